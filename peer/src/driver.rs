@@ -95,12 +95,7 @@ impl Driver {
         let floors: Result<Vec<_>, _> = (0..building.floors()).map(Floor::try_from).collect();
         Ok(Self {
             kiosks: (ours == Ours::Destination).then(Kiosks::default),
-            dispatcher: ours.of_nodes().dispatcher(
-                kinematics,
-                count,
-                building.rated_load() / MASS,
-                CarSettings::BYPASS_LOAD,
-            ),
+            dispatcher: ours.dispatcher(kinematics, count, building.rated_load() / MASS),
             floors: floors?,
             cabins: Vec::new(),
             calls: BTreeMap::new(),

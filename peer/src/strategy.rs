@@ -3,7 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use elevator_fleet::dispatch::{self, UnknownStrategy};
+use anyhow::{Context, Result};
+use elevator_driver::FloorCount;
+use elevator_fleet::car::CarSettings;
+use elevator_fleet::dispatch::{self, Dispatcher, Kinematics, Part, Planner};
 
 /// Who dispatches the cars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,20 +24,40 @@ pub(crate) enum Ours {
     Buttons(dispatch::Strategy),
     /// By their destinations: the planner, which tells each passenger a car.
     Destination,
+    /// By hall buttons: the planner without one of its parts.
+    Without(Part),
 }
 
+/// Before the name of the part.
+const WITHOUT: &str = "planner-without-";
+
 impl Ours {
-    /// All of them.
+    /// All of them, but for planners that lack something.
     pub(crate) fn all() -> Vec<Self> {
         let buttons = dispatch::Strategy::ALL.map(Self::Buttons);
         buttons.into_iter().chain([Self::Destination]).collect()
     }
 
-    /// The strategy of a node.
-    pub(crate) fn of_nodes(self) -> dispatch::Strategy {
+    /// The planner, and without each of its parts.
+    pub(crate) fn ablation() -> Vec<Self> {
+        let whole = Self::Buttons(dispatch::Strategy::Planner);
+        [whole].into_iter().chain(Part::ALL.map(Self::Without)).collect()
+    }
+
+    /// A dispatcher for a bank of cars that hold `capacity` passengers each.
+    pub(crate) fn dispatcher(
+        self,
+        kinematics: Kinematics,
+        floors: FloorCount,
+        capacity: f64,
+    ) -> Box<dyn Dispatcher> {
+        let planner = || Planner::new(kinematics, floors, capacity);
         match self {
-            Self::Buttons(strategy) => strategy,
-            Self::Destination => dispatch::Strategy::Planner,
+            Self::Buttons(strategy) => {
+                strategy.dispatcher(kinematics, floors, capacity, CarSettings::BYPASS_LOAD)
+            }
+            Self::Destination => Box::new(planner()),
+            Self::Without(part) => Box::new(planner().without(part)),
         }
     }
 }
@@ -44,17 +67,19 @@ impl fmt::Display for Ours {
         match self {
             Self::Buttons(strategy) => strategy.fmt(f),
             Self::Destination => f.pad("destination"),
+            Self::Without(part) => f.pad(&format!("{WITHOUT}{part}")),
         }
     }
 }
 
 impl FromStr for Ours {
-    type Err = UnknownStrategy;
+    type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Self, UnknownStrategy> {
-        match text {
-            "destination" => Ok(Self::Destination),
-            of_nodes => of_nodes.parse().map(Self::Buttons),
+    fn from_str(text: &str) -> Result<Self> {
+        match (text, text.strip_prefix(WITHOUT)) {
+            ("destination", _) => Ok(Self::Destination),
+            (_, Some(part)) => part.parse().map(Self::Without).context("no such part"),
+            (of_nodes, None) => of_nodes.parse().map(Self::Buttons).context("no such strategy"),
         }
     }
 }
@@ -107,5 +132,19 @@ impl fmt::Display for Strategy {
             Self::Ours(ours) => ours.to_string(),
         };
         f.pad(&name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_dispatcher_of_this_project_has_a_name() {
+        for ours in Ours::all().into_iter().chain(Ours::ablation()) {
+            let name = ours.to_string();
+            assert_eq!(name.parse::<Ours>().expect("its name"), ours, "{name}");
+        }
+        assert!("planner-without-wheels".parse::<Ours>().is_err());
     }
 }

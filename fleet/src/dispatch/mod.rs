@@ -56,7 +56,7 @@ use crate::model::{CarView, HallCall, NodeId, Timestamp};
 pub use collective_cost::CollectiveCost;
 pub use kinematics::Kinematics;
 pub use nearest_car::NearestCar;
-pub use planner::Planner;
+pub use planner::{Part, Planner, UnknownPart};
 pub use predict::{Prediction, Predictor};
 pub use stops::collective_stop;
 pub use strategy::{Strategy, UnknownStrategy};

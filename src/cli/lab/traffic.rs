@@ -67,9 +67,10 @@ pub(crate) struct TrafficArgs {
     #[arg(long, value_name = "PATH", requires = "building",
           conflicts_with_all = ["patterns", "rates"])]
     passengers: Option<PathBuf>,
-    /// The strategies: collective, planner, nearest-car, time-to-idle, and destination, where
+    /// The strategies: collective, planner, nearest-car, time-to-idle; destination, where
     /// passengers give their destination at the landing and board only the car that the planner
-    /// tells them; others are compared with the first [default: all but destination]
+    /// tells them; planner-without-PART, as in planner-without-parking, to measure what a part
+    /// buys. Others are compared with the first [default: the first four]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     strategies: Vec<Strategy>,
     /// How many seeds of each

@@ -4,7 +4,7 @@ use elevator_driver::Direction;
 
 use super::model::{Call, Door, Model, Start};
 use super::traffic::Traffic;
-use super::{Weights, side, weight};
+use super::{Weights, side};
 use crate::model::FloorSet;
 
 /// Passengers arrive behind a button for at most so many seconds before they count as one crowd.
@@ -92,6 +92,25 @@ impl Crowds {
         let has_destinations = calls.iter().any(|call| call.to.is_some());
         let away = if has_destinations { traffic.away(model) } else { Vec::new() };
         Self { floors, rates, shares, away }
+    }
+
+    /// Each call is one passenger.
+    pub(super) fn expect_nobody_else(&mut self) {
+        self.rates.fill(0.0);
+    }
+
+    /// All ride to the last floor ahead.
+    pub(super) fn expect_longest_trips(&mut self, calls: &[Call]) {
+        for (call, shares) in calls.iter().zip(self.shares.chunks_exact_mut(self.floors)) {
+            shares.fill(0.0);
+            let end = match call.direction {
+                Direction::Up => shares.last_mut(),
+                Direction::Down => shares.first_mut(),
+            };
+            if let Some(share) = end {
+                *share = 1.0;
+            }
+        }
     }
 
     fn shares(&self, call: usize) -> &[f64] {
@@ -397,9 +416,9 @@ impl<'a> Drive<'a> {
         // Those who come for the same trip meanwhile would wait for whichever car has it.
         let followers = if calls[call].to.is_some() { 0.0 } else { rate };
         self.cost += wait + (followers / 2.0 + weights.square) * wait * wait;
-        self.cost += weight::LEFT_BEHIND * (passengers - boarding);
+        self.cost += weights.left_behind * (passengers - boarding);
         if is_full {
-            self.cost += weight::LEFT_BEHIND * passengers;
+            self.cost += weights.left_behind * passengers;
         }
         self.riders += boarding;
         self.has_guests = true;

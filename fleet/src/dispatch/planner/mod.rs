@@ -47,6 +47,7 @@
 mod drive;
 mod model;
 mod parking;
+mod part;
 mod search;
 mod traffic;
 
@@ -57,6 +58,8 @@ use elevator_driver::{Direction, Floor, FloorCount};
 
 use self::drive::Crowds;
 use self::model::{Call, Model, Start};
+use self::part::Parts;
+pub use self::part::{Part, UnknownPart};
 use self::search::Search;
 use self::traffic::Traffic;
 use super::Predictor;
@@ -68,14 +71,6 @@ use crate::model::{HallCall, NodeId, Timestamp};
 
 /// What counts how much. Found by trying on seeds 1 and 2 of the traffic suite, with destinations
 /// also on 101 to 104.
-pub(super) mod weight {
-    /// Seconds for each passenger who finds no room.
-    pub(in crate::dispatch) const LEFT_BEHIND: f64 = 40.0;
-    /// Seconds that another car has to gain before a call moves to it.
-    pub(in crate::dispatch) const INERTIA: f64 = 1.0;
-}
-
-/// What counts how much, depending on what is known.
 #[derive(Debug, Clone, Copy)]
 struct Weights {
     /// Of a squared second of waiting: 1 / s.
@@ -84,16 +79,36 @@ struct Weights {
     riding: f64,
     /// Of a second until a car is free.
     busy: f64,
+    /// Seconds for each passenger who finds no room.
+    left_behind: f64,
+    /// Seconds that another car has to gain before a call moves to it.
+    inertia: f64,
 }
 
 impl Weights {
     /// Behind each call there may be more passengers, who go anywhere.
-    const BUTTONS: Self = Self { square: 0.02, riding: 0.2, busy: 0.3 };
+    const BUTTONS: Self =
+        Self { square: 0.02, riding: 0.2, busy: 0.3, left_behind: 40.0, inertia: 1.0 };
 
     /// Destinations are known, and who rides where is a choice that each stop is a part of. A car
     /// that is busy delays those who come meanwhile, so many in a second for each car.
     fn with_destinations(arrivals: f64) -> Self {
-        Self { square: 0.01, riding: 2.0, busy: 64.0 * arrivals }
+        Self { square: 0.01, riding: 2.0, busy: 64.0 * arrivals, ..Self::BUTTONS }
+    }
+
+    /// What a part that is missing is for counts nothing.
+    fn of(mut self, parts: &Parts) -> Self {
+        let weights = [
+            (Part::SquaredWait, &mut self.square),
+            (Part::Riding, &mut self.riding),
+            (Part::TimeToFree, &mut self.busy),
+            (Part::Room, &mut self.left_behind),
+            (Part::Inertia, &mut self.inertia),
+        ];
+        for (_, weight) in weights.into_iter().filter(|(part, _)| !parts.has(*part)) {
+            *weight = 0.0;
+        }
+        self
     }
 }
 
@@ -111,6 +126,7 @@ pub struct Planner {
     now: Timestamp,
     /// To which cars calls moved from others, and when, if that was less than [`HOLD`] ago.
     moved: BTreeMap<HallCall, (NodeId, Timestamp)>,
+    parts: Parts,
 }
 
 impl Planner {
@@ -124,6 +140,7 @@ impl Planner {
             simple: CollectiveCost::new(kinematics, floors),
             now: Timestamp::START,
             moved: BTreeMap::new(),
+            parts: Parts::default(),
         }
     }
 
@@ -133,6 +150,34 @@ impl Planner {
     pub fn with_bypass_load(mut self, load: u8) -> Self {
         self.model.set_bypass_load(load);
         self
+    }
+
+    /// Leaves a part out, to measure what it buys.
+    #[must_use]
+    pub fn without(mut self, part: Part) -> Self {
+        self.parts.remove(part);
+        self
+    }
+
+    /// Who is expected behind each call.
+    fn crowds(&self, calls: &[Call]) -> Crowds {
+        let mut crowds = Crowds::new(&self.model, &self.traffic, calls);
+        if !self.parts.has(Part::Crowds) {
+            crowds.expect_nobody_else();
+        }
+        if !self.parts.has(Part::Destinations) {
+            crowds.expect_longest_trips(calls);
+        }
+        crowds
+    }
+
+    fn weights(&self, calls: &[Call], cars: usize) -> Weights {
+        let weights = if calls.iter().any(|call| call.to.is_some()) {
+            Weights::with_destinations(self.traffic.arrivals() / count_as(cars))
+        } else {
+            Weights::BUTTONS
+        };
+        weights.of(&self.parts)
     }
 
     fn starts(&self, bank: &Bank<'_>, cars: &[&CarSituation]) -> Vec<Start> {
@@ -153,7 +198,9 @@ impl Dispatcher for Planner {
             bank.cars.iter().filter(|car| Predictor::can_serve(&car.view)).collect();
         cars.sort_unstable_by_key(|car| &car.car);
         cars.dedup_by_key(|car| &car.car);
-        self.traffic.observe(bank.now.since(self.now), &cars, &self.model);
+        if self.parts.has(Part::Learning) {
+            self.traffic.observe(bank.now.since(self.now), &cars, &self.model);
+        }
         self.now = bank.now;
         self.moved.retain(|_, (_, at)| bank.now.since(*at) < HOLD);
 
@@ -185,27 +232,29 @@ impl Dispatcher for Planner {
         }
         let starts = self.starts(bank, &cars);
         let reaches = |car: usize, call: usize| cars[car].view.reaches(demand[call].call);
-        let crowds = Crowds::new(&self.model, &self.traffic, &calls);
-        let weights = if calls.iter().any(|call| call.to.is_some()) {
-            Weights::with_destinations(self.traffic.arrivals() / count_as(cars.len()))
-        } else {
-            Weights::BUTTONS
-        };
+        let crowds = self.crowds(&calls);
+        let weights = self.weights(&calls, cars.len());
         let mut search = Search::new(&self.model, &crowds, &starts, &calls, weights, &reaches);
         search.insert();
-        search.improve();
+        search.improve(&self.parts);
         let routes = search.into_routes();
-        let parks = parking::places(&self.model, &self.traffic, &cars, &starts, &routes);
+        let parks = if self.parts.has(Part::Parking) {
+            parking::places(&self.model, &self.traffic, &cars, &starts, &routes)
+        } else {
+            vec![None; cars.len()]
+        };
         let mut plan = Plan::default();
         for (number, car) in cars.iter().enumerate() {
             let route = &routes[number];
             for &call in &route.calls {
-                if calls[call].present.is_some_and(|present| present != number) {
+                let has_moved = calls[call].present.is_some_and(|present| present != number);
+                if has_moved && self.parts.has(Part::Hold) {
                     self.moved.insert(demand[call].call, (car.car.clone(), bank.now));
                 }
                 plan.assignments.insert(demand[call].call, car.car.clone());
             }
-            let direction = route.turn.filter(|_| starts[number].may_turn());
+            let may_turn = starts[number].may_turn() && self.parts.has(Part::Turns);
+            let direction = route.turn.filter(|_| may_turn);
             plan.cars.insert(car.car.clone(), CarPlan { direction, park: parks[number] });
         }
         plan

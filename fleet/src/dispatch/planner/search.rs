@@ -4,9 +4,10 @@ mod exact;
 
 use elevator_driver::Direction;
 
+use super::Weights;
 use super::drive::{CallTable, Crowds, Outcome, Scene};
 use super::model::{Call, Model, Start};
-use super::{Weights, weight};
+use super::part::{Part, Parts};
 
 /// Moves and swaps per call at most. The search ends by itself, because each lowers the cost; this
 /// bounds the time.
@@ -123,14 +124,17 @@ impl<'a> Search<'a> {
 
     /// Makes the best of a few calls. Of many, moves single ones, and where that gains nothing,
     /// swaps two, while it lowers the cost. A call for which its car already stops stays.
-    pub(super) fn improve(&mut self) {
-        if self.distribute() {
+    pub(super) fn improve(&mut self, parts: &Parts) {
+        if !parts.has(Part::Improvement) || parts.has(Part::Exact) && self.distribute() {
             return;
         }
+        let exchanges = parts.has(Part::Exchanges);
         for _ in 0..CHANGES_PER_CALL * self.holders.len() {
             if let Some((call, car)) = self.best_move() {
                 self.give(call, car);
-            } else if let Some(((one, its), (other, others))) = self.best_swap() {
+            } else if let Some(((one, its), (other, others))) =
+                exchanges.then(|| self.best_swap()).flatten()
+            {
                 self.give(one, others);
                 self.give(other, its);
             } else {
@@ -223,7 +227,7 @@ impl<'a> Search<'a> {
     fn inertia(&self, call: usize, from: usize, to: usize) -> f64 {
         let Call { present, waited, .. } = self.scene.calls[call];
         // What another second of waiting costs, which grows with the wait.
-        let second = weight::INERTIA * (1.0 + 2.0 * self.scene.weights.square * waited);
+        let second = self.scene.weights.inertia * (1.0 + 2.0 * self.scene.weights.square * waited);
         match present {
             Some(present) if present == from => second,
             Some(present) if present == to => -second,

@@ -86,6 +86,76 @@ fn a_car_with_passengers_has_no_choice_of_direction() {
     assert_eq!(plan.cars[&node("a")].direction, None);
 }
 
+#[test]
+fn every_part_has_a_name() {
+    for part in Part::ALL {
+        assert_eq!(part.to_string().parse(), Ok(part));
+    }
+    let error = "wheels".parse::<Part>().expect_err("no part").to_string();
+    assert!(error.starts_with("\"wheels\" is not a part of the planner; there are parking, "));
+}
+
+/// A planner without these parts.
+fn lacking(parts: &[Part]) -> Planner {
+    parts.iter().fold(planner(), |planner, &part| planner.without(part))
+}
+
+#[test]
+fn calls_that_lie_crosswise_stay_without_the_parts_that_swap_them() {
+    let cars = [car("low", idle_at(1), &[]), car("high", idle_at(10), &[])];
+    let calls = [demand(call(1, Up), 5, Some("high")), demand(call(10, Down), 5, Some("low"))];
+    let is_swapped = |parts: &[Part]| {
+        let assignments = plan(&mut lacking(parts), 1, &cars, &calls).assignments;
+        assignments[&calls[0].call] == node("low")
+    };
+    assert!(is_swapped(&[Part::Exact]), "by exchange or move");
+    assert!(is_swapped(&[Part::Exchanges]), "as the best of all distributions");
+    assert!(!is_swapped(&[Part::Improvement]));
+}
+
+#[test]
+fn without_parking_and_turns_cars_are_told_nothing_else() {
+    let cars = [car("a", idle_at(5), &[]), car("b", idle_at(5), &[])];
+    let calls = [fresh(call(6, Up))];
+    let lacking = |part| plan(&mut lacking(&[part]), 1, &cars, &calls);
+    let told = |plan: &Plan, what: fn(&CarPlan) -> bool| plan.cars.values().any(what);
+    let turns = |plan: &Plan| told(plan, |car| car.direction.is_some());
+    let parks = |plan: &Plan| told(plan, |car| car.park.is_some());
+    let without = [Part::Parking, Part::Turns].map(lacking);
+    assert_eq!(without.each_ref().map(turns), [true, false]);
+    assert_eq!(without.each_ref().map(parks), [false, true]);
+}
+
+/// A car that fills up at the lobby and an idle one at the top.
+#[test]
+fn without_learning_idle_cars_wait_where_any_passenger_is_near() {
+    let mut planner = lacking(&[Part::Learning]);
+    let at_lobby = |load| {
+        let view = CarView { load: Some(load), direction: Some(Up), ..in_phase(0, CarPhase::Open) };
+        [car("a", view, &[]), car("b", idle_at(11), &[])]
+    };
+    let alone = [car("b", idle_at(11), &[])];
+    let before = plan(&mut planner, 0, &alone, &[]);
+    for second in 0..60 {
+        plan(&mut planner, second, &at_lobby(if second % 2 == 0 { 0 } else { 30 }), &[]);
+    }
+    assert_eq!(plan(&mut planner, 61, &alone, &[]), before);
+}
+
+#[test]
+fn each_weight_belongs_to_a_part() {
+    for (part, weight) in [
+        (Part::SquaredWait, (|weights| weights.square) as fn(&Weights) -> f64),
+        (Part::Riding, |weights| weights.riding),
+        (Part::TimeToFree, |weights| weights.busy),
+        (Part::Room, |weights| weights.left_behind),
+        (Part::Inertia, |weights| weights.inertia),
+    ] {
+        assert!(weight(&lacking(&[part]).weights(&[], 4)).abs() < 1e-9, "{part}");
+        assert!(weight(&planner().weights(&[], 4)) > 0.0, "{part}");
+    }
+}
+
 proptest! {
     // O7
     #[test]
@@ -111,19 +181,22 @@ proptest! {
     }
 }
 
-/// And without having moved, it goes where it costs less.
+/// And without having moved, or without that rule, it goes where it costs less.
 #[test]
 fn a_call_that_has_just_moved_stays_for_a_while() {
     let near = |at: u8, other: u8| [car("a", idle_at(at), &[]), car("b", idle_at(other), &[])];
-    let mut planner = planner();
-    let mut holder = |millis, cars: &[CarSituation], holder: &str| {
+    let holder = |planner: &mut Planner, millis, cars: &[CarSituation], holder: &str| {
         let calls = [demand(call(6, Up), 5, Some(holder))];
-        let plan = plan_after(&mut planner, Duration::from_millis(millis), cars, &calls);
+        let plan = plan_after(planner, Duration::from_millis(millis), cars, &calls);
         plan.assignments[&call(6, Up)].to_string()
     };
-    assert_eq!(holder(10_000, &near(0, 6), "a"), "b");
-    assert_eq!(holder(10_900, &near(6, 0), "b"), "b", "it stays");
-    assert_eq!(holder(11_000, &near(6, 0), "b"), "a");
+    let mut planner = planner();
+    assert_eq!(holder(&mut planner, 10_000, &near(0, 6), "a"), "b");
+    assert_eq!(holder(&mut planner, 10_900, &near(6, 0), "b"), "b", "it stays");
+    assert_eq!(holder(&mut planner, 11_000, &near(6, 0), "b"), "a");
+    let mut planner = lacking(&[Part::Hold]);
+    assert_eq!(holder(&mut planner, 10_000, &near(0, 6), "a"), "b");
+    assert_eq!(holder(&mut planner, 10_900, &near(6, 0), "b"), "a");
 }
 
 fn trip(from: usize, to: usize) -> HallCall {
