@@ -2,8 +2,8 @@
 //! grows by one record per hang and per clearing.
 //!
 //! Each record has a link in a chain of hashes, so that a record that is changed, removed or put in
-//! between shows. Whoever can write the file can make the whole chain anew; but not with the same head,
-//! which is in the program's log after each record, and which an operator can note.
+//! between shows. A user who can write the file can make the whole chain anew, but not with the same
+//! head, which is in the program's log after each record, and which an operator can note.
 //!
 //! A record that is unreadable, or of another version of the program, is kept and shown as it is:
 //! no foreign record keeps an operator from clearing a hang.

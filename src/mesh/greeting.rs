@@ -178,8 +178,8 @@ impl Connection {
         Ok((self, hello))
     }
 
-    /// Hears who dials, and says who answers. Whoever repeats the start of an earlier handshake does
-    /// not get to its end.
+    /// Hears who dials, and says who answers. A start that is a repetition of an earlier handshake's
+    /// never gets to its end.
     async fn answer(
         mut self,
         settings: &MeshSettings,
@@ -248,17 +248,7 @@ fn started(
 }
 
 fn hello(bytes: &[u8]) -> Result<Hello, GreetingError> {
-    match codec::decode_frame(bytes)? {
-        Frame::Hello(hello) => Ok(hello),
-        Frame::Digest(_)
-        | Frame::State(_)
-        | Frame::Next
-        | Frame::Synced
-        | Frame::Delta(_)
-        | Frame::Probe
-        | Frame::Alive
-        | Frame::CarPlan(_) => Err(GreetingError::NoHello),
-    }
+    codec::decode_frame(bytes)?.into_hello().ok_or(GreetingError::NoHello)
 }
 
 fn check(own: &Hello, peer: &Hello) -> Result<(), GreetingError> {

@@ -1,4 +1,4 @@
-//! Packets of an election with a port of its own, as nodes with a fleet key exchange them.
+//! Packets of an election with a separate port, as nodes with a fleet key exchange them.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

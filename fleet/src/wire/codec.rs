@@ -169,19 +169,8 @@ pub fn decode_opening(bytes: &[u8]) -> Result<Opening<'_>, WireError> {
         return Err(WireError::Version(version));
     }
     if key == NO_KEY {
-        return match decode(bytes)? {
-            Frame::Hello(hello) => Ok(Opening::Plain(hello)),
-            Frame::Digest(_)
-            | Frame::State(_)
-            | Frame::Next
-            | Frame::Synced
-            | Frame::Delta(_)
-            | Frame::Probe
-            | Frame::Alive
-            | Frame::CarPlan(_) => {
-                Err(WireError::Malformed(postcard::Error::DeserializeBadEncoding))
-            }
-        };
+        let hello = decode::<Frame>(bytes)?.into_hello().ok_or_else(bad_encoding)?;
+        return Ok(Opening::Plain(hello));
     }
     let (preamble, message) =
         postcard::take_from_bytes(&bytes[HEADER..]).map_err(WireError::Malformed)?;
@@ -189,7 +178,7 @@ pub fn decode_opening(bytes: &[u8]) -> Result<Opening<'_>, WireError> {
     Ok(Opening::Handshake { key, preamble, prologue, message })
 }
 
-/// A packet of an election that has a port of its own, as nodes with a key exchange it.
+/// A packet of an election with a separate port, as nodes with a key exchange it.
 ///
 /// ```text
 ///   "LM" │ version │ key id │ nonce │ sequence │ packet │ tag
@@ -311,8 +300,12 @@ fn split<const SIZE: usize>(bytes: &[u8]) -> Result<(&[u8], &[u8; SIZE]), WireEr
 fn decode_body<T: DeserializeOwned>(covered: &[u8]) -> Result<T, WireError> {
     match postcard::take_from_bytes(&covered[HEADER..]).map_err(WireError::Malformed)? {
         (message, []) => Ok(message),
-        (_, [_, ..]) => Err(WireError::Malformed(postcard::Error::DeserializeBadEncoding)),
+        (_, [_, ..]) => Err(bad_encoding()),
     }
+}
+
+fn bad_encoding() -> WireError {
+    WireError::Malformed(postcard::Error::DeserializeBadEncoding)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The fleet key: what proves that a message comes from a node of the fleet.
 //!
-//! Each purpose has a key of its own, derived with the fleet's name, so that a message of one fleet
+//! Each purpose has its own key, derived with the fleet's name, so that a message of one fleet
 //! or of one purpose is worth nothing in another.
 
 use std::fmt;
@@ -94,7 +94,7 @@ impl fmt::Debug for FleetKey {
 pub enum Purpose {
     /// A beacon.
     Datagram,
-    /// A packet of an election that has a port of its own.
+    /// A packet of an election with a separate port.
     Packet,
 }
 

@@ -249,6 +249,24 @@ pub enum Frame {
     CarPlan(CarPlan),
 }
 
+impl Frame {
+    /// The hello, if it is one.
+    #[must_use]
+    pub fn into_hello(self) -> Option<Hello> {
+        match self {
+            Self::Hello(hello) => Some(hello),
+            Self::Digest(_)
+            | Self::State(_)
+            | Self::Next
+            | Self::Synced
+            | Self::Delta(_)
+            | Self::Probe
+            | Self::Alive
+            | Self::CarPlan(_) => None,
+        }
+    }
+}
+
 /// A part of a state transfer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateTransfer {
