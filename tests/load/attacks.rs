@@ -13,7 +13,7 @@ use liftmesh_harness::building::{Building, Line};
 
 use crate::machine;
 
-const THREE: [&str; 3] = ["A", "B", "C"];
+pub(crate) const THREE: [&str; 3] = ["A", "B", "C"];
 
 /// How soon after the end of an attack everything has to be as before.
 const WHOLE_AGAIN: Duration = Duration::from_secs(10);
@@ -37,10 +37,10 @@ fn bank() -> Building {
 
 /// The floors at which buttons are pressed, in turn: where a car still stands with its door open, a
 /// press makes no order.
-const FLOORS: [[u8; 3]; 2] = [[5, 3, 6], [7, 1, 4]];
+pub(crate) const FLOORS: [[u8; 3]; 2] = [[5, 3, 6], [7, 1, 4]];
 
 /// Presses hall and car buttons at these panels and waits until all are served.
-fn serves(building: &Building, panels: &[&str], round: usize) {
+pub(crate) fn serves(building: &Building, panels: &[&str], round: usize) {
     let floors = FLOORS[round % FLOORS.len()];
     let halls = floors.map(|floor| building.hall(floor, Direction::Down));
     for (panel, (floor, hall)) in panels.iter().zip(floors.iter().zip(halls)) {

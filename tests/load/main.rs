@@ -10,6 +10,7 @@ mod attacks;
 mod crowd;
 mod hold_up;
 mod peak;
+mod stranger;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
