@@ -173,7 +173,7 @@ impl Membership {
         if strange {
             peer.note_stranger(now);
         }
-        match peer.window.mark(beacon.sequence, now) {
+        match peer.window.mark(beacon.sequence, echoed, now) {
             Order::Latest => peer.echoed_at = peer.echoed_at.max(echoed),
             Order::Reordered { first } => {
                 peer.echoed_at = peer.echoed_at.max(echoed);

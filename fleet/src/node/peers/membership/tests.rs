@@ -126,6 +126,30 @@ fn a_conflict_is_told_of_once_the_other_node_hears_this_one() {
     assert_eq!(echoed, BTreeSet::from([2, 3, 4, 5, 6]));
 }
 
+/// A recorded run of beacons, sent again in its order while the peer's own are late or lost, does not
+/// bring the peer's earlier state back.
+#[test]
+fn a_run_of_beacons_that_is_sent_again_is_not_the_latest() {
+    let mut members = membership();
+    let mut now = Timestamp::START + Duration::from_secs(1);
+    let mut recorded = Vec::new();
+    for sequence in 1..=20 {
+        now = now + Duration::from_millis(25);
+        members.sent(sequence, MeshTimes::default().beacon_period, now);
+        let node_state = if sequence < 10 { NodeState::Master } else { NodeState::Seeking };
+        let echo = [Echo { nonce: Nonce(1), sequence }];
+        let said = Beacon { node_state, ..beacon(hello("B", 2, 7), sequence, &echo) };
+        assert!(members.hear(&said, now).is_first());
+        recorded.push(said);
+    }
+    let name = NodeId::new("B").expect("a name");
+    for old in recorded.iter().take(9) {
+        now = now + Duration::from_millis(15);
+        assert_eq!(members.hear(old, now), Heard::Reordered { first: false });
+        assert_eq!(members.get(&name).map(|peer| &peer.node_state), Some(&NodeState::Seeking));
+    }
+}
+
 /// Two nodes with one address: told, and both are heard.
 #[test]
 fn a_node_at_this_ones_address_is_told_of_and_heard() {

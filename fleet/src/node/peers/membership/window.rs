@@ -12,7 +12,9 @@ const WINDOW: u64 = 1024;
 const BEACONS_PER_MILLISECOND: u64 = 1;
 
 /// If this many beacons in a row, over at least this time, are in order among themselves but do not
-/// fit the latest one, that one was a forgery, or from before this machine was suspended.
+/// fit the latest one, that one was a forgery, or from before this machine was suspended. Those that
+/// are behind it have to echo what no beacon of the peer has echoed before: what was recorded and is
+/// sent again, in its order, does not.
 const RUN: (u8, Duration) = (4, Duration::from_millis(60));
 
 /// The assessment of a beacon's sequence number.
@@ -62,6 +64,8 @@ pub(super) struct Window {
     counted_at: Option<Timestamp>,
     behind: Run,
     ahead: Run,
+    /// When the latest beacon of this node was sent that any of them has echoed.
+    echoed: Option<Timestamp>,
 }
 
 impl Window {
@@ -75,8 +79,16 @@ impl Window {
         self.counted_at.filter(|_| sequence == self.sequence.saturating_add(1))
     }
 
-    /// Records a beacon. One that is older than the window counts as received.
-    pub(super) fn mark(&mut self, sequence: u64, now: Timestamp) -> Order {
+    /// Records a beacon that echoes one which this node has sent at that time, or none. One that is
+    /// older than the window counts as received.
+    pub(super) fn mark(
+        &mut self,
+        sequence: u64,
+        echoed: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Order {
+        let is_fresh = echoed.is_some() && echoed >= self.echoed;
+        self.echoed = self.echoed.max(echoed);
         let Some(counted_at) = self.counted_at else {
             return self.count_from(sequence, now);
         };
@@ -99,7 +111,7 @@ impl Window {
         let bit = 1_u64.checked_shl(behind).unwrap_or(0);
         let first = bit != 0 && self.heard & bit == 0;
         self.heard |= bit;
-        if self.behind.goes_on(sequence, now) {
+        if is_fresh && self.behind.goes_on(sequence, now) {
             return self.count_from(sequence, now);
         }
         Order::Reordered { first }
@@ -126,7 +138,7 @@ mod tests {
     fn of_each_beacon_it_is_known_whether_it_was_heard_before() {
         let mut window = Window::default();
         let sequences = [1, 3, 2, 2, 3, 1, 70, 6, 7, 7, 69, 200, 135, 137];
-        let firsts = sequences.map(|at| match window.mark(at, Timestamp::START) {
+        let firsts = sequences.map(|at| match window.mark(at, None, Timestamp::START) {
             Order::Latest => true,
             Order::Reordered { first } => first,
             Order::Impossible => panic!("{at}"),
@@ -145,24 +157,24 @@ mod tests {
         let mut now = Timestamp::START;
         let mut sequence = 40_000_000;
         // However long it has run: the first one that is heard counts.
-        assert_eq!(window.mark(sequence, now), Order::Latest);
+        assert_eq!(window.mark(sequence, None, now), Order::Latest);
         for forged in [u64::MAX, sequence + 100_000, u64::MAX - 1] {
             now = now + Duration::from_millis(25);
-            assert_eq!(window.mark(forged, now), Order::Impossible);
+            assert_eq!(window.mark(forged, None, now), Order::Impossible);
             sequence += 1;
-            assert_eq!(window.mark(sequence, now), Order::Latest);
+            assert_eq!(window.mark(sequence, None, now), Order::Latest);
         }
         // This node was suspended for an hour, and its clock with it, or not.
         for ahead in 1..4 {
             now = now + Duration::from_millis(25);
-            let order = window.mark(sequence + 3_600 * 40 + ahead, now);
+            let order = window.mark(sequence + 3_600 * 40 + ahead, None, now);
             assert_eq!(order, Order::Impossible);
         }
         now = now + Duration::from_millis(25);
         sequence += 3_600 * 40 + 4;
-        assert_eq!(window.mark(sequence, now), Order::Latest);
+        assert_eq!(window.mark(sequence, None, now), Order::Latest);
         now = now + Duration::from_hours(1);
-        assert_eq!(window.mark(sequence + 3_600 * 40, now), Order::Latest);
+        assert_eq!(window.mark(sequence + 3_600 * 40, None, now), Order::Latest);
     }
 
     /// A forged beacon within the window, or one that arrives first, delays the view briefly.
@@ -170,11 +182,11 @@ mod tests {
     fn a_peer_that_goes_on_below_its_latest_beacon_has_not_sent_that_one() {
         let mut window = Window::default();
         let mut now = Timestamp::START;
-        assert_eq!(window.mark(u64::MAX, now), Order::Latest);
+        assert_eq!(window.mark(u64::MAX, Some(now), now), Order::Latest);
         let mut marks = Vec::new();
         for sequence in 100..110 {
             now = now + Duration::from_millis(25);
-            marks.push(window.mark(sequence, now));
+            marks.push(window.mark(sequence, Some(now), now));
         }
         let held_up = marks.iter().take_while(|mark| **mark != Order::Latest);
         assert_eq!(held_up.count(), 3);
@@ -186,11 +198,11 @@ mod tests {
     fn a_burst_of_late_beacons_is_overtaken() {
         let mut window = Window::default();
         let now = Timestamp::START;
-        window.mark(40, now);
+        window.mark(40, Some(now), now);
         for sequence in 10..30 {
-            let order = window.mark(sequence, now + Duration::from_millis(sequence));
+            let order = window.mark(sequence, Some(now), now + Duration::from_millis(sequence));
             assert!(matches!(order, Order::Reordered { .. }), "{sequence}");
         }
-        assert_eq!(window.mark(41, now + Duration::from_millis(30)), Order::Latest);
+        assert_eq!(window.mark(41, Some(now), now + Duration::from_millis(30)), Order::Latest);
     }
 }
