@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -178,7 +178,7 @@ impl Acceptor {
             Ok(Greeted { from, is_stranger, refused }) => {
                 self.strangers -= usize::from(is_stranger);
                 if let Some(error) = refused {
-                    self.refuse(from, &error);
+                    self.refuse(from, is_stranger, &error);
                 }
                 if let Some(pending) = self.pending.get_mut(&from) {
                     *pending -= 1;
@@ -193,9 +193,11 @@ impl Acceptor {
         }
     }
 
-    fn refuse(&mut self, from: IpAddr, error: &GreetingError) {
+    fn refuse(&mut self, from: IpAddr, is_stranger: bool, error: &GreetingError) {
         self.counters.add(Count::Refused);
-        if let Some(unlogged) = self.refused.opens(&from) {
+        // Strangers with any number of addresses have as many lines as one peer.
+        let kind = if is_stranger { Ipv4Addr::UNSPECIFIED.into() } else { from };
+        if let Some(unlogged) = self.refused.opens(&kind) {
             warn!(%from, %error, unlogged = unlogged.count(), "a connection is refused");
         }
     }
