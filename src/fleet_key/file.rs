@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use elevator_fleet::wire::keyring::SECRET;
+use rustix::fs::OFlags;
 use rustix::process::{getegid, getgroups};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -102,7 +103,12 @@ impl fmt::Debug for KeyText {
 /// Reads a key, unless somebody may read it who should not.
 pub(super) fn read(path: &Path) -> Result<KeyText, FileError> {
     let failed = |source| FileError::Io { path: path.to_owned(), source };
-    let file = File::open(path).map_err(failed)?;
+    // A pipe would keep the reader waiting for a writer.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(FileError::NoKey { path: path.to_owned() });
+    }
     check_rights(path, &file)?;
     let mut text = Zeroizing::new(String::new());
     let no_key = || FileError::NoKey { path: path.to_owned() };

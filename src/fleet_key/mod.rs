@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 
 use elevator_fleet::model::FleetName;
 use elevator_fleet::wire::keyring::{Credential, FleetKey, Keyring};
+use tokio::sync::Notify;
 
 pub use self::file::FileError;
 pub(crate) use self::file::{KeyText, create};
@@ -117,13 +118,15 @@ pub struct Keys {
     fleet: FleetName,
     address: Ipv4Addr,
     read: OnceLock<Keyring>,
+    /// Wakes those who wait for them.
+    ready: Notify,
 }
 
 impl Keys {
     /// The keys in these files, for a node of this fleet with this address.
     #[must_use]
     pub fn new(files: KeyFiles, fleet: FleetName, address: Ipv4Addr) -> Self {
-        Self { files, fleet, address, read: OnceLock::new() }
+        Self { files, fleet, address, read: OnceLock::new(), ready: Notify::new() }
     }
 
     /// The keys; reads the files unless they have been read. It may wait for the disk.
@@ -135,7 +138,32 @@ impl Keys {
             return Ok(keyring);
         }
         let keyring = self.files.read(&self.fleet, self.address)?;
-        Ok(self.read.get_or_init(|| keyring))
+        let keyring = self.read.get_or_init(|| keyring);
+        self.ready.notify_waiters();
+        Ok(keyring)
+    }
+
+    /// Reads them if that takes no file.
+    pub(crate) fn read_without_files(&self) {
+        let needs_file = |source: &Source| match source {
+            Source::None => false,
+            Source::File(_) => true,
+        };
+        if !self.files.0.iter().any(needs_file) {
+            // A reason why there are none is reported by who reads them again.
+            drop(self.read());
+        }
+    }
+
+    /// Waits until they have been read.
+    pub(crate) async fn wait(&self) {
+        let ready = self.ready.notified();
+        tokio::pin!(ready);
+        // From here on a notification is not missed.
+        ready.as_mut().enable();
+        if self.get().is_none() {
+            ready.await;
+        }
     }
 
     /// Whether anybody on a network that others can reach can command the cars.

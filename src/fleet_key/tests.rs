@@ -152,6 +152,19 @@ fn what_is_no_key_is_refused_and_never_printed() {
     assert_eq!(printed, "KeyText(..)");
 }
 
+/// A pipe without a writer, and a device that never ends, keep nobody waiting.
+#[test]
+fn only_a_file_is_a_key() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let pipe = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").args(["-m", "600"]).arg(&pipe).status();
+    assert!(made.expect("mkfifo").success());
+    for path in [pipe.to_str().expect("a path"), "/dev/zero", "/tmp"] {
+        let refused = read(path).expect_err("no key").to_string();
+        assert!(refused.contains("not a key"), "{refused}");
+    }
+}
+
 #[test]
 fn keys_are_used_as_soon_as_they_can_be_read() {
     let directory = tempfile::tempdir().expect("a directory");

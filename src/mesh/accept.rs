@@ -88,6 +88,8 @@ pub(super) async fn run(
         log: LogGate::new(log_gate::ONE),
         refused: LogGate::new(log_gate::SOME),
     };
+    let keys = Arc::clone(&acceptor.settings.keys);
+    keys.wait().await;
     let listener = match listener {
         Some(listener) => listener,
         None => acceptor.listen().await,
@@ -115,10 +117,6 @@ impl Acceptor {
         loop {
             tokio::time::sleep(RETRY).await;
             let address = self.settings.hello.address;
-            // The task of the datagrams reads them.
-            if self.settings.keys.get().is_none() {
-                continue;
-            }
             match socket::listener(address, self.settings.link_port) {
                 Ok(listener) => return listener,
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => {

@@ -110,11 +110,17 @@ impl Decoder for LinkCodec {
     type Error = CodecError;
 
     fn decode(&mut self, source: &mut BytesMut) -> Result<Option<BytesMut>, CodecError> {
-        let Some(mut frame) = self.frames.decode(source)? else {
-            return Ok(None);
-        };
+        let decoded = self.frames.decode(source);
         let Some(Cipher { state, next }) = &mut self.cipher else {
-            return Ok(Some(frame));
+            return Ok(decoded?);
+        };
+        // Nobody authenticates the length, so the peer is not to blame for one that can't be.
+        let decoded = decoded.map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => CodecError::Forged,
+            _ => CodecError::Io(error),
+        });
+        let Some(mut frame) = decoded? else {
+            return Ok(None);
         };
         let mut opened = BytesMut::zeroed(frame.len());
         let read = state.read_message(*next, &frame, &mut opened);
@@ -144,6 +150,7 @@ impl Encoder<Bytes> for LinkCodec {
 
 #[cfg(test)]
 mod tests {
+    use super::super::link::LinkEnd;
     use super::*;
 
     const KEY: [u8; 32] = [7; 32];
@@ -200,11 +207,15 @@ mod tests {
             codec.encode(Bytes::from_static(text), &mut wire).expect("encoded");
             wire
         };
-        for at in 4..4 + 5 + TAG {
+        for at in 0..4 + 5 + TAG {
             let [mut one, mut two] = handshake([&KEY, &KEY], [b"", b""]).expect("linked");
             let mut changed = encoded(&mut one, b"frame");
             changed[at] ^= 1;
-            assert!(matches!(two.decode(&mut changed), Err(CodecError::Forged)), "{at}");
+            // A length that is too great waits for more.
+            changed.extend(std::iter::repeat_n(0, MAX_FRAME));
+            let forged = two.decode(&mut changed).expect_err("changed");
+            assert!(matches!(forged, CodecError::Forged), "{at}");
+            assert!(!LinkEnd::from(forged).is_malformed(), "{at}: it is not the peer's fault");
         }
         let [mut one, mut two] = handshake([&KEY, &KEY], [b"", b""]).expect("linked");
         let (first, mut second) = (encoded(&mut one, b"first"), encoded(&mut one, b"second"));

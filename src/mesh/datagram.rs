@@ -135,6 +135,10 @@ impl DatagramTask {
         if opened.is_none() {
             self.sending = Sending::fails_from(Instant::now());
         }
+        if !self.has_keys().await {
+            // What comes meanwhile is not for this node.
+            opened = None;
+        }
         loop {
             let served = match opened.take() {
                 Some(sockets) => self.serve(sockets).await,
@@ -158,20 +162,29 @@ impl DatagramTask {
         match read.await {
             Ok(Ok(())) => {
                 info!("there is a fleet key: taking part");
-                self.hand_on(Note::Keys(None));
+                self.tell(None).await;
                 true
             }
             Ok(Err(error)) => {
-                self.hand_on(Note::Keys(Some(error.to_string())));
+                self.tell(Some(error.to_string())).await;
                 if self.log.opens(&Line::NoKey).is_some() {
                     error!(%error, "serving alone until there is a fleet key");
                 }
                 false
             }
             Err(error) => {
-                error!(%error, "the fleet keys were not read");
+                if self.log.opens(&Line::NoKey).is_some() {
+                    error!(%error, "the fleet keys were not read");
+                }
                 false
             }
+        }
+    }
+
+    /// Tells why there are no keys, or that there are some. It must not get lost.
+    async fn tell(&self, keyless: Option<String>) {
+        if self.notes.send(Note::Keys(keyless)).await.is_err() {
+            trace!("the datagrams outlived the mesh");
         }
     }
 

@@ -293,15 +293,11 @@ impl Mesh {
     pub fn start(settings: MeshSettings) -> Result<Self, MeshError> {
         let settings = Arc::new(settings);
         let address = settings.hello.address;
-        let keys = settings.keys.read();
-        if let Err(error) = &keys {
-            error!(%error, "no fleet key: serving alone until there is one");
-        }
+        // Files are read by a task: a disk that hangs must not keep the car from running.
+        settings.keys.read_without_files();
         if settings.keys.let_anybody_in() {
             warn!("fleet_keys names none: anybody on the network can command the cars");
         }
-        let has_keys = keys.is_ok();
-        let keyless = keys.err().map(|error| error.to_string());
         let datagram_sockets = socket::at_start(&settings, socket::Kind::Datagrams, |settings| {
             socket::datagrams(settings.hello.address, settings.broadcast)
         })?;
@@ -312,11 +308,7 @@ impl Mesh {
         let listener = socket::at_start(&settings, socket::Kind::Links, |settings| {
             socket::listener(settings.hello.address, settings.link_port)
         })?;
-        // What is wrong with the addresses is reported in either case.
-        let datagram_sockets = datagram_sockets.filter(|_| has_keys);
-        let packet_sockets = packet_sockets.filter(|_| has_keys);
-        let listener = listener.filter(|_| has_keys);
-        if has_keys && (datagram_sockets.is_none() || listener.is_none()) {
+        if datagram_sockets.is_none() || listener.is_none() {
             warn!(
                 %address,
                 broadcast = %settings.broadcast,
@@ -374,7 +366,7 @@ impl Mesh {
             given_up: VecDeque::new(),
             counters,
             proven,
-            keyless,
+            keyless: None,
             dial_log: LogGate::new(log_gate::ONE),
             link_log: LogGate::new(log_gate::SOME),
             cable: Cable::Whole,
@@ -389,15 +381,17 @@ impl Mesh {
 
     /// The fleet keys.
     pub(crate) fn fleet_keys(&self) -> FleetKeysStatus {
-        let missing = self.keyless.clone();
         match self.settings.keys.get() {
             Some(keys) => FleetKeysStatus {
                 sent: keys.sent().map(FleetKey::id),
                 accepted: keys.ids().collect(),
                 accepts_anybody: keys.ids().next().is_some() && keys.accepts_anybody(),
-                missing,
+                missing: None,
             },
-            None => FleetKeysStatus { missing, ..FleetKeysStatus::default() },
+            None => {
+                let missing = self.keyless.clone().unwrap_or_else(|| "not read yet".to_owned());
+                FleetKeysStatus { missing: Some(missing), ..FleetKeysStatus::default() }
+            }
         }
     }
 
@@ -595,7 +589,8 @@ impl Mesh {
             Note::OtherVersion { from, version } => Some(MeshEvent::OtherVersion { from, version }),
             Note::Packet { from, bytes } => Some(MeshEvent::Packet { from, bytes }),
             Note::Keys(missing) => {
-                self.keyless = missing;
+                // One task may have read them while another failed.
+                self.keyless = missing.filter(|_| self.settings.keys.get().is_none());
                 self.keyless.is_none().then_some(MeshEvent::KeysRead)
             }
             Note::Greeted { connection, peer, side } => self.open(*connection, peer, side),

@@ -358,9 +358,20 @@ impl Lan {
         MeshSettings { keys, ..self.settings(node) }
     }
 
-    fn start_with_keys(&self, node: u8, keys: &str) -> Mesh {
-        Mesh::start(self.with_keys(node, keys)).expect("a mesh")
+    async fn start_with_keys(&self, node: u8, keys: &str) -> Mesh {
+        with_its_keys(self.with_keys(node, keys)).await
     }
+}
+
+/// A mesh that has read its keys.
+async fn with_its_keys(settings: MeshSettings) -> Mesh {
+    settings.keys.read_without_files();
+    let are_in_files = settings.keys.get().is_none();
+    let mut mesh = Mesh::start(settings).expect("a mesh");
+    if are_in_files {
+        assert_eq!(event(&mut mesh).await, MeshEvent::KeysRead);
+    }
+    mesh
 }
 
 /// Lets the mesh know that the other node hears it.
@@ -384,7 +395,8 @@ async fn nodes_with_the_fleet_key_link_and_talk() {
     let directory = tempfile::tempdir().expect("a directory");
     let key = key_file(&directory, "fleet.key");
     let lan = Lan::new();
-    let (mut one, mut two) = (lan.start_with_keys(1, &key), lan.start_with_keys(2, &key));
+    let (mut one, mut two) =
+        (lan.start_with_keys(1, &key).await, lan.start_with_keys(2, &key).await);
     assert!(hears(&one, &mut two).await);
     prove(&one, &two);
     two.dial(name(1), lan.link_address(1));
@@ -403,10 +415,10 @@ async fn nodes_with_different_keys_are_strangers() {
     let directory = tempfile::tempdir().expect("a directory");
     let (ours, theirs) = (key_file(&directory, "ours.key"), key_file(&directory, "theirs.key"));
     let lan = Lan::new();
-    let mut one = lan.start_with_keys(1, &ours);
+    let mut one = lan.start_with_keys(1, &ours).await;
     let bare = lan.settings(3);
     for settings in [lan.with_keys(2, &theirs), bare] {
-        let mut two = Mesh::start(settings).expect("a mesh");
+        let mut two = with_its_keys(settings).await;
         prove(&one, &two);
         assert!(!hears(&two, &mut one).await);
         assert!(!hears(&one, &mut two).await);
@@ -432,8 +444,8 @@ async fn neighbouring_stages_of_a_rotation_understand_each_other() {
         for (behind, ahead) in stages.iter().zip(&stages[1..]) {
             for (first, second) in [(behind, ahead), (ahead, behind)] {
                 let lan = Lan::new();
-                let mut one = lan.start_with_keys(1, first);
-                let mut two = lan.start_with_keys(2, second);
+                let mut one = lan.start_with_keys(1, first).await;
+                let mut two = lan.start_with_keys(2, second).await;
                 assert!(hears(&one, &mut two).await, "{first} and {second}");
                 assert!(hears(&two, &mut one).await, "{first} and {second}");
                 prove(&one, &two);
@@ -446,8 +458,8 @@ async fn neighbouring_stages_of_a_rotation_understand_each_other() {
         // Two stages apart they do not: none may be left out.
         for (first, second) in [(&stages[0], &stages[2]), (&stages[1], &stages[3])] {
             let lan = Lan::new();
-            let mut one = lan.start_with_keys(1, first);
-            let mut two = lan.start_with_keys(2, second);
+            let mut one = lan.start_with_keys(1, first).await;
+            let mut two = lan.start_with_keys(2, second).await;
             let (forth, back) = (hears(&one, &mut two).await, hears(&two, &mut one).await);
             assert!(!(forth && back), "{first} and {second}");
         }
@@ -462,8 +474,8 @@ async fn who_has_not_proven_itself_by_a_beacon_gets_no_link() {
     let lan = Lan::new();
     let mut settings = lan.with_keys(1, &key);
     settings.times.greeting = Duration::from_millis(300);
-    let mut one = Mesh::start(settings).expect("a mesh");
-    let mut two = lan.start_with_keys(2, &key);
+    let mut one = with_its_keys(settings).await;
+    let mut two = lan.start_with_keys(2, &key).await;
     two.dial(name(1), lan.link_address(1));
     assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer: name(1) });
     assert_eq!(one.counters().get(Count::Refused), 1);
@@ -484,7 +496,7 @@ async fn a_handshake_that_is_sent_again_is_no_link() {
     let lan = Lan::new();
     // What node 2 says to node 1, and goes on to say, is recorded by a listener in its place.
     let listener = TcpListener::bind(lan.link_address(1)).expect("a socket");
-    let mut two = lan.start_with_keys(2, &key);
+    let mut two = lan.start_with_keys(2, &key).await;
     two.dial(name(1), lan.link_address(1));
     let (mut recorder, _) = tokio::task::spawn_blocking(move || listener.accept())
         .await
@@ -499,7 +511,7 @@ async fn a_handshake_that_is_sent_again_is_no_link() {
 
     let mut settings = lan.with_keys(1, &key);
     settings.times.greeting = Duration::from_millis(300);
-    let mut one = Mesh::start(settings).expect("a mesh");
+    let mut one = with_its_keys(settings).await;
     prove(&one, &two);
     let mut replayed = stranger(&lan, 2);
     replayed.set_read_timeout(Some(PATIENCE)).expect("set");
@@ -524,8 +536,8 @@ async fn connections_of_strangers_keep_no_peer_out() {
     let directory = tempfile::tempdir().expect("a directory");
     let key = key_file(&directory, "fleet.key");
     let lan = Lan::new();
-    let mut one = lan.start_with_keys(1, &key);
-    let mut two = lan.start_with_keys(2, &key);
+    let mut one = lan.start_with_keys(1, &key).await;
+    let mut two = lan.start_with_keys(2, &key).await;
     prove(&one, &two);
     let silent: Vec<TcpStream> =
         (10..90).flat_map(|node| [stranger(&lan, node), stranger(&lan, node)]).collect();
@@ -543,10 +555,11 @@ async fn a_node_takes_part_as_soon_as_its_key_can_be_read() {
     let key = key_file(&directory, "fleet.key");
     let lan = Lan::new();
     let late = directory.path().join("late.key");
-    let one = lan.start_with_keys(1, &key);
-    let mut two = lan.start_with_keys(2, late.to_str().expect("a path"));
+    let one = lan.start_with_keys(1, &key).await;
+    let mut two = Mesh::start(lan.with_keys(2, late.to_str().expect("a path"))).expect("a mesh");
     assert!(!hears(&one, &mut two).await);
     std::fs::copy(&key, &late).expect("copied");
+    assert_eq!(event(&mut two).await, MeshEvent::KeysRead);
     let heard = async { while !hears(&one, &mut two).await {} };
     timeout(PATIENCE, heard).await.expect("heard");
     prove(&one, &two);

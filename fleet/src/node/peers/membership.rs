@@ -157,15 +157,21 @@ impl Membership {
         let echoed = self.echo_sent_at(&beacon.echoes);
         let own = self.own.nonce;
         let is_strange = |echo: &Echo| {
-            let counts = || {
+            // A node that does not fit can have served nothing.
+            let is_known = || {
                 let known = self.incarnations.get(&echo.nonce);
-                known.is_some_and(|peer| self.counts(&peer.hello))
+                known.is_some_and(|peer| {
+                    self.counts(&peer.hello) || self.misfit(&peer.hello).is_some()
+                })
             };
-            echo.nonce != own && !counts() && !self.lost.covers(echo)
+            echo.nonce != own && !is_known() && !self.lost.covers(echo)
         };
         let strange = beacon.echoes.iter().any(is_strange);
         let told = Duration::from_millis(beacon.period.into());
         let period = pace::believed(told, self.incarnations.len(), &self.times);
+        if echoed.is_some() {
+            self.make_room(beacon.hello.nonce);
+        }
         let Some(peer) = self.incarnation(&beacon.hello, now) else {
             return Heard::Ignored;
         };
@@ -329,6 +335,19 @@ impl Membership {
         match self.conflicts.note(kind, &what, now) {
             Sighting::New => Some(Heard::Conflict(what)),
             Sighting::Known => None,
+        }
+    }
+
+    /// Makes room for an incarnation that hears this node, if there is none: one gives way that may
+    /// be no more than a recording.
+    fn make_room(&mut self, nonce: Nonce) {
+        if self.incarnations.len() < MOST_INCARNATIONS || self.incarnations.contains_key(&nonce) {
+            return;
+        }
+        let unproven = self.incarnations.iter().filter(|(_, peer)| peer.echoed_at.is_none());
+        let oldest = unproven.min_by_key(|(_, peer)| peer.heard_at).map(|(nonce, _)| *nonce);
+        if let Some(oldest) = oldest {
+            self.incarnations.remove(&oldest);
         }
     }
 

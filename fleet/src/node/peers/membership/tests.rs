@@ -150,6 +150,39 @@ fn a_run_of_beacons_that_is_sent_again_is_not_the_latest() {
     }
 }
 
+/// A node that does not fit is echoed, so that it finds out; it is none that peers hear and that may
+/// have served.
+#[test]
+fn a_node_that_does_not_fit_is_no_stranger_that_peers_hear() {
+    let now = Timestamp::START + Duration::from_secs(1);
+    let misfit = Hello { floors: FloorCount::new(9).expect("floors"), ..hello("D", 4, 4) };
+    for (other, is_strange) in [(misfit, false), (hello("D", 4, 4), true)] {
+        let mut members = membership();
+        assert_eq!(members.meet(&hello("C", 3, 3), LinkSide::Accepted, now), FOUND);
+        assert_eq!(members.hear(&beacon(other, 1, &[]), now), Heard::Unproven);
+        let echo = Echo { nonce: Nonce(4), sequence: 1 };
+        members.hear(&beacon(hello("C", 3, 3), 1, &[echo]), now);
+        let peer = members.get(&hello("C", 3, 3).node).expect("a peer");
+        assert_eq!(peer.stranger_echoed_at.is_some(), is_strange);
+    }
+}
+
+/// However many recordings are sent again: a node that hears this one has a place.
+#[test]
+fn incarnations_that_may_be_recordings_leave_room_for_a_peer() {
+    let mut members = membership();
+    let now = Timestamp::START + Duration::from_secs(1);
+    members.sent(1, MeshTimes::default().beacon_period, now);
+    for nonce in 0..MOST_INCARNATIONS as u64 {
+        let recorded = hello("B", 2, 1_000 + nonce);
+        assert_eq!(members.hear(&beacon(recorded, 1, &[]), now), Heard::Unproven);
+    }
+    let peer = hello("B", 2, 7);
+    assert_eq!(members.hear(&beacon(peer.clone(), 1, &[]), now), Heard::Ignored);
+    let echo = [Echo { nonce: Nonce(1), sequence: 1 }];
+    assert_eq!(members.hear(&beacon(peer, 2, &echo), now), FOUND);
+}
+
 /// Two nodes with one address: told, and both are heard.
 #[test]
 fn a_node_at_this_ones_address_is_told_of_and_heard() {

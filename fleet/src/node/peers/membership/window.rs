@@ -12,9 +12,8 @@ const WINDOW: u64 = 1024;
 const BEACONS_PER_MILLISECOND: u64 = 1;
 
 /// If this many beacons in a row, over at least this time, are in order among themselves but do not
-/// fit the latest one, that one was a forgery, or from before this machine was suspended. Those that
-/// are behind it have to echo what no beacon of the peer has echoed before: what was recorded and is
-/// sent again, in its order, does not.
+/// fit the latest one, that one was a forgery, or from before this machine was suspended. The last of
+/// those that are behind it has to be [fresh](Window::mark).
 const RUN: (u8, Duration) = (4, Duration::from_millis(60));
 
 /// The assessment of a beacon's sequence number.
@@ -62,6 +61,8 @@ pub(super) struct Window {
     heard: u64,
     /// When the highest one was received; `None` before the first.
     counted_at: Option<Timestamp>,
+    /// The next fresh one counts, whatever its number.
+    recounts: bool,
     behind: Run,
     ahead: Run,
     /// When the latest beacon of this node was sent that any of them has echoed.
@@ -81,17 +82,25 @@ impl Window {
 
     /// Records a beacon that echoes one which this node has sent at that time, or none. One that is
     /// older than the window counts as received.
+    ///
+    /// A beacon is fresh if it echoes a later one of this node than any before. What was recorded and
+    /// is sent again is not: so only a fresh one takes the place of a later number, and of numbers
+    /// that no echo has confirmed.
     pub(super) fn mark(
         &mut self,
         sequence: u64,
         echoed: Option<Timestamp>,
         now: Timestamp,
     ) -> Order {
-        let is_fresh = echoed.is_some() && echoed >= self.echoed;
+        let is_fresh = echoed > self.echoed;
+        let is_first_proof = is_fresh && self.echoed.is_none();
         self.echoed = self.echoed.max(echoed);
         let Some(counted_at) = self.counted_at else {
             return self.count_from(sequence, now);
         };
+        if is_first_proof || (is_fresh && self.recounts) {
+            return self.count_from(sequence, now);
+        }
         if sequence > self.sequence {
             let passed = u64::try_from(now.since(counted_at).as_millis()).unwrap_or(u64::MAX);
             let window = WINDOW.saturating_add(passed.saturating_mul(BEACONS_PER_MILLISECOND));
@@ -111,20 +120,21 @@ impl Window {
         let bit = 1_u64.checked_shl(behind).unwrap_or(0);
         let first = bit != 0 && self.heard & bit == 0;
         self.heard |= bit;
-        if is_fresh && self.behind.goes_on(sequence, now) {
+        if self.behind.goes_on(sequence, now) && is_fresh {
             return self.count_from(sequence, now);
         }
         Order::Reordered { first }
     }
 
-    /// The peer has shaken hands: its next beacon counts, whatever its number.
+    /// The peer has shaken hands: its next fresh beacon counts, whatever its number.
     pub(super) fn recount(&mut self) {
-        self.counted_at = None;
+        self.recounts = true;
     }
 
     fn count_from(&mut self, sequence: u64, now: Timestamp) -> Order {
         (self.sequence, self.heard, self.counted_at) = (sequence, 1, Some(now));
         (self.behind, self.ahead) = (Run::default(), Run::default());
+        self.recounts = false;
         Order::Latest
     }
 }
@@ -204,5 +214,40 @@ mod tests {
             assert!(matches!(order, Order::Reordered { .. }), "{sequence}");
         }
         assert_eq!(window.mark(41, Some(now), now + Duration::from_millis(30)), Order::Latest);
+    }
+
+    /// Somebody sends a peer's beacons again, half a minute late and without end: it does not matter
+    /// whether one of them is heard first, and whether there was a handshake.
+    #[test]
+    fn beacons_that_are_sent_again_late_keep_no_peer_out() {
+        const LAG: u64 = 1_200;
+        const PERIOD: Duration = Duration::from_millis(25);
+        for late_first in [true, false] {
+            let mut window = Window::default();
+            let mut now = Timestamp::START + Duration::from_mins(1);
+            for sequence in 5_000..5_400 {
+                if sequence == 5_200 {
+                    window.recount();
+                }
+                now = now + PERIOD;
+                let echoed = (sequence > 5_002).then_some(now);
+                let mut heard = [(sequence, echoed), (sequence - LAG, None)];
+                if late_first {
+                    heard.reverse();
+                }
+                // What a late one echoes was sent too long ago to be known.
+                for (heard, echoed) in heard {
+                    let order = window.mark(heard, echoed, now);
+                    let expected = if heard == sequence {
+                        Order::Latest
+                    } else {
+                        Order::Reordered { first: false }
+                    };
+                    if sequence > 5_003 {
+                        assert_eq!(order, expected, "{heard}, {late_first}");
+                    }
+                }
+            }
+        }
     }
 }
