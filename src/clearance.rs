@@ -12,7 +12,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use elevator_fleet::model::NodeId;
 
-use crate::journal::{self, Account, AuditEvent, AuditLog, AuditRecord, Journal, JournalError};
+use crate::journal::{
+    self, Account, AuditEvent, AuditLog, AuditRecord, Head, Journal, JournalError,
+};
 use crate::latch::{self, Latch, commission};
 use crate::operator::{BindError, Claim};
 
@@ -28,6 +30,14 @@ pub(crate) struct Clearance<'a> {
     pub(crate) reason: &'a str,
     /// The account that gave the command.
     pub(crate) account: &'a Account,
+}
+
+/// What was cleared.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Cleared {
+    pub(crate) latch: Latch,
+    /// The audit log with the record of it.
+    pub(crate) head: Head,
 }
 
 /// Why nothing was cleared. The latch is as it was.
@@ -73,7 +83,7 @@ pub(crate) fn clear(
     data_dir: &Path,
     node: Option<NodeId>,
     by: Clearance<'_>,
-) -> Result<Option<Latch>, ClearError> {
+) -> Result<Option<Cleared>, ClearError> {
     check_user(data_dir)?;
     let _claim = claim(data_dir)?;
     let Some(latch) = find(data_dir)? else {
@@ -84,9 +94,9 @@ pub(crate) fn clear(
         // Once the journal is made anew, nothing else would say that it was lost.
         latch::set(data_dir, &latch).map_err(ClearError::Latch)?;
     }
-    record(data_dir, &node, &latch, by)?;
+    let head = record(data_dir, &node, &latch, by)?;
     latch::remove(data_dir).map_err(ClearError::Latch)?;
-    Ok(Some(latch))
+    Ok(Some(Cleared { latch, head }))
 }
 
 /// The audit log of a node that does not run.
@@ -159,7 +169,7 @@ fn record(
     node: &NodeId,
     latch: &Latch,
     by: Clearance<'_>,
-) -> Result<(), JournalError> {
+) -> Result<Head, JournalError> {
     let (journal, _) = Journal::open(data_dir, node)?;
     let mut records = Vec::new();
     if let Latch::Hang(hang) = latch {

@@ -100,7 +100,7 @@ fn a_latch_that_was_removed_by_hand_is_missed() {
         assert!(text.contains(part), "{text}");
     }
     let cleared = clear(directory.path(), None, BY).expect("cleared");
-    assert!(is_removed(cleared.as_ref()), "{cleared:?}");
+    assert!(is_removed(cleared.as_ref().map(|cleared| &cleared.latch)), "{cleared:?}");
     assert_eq!(kinds(directory.path()), ["hang", "clear-hang"]);
     assert_eq!(starts(&directory), None);
     assert_eq!(clear(directory.path(), None, BY).expect("asked"), None);
@@ -172,9 +172,11 @@ fn noting_a_latch_makes_no_journal_and_sets_none_aside() {
 fn clearing_takes_the_latch_away_and_leaves_both_records() {
     let directory = latched();
     let cleared = clear(directory.path(), None, BY).expect("cleared");
-    assert_eq!(cleared, Some(Latch::Hang(hang())));
+    let Cleared { latch, head } = cleared.expect("a latch");
+    assert_eq!(latch, Latch::Hang(hang()));
     assert_eq!(latch::find(directory.path()), None);
-    let records = audit(directory.path()).expect("an audit log").records;
+    let AuditLog { records, chain } = audit(directory.path()).expect("an audit log");
+    assert_eq!((head.records, Some(head.link)), (2, chain.head));
     assert_eq!(records[0], AuditRecord::hang(&hang()));
     assert_eq!(
         records[1].event,
@@ -239,7 +241,7 @@ fn a_lost_journal_is_cleared_like_a_hang() {
             assert!(matches!(lost, JournalError::Lost { .. }), "{lost:?}");
         }
         let cleared = clear(directory.path(), None, BY).expect("cleared");
-        assert_eq!(cleared, Some(Latch::JournalLost));
+        assert_eq!(cleared.map(|cleared| cleared.latch), Some(Latch::JournalLost));
         assert_eq!(kinds(directory.path()), ["clear-hang"]);
         open().expect("a journal");
     }
@@ -264,7 +266,7 @@ fn a_hang_survives_a_damaged_journal() {
     let directory = latched();
     fs::write(directory.path().join("journal.redb"), [7; 4096]).expect("written");
     let cleared = clear(directory.path(), None, BY).expect("cleared");
-    assert_eq!(cleared, Some(Latch::Hang(hang())));
+    assert_eq!(cleared.map(|cleared| cleared.latch), Some(Latch::Hang(hang())));
     assert_eq!(kinds(directory.path()), ["hang", "clear-hang"]);
     assert!(directory.path().join("journal.damaged-1").exists());
 }
@@ -274,7 +276,7 @@ fn a_latch_that_cant_be_read_is_cleared_all_the_same() {
     let directory = commissioned();
     fs::write(directory.path().join(latch::FILE), "?").expect("written");
     let cleared = clear(directory.path(), None, BY).expect("cleared");
-    assert!(matches!(cleared, Some(Latch::Unreadable { .. })));
+    assert!(matches!(cleared, Some(Cleared { latch: Latch::Unreadable { .. }, .. })));
     assert_eq!(latch::find(directory.path()), None);
     // Without a mark only the configuration knows the node's name.
     fs::remove_file(directory.path().join(commission::FILE)).expect("removed");

@@ -4,8 +4,8 @@ use clap::Args;
 
 use super::table::table;
 use super::{CommandError, NodeArgs, output};
-use crate::clearance::{self, ClearError, Clearance};
-use crate::journal::{Account, AuditEvent, AuditLog, AuditRecord, OtherEvent};
+use crate::clearance::{self, ClearError, Clearance, Cleared};
+use crate::journal::{Account, AuditEvent, AuditLog, AuditRecord, Chain, OtherEvent};
 use crate::latch::Latch;
 use crate::operator::words::{operator, reason};
 use crate::operator::{Client, ClientError};
@@ -18,7 +18,8 @@ Examples:
       --config /etc/liftmesh/node.toml
 
 Give it as the user that the node runs as, once the car has been looked into. Afterwards the node
-can be started. Where there is nothing to clear it says so and ends with 0.";
+can be started. Where there is nothing to clear it says so and ends with 0. It prints the head of the
+audit log with the record of the clearing: note it elsewhere, see `liftmesh audit --help`.";
 
 pub(super) const AUDIT_EXAMPLES: &str = "\
 Examples:
@@ -26,9 +27,12 @@ Examples:
   liftmesh audit --data-dir /var/lib/liftmesh --json --limit 10 | jq .operator
 
 Each record is chained to the one before. The command ends with 1 if a record was changed, removed or
-put there by something else. Who can write the journal can chain everything anew, but not to the same
-head: note the head elsewhere, or compare it with the last line `recorded in the audit log` of the
-node's log.";
+put there by something else. It says how many records at the end are not chained yet: a program that
+makes no chain wrote them, or something else; the next record chains them. Who can write the journal
+can make the chain anew, or remove it, but not with the same head: compare it with the head that
+`clear-hang` has printed, or with the last one in the node's log (`recorded in the audit log`, and
+`audit log read` at each start). With --json, records go to standard output, and the rest to
+standard error.";
 
 /// The arguments of `liftmesh clear-hang`.
 #[derive(Debug, Clone, Args)]
@@ -67,7 +71,10 @@ impl ClearHangArgs {
             account: &Account::of_process(),
         };
         let text = match clearance::clear(&data_dir, name, by) {
-            Ok(Some(latch)) => format!("cleared: {latch}\nThe node can be started.\n"),
+            Ok(Some(Cleared { latch, head })) => format!(
+                "cleared: {latch}\naudit log: {} records, chain head {}\nThe node can be started.\n",
+                head.records, head.link
+            ),
             Ok(None) => "nothing to clear\n".to_owned(),
             Err(ClearError::Running(_)) => {
                 Client::connect(&data_dir)?.clear_hang(&self.operator, &self.reason)?;
@@ -89,18 +96,41 @@ impl AuditArgs {
         };
         let limit = self.limit.unwrap_or(usize::MAX);
         let latest = &records[records.len().saturating_sub(limit)..];
-        let text = if self.json {
-            latest.iter().map(json).collect()
-        } else if latest.is_empty() {
-            "no records\n".to_owned()
+        let verdict = verdict(records.len(), &chain);
+        if self.json {
+            output::print(&latest.iter().map(json).collect::<String>())?;
+            output::remark(&verdict);
         } else {
-            let head = chain.head.as_ref().map(|head| format!("\nchain head {head}\n"));
-            page(latest) + &head.unwrap_or_default()
-        };
-        output::print(&text)?;
+            let page = if latest.is_empty() { "no records\n".to_owned() } else { page(latest) };
+            let gap = if verdict.is_empty() { "" } else { "\n" };
+            output::print(&[&page, gap, &verdict].concat())?;
+        }
         chain.broken_at.map_or(Ok(()), |record| Err(CommandError::Tampered(record)))
     }
 }
+
+/// What the chain says of this many records, apart from where it is broken.
+pub(super) fn verdict(records: usize, Chain { head, unchained, .. }: &Chain) -> String {
+    match head {
+        Some(head) => {
+            let unchained = match unchained {
+                0 => String::new(),
+                1 => format!("the last record was {UNCHAINED}"),
+                count => format!("the last {count} records were {UNCHAINED}"),
+            };
+            format!("chain head {head}\n{unchained}")
+        }
+        None if records == 0 => String::new(),
+        None => {
+            "no chain: the records were written by a program that makes none, or the chain was \
+             removed\n"
+                .to_owned()
+        }
+    }
+}
+
+/// What records without a link are.
+const UNCHAINED: &str = "written by a program that makes no chain, or by something else\n";
 
 /// A record has nothing that JSON could not hold.
 fn json(record: &AuditRecord) -> String {

@@ -27,6 +27,12 @@ pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     Ok(())
 }
 
+/// Writes what is no part of the output to standard error. If that is closed, nobody can be
+/// informed.
+pub(crate) fn remark(text: &str) {
+    io::stderr().write_all(text.as_bytes()).unwrap_or_default();
+}
+
 /// Whether somebody watches.
 #[must_use]
 pub(crate) fn is_terminal() -> bool {
@@ -48,8 +54,7 @@ pub(crate) fn redraw(text: &str) -> Result<(), OutputError> {
 
 /// Prints an error and its causes to standard error. If that is closed, nobody can be informed.
 pub fn complain(error: &dyn Error) {
-    let text = complaint(error);
-    io::stderr().write_all(text.as_bytes()).unwrap_or_default();
+    remark(&complaint(error));
 }
 
 /// An error and its causes in one line.

@@ -1,14 +1,19 @@
 //! The audit log: what operators are accountable for, and what led to it. It is kept forever; it
-//! grows by one record per hang and per clearing.
+//! grows by one record per hang, clearing, repair and change of the fleet keys.
 //!
 //! Each record has a link in a chain of hashes, so that a record that is changed, removed or put in
-//! between shows. A user who can write the file can make the whole chain anew, but not with the same
-//! head, which is in the program's log after each record, and which an operator can note.
+//! between shows. A user who can write the file can make the whole chain anew, or remove it, but not
+//! with the same head, which is in the node's log after each record and at each start, and which an
+//! operator can note.
+//!
+//! A program that makes no chain may have run in between. Records without a link at the end are thus
+//! *unchained*, not broken: the next record chains them too.
 //!
 //! A record that is unreadable, or of another version of the program, is kept and shown as it is:
 //! no foreign record keeps an operator from clearing a hang.
 
 use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Unbounded};
 use std::time::SystemTime;
 
 use elevator_fleet::model::NodeId;
@@ -29,7 +34,7 @@ use crate::latch::{Evidence, Hang, Latch, PROGRAM, wall};
 const AUDIT: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("audit");
 
 /// Number of a record → its link: the hash of the link before, the number and the record. Records
-/// of a program that made no links get them with the next one.
+/// of a program that makes no links get them with the next one.
 const LINKS: TableDefinition<'_, u64, [u8; 32]> = TableDefinition::new("audit-links");
 
 /// A link of the chain.
@@ -50,11 +55,30 @@ pub(crate) struct AuditLog {
 /// Whether the records of the audit log are what was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Chain {
-    /// The last link, as 64 hexadecimal digits, if there is one. The same head means the same records.
+    /// The last link, as 64 hexadecimal digits, if there is one. While nothing is broken or
+    /// unchained, the same head means the same records.
     pub(crate) head: Option<String>,
     /// The first record that does not fit the chain, counted from 1: it was changed, removed or put
     /// there by something else than this program.
     pub(crate) broken_at: Option<u64>,
+    /// How many records at the end have no link yet: a program that makes no chain wrote them, or
+    /// something else put them there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) unchained: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in references")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// How far the audit log has come: what an operator notes to recognize it by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// The number of the last record.
+    pub(crate) records: u64,
+    /// Its link, as 64 hexadecimal digits.
+    pub(crate) link: String,
 }
 
 /// One record of the audit log.
@@ -243,27 +267,56 @@ pub(super) fn read(database: &Database) -> Result<AuditLog, ReadError> {
     };
     let owner = tables::owner(&transaction)?;
     let mut records = Vec::new();
-    let mut before = ROOT;
-    let mut broken_at = None;
-    for (entry, expected) in table.iter()?.zip(1..) {
+    let mut inspection = Inspection::new(&links);
+    for entry in table.iter()? {
         let (number, bytes) = entry?;
-        let bytes = bytes.value();
-        before = link(&before, number.value(), bytes);
-        let fits = number.value() == expected && links.get(&expected) == Some(&before);
-        if !fits && !links.is_empty() {
-            broken_at.get_or_insert(expected);
-        }
+        let (number, bytes) = (number.value(), bytes.value());
+        inspection.add(number, bytes);
         records.push(
             serde_json::from_slice(bytes)
-                .unwrap_or_else(|_| AuditRecord::unreadable(owner.clone(), number.value(), bytes)),
+                .unwrap_or_else(|_| AuditRecord::unreadable(owner.clone(), number, bytes)),
         );
     }
-    let next = records.len() as u64 + 1;
-    if links.range(next..).next().is_some() {
-        broken_at.get_or_insert(next);
+    Ok(AuditLog { records, chain: inspection.finish() })
+}
+
+/// The comparison of the records with their links.
+struct Inspection<'a> {
+    links: &'a BTreeMap<u64, Link>,
+    /// The number that the next record has to have.
+    next: u64,
+    /// The link that the record before has to have.
+    before: Link,
+    broken_at: Option<u64>,
+    unchained: u64,
+}
+
+impl<'a> Inspection<'a> {
+    fn new(links: &'a BTreeMap<u64, Link>) -> Self {
+        Self { links, next: 1, before: ROOT, broken_at: None, unchained: 0 }
     }
-    let head = links.last_key_value().map(|(_, link)| hexadecimal(link));
-    Ok(AuditLog { records, chain: Chain { head, broken_at } })
+
+    /// Compares the next record.
+    fn add(&mut self, number: u64, record: &[u8]) {
+        self.before = link(&self.before, number, record);
+        let is_unchained = self.links.last_key_value().is_none_or(|(last, _)| number > *last);
+        self.unchained += u64::from(is_unchained);
+        // No program leaves out a number, whether it makes links or not.
+        let fits =
+            number == self.next && (is_unchained || self.links.get(&number) == Some(&self.before));
+        if !fits {
+            self.broken_at.get_or_insert(self.next);
+        }
+        self.next += 1;
+    }
+
+    fn finish(mut self) -> Chain {
+        if self.links.range(self.next..).next().is_some() {
+            self.broken_at.get_or_insert(self.next);
+        }
+        let head = self.links.last_key_value().map(|(_, link)| hexadecimal(link));
+        Chain { head, broken_at: self.broken_at, unchained: self.unchained }
+    }
 }
 
 fn of_entry((number, link): (AccessGuard<'_, u64>, AccessGuard<'_, Link>)) -> (u64, Link) {
@@ -282,25 +335,22 @@ fn hexadecimal(link: &Link) -> String {
 }
 
 /// Appends records, all or none; they are on disk when this returns.
-pub(super) fn append(database: &Database, records: &[AuditRecord]) -> Result<(), redb::Error> {
+pub(super) fn append(database: &Database, records: &[AuditRecord]) -> Result<Head, redb::Error> {
     let transaction = database.begin_write()?;
     let (number, head) = {
         let mut table = transaction.open_table(AUDIT)?;
         let mut links = transaction.open_table(LINKS)?;
-        let (linked, mut head) = links.last()?.map(of_entry).unzip();
-        if head.is_none() {
-            // Those of a program that made no links.
-            for entry in table.iter()? {
-                let (number, bytes) = entry?;
-                let next = link(&head.unwrap_or(ROOT), number.value(), bytes.value());
-                links.insert(number.value(), next)?;
-                head = Some(next);
-            }
-        }
-        let mut head = head.unwrap_or(ROOT);
-        let recorded = table.last()?.map_or(0, |(number, _)| number.value());
+        let (linked, head) = links.last()?.map(of_entry).unzip();
         // The number of a record that was removed is not given again.
-        let mut number = recorded.max(linked.unwrap_or_default());
+        let mut number = linked.unwrap_or_default();
+        let mut head = head.unwrap_or(ROOT);
+        // Those of a program that makes no links.
+        for entry in table.range((Excluded(number), Unbounded))? {
+            let (unchained, bytes) = entry?;
+            number = unchained.value();
+            head = link(&head, number, bytes.value());
+            links.insert(number, head)?;
+        }
         for record in records {
             number += 1;
             let bytes = serde_json::to_vec(record).map_err(std::io::Error::from)?;
@@ -311,7 +361,8 @@ pub(super) fn append(database: &Database, records: &[AuditRecord]) -> Result<(),
         (number, head)
     };
     transaction.commit()?;
+    let head = Head { records: number, link: hexadecimal(&head) };
     // Where the log of the program is kept elsewhere, it bears witness to the records.
-    info!(records = number, head = hexadecimal(&head), "recorded in the audit log");
-    Ok(())
+    info!(records = head.records, head = head.link, "recorded in the audit log");
+    Ok(head)
 }

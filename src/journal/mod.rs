@@ -32,7 +32,7 @@ use redb::{Builder, Database, DatabaseError};
 use tracing::{error, info, warn};
 
 pub(crate) use self::audit::{
-    Account, AuditEvent, AuditLog, AuditRecord, Chain, OtherEvent, last_fleet_keys, uncleared,
+    Account, AuditEvent, AuditLog, AuditRecord, Chain, Head, OtherEvent, last_fleet_keys, uncleared,
 };
 pub use self::error::JournalError;
 pub(crate) use self::error::{OtherFormat, ReadError};
@@ -162,7 +162,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`JournalError::Audit`]: none is.
-    pub(crate) fn record(&self, records: &[AuditRecord]) -> Result<(), JournalError> {
+    pub(crate) fn record(&self, records: &[AuditRecord]) -> Result<Head, JournalError> {
         audit::append(&self.database, records)
             .map_err(|source| JournalError::Audit { source: Box::new(source) })
     }
@@ -219,6 +219,7 @@ pub(crate) fn complete_audit(
     let log = audit::read(&database).map_err(JournalError::Unreadable)?;
     match missing(&log.records) {
         Some(record) => audit::append(&database, &[record])
+            .map(drop)
             .map_err(|source| JournalError::Audit { source: Box::new(source) }),
         None => Ok(()),
     }

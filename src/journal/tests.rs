@@ -476,7 +476,7 @@ fn tamper(journal: &Journal, change: impl FnOnce(&mut redb::Table<'_, u64, &'sta
 #[test]
 fn an_audit_log_that_was_tampered_with_shows_where() {
     type Change = fn(&mut redb::Table<'_, u64, &'static [u8]>);
-    let changes: [(Change, u64); 6] = [
+    let changes: [(Change, u64); 7] = [
         (|log| drop(log.insert(2, b"{}".as_slice()).expect("changed")), 2),
         (|log| drop(log.remove(1).expect("removed")), 1),
         (|log| drop(log.remove(3).expect("removed")), 3),
@@ -489,7 +489,15 @@ fn an_audit_log_that_was_tampered_with_shows_where() {
             },
             1,
         ),
-        (|log| drop(log.insert(4, b"{}".as_slice()).expect("added")), 4),
+        // No program leaves out a number.
+        (|log| drop(log.insert(5, b"{}".as_slice()).expect("added")), 4),
+        (
+            |log| {
+                drop(log.remove(3).expect("removed"));
+                drop(log.insert(4, b"{}".as_slice()).expect("added"));
+            },
+            3,
+        ),
         (
             |log| {
                 for number in 1..=3 {
@@ -515,6 +523,56 @@ fn an_audit_log_that_was_tampered_with_shows_where() {
         assert_eq!(later.broken_at, Some(place));
         assert_ne!(later.head, whole.head);
     }
+}
+
+/// A program that makes no chain appends to one, and the next that does goes on.
+#[test]
+fn records_of_an_older_program_in_between_are_chained_with_the_next_record() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, _) = open(&directory);
+    journal.record(&[hang("1"), hang("2")]).expect("on disk");
+    let before = journal.audit().expect("read").chain;
+    for (round, number) in (1..).zip([3, 6]) {
+        let older = |number: u64| serde_json::to_vec(&hang(&number.to_string())).expect("JSON");
+        tamper(&journal, |log| {
+            for number in [number, number + 1] {
+                drop(log.insert(number, older(number).as_slice()).expect("inserted"));
+            }
+        });
+        let between = journal.audit().expect("read").chain;
+        assert_eq!((between.broken_at, between.unchained), (None, 2), "round {round}");
+        let recorded = journal.record(&[hang("next")]).expect("on disk");
+        let after = journal.audit().expect("read");
+        assert_eq!((after.chain.broken_at, after.chain.unchained), (None, 0), "round {round}");
+        assert_eq!(recorded.records, after.records.len() as u64);
+        assert_eq!(Some(recorded.link), after.chain.head);
+        assert_ne!(after.chain.head, before.head);
+    }
+    // From then on they are protected like the others.
+    tamper(&journal, |log| drop(log.insert(3, b"{}".as_slice()).expect("changed")));
+    assert_eq!(journal.audit().expect("read").chain.broken_at, Some(3));
+}
+
+/// Without links nothing says that the log was made by a program that makes them.
+#[test]
+fn an_audit_log_whose_chain_was_removed_has_none() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, _) = open(&directory);
+    journal.record(&[hang("1"), hang("2")]).expect("on disk");
+    let head = journal.audit().expect("read").chain.head;
+    let transaction = journal.database.begin_write().expect("a transaction");
+    let links = redb::TableDefinition::<u64, [u8; 32]>::new("audit-links");
+    assert!(transaction.delete_table(links).expect("deleted"));
+    transaction.commit().expect("on disk");
+    let removed = journal.audit().expect("read").chain;
+    assert_eq!(removed, Chain { head: None, broken_at: None, unchained: 2 });
+    // A gap shows all the same.
+    tamper(&journal, |log| drop(log.remove(1).expect("removed")));
+    assert_eq!(journal.audit().expect("read").chain.broken_at, Some(1));
+    journal.record(&[hang("3")]).expect("on disk");
+    let later = journal.audit().expect("read").chain;
+    assert_eq!((later.broken_at, later.unchained), (Some(1), 0));
+    assert_ne!(later.head, head);
 }
 
 /// The same records have the same head, and no others do.
@@ -548,7 +606,8 @@ fn an_audit_log_of_an_older_program_is_chained_with_the_next_record() {
         }
     });
     let older = journal.audit().expect("read");
-    assert_eq!((older.records.len(), older.chain), (2, Chain::default()));
+    assert_eq!(older.records.len(), 2);
+    assert_eq!(older.chain, Chain { unchained: 2, ..Chain::default() });
     journal.record(&[hang("3")]).expect("on disk");
     let newer = journal.audit().expect("read");
     assert_eq!((newer.records.len(), newer.chain.broken_at), (3, None));

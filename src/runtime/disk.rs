@@ -5,11 +5,11 @@ use std::time::{Duration, SystemTime};
 use elevator_fleet::model::{JournalId, NodeId};
 use elevator_fleet::node::{Change, FleetKeysStatus, Lsn, Restored};
 use tokio::sync::oneshot;
-use tracing::{error, warn};
+use tracing::{error, info, warn};
 
 use super::{RunError, hang};
 use crate::journal::{
-    self, AuditLog, AuditRecord, Journal, JournalError, JournalWriter, Lost, Progress,
+    self, AuditLog, AuditRecord, Chain, Journal, JournalError, JournalWriter, Lost, Progress,
 };
 use crate::latch::{Latch, Refusal, commission};
 
@@ -37,7 +37,8 @@ impl Disk {
         let lost = if commission::is_marked(directory) { Lost::Refuse } else { Lost::MakeAnew };
         match Journal::open_or(directory, node, lost) {
             Ok((journal, restored)) => {
-                let audit = journal.audit()?.records;
+                let AuditLog { records: audit, chain } = journal.audit()?;
+                log_chain(audit.len(), &chain);
                 hang::check_audit(directory, &audit)?;
                 let keys = journal::last_fleet_keys(&audit);
                 if let Err(error) = commission::mark(directory, node, SystemTime::now()) {
@@ -139,6 +140,13 @@ impl Disk {
             warn!("the disk did not write everything in time");
         }
     }
+}
+
+/// Where the log of the program is kept elsewhere, it bears witness to the records of other processes
+/// as well, such as `liftmesh clear-hang`.
+fn log_chain(records: usize, Chain { head, broken_at, unchained }: &Chain) {
+    let head = head.as_deref().unwrap_or("none");
+    info!(records, head, broken_at, unchained, "audit log read");
 }
 
 /// A new journal identity for the case that the disk fails, drawn while that is sure to succeed.

@@ -119,7 +119,10 @@ fn a_latch_that_is_deleted_by_hand_is_missed_at_the_next_start() {
     let mut command = building.operator("A", &words);
     let output = command.env("SUDO_USER", "novak").output().expect("it runs");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).starts_with("cleared: the car of node A hung at 20"));
+    let said = text(&output.stdout);
+    assert!(said.starts_with("cleared: the car of node A hung at 20"));
+    let line = said.lines().find_map(|line| line.strip_prefix("audit log: 2 records, "));
+    let head = line.expect("the head").to_owned();
     let records = audit(&building, "A");
     let kinds: Vec<_> = records.iter().map(|record| record["kind"].clone()).collect();
     assert_eq!(kinds, ["hang", "clear-hang"]);
@@ -128,6 +131,10 @@ fn a_latch_that_is_deleted_by_hand_is_missed_at_the_next_start() {
     assert_eq!(account["uid"], rustix::process::getuid().as_raw());
     let shown = text(&liftmesh(&building, "A", &["audit"]).stdout);
     assert!(shown.contains("sudo by novak"), "{shown}");
+    assert!(shown.ends_with(&format!("\n{head}\n")), "{shown}");
+    // In the way of no program that reads the records.
+    let aside = text(&liftmesh(&building, "A", &["audit", "--json"]).stderr);
+    assert_eq!(aside, format!("{head}\n"));
     building.start("A");
     building.wait_in_service(&["A"]);
 }

@@ -430,8 +430,12 @@ fn replies_are_as_in_the_golden_file() {
     );
     replies.extend(audit_records().into_iter().map(|record| ReplyLine::Audit {
         records: vec![record],
-        chain: Chain { head: Some("7f".repeat(32)), broken_at: None },
+        chain: Chain { head: Some("7f".repeat(32)), ..Chain::default() },
     }));
+    replies.push(ReplyLine::Audit {
+        records: Vec::new(),
+        chain: Chain { head: Some("7f".repeat(32)), broken_at: Some(3), unchained: 2 },
+    });
     compare("replies.jsonl", &lines(&replies));
 }
 
