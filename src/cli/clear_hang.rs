@@ -160,7 +160,9 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                 AuditEvent::FleetKeys { sent, accepted, accepts_anybody } => {
                     let sent = sent.map_or_else(|| "none".to_owned(), |id| format!("key {id}"));
                     let ids = accepted.iter().map(u8::to_string);
-                    let anybody = accepts_anybody.then(|| "anybody".to_owned());
+                    // A node for which no key is configured has nobody to refuse, either.
+                    let anybody = *accepts_anybody || accepted.is_empty();
+                    let anybody = anybody.then(|| "anybody".to_owned());
                     let accepted: Vec<String> = ids.chain(anybody).collect();
                     let what = format!("sends {sent}, accepts {}", accepted.join(", "));
                     ["fleet-keys", "", "", "", &*what].map(str::to_owned)

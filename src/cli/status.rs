@@ -175,6 +175,9 @@ fn write_keys(page: &mut String, keys: &FleetKeysStatus) -> fmt::Result {
         return writeln!(page, "  serving alone: {reason}");
     }
     if keys.accepted.is_empty() {
+        if keys.accepts_anybody {
+            writeln!(page, "  messages are sent and accepted without a fleet key")?;
+        }
         return Ok(());
     }
     let others = keys.accepted.iter().filter(|id| Some(**id) != keys.sent).map(u8::to_string);

@@ -1,8 +1,10 @@
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::model::{Call, HallCall};
+use elevator_fleet::node::{FleetKeysStatus, Status};
 
 use super::order::{OrderCommand, Wait, Way};
 use super::*;
+use crate::journal::{AuditEvent, AuditRecord};
 use crate::operator::tests::Bench;
 
 fn parse(line: &str) -> Command {
@@ -220,4 +222,40 @@ Open orders
   hall 3 down  1.2 s  B    yes       2
 "
     );
+}
+
+#[test]
+fn the_fleet_keys_are_shown_unless_none_are_configured() {
+    let page = |sent, accepted: &[u8], accepts_anybody| {
+        let mut status: Status = serde_json::from_str(STATUS).unwrap();
+        status.fleet_keys =
+            FleetKeysStatus { sent, accepted: accepted.to_vec(), accepts_anybody, missing: None };
+        status::page(&status)
+    };
+    for (shown, expected) in [
+        (page(Some(7), &[7], false), "\n  fleet key 7\n"),
+        (page(Some(7), &[7], true), "\n  fleet key 7; also accepted: messages without a key\n"),
+        (page(None, &[], true), "\n  messages are sent and accepted without a fleet key\n"),
+    ] {
+        assert!(shown.contains(expected), "{shown}");
+    }
+    assert!(!page(None, &[], false).contains("key"));
+}
+
+#[test]
+fn an_audit_record_of_keys_says_what_is_accepted() {
+    for (sent, accepted, accepts_anybody, expected) in [
+        (Some(7), vec![7], false, "sends key 7, accepts 7"),
+        (Some(7), vec![7, 9], false, "sends key 7, accepts 7, 9"),
+        (None, vec![7], true, "sends none, accepts 7, anybody"),
+        (None, vec![], true, "sends none, accepts anybody"),
+        (None, vec![], false, "sends none, accepts anybody"),
+    ] {
+        let event = AuditEvent::FleetKeys { sent, accepted, accepts_anybody };
+        let node = NodeId::new("A").unwrap();
+        let record = AuditRecord::now(node, event, std::time::UNIX_EPOCH);
+        let page = clear_hang::page(&[record]);
+        let shown = page.lines().last().unwrap();
+        assert!(shown.trim_end().ends_with(expected), "{page}");
+    }
 }

@@ -166,9 +166,14 @@ impl Keys {
         }
     }
 
+    /// Whether the configuration says that messages are accepted without a key.
+    pub(crate) fn name_none(&self) -> bool {
+        self.files.0.contains(&Source::None)
+    }
+
     /// Whether anybody on a network that others can reach can command the cars.
     pub(crate) fn let_anybody_in(&self) -> bool {
-        !self.address.is_loopback() && self.files.0.contains(&Source::None)
+        !self.address.is_loopback() && self.name_none()
     }
 
     /// The keys, if they have been read.

@@ -133,7 +133,7 @@ pub(crate) enum AuditEvent {
         sent: Option<u8>,
         /// The ids of the keys with which messages are accepted.
         accepted: Vec<u8>,
-        /// Messages are accepted without a key as well, although there is one.
+        /// Messages are accepted without a key, because the configuration says so.
         accepts_anybody: bool,
     },
     /// Something that this program does not know.
@@ -168,6 +168,20 @@ pub(crate) struct Account {
     pub(crate) sudo_user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) terminal: Option<String>,
+}
+
+impl AuditEvent {
+    /// The event that a node has these fleet keys, if they are others than those that were recorded
+    /// before. What was recorded may be unknown: then nothing is known to have changed.
+    #[must_use]
+    pub(crate) fn change_of_keys(
+        recorded: Option<&FleetKeysStatus>,
+        keys: &FleetKeysStatus,
+    ) -> Option<Self> {
+        let FleetKeysStatus { sent, accepted, accepts_anybody, missing } = keys.clone();
+        let is_change = missing.is_none() && recorded.is_some_and(|recorded| recorded != keys);
+        is_change.then_some(Self::FleetKeys { sent, accepted, accepts_anybody })
+    }
 }
 
 impl AuditRecord {

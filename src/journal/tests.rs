@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::model::{Call, Dot, HallCall};
-use elevator_fleet::node::Lsn;
+use elevator_fleet::node::{FleetKeysStatus, Lsn};
 use elevator_fleet::orders::{Record, RecordState, Service};
 use redb::ReadableTable;
 use tempfile::TempDir;
@@ -461,6 +461,29 @@ fn an_audit_record_of_another_program_is_kept_and_shown() {
     }
     assert_eq!(uncleared(&records), Some(&hang("3")));
     assert_eq!(uncleared(&records[..3]), None);
+}
+
+#[test]
+fn a_change_of_the_fleet_keys_is_an_event() {
+    let keys = |sent, accepted: &[u8], accepts_anybody| FleetKeysStatus {
+        sent,
+        accepted: accepted.to_vec(),
+        accepts_anybody,
+        missing: None,
+    };
+    let unset = FleetKeysStatus::default();
+    let key = keys(Some(7), &[7], false);
+    let none = keys(None, &[], true);
+    for (recorded, now) in [(&unset, &key), (&unset, &none), (&key, &none), (&none, &unset)] {
+        let event = AuditEvent::change_of_keys(Some(recorded), now).expect("a change");
+        let record = AuditRecord::now(node(), event, UNSET);
+        assert_eq!(last_fleet_keys(&[record]), *now);
+        assert_eq!(AuditEvent::change_of_keys(Some(now), now), None);
+        // A disk that failed at the start does not say what was recorded.
+        assert_eq!(AuditEvent::change_of_keys(None, now), None);
+    }
+    let missing = FleetKeysStatus { missing: Some("no such file".to_owned()), ..unset };
+    assert_eq!(AuditEvent::change_of_keys(Some(&key), &missing), None);
 }
 
 /// What changes the log in the file, beside the program.

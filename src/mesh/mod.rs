@@ -385,7 +385,7 @@ impl Mesh {
             Some(keys) => FleetKeysStatus {
                 sent: keys.sent().map(FleetKey::id),
                 accepted: keys.ids().collect(),
-                accepts_anybody: keys.ids().next().is_some() && keys.accepts_anybody(),
+                accepts_anybody: self.settings.keys.name_none(),
                 missing: None,
             },
             None => {

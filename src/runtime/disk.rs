@@ -29,11 +29,12 @@ pub(super) enum Disk {
 pub(super) struct DiskFailure;
 
 impl Disk {
-    /// Opens the journal; also returns the fleet keys that its audit log has last. A full, read-only or failing disk does not take the car out of service.
+    /// Opens the journal; also returns the fleet keys that its audit log has last, if it can be read.
+    /// A full, read-only or failing disk does not take the car out of service.
     pub(super) fn open(
         directory: &std::path::Path,
         node: &NodeId,
-    ) -> Result<(Self, Restored, FleetKeysStatus), RunError> {
+    ) -> Result<(Self, Restored, Option<FleetKeysStatus>), RunError> {
         let lost = if commission::is_marked(directory) { Lost::Refuse } else { Lost::MakeAnew };
         match Journal::open_or(directory, node, lost) {
             Ok((journal, restored)) => {
@@ -45,7 +46,7 @@ impl Disk {
                     warn!(%error, "the node can't be marked as commissioned");
                 }
                 let writer = JournalWriter::start(journal).map_err(RunError::Thread)?;
-                Ok((Self::Writes(writer), restored, keys))
+                Ok((Self::Writes(writer), restored, Some(keys)))
             }
             Err(JournalError::Failing { path, restored, source }) => {
                 error!(
@@ -65,7 +66,7 @@ impl Disk {
                     records: restored.records,
                     flight_times: restored.flight_times,
                 };
-                Ok((Self::Failed, restored, FleetKeysStatus::default()))
+                Ok((Self::Failed, restored, None))
             }
             Err(JournalError::Lost { .. }) => {
                 Err(Refusal::new(directory, Latch::JournalLost).into())

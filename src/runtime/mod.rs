@@ -195,8 +195,9 @@ struct Running {
     mesh: Mesh,
     panel: Option<Panel>,
     disk: Disk,
-    /// The fleet keys that the audit log has last.
-    recorded_keys: FleetKeysStatus,
+    /// The fleet keys that the audit log has last; `None` until they are known, if the disk has failed
+    /// at the start.
+    recorded_keys: Option<FleetKeysStatus>,
     planner: Planner,
     /// The identity under which the node continues without its disk.
     spare: JournalId,
@@ -506,15 +507,14 @@ impl Running {
     /// Records the fleet keys, if they are others than before.
     fn record_keys(&mut self) {
         let keys = self.mesh.fleet_keys();
-        if keys.missing.is_some() || keys == self.recorded_keys {
-            return;
-        }
-        let FleetKeysStatus { sent, accepted, accepts_anybody, .. } = keys.clone();
-        let event = AuditEvent::FleetKeys { sent, accepted, accepts_anybody };
-        if let Err(reason) = self.record(event) {
+        if let Some(event) = AuditEvent::change_of_keys(self.recorded_keys.as_ref(), &keys)
+            && let Err(reason) = self.record(event)
+        {
             warn!(reason, "a change of the fleet keys is not in the audit log");
         }
-        self.recorded_keys = keys;
+        if keys.missing.is_none() {
+            self.recorded_keys = Some(keys);
+        }
     }
 
     /// Queues an event for the audit log.

@@ -13,6 +13,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::config::Sources;
+use crate::fleet_key::{self, KeyFiles, KeyText};
+use crate::journal::last_fleet_keys;
 use crate::latch::Latch;
 use crate::mesh::tests::Lan;
 use crate::operator::Client;
@@ -332,6 +334,47 @@ fn time_stands_still_during_a_turn() {
         .build()
         .expect("a runtime")
         .block_on(turn);
+}
+
+/// A node that names `none` differs from one for which nothing is configured.
+#[test]
+fn each_change_of_the_fleet_keys_is_in_the_audit_log() {
+    let mut cabin = Cabin::new(&Lan::new(), 1);
+    let key = cabin.directory.path().join("fleet.key");
+    fleet_key::create(&key, &KeyText::draw().expect("random numbers")).expect("written");
+    let key = key.to_str().expect("text");
+    let mut recorded = 0;
+    for (files, is_change, accepts_anybody) in
+        [("", false, false), ("none", true, true), (key, true, false), ("none", true, true)]
+    {
+        cabin.settings.keys = KeyFiles::parse(files).unwrap_or_default();
+        for is_change in [is_change, false] {
+            let process = cabin.start();
+            let keys = process.until("a status", |_| true).fleet_keys;
+            assert_eq!(keys.accepts_anybody, accepts_anybody, "{files}");
+            let mut client = Client::connect(&process.data_dir).expect("it runs");
+            let records = client.audit().expect("an audit log").records;
+            recorded += usize::from(is_change);
+            assert_eq!(records.len(), recorded, "{files}");
+            assert_eq!(last_fleet_keys(&records), keys, "{files}");
+            assert!(matches!(process.stop(), Outcome::Stopped));
+        }
+    }
+}
+
+/// P5: what the audit log has last is unknown then, so nothing in it is known to have changed.
+#[test]
+fn a_disk_that_fails_at_the_start_tells_no_fleet_keys() {
+    let directory = TempDir::new().expect("a directory");
+    let node = NodeId::new("car-1").expect("a name");
+    std::fs::create_dir(directory.path().join("journal.redb")).expect("in the way");
+    let (disk, _, keys) = Disk::open(directory.path(), &node).expect("it runs without");
+    assert!(disk.has_failed());
+    assert_eq!(keys, None);
+    std::fs::remove_dir(directory.path().join("journal.redb")).expect("out of the way");
+    let (disk, _, keys) = Disk::open(directory.path(), &node).expect("a journal");
+    assert!(!disk.has_failed());
+    assert_eq!(keys, Some(FleetKeysStatus::default()));
 }
 
 /// A dispatcher that fails as soon as there is a hall call.

@@ -29,7 +29,7 @@ pub struct FleetKeysStatus {
     pub sent: Option<u8>,
     /// The keys with which messages are accepted.
     pub accepted: Vec<u8>,
-    /// Messages are accepted without a key as well, although one is configured.
+    /// Messages are accepted without a key, because the configuration says so.
     pub accepts_anybody: bool,
     /// Why the node has no key and serves alone.
     pub missing: Option<String>,
