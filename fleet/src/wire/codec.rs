@@ -213,21 +213,29 @@ pub fn seal_packet(sealed: SealedPacket<'_>, key: &FleetKey) -> Vec<u8> {
 /// Decodes a packet with a key; `None` if it announces none: it may be a bare packet.
 ///
 /// # Errors
-/// It announces a key that is not accepted, or was not made with it.
+/// It announces a key that is not accepted, was not made with it, or has another version.
 #[must_use]
 pub fn open_packet<'a>(
     bytes: &'a [u8],
     keys: &Keyring,
 ) -> Option<Result<SealedPacket<'a>, WireError>> {
     match *bytes {
-        [b'L', b'M', VERSION, id, ..] if id != NO_KEY => Some(opened(bytes, id, keys)),
+        [b'L', b'M', version, id, ..] if id != NO_KEY => Some(opened(bytes, version, id, keys)),
         _ => None,
     }
 }
 
-fn opened<'a>(bytes: &'a [u8], id: u8, keys: &Keyring) -> Result<SealedPacket<'a>, WireError> {
+fn opened<'a>(
+    bytes: &'a [u8],
+    version: u8,
+    id: u8,
+    keys: &Keyring,
+) -> Result<SealedPacket<'a>, WireError> {
     let (covered, tag) = split::<TAG>(bytes)?;
     verify(keys, id, Purpose::Packet, covered, tag)?;
+    if version != VERSION {
+        return Err(WireError::Version(version));
+    }
     let body = &covered[HEADER..];
     let number = |bytes: &'a [u8]| bytes.split_first_chunk().ok_or(WireError::Foreign);
     let (nonce, rest) = number(body)?;

@@ -374,11 +374,22 @@ fn a_packet_with_the_fleet_key_is_read_by_those_who_have_it() {
     assert_eq!(open_packet(&bytes, &keys), Some(Ok(sealed)));
     assert_eq!(open_packet(b"vote", &keys), None, "bare");
     assert_eq!(open_packet(&bytes, &Keyring::default()), Some(Err(WireError::Key(key.id()))));
-    for at in HEADER * 8..bytes.len() * 8 {
+    for at in 16..bytes.len() * 8 {
         let mut forged = bytes.clone();
         forged[at / 8] ^= 1 << (at % 8);
-        assert_eq!(open_packet(&forged, &keys), Some(Err(WireError::Forged)), "bit {at}");
+        let expected = match at / 8 {
+            3 if forged[3] == NO_KEY => None,
+            3 => Some(Err(WireError::Key(forged[3]))),
+            _ => Some(Err(WireError::Forged)),
+        };
+        assert_eq!(open_packet(&forged, &keys), expected, "bit {at}");
     }
+    // The version is looked at once the tag is known to be right.
+    let mut next = bytes[..bytes.len() - TAG].to_vec();
+    next[2] = VERSION + 1;
+    let tag = key.tag(Purpose::Packet, &next);
+    next.extend(tag);
+    assert_eq!(open_packet(&next, &keys), Some(Err(WireError::Version(VERSION + 1))));
     // A beacon is no packet.
     let beacon = encode_beacon(&beacon(), &keys).expect("it fits");
     assert_eq!(open_packet(&beacon, &keys), Some(Err(WireError::Forged)));
