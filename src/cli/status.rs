@@ -132,6 +132,7 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
         "key",
         "unauthenticated",
         "forged",
+        "unproven",
         "replayed",
         "damaged",
         "malformed",

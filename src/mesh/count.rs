@@ -26,7 +26,9 @@ pub(crate) enum Count {
     Unauthenticated,
     /// Datagrams whose tag was not made with the key that they announce.
     Forged,
-    /// Packets that were sent before, or by nobody who counts as a peer.
+    /// Packets of an incarnation that does not count as a peer, or not yet.
+    Unproven,
+    /// Packets of a peer that were sent before, long ago or to somebody else.
     Replayed,
     /// Datagrams whose checksum does not match (F5).
     Damaged,
@@ -53,6 +55,7 @@ impl Count {
             Self::Key => "key",
             Self::Unauthenticated => "unauthenticated",
             Self::Forged => "forged",
+            Self::Unproven => "unproven",
             Self::Replayed => "replayed",
             Self::Damaged => "damaged",
             Self::Malformed => "malformed",
@@ -62,7 +65,7 @@ impl Count {
     }
 
     /// Everything that is counted.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Sent,
         Self::SendFailed,
         Self::SendQueueFull,
@@ -73,6 +76,7 @@ impl Count {
         Self::Key,
         Self::Unauthenticated,
         Self::Forged,
+        Self::Unproven,
         Self::Replayed,
         Self::Damaged,
         Self::Malformed,

@@ -14,8 +14,8 @@ use tracing::{error, info, trace, warn};
 
 use super::addresses::AddressChanges;
 use super::gather::{self, Traffic};
+use super::heard::Hearing;
 use super::log_gate::{self, LogGate};
-use super::proven::Proven;
 use super::seal::Seal;
 use super::socket::{self, DatagramSockets};
 use super::{Count, Counters, MeshSettings, Note, PacketSettings};
@@ -45,8 +45,8 @@ pub(super) struct Outgoing {
 /// What the datagrams are.
 #[derive(Debug)]
 pub(super) enum Channel {
-    Beacons,
-    Packets(PacketSettings),
+    Beacons(Hearing),
+    Packets(PacketSettings, Seal),
 }
 
 #[derive(Debug)]
@@ -56,7 +56,6 @@ pub(super) struct DatagramTask {
     outgoing: mpsc::Receiver<Outgoing>,
     notes: mpsc::Sender<Note>,
     counters: Arc<Counters>,
-    seal: Seal,
     changes: AddressChanges,
     sending: Sending,
     traffic: Traffic,
@@ -111,9 +110,7 @@ impl DatagramTask {
         outgoing: mpsc::Receiver<Outgoing>,
         notes: mpsc::Sender<Note>,
         counters: Arc<Counters>,
-        proven: Proven,
     ) -> Self {
-        let seal = Seal::new(settings.hello.nonce, proven);
         let traffic = Traffic::new(settings.gather_time, Instant::now());
         Self {
             channel,
@@ -121,7 +118,6 @@ impl DatagramTask {
             outgoing,
             notes,
             counters,
-            seal,
             changes: AddressChanges::open(),
             sending: Sending::Works,
             traffic,
@@ -191,8 +187,8 @@ impl DatagramTask {
     fn open(&mut self) -> Option<DatagramSockets> {
         let settings = &self.settings;
         let opened = match &self.channel {
-            Channel::Beacons => socket::datagrams(settings.hello.address, settings.broadcast),
-            Channel::Packets(packets) => packets.again(settings),
+            Channel::Beacons(_) => socket::datagrams(settings.hello.address, settings.broadcast),
+            Channel::Packets(packets, _) => packets.again(settings),
         };
         let to = self.everybody();
         match opened {
@@ -214,8 +210,8 @@ impl DatagramTask {
     /// Where datagrams to everybody go.
     fn everybody(&self) -> SocketAddrV4 {
         match &self.channel {
-            Channel::Beacons => self.settings.broadcast,
-            Channel::Packets(packets) => packets.everybody(self.settings.broadcast),
+            Channel::Beacons(_) => self.settings.broadcast,
+            Channel::Packets(packets, _) => packets.everybody(self.settings.broadcast),
         }
     }
 
@@ -328,15 +324,15 @@ impl DatagramTask {
             self.traffic.note_urgent(Instant::now());
         }
         let key = self.settings.keys.get().and_then(Keyring::sent);
-        let sent = match (&self.channel, key) {
-            (Channel::Packets(packets), Some(key)) => {
-                let sealed = self.seal.seal(&outgoing.bytes, key);
+        let sent = match (&mut self.channel, key) {
+            (Channel::Packets(packets, seal), Some(key)) => {
+                let sealed = seal.seal(&outgoing.bytes, *to.ip(), key);
                 if packets.foreign_devices {
                     self.try_send(own, to, &outgoing.bytes).ok();
                 }
                 self.try_send(own, to, &sealed)
             }
-            (Channel::Packets(_), None) | (Channel::Beacons, _) => {
+            (Channel::Packets(..), None) | (Channel::Beacons(_), _) => {
                 self.try_send(own, to, &outgoing.bytes)
             }
         };
@@ -375,14 +371,15 @@ impl DatagramTask {
             return;
         };
         match &self.channel {
-            Channel::Beacons => self.receive_beacon(bytes, from),
-            Channel::Packets(_) => self.receive_packet(bytes, from),
+            Channel::Beacons(_) => self.receive_beacon(bytes, from),
+            Channel::Packets(..) => self.receive_packet(bytes, from),
         }
     }
 
     /// What is in a packet is the brain's affair; one's own comes back from the network.
     fn receive_packet(&mut self, bytes: &[u8], from: Ipv4Addr) {
-        let (Channel::Packets(settings), Some(keys)) = (&self.channel, self.settings.keys.get())
+        let (Channel::Packets(settings, seal), Some(keys)) =
+            (&mut self.channel, self.settings.keys.get())
         else {
             return;
         };
@@ -390,12 +387,13 @@ impl DatagramTask {
             return;
         }
         self.traffic.note_urgent(Instant::now());
-        let packet = match self.seal.open(bytes, from, keys, settings.foreign_devices) {
-            Ok(packet) if packet.len() <= MAX_PACKET => packet.to_vec(),
-            Ok(_) => return self.counters.add(Count::Foreign),
+        let packet = match seal.open(bytes, from, keys, settings.foreign_devices) {
+            Ok(Some(packet)) if packet.len() <= MAX_PACKET => packet.to_vec(),
+            Ok(Some(_)) => return self.counters.add(Count::Foreign),
+            Ok(None) => return,
             Err(count) => {
                 self.counters.add(count);
-                if self.log.opens(&Line::Dropped(count)).is_some() {
+                if !is_usual(count) && self.log.opens(&Line::Dropped(count)).is_some() {
                     let (reason, so_far) = (count.name(), self.counters.get(count));
                     warn!(%from, reason, so_far, "packets that do not come from the fleet are dropped");
                 }
@@ -443,6 +441,12 @@ impl DatagramTask {
         if beacon.hello.address != from {
             return self.counters.add(Count::Address);
         }
+        // While bare beacons are accepted, anybody could make a peer's packets look old by one.
+        if let Channel::Beacons(hearing) = &self.channel
+            && codec::announces_key(bytes)
+        {
+            hearing.note((from, beacon.hello.nonce), beacon.sequence);
+        }
         self.traffic.note_arrival();
         self.counters.add(Count::Received);
         if gather::is_urgent(&beacon) {
@@ -487,8 +491,15 @@ pub(super) fn count_of(error: &WireError) -> Count {
     }
 }
 
+/// Whether packets are dropped like this whenever a node starts, or the fleet is upgraded: the
+/// beacons tell of it.
+fn is_usual(count: Count) -> bool {
+    matches!(count, Count::Unproven | Count::Version)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::proven::Proven;
     use super::super::tests::Lan;
     use super::*;
 
@@ -502,8 +513,9 @@ mod tests {
         settings.keys.read().expect("none is needed");
         let counters = Arc::new(Counters::default());
         let (_peers, proven) = Proven::nobody();
-        let mut task =
-            DatagramTask::new(Channel::Beacons, settings, outgoing, notes, counters, proven);
+        let (hearing, _heard) = Hearing::start(proven);
+        let channel = Channel::Beacons(hearing);
+        let mut task = DatagramTask::new(channel, settings, outgoing, notes, counters);
         let start = Instant::now();
         let from = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
         for _ in 0..900 {

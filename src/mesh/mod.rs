@@ -36,6 +36,7 @@ mod count;
 mod datagram;
 mod gather;
 mod greeting;
+mod heard;
 mod interface;
 mod link;
 mod log_gate;
@@ -47,6 +48,7 @@ mod socket;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -63,6 +65,7 @@ pub(crate) use self::count::{Count, Counters};
 use self::datagram::{Channel, DatagramTask, Outgoing};
 pub(crate) use self::gather::gather_time;
 use self::greeting::{Connection, GreetingError};
+use self::heard::Hearing;
 pub(crate) use self::interface::mac_of;
 pub(crate) use self::link::LINK_QUEUE;
 use self::link::LinkEnd;
@@ -70,6 +73,7 @@ use self::log_gate::LogGate;
 pub(crate) use self::packets::PacketSettings;
 pub(crate) use self::proven::Peers;
 use self::proven::Proven;
+use self::seal::Seal;
 use self::socket::DatagramSockets;
 pub use self::socket::MeshError;
 use crate::fleet_key::Keys;
@@ -278,6 +282,8 @@ pub struct Mesh {
     given_up: VecDeque<LinkId>,
     counters: Arc<Counters>,
     proven: watch::Sender<Peers>,
+    /// The sequence of the latest beacon, which packets name.
+    beacon: Arc<AtomicU64>,
     /// Why there are no keys, as long as there are none.
     keyless: Option<String>,
     dial_log: LogGate<NodeId>,
@@ -317,31 +323,28 @@ impl Mesh {
         }
         let (notes, inbox) = mpsc::channel(INBOX);
         let (proven, peers) = Proven::nobody();
+        let (hearing, heard) = Hearing::start(peers.clone());
+        let beacon = Arc::new(AtomicU64::new(0));
         let counters = Arc::new(Counters::default());
         let mut openers = JoinSet::new();
         let mut carriers = JoinSet::new();
         let mut carry = |channel: Channel, sockets: Option<DatagramSockets>| {
             let (datagrams, outgoing) = mpsc::channel(datagram::QUEUE);
             let (settings, counters) = (Arc::clone(&settings), Arc::clone(&counters));
-            let task = DatagramTask::new(
-                channel,
-                settings,
-                outgoing,
-                notes.clone(),
-                counters,
-                peers.clone(),
-            );
+            let task = DatagramTask::new(channel, settings, outgoing, notes.clone(), counters);
             carriers.spawn(async move {
                 task.run(sockets).await;
                 Task::Datagrams
             });
             datagrams
         };
-        let datagrams = carry(Channel::Beacons, datagram_sockets);
-        let packets = settings
-            .packets
-            .clone()
-            .map(|packets| carry(Channel::Packets(packets), packet_sockets));
+        let datagrams = carry(Channel::Beacons(hearing), datagram_sockets);
+        let packets = settings.packets.clone().map(|packets| {
+            let everybody = *packets.everybody(settings.broadcast).ip();
+            let beacon = Arc::clone(&beacon);
+            let seal = Seal::new(&settings.hello, everybody, beacon, peers.clone(), heard);
+            carry(Channel::Packets(packets, seal), packet_sockets)
+        });
         let accept = accept::run(
             listener,
             Arc::clone(&settings),
@@ -366,6 +369,7 @@ impl Mesh {
             given_up: VecDeque::new(),
             counters,
             proven,
+            beacon,
             keyless: None,
             dial_log: LogGate::new(log_gate::ONE),
             link_log: LogGate::new(log_gate::SOME),
@@ -532,6 +536,7 @@ impl Mesh {
     }
 
     fn send_datagram(&self, to: SocketAddrV4, beacon: &Beacon) {
+        self.beacon.store(beacon.sequence, Ordering::Relaxed);
         let Some(keys) = self.settings.keys.get() else {
             return self.counters.add(Count::SendFailed);
         };

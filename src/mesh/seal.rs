@@ -2,24 +2,37 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use elevator_fleet::wire::Nonce;
 use elevator_fleet::wire::codec::{self, SealedPacket};
 use elevator_fleet::wire::keyring::{FleetKey, Keyring};
+use elevator_fleet::wire::{Hello, Nonce};
 
 use super::Count;
 use super::datagram::count_of;
+use super::heard::{Heard, Incarnation};
 use super::proven::Proven;
+
+/// How many beacons a packet may be behind its sender's latest one: about 1.6 s at the usual period.
+/// A packet that was withheld for longer, or is sent again to a node that has restarted since, counts
+/// for nothing. The sender's probes count too; a packet that is merely late is not that late.
+const MOST_BEHIND: u64 = 64;
 
 /// Seals this node's packets, and opens those of peers, each once.
 #[derive(Debug)]
 pub(super) struct Seal {
     own: Nonce,
+    /// Where packets for this node are sent to: to itself, or to everybody.
+    addresses: [Ipv4Addr; 2],
     /// How many packets this node has sealed.
     sent: u64,
+    /// The sequence of this node's latest beacon.
+    beacon: Arc<AtomicU64>,
     proven: Proven,
-    /// What was received of each peer.
-    windows: BTreeMap<(Ipv4Addr, Nonce), Window>,
+    heard: Heard,
+    /// What was received of each peer. A peer that is lost for a moment keeps its window.
+    windows: BTreeMap<Incarnation, Window>,
 }
 
 /// Which of a peer's latest packets were received.
@@ -31,45 +44,74 @@ struct Window {
 }
 
 impl Seal {
-    pub(super) fn new(own: Nonce, proven: Proven) -> Self {
-        Self { own, sent: 0, proven, windows: BTreeMap::new() }
+    pub(super) fn new(
+        own: &Hello,
+        everybody: Ipv4Addr,
+        beacon: Arc<AtomicU64>,
+        proven: Proven,
+        heard: Heard,
+    ) -> Self {
+        Self {
+            own: own.nonce,
+            addresses: [own.address, everybody],
+            sent: 0,
+            beacon,
+            proven,
+            heard,
+            windows: BTreeMap::new(),
+        }
     }
 
-    /// Seals a packet.
-    pub(super) fn seal(&mut self, packet: &[u8], key: &FleetKey) -> Vec<u8> {
+    /// Seals a packet to this address.
+    pub(super) fn seal(&mut self, packet: &[u8], to: Ipv4Addr, key: &FleetKey) -> Vec<u8> {
         self.sent += 1;
-        codec::seal_packet(SealedPacket { nonce: self.own, sequence: self.sent, packet }, key)
+        let beacon = self.beacon.load(Ordering::Relaxed);
+        let sealed = SealedPacket { nonce: self.own, sequence: self.sent, beacon, to, packet };
+        codec::seal_packet(sealed, key)
     }
 
-    /// The packet in a datagram from this address, or what it counts as. Bare packets of others than
-    /// peers are let through if there are devices that have no key.
+    /// The packet in a datagram from this address, or what it counts as. If there are devices that
+    /// have no key, bare packets of others than peers are let through; `None`: one of a peer, which
+    /// it has sealed as well.
     pub(super) fn open<'a>(
         &mut self,
         bytes: &'a [u8],
         from: Ipv4Addr,
         keys: &Keyring,
         foreign_devices: bool,
-    ) -> Result<&'a [u8], Count> {
+    ) -> Result<Option<&'a [u8]>, Count> {
         let Some(sealed) = codec::open_packet(bytes, keys) else {
-            let is_foreign = || foreign_devices && !self.proven.is_at(from);
-            return if keys.accepts_anybody() || is_foreign() {
-                Ok(bytes)
+            return if keys.accepts_anybody() {
+                Ok(Some(bytes))
+            } else if foreign_devices {
+                Ok((!self.proven.is_at(from)).then_some(bytes))
             } else {
                 Err(Count::Unauthenticated)
             };
         };
         let sealed = sealed.map_err(|error| count_of(&error))?;
-        let (peer, sequence) = ((from, sealed.nonce), sealed.sequence);
-        if !self.proven.is(from, sealed.nonce) {
-            return Err(Count::Replayed);
-        }
-        let proven = &self.proven;
-        self.windows.retain(|known, _| *known == peer || proven.is(known.0, known.1));
-        if self.windows.entry(peer).or_default().takes(sequence) {
-            Ok(sealed.packet)
+        let peer = (from, sealed.nonce);
+        let Some(latest) = self.heard.latest(peer).filter(|_| self.proven.is(from, sealed.nonce))
+        else {
+            return Err(Count::Unproven);
+        };
+        let is_recent = sealed.beacon.saturating_add(MOST_BEHIND) >= latest;
+        if self.addresses.contains(&sealed.to)
+            && is_recent
+            && self.window(peer).takes(sealed.sequence)
+        {
+            Ok(Some(sealed.packet))
         } else {
             Err(Count::Replayed)
         }
+    }
+
+    /// The window of this peer. Those of incarnations whose beacons are forgotten are too.
+    fn window(&mut self, peer: Incarnation) -> &mut Window {
+        if !self.windows.contains_key(&peer) {
+            self.windows.retain(|known, _| self.heard.latest(*known).is_some());
+        }
+        self.windows.entry(peer).or_default()
     }
 }
 
@@ -97,63 +139,176 @@ impl Window {
 mod tests {
     use elevator_fleet::model::FleetName;
     use elevator_fleet::wire::keyring::{Credential, SECRET};
+    use tokio::sync::watch;
 
+    use super::super::heard::Hearing;
+    use super::super::proven::Peers;
+    use super::super::tests::Lan;
     use super::*;
 
+    const OWN: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 1);
     const PEER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
     const OTHER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 3);
+    const EVERYBODY: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 255);
 
     fn keyring(secret: u8) -> Keyring {
         let fleet = FleetName::new("tower").expect("a name");
         Keyring::new([Credential::Key(FleetKey::new(&[secret; SECRET], &fleet))])
     }
 
+    /// A node, and what its other tasks tell the one of the packets.
+    struct Node {
+        seal: Seal,
+        keys: Keyring,
+        beacon: Arc<AtomicU64>,
+        peers: watch::Sender<Peers>,
+        hearing: Hearing,
+    }
+
+    impl Node {
+        fn at(address: Ipv4Addr, nonce: u64) -> Self {
+            let (peers, proven) = Proven::nobody();
+            let (hearing, heard) = Hearing::start(proven.clone());
+            let beacon = Arc::new(AtomicU64::new(0));
+            let own = Hello { address, nonce: Nonce(nonce), ..Lan::new().settings(1).hello };
+            let seal = Seal::new(&own, EVERYBODY, Arc::clone(&beacon), proven, heard);
+            Self { seal, keys: keyring(7), beacon, peers, hearing }
+        }
+
+        /// A packet to this address, sealed after this beacon.
+        fn vote(&mut self, beacon: u64, to: Ipv4Addr) -> Vec<u8> {
+            self.beacon.store(beacon, Ordering::Relaxed);
+            self.seal.seal(b"vote", to, self.keys.sent().expect("a key"))
+        }
+
+        fn votes(&mut self, count: usize) -> Vec<Vec<u8>> {
+            (0..count).map(|_| self.vote(0, EVERYBODY)).collect()
+        }
+
+        /// Hears this beacon of the peer.
+        fn hear(&self, nonce: u64, sequence: u64) {
+            self.hearing.note((PEER, Nonce(nonce)), sequence);
+        }
+
+        /// The peer of this incarnation counts, and no other.
+        fn prove(&self, nonce: u64) {
+            self.peers.send_replace([(PEER, Nonce(nonce))].into());
+        }
+
+        fn open(&mut self, bytes: &[u8], from: Ipv4Addr) -> Result<(), Count> {
+            let opened = self.seal.open(bytes, from, &self.keys, false)?;
+            assert_eq!(opened, Some(&b"vote"[..]));
+            Ok(())
+        }
+    }
+
     #[test]
     fn a_packet_of_a_peer_is_taken_in_once() {
-        let keys = keyring(7);
-        let key = keys.sent().expect("a key");
-        let (peers, proven) = Proven::nobody();
-        let mut sender = Seal::new(Nonce(2), proven.clone());
-        let mut receiver = Seal::new(Nonce(1), proven);
-        let packets: Vec<Vec<u8>> = (0..70).map(|_| sender.seal(b"vote", key)).collect();
-        let mut open = |number: usize, from| receiver.open(&packets[number], from, &keys, false);
+        let (mut sender, mut receiver) = (Node::at(PEER, 2), Node::at(OWN, 1));
+        let packets = sender.votes(70);
+        let open = |receiver: &mut Node, number: usize, from| receiver.open(&packets[number], from);
 
-        assert_eq!(open(0, PEER), Err(Count::Replayed), "of nobody who counts");
-        peers.send_replace([(PEER, Nonce(2))].into());
-        assert_eq!(open(1, PEER), Ok(&b"vote"[..]));
-        assert_eq!(open(1, PEER), Err(Count::Replayed));
-        assert_eq!(open(0, PEER), Ok(&b"vote"[..]), "overtaken");
-        assert_eq!(open(0, PEER), Err(Count::Replayed));
-        assert_eq!(open(2, OTHER), Err(Count::Replayed), "from another address");
-        assert_eq!(open(69, PEER), Ok(&b"vote"[..]));
-        assert_eq!(open(6, PEER), Ok(&b"vote"[..]), "64 are remembered");
-        assert_eq!(open(6, PEER), Err(Count::Replayed));
-        assert_eq!(open(5, PEER), Err(Count::Replayed), "too old to know");
+        receiver.hear(2, 1);
+        assert_eq!(open(&mut receiver, 0, PEER), Err(Count::Unproven), "it does not count yet");
+        receiver.prove(2);
+        assert_eq!(open(&mut receiver, 1, PEER), Ok(()));
+        assert_eq!(open(&mut receiver, 1, PEER), Err(Count::Replayed));
+        assert_eq!(open(&mut receiver, 0, PEER), Ok(()), "overtaken");
+        assert_eq!(open(&mut receiver, 0, PEER), Err(Count::Replayed));
+        assert_eq!(open(&mut receiver, 2, OTHER), Err(Count::Unproven), "from another address");
+        assert_eq!(open(&mut receiver, 69, PEER), Ok(()));
+        assert_eq!(open(&mut receiver, 6, PEER), Ok(()), "64 are remembered");
+        assert_eq!(open(&mut receiver, 6, PEER), Err(Count::Replayed));
+        assert_eq!(open(&mut receiver, 5, PEER), Err(Count::Replayed), "too old to know");
         // The peer has restarted.
-        peers.send_replace([(PEER, Nonce(3))].into());
-        assert_eq!(open(50, PEER), Err(Count::Replayed));
+        receiver.hear(3, 1);
+        receiver.prove(3);
+        assert_eq!(open(&mut receiver, 50, PEER), Err(Count::Unproven));
+    }
+
+    /// A node that has restarted has received nothing yet, but hears how old a packet is.
+    #[test]
+    fn a_receiver_that_has_restarted_takes_no_old_packet_in() {
+        let mut sender = Node::at(PEER, 2);
+        let packets: Vec<_> = (1..=100).map(|beacon| sender.vote(beacon, EVERYBODY)).collect();
+        let mut before = Node::at(OWN, 1);
+        before.hear(2, 1);
+        before.prove(2);
+        for packet in &packets {
+            assert_eq!(before.open(packet, PEER), Ok(()));
+        }
+        let mut receiver = Node::at(OWN, 9);
+        receiver.prove(2);
+        assert_eq!(receiver.open(&packets[99], PEER), Err(Count::Unproven), "not heard");
+        receiver.hear(2, 165);
+        for packet in &packets {
+            assert_eq!(receiver.open(packet, PEER), Err(Count::Replayed));
+        }
+        assert_eq!(receiver.open(&sender.vote(101, EVERYBODY), PEER), Ok(()));
+    }
+
+    #[test]
+    fn a_peer_that_is_lost_for_a_moment_keeps_its_window() {
+        let (mut sender, mut receiver) = (Node::at(PEER, 2), Node::at(OWN, 1));
+        receiver.hear(2, 1);
+        receiver.prove(2);
+        let packet = sender.vote(1, EVERYBODY);
+        assert_eq!(receiver.open(&packet, PEER), Ok(()));
+        // Meanwhile an older process of it counts, as far as is known.
+        receiver.hear(3, 1);
+        receiver.prove(3);
+        let mut older = Node::at(PEER, 3);
+        assert_eq!(receiver.open(&older.vote(1, EVERYBODY), PEER), Ok(()));
+        assert_eq!(receiver.open(&packet, PEER), Err(Count::Unproven));
+        receiver.prove(2);
+        assert_eq!(receiver.open(&packet, PEER), Err(Count::Replayed));
+        assert_eq!(receiver.open(&sender.vote(2, EVERYBODY), PEER), Ok(()));
+    }
+
+    #[test]
+    fn a_packet_to_another_node_counts_for_nothing() {
+        let (mut sender, mut receiver) = (Node::at(PEER, 2), Node::at(OWN, 1));
+        receiver.hear(2, 1);
+        receiver.prove(2);
+        for (to, expected) in [(OWN, Ok(())), (EVERYBODY, Ok(())), (OTHER, Err(Count::Replayed))] {
+            assert_eq!(receiver.open(&sender.vote(1, to), PEER), expected, "{to}");
+        }
+    }
+
+    /// Somebody on the way holds packets back.
+    #[test]
+    fn a_packet_that_was_withheld_is_worth_nothing_after_64_beacons() {
+        let (mut sender, mut receiver) = (Node::at(PEER, 2), Node::at(OWN, 1));
+        receiver.prove(2);
+        let (older, younger) = (sender.vote(5, EVERYBODY), sender.vote(6, EVERYBODY));
+        receiver.hear(2, 70);
+        assert_eq!(receiver.open(&older, PEER), Err(Count::Replayed));
+        receiver.hear(2, 5);
+        assert_eq!(receiver.open(&older, PEER), Err(Count::Replayed), "no beacon makes it young");
+        assert_eq!(receiver.open(&younger, PEER), Ok(()));
+        // The packet has overtaken the beacon.
+        assert_eq!(receiver.open(&sender.vote(71, EVERYBODY), PEER), Ok(()));
+        receiver.hear(2, u64::MAX);
+        assert_eq!(receiver.open(&sender.vote(u64::MAX, EVERYBODY), PEER), Ok(()));
     }
 
     #[test]
     fn what_nobody_has_sealed_is_of_a_device_without_a_key_or_forged() {
-        let keys = keyring(7);
-        let (peers, proven) = Proven::nobody();
-        peers.send_replace([(PEER, Nonce(2))].into());
-        let mut seal = Seal::new(Nonce(1), proven.clone());
-        assert_eq!(seal.open(b"vote", OTHER, &keys, false), Err(Count::Unauthenticated));
-        assert_eq!(seal.open(b"vote", OTHER, &keys, true), Ok(&b"vote"[..]));
-        assert_eq!(
-            seal.open(b"vote", PEER, &keys, true),
-            Err(Count::Unauthenticated),
-            "it has one"
-        );
-        assert_eq!(seal.open(b"vote", PEER, &Keyring::default(), false), Ok(&b"vote"[..]));
+        let mut node = Node::at(OWN, 1);
+        node.hear(2, 1);
+        node.prove(2);
+        let (seal, keys) = (&mut node.seal, &node.keys);
+        assert_eq!(seal.open(b"vote", OTHER, keys, false), Err(Count::Unauthenticated));
+        assert_eq!(seal.open(b"vote", OTHER, keys, true), Ok(Some(&b"vote"[..])));
+        assert_eq!(seal.open(b"vote", PEER, keys, false), Err(Count::Unauthenticated));
+        assert_eq!(seal.open(b"vote", PEER, keys, true), Ok(None), "it seals its packets as well");
+        assert_eq!(seal.open(b"vote", PEER, &Keyring::default(), false), Ok(Some(&b"vote"[..])));
 
-        let other = keyring(8);
-        let sealed = Seal::new(Nonce(2), proven).seal(b"vote", other.sent().expect("a key"));
+        let mut other = Node { keys: keyring(8), ..Node::at(PEER, 2) };
+        let sealed = other.vote(1, EVERYBODY);
         let mut claimed = sealed.clone();
         claimed[3] = keys.sent().expect("a key").id();
-        assert_eq!(seal.open(&sealed, PEER, &keys, true), Err(Count::Key));
-        assert_eq!(seal.open(&claimed, PEER, &keys, true), Err(Count::Forged));
+        assert_eq!(seal.open(&sealed, PEER, keys, true), Err(Count::Key));
+        assert_eq!(seal.open(&claimed, PEER, keys, true), Err(Count::Forged));
     }
 }

@@ -890,3 +890,88 @@ async fn a_cut_cable_carries_no_packets() {
     one.send_packet(None, vec![1]);
     assert_eq!(packet(&mut two).await, (lan.address(1), vec![1]));
 }
+
+/// Two nodes with a fleet key and packets, of which the second counts the first as a peer that it
+/// has heard.
+async fn with_key_and_packets(packets: &PacketSettings, lan: &Lan) -> (Mesh, Mesh) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = key_file(&directory, "fleet.key");
+    let start = |node| {
+        let packets = Some(packets.clone());
+        Mesh::start(MeshSettings { packets, ..lan.with_keys(node, &key) }).expect("a mesh")
+    };
+    let (one, mut two) = (start(1), start(2));
+    one.broadcast(&beacon(&one, 100));
+    assert!(matches!(event(&mut two).await, MeshEvent::Beacon { .. }));
+    prove(&two, &one);
+    (one, two)
+}
+
+/// What was recorded counts neither for somebody else nor later.
+#[tokio::test]
+async fn a_sealed_packet_is_for_its_addressee_and_for_now() {
+    let lan = Lan::new();
+    let packets = packets_of(&lan);
+    let (one, mut two) = with_key_and_packets(&packets, &lan).await;
+    for to in [None, Some(lan.address(2))] {
+        one.send_packet(to, vec![5]);
+        assert_eq!(packet(&mut two).await, (lan.address(1), vec![5]), "{to:?}");
+    }
+
+    let key = one.settings.keys.get().and_then(Keyring::sent).expect("a key");
+    let replay = UdpSocket::bind((lan.address(1), 0)).expect("a socket");
+    let nonce = one.settings.hello.nonce;
+    let mut sequence = 10;
+    for (beacon, to) in [(100, 3), (35, 2), (36, 2)] {
+        sequence += 1;
+        let to = lan.address(to);
+        let sealed = codec::SealedPacket { nonce, sequence, beacon, to, packet: &[1] };
+        let bytes = codec::seal_packet(sealed, key);
+        replay.send_to(&bytes, (lan.address(2), packets.port)).expect("sent");
+    }
+    assert_eq!(packet(&mut two).await, (lan.address(1), vec![1]));
+    assert_eq!(two.counters().get(Count::Replayed), 2);
+}
+
+/// A bare beacon, which anybody can send while a key is introduced, makes no packet look old.
+#[tokio::test]
+async fn a_bare_beacon_does_not_date_packets() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = format!("{},none", key_file(&directory, "fleet.key"));
+    let lan = Lan::new();
+    let packets = packets_of(&lan);
+    let start = |node| {
+        let packets = Some(packets.clone());
+        Mesh::start(MeshSettings { packets, ..lan.with_keys(node, &key) }).expect("a mesh")
+    };
+    let (one, mut two) = (start(1), start(2));
+    one.broadcast(&beacon(&one, 1));
+    assert!(matches!(event(&mut two).await, MeshEvent::Beacon { .. }));
+    let bare = codec::encode_beacon(&beacon(&one, 1_000), &Keyring::default()).expect("encoded");
+    let stranger = UdpSocket::bind((lan.address(1), 0)).expect("a socket");
+    stranger.send_to(&bare, (lan.address(2), lan.broadcast.port())).expect("sent");
+    assert!(matches!(event(&mut two).await, MeshEvent::Beacon { .. }));
+    prove(&two, &one);
+    one.send_packet(None, vec![5]);
+    assert_eq!(packet(&mut two).await, (lan.address(1), vec![5]));
+}
+
+/// Where devices have no key, each packet leaves twice. A peer takes it in once, and counts nothing.
+#[tokio::test]
+async fn the_bare_copy_of_a_sealed_packet_is_no_stranger() {
+    let lan = Lan::new();
+    let packets = PacketSettings { foreign_devices: true, ..packets_of(&lan) };
+    let (one, mut two) = with_key_and_packets(&packets, &lan).await;
+    for number in 1..=3 {
+        one.send_packet(None, vec![number]);
+    }
+    for number in 1..=3 {
+        assert_eq!(packet(&mut two).await, (lan.address(1), vec![number]));
+    }
+    let device = UdpSocket::bind((lan.address(9), 0)).expect("a socket");
+    device.send_to(&[2, 30, 8], (lan.address(2), packets.port)).expect("sent");
+    assert_eq!(packet(&mut two).await, (lan.address(9), vec![2, 30, 8]));
+    for count in [Count::Unauthenticated, Count::Unproven, Count::Replayed] {
+        assert_eq!(two.counters().get(count), 0, "{count:?}");
+    }
+}

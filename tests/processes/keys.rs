@@ -35,7 +35,7 @@ fn audit(building: &Building, name: &str) -> Vec<String> {
 }
 
 fn dropped(status: &Status) -> u64 {
-    let reasons = ["key", "unauthenticated", "forged"];
+    let reasons = ["key", "unauthenticated", "forged", "replayed"];
     reasons.iter().filter_map(|reason| status.mesh.get(*reason)).sum()
 }
 

@@ -10,6 +10,8 @@
 //! sender has the fleet key, and is verified before anything else of the beacon is looked at. Frames
 //! have key id 0, as their link encrypts and authenticates them.
 
+use core::net::Ipv4Addr;
+
 use crc::{CRC_32_ISCSI, Crc, Table};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -105,6 +107,12 @@ pub fn decode_beacon(bytes: &[u8], keys: &Keyring) -> Result<Beacon, WireError> 
     }
 }
 
+/// Whether a message announces a key: somebody has authenticated it, if it can be decoded.
+#[must_use]
+pub fn announces_key(bytes: &[u8]) -> bool {
+    matches!(*bytes, [b'L', b'M', _, id, ..] if id != NO_KEY)
+}
+
 /// Encodes a frame, without the length that delimits it.
 ///
 /// # Errors
@@ -181,8 +189,8 @@ pub fn decode_opening(bytes: &[u8]) -> Result<Opening<'_>, WireError> {
 /// A packet of an election with a separate port, as nodes with a key exchange it.
 ///
 /// ```text
-///   "LM" │ version │ key id │ nonce │ sequence │ packet │ tag
-///      2 │       1 │      1 │     8 │        8 │        │ 16 bytes
+///   "LM" │ version │ key id │ nonce │ sequence │ beacon │ to │ packet │ tag
+///      2 │       1 │      1 │     8 │        8 │      8 │  4 │        │ 16 bytes
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SealedPacket<'a> {
@@ -190,12 +198,16 @@ pub struct SealedPacket<'a> {
     pub nonce: Nonce,
     /// Counts the packets of the incarnation, from 1.
     pub sequence: u64,
+    /// The sequence of the latest beacon that the incarnation had sent by then; 0: none.
+    pub beacon: u64,
+    /// The address that it is sent to: the receiver's, or that of everybody.
+    pub to: Ipv4Addr,
     /// The packet.
     pub packet: &'a [u8],
 }
 
 /// How many bytes a key adds to a packet.
-pub const PACKET_SEAL: usize = HEADER + 2 * size_of::<u64>() + TAG;
+pub const PACKET_SEAL: usize = HEADER + 3 * size_of::<u64>() + size_of::<Ipv4Addr>() + TAG;
 
 /// Encodes a packet with a key.
 #[must_use]
@@ -204,6 +216,8 @@ pub fn seal_packet(sealed: SealedPacket<'_>, key: &FleetKey) -> Vec<u8> {
     bytes.extend([VERSION, key.id()]);
     bytes.extend(sealed.nonce.0.to_le_bytes());
     bytes.extend(sealed.sequence.to_le_bytes());
+    bytes.extend(sealed.beacon.to_le_bytes());
+    bytes.extend(sealed.to.octets());
     bytes.extend(sealed.packet);
     let tag = key.tag(Purpose::Packet, &bytes);
     bytes.extend(tag);
@@ -236,12 +250,15 @@ fn opened<'a>(
     if version != VERSION {
         return Err(WireError::Version(version));
     }
-    let body = &covered[HEADER..];
-    let number = |bytes: &'a [u8]| bytes.split_first_chunk().ok_or(WireError::Foreign);
-    let (nonce, rest) = number(body)?;
-    let (sequence, packet) = number(rest)?;
-    let nonce = Nonce(u64::from_le_bytes(*nonce));
-    Ok(SealedPacket { nonce, sequence: u64::from_le_bytes(*sequence), packet })
+    let number = |bytes: &'a [u8]| {
+        let parts = bytes.split_first_chunk();
+        parts.map(|(number, rest)| (u64::from_le_bytes(*number), rest)).ok_or(WireError::Foreign)
+    };
+    let (nonce, rest) = number(&covered[HEADER..])?;
+    let (sequence, rest) = number(rest)?;
+    let (beacon, rest) = number(rest)?;
+    let (to, packet) = rest.split_first_chunk::<4>().ok_or(WireError::Foreign)?;
+    Ok(SealedPacket { nonce: Nonce(nonce), sequence, beacon, to: Ipv4Addr::from(*to), packet })
 }
 
 fn verify(

@@ -336,7 +336,8 @@ impl Gun {
         }
         let sequence = u64::try_from(self.turn).ok()? + 1_000_000;
         let nonce = self.tapes.last()?.hello.nonce;
-        let sealed = SealedPacket { nonce, sequence, packet };
+        let (beacon, to) = (u64::MAX, *self.segment.packets?.ip());
+        let sealed = SealedPacket { nonce, sequence, beacon, to, packet };
         let (_, old) = self.packets.last()?;
         Some(disguised(codec::seal_packet(sealed, &self.other), old, proof))
     }

@@ -368,8 +368,11 @@ fn a_link_opens_with_a_hello_or_with_a_handshake() {
 fn a_packet_with_the_fleet_key_is_read_by_those_who_have_it() {
     let keys = keyring(7, "tower");
     let key = keys.sent().expect("a key");
-    let sealed = SealedPacket { nonce: Nonce(5), sequence: 9, packet: b"vote" };
+    let to = Ipv4Addr::new(10, 0, 0, 7);
+    let sealed = SealedPacket { nonce: Nonce(5), sequence: 9, beacon: 300, to, packet: b"vote" };
     let bytes = seal_packet(sealed, key);
+    let fields = [&[5][..], &[0; 7], &[9], &[0; 7], &[0x2c, 1], &[0; 6], &[10, 0, 0, 7], b"vote"];
+    assert_eq!(bytes[HEADER..bytes.len() - TAG], fields.concat());
     assert_eq!(bytes.len(), b"vote".len() + PACKET_SEAL);
     assert_eq!(open_packet(&bytes, &keys), Some(Ok(sealed)));
     assert_eq!(open_packet(b"vote", &keys), None, "bare");
@@ -398,4 +401,9 @@ fn a_packet_with_the_fleet_key_is_read_by_those_who_have_it() {
     for length in HEADER..bytes.len() {
         assert!(matches!(open_packet(&bytes[..length], &keys), Some(Err(_))), "{length}");
     }
+    // A tag over too little is of no use.
+    let mut short = bytes[..PACKET_SEAL - TAG - 1].to_vec();
+    let tag = key.tag(Purpose::Packet, &short);
+    short.extend(tag);
+    assert_eq!(open_packet(&short, &keys), Some(Err(WireError::Foreign)));
 }
