@@ -143,18 +143,6 @@ impl Keys {
         Ok(keyring)
     }
 
-    /// Reads them if that takes no file.
-    pub(crate) fn read_without_files(&self) {
-        let needs_file = |source: &Source| match source {
-            Source::None => false,
-            Source::File(_) => true,
-        };
-        if !self.files.0.iter().any(needs_file) {
-            // A reason why there are none is reported by who reads them again.
-            drop(self.read());
-        }
-    }
-
     /// Waits until they have been read.
     pub(crate) async fn wait(&self) {
         let ready = self.ready.notified();

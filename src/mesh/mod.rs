@@ -286,6 +286,8 @@ pub struct Mesh {
     beacon: Arc<AtomicU64>,
     /// Why there are no keys, as long as there are none.
     keyless: Option<String>,
+    /// It was reported that there are keys.
+    has_keys: bool,
     dial_log: LogGate<NodeId>,
     link_log: LogGate<(NodeId, LinkLine)>,
     cable: Cable,
@@ -299,8 +301,8 @@ impl Mesh {
     pub fn start(settings: MeshSettings) -> Result<Self, MeshError> {
         let settings = Arc::new(settings);
         let address = settings.hello.address;
-        // Files are read by a task: a disk that hangs must not keep the car from running.
-        settings.keys.read_without_files();
+        // Before the first beacon: a node that starts is not alone for a moment because of it.
+        let keyless = settings.keys.read().err().map(|error| error.to_string());
         if settings.keys.let_anybody_in() {
             warn!("fleet_keys names none: anybody on the network can command the cars");
         }
@@ -370,7 +372,8 @@ impl Mesh {
             counters,
             proven,
             beacon,
-            keyless: None,
+            has_keys: keyless.is_none(),
+            keyless,
             dial_log: LogGate::new(log_gate::ONE),
             link_log: LogGate::new(log_gate::SOME),
             cable: Cable::Whole,
@@ -385,17 +388,15 @@ impl Mesh {
 
     /// The fleet keys.
     pub(crate) fn fleet_keys(&self) -> FleetKeysStatus {
-        match self.settings.keys.get() {
-            Some(keys) => FleetKeysStatus {
-                sent: keys.sent().map(FleetKey::id),
-                accepted: keys.ids().collect(),
-                accepts_anybody: self.settings.keys.name_none(),
-                missing: None,
-            },
-            None => {
-                let missing = self.keyless.clone().unwrap_or_else(|| "not read yet".to_owned());
-                FleetKeysStatus { missing: Some(missing), ..FleetKeysStatus::default() }
-            }
+        let Some(keys) = self.settings.keys.get() else {
+            let missing = self.keyless.clone().unwrap_or_else(|| "not read yet".to_owned());
+            return FleetKeysStatus { missing: Some(missing), ..FleetKeysStatus::default() };
+        };
+        FleetKeysStatus {
+            sent: keys.sent().map(FleetKey::id),
+            accepted: keys.ids().collect(),
+            accepts_anybody: self.settings.keys.name_none(),
+            missing: None,
         }
     }
 
@@ -594,9 +595,10 @@ impl Mesh {
             Note::OtherVersion { from, version } => Some(MeshEvent::OtherVersion { from, version }),
             Note::Packet { from, bytes } => Some(MeshEvent::Packet { from, bytes }),
             Note::Keys(missing) => {
-                // One task may have read them while another failed.
+                // Each of two tasks may have read them, or failed to.
                 self.keyless = missing.filter(|_| self.settings.keys.get().is_none());
-                self.keyless.is_none().then_some(MeshEvent::KeysRead)
+                let is_told = std::mem::replace(&mut self.has_keys, self.keyless.is_none());
+                (self.has_keys && !is_told).then_some(MeshEvent::KeysRead)
             }
             Note::Greeted { connection, peer, side } => self.open(*connection, peer, side),
             Note::DialFailed { peer, error } => {

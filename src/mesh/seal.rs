@@ -146,7 +146,7 @@ mod tests {
     use super::super::tests::Lan;
     use super::*;
 
-    const OWN: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 1);
+    const OWN: Ipv4Addr = Ipv4Addr::LOCALHOST;
     const PEER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
     const OTHER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 3);
     const EVERYBODY: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 255);

@@ -358,19 +358,15 @@ impl Lan {
         MeshSettings { keys, ..self.settings(node) }
     }
 
-    async fn start_with_keys(&self, node: u8, keys: &str) -> Mesh {
-        with_its_keys(self.with_keys(node, keys)).await
+    fn start_with_keys(&self, node: u8, keys: &str) -> Mesh {
+        with_its_keys(self.with_keys(node, keys))
     }
 }
 
 /// A mesh that has read its keys.
-async fn with_its_keys(settings: MeshSettings) -> Mesh {
-    settings.keys.read_without_files();
-    let are_in_files = settings.keys.get().is_none();
-    let mut mesh = Mesh::start(settings).expect("a mesh");
-    if are_in_files {
-        assert_eq!(event(&mut mesh).await, MeshEvent::KeysRead);
-    }
+fn with_its_keys(settings: MeshSettings) -> Mesh {
+    let mesh = Mesh::start(settings).expect("a mesh");
+    assert!(mesh.settings.keys.get().is_some());
     mesh
 }
 
@@ -395,8 +391,7 @@ async fn nodes_with_the_fleet_key_link_and_talk() {
     let directory = tempfile::tempdir().expect("a directory");
     let key = key_file(&directory, "fleet.key");
     let lan = Lan::new();
-    let (mut one, mut two) =
-        (lan.start_with_keys(1, &key).await, lan.start_with_keys(2, &key).await);
+    let (mut one, mut two) = (lan.start_with_keys(1, &key), lan.start_with_keys(2, &key));
     assert!(hears(&one, &mut two).await);
     prove(&one, &two);
     two.dial(name(1), lan.link_address(1));
@@ -415,10 +410,10 @@ async fn nodes_with_different_keys_are_strangers() {
     let directory = tempfile::tempdir().expect("a directory");
     let (ours, theirs) = (key_file(&directory, "ours.key"), key_file(&directory, "theirs.key"));
     let lan = Lan::new();
-    let mut one = lan.start_with_keys(1, &ours).await;
+    let mut one = lan.start_with_keys(1, &ours);
     let bare = lan.settings(3);
     for settings in [lan.with_keys(2, &theirs), bare] {
-        let mut two = with_its_keys(settings).await;
+        let mut two = with_its_keys(settings);
         prove(&one, &two);
         assert!(!hears(&two, &mut one).await);
         assert!(!hears(&one, &mut two).await);
@@ -444,8 +439,8 @@ async fn neighbouring_stages_of_a_rotation_understand_each_other() {
         for (behind, ahead) in stages.iter().zip(&stages[1..]) {
             for (first, second) in [(behind, ahead), (ahead, behind)] {
                 let lan = Lan::new();
-                let mut one = lan.start_with_keys(1, first).await;
-                let mut two = lan.start_with_keys(2, second).await;
+                let mut one = lan.start_with_keys(1, first);
+                let mut two = lan.start_with_keys(2, second);
                 assert!(hears(&one, &mut two).await, "{first} and {second}");
                 assert!(hears(&two, &mut one).await, "{first} and {second}");
                 prove(&one, &two);
@@ -458,8 +453,8 @@ async fn neighbouring_stages_of_a_rotation_understand_each_other() {
         // Two stages apart they do not: none may be left out.
         for (first, second) in [(&stages[0], &stages[2]), (&stages[1], &stages[3])] {
             let lan = Lan::new();
-            let mut one = lan.start_with_keys(1, first).await;
-            let mut two = lan.start_with_keys(2, second).await;
+            let mut one = lan.start_with_keys(1, first);
+            let mut two = lan.start_with_keys(2, second);
             let (forth, back) = (hears(&one, &mut two).await, hears(&two, &mut one).await);
             assert!(!(forth && back), "{first} and {second}");
         }
@@ -474,8 +469,8 @@ async fn who_has_not_proven_itself_by_a_beacon_gets_no_link() {
     let lan = Lan::new();
     let mut settings = lan.with_keys(1, &key);
     settings.times.greeting = Duration::from_millis(300);
-    let mut one = with_its_keys(settings).await;
-    let mut two = lan.start_with_keys(2, &key).await;
+    let mut one = with_its_keys(settings);
+    let mut two = lan.start_with_keys(2, &key);
     two.dial(name(1), lan.link_address(1));
     assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer: name(1) });
     assert_eq!(one.counters().get(Count::Refused), 1);
@@ -496,7 +491,7 @@ async fn a_handshake_that_is_sent_again_is_no_link() {
     let lan = Lan::new();
     // What node 2 says to node 1, and goes on to say, is recorded by a listener in its place.
     let listener = TcpListener::bind(lan.link_address(1)).expect("a socket");
-    let mut two = lan.start_with_keys(2, &key).await;
+    let mut two = lan.start_with_keys(2, &key);
     two.dial(name(1), lan.link_address(1));
     let (mut recorder, _) = tokio::task::spawn_blocking(move || listener.accept())
         .await
@@ -511,7 +506,7 @@ async fn a_handshake_that_is_sent_again_is_no_link() {
 
     let mut settings = lan.with_keys(1, &key);
     settings.times.greeting = Duration::from_millis(300);
-    let mut one = with_its_keys(settings).await;
+    let mut one = with_its_keys(settings);
     prove(&one, &two);
     let mut replayed = stranger(&lan, 2);
     replayed.set_read_timeout(Some(PATIENCE)).expect("set");
@@ -536,8 +531,8 @@ async fn connections_of_strangers_keep_no_peer_out() {
     let directory = tempfile::tempdir().expect("a directory");
     let key = key_file(&directory, "fleet.key");
     let lan = Lan::new();
-    let mut one = lan.start_with_keys(1, &key).await;
-    let mut two = lan.start_with_keys(2, &key).await;
+    let mut one = lan.start_with_keys(1, &key);
+    let mut two = lan.start_with_keys(2, &key);
     prove(&one, &two);
     let silent: Vec<TcpStream> =
         (10..90).flat_map(|node| [stranger(&lan, node), stranger(&lan, node)]).collect();
@@ -555,7 +550,7 @@ async fn a_node_takes_part_as_soon_as_its_key_can_be_read() {
     let key = key_file(&directory, "fleet.key");
     let lan = Lan::new();
     let late = directory.path().join("late.key");
-    let one = lan.start_with_keys(1, &key).await;
+    let one = lan.start_with_keys(1, &key);
     let mut two = Mesh::start(lan.with_keys(2, late.to_str().expect("a path"))).expect("a mesh");
     assert!(!hears(&one, &mut two).await);
     std::fs::copy(&key, &late).expect("copied");
@@ -898,7 +893,7 @@ async fn with_key_and_packets(packets: &PacketSettings, lan: &Lan) -> (Mesh, Mes
     let key = key_file(&directory, "fleet.key");
     let start = |node| {
         let packets = Some(packets.clone());
-        Mesh::start(MeshSettings { packets, ..lan.with_keys(node, &key) }).expect("a mesh")
+        with_its_keys(MeshSettings { packets, ..lan.with_keys(node, &key) })
     };
     let (one, mut two) = (start(1), start(2));
     one.broadcast(&beacon(&one, 100));
@@ -921,9 +916,7 @@ async fn a_sealed_packet_is_for_its_addressee_and_for_now() {
     let key = one.settings.keys.get().and_then(Keyring::sent).expect("a key");
     let replay = UdpSocket::bind((lan.address(1), 0)).expect("a socket");
     let nonce = one.settings.hello.nonce;
-    let mut sequence = 10;
-    for (beacon, to) in [(100, 3), (35, 2), (36, 2)] {
-        sequence += 1;
+    for (sequence, (beacon, to)) in (11..).zip([(100, 3), (35, 2), (36, 2)]) {
         let to = lan.address(to);
         let sealed = codec::SealedPacket { nonce, sequence, beacon, to, packet: &[1] };
         let bytes = codec::seal_packet(sealed, key);
@@ -942,7 +935,7 @@ async fn a_bare_beacon_does_not_date_packets() {
     let packets = packets_of(&lan);
     let start = |node| {
         let packets = Some(packets.clone());
-        Mesh::start(MeshSettings { packets, ..lan.with_keys(node, &key) }).expect("a mesh")
+        with_its_keys(MeshSettings { packets, ..lan.with_keys(node, &key) })
     };
     let (one, mut two) = (start(1), start(2));
     one.broadcast(&beacon(&one, 1));
