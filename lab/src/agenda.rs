@@ -2,6 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,12 @@ pub(super) enum Event {
     Datagram { from: usize, to: usize, beacon: Arc<Beacon>, arrow: Option<ArrowId> },
     /// A packet of the protocol's own port arrives.
     Told { from: usize, to: usize, bytes: Arc<[u8]>, arrow: Option<ArrowId> },
+    /// A datagram arrives from this address that no node has sent now.
+    Intruding { address: Ipv4Addr, to: usize, beacon: Arc<Beacon> },
+    /// A datagram of this version of the wire protocol arrives from this address.
+    OtherVersion { address: Ipv4Addr, to: usize, version: u8 },
+    /// The time of a fault is over.
+    FaultEnds(TimedFault),
     /// A dial reaches its target.
     Dialled(ConnectionId),
     /// The target's answer reaches the dialler.
@@ -44,12 +51,35 @@ pub(super) enum Event {
     Watchdog { node: usize, silence: u64 },
 }
 
+/// A fault that ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimedFault {
+    /// Clogs whose time is over by then.
+    Clogs,
+    /// A process has tried to write to a full disk, and learns of it.
+    FullDiskIsNoticed { node: usize },
+    /// The pause of a process that began at this moment.
+    Pause { node: usize, began: Duration },
+    /// The noise on the line of a node's panel that began at this moment.
+    Noise { node: usize, began: Duration },
+    /// The time without a network interface that began at this moment.
+    NoInterface { node: usize, began: Duration },
+}
+
 impl Event {
+    /// Whether a datagram arrives, which may get lost.
+    pub(super) fn is_datagram(&self) -> bool {
+        matches!(self, Self::Datagram { .. } | Self::Told { .. })
+    }
+
     /// The arrow of a datagram, if it is recorded.
     pub(super) fn arrow(&self) -> Option<ArrowId> {
         match self {
             Self::Datagram { arrow, .. } | Self::Told { arrow, .. } => *arrow,
             Self::Wake { .. }
+            | Self::Intruding { .. }
+            | Self::OtherVersion { .. }
+            | Self::FaultEnds(_)
             | Self::Dialled(_)
             | Self::Answered(_)
             | Self::DialTimeout(_)

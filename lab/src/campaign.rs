@@ -105,6 +105,7 @@ impl Campaign {
             100..=[1_000, 5_000, 40_000][usize::from(seed % 3 == 1) + usize::from(seed % 9 == 1)];
         world.weather.duplication =
             [2, 0, 20][usize::from(seed % 5 == 1) + usize::from(seed % 10 == 1)];
+        Fate::settle(&mut world);
         Self { world, duration: Duration::from_mins(1) }
     }
 
@@ -150,6 +151,7 @@ impl Campaign {
             world.run_for(Duration::from_millis(fate.random.u64(1..=1_200)));
             fate.strikes(&mut world);
         }
+        fate.strike_what_is_due(&mut world);
         with_one_broken(&mut world, &mut fate);
         Ok(finish(world))
     }

@@ -24,7 +24,14 @@ pub(super) struct Disk {
     committing: Vec<Batch>,
     waiting: Vec<Batch>,
     failed: bool,
+    /// There is no room on it.
+    full: bool,
+    /// The write of a batch failed for want of room. A process that starts finds it whole.
+    ran_full: bool,
 }
+
+/// A restored order is at most this old, whatever the wall clock shows.
+const OLDEST: Duration = Duration::from_hours(24);
 
 type Batch = (Lsn, Vec<Change>);
 
@@ -40,6 +47,8 @@ impl Disk {
             committing: Vec::new(),
             waiting: Vec::new(),
             failed: false,
+            full: false,
+            ran_full: false,
         }
     }
 
@@ -67,7 +76,7 @@ impl Disk {
     fn aged(&self, (record, written): &(Record, Duration)) -> Record {
         let mut record = record.clone();
         if let RecordState::Open { waited } = &mut record.state {
-            *waited += self.clock.saturating_sub(*written);
+            *waited = (*waited + self.clock.saturating_sub(*written)).min(OLDEST);
         }
         record
     }
@@ -127,6 +136,11 @@ impl Disk {
         Some((lsn, self.begin()))
     }
 
+    /// The transaction is durable, and nobody is told.
+    pub(super) fn finish(&mut self) {
+        self.apply();
+    }
+
     /// The machine stops in the middle of everything: the transaction has made it, or has not.
     pub(super) fn crash(&mut self, random: &mut Rng) {
         if random.bool() {
@@ -134,6 +148,37 @@ impl Disk {
         }
         self.committing.clear();
         self.waiting.clear();
+    }
+
+    /// The machine stops while the transaction is being written: it has not made it.
+    pub(super) fn tear(&mut self) {
+        self.committing.clear();
+        self.waiting.clear();
+    }
+
+    /// There is no room from here on, or there is again.
+    pub(super) fn set_full(&mut self, full: bool) {
+        self.full = full;
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// A write finds no room. Nothing of it, and of what waits, becomes durable.
+    pub(super) fn runs_full(&mut self) {
+        self.ran_full = true;
+        self.fail();
+    }
+
+    /// A process starts: what failed for want of room works again if there is room.
+    pub(super) fn open(&mut self) {
+        if self.ran_full && !self.full {
+            self.ran_full = false;
+            self.failed = false;
+        } else if self.full && !self.failed {
+            self.runs_full();
+        }
     }
 
     pub(super) fn fail(&mut self) {

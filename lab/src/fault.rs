@@ -1,32 +1,39 @@
 //! What can be done to a world.
+//!
+//! A [`Fault`] is plain data: a run that is given the same faults at the same times is the same run.
+//! `inflict.rs` does what a fault says, `repair.rs` puts it right.
 
-use std::time::Duration;
+mod inflict;
+mod intruder;
+mod repair;
 
 use elevator_driver::{Floor, KeySwitch};
-use elevator_fleet::model::JournalId;
-use elevator_fleet::wire::{Beacon, Frame};
-use elevator_simulator::SimulatedCar;
 use elevator_simulator::shaft::{LevellingFault, MotorFault};
+use serde::{Deserialize, Serialize};
 
-use super::World;
-use super::disk::Disk;
-use super::history::Note;
-use super::schedule::FaultKind;
-
-/// How long a process must be suspended to notice it.
-const NOTICED: Duration = Duration::from_millis(150);
-
-/// How long the waits between dials may stay long after losses have ended. TCP does not notice the
-/// end either: retransmissions may be under way for longer.
-const AFTER_LOSS: Duration = Duration::from_secs(4);
+pub use self::intruder::Interference;
+pub(crate) use self::intruder::{Recordings, damage};
+use super::network::Bursts;
 
 /// Something that goes wrong, or is put right. Nodes are numbered from 0.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Fault {
     /// The process ends without warning; its kernel resets the links.
     Kill(usize),
     /// The machine goes dark: nothing is answered any more.
     PowerCut(usize),
+    /// All machines go dark at once.
+    MainsCut,
+    /// The process ends at a boundary between two of its actions: see [`Boundary`].
+    Crash {
+        /// Whose process.
+        node: usize,
+        /// Where it ends.
+        at: Boundary,
+        /// So many such boundaries are passed before.
+        after: u8,
+    },
     /// The process starts again with its own disk.
     Restart(usize),
     /// The process starts again on an empty disk, under a new journal.
@@ -35,6 +42,28 @@ pub enum Fault {
     Suspend(usize),
     /// A suspended process goes on.
     Resume(usize),
+    /// The process is suspended, and goes on after this time.
+    Pause {
+        /// Whose process.
+        node: usize,
+        /// For how long, in milliseconds.
+        millis: u64,
+    },
+    /// From here on the monotonic clock of a node counts so many milliseconds in a second, more
+    /// than 0. 1000 is right.
+    ClockRate {
+        /// Whose clock.
+        node: usize,
+        /// Milliseconds in a second.
+        rate: u32,
+    },
+    /// The wall clock of a node is wrong by so many years from here on. 0 is right.
+    WallClock {
+        /// Whose clock.
+        node: usize,
+        /// How many years it shows too many.
+        years: i8,
+    },
     /// Nothing gets from one machine to another.
     CutOneWay {
         /// From here.
@@ -44,19 +73,120 @@ pub enum Fault {
     },
     /// Nothing gets from one machine to another, or back.
     Cut(usize, usize),
-    /// The network of a machine is cut, or mended.
+    /// The network of a machine is cut, or repaired.
     NetworkCut(usize, bool),
+    /// The network interface of a machine is deleted and made anew: it reaches nobody meanwhile,
+    /// and then its links end.
+    RecreateInterface {
+        /// Whose interface.
+        node: usize,
+        /// How long there is none, in milliseconds.
+        millis: u64,
+    },
     /// Links between two machines can't be made any more; those that there are stay, and datagrams
     /// pass.
     RefuseLinks(usize, usize),
     /// Only machines of one group reach each other; machines in no group reach nobody.
     Partition(Vec<Vec<usize>>),
-    /// Every cut is mended, and links can be made again.
+    /// Nothing gets from the machines of one group to those of another; all else passes.
+    OneWayPartition {
+        /// From these.
+        from: Vec<usize>,
+        /// To those.
+        to: Vec<usize>,
+    },
+    /// Each machine reaches only the next one and the one before; the last is before the first.
+    Ring(Vec<usize>),
+    /// Two groups reach each other through one machine only, which reaches all.
+    Bridge {
+        /// One group.
+        left: Vec<usize>,
+        /// The other.
+        right: Vec<usize>,
+        /// The machine between them.
+        through: usize,
+    },
+    /// What two machines send to each other waits, and arrives at once when the time is over.
+    Clog {
+        /// One machine.
+        one: usize,
+        /// The other.
+        other: usize,
+        /// For how long, in milliseconds.
+        millis: u64,
+    },
+    /// Nothing is cut or clogged any more, and links can be made again.
     Heal,
     /// From here on so many of a hundred packets get lost.
     Loss(u8),
+    /// From here on so many of a hundred packets get lost on average, in bursts.
+    LossBursts {
+        /// On average, more than 0.
+        percent: u8,
+        /// How the bursts are.
+        bursts: Bursts,
+    },
+    /// From here on so many of a hundred datagrams arrive twice.
+    Duplication(u8),
+    /// From here on so many of a hundred datagrams are held back, so that later ones overtake them.
+    Reordering(u8),
+    /// From here on so many of a hundred datagrams arrive damaged: bits flipped, cut short,
+    /// prolonged beyond every limit, or replaced by random bytes.
+    Corruption(u8),
+    /// From here on packets travel for a time within these bounds.
+    Delay {
+        /// At least, in microseconds.
+        least: u64,
+        /// At most, in microseconds.
+        most: u64,
+    },
+    /// The network treats packets again as it did at the beginning, and loses none.
+    CalmNetwork,
+    /// The next frame from one machine to another arrives damaged, which ends its link.
+    DamageFrame {
+        /// From here.
+        from: usize,
+        /// To there.
+        to: usize,
+    },
+    /// A datagram that was recorded earlier arrives again. There are 128 recordings.
+    Replay {
+        /// Which recording, counted round and round.
+        recording: usize,
+        /// At which node.
+        to: usize,
+    },
+    /// A datagram arrives that no node has sent. It has the right form, and no key.
+    Forge {
+        /// What is forged.
+        forgery: Forgery,
+        /// After the latest recorded datagram of this node.
+        of: usize,
+        /// At which node it arrives.
+        to: usize,
+    },
+    /// A datagram of another version of the wire protocol arrives.
+    OtherVersion {
+        /// From the address of this node.
+        from: usize,
+        /// At this node.
+        to: usize,
+    },
     /// The disk can't be relied on any more.
     DiskFail(usize),
+    /// The disk is full, which fails the next write, or has room again. Either way a disk that has
+    /// failed is not written before the process starts again (P5).
+    DiskFull(usize, bool),
+    /// A transaction takes the disk up to so many milliseconds; 0: as long as it did at the
+    /// beginning.
+    SlowDisk {
+        /// Whose disk.
+        node: usize,
+        /// How long, in milliseconds.
+        millis: u64,
+    },
+    /// The machine goes dark while its disk writes: what was being written is torn, and not there.
+    TearWrite(usize),
     /// The node leads badly from here on, or well again.
     Leads(usize, Option<BadMaster>),
     /// The motor breaks, or is repaired.
@@ -81,12 +211,38 @@ pub enum Fault {
     Key(usize, KeySwitch),
     /// The line between a node and its panel is cut, or plugged.
     LineCut(usize, bool),
+    /// The line between a node and its panel carries noise: the node drops it, and takes it up
+    /// again when the noise is over.
+    LineNoise {
+        /// Whose line.
+        node: usize,
+        /// For how long, in milliseconds.
+        millis: u64,
+    },
+    /// The climate sensors of a panel say nothing, or measure again.
+    SilentClimate(usize, bool),
+    /// Somebody presses every button of a panel, and gives so many destinations at its kiosk.
+    Crowd {
+        /// At whose panel.
+        node: usize,
+        /// How many destinations.
+        trips: u16,
+    },
+    /// A node starts again with the address of another, or with its own. What is sent to the address
+    /// comes to the lower of the two.
+    SharedAddress {
+        /// Which node.
+        node: usize,
+        /// With which other one it shares an address.
+        with: Option<usize>,
+    },
     /// An operator clears the latch of a car that hung.
     ClearHang(usize),
 }
 
 /// How a node falsifies its plan while it is the master. Its own car serves no hall call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum BadMaster {
     /// It assigns nothing.
     Idle,
@@ -96,27 +252,158 @@ pub enum BadMaster {
     Confused,
 }
 
+/// Where a process crashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Boundary {
+    /// Before it hands a batch to its disk.
+    Write,
+    /// When a batch has become durable, before it learns of that.
+    Durable,
+    /// Before it sends a datagram.
+    Datagram,
+    /// After it has sent a frame over a link.
+    Frame,
+}
+
+impl Boundary {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Write, Self::Durable, Self::Datagram, Self::Frame];
+}
+
+/// What is wrong with a forged datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forgery {
+    /// A node that is not there, with the lowest address of all, says that it is the master.
+    LowestAddress,
+    /// Another process has the name and the address of a member.
+    Name,
+    /// The sequence of a member's beacon is close to the end of its range.
+    Sequence,
+    /// The term of a member's beacon is close to the end of its range.
+    Term,
+}
+
+impl Forgery {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::LowestAddress, Self::Name, Self::Sequence, Self::Term];
+}
+
+/// What everything is called that puts something right.
+const REPAIR: &str = "repair";
+
 impl Fault {
+    /// What kind of a fault it is; `repair` for what puts one right.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Kill(_) => "kill",
+            Self::PowerCut(_) => "power cut",
+            Self::MainsCut => "mains cut",
+            Self::Crash { at: Boundary::Write, .. } => "crash at a write",
+            Self::Crash { at: Boundary::Durable, .. } => "crash at a commit",
+            Self::Crash { at: Boundary::Datagram, .. } => "crash at a datagram",
+            Self::Crash { at: Boundary::Frame, .. } => "crash at a frame",
+            Self::Replace(_) => "lost disk",
+            Self::Suspend(_) => "suspension",
+            Self::Pause { .. } => "pause",
+            Self::ClockRate { rate, .. } => of(*rate != 1_000, "clock rate"),
+            Self::WallClock { years, .. } => of(*years != 0, "wall clock"),
+            Self::CutOneWay { .. } => "one-way cut",
+            Self::Cut(..) => "cut",
+            Self::NetworkCut(_, cut) => of(*cut, "network cut"),
+            Self::RecreateInterface { .. } => "recreated interface",
+            Self::RefuseLinks(..) => "refused links",
+            Self::Partition(_) => "partition",
+            Self::OneWayPartition { .. } => "one-way partition",
+            Self::Ring(_) => "ring partition",
+            Self::Bridge { .. } => "bridge partition",
+            Self::Clog { .. } => "clog",
+            Self::Loss(percent) => of(*percent > 0, "loss"),
+            Self::LossBursts { .. } => "loss in bursts",
+            Self::Duplication(percent) => of(*percent > 0, "duplication"),
+            Self::Reordering(percent) => of(*percent > 0, "reordering"),
+            Self::Corruption(percent) => of(*percent > 0, "corruption"),
+            Self::Delay { .. } => "delay",
+            Self::DamageFrame { .. } => "damaged frame",
+            Self::Replay { .. } => "replay",
+            Self::Forge { .. } => "forgery",
+            Self::OtherVersion { .. } => "other version",
+            Self::DiskFail(_) => "failed disk",
+            Self::DiskFull(_, full) => of(*full, "full disk"),
+            Self::SlowDisk { millis, .. } => of(*millis > 0, "slow disk"),
+            Self::TearWrite(_) => "torn write",
+            Self::Leads(_, bad) => of(bad.is_some(), "bad master"),
+            Self::Motor(_, broken) => of(broken.is_some(), "motor"),
+            Self::Levelling(_, broken) => of(broken.is_some(), "levelling"),
+            Self::Speed(_, percent) => of(*percent != 100, "speed"),
+            Self::DeadSensor(_, dead) => of(dead.is_some(), "dead sensor"),
+            Self::AllSensorsDead(_, dead) => of(*dead, "all sensors dead"),
+            Self::DoorJammed(_, jammed) => of(*jammed, "jammed door"),
+            Self::Obstruct(_, active) => of(*active, "obstruction"),
+            Self::StopSwitch(_, pulled) => of(*pulled, "stop switch"),
+            Self::Load(_, load) => of(*load != Some(0), "load"),
+            Self::Key(_, key) => of(*key != KeySwitch::Normal, "key switch"),
+            Self::LineCut(_, cut) => of(*cut, "line cut"),
+            Self::LineNoise { .. } => "line noise",
+            Self::SilentClimate(_, silent) => of(*silent, "silent climate sensor"),
+            Self::Crowd { .. } => "crowd",
+            Self::SharedAddress { with, .. } => of(with.is_some(), "duplicate address"),
+            Self::Restart(_)
+            | Self::Resume(_)
+            | Self::Heal
+            | Self::CalmNetwork
+            | Self::ClearHang(_) => REPAIR,
+        }
+    }
+
     /// Whether nodes or the network may take their time after it. A fault of a car is no excuse:
-    /// the group goes on as before.
+    /// the group goes on as before. Nor is anything that a sound node is to take no notice of.
     fn disturbs_the_group(&self) -> bool {
         match self {
             Self::Kill(_)
             | Self::PowerCut(_)
+            | Self::MainsCut
             | Self::Restart(_)
             | Self::Replace(_)
             | Self::Suspend(_)
             | Self::Resume(_)
+            | Self::Pause { .. }
+            | Self::ClockRate { .. }
             | Self::CutOneWay { .. }
             | Self::Cut(..)
             | Self::NetworkCut(..)
+            | Self::RecreateInterface { .. }
             | Self::RefuseLinks(..)
             | Self::Partition(_)
+            | Self::OneWayPartition { .. }
+            | Self::Ring(_)
+            | Self::Bridge { .. }
+            | Self::Clog { .. }
             | Self::Heal
             | Self::Loss(_)
+            | Self::LossBursts { .. }
+            | Self::Corruption(_)
+            | Self::Delay { .. }
+            | Self::CalmNetwork
             | Self::DiskFail(_)
-            | Self::Leads(..) => true,
-            Self::Motor(..)
+            | Self::DiskFull(..)
+            | Self::TearWrite(_)
+            | Self::Leads(..)
+            | Self::SharedAddress { .. } => true,
+            // A crash disturbs when it happens, a damaged frame when the link ends, and a forged
+            // datagram when a node believes it.
+            Self::Crash { .. }
+            | Self::DamageFrame { .. }
+            | Self::Forge { .. }
+            | Self::WallClock { .. }
+            | Self::Duplication(_)
+            | Self::Reordering(_)
+            | Self::Replay { .. }
+            | Self::OtherVersion { .. }
+            | Self::SlowDisk { .. }
+            | Self::Motor(..)
             | Self::Levelling(..)
             | Self::Speed(..)
             | Self::DeadSensor(..)
@@ -127,243 +414,15 @@ impl Fault {
             | Self::Load(..)
             | Self::Key(..)
             | Self::LineCut(..)
+            | Self::LineNoise { .. }
+            | Self::SilentClimate(..)
+            | Self::Crowd { .. }
             | Self::ClearHang(_) => false,
         }
     }
 }
 
-impl World {
-    /// Does it. What makes no sense at the moment does nothing.
-    pub fn inflict(&mut self, fault: Fault) {
-        self.note(0, Note::Fault(fault.clone()));
-        if fault.disturbs_the_group() {
-            self.disturbed();
-        }
-        match fault {
-            Fault::Kill(node) => self.end_process(node),
-            Fault::PowerCut(node) => {
-                self.machines[node].powered = false;
-                self.end_process(node);
-            }
-            Fault::Restart(node) => self.start(node),
-            Fault::Replace(node) => self.replace(node),
-            Fault::Suspend(node) => self.suspend(node),
-            Fault::Resume(node) => self.resume(node),
-            Fault::CutOneWay { from, to } => self.network.cut(from, to),
-            Fault::Cut(one, other) => {
-                self.network.cut(one, other);
-                self.network.cut(other, one);
-            }
-            Fault::NetworkCut(node, cut) => {
-                self.network.isolate(node, cut);
-                if !cut {
-                    self.unstall();
-                }
-            }
-            Fault::RefuseLinks(one, other) => self.network.refuse_links(one, other),
-            Fault::Partition(groups) => self.partition(&groups),
-            Fault::Heal => {
-                self.network.heal();
-                self.unstall();
-            }
-            Fault::Loss(percent) => {
-                if percent < self.network.weather.loss {
-                    let until = self.connections.last_arrival().max(self.now + AFTER_LOSS);
-                    self.disturbed_until(until);
-                }
-                self.network.weather.loss = percent;
-            }
-            Fault::DiskFail(node) => self.fail_disk(node),
-            Fault::Leads(node, bad) => {
-                self.machines[node].leads_badly = bad;
-                self.disturbances.forged |= bad.is_some();
-            }
-            Fault::Motor(node, fault) => self.touch(node, |car| car.set_motor_fault(fault)),
-            Fault::Levelling(node, fault) => {
-                self.touch(node, |car| car.set_levelling_fault(fault));
-            }
-            Fault::Speed(node, percent) => self.touch(node, |car| car.set_speed(percent)),
-            Fault::DeadSensor(node, dead) => self.touch(node, |car| {
-                car.set_all_sensors_dead(false);
-                if let Some(floor) = dead {
-                    car.set_sensor_dead(floor, true);
-                }
-            }),
-            Fault::AllSensorsDead(node, dead) => {
-                self.touch(node, |car| car.set_all_sensors_dead(dead));
-            }
-            Fault::DoorJammed(node, jammed) => self.touch(node, |car| car.set_door_jammed(jammed)),
-            Fault::Obstruct(node, active) => self.touch(node, |car| car.set_obstruction(active)),
-            Fault::StopSwitch(node, pulled) => self.touch(node, |car| car.set_stop(pulled)),
-            Fault::Load(node, load) => self.touch(node, |car| car.set_load(load)),
-            Fault::Key(node, key) => self.touch(node, |car| car.set_key(key)),
-            Fault::LineCut(node, cut) => self.cut_panel(node, cut),
-            Fault::ClearHang(node) => self.machines[node].latched = false,
-        }
-    }
-
-    /// Begins a fault of a schedule at a node.
-    pub fn begin(&mut self, kind: FaultKind, node: usize) {
-        match kind {
-            FaultKind::Kill => self.inflict(Fault::Kill(node)),
-            FaultKind::Suspension => self.inflict(Fault::Suspend(node)),
-            FaultKind::LineCut => self.inflict(Fault::LineCut(node, true)),
-            FaultKind::NetworkCut => self.inflict(Fault::NetworkCut(node, true)),
-            FaultKind::Hang => self.inflict(Fault::Motor(node, Some(MotorFault::Stuck))),
-            FaultKind::Obstruction => self.inflict(Fault::Obstruct(node, true)),
-            FaultKind::StopSwitch => self.inflict(Fault::StopSwitch(node, true)),
-            FaultKind::PowerCut => {
-                for node in 0..self.machines.len() {
-                    self.inflict(Fault::Resume(node));
-                    self.inflict(Fault::PowerCut(node));
-                }
-            }
-        }
-    }
-
-    /// Puts a fault of a schedule right.
-    pub fn end(&mut self, kind: FaultKind, node: usize) {
-        match kind {
-            FaultKind::Kill => self.inflict(Fault::Restart(node)),
-            FaultKind::Suspension => self.inflict(Fault::Resume(node)),
-            FaultKind::LineCut => self.inflict(Fault::LineCut(node, false)),
-            FaultKind::NetworkCut => self.inflict(Fault::NetworkCut(node, false)),
-            FaultKind::Hang => {
-                self.inflict(Fault::Motor(node, None));
-                self.inflict(Fault::ClearHang(node));
-                self.inflict(Fault::Restart(node));
-            }
-            FaultKind::Obstruction => self.inflict(Fault::Obstruct(node, false)),
-            FaultKind::StopSwitch => self.inflict(Fault::StopSwitch(node, false)),
-            FaultKind::PowerCut => {
-                for node in 0..self.machines.len() {
-                    self.inflict(Fault::Restart(node));
-                }
-            }
-        }
-    }
-
-    /// Does something to a car.
-    fn touch(&mut self, node: usize, act: impl FnOnce(&mut SimulatedCar)) {
-        self.catch_up(node);
-        act(&mut self.machines[node].car);
-        self.touch_car(node);
-        self.watch_car(node);
-    }
-
-    /// Puts a car right, and its line. It stays latched if it hung.
-    pub fn repair_car(&mut self, node: usize) {
-        self.inflict(Fault::Motor(node, None));
-        self.inflict(Fault::Levelling(node, None));
-        self.inflict(Fault::Speed(node, 100));
-        self.inflict(Fault::DeadSensor(node, None));
-        self.inflict(Fault::DoorJammed(node, false));
-        self.inflict(Fault::Obstruct(node, false));
-        self.inflict(Fault::StopSwitch(node, false));
-        self.inflict(Fault::Load(node, Some(0)));
-        self.inflict(Fault::Key(node, KeySwitch::Normal));
-        self.inflict(Fault::LineCut(node, false));
-    }
-
-    /// Puts everything right: machines run, the network is whole, cars are sound.
-    pub fn repair_everything(&mut self) {
-        self.inflict(Fault::Heal);
-        self.inflict(Fault::Loss(0));
-        for node in 0..self.machines.len() {
-            self.repair_car(node);
-            if self.machines[node].leads_badly.is_some() {
-                self.inflict(Fault::Leads(node, None));
-            }
-            self.inflict(Fault::ClearHang(node));
-            self.inflict(Fault::Resume(node));
-            self.inflict(Fault::Restart(node));
-        }
-    }
-
-    /// One node hears over its links to another what that one has not sent.
-    pub fn forge(&mut self, from: usize, to: usize, frame: &Frame) {
-        self.disturbances.forged = true;
-        self.disturbed();
-        let incarnation = self.machines[to].incarnation;
-        for (id, side) in self.connections.of(to, incarnation) {
-            let peer = self.connections.get(id).map(|c| c.end(side.other()).node);
-            if peer == Some(from) {
-                let frame = frame.clone();
-                self.with(to, |node, now| node.handle_frame(id.link(), frame, now));
-            }
-        }
-    }
-
-    /// One node sends other beacons than it means to, until this is `None` again.
-    pub fn falsify(&mut self, node: usize, how: Option<fn(&mut Beacon)>) {
-        self.disturbances.forged |= how.is_some();
-        self.disturbed();
-        self.machines[node].falsifies = how;
-    }
-
-    fn replace(&mut self, node: usize) {
-        if self.machines[node].process.is_none() {
-            let fresh = Disk::new(JournalId(self.random.u64(1..)));
-            let disk = std::mem::replace(&mut self.machines[node].disk, fresh);
-            self.machines[node].lost = Some(disk);
-            self.judge(|oracles, snapshot| oracles.disk_lost(snapshot, node));
-            self.start(node);
-        }
-    }
-
-    fn suspend(&mut self, node: usize) {
-        let process = self.machines[node].process.as_mut();
-        if let Some(process) = process.filter(|process| process.backlog.is_none()) {
-            process.backlog = Some(std::collections::VecDeque::new());
-            process.suspended_at = self.now;
-            self.falls_silent(node);
-        }
-    }
-
-    fn resume(&mut self, node: usize) {
-        let Some(process) = self.machines[node].process.as_mut() else {
-            return;
-        };
-        let Some(backlog) = process.backlog.take() else {
-            return;
-        };
-        let late = self.now.saturating_sub(process.suspended_at);
-        if late >= NOTICED {
-            self.oracles.car_interrupted(node);
-            self.with(node, |node, now| node.handle_interrupted(late, now));
-        }
-        for event in backlog {
-            self.happen(event);
-        }
-        // The panel's events come before its next outputs: it may have stopped.
-        self.panel_resumes(node);
-    }
-
-    fn partition(&mut self, groups: &[Vec<usize>]) {
-        self.network.heal();
-        let together = |one: usize, other: usize| {
-            groups.iter().any(|group| group.contains(&one) && group.contains(&other))
-        };
-        for from in 0..self.machines.len() {
-            for to in 0..self.machines.len() {
-                if from != to && !together(from, to) {
-                    self.network.cut(from, to);
-                }
-            }
-        }
-        self.unstall();
-    }
-
-    fn fail_disk(&mut self, node: usize) {
-        if self.machines[node].disk.failed() {
-            return;
-        }
-        self.machines[node].disk.fail();
-        self.report_disk_failed(node);
-    }
-
-    pub(super) fn report_disk_failed(&mut self, node: usize) {
-        let fresh = JournalId(self.random.u64(1..));
-        self.with(node, |node, now| node.handle_disk_failed(fresh, now));
-    }
+/// The name of a fault that begins, or what its end is called.
+fn of(begins: bool, kind: &'static str) -> &'static str {
+    if begins { kind } else { REPAIR }
 }

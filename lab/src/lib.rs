@@ -63,7 +63,7 @@ mod world;
 
 pub use campaign::{Campaign, Outcome, Verdict, sweep};
 pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
-pub use fault::{BadMaster, Fault};
+pub use fault::{BadMaster, Boundary, Fault, Forgery, Interference};
 pub use history::{Assignment, Service};
 pub use network::{Bursts, Weather};
 pub use oracles::Violation;

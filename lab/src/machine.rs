@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use elevator_driver::{Button, FloorCount, MotorCommand, PanelInputs};
+use elevator_driver::{Button, Climate, FloorCount, MotorCommand, PanelInputs};
 use elevator_fleet::dispatch::Dispatcher;
-use elevator_fleet::model::{JournalId, NodeId, Timestamp};
+use elevator_fleet::model::{JournalId, NameError, NodeId, Timestamp};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Beacon;
 use elevator_simulator::shaft::LevellingFault;
@@ -15,7 +16,7 @@ use fastrand::Rng;
 
 use super::agenda::Event;
 use super::disk::Disk;
-use super::fault::BadMaster;
+use super::fault::{BadMaster, Boundary};
 use super::world::WorldError;
 
 #[derive(Debug)]
@@ -52,6 +53,34 @@ pub(super) struct Machine {
     pub(super) falsifies: Option<fn(&mut Beacon)>,
     /// How fit its node was to lead when last seen.
     pub(super) estimate: u32,
+    /// Where its process crashes, and how many such boundaries it passes before.
+    pub(super) crash: Option<(Boundary, u8)>,
+    /// How many milliseconds the clocks of its processes count in a second.
+    pub(super) clock_rate: u32,
+    /// How many years its wall clock shows too many.
+    pub(super) wrong_years: i8,
+    /// How long its disk takes for a transaction, in microseconds, if not as any.
+    pub(super) commit: Option<RangeInclusive<u64>>,
+    /// Since when its line carries noise.
+    pub(super) noisy_since: Option<Duration>,
+    /// Since when it has no network interface.
+    pub(super) unconnected_since: Option<Duration>,
+    /// What its climate sensors read before they fell silent.
+    pub(super) silenced: Option<Climate>,
+}
+
+/// The name of a machine, by its number.
+pub(super) fn name(index: u8) -> Result<NodeId, NameError> {
+    let letter = char::from(b'A' + index % 26);
+    NodeId::new(&match index / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{round}"),
+    })
+}
+
+/// The address of a machine, by its number.
+pub(super) fn address(index: u8) -> Ipv4Addr {
+    Ipv4Addr::new(127, 0, 0, index + 1)
 }
 
 /// The line between a node and its panel.
@@ -67,7 +96,8 @@ pub(super) enum Line {
 pub(super) struct Process {
     pub(super) node: Node,
     pub(super) dispatcher: Box<dyn Dispatcher + Send>,
-    pub(super) born: Duration,
+    /// When its clock began to run at its rate, and what it showed then.
+    pub(super) since: (Duration, Duration),
     /// How many milliseconds its clock counts in a second.
     pub(super) clock_rate: u32,
     /// The earliest wake-up on the agenda.
@@ -80,17 +110,25 @@ pub(super) struct Process {
 impl Process {
     /// A moment of the world on the clock of this process.
     pub(super) fn clock(&self, now: Duration) -> Timestamp {
-        Timestamp::after_start(now.saturating_sub(self.born) * self.clock_rate / 1_000)
+        let (since, shown) = self.since;
+        Timestamp::after_start(shown + now.saturating_sub(since) * self.clock_rate / 1_000)
     }
 
     /// A moment on the clock of this process in the world: when the clock has reached it.
     pub(super) fn world(&self, at: Timestamp) -> Duration {
+        let (since, shown) = self.since;
+        let ahead = at.since_start().saturating_sub(shown);
         if self.clock_rate == 1_000 {
-            return self.born + at.since_start();
+            return since + ahead;
         }
-        let nanos = at.since_start().as_nanos() * 1_000;
-        let nanos = nanos.div_ceil(u128::from(self.clock_rate));
-        self.born + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        let nanos = (ahead.as_nanos() * 1_000).div_ceil(u128::from(self.clock_rate));
+        since + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// From here on its clock runs at this rate. What it has shown stands.
+    pub(super) fn set_clock_rate(&mut self, rate: u32, now: Duration) {
+        self.since = (now, self.clock(now).since_start());
+        self.clock_rate = rate;
     }
 }
 
@@ -98,18 +136,13 @@ impl Machine {
     /// A cabin computer without a process, with a car at some floor. Its number gives it its name
     /// and its address.
     pub(super) fn new(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Self, WorldError> {
-        let letter = char::from(b'A' + index % 26);
-        let name = match index / 26 {
-            0 => letter.to_string(),
-            round => format!("{letter}{round}"),
-        };
         let start = random.u8(0..floors.get());
         let mut config = CarConfig::new(floors);
         config.start = StartPosition::Floor(start);
         let car = SimulatedCar::new(&config, random.u64(..))?;
         Ok(Self {
-            name: NodeId::new(&name)?,
-            address: Ipv4Addr::new(127, 0, 0, index + 1),
+            name: name(index)?,
+            address: address(index),
             powered: true,
             incarnation: 0,
             process: None,
@@ -127,6 +160,13 @@ impl Machine {
             leads_badly: None,
             falsifies: None,
             estimate: 0,
+            crash: None,
+            clock_rate: 1_000,
+            wrong_years: 0,
+            commit: None,
+            noisy_since: None,
+            unconnected_since: None,
+            silenced: None,
         })
     }
 

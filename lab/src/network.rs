@@ -1,10 +1,13 @@
 //! The LAN: who reaches whom, how fast, and what gets lost.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use fastrand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::agenda::Event;
 
 /// How the LAN treats packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,12 +18,17 @@ pub struct Weather {
     pub loss: u8,
     /// How many of a hundred datagrams arrive twice.
     pub duplication: u8,
+    /// How many of a hundred datagrams are held back for up to 50 ms, so that later ones overtake
+    /// them.
+    pub reordering: u8,
+    /// How many of a hundred datagrams arrive damaged, which loses them.
+    pub corruption: u8,
 }
 
 /// A sound LAN: 0.1 to 1 ms, nothing lost.
 impl Default for Weather {
     fn default() -> Self {
-        Self { delay: 100..=1_000, loss: 0, duplication: 0 }
+        Self { delay: 100..=1_000, loss: 0, duplication: 0, reordering: 0, corruption: 0 }
     }
 }
 
@@ -28,7 +36,8 @@ impl Default for Weather {
 ///
 /// A channel changes between a state without loss and a burst. Both last for times that are
 /// distributed exponentially, such that [`Weather::loss`] is the mean loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Bursts {
     /// How long a burst lasts on average; more than 0.
     pub length: Duration,
@@ -57,10 +66,23 @@ const RETRANSMISSION: Duration = Duration::from_millis(200);
 /// How often the wait is doubled at most.
 const MOST_DOUBLINGS: u32 = 6;
 
+/// How long a datagram is held back that others overtake, in microseconds.
+const HELD_BACK: RangeInclusive<u64> = 1_000..=50_000;
+
+/// The most packets that a clog holds back in one direction; more get lost, as in any queue.
+const MOST_HELD: usize = 2_000;
+
+/// One direction of a clogged pair.
+#[derive(Debug)]
+struct Clog {
+    until: Duration,
+    held: VecDeque<Event>,
+}
+
 #[derive(Debug)]
 pub(super) struct Network {
     pub(super) weather: Weather,
-    bursts: Option<Bursts>,
+    pub(super) bursts: Option<Bursts>,
     /// By directed pair; those that nothing was sent over yet are missing.
     channels: BTreeMap<(usize, usize), Channel>,
     /// The directed pairs between which nothing passes.
@@ -69,13 +91,16 @@ pub(super) struct Network {
     isolated: BTreeSet<usize>,
     /// The pairs, the lower first, between which no link can be made.
     unlinked: BTreeSet<(usize, usize)>,
+    /// The directed pairs between which everything waits.
+    clogs: BTreeMap<(usize, usize), Clog>,
 }
 
 impl Network {
     pub(super) fn new(weather: Weather, bursts: Option<Bursts>) -> Self {
         let (cuts, isolated) = (BTreeSet::new(), BTreeSet::new());
         let channels = BTreeMap::new();
-        Self { weather, bursts, channels, cuts, isolated, unlinked: BTreeSet::new() }
+        let (unlinked, clogs) = (BTreeSet::new(), BTreeMap::new());
+        Self { weather, bursts, channels, cuts, isolated, unlinked, clogs }
     }
 
     pub(super) fn cut(&mut self, from: usize, to: usize) {
@@ -107,20 +132,72 @@ impl Network {
     }
 
     pub(super) fn passes(&self, from: usize, to: usize) -> bool {
-        self.is_whole()
+        self.nothing_is_cut()
             || !(self.cuts.contains(&(from, to))
                 || self.isolated.contains(&from)
                 || self.isolated.contains(&to))
     }
 
-    /// Nothing is cut.
-    pub(super) fn is_whole(&self) -> bool {
+    fn nothing_is_cut(&self) -> bool {
         self.cuts.is_empty() && self.isolated.is_empty()
+    }
+
+    /// Nothing is cut or clogged.
+    pub(super) fn is_whole(&self) -> bool {
+        self.nothing_is_cut() && self.clogs.is_empty()
     }
 
     /// Both directions are open.
     pub(super) fn connects(&self, one: usize, other: usize) -> bool {
-        self.passes(one, other) && self.passes(other, one)
+        let is_open = |from, to| self.passes(from, to) && !self.clogs.contains_key(&(from, to));
+        is_open(one, other) && is_open(other, one)
+    }
+
+    /// From here on everything waits that one machine sends to another, and what is under way.
+    pub(super) fn clog(&mut self, pair: (usize, usize), until: Duration) {
+        let clog = self.clogs.entry(pair).or_insert_with(|| Clog { until, held: VecDeque::new() });
+        clog.until = clog.until.max(until);
+    }
+
+    /// Keeps what arrives over a clogged pair; hands it back if the pair is not clogged.
+    pub(super) fn hold(&mut self, pair: (usize, usize), event: Event) -> Option<Event> {
+        let Some(clog) = self.clogs.get_mut(&pair) else {
+            return Some(event);
+        };
+        // A link loses nothing: what it has waits for its turn.
+        if clog.held.len() < MOST_HELD || !event.is_datagram() {
+            clog.held.push_back(event);
+        }
+        None
+    }
+
+    /// Ends the clogs whose time is over; hands back what they held, in order.
+    pub(super) fn unclog(&mut self, now: Duration) -> Vec<Event> {
+        let over = self.clogs.extract_if(.., |_, clog| clog.until <= now);
+        over.flat_map(|(_, clog)| clog.held).collect()
+    }
+
+    /// Whether anything is clogged.
+    pub(super) fn is_clogged(&self) -> bool {
+        !self.clogs.is_empty()
+    }
+
+    /// How many of a hundred packets do not arrive as they were sent.
+    pub(super) fn losses(&self) -> u8 {
+        let Weather { loss, corruption, .. } = self.weather;
+        loss.saturating_add(corruption).min(100)
+    }
+
+    /// How long a datagram takes that is sent now.
+    pub(super) fn datagram_delay(&self, random: &mut Rng) -> Duration {
+        let reordering = self.weather.reordering;
+        let is_held_back = reordering > 0 && random.u8(0..100) < reordering;
+        let more = if is_held_back { random.u64(HELD_BACK) } else { 0 };
+        self.delay(random) + Duration::from_micros(more)
+    }
+
+    pub(super) fn corrupts(&self, random: &mut Rng) -> bool {
+        self.weather.corruption > 0 && random.u8(0..100) < self.weather.corruption
     }
 
     pub(super) fn delay(&self, random: &mut Rng) -> Duration {
@@ -251,5 +328,39 @@ mod tests {
     #[test]
     fn bursts_of_a_network_without_loss_lose_nothing() {
         assert!(losses(&mut bursty(0), 10).iter().all(|lost| !lost));
+    }
+
+    fn wake(node: usize) -> Event {
+        Event::Wake { node, incarnation: 1 }
+    }
+
+    #[test]
+    fn a_clog_holds_one_direction_until_its_end() {
+        let mut network = bursty(0);
+        let end = Duration::from_secs(5);
+        network.clog((0, 1), end);
+        assert!(network.hold((0, 1), wake(7)).is_none());
+        assert!(network.hold((0, 1), wake(8)).is_none());
+        assert!(network.hold((1, 0), wake(9)).is_some());
+        assert!(network.passes(0, 1) && !network.connects(0, 1) && !network.is_whole());
+        assert!(network.unclog(end.saturating_sub(Duration::from_nanos(1))).is_empty());
+        let nodes = network.unclog(end).into_iter().map(|event| match event {
+            Event::Wake { node, .. } => node,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(nodes.collect::<Vec<_>>(), [7, 8]);
+        assert!(network.is_whole());
+        assert!(network.hold((0, 1), wake(7)).is_some());
+    }
+
+    #[test]
+    fn reordering_holds_some_datagrams_back() {
+        let mut network = bursty(0);
+        network.weather.reordering = 20;
+        let mut random = Rng::with_seed(1);
+        let held = (0..10_000)
+            .filter(|_| network.datagram_delay(&mut random) > Duration::from_millis(1))
+            .count();
+        assert!((1_800..=2_200).contains(&held), "{held}");
     }
 }

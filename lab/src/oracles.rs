@@ -185,13 +185,18 @@ impl Oracles {
                 cars::only_a_broken_car_hangs(&self.cars[node], node)
             }
             Report::Conflict(what) => {
-                let excused = snapshot.settings.twins.is_some() || snapshot.disturbances.forged;
+                let disturbances = snapshot.disturbances;
+                let excused = disturbances.forged
+                    || disturbances.are_there_twins(snapshot.now)
+                    || disturbances.other_versions && what.contains("of the wire protocol");
                 let finding = || Finding::new("C7", node, what.clone());
                 (!excused).then(finding).into_iter().collect()
             }
             Report::Distrusted { reason, .. } => {
                 let finding = || Finding::new("E8", node, reason.clone());
-                let excused = snapshot.disturbances.forged;
+                let disturbances = snapshot.disturbances;
+                let excused = disturbances.forged
+                    || disturbances.damaged_frames && reason.contains("is no frame");
                 (!excused).then(finding).into_iter().collect()
             }
             Report::Served { here: false, .. }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use elevator_fleet::model::NodeId;
-use elevator_fleet::node::{Action, LinkId, LinkSide, Node, Report};
-use elevator_fleet::wire::keyring::Keyring;
+use elevator_fleet::node::{Action, Change, LinkId, LinkSide, Lsn, Node, Report};
 use elevator_fleet::wire::{Beacon, Frame, NodeState, codec};
 
 use super::World;
-use super::agenda::Event;
+use super::agenda::{Event, TimedFault};
 use super::connection::{ConnectionId, EndState, Packet, Side};
+use super::fault::{Boundary, damage};
 use super::history::{Assignment, Note, Service};
 use super::trace::{Kind, MarkKind, SentId, Signal};
 use super::wire::{Flow, Size};
@@ -21,6 +21,11 @@ const DIAL_LIMIT: Duration = Duration::from_millis(200);
 
 impl World {
     pub(super) fn perform(&mut self, node: usize, action: Action) {
+        if let Some(boundary) = boundary_before(&action)
+            && self.crashes(node, boundary)
+        {
+            return;
+        }
         match action {
             Action::Broadcast(beacon) => self.broadcast(node, beacon),
             Action::Unicast { to, beacon } => {
@@ -48,22 +53,51 @@ impl World {
                 }
                 let frame = self.frame(node, frame);
                 self.send(node, link, Packet::Frame(frame));
+                self.crashes(node, Boundary::Frame);
             }
             Action::Close(link) => self.send(node, link, Packet::Close),
             Action::Panel(outputs) => self.panel(node, &outputs),
             Action::Persist { lsn, changes } => {
-                self.machines[node].disk.set_clock(self.now);
-                if self.machines[node].disk.write(lsn, changes) {
-                    self.commit_later(node);
-                }
+                self.write(node, lsn, changes);
             }
             Action::Plan(request) => self.plan(node, &request),
             Action::Report(report) => self.reported(node, report),
         }
     }
 
+    fn write(&mut self, node: usize, lsn: Lsn, changes: Vec<Change>) {
+        let clock = self.disk_clock_of(node);
+        let disk = &mut self.machines[node].disk;
+        disk.set_clock(clock);
+        if disk.is_full() && !disk.failed() {
+            disk.runs_full();
+            self.disturbed();
+            self.agenda.enter(self.now, Event::FaultEnds(TimedFault::FullDiskIsNoticed { node }));
+        } else if disk.write(lsn, changes) {
+            self.commit_later(node);
+        }
+    }
+
+    /// Whether a process crashes at this boundary; if so, it has ended.
+    pub(super) fn crashes(&mut self, node: usize, boundary: Boundary) -> bool {
+        let crash = &mut self.machines[node].crash;
+        match crash {
+            Some((at, 0)) if *at == boundary => {
+                *crash = None;
+                self.end_process(node);
+                true
+            }
+            Some((at, passes)) if *at == boundary => {
+                *passes -= 1;
+                false
+            }
+            Some(_) | None => false,
+        }
+    }
+
     pub(super) fn commit_later(&mut self, node: usize) {
-        let wait = Duration::from_micros(self.random.u64(self.settings.commit.clone()));
+        let takes = self.machines[node].commit.as_ref().unwrap_or(&self.settings.commit);
+        let wait = Duration::from_micros(self.random.u64(takes.clone()));
         let incarnation = self.machines[node].incarnation;
         self.agenda.enter(self.now + wait, Event::Committed { node, incarnation });
     }
@@ -152,7 +186,13 @@ impl World {
         size: Size,
         sent: Option<SentId>,
     ) {
-        let arrivals = self.arrivals(from, to);
+        let mut arrivals = self.arrivals(from, to);
+        for arrival in arrivals.iter_mut().filter(|arrival| arrival.is_some()) {
+            if self.network.corrupts(&mut self.random) {
+                *arrival = None;
+                self.damage_beacon(from, to, beacon);
+            }
+        }
         let arrows = self.trace_arrows(sent, (from, to), arrivals);
         for (at, arrow) in arrivals.into_iter().zip(arrows) {
             let Some(at) = at else {
@@ -190,7 +230,14 @@ impl World {
             .as_mut()
             .and_then(|recorder| recorder.sent(self.now, from, |_| Kind::of_packet(&bytes)));
         for to in receivers {
-            let arrivals = self.arrivals(from, to);
+            let mut arrivals = self.arrivals(from, to);
+            // What is damaged is dropped: by UDP, or for its tag.
+            for arrival in arrivals.iter_mut().filter(|arrival| arrival.is_some()) {
+                if self.network.corrupts(&mut self.random) {
+                    *arrival = None;
+                    self.interference.damaged += 1;
+                }
+            }
             let arrows = self.trace_arrows(sent, (from, to), arrivals);
             for (at, arrow) in arrivals.into_iter().zip(arrows) {
                 let Some(at) = at else {
@@ -211,7 +258,7 @@ impl World {
         let twice = self.network.duplicates(&mut self.random);
         [true, twice].map(|sent| {
             let arrives = sent && self.network.passes(from, to) && !self.loses(from, to);
-            arrives.then(|| self.now + self.network.delay(&mut self.random))
+            arrives.then(|| self.now + self.network.datagram_delay(&mut self.random))
         })
     }
 
@@ -229,15 +276,16 @@ impl World {
             self.election_traffic.count(codec::size(piggybacked));
         }
         if self.settings.codec {
-            let keys = Keyring::default();
-            let read = codec::encode_beacon(&beacon, &keys)
-                .and_then(|bytes| codec::decode_beacon(&bytes, &keys));
+            let read = codec::encode_beacon(&beacon, &self.keys)
+                .and_then(|bytes| codec::decode_beacon(&bytes, &self.keys));
             if read.as_ref() != Ok(&beacon) {
                 let what = format!("{beacon:?} was read as {read:?}");
                 self.judge(|oracles, snapshot| oracles.misread(snapshot, node, what));
             }
         }
-        Arc::new(beacon)
+        let beacon = Arc::new(beacon);
+        self.recordings.listen(node, &beacon);
+        beacon
     }
 
     fn frame(&mut self, node: usize, frame: Frame) -> Frame {
@@ -450,6 +498,9 @@ impl World {
         }
         self.trace_dequeued(id, side, true);
         match (packet, state) {
+            (Packet::Frame(frame), EndState::Open) if self.is_damaged((from, to), &frame) => {
+                self.end_link_for_rubbish(id, side, to);
+            }
             (Packet::Frame(frame), EndState::Open) => {
                 self.with(to, |node, now| node.handle_frame(id.link(), frame, now));
             }
@@ -465,6 +516,47 @@ impl World {
             (Packet::Close, EndState::Waiting | EndState::Closed) => {}
         }
         self.connections.sweep(id);
+    }
+
+    /// Whether this frame is to be damaged, and what is left of it is no frame.
+    fn is_damaged(&mut self, pair: (usize, usize), frame: &Frame) -> bool {
+        if !self.damaged_frames.remove(&pair) {
+            return false;
+        }
+        let Ok(mut bytes) = codec::encode_frame(frame) else {
+            return false;
+        };
+        damage(&mut self.random, &mut bytes, codec::MAX_FRAME);
+        codec::decode_frame(&bytes).is_err()
+    }
+
+    /// A node can't read what came over a link from `side`. Without a key it blames its peer; with
+    /// one it can't have been the peer.
+    fn end_link_for_rubbish(&mut self, id: ConnectionId, side: Side, to: usize) {
+        self.interference.frames += 1;
+        self.disturbances.damaged_frames = true;
+        self.disturbed();
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.end_mut(side.other()).state = EndState::Closed;
+            connection.end_mut(side.other()).sent.clear();
+        }
+        self.send_reset(id, side);
+        self.trace_link(to, id, MarkKind::LinkDown);
+        if self.settings.key {
+            self.with(to, |node, now| node.handle_link_down(id.link(), now));
+        } else {
+            self.with(to, |node, now| node.handle_malformed(id.link(), now));
+        }
+    }
+
+    /// The links of a machine end, as far as both of their ends can tell.
+    pub(super) fn end_links(&mut self, node: usize) {
+        let incarnation = self.machines[node].incarnation;
+        for (id, _) in self.connections.of(node, incarnation) {
+            for side in Side::BOTH {
+                self.agenda.enter(self.now, Event::Reset(id, side));
+            }
+        }
     }
 
     /// Tells this side, if it can be reached, that the other is gone.
@@ -548,5 +640,21 @@ impl World {
         self.falls_silent(node);
         self.disturbed();
         self.note(node, Note::Ended);
+    }
+}
+
+/// The boundary at which a process may crash before it does this.
+fn boundary_before(action: &Action) -> Option<Boundary> {
+    match action {
+        Action::Persist { .. } => Some(Boundary::Write),
+        Action::Broadcast(_) | Action::Unicast { .. } | Action::Packet { .. } => {
+            Some(Boundary::Datagram)
+        }
+        Action::Dial { .. }
+        | Action::Send { .. }
+        | Action::Close(_)
+        | Action::Panel(_)
+        | Action::Plan(_)
+        | Action::Report(_) => None,
     }
 }

@@ -37,6 +37,19 @@ pub(super) struct Disturbances {
     pub(super) climate_at: Duration,
     /// A node has sent what no sound node sends, and others may complain of it.
     pub(super) forged: bool,
+    /// A datagram of another version of the wire protocol was heard, or taken for one.
+    pub(super) other_versions: bool,
+    /// A frame was damaged on its way, for which its sender may be blamed.
+    pub(super) damaged_frames: bool,
+    /// Until then nodes may complain of a name or an address that two machines have in common.
+    pub(super) twins_until: Duration,
+}
+
+impl Disturbances {
+    /// Two machines have a name or an address in common.
+    pub(super) fn are_there_twins(&self, now: Duration) -> bool {
+        now < self.twins_until
+    }
 }
 
 impl<'a> Snapshot<'a> {
@@ -97,6 +110,14 @@ impl<'a> Snapshot<'a> {
         group.iter().copied().find(is_control)
     }
 
+    /// C3: how long the election may take once the network is whole and quiet. A node measures it by
+    /// its own clock, so that it takes longer by the slowest.
+    pub(super) fn bound(&self) -> Duration {
+        let rates = self.machines.iter().map(|machine| machine.clock_rate);
+        let slowest = rates.min().unwrap_or(1_000).clamp(1, 1_000);
+        self.settings.bound() * 1_000 / slowest
+    }
+
     /// The groups of nodes that run, all hear each other and can all have links, once nothing has
     /// disturbed them for this time.
     pub(super) fn calm_groups(&self, for_at_least: Duration) -> Vec<Vec<usize>> {
@@ -109,15 +130,16 @@ impl<'a> Snapshot<'a> {
     /// another master in the end, so that no moment is one after which the master has to stay. But
     /// it has to end each time.
     pub(super) fn unsteady_groups(&self) -> Vec<Vec<usize>> {
-        if self.settings.election.bears_loss() || self.network.weather.loss == 0 {
+        if self.settings.election.bears_loss() || self.network.losses() == 0 {
             return Vec::new();
         }
-        self.groups_undisturbed(self.settings.bound(), QUIET_LOSS)
+        self.groups_undisturbed(self.bound(), QUIET_LOSS)
     }
 
     fn groups_undisturbed(&self, for_at_least: Duration, quiet_loss: u8) -> Vec<Vec<usize>> {
         let calm = self.now.saturating_sub(self.disturbances.fleet_at) >= for_at_least;
-        if !calm || self.network.weather.loss > quiet_loss || self.settings.twins.is_some() {
+        let twins = self.disturbances.are_there_twins(self.now);
+        if !calm || self.network.losses() > quiet_loss || twins {
             return Vec::new();
         }
         let mut groups = self.components();
@@ -141,7 +163,7 @@ impl<'a> Snapshot<'a> {
 
     /// The calm groups in which the election has had its time, and this much more.
     fn groups_settled_for(&self, more: Duration) -> Vec<Vec<usize>> {
-        let bound = self.settings.bound() + more;
+        let bound = self.bound() + more;
         if self.now.saturating_sub(self.disturbances.ranks_at) < bound {
             return Vec::new();
         }

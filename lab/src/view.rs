@@ -1,5 +1,6 @@
 //! What can be seen of a world.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::{Button, FloorCount, LampSet};
@@ -46,6 +47,12 @@ impl World {
     pub fn unix_seconds(&self) -> u32 {
         let passed = u32::try_from(self.now.as_secs()).unwrap_or(u32::MAX);
         1_777_636_800_u32.saturating_add(passed)
+    }
+
+    /// How often each kind of fault was inflicted so far, by [`Fault::kind`](crate::Fault::kind).
+    #[must_use]
+    pub fn inflicted(&self) -> &BTreeMap<&'static str, u64> {
+        &self.inflicted
     }
 
     /// How many events have happened.

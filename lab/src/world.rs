@@ -3,7 +3,7 @@
 mod events;
 mod settings;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -14,11 +14,13 @@ use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{FleetName, Mac, Role, Timestamp};
 use elevator_fleet::node::{Action, Identity, MeshTimes, Node, NodeSettings};
 use elevator_fleet::wire::Nonce;
+use elevator_fleet::wire::keyring::{Credential, FleetKey, Keyring, SECRET};
 use fastrand::Rng;
 
 pub use self::settings::{Twins, WorldError, WorldSettings};
 use super::agenda::{Agenda, Event};
 use super::connection::Connections;
+use super::fault::{Interference, Recordings};
 use super::history::{History, Note};
 use super::machine::{Machine, Process};
 use super::network::Network;
@@ -32,6 +34,16 @@ const INSPECTION: Duration = Duration::from_millis(50);
 
 /// How many passengers a car holds, by the default of the configuration.
 const CAPACITY: f64 = 13.0;
+
+/// The secret of a fleet with a key. Whoever forges in the lab does not know it.
+const SECRET_OF_THE_LAB: [u8; SECRET] = [0x4c; SECRET];
+
+/// The years of the wall clock, in seconds.
+const YEAR: u32 = 31_556_952;
+
+/// How many years pass on the clock of a disk before a world begins, so that a wall clock can be
+/// set back.
+const YEARS_BEFORE: i16 = 200;
 
 /// A building in virtual time.
 #[derive(Debug)]
@@ -58,6 +70,16 @@ pub struct World {
     pub(super) state_changes: u64,
     /// How often a slave's car went for a call that its master had left without a car.
     pub(super) taken_over: u64,
+    /// With what beacons are sent, and what is accepted.
+    pub(super) keys: Keyring,
+    /// What two machines have in common at the moment.
+    pub(super) twins: Option<Twins>,
+    /// The directed pairs whose next frame is damaged.
+    pub(super) damaged_frames: BTreeSet<(usize, usize)>,
+    pub(super) recordings: Recordings,
+    pub(super) interference: Interference,
+    /// How often each kind of fault was inflicted.
+    pub(super) inflicted: BTreeMap<&'static str, u64>,
     /// What happens is recorded, if anybody wants it.
     pub(super) recorder: Option<Box<Recorder>>,
 }
@@ -111,18 +133,15 @@ impl World {
             .take(settings.nodes)
             .map(|index| Machine::new(index, settings.floors, &mut random))
             .collect::<Result<Vec<_>, _>>()?;
-        match settings.twins {
-            Some(Twins::Name(one, other)) => machines[other].name = machines[one].name.clone(),
-            Some(Twins::Address(one, other)) => machines[other].address = machines[one].address,
-            None => {}
+        for (node, rate) in &settings.clock_rates {
+            if let Some(machine) = machines.get_mut(*node) {
+                machine.clock_rate = *rate;
+            }
         }
-        let addresses = machines
-            .iter()
-            .enumerate()
-            .rev()
-            .map(|(index, machine)| (machine.address, index))
-            .collect();
-        Ok(Self {
+        let fleet = FleetName::new("lab")?;
+        let key = settings.key.then(|| Credential::Key(FleetKey::new(&SECRET_OF_THE_LAB, &fleet)));
+        let twins_until = settings.twins.map_or(Duration::ZERO, |_| Duration::MAX);
+        let mut world = Self {
             now: Duration::ZERO,
             agenda: Agenda::default(),
             random,
@@ -130,10 +149,10 @@ impl World {
             network: Network::new(settings.weather.clone(), settings.bursts),
             connections: Connections::default(),
             history: History::default(),
-            addresses,
-            fleet: FleetName::new("lab")?,
+            addresses: BTreeMap::new(),
+            fleet,
             inspected: Duration::ZERO,
-            disturbances: Disturbances::default(),
+            disturbances: Disturbances { twins_until, ..Disturbances::default() },
             oracles: Oracles::new(settings.nodes),
             events: 0,
             election_traffic: Traffic::default(),
@@ -141,9 +160,29 @@ impl World {
             wire: Wire::default(),
             state_changes: 0,
             taken_over: 0,
+            keys: Keyring::new(key),
+            twins: settings.twins,
+            damaged_frames: BTreeSet::new(),
+            recordings: Recordings::default(),
+            interference: Interference::default(),
+            inflicted: BTreeMap::new(),
             recorder: None,
             settings,
-        })
+        };
+        world.apply_twins();
+        Ok(world)
+    }
+
+    /// Gives twins what they have in common, and sees who has which address.
+    pub(super) fn apply_twins(&mut self) {
+        let machines = &mut self.machines;
+        match self.twins {
+            Some(Twins::Name(one, other)) => machines[other].name = machines[one].name.clone(),
+            Some(Twins::Address(one, other)) => machines[other].address = machines[one].address,
+            None => {}
+        }
+        let indexed = machines.iter().enumerate().rev();
+        self.addresses = indexed.map(|(index, machine)| (machine.address, index)).collect();
     }
 
     /// Starts the process of every machine.
@@ -159,10 +198,11 @@ impl World {
         if self.machines[node].latched || self.machines[node].process.is_some() {
             return;
         }
-        self.machines[node].disk.set_clock(self.now);
+        let clock = self.disk_clock_of(node);
+        self.machines[node].disk.set_clock(clock);
+        self.machines[node].disk.open();
         self.judge(|oracles, snapshot| oracles.starting(snapshot, node));
         let settings = self.node_settings(node);
-        let clock_rate = self.settings.clock_rates.get(&node).copied().unwrap_or(1_000);
         let machine = &mut self.machines[node];
         machine.powered = true;
         machine.incarnation += 1;
@@ -174,8 +214,8 @@ impl World {
                 CAPACITY,
                 CarSettings::BYPASS_LOAD,
             ),
-            born: self.now,
-            clock_rate,
+            since: (self.now, Duration::ZERO),
+            clock_rate: machine.clock_rate,
             wake: None,
             backlog: None,
             suspended_at: self.now,
@@ -186,11 +226,14 @@ impl World {
         if self.machines[node].disk.failed() {
             self.report_disk_failed(node);
         }
-        let seconds = self.unix_seconds();
+        let seconds = self.wall_clock_of(node);
         self.with(node, |node, now| {
             node.handle_wall_clock(seconds, now);
             node.start(now);
         });
+        if self.machines[node].process.is_none() {
+            return;
+        }
         self.judge(|oracles, snapshot| oracles.started(snapshot, node));
         self.panel_connects(node);
     }
@@ -281,6 +324,20 @@ impl World {
             process.wake = Some(at);
             self.agenda.enter(at, Event::Wake { node, incarnation });
         }
+    }
+
+    /// What the wall clock of a node shows, in seconds since 1970-01-01.
+    pub(super) fn wall_clock_of(&self, node: usize) -> u32 {
+        let years = self.machines[node].wrong_years;
+        let wrong = u32::from(years.unsigned_abs()) * YEAR;
+        let right = self.unix_seconds();
+        if years < 0 { right.saturating_sub(wrong) } else { right.saturating_add(wrong) }
+    }
+
+    /// The same, as the time that gives a restored order its age.
+    pub(super) fn disk_clock_of(&self, node: usize) -> Duration {
+        let years = YEARS_BEFORE + i16::from(self.machines[node].wrong_years);
+        self.now + Duration::from_secs(u64::from(years.unsigned_abs()) * u64::from(YEAR))
     }
 
     pub(super) fn note(&mut self, machine: usize, note: Note) {

@@ -39,6 +39,8 @@ mod election_senior;
 mod election_token_ring;
 #[path = "virtual_fleet/elections.rs"]
 mod elections;
+#[path = "virtual_fleet/faults.rs"]
+mod faults;
 #[path = "virtual_fleet/forged.rs"]
 mod forged;
 #[path = "virtual_fleet/messages.rs"]

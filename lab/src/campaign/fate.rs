@@ -1,18 +1,30 @@
 //! What happens in a campaign, by chance.
+//!
+//! Each seed enables some kinds of faults, with a strength for each, so that runs differ: in some a
+//! single kind dominates, which a run with all of them would never show. Each enabled kind happens
+//! at least once.
+
+mod kinds;
+mod strike;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use elevator_driver::{Button, Direction, Floor, KeySwitch};
+use elevator_driver::{Button, Direction, Floor};
 use fastrand::Rng;
 
-use crate::{Fault, LevellingFault, MotorFault, World};
+use self::kinds::Kind;
+use crate::{Fault, World, WorldSettings};
 
 /// Decides what happens next.
 pub(super) struct Fate {
     pub(super) random: Rng,
     nodes: usize,
-    /// What is broken, so that it is mended some time.
+    /// What may happen, and how strong it may be, in per cent of the most.
+    enabled: Vec<(Kind, u64)>,
+    /// What of it has not happened yet.
+    due: Vec<Kind>,
+    /// What is broken, so that it is repaired some time.
     down: Vec<usize>,
     suspended: Vec<usize>,
     cut: bool,
@@ -31,11 +43,24 @@ const RECOVERY: Duration = Duration::from_secs(3);
 /// So many disks always work: where none does, an order may be lit that no disk holds.
 const SOUND_DISKS: usize = 2;
 
+/// How many kinds of faults a run has.
+const KINDS: std::ops::RangeInclusive<usize> = 6..=16;
+
+/// How often each kind that has not happened is tried at the end.
+const ATTEMPTS: usize = 8;
+
 impl Fate {
     pub(super) fn new(seed: u64, nodes: usize) -> Self {
+        let mut random = Rng::with_seed(seed.rotate_left(17) ^ 0xfa7e);
+        let kinds = random.usize(KINDS);
+        let mut due = random.choose_multiple(Kind::ALL, kinds);
+        random.shuffle(&mut due);
+        let enabled = due.iter().map(|kind| (*kind, random.u64(10..=100))).collect();
         Self {
-            random: Rng::with_seed(seed.rotate_left(17) ^ 0xfa7e),
+            random,
             nodes,
+            enabled,
+            due,
             down: Vec::new(),
             suspended: Vec::new(),
             cut: false,
@@ -45,36 +70,91 @@ impl Fate {
         }
     }
 
+    /// What the seed decides of a world before it begins: two fleets in three have a key.
+    pub(super) fn settle(world: &mut WorldSettings) {
+        world.key = !world.seed.is_multiple_of(3);
+    }
+
+    /// The kinds of faults that happen in this run, by the names of [`Fault::kind`].
+    pub(super) fn enabled(&self) -> BTreeSet<&'static str> {
+        self.enabled.iter().map(|(kind, _)| kind.name()).collect()
+    }
+
+    /// Something happens.
     pub(super) fn strikes(&mut self, world: &mut World) {
+        self.look(world);
+        match self.random.u8(0..100) {
+            0..46 => self.press(world),
+            _ if world.now() < self.truce => self.press(world),
+            46..60 => self.start_a_machine(world),
+            60..67 => self.heal(world),
+            67..71 => self.resume(world),
+            71..75 => self.repair_a_car(world),
+            _ => self.strike(world),
+        }
+        self.look(world);
+    }
+
+    /// Whatever has not happened yet does now, one after the other, on a whole fleet.
+    pub(super) fn strike_what_is_due(&mut self, world: &mut World) {
+        for _ in 0..ATTEMPTS {
+            for _ in 0..self.due.len() {
+                self.put_right(world);
+                world.run_for(RECOVERY);
+                self.press(world);
+                self.strike(world);
+                world.run_for(Duration::from_millis(self.random.u64(1..=1_200)));
+            }
+        }
+        let has_happened = |kind: &&str| world.inflicted().contains_key(kind);
+        debug_assert!(self.enabled().iter().all(has_happened), "what is enabled happens");
+    }
+
+    fn strike(&mut self, world: &mut World) {
+        if self.due.is_empty() {
+            let any = self.random.usize(0..self.enabled.len().max(1));
+            if let Some((kind, strength)) = self.enabled.get(any).copied() {
+                self.inflict(kind, strength, world);
+            }
+            return;
+        }
+        let kind = self.due.remove(0);
+        let strength = self.enabled.iter().find(|(it, _)| *it == kind).map_or(100, |it| it.1);
+        if !self.inflict(kind, strength, world) {
+            self.due.push(kind);
+        }
+    }
+
+    /// Takes note of the machines that are down, and whether the fleet is whole.
+    fn look(&mut self, world: &World) {
         for node in 0..self.nodes {
             if world.node(node).is_none() && !self.down.contains(&node) {
                 self.down.push(node);
             }
         }
-        match self.random.u8(0..100) {
-            0..46 => self.press(world),
-            _ if world.now() < self.truce => self.press(world),
-            46..57 => self.stop_a_machine(world),
-            57..71 => self.start_a_machine(world),
-            71..78 => self.cut(world),
-            78..84 => self.mend(world),
-            84..87 => self.suspend(world),
-            87..90 => self.resume(world),
-            90 => self.lose_a_disk(world),
-            91 => self.fail_a_disk(world),
-            92 => self.cut_the_mains(world),
-            93..97 => self.break_a_car(world),
-            _ => self.repair_a_car(world),
-        }
+        self.suspended.retain(|node| world.node(*node).is_some() && !world.is_awake(*node));
         let whole = self.down.is_empty() && self.suspended.is_empty() && !self.cut;
-        if !whole {
+        if !whole || (0..self.nodes).any(|node| !world.is_awake(node)) {
             self.whole_since = world.now();
         }
     }
 
+    /// A disk may be lost or fail now.
+    fn is_whole(&self, world: &World) -> bool {
+        world.now().saturating_sub(self.whole_since) >= RECOVERY
+    }
+
+    fn put_right(&mut self, world: &mut World) {
+        world.repair_everything();
+        self.down.clear();
+        self.suspended.clear();
+        self.cut = false;
+        self.look(world);
+    }
+
     pub(super) fn press(&mut self, world: &mut World) {
         for _ in 0..self.random.u8(1..=2) {
-            let node = self.random.usize(0..self.nodes);
+            let node = self.node();
             let floor = self.floor(world);
             let button = match self.random.u8(0..3) {
                 0 => Button::Hall(floor, Direction::Up),
@@ -83,15 +163,6 @@ impl Fate {
             };
             world.press(node, button);
         }
-    }
-
-    fn stop_a_machine(&mut self, world: &mut World) {
-        let node = self.random.usize(0..self.nodes);
-        if self.down.contains(&node) || self.suspended.contains(&node) {
-            return;
-        }
-        self.down.push(node);
-        world.inflict(if self.random.bool() { Fault::Kill(node) } else { Fault::PowerCut(node) });
     }
 
     fn start_a_machine(&mut self, world: &mut World) {
@@ -104,37 +175,10 @@ impl Fate {
         world.inflict(Fault::Restart(node));
     }
 
-    fn cut(&mut self, world: &mut World) {
-        self.cut = true;
-        let from = self.random.usize(0..self.nodes);
-        let to = (from + self.random.usize(1..self.nodes)) % self.nodes;
-        world.inflict(match self.random.u8(0..4) {
-            0 => Fault::CutOneWay { from, to },
-            1 => Fault::Cut(from, to),
-            2 => Fault::RefuseLinks(from, to),
-            _ => {
-                let side = |_: &usize| self.random.bool();
-                let (left, right) = (0..self.nodes).partition(side);
-                Fault::Partition(vec![left, right])
-            }
-        });
-        if self.random.u8(0..3) == 0 {
-            world.inflict(Fault::Loss(self.random.u8(0..40)));
-        }
-    }
-
-    fn mend(&mut self, world: &mut World) {
+    fn heal(&mut self, world: &mut World) {
         self.cut = false;
         world.inflict(Fault::Heal);
-        world.inflict(Fault::Loss(0));
-    }
-
-    fn suspend(&mut self, world: &mut World) {
-        let node = self.random.usize(0..self.nodes);
-        if !self.down.contains(&node) && !self.suspended.contains(&node) {
-            self.suspended.push(node);
-            world.inflict(Fault::Suspend(node));
-        }
+        world.inflict(Fault::CalmNetwork);
     }
 
     fn resume(&mut self, world: &mut World) {
@@ -143,61 +187,20 @@ impl Fate {
         }
     }
 
-    /// The disk takes nothing more, whatever the machine does afterwards, until it is replaced.
-    fn fail_a_disk(&mut self, world: &mut World) {
-        let whole = world.now().saturating_sub(self.whole_since) >= RECOVERY;
-        if whole && self.failed.len() + SOUND_DISKS < self.nodes {
-            let node = self.random.usize(0..self.nodes);
-            self.failed.insert(node);
-            world.inflict(Fault::DiskFail(node));
-            self.truce = world.now() + RECOVERY;
-        }
-    }
-
-    fn lose_a_disk(&mut self, world: &mut World) {
-        if world.now().saturating_sub(self.whole_since) < RECOVERY {
-            return;
-        }
-        let node = self.random.usize(0..self.nodes);
-        world.inflict(Fault::Kill(node));
-        world.run_for(Duration::from_millis(self.random.u64(0..500)));
-        world.inflict(Fault::Replace(node));
-        self.failed.remove(&node);
-        self.truce = world.now() + RECOVERY;
-    }
-
-    /// The whole building goes dark, and comes back machine by machine (F13).
-    fn cut_the_mains(&mut self, world: &mut World) {
-        self.suspended.clear();
-        self.down = (0..self.nodes).collect();
-        for node in 0..self.nodes {
-            world.inflict(Fault::Resume(node));
-            world.inflict(Fault::PowerCut(node));
-        }
-    }
-
-    fn floor(&mut self, world: &World) -> Floor {
-        let top = world.floors().top().index();
-        Floor::try_from(self.random.u8(0..=top)).unwrap_or(Floor::BOTTOM)
-    }
-
-    fn break_a_car(&mut self, world: &mut World) {
-        let node = self.random.usize(0..self.nodes);
-        let fault = self.car_fault(node, world);
-        world.inflict(fault);
-    }
-
     fn repair_a_car(&mut self, world: &mut World) {
-        let node = self.random.usize(0..self.nodes);
+        let node = self.node();
         world.repair_car(node);
     }
 
     /// Breaks one car, in one way or two; says which.
     pub(super) fn break_one_car(&mut self, world: &mut World) -> usize {
-        let node = self.random.usize(0..self.nodes);
+        let node = self.node();
         for _ in 0..self.random.u8(1..=2) {
-            let fault = self.car_fault(node, world);
-            world.inflict(fault);
+            let kind = Kind::OF_CARS[self.random.usize(0..Kind::OF_CARS.len())];
+            let fault = self.car_fault(kind, node, world);
+            if let Some(fault) = fault {
+                world.inflict(fault);
+            }
         }
         node
     }
@@ -206,26 +209,30 @@ impl Fate {
         Duration::from_millis(self.random.u64(1_000..20_000))
     }
 
-    fn car_fault(&mut self, node: usize, world: &World) -> Fault {
-        match self.random.u8(0..16) {
-            0 => Fault::Motor(node, Some(MotorFault::Stuck)),
-            1 => Fault::Motor(node, Some(MotorFault::Trips)),
-            2 => Fault::Motor(node, Some(MotorFault::Dead)),
-            3 => Fault::Motor(node, Some(MotorFault::Reversed)),
-            4 => Fault::Levelling(node, Some(LevellingFault::Off)),
-            5 => Fault::Levelling(node, Some(LevellingFault::Overshoots)),
-            6 => Fault::Speed(node, self.random.u8(80..=120)),
-            7..9 => Fault::DeadSensor(node, Some(self.floor(world))),
-            9 => Fault::AllSensorsDead(node, true),
-            10 => Fault::DoorJammed(node, true),
-            11 => Fault::Obstruct(node, true),
-            12 => Fault::StopSwitch(node, true),
-            13 => Fault::Load(node, Some([80, 110][self.random.usize(0..2)])),
-            14 => Fault::Key(node, KEYS[self.random.usize(0..KEYS.len())]),
-            _ => Fault::LineCut(node, true),
-        }
+    fn node(&mut self) -> usize {
+        self.random.usize(0..self.nodes)
+    }
+
+    /// Two different nodes.
+    fn pair(&mut self) -> (usize, usize) {
+        let one = self.node();
+        (one, (one + self.random.usize(1..self.nodes)) % self.nodes)
+    }
+
+    fn floor(&mut self, world: &World) -> Floor {
+        let top = world.floors().top().index();
+        Floor::try_from(self.random.u8(0..=top)).unwrap_or(Floor::BOTTOM)
+    }
+
+    /// A number from 1 to this share of the most.
+    fn up_to(&mut self, most: u64, strength: u64) -> u64 {
+        self.random.u64(1..=(most * strength / 100).max(1))
+    }
+
+    fn percent(&mut self, most: u64, strength: u64) -> u8 {
+        u8::try_from(self.up_to(most, strength)).unwrap_or(100)
     }
 }
 
-const KEYS: [KeySwitch; 3] =
-    [KeySwitch::Independent, KeySwitch::FireRecall, KeySwitch::OutOfService];
+#[cfg(test)]
+mod tests;

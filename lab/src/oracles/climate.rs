@@ -15,7 +15,7 @@ const TOLERANCE: f64 = 1.0;
 /// C4, K1, K2: the displays of a group show a temperature between the lowest and the highest
 /// that its sensors read, and `--` where none reads any.
 pub(super) fn displays_show_the_climate_of_their_group(snapshot: &Snapshot) -> Vec<Finding> {
-    let settled = snapshot.settings.bound() + settling(snapshot);
+    let settled = snapshot.bound() + settling(snapshot);
     if snapshot.now.saturating_sub(snapshot.disturbances.climate_at) < settled {
         return Vec::new();
     }

@@ -79,7 +79,7 @@ pub(super) fn one_master_in_each_group(snapshot: &Snapshot) -> Vec<Finding> {
 /// E1, where an election takes its network for reliable and packets get lost: it may begin anew at
 /// any time, but no group is without one master, known to all, for longer than the bound.
 pub(super) fn one_master_is_found_again(snapshot: &Snapshot) -> Vec<Finding> {
-    let limit = snapshot.settings.bound();
+    let limit = snapshot.bound();
     let mut findings = Vec::new();
     for group in snapshot.unsteady_groups() {
         if let Some(first) = group.first()

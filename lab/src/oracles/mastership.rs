@@ -90,7 +90,7 @@ impl MastershipWatch {
         let since_last = now.saturating_sub(self.looked_at);
         self.looked_at = now;
         mastership.observed += since_last;
-        if snapshot.network.weather.loss > QUIET_LOSS {
+        if snapshot.network.losses() > QUIET_LOSS {
             self.lossy_until = now + AFTERMATH;
         }
         let moment = (now, since_last);

@@ -34,7 +34,7 @@ impl Waits {
         self.looked_at = snapshot.now;
         let limit = snapshot.longest_wait();
         let mut findings = Vec::new();
-        for group in snapshot.calm_groups(snapshot.settings.bound()) {
+        for group in snapshot.calm_groups(snapshot.bound()) {
             for call in hall_calls(snapshot, &group) {
                 let is_sound = |node: &usize| {
                     let suspect = cars[*node].suspect;

@@ -38,6 +38,8 @@ pub(super) fn is_healed((_, key): (Option<usize>, &'static str)) -> bool {
 pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
     let name = |node: usize| nodes.get(node).map_or("?", |node| node.name.as_str());
     let pair = |one: usize, by: &str, other: usize| format!("{}{by}{}", name(one), name(other));
+    let names =
+        |group: &Vec<usize>| group.iter().map(|node| name(*node)).collect::<Vec<_>>().join(" ");
     match fault {
         Fault::Kill(node) => Effect::EndsProcess(*node, "killed"),
         Fault::PowerCut(node) => Effect::EndsProcess(*node, "power cut"),
@@ -53,20 +55,53 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
             Effect::Begins((None, REFUSED), format!("no link {}", pair(*one, " – ", *other)))
         }
         Fault::Partition(groups) => {
-            let names = |group: &Vec<usize>| {
-                group.iter().map(|node| name(*node)).collect::<Vec<_>>().join(" ")
-            };
             let groups: Vec<String> = groups.iter().map(names).collect();
             Effect::Replaces((None, PARTITION), format!("partition {}", groups.join(" | ")))
         }
         Fault::NetworkCut(node, true) => begins(*node, NETWORK),
         Fault::NetworkCut(node, false) => ends(*node, NETWORK),
+        Fault::OneWayPartition { from, to } => {
+            let text = format!("nothing from {} to {}", names(from), names(to));
+            Effect::Replaces((None, PARTITION), text)
+        }
+        Fault::Ring(nodes) => Effect::Replaces((None, PARTITION), format!("ring {}", names(nodes))),
+        Fault::Bridge { left, right, through } => {
+            let text = format!("{} – {} – {}", names(left), name(*through), names(right));
+            Effect::Replaces((None, PARTITION), text)
+        }
         Fault::Heal => Effect::EndsNetworkFaults,
-        Fault::Loss(0) => Effect::Ends((None, "loss")),
+        Fault::LossBursts { percent, .. } => {
+            Effect::Begins((None, "loss"), format!("loss {percent} % in bursts"))
+        }
+        Fault::Duplication(percent) => network(*percent > 0, "duplication"),
+        Fault::Reordering(percent) => network(*percent > 0, "reordering"),
+        Fault::Corruption(percent) => network(*percent > 0, "corruption"),
+        Fault::CalmNetwork | Fault::Loss(0) => Effect::Ends((None, "loss")),
         Fault::Loss(percent) => Effect::Begins((None, "loss"), format!("loss {percent} %")),
         Fault::DiskFail(node) => begins(*node, "disk failed"),
         Fault::Replace(node) => ends(*node, "disk failed"),
-        Fault::Restart(_) | Fault::ClearHang(_) => Effect::None,
+        Fault::ClockRate { node, rate } => lasts(*node, "wrong clock", *rate != 1_000),
+        Fault::WallClock { node, years } => lasts(*node, "wrong wall clock", *years != 0),
+        Fault::DiskFull(node, full) => lasts(*node, "disk full", *full),
+        Fault::SlowDisk { node, millis } => lasts(*node, "slow disk", *millis > 0),
+        Fault::SharedAddress { node, with } => lasts(*node, "shared address", with.is_some()),
+        Fault::SilentClimate(node, silent) => lasts(*node, "no climate", *silent),
+        Fault::TearWrite(node) => Effect::EndsProcess(*node, "torn write"),
+        // A moment, or a time that ends by itself: it shows in what follows.
+        Fault::Restart(_)
+        | Fault::ClearHang(_)
+        | Fault::MainsCut
+        | Fault::Crash { .. }
+        | Fault::Pause { .. }
+        | Fault::RecreateInterface { .. }
+        | Fault::Clog { .. }
+        | Fault::Delay { .. }
+        | Fault::DamageFrame { .. }
+        | Fault::Replay { .. }
+        | Fault::Forge { .. }
+        | Fault::OtherVersion { .. }
+        | Fault::LineNoise { .. }
+        | Fault::Crowd { .. } => Effect::None,
         Fault::Leads(node, bad) => lasts(*node, "bad master", bad.is_some()),
         Fault::Motor(node, broken) => lasts(*node, "motor broken", broken.is_some()),
         Fault::Levelling(node, broken) => lasts(*node, "levelling broken", broken.is_some()),
@@ -80,6 +115,11 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         Fault::Key(node, key) => lasts(*node, "key switch", *key != KeySwitch::Normal),
         Fault::LineCut(node, cut) => lasts(*node, "panel line cut", *cut),
     }
+}
+
+fn network(is_so: bool, key: &'static str) -> Effect {
+    let key = (None, key);
+    if is_so { Effect::Begins(key, key.1.to_owned()) } else { Effect::Ends(key) }
 }
 
 fn begins(node: usize, key: &'static str) -> Effect {

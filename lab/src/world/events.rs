@@ -8,13 +8,14 @@ use elevator_fleet::wire::Beacon;
 use super::World;
 use crate::agenda::Event;
 use crate::connection::Side;
+use crate::fault::Boundary;
 
 /// The most datagrams that wait for a suspended process; more are dropped, as by its kernel.
 const MOST_BACKLOG: usize = 2_000;
 
 impl World {
     pub(crate) fn happen(&mut self, event: Event) {
-        let Some(event) = self.defer(event) else {
+        let Some(event) = self.hold_back(event).and_then(|event| self.defer(event)) else {
             return;
         };
         match event {
@@ -27,6 +28,14 @@ impl World {
                 self.trace_arrival(arrow, from, to);
                 self.hear_packet(from, to, &bytes);
             }
+            Event::Intruding { address, to, beacon } => {
+                self.with(to, |node, now| node.handle_beacon(address, &beacon, now));
+            }
+            Event::OtherVersion { address, to, version } => {
+                self.disturbances.other_versions = true;
+                self.with(to, |node, now| node.handle_other_version(address, version, now));
+            }
+            Event::FaultEnds(fault) => self.fault_ends(fault),
             Event::Dialled(id) => self.dialled(id),
             Event::Answered(id) => self.answered(id),
             Event::DialTimeout(id) => self.dial_timeout(id),
@@ -48,6 +57,38 @@ impl World {
         }
     }
 
+    /// Keeps an event back if it has to cross a clogged network.
+    fn hold_back(&mut self, event: Event) -> Option<Event> {
+        if !self.network.is_clogged() {
+            return Some(event);
+        }
+        let ends = |id, side: Side| {
+            let connection = self.connections.get(id)?;
+            Some((connection.end(side).node, connection.end(side.other()).node))
+        };
+        let pair = match &event {
+            Event::Datagram { from, to, .. } | Event::Told { from, to, .. } => Some((*from, *to)),
+            Event::Dialled(id) => ends(*id, Side::Dialler),
+            Event::Answered(id) => ends(*id, Side::Target),
+            Event::Packet(id, side) => ends(*id, *side),
+            Event::Reset(id, side) => ends(*id, side.other()),
+            Event::Wake { .. }
+            | Event::Intruding { .. }
+            | Event::OtherVersion { .. }
+            | Event::FaultEnds(_)
+            | Event::DialTimeout(_)
+            | Event::Committed { .. }
+            | Event::Planned { .. }
+            | Event::Panel { .. }
+            | Event::CarMoves { .. }
+            | Event::Watchdog { .. } => None,
+        };
+        match pair {
+            Some(pair) => self.network.hold(pair, event),
+            None => Some(event),
+        }
+    }
+
     /// Keeps an event back if it is for a suspended process.
     fn defer(&mut self, event: Event) -> Option<Event> {
         let node = match &event {
@@ -55,14 +96,17 @@ impl World {
             | Event::Committed { node, .. }
             | Event::Planned { node, .. }
             | Event::Panel { node, .. } => Some(*node),
-            Event::Datagram { to, .. } | Event::Told { to, .. } => Some(*to),
+            Event::Datagram { to, .. }
+            | Event::Told { to, .. }
+            | Event::Intruding { to, .. }
+            | Event::OtherVersion { to, .. } => Some(*to),
             Event::Dialled(id) => self.connections.get(*id).map(|c| c.end(Side::Target).node),
             Event::Answered(id) | Event::DialTimeout(id) => {
                 self.connections.get(*id).map(|c| c.end(Side::Dialler).node)
             }
             Event::Packet(id, side) => self.connections.get(*id).map(|c| c.end(side.other()).node),
             Event::Reset(id, side) => self.connections.get(*id).map(|c| c.end(*side).node),
-            Event::CarMoves { .. } | Event::Watchdog { .. } => None,
+            Event::FaultEnds(_) | Event::CarMoves { .. } | Event::Watchdog { .. } => None,
         };
         let backlog = node
             .and_then(|node| self.machines[node].process.as_mut())
@@ -125,6 +169,13 @@ impl World {
 
     fn committed(&mut self, node: usize, incarnation: u64) {
         if self.machines[node].incarnation != incarnation {
+            return;
+        }
+        // What the disk has begun is durable, whether or not the process learns of it.
+        if self.machines[node].crash == Some((Boundary::Durable, 0)) {
+            self.machines[node].disk.finish();
+        }
+        if self.crashes(node, Boundary::Durable) {
             return;
         }
         if let Some((lsn, more)) = self.machines[node].disk.committed() {

@@ -11,6 +11,7 @@ use elevator_fleet::model::{NameError, Role};
 use elevator_fleet::node::MeshTimes;
 use elevator_fleet::wire::Protocol;
 use elevator_simulator::config::ConfigError;
+use serde::{Deserialize, Serialize};
 
 use crate::network::{Bursts, Weather};
 
@@ -45,6 +46,9 @@ pub struct WorldSettings {
     pub planning: std::ops::RangeInclusive<u64>,
     /// Packets go through their real bytes, which costs time.
     pub codec: bool,
+    /// Beacons are sent and accepted with a fleet key only. Links, and packets of an election with
+    /// a separate port, are what they would be: authentic.
+    pub key: bool,
     /// The invariants are looked at, and how well the mastership is held, which costs time.
     pub inspect: bool,
     /// A mistake in the installation. Nobody is expected to form a group then.
@@ -69,6 +73,7 @@ impl WorldSettings {
             strategy: Strategy::default(),
             planning: 0..=0,
             codec: true,
+            key: false,
             inspect: true,
             twins: None,
         }
@@ -89,7 +94,8 @@ impl WorldSettings {
 }
 
 /// What two machines have in common that they must not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Twins {
     /// The second has the name of the first.
     Name(usize, usize),

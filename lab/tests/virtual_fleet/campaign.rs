@@ -61,6 +61,7 @@ fn every_invariant_holds_under(protocol: Protocol) {
             Subject::Campaign { seed, protocol, preset },
             lines(&outcome.violations)
         );
+        println!("with {:?}", outcome.world.inflicted());
     }
     let share = |of: Duration| 100.0 * of.as_secs_f64() / mastership.observed.as_secs_f64();
     println!(

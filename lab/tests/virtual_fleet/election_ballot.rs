@@ -15,7 +15,7 @@ const ROUNDS: u64 = 12;
 
 /// A sound LAN, and one with 40 ms of jitter that loses 5 % of the packets.
 fn weathers() -> [Weather; 2] {
-    let rough = Weather { delay: 100..=40_000, loss: 5, duplication: 5 };
+    let rough = Weather { delay: 100..=40_000, loss: 5, duplication: 5, ..Weather::default() };
     [Weather::default(), rough]
 }
 

@@ -118,7 +118,8 @@ fn on_a_rough_lan_a_suspended_master_returns_within_the_bound() {
     for (round, pause) in (0..8).flat_map(|round| [250, 600, 1_000].map(|pause| (round, pause))) {
         let mut world = WorldSettings::new(NODES, seed() * 1_000 + round);
         world.election = ElectionSettings::Bully(settings());
-        world.weather = Weather { delay: 100..=40_000, loss: 5, duplication: 5 };
+        world.weather =
+            Weather { delay: 100..=40_000, loss: 5, duplication: 5, ..Weather::default() };
         let mut building = Building::of(world);
         building.start_all();
         let leads = |world: &World| world.master() == Some(BEST);

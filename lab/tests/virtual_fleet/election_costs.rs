@@ -25,7 +25,7 @@ impl Course {
         let bound = bound_of(&election, nodes);
         settings.election = election;
         if loss > 0 {
-            settings.weather = Weather { delay: 100..=40_000, loss, duplication: 0 };
+            settings.weather = Weather { delay: 100..=40_000, loss, ..Weather::default() };
         }
         settings.codec = false;
         settings.inspect = false;

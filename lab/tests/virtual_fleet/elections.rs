@@ -91,7 +91,8 @@ impl Fleet {
         settings.roles =
             self.designated.map(|node| (node, Role::ControlUnit)).into_iter().collect();
         if self.is_rough {
-            settings.weather = Weather { delay: 100..=40_000, loss: 5, duplication: 5 };
+            settings.weather =
+                Weather { delay: 100..=40_000, loss: 5, duplication: 5, ..Weather::default() };
         }
         Building::of(settings)
     }

@@ -1,0 +1,31 @@
+use super::*;
+
+fn world(seed: u64) -> World {
+    let mut world = World::new(WorldSettings::new(4, seed)).expect("a small fleet");
+    world.start_all();
+    world.run_for(Duration::from_secs(3));
+    world
+}
+
+#[test]
+fn every_kind_inflicts_faults_of_its_name() {
+    for kind in Kind::ALL {
+        let mut fate = Fate::new(1, 4);
+        let mut world = world(1);
+        fate.enabled = vec![(kind, 100)];
+        fate.due = vec![kind];
+        fate.strike_what_is_due(&mut world);
+        assert!(fate.due.is_empty(), "{kind:?} does not happen");
+        let inflicted = world.inflicted();
+        assert!(inflicted.contains_key(kind.name()), "{kind:?} is not in {inflicted:?}");
+    }
+}
+
+#[test]
+fn seeds_enable_different_kinds() {
+    let of = |seed| Fate::new(seed, 4).enabled();
+    assert_eq!(of(1), of(1));
+    assert_ne!(of(1), of(2));
+    let all: BTreeSet<&str> = (0..100).flat_map(of).collect();
+    assert_eq!(all.len(), Kind::ALL.len());
+}

@@ -1,0 +1,466 @@
+//! Does what a fault says.
+
+use std::time::Duration;
+
+use elevator_driver::{Button, Climate, Direction, Floor, Trip};
+use elevator_fleet::model::JournalId;
+use elevator_fleet::wire::{Beacon, Frame};
+use elevator_simulator::SimulatedCar;
+
+use super::Fault;
+use crate::World;
+use crate::agenda::{Event, TimedFault};
+use crate::disk::Disk;
+use crate::history::Note;
+use crate::machine::{self, Line};
+use crate::world::Twins;
+
+/// How long a process must be suspended to notice it.
+const NOTICED: Duration = Duration::from_millis(150);
+
+/// How long the waits between dials may stay long after losses have ended. TCP does not notice the
+/// end either: retransmissions may be under way for longer.
+const AFTER_LOSS: Duration = Duration::from_secs(4);
+
+/// How long nodes may complain of an address that two machines had in common.
+const AFTER_TWINS: Duration = Duration::from_secs(5);
+
+impl World {
+    /// Does it. What makes no sense at the moment does nothing.
+    #[expect(clippy::needless_pass_by_value, reason = "a fault is made to be inflicted")]
+    pub fn inflict(&mut self, fault: Fault) {
+        self.note(0, Note::Fault(fault.clone()));
+        *self.inflicted.entry(fault.kind()).or_default() += 1;
+        if fault.disturbs_the_group() {
+            self.disturbed();
+        }
+        match fault {
+            Fault::Kill(_)
+            | Fault::PowerCut(_)
+            | Fault::MainsCut
+            | Fault::Crash { .. }
+            | Fault::Restart(_)
+            | Fault::Replace(_)
+            | Fault::Suspend(_)
+            | Fault::Resume(_)
+            | Fault::Pause { .. }
+            | Fault::ClockRate { .. }
+            | Fault::WallClock { .. }
+            | Fault::Leads(..)
+            | Fault::SharedAddress { .. } => self.harm_a_process(&fault),
+            Fault::CutOneWay { .. }
+            | Fault::Cut(..)
+            | Fault::NetworkCut(..)
+            | Fault::RecreateInterface { .. }
+            | Fault::RefuseLinks(..)
+            | Fault::Partition(_)
+            | Fault::OneWayPartition { .. }
+            | Fault::Ring(_)
+            | Fault::Bridge { .. }
+            | Fault::Clog { .. }
+            | Fault::Heal => self.cut_the_network(&fault),
+            Fault::Loss(_)
+            | Fault::LossBursts { .. }
+            | Fault::Duplication(_)
+            | Fault::Reordering(_)
+            | Fault::Corruption(_)
+            | Fault::Delay { .. }
+            | Fault::CalmNetwork => self.change_the_weather(&fault),
+            Fault::DamageFrame { from, to } => self.damage_frame(from, to),
+            Fault::Replay { recording, to } => self.replay(recording, to),
+            Fault::Forge { forgery, of, to } => self.forge_beacon(forgery, of, to),
+            Fault::OtherVersion { from, to } => self.speak_another_version(from, to),
+            Fault::DiskFail(_)
+            | Fault::DiskFull(..)
+            | Fault::SlowDisk { .. }
+            | Fault::TearWrite(_) => self.harm_a_disk(&fault),
+            Fault::Motor(..)
+            | Fault::Levelling(..)
+            | Fault::Speed(..)
+            | Fault::DeadSensor(..)
+            | Fault::AllSensorsDead(..)
+            | Fault::DoorJammed(..)
+            | Fault::Obstruct(..)
+            | Fault::StopSwitch(..)
+            | Fault::Load(..)
+            | Fault::Key(..)
+            | Fault::LineCut(..)
+            | Fault::LineNoise { .. }
+            | Fault::SilentClimate(..)
+            | Fault::Crowd { .. }
+            | Fault::ClearHang(_) => self.break_a_car(&fault),
+        }
+    }
+
+    fn harm_a_process(&mut self, fault: &Fault) {
+        match *fault {
+            Fault::Kill(node) => self.end_process(node),
+            Fault::PowerCut(node) => self.cut_power(node),
+            Fault::MainsCut => {
+                for node in 0..self.machines.len() {
+                    self.resume(node);
+                    self.cut_power(node);
+                }
+            }
+            Fault::Crash { node, at, after } => self.machines[node].crash = Some((at, after)),
+            Fault::Restart(node) => self.start(node),
+            Fault::Replace(node) => self.replace(node),
+            Fault::Suspend(node) => self.suspend(node),
+            Fault::Resume(node) => self.resume(node),
+            Fault::Pause { node, millis } => {
+                self.suspend(node);
+                self.ends_after(millis, TimedFault::Pause { node, began: self.now });
+            }
+            Fault::ClockRate { node, rate } => self.set_clock_rate(node, rate.max(1)),
+            Fault::WallClock { node, years } => {
+                self.machines[node].wrong_years = years;
+                let seconds = self.wall_clock_of(node);
+                self.with(node, |node, now| node.handle_wall_clock(seconds, now));
+            }
+            Fault::Leads(node, bad) => {
+                self.machines[node].leads_badly = bad;
+                self.disturbances.forged |= bad.is_some();
+            }
+            Fault::SharedAddress { node, with } => self.share_address(node, with),
+            _ => {}
+        }
+    }
+
+    fn cut_the_network(&mut self, fault: &Fault) {
+        match fault {
+            Fault::CutOneWay { from, to } => self.network.cut(*from, *to),
+            Fault::Cut(one, other) => {
+                self.network.cut(*one, *other);
+                self.network.cut(*other, *one);
+            }
+            Fault::NetworkCut(node, cut) => {
+                self.network.isolate(*node, *cut);
+                if !cut {
+                    self.unstall();
+                }
+            }
+            Fault::RecreateInterface { node, millis } => {
+                self.network.isolate(*node, true);
+                self.machines[*node].unconnected_since = Some(self.now);
+                self.ends_after(*millis, TimedFault::NoInterface { node: *node, began: self.now });
+            }
+            Fault::RefuseLinks(one, other) => self.network.refuse_links(*one, *other),
+            Fault::Partition(groups) => self.cut_all_but(|one, other| {
+                groups.iter().any(|group| group.contains(&one) && group.contains(&other))
+            }),
+            Fault::OneWayPartition { from, to } => {
+                self.cut_all_but(|one, other| !(from.contains(&one) && to.contains(&other)));
+            }
+            Fault::Ring(nodes) => {
+                let place = |node| nodes.iter().position(|other| *other == node);
+                let next = |one, other| (one + 1) % nodes.len().max(1) == other;
+                self.cut_all_but(|one, other| {
+                    let places = place(one).zip(place(other));
+                    places.is_some_and(|(one, other)| next(one, other) || next(other, one))
+                });
+            }
+            Fault::Bridge { left, right, through } => self.cut_all_but(|one, other| {
+                let both = |group: &[usize]| group.contains(&one) && group.contains(&other);
+                one == *through || other == *through || both(left) || both(right)
+            }),
+            Fault::Clog { one, other, millis } => {
+                let until = self.now + Duration::from_millis(*millis);
+                self.network.clog((*one, *other), until);
+                self.network.clog((*other, *one), until);
+                self.ends_after(*millis, TimedFault::Clogs);
+            }
+            Fault::Heal => {
+                self.network.heal();
+                for machine in &mut self.machines {
+                    machine.unconnected_since = None;
+                }
+                self.unclog(Duration::MAX);
+                self.unstall();
+            }
+            _ => {}
+        }
+    }
+
+    fn change_the_weather(&mut self, fault: &Fault) {
+        let losses = self.network.losses();
+        let usual = &self.settings.weather;
+        let weather = &mut self.network.weather;
+        match *fault {
+            Fault::Loss(percent) => weather.loss = percent,
+            Fault::LossBursts { percent, bursts } => {
+                weather.loss = percent;
+                self.network.bursts = Some(bursts);
+            }
+            Fault::Duplication(percent) => weather.duplication = percent,
+            Fault::Reordering(percent) => weather.reordering = percent,
+            Fault::Corruption(percent) => weather.corruption = percent,
+            Fault::Delay { least, most } => weather.delay = least..=most.max(least),
+            Fault::CalmNetwork => {
+                *weather = crate::Weather { loss: 0, corruption: 0, ..usual.clone() };
+                self.network.bursts = self.settings.bursts;
+            }
+            _ => {}
+        }
+        if self.network.losses() < losses {
+            let until = self.connections.last_arrival().max(self.now + AFTER_LOSS);
+            self.disturbed_until(until);
+        }
+    }
+
+    fn harm_a_disk(&mut self, fault: &Fault) {
+        match *fault {
+            Fault::DiskFail(node) => self.fail_disk(node),
+            Fault::DiskFull(node, full) => self.machines[node].disk.set_full(full),
+            Fault::SlowDisk { node, millis } => {
+                let most = millis * 1_000;
+                self.machines[node].commit = (most > 0).then_some(most / 2..=most);
+            }
+            Fault::TearWrite(node) => {
+                self.machines[node].disk.tear();
+                self.cut_power(node);
+            }
+            _ => {}
+        }
+    }
+
+    fn break_a_car(&mut self, fault: &Fault) {
+        match *fault {
+            Fault::Motor(node, fault) => self.touch(node, |car| car.set_motor_fault(fault)),
+            Fault::Levelling(node, fault) => {
+                self.touch(node, |car| car.set_levelling_fault(fault));
+            }
+            Fault::Speed(node, percent) => self.touch(node, |car| car.set_speed(percent)),
+            Fault::DeadSensor(node, dead) => self.touch(node, |car| {
+                car.set_all_sensors_dead(false);
+                if let Some(floor) = dead {
+                    car.set_sensor_dead(floor, true);
+                }
+            }),
+            Fault::AllSensorsDead(node, dead) => {
+                self.touch(node, |car| car.set_all_sensors_dead(dead));
+            }
+            Fault::DoorJammed(node, jammed) => self.touch(node, |car| car.set_door_jammed(jammed)),
+            Fault::Obstruct(node, active) => self.touch(node, |car| car.set_obstruction(active)),
+            Fault::StopSwitch(node, pulled) => self.touch(node, |car| car.set_stop(pulled)),
+            Fault::Load(node, load) => self.touch(node, |car| car.set_load(load)),
+            Fault::Key(node, key) => self.touch(node, |car| car.set_key(key)),
+            Fault::LineCut(node, cut) => {
+                self.machines[node].noisy_since = None;
+                self.cut_panel(node, cut);
+            }
+            Fault::LineNoise { node, millis } if self.machines[node].line == Line::Plugged => {
+                self.machines[node].noisy_since = Some(self.now);
+                self.cut_panel(node, true);
+                self.ends_after(millis, TimedFault::Noise { node, began: self.now });
+            }
+            Fault::SilentClimate(node, silent) => self.silence_climate(node, silent),
+            Fault::Crowd { node, trips } => self.crowd(node, trips),
+            Fault::ClearHang(node) => self.machines[node].latched = false,
+            _ => {}
+        }
+    }
+
+    fn ends_after(&mut self, millis: u64, fault: TimedFault) {
+        self.agenda.enter(self.now + Duration::from_millis(millis), Event::FaultEnds(fault));
+    }
+
+    /// The time of a fault is over, unless it was put right before.
+    pub(crate) fn fault_ends(&mut self, fault: TimedFault) {
+        match fault {
+            TimedFault::Clogs => self.unclog(self.now),
+            TimedFault::FullDiskIsNoticed { node } => self.report_disk_failed(node),
+            TimedFault::Pause { node, began } => {
+                let process = self.machines[node].process.as_ref();
+                if process.is_some_and(|process| process.suspended_at == began) {
+                    self.disturbed();
+                    self.resume(node);
+                }
+            }
+            TimedFault::Noise { node, began } => {
+                if self.machines[node].noisy_since == Some(began) {
+                    self.machines[node].noisy_since = None;
+                    self.cut_panel(node, false);
+                }
+            }
+            TimedFault::NoInterface { node, began } => {
+                if self.machines[node].unconnected_since == Some(began) {
+                    self.machines[node].unconnected_since = None;
+                    self.network.isolate(node, false);
+                    self.disturbed();
+                    self.end_links(node);
+                    self.unstall();
+                }
+            }
+        }
+    }
+
+    /// Everything arrives that was held back by clogs that are over.
+    fn unclog(&mut self, by: Duration) {
+        let held = self.network.unclog(by);
+        if !held.is_empty() {
+            self.disturbed();
+        }
+        for event in held {
+            self.agenda.enter(self.now, event);
+        }
+    }
+
+    fn cut_power(&mut self, node: usize) {
+        self.machines[node].powered = false;
+        self.end_process(node);
+    }
+
+    fn set_clock_rate(&mut self, node: usize, rate: u32) {
+        let now = self.now;
+        let machine = &mut self.machines[node];
+        machine.clock_rate = rate;
+        if let Some(process) = machine.process.as_mut() {
+            process.set_clock_rate(rate, now);
+            process.wake = None;
+            self.arm(node);
+        }
+    }
+
+    /// A node starts again with the address of another, which no other node may share already.
+    fn share_address(&mut self, node: usize, with: Option<usize>) {
+        let twins = match (self.twins, with) {
+            (None, Some(one)) if one != node => Some(Twins::Address(one, node)),
+            (Some(Twins::Address(_, other)), None) if other == node => None,
+            (None | Some(_), _) => return,
+        };
+        self.twins = twins;
+        self.disturbances.twins_until = match twins {
+            Some(_) => Duration::MAX,
+            None => self.now + AFTER_TWINS,
+        };
+        self.end_process(node);
+        if let Ok(index) = u8::try_from(node) {
+            self.machines[node].address = machine::address(index);
+        }
+        self.apply_twins();
+        self.start(node);
+    }
+
+    fn silence_climate(&mut self, node: usize, silent: bool) {
+        let reads = self.machines[node].car.inputs().climate;
+        match (silent, self.machines[node].silenced.take()) {
+            (true, before) => {
+                self.machines[node].silenced = Some(before.unwrap_or(reads));
+                self.set_climate(node, Climate::default());
+            }
+            (false, Some(before)) => self.set_climate(node, before),
+            (false, None) => {}
+        }
+    }
+
+    /// Every button of a panel, and so many trips, one after the other.
+    fn crowd(&mut self, node: usize, trips: u16) {
+        let floors: Vec<Floor> = self.settings.floors.floors().collect();
+        for floor in &floors {
+            self.press(node, Button::Car(*floor));
+            for direction in [Direction::Up, Direction::Down] {
+                self.press(node, Button::Hall(*floor, direction));
+            }
+        }
+        let pairs = floors.iter().flat_map(|from| floors.iter().map(move |to| (*from, *to)));
+        let all: Vec<Trip> = pairs.filter_map(|(from, to)| Trip::new(from, to)).collect();
+        // Spread over the building.
+        let stride = (all.len() / usize::from(trips.max(1))).max(1);
+        for trip in all.into_iter().step_by(stride).take(trips.into()) {
+            self.request(node, trip);
+        }
+    }
+
+    /// Does something to a car.
+    fn touch(&mut self, node: usize, act: impl FnOnce(&mut SimulatedCar)) {
+        self.catch_up(node);
+        act(&mut self.machines[node].car);
+        self.touch_car(node);
+        self.watch_car(node);
+    }
+
+    /// One node hears over its links to another what that one has not sent.
+    pub fn forge(&mut self, from: usize, to: usize, frame: &Frame) {
+        self.disturbances.forged = true;
+        self.disturbed();
+        let incarnation = self.machines[to].incarnation;
+        for (id, side) in self.connections.of(to, incarnation) {
+            let peer = self.connections.get(id).map(|c| c.end(side.other()).node);
+            if peer == Some(from) {
+                let frame = frame.clone();
+                self.with(to, |node, now| node.handle_frame(id.link(), frame, now));
+            }
+        }
+    }
+
+    /// One node sends other beacons than it means to, until this is `None` again.
+    pub fn falsify(&mut self, node: usize, how: Option<fn(&mut Beacon)>) {
+        self.disturbances.forged |= how.is_some();
+        self.disturbed();
+        self.machines[node].falsifies = how;
+    }
+
+    fn replace(&mut self, node: usize) {
+        if self.machines[node].process.is_none() {
+            let fresh = Disk::new(JournalId(self.random.u64(1..)));
+            let disk = std::mem::replace(&mut self.machines[node].disk, fresh);
+            self.machines[node].lost = Some(disk);
+            self.judge(|oracles, snapshot| oracles.disk_lost(snapshot, node));
+            self.start(node);
+        }
+    }
+
+    fn suspend(&mut self, node: usize) {
+        let process = self.machines[node].process.as_mut();
+        if let Some(process) = process.filter(|process| process.backlog.is_none()) {
+            process.backlog = Some(std::collections::VecDeque::new());
+            process.suspended_at = self.now;
+            self.falls_silent(node);
+        }
+    }
+
+    fn resume(&mut self, node: usize) {
+        let Some(process) = self.machines[node].process.as_mut() else {
+            return;
+        };
+        let Some(backlog) = process.backlog.take() else {
+            return;
+        };
+        let late = self.now.saturating_sub(process.suspended_at);
+        if late >= NOTICED {
+            self.oracles.car_interrupted(node);
+            self.with(node, |node, now| node.handle_interrupted(late, now));
+        }
+        for event in backlog {
+            self.happen(event);
+        }
+        // The panel's events come before its next outputs: it may have stopped.
+        self.panel_resumes(node);
+    }
+
+    /// Cuts every directed pair but those for which this holds.
+    fn cut_all_but(&mut self, passes: impl Fn(usize, usize) -> bool) {
+        self.network.heal();
+        for from in 0..self.machines.len() {
+            for to in 0..self.machines.len() {
+                if from != to && !passes(from, to) {
+                    self.network.cut(from, to);
+                }
+            }
+        }
+        self.unstall();
+    }
+
+    fn fail_disk(&mut self, node: usize) {
+        if self.machines[node].disk.failed() {
+            return;
+        }
+        self.machines[node].disk.fail();
+        self.report_disk_failed(node);
+    }
+
+    pub(crate) fn report_disk_failed(&mut self, node: usize) {
+        let fresh = JournalId(self.random.u64(1..));
+        self.with(node, |node, now| node.handle_disk_failed(fresh, now));
+    }
+}

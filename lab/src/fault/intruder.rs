@@ -1,0 +1,202 @@
+//! What is on the network that no node has sent: damaged, repeated, forged and foreign datagrams.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use elevator_fleet::model::{NodeId, Term};
+use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, VERSION, WireError};
+use elevator_fleet::wire::keyring::Keyring;
+use elevator_fleet::wire::{Beacon, NodeState, Nonce};
+use fastrand::Rng;
+
+use super::Forgery;
+use crate::World;
+use crate::agenda::Event;
+
+/// One datagram in so many is recorded.
+const RECORDED_EACH: u64 = 16;
+
+/// How many recordings there are; the oldest gives way.
+const MOST_RECORDINGS: usize = 128;
+
+/// A number that is close to the end of its range.
+const LATE: u64 = u64::MAX - 1;
+
+/// Where a datagram holds the version of the wire protocol.
+const VERSION_AT: usize = 2;
+
+/// What became of datagrams that no node had sent in this form.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Interference {
+    /// Damaged on their way, which the codec has found out.
+    pub damaged: u64,
+    /// Damaged on their way, and taken for what they were not. A checksum of 32 bits misses one in
+    /// four thousand million, a tag none.
+    pub misread: u64,
+    /// Frames damaged on their way, which ended their links.
+    pub frames: u64,
+    /// Repeated, and shown to a node.
+    pub replayed: u64,
+    /// Forged, and dropped for want of a key.
+    pub unauthenticated: u64,
+    /// Forged, and shown to a node.
+    pub forged: u64,
+    /// Reported to a node as those of another version.
+    pub other_versions: u64,
+}
+
+/// Datagrams that somebody has recorded.
+#[derive(Debug, Default)]
+pub(crate) struct Recordings {
+    sent: u64,
+    kept: std::collections::VecDeque<(usize, Arc<Beacon>)>,
+}
+
+impl Recordings {
+    /// Somebody listens, and records what a node sends.
+    pub(crate) fn listen(&mut self, from: usize, beacon: &Arc<Beacon>) {
+        self.sent += 1;
+        if self.sent.is_multiple_of(RECORDED_EACH) {
+            if self.kept.len() == MOST_RECORDINGS {
+                self.kept.pop_front();
+            }
+            self.kept.push_back((from, Arc::clone(beacon)));
+        }
+    }
+
+    fn get(&self, recording: usize) -> Option<&(usize, Arc<Beacon>)> {
+        self.kept.get(recording % self.kept.len().max(1))
+    }
+
+    fn latest_of(&self, node: usize) -> Option<&Arc<Beacon>> {
+        self.kept.iter().rev().find(|(from, _)| *from == node).map(|(_, beacon)| beacon)
+    }
+}
+
+impl World {
+    /// What became of datagrams that no node had sent in this form.
+    #[must_use]
+    pub fn interference(&self) -> Interference {
+        self.interference
+    }
+
+    /// A datagram is damaged on its way. What the codec says to it is what its receiver does.
+    pub(crate) fn damage_beacon(&mut self, from: usize, to: usize, beacon: &Beacon) {
+        let address = self.machines[from].address;
+        let Ok(mut bytes) = codec::encode_beacon(beacon, &self.keys) else {
+            return;
+        };
+        damage(&mut self.random, &mut bytes, MAX_DATAGRAM);
+        self.show_datagram(address, to, &bytes);
+    }
+
+    /// These bytes arrive at a node, after the time that a datagram takes.
+    fn show_datagram(&mut self, address: Ipv4Addr, to: usize, bytes: &[u8]) {
+        let at = self.now + self.network.datagram_delay(&mut self.random);
+        match codec::decode_beacon(bytes, &self.keys) {
+            Ok(beacon) => {
+                self.interference.misread += 1;
+                let beacon = Arc::new(beacon);
+                self.agenda.enter(at, Event::Intruding { address, to, beacon });
+            }
+            Err(WireError::Version(version)) => {
+                self.interference.other_versions += 1;
+                self.agenda.enter(at, Event::OtherVersion { address, to, version });
+            }
+            Err(
+                WireError::Foreign
+                | WireError::Key(_)
+                | WireError::Unauthenticated
+                | WireError::Forged
+                | WireError::Damaged
+                | WireError::Malformed(_)
+                | WireError::TooLarge { .. },
+            ) => self.interference.damaged += 1,
+        }
+    }
+
+    pub(super) fn replay(&mut self, recording: usize, to: usize) {
+        if let Some((from, beacon)) = self.recordings.get(recording) {
+            let (address, beacon) = (self.machines[*from].address, Arc::clone(beacon));
+            self.interference.replayed += 1;
+            self.agenda.enter(self.now, Event::Intruding { address, to, beacon });
+        }
+    }
+
+    /// A forged datagram arrives, made without the key. A node without a key may believe it.
+    pub(super) fn forge_beacon(&mut self, forgery: Forgery, of: usize, to: usize) {
+        let Some(genuine) = self.recordings.latest_of(of) else {
+            return;
+        };
+        let mut beacon = Beacon::clone(genuine);
+        let another = Nonce(self.random.u64(1..));
+        match forgery {
+            Forgery::LowestAddress => {
+                if let Ok(nobody) = NodeId::new("GHOST") {
+                    beacon.hello.node = nobody;
+                }
+                beacon.hello.address = Ipv4Addr::new(127, 0, 0, 0);
+                beacon.hello.nonce = another;
+                beacon.node_state = NodeState::Master;
+            }
+            Forgery::Name => beacon.hello.nonce = another,
+            Forgery::Sequence => beacon.sequence = LATE,
+            Forgery::Term => {
+                beacon.term = Term(LATE);
+                beacon.sequence += 1;
+            }
+        }
+        let address = beacon.hello.address;
+        let Ok(bytes) = codec::encode_beacon(&beacon, &Keyring::default()) else {
+            return;
+        };
+        match codec::decode_beacon(&bytes, &self.keys) {
+            Ok(beacon) => {
+                self.interference.forged += 1;
+                self.disturbances.forged = true;
+                self.disturbed();
+                let beacon = Arc::new(beacon);
+                self.agenda.enter(self.now, Event::Intruding { address, to, beacon });
+            }
+            Err(_) => self.interference.unauthenticated += 1,
+        }
+    }
+
+    /// A beacon in another version of the wire protocol: its header is all that can be read.
+    pub(super) fn speak_another_version(&mut self, from: usize, to: usize) {
+        let Some(beacon) = self.recordings.latest_of(from) else {
+            return;
+        };
+        let address = self.machines[from].address;
+        let encoded = codec::encode_beacon(beacon, &Keyring::default());
+        let Ok(mut bytes) = encoded else {
+            return;
+        };
+        bytes[VERSION_AT] = VERSION + 1;
+        self.show_datagram(address, to, &bytes);
+    }
+
+    pub(super) fn damage_frame(&mut self, from: usize, to: usize) {
+        self.damaged_frames.insert((from, to));
+    }
+}
+
+/// Damages these bytes for certain, so that they are not what they were.
+pub(crate) fn damage(random: &mut Rng, bytes: &mut Vec<u8>, limit: usize) {
+    let size = bytes.len().max(1);
+    match random.u8(0..8) {
+        0 => bytes.truncate(random.usize(0..size)),
+        1 => bytes.extend(std::iter::repeat_with(|| random.u8(..)).take(limit)),
+        2 => {
+            let other = std::iter::repeat_with(|| random.u8(..)).take(size).collect::<Vec<_>>();
+            *bytes = other;
+        }
+        _ => {
+            // Distinct bytes, so that no bit is flipped back.
+            let first = random.usize(0..size);
+            for at in (first..size).step_by(size / 4 + 1) {
+                bytes[at] ^= 1 << random.u8(0..8);
+            }
+        }
+    }
+}

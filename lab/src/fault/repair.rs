@@ -1,0 +1,112 @@
+//! Faults of a schedule, and everything put right.
+
+use elevator_driver::KeySwitch;
+use elevator_simulator::shaft::MotorFault;
+
+use super::Fault;
+use crate::schedule::FaultKind;
+use crate::{Twins, World};
+
+impl World {
+    /// Begins a fault of a schedule at a node.
+    pub fn begin(&mut self, kind: FaultKind, node: usize) {
+        match kind {
+            FaultKind::Kill => self.inflict(Fault::Kill(node)),
+            FaultKind::Suspension => self.inflict(Fault::Suspend(node)),
+            FaultKind::LineCut => self.inflict(Fault::LineCut(node, true)),
+            FaultKind::NetworkCut => self.inflict(Fault::NetworkCut(node, true)),
+            FaultKind::Hang => self.inflict(Fault::Motor(node, Some(MotorFault::Stuck))),
+            FaultKind::Obstruction => self.inflict(Fault::Obstruct(node, true)),
+            FaultKind::StopSwitch => self.inflict(Fault::StopSwitch(node, true)),
+            FaultKind::PowerCut => {
+                for node in 0..self.machines.len() {
+                    self.inflict(Fault::Resume(node));
+                    self.inflict(Fault::PowerCut(node));
+                }
+            }
+        }
+    }
+
+    /// Puts a fault of a schedule right.
+    pub fn end(&mut self, kind: FaultKind, node: usize) {
+        match kind {
+            FaultKind::Kill => self.inflict(Fault::Restart(node)),
+            FaultKind::Suspension => self.inflict(Fault::Resume(node)),
+            FaultKind::LineCut => self.inflict(Fault::LineCut(node, false)),
+            FaultKind::NetworkCut => self.inflict(Fault::NetworkCut(node, false)),
+            FaultKind::Hang => {
+                self.inflict(Fault::Motor(node, None));
+                self.inflict(Fault::ClearHang(node));
+                self.inflict(Fault::Restart(node));
+            }
+            FaultKind::Obstruction => self.inflict(Fault::Obstruct(node, false)),
+            FaultKind::StopSwitch => self.inflict(Fault::StopSwitch(node, false)),
+            FaultKind::PowerCut => {
+                for node in 0..self.machines.len() {
+                    self.inflict(Fault::Restart(node));
+                }
+            }
+        }
+    }
+
+    /// Puts a car right, and its line. It stays latched if it hung.
+    pub fn repair_car(&mut self, node: usize) {
+        self.inflict(Fault::Motor(node, None));
+        self.inflict(Fault::Levelling(node, None));
+        self.inflict(Fault::Speed(node, 100));
+        self.inflict(Fault::DeadSensor(node, None));
+        self.inflict(Fault::DoorJammed(node, false));
+        self.inflict(Fault::Obstruct(node, false));
+        self.inflict(Fault::StopSwitch(node, false));
+        self.inflict(Fault::Load(node, Some(0)));
+        self.inflict(Fault::Key(node, KeySwitch::Normal));
+        self.inflict(Fault::LineCut(node, false));
+        if self.machines[node].silenced.is_some() {
+            self.inflict(Fault::SilentClimate(node, false));
+        }
+    }
+
+    /// Puts everything right: machines run, the network is whole, disks are fast and have room, cars
+    /// are sound. A disk that has failed stays so until it is replaced, which takes what is on it.
+    pub fn repair_everything(&mut self) {
+        self.inflict(Fault::Heal);
+        self.inflict(Fault::CalmNetwork);
+        if let (Some(Twins::Address(_, node)), None) = (self.twins, self.settings.twins) {
+            self.inflict(Fault::SharedAddress { node, with: None });
+        }
+        for node in 0..self.machines.len() {
+            self.repair_car(node);
+            self.repair_machine(node);
+            self.inflict(Fault::ClearHang(node));
+            self.inflict(Fault::Resume(node));
+            self.inflict(Fault::Restart(node));
+        }
+    }
+
+    /// Puts right what is wrong with a machine, but for its car and its process.
+    fn repair_machine(&mut self, node: usize) {
+        self.machines[node].crash = None;
+        let usual = self.settings.clock_rates.get(&node).copied().unwrap_or(1_000);
+        let machine = &self.machines[node];
+        let (is_full, is_slow) = (machine.disk.is_full(), machine.commit.is_some());
+        let rate = (machine.clock_rate != usual).then_some(usual);
+        let wall_clock = machine.wrong_years != 0;
+        if machine.leads_badly.is_some() {
+            self.inflict(Fault::Leads(node, None));
+        }
+        if let Some(rate) = rate {
+            self.inflict(Fault::ClockRate { node, rate });
+        }
+        if wall_clock {
+            self.inflict(Fault::WallClock { node, years: 0 });
+        }
+        if is_slow {
+            self.inflict(Fault::SlowDisk { node, millis: 0 });
+        }
+        if is_full {
+            self.inflict(Fault::DiskFull(node, false));
+            // Only a new process takes up a disk that was full (P5).
+            self.inflict(Fault::Kill(node));
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! Each fault does what it says.
+
+use std::time::Duration;
+
+use elevator_fleet::model::Timestamp;
+use elevator_fleet::orders::RecordState;
+use elevator_fleet::wire::NodeState;
+use liftmesh_lab::{Boundary, Bursts, Fault, Forgery, World, WorldSettings};
+
+use crate::building::{Building, car_call, down, millis, secs, seed, up};
+
+fn with_key(nodes: usize) -> Building {
+    let mut settings = WorldSettings::new(nodes, seed());
+    settings.key = true;
+    Building::merged_of(settings)
+}
+
+/// Every fault is plain data, so that a run can be written down.
+#[test]
+fn a_fault_can_be_written_down_and_read() {
+    let faults = [
+        Fault::Clog { one: 0, other: 1, millis: 5_000 },
+        Fault::LossBursts { percent: 5, bursts: Bursts::default() },
+        Fault::Crash { node: 2, at: Boundary::Frame, after: 3 },
+        Fault::Forge { forgery: Forgery::Term, of: 1, to: 0 },
+        Fault::Bridge { left: vec![0], right: vec![2, 3], through: 1 },
+    ];
+    for fault in faults {
+        let text = serde_json::to_string(&fault).expect("JSON");
+        let read: Fault = serde_json::from_str(&text).expect("a fault");
+        assert_eq!(read, fault, "{text}");
+    }
+}
+
+/// F5: a damaged datagram is dropped and counted, with a key and without.
+#[test]
+fn damaged_datagrams_are_dropped() {
+    for key in [false, true] {
+        let mut settings = WorldSettings::new(3, seed());
+        settings.key = key;
+        let mut building = Building::merged_of(settings);
+        building.inflict(Fault::Corruption(100));
+        building.run_for(secs(1));
+        let seen = building.interference();
+        assert!(seen.damaged > 100, "{seen:?}");
+        assert_eq!(seen.misread, 0, "{seen:?}");
+        // Without a key the version is read before the checksum, as another version may have
+        // another one. With a key the tag comes first.
+        assert!(key == (seen.other_versions == 0), "{seen:?}");
+        building.recovers();
+    }
+}
+
+/// A few damaged datagrams are no more than a few that get lost.
+#[test]
+fn few_damaged_datagrams_cost_nothing() {
+    let mut building = with_key(4);
+    building.inflict(Fault::Corruption(5));
+    building.press(2, up(1));
+    building.run_for(secs(20));
+    assert_eq!(building.master(), Some(0));
+    assert_eq!(building.mesh_traffic().losses, 0);
+    building.recovers();
+}
+
+/// What waits in a clog arrives at once when it ends, neither earlier nor later.
+#[test]
+fn a_clog_delivers_at_its_end() {
+    let mut building = Building::merged(2);
+    building.inflict(Fault::Clog { one: 0, other: 1, millis: 3_000 });
+    building.run_for(millis(500));
+    building.press(1, car_call(2));
+    building.press(0, up(2));
+    building.run_for(millis(2_490));
+    assert_eq!(building.node_state(1), Some(&NodeState::Master), "it hears nobody");
+    assert!(!building.is_lit(1, up(2)), "nothing passes");
+    assert!(!building.connects(0, 1));
+    building.run_for(millis(11));
+    assert!(building.connects(0, 1));
+    building.until(millis(500), "the master is found", |world| world.master() == Some(0));
+    building.recovers();
+}
+
+/// A clog that is healed delivers at once, not when its time would have been over.
+#[test]
+fn a_healed_clog_is_over() {
+    let mut building = Building::merged(2);
+    building.inflict(Fault::Clog { one: 0, other: 1, millis: 5_000 });
+    building.run_for(secs(1));
+    building.inflict(Fault::Heal);
+    building.until(millis(500), "the master is found", |world| world.master() == Some(0));
+    building.recovers();
+}
+
+/// Ring, bridge, one way: who reaches whom.
+#[test]
+fn partitions_cut_what_they_say() {
+    let mut world = World::new(WorldSettings::new(5, 1)).expect("a world");
+    let connected = |world: &World| -> Vec<(usize, usize)> {
+        let pairs = (0..5).flat_map(|one| (one + 1..5).map(move |other| (one, other)));
+        pairs.filter(|(one, other)| world.connects(*one, *other)).collect()
+    };
+    world.inflict(Fault::Ring(vec![0, 2, 4, 1, 3]));
+    assert_eq!(connected(&world), [(0, 2), (0, 3), (1, 3), (1, 4), (2, 4)]);
+    world.inflict(Fault::Bridge { left: vec![0, 1], right: vec![3, 4], through: 2 });
+    assert_eq!(connected(&world), [(0, 1), (0, 2), (1, 2), (2, 3), (2, 4), (3, 4)]);
+    world.inflict(Fault::OneWayPartition { from: vec![0, 1], to: vec![3] });
+    let open = connected(&world);
+    assert_eq!(open.len(), 8, "{open:?}");
+    assert!(!open.contains(&(0, 3)) && !open.contains(&(1, 3)), "{open:?}");
+    world.inflict(Fault::Heal);
+    assert_eq!(connected(&world).len(), 10);
+}
+
+/// A frame that can't be read ends its link, and only that. With a key nobody is blamed.
+#[test]
+fn a_damaged_frame_ends_its_link() {
+    for key in [false, true] {
+        let mut settings = WorldSettings::new(2, seed());
+        settings.key = key;
+        let mut building = Building::merged_of(settings);
+        let before = building.mesh_traffic().dials;
+        building.inflict(Fault::DamageFrame { from: 0, to: 1 });
+        building.press(0, up(2));
+        building.press(0, car_call(3));
+        building.run_for(secs(3));
+        assert_eq!(building.interference().frames, 1, "{}", building.story(40));
+        assert!(building.mesh_traffic().dials > before, "the link is made again");
+        assert_eq!(building.conflicts(1) > 0, !key);
+        building.run_for(secs(5));
+        building.recovers();
+    }
+}
+
+/// N1: recorded datagrams of an hour ago, and of processes that are gone, change nothing.
+#[test]
+fn replayed_datagrams_change_nothing() {
+    for key in [false, true] {
+        let mut settings = WorldSettings::new(3, seed());
+        settings.key = key;
+        let mut building = Building::merged_of(settings);
+        building.press(1, up(1));
+        building.inflict(Fault::Kill(2));
+        building.inflict(Fault::Restart(2));
+        building.run_for(secs(10));
+        let before = (building.mesh_traffic().changes, building.mesh_traffic().losses);
+        for recording in 0..128 {
+            for to in 0..3 {
+                building.inflict(Fault::Replay { recording, to });
+            }
+            building.run_for(millis(5));
+        }
+        building.run_for(secs(1));
+        assert!(building.interference().replayed > 300);
+        let after = (building.mesh_traffic().changes, building.mesh_traffic().losses);
+        assert_eq!(after, before, "{}", building.story(40));
+        building.recovers();
+    }
+}
+
+/// With a key, what is forged without it changes nothing. Without one, the fleet recovers.
+#[test]
+fn forged_datagrams_need_the_key() {
+    for key in [true, false] {
+        let mut settings = WorldSettings::new(3, seed());
+        settings.key = key;
+        let mut building = Building::merged_of(settings);
+        building.run_for(secs(1));
+        let before = (building.mesh_traffic().changes, building.mesh_traffic().losses);
+        for (forgery, of) in Forgery::ALL.into_iter().flat_map(|it| [(it, 0), (it, 1), (it, 2)]) {
+            for to in (0..3).filter(|to| *to != of) {
+                building.inflict(Fault::Forge { forgery, of, to });
+                building.run_for(millis(7));
+            }
+        }
+        building.run_for(secs(1));
+        let seen = building.interference();
+        if key {
+            assert_eq!((seen.unauthenticated, seen.forged), (24, 0));
+            let after = (building.mesh_traffic().changes, building.mesh_traffic().losses);
+            assert_eq!(after, before, "{}", building.story(40));
+        } else {
+            assert_eq!((seen.unauthenticated, seen.forged), (0, 24));
+        }
+        building.run_for(secs(10));
+        building.recovers();
+    }
+}
+
+/// A peer of another version is reported and refused, and nothing is lost for it.
+#[test]
+fn another_version_is_heard_and_refused() {
+    let mut building = Building::merged(2);
+    building.run_for(secs(1));
+    building.press(0, up(2));
+    building.inflict(Fault::OtherVersion { from: 0, to: 1 });
+    building.run_for(millis(100));
+    assert_eq!(building.interference().other_versions, 1);
+    assert_eq!(building.conflicts(1), 1);
+    assert_eq!(building.master(), Some(0));
+    building.recovers();
+}
+
+/// A process crashes where it is told to, and the fleet survives it.
+#[test]
+fn a_process_crashes_at_every_boundary() {
+    for at in Boundary::ALL {
+        for after in 0..3 {
+            let mut building = Building::merged(3);
+            building.inflict(Fault::Crash { node: 1, at, after });
+            for floor in 0..4 {
+                building.press(1, car_call(floor));
+                building.run_for(millis(50));
+            }
+            let crashed = building.run_until(secs(5), |world| world.node(1).is_none());
+            assert!(crashed.is_some(), "{at:?} after {after}");
+            building.recovers();
+        }
+    }
+}
+
+/// A pause ends by itself.
+#[test]
+fn a_pause_ends() {
+    let mut building = Building::merged(2);
+    building.inflict(Fault::Pause { node: 0, millis: 2_000 });
+    building.run_for(millis(1_990));
+    assert!(!building.is_awake(0));
+    assert_eq!(building.node_state(1), Some(&NodeState::Master));
+    building.run_for(millis(20));
+    assert!(building.is_awake(0));
+    building.recovers();
+}
+
+/// E5: no wall clock matters, and no order is older than a day for one that jumped.
+#[test]
+fn a_wall_clock_that_jumps_by_years_matters_to_nobody() {
+    for years in [-40, 40] {
+        let mut building = Building::merged(2);
+        building.press(0, car_call(3));
+        building.run_for(millis(50));
+        building.inflict(Fault::PowerCut(0));
+        building.inflict(Fault::WallClock { node: 0, years });
+        building.inflict(Fault::Restart(0));
+        let records = building.node(0).expect("it runs").orders().records(Timestamp::START);
+        for record in records {
+            if let RecordState::Open { waited } = record.state {
+                assert!(waited <= Duration::from_hours(24), "{record:?}");
+            }
+        }
+        building.recovers();
+    }
+}
+
+/// A clock that is wrong by a fifth: everything works, by that clock.
+#[test]
+fn clocks_that_are_wrong_by_a_fifth_elect_and_serve() {
+    let mut building = Building::merged(3);
+    for (node, rate) in [(0, 800), (1, 1_200), (2, 1_000)] {
+        building.inflict(Fault::ClockRate { node, rate });
+    }
+    building.run_for(secs(10));
+    assert_eq!((building.master(), building.mesh_traffic().losses), (Some(0), 0));
+    for (node, button) in [(0, up(1)), (1, down(3)), (2, car_call(2))] {
+        building.press(node, button);
+    }
+    building.inflict(Fault::Kill(0));
+    building.until(secs(1), "a failover", |world| world.master() == Some(1));
+    building.recovers();
+}
+
+/// P5: no lamp is lit on the strength of a full disk. It works again once it has room and its
+/// process has started anew.
+#[test]
+fn a_full_disk_works_again_after_a_restart() {
+    let mut building = Building::merged(1);
+    building.inflict(Fault::DiskFull(0, true));
+    building.press(0, car_call(3));
+    building.run_for(millis(500));
+    assert!(!building.is_lit(0, car_call(3)));
+    building.inflict(Fault::DiskFull(0, false));
+    building.until_at_rest();
+    building.press(0, car_call(1));
+    building.run_for(millis(500));
+    assert!(!building.is_lit(0, car_call(1)), "the process has given the disk up");
+    building.until_at_rest();
+    building.inflict(Fault::Kill(0));
+    building.inflict(Fault::Restart(0));
+    building.run_for(secs(20));
+    building.press(0, car_call(3));
+    building.run_for(millis(500));
+    assert!(building.is_lit(0, car_call(3)));
+    building.recovers();
+}
+
+/// P1: a slow disk delays the lamp of a node that is alone.
+#[test]
+fn a_slow_disk_delays_the_lamp() {
+    let mut building = Building::merged(1);
+    building.inflict(Fault::SlowDisk { node: 0, millis: 2_000 });
+    building.press(0, car_call(3));
+    building.run_for(millis(900));
+    assert!(!building.is_lit(0, car_call(3)));
+    building.recovers();
+}
+
+/// F13: what was being written when the machine went dark is not there.
+#[test]
+fn a_torn_write_is_lost_and_was_never_promised() {
+    let mut building = Building::merged(1);
+    building.inflict(Fault::SlowDisk { node: 0, millis: 1_000 });
+    building.press(0, car_call(3));
+    building.run_for(millis(100));
+    building.inflict(Fault::TearWrite(0));
+    building.inflict(Fault::Restart(0));
+    assert_eq!(building.node(0).map(|node| node.orders().calls().count()), Some(0));
+    building.recovers();
+}
+
+/// F4: noise on the panel's line ends, and the panel is there again.
+#[test]
+fn noise_on_the_line_ends() {
+    let mut building = Building::merged(1);
+    building.inflict(Fault::LineNoise { node: 0, millis: 1_000 });
+    building.press(0, car_call(3));
+    building.run_for(millis(500));
+    assert!(!building.is_lit(0, car_call(3)), "the press is not heard");
+    building.run_for(secs(1));
+    building.press(0, car_call(3));
+    building.run_for(millis(500));
+    assert!(building.is_lit(0, car_call(3)));
+    building.recovers();
+}
+
+/// An interface that comes back has ended its links; the node is back within a second.
+#[test]
+fn a_recreated_interface_reconnects() {
+    let mut building = Building::merged(3);
+    building.inflict(Fault::RecreateInterface { node: 1, millis: 100 });
+    building.run_for(millis(100));
+    building
+        .until(secs(1), "a new link", |world| world.connects(0, 1) && world.master() == Some(0));
+    building.recovers();
+}
+
+/// O6: every button and every trip of a building with twelve floors is served.
+#[test]
+fn a_crowd_is_served() {
+    let mut settings = WorldSettings::new(3, seed());
+    settings.floors = elevator_driver::FloorCount::new(12).expect("floors");
+    let mut building = Building::merged_of(settings);
+    building.inflict(Fault::Crowd { node: 1, trips: 132 });
+    building.run_for(millis(500));
+    let open = building.node(2).expect("it runs").orders().calls().count();
+    assert!(open > 130, "{open}");
+    let rest = |world: &World| world.is_idle() && world.in_step();
+    building.until(Duration::from_hours(1), "everybody has been served", rest);
+}
+
+/// Two nodes with one address form no group; with its own address again, the second comes back.
+#[test]
+fn a_shared_address_comes_and_goes() {
+    let mut building = Building::merged(3);
+    building.inflict(Fault::SharedAddress { node: 2, with: Some(1) });
+    building.run_for(secs(5));
+    assert!(building.conflicts(0) + building.conflicts(1) + building.conflicts(2) > 0);
+    building.inflict(Fault::SharedAddress { node: 2, with: None });
+    building.run_for(secs(6));
+    building.recovers();
+}
+
+/// What is silent is shown as unknown, and measures again.
+#[test]
+fn silent_climate_sensors_measure_again() {
+    let mut building = Building::merged(2);
+    let before = building.car(0).inputs().climate;
+    building.inflict(Fault::SilentClimate(0, true));
+    assert_eq!(building.car(0).inputs().climate.temperature, None);
+    building.inflict(Fault::SilentClimate(0, false));
+    assert_eq!(building.car(0).inputs().climate, before);
+}
