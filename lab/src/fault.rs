@@ -7,6 +7,7 @@ use elevator_fleet::model::JournalId;
 use elevator_fleet::wire::{Beacon, Frame};
 use elevator_simulator::SimulatedCar;
 use elevator_simulator::shaft::{LevellingFault, MotorFault};
+use serde::{Deserialize, Serialize};
 
 use super::World;
 use super::disk::Disk;
@@ -21,7 +22,8 @@ const NOTICED: Duration = Duration::from_millis(150);
 const AFTER_LOSS: Duration = Duration::from_secs(4);
 
 /// Something that goes wrong, or is put right. Nodes are numbered from 0.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Fault {
     /// The process ends without warning; its kernel resets the links.
     Kill(usize),
@@ -86,7 +88,8 @@ pub enum Fault {
 }
 
 /// How a node falsifies its plan while it is the master. Its own car serves no hall call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum BadMaster {
     /// It assigns nothing.
     Idle,

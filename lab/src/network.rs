@@ -5,9 +5,10 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use fastrand::Rng;
+use serde::{Deserialize, Serialize};
 
 /// How the LAN treats packets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weather {
     /// How long a packet travels, in microseconds; within it packets overtake each other.
     pub delay: RangeInclusive<u64>,
@@ -28,7 +29,7 @@ impl Default for Weather {
 ///
 /// A channel changes between a state without loss and a burst. Both last for times that are
 /// distributed exponentially, such that [`Weather::loss`] is the mean loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bursts {
     /// How long a burst lasts on average; more than 0.
     pub length: Duration,

@@ -95,9 +95,10 @@ impl World {
                 }
             }
             Report::PeerLost { .. } => self.mesh_traffic.losses += 1,
-            Report::NodeState { .. } => {
+            Report::NodeState { to, .. } => {
                 self.mesh_traffic.changes += 1;
                 self.state_changes += 1;
+                self.masters += u64::from(*to == NodeState::Master);
                 self.note_estimates();
             }
             Report::Conflict(_) => self.machines[node].conflicts += 1,
@@ -107,6 +108,9 @@ impl World {
                 self.disturbed_until(self.now + *wait);
             }
             Report::TakenOver { .. } => self.taken_over += 1,
+            Report::Placed { origin, .. } => {
+                self.placed += u64::from(*origin == self.machines[node].name);
+            }
             Report::Rotated { .. } => self.state_changes += 1,
             Report::Served { here: false, .. }
             | Report::Promised { .. }
@@ -114,7 +118,6 @@ impl World {
             | Report::PeerDiscovered { .. }
             | Report::Synced { .. }
             | Report::Repair { .. }
-            | Report::Placed { .. }
             | Report::Door { .. }
             | Report::Floor { .. }
             | Report::Availability(_)

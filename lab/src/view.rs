@@ -48,6 +48,13 @@ impl World {
         1_777_636_800_u32.saturating_add(passed)
     }
 
+    /// The hash of everything that has happened: each event with its time, its nodes and what had
+    /// been sent, each fault, press and lamp. Two worlds with the same hash have been the same.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint.value(&self.wire)
+    }
+
     /// How many events have happened.
     #[must_use]
     pub fn events(&self) -> u64 {

@@ -160,7 +160,7 @@ impl Fate {
         }
         let node = self.random.usize(0..self.nodes);
         world.inflict(Fault::Kill(node));
-        world.run_for(Duration::from_millis(self.random.u64(0..500)));
+        world.run_for(Duration::from_millis(self.random.u64(1..500)));
         world.inflict(Fault::Replace(node));
         self.failed.remove(&node);
         self.truce = world.now() + RECOVERY;
