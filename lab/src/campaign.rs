@@ -1,8 +1,12 @@
 //! Random faults and presses, then a sound world, and a check that the fleet comes to rest.
 
 mod fate;
+mod script;
+mod shrink;
+mod summary;
+mod tally;
 
-use std::ops::RangeInclusive;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use elevator_driver::FloorCount;
@@ -12,6 +16,11 @@ use fastrand::Rng;
 use rayon::prelude::*;
 
 use self::fate::Fate;
+use self::script::PRELUDE;
+pub use self::script::{Act, Ending, Script, ScriptError, Step};
+pub use self::shrink::{Progress, Shrunk, Size};
+pub use self::summary::{Failure, Summary};
+pub use self::tally::{Tally, Void, is_void};
 use super::trace::Window;
 use super::{Violation, World, WorldError, WorldSettings};
 
@@ -45,13 +54,25 @@ pub struct Campaign {
     pub duration: Duration,
 }
 
-/// What became of a campaign.
+/// What became of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// The world at its end.
     pub world: World,
     /// Everything that was wrong.
     pub violations: Vec<Violation>,
+    /// What was done: it runs the same again.
+    pub script: Script,
+    /// What the run consisted of.
+    pub tally: Tally,
+}
+
+impl Outcome {
+    /// The hash of everything that happened: runs with equal hashes are the same.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        self.world.fingerprint()
+    }
 }
 
 /// What was wrong in the campaign of a seed.
@@ -59,17 +80,25 @@ pub struct Outcome {
 pub struct Verdict {
     /// The seed.
     pub seed: u64,
-    /// Everything that was wrong; nothing if it passed.
+    /// Everything that was wrong; nothing if it passed or is void.
     pub violations: Vec<Violation>,
+    /// Why it says nothing, if it does not. A violation counts all the same.
+    pub void: Option<Void>,
+    /// What it consisted of.
+    pub tally: Tally,
+    /// The hash of everything that happened.
+    pub hash: u64,
 }
 
-/// Runs the campaigns of these seeds under this election, on every core, and hands out the verdicts
-/// in the order of the seeds. They are run batch by batch, as they are asked for.
+/// Runs the campaigns of these seeds on every core, and hands out the verdicts in the order of the
+/// seeds. They are run batch by batch, as they are asked for.
 ///
 /// ```
 /// use elevator_fleet::{election::ElectionSettings, wire::Protocol};
+/// use liftmesh_lab::{Campaign, sweep};
 ///
-/// let verdicts = liftmesh_lab::sweep(1..=3, ElectionSettings::of(Protocol::LowestIp));
+/// let election = ElectionSettings::of(Protocol::LowestIp);
+/// let verdicts = sweep(1..=3, |seed| Campaign::by_seed(seed).under(election.clone()));
 /// let verdicts = verdicts.collect::<Result<Vec<_>, _>>()?;
 /// assert_eq!(verdicts.iter().map(|verdict| verdict.seed).collect::<Vec<_>>(), [1, 2, 3]);
 /// # Ok::<(), liftmesh_lab::WorldError>(())
@@ -78,15 +107,19 @@ pub struct Verdict {
 /// # Errors
 /// Each item: such a world can't be made.
 pub fn sweep(
-    mut seeds: RangeInclusive<u64>,
-    election: ElectionSettings,
+    mut seeds: impl Iterator<Item = u64>,
+    campaign: impl Fn(u64) -> Campaign + Sync,
 ) -> impl Iterator<Item = Result<Verdict, WorldError>> {
     let batch = rayon::current_num_threads() * BATCH;
     let batches = std::iter::from_fn(move || {
         let batch: Vec<u64> = seeds.by_ref().take(batch).collect();
         let verdicts = batch.into_par_iter().with_max_len(1).map(|seed| {
-            let outcome = Campaign::by_seed(seed).under(election.clone()).run()?;
-            Ok(Verdict { seed, violations: outcome.violations })
+            let campaign = campaign(seed);
+            let outcome = campaign.run()?;
+            let void = is_void(&outcome.tally, campaign.duration, &campaign.enabled());
+            let hash = outcome.hash();
+            let Outcome { violations, tally, .. } = outcome;
+            Ok(Verdict { seed, violations, void, tally, hash })
         });
         Some(verdicts.collect::<Vec<_>>()).filter(|verdicts| !verdicts.is_empty())
     });
@@ -123,6 +156,19 @@ impl Campaign {
         self
     }
 
+    /// The same with faults for this long.
+    #[must_use]
+    pub fn lasting(mut self, duration: Duration) -> Self {
+        self.duration = duration;
+        self
+    }
+
+    /// The kinds of faults that its chance has to bring: see [`Fault::kind`](crate::Fault::kind).
+    #[must_use]
+    pub fn enabled(&self) -> BTreeSet<&'static str> {
+        Fate::new(self.world.seed, self.world.nodes).enabled()
+    }
+
     /// Runs it.
     ///
     /// # Errors
@@ -144,16 +190,17 @@ impl Campaign {
         if let Some(window) = window {
             world.record(window);
         }
+        world.steps = Some(Vec::new());
         let mut fate = Fate::new(self.world.seed, self.world.nodes);
         world.start_all();
-        world.run_for(Duration::from_secs(1));
+        world.run_for(PRELUDE);
         while world.now() < self.duration {
             world.run_for(Duration::from_millis(fate.random.u64(1..=1_200)));
             fate.strikes(&mut world);
         }
         fate.strike_what_is_due(&mut world);
         with_one_broken(&mut world, &mut fate);
-        Ok(finish(world))
+        Ok(conclude(world, Ending::Rest))
     }
 }
 
@@ -179,11 +226,26 @@ fn with_one_broken(world: &mut World, fate: &mut Fate) {
     }
     let limit = world.snapshot().longest_wait() * 2;
     world.run_until(limit, |world| !world.has_hall_calls());
+    // Whatever else happens at this moment happens before the repair, as when the script is run.
+    world.run_for(Duration::from_millis(1));
     world.repair_car(broken);
 }
 
+/// The steps are over: what comes of them.
+fn conclude(mut world: World, ending: Ending) -> Outcome {
+    let steps = world.steps.take().unwrap_or_default();
+    let until = world.now();
+    let violations = match ending {
+        Ending::Stop => world.violations(),
+        Ending::Rest => finish(&mut world),
+    };
+    let tally = Tally::new(&world);
+    let script = Script { world: world.settings.clone(), steps, until, ending };
+    Outcome { world, violations, script, tally }
+}
+
 /// Puts everything right, gives the fleet time, and sees what is left to complain of.
-fn finish(mut world: World) -> Outcome {
+fn finish(world: &mut World) -> Vec<Violation> {
     let rest = |world: &World| world.is_idle() && world.in_step() && world.has_the_right_master();
     let until = world.now() + FINISH + world.snapshot().longest_wait();
     let mut rested = false;
@@ -209,5 +271,8 @@ fn finish(mut world: World) -> Outcome {
         });
     }
     violations.extend(world.broken_promises());
-    Outcome { world, violations }
+    violations
 }
+
+#[cfg(test)]
+mod tests;

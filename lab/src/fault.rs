@@ -5,6 +5,7 @@
 
 mod inflict;
 mod intruder;
+mod nodes;
 mod repair;
 
 use elevator_driver::{Floor, KeySwitch};
@@ -290,10 +291,10 @@ impl Forgery {
     pub const ALL: [Self; 4] = [Self::LowestAddress, Self::Name, Self::Sequence, Self::Term];
 }
 
-/// What everything is called that puts something right.
-const REPAIR: &str = "repair";
-
 impl Fault {
+    /// What everything is called that puts something right.
+    pub const REPAIR: &str = "repair";
+
     /// What kind of a fault it is; `repair` for what puts one right.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -354,7 +355,7 @@ impl Fault {
             | Self::Resume(_)
             | Self::Heal
             | Self::CalmNetwork
-            | Self::ClearHang(_) => REPAIR,
+            | Self::ClearHang(_) => Self::REPAIR,
         }
     }
 
@@ -424,5 +425,5 @@ impl Fault {
 
 /// The name of a fault that begins, or what its end is called.
 fn of(begins: bool, kind: &'static str) -> &'static str {
-    if begins { kind } else { REPAIR }
+    if begins { kind } else { Fault::REPAIR }
 }

@@ -45,6 +45,7 @@ pub mod controls;
 mod disk;
 pub mod elections;
 mod fault;
+mod fingerprint;
 mod history;
 mod machine;
 mod network;
@@ -61,7 +62,10 @@ mod view;
 mod wire;
 mod world;
 
-pub use campaign::{Campaign, Outcome, Verdict, sweep};
+pub use campaign::{
+    Act, Campaign, Ending, Failure, Outcome, Progress, Script, ScriptError, Shrunk, Size, Step,
+    Summary, Tally, Verdict, Void, is_void, sweep,
+};
 pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
 pub use fault::{BadMaster, Boundary, Fault, Forgery, Interference};
 pub use history::{Assignment, Service};

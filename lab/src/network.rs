@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::agenda::Event;
 
 /// How the LAN treats packets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weather {
     /// How long a packet travels, in microseconds; within it packets overtake each other.
     pub delay: RangeInclusive<u64>,

@@ -129,9 +129,10 @@ impl World {
                 }
             }
             Report::PeerLost { .. } => self.mesh_traffic.losses += 1,
-            Report::NodeState { .. } => {
+            Report::NodeState { to, .. } => {
                 self.mesh_traffic.changes += 1;
                 self.state_changes += 1;
+                self.masters += u64::from(*to == NodeState::Master);
                 self.note_estimates();
             }
             Report::Conflict(_) => self.machines[node].conflicts += 1,
@@ -141,6 +142,9 @@ impl World {
                 self.disturbed_until(self.now + *wait);
             }
             Report::TakenOver { .. } => self.taken_over += 1,
+            Report::Placed { origin, .. } => {
+                self.placed += u64::from(*origin == self.machines[node].name);
+            }
             Report::Rotated { .. } => self.state_changes += 1,
             Report::Served { here: false, .. }
             | Report::Promised { .. }
@@ -148,7 +152,6 @@ impl World {
             | Report::PeerDiscovered { .. }
             | Report::Synced { .. }
             | Report::Repair { .. }
-            | Report::Placed { .. }
             | Report::Door { .. }
             | Report::Floor { .. }
             | Report::Availability(_)

@@ -55,6 +55,13 @@ impl World {
         &self.inflicted
     }
 
+    /// The hash of everything that has happened: each event with its time, its nodes and what had
+    /// been sent, each fault, press and lamp. Two worlds with the same hash have been the same.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint.value(&self.wire)
+    }
+
     /// How many events have happened.
     #[must_use]
     pub fn events(&self) -> u64 {

@@ -19,8 +19,10 @@ use fastrand::Rng;
 
 pub use self::settings::{Twins, WorldError, WorldSettings};
 use super::agenda::{Agenda, Event};
+use super::campaign::{Act, Step};
 use super::connection::Connections;
 use super::fault::{Interference, Recordings};
+use super::fingerprint::Fingerprint;
 use super::history::{History, Note};
 use super::machine::{Machine, Process};
 use super::network::Network;
@@ -80,6 +82,14 @@ pub struct World {
     pub(super) interference: Interference,
     /// How often each kind of fault was inflicted.
     pub(super) inflicted: BTreeMap<&'static str, u64>,
+    /// How often a node has become the master.
+    pub(super) masters: u64,
+    /// How many presses have become orders, as the node reports at which it was.
+    pub(super) placed: u64,
+    /// Of everything that has happened.
+    pub(super) fingerprint: Fingerprint,
+    /// What has been done to it, if anybody wants to know.
+    pub(super) steps: Option<Vec<Step>>,
     /// What happens is recorded, if anybody wants it.
     pub(super) recorder: Option<Box<Recorder>>,
 }
@@ -166,6 +176,10 @@ impl World {
             recordings: Recordings::default(),
             interference: Interference::default(),
             inflicted: BTreeMap::new(),
+            masters: 0,
+            placed: 0,
+            fingerprint: Fingerprint::new(),
+            steps: None,
             recorder: None,
             settings,
         };
@@ -344,6 +358,12 @@ impl World {
         if let Some(recorder) = self.recorder.as_mut() {
             recorder.note(self.now, machine, &note);
         }
+        self.fingerprint.note(self.now, machine, &note);
+        if let Some(steps) = self.steps.as_mut()
+            && let Some(act) = Act::of_note(machine, &note)
+        {
+            steps.push(Step { at: self.now, act });
+        }
         self.history.note(self.now, machine, note);
     }
 
@@ -408,13 +428,15 @@ impl World {
         let Some((at, event)) = self.agenda.pop(until) else {
             return false;
         };
+        // What was held up behind a suspended process may be entered for a time that has passed.
+        self.now = at.max(self.now);
+        // Before the event, so that it does not matter when time was last let pass.
         if self.settings.inspect && at >= self.inspected + INSPECTION {
             self.inspected = at;
             self.inspect();
         }
-        // What was held up behind a suspended process may be entered for a time that has passed.
-        self.now = at.max(self.now);
         self.events += 1;
+        self.fingerprint.event(self.now, &event, &self.wire);
         self.happen(event);
         if self.settings.inspect {
             self.judge(Oracles::watch_mastership);

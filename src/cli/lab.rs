@@ -12,9 +12,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use elevator_fleet::election::Preset;
 use elevator_simulator::building::{BuildingError, ListError};
-use liftmesh_lab::WorldError;
 use liftmesh_lab::elections::{Contestant, PlotError, Situation, WriteError};
 use liftmesh_lab::trace::{ExampleError, UnknownFilter};
+use liftmesh_lab::{ScriptError, WorldError};
 
 use self::elections::ElectionsArgs;
 use super::CommandError;
@@ -75,6 +75,33 @@ pub enum LabError {
     /// The figures show that something stated does not hold; they have been written.
     #[error("what is stated does not hold:\n{0}")]
     Broken(String),
+    /// Too many campaigns say nothing.
+    #[error("{void} of {number} seeds are void: what passed proves too little")]
+    Void {
+        /// The seeds that are void.
+        void: usize,
+        /// All of them.
+        number: u64,
+    },
+    /// A script violates an invariant.
+    #[error("the script fails")]
+    ScriptFails,
+    /// A file holds no script.
+    #[error("{} holds no script", path.display())]
+    NoScript {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: serde_json::Error,
+    },
+    /// A script can't be run.
+    #[error("{}", path.display())]
+    Script {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: ScriptError,
+    },
     /// A campaign of something else than a protocol and a preset.
     #[error("a campaign needs a protocol and a preset, not {0}")]
     Variant(Contestant),

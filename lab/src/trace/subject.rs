@@ -8,7 +8,7 @@ use elevator_fleet::wire::Protocol;
 
 use super::{Trace, Window};
 use crate::elections::{Conditions, Trial};
-use crate::{Campaign, WorldError};
+use crate::{Campaign, Outcome, Script, WorldError};
 
 /// A drawing of a situation begins before it, and ends after one node leads: by this share of the
 /// time that it takes, within these bounds.
@@ -67,18 +67,8 @@ impl Subject {
             Self::Campaign { seed, protocol, preset } => {
                 let election = ElectionSettings::preset(protocol, preset);
                 let campaign = Campaign::by_seed(seed).under(election);
-                let (from, to) = match (from, to) {
-                    (Some(from), Some(to)) => (from, to),
-                    (from, to) => {
-                        let outcome = campaign.run()?;
-                        let first = outcome.violations.iter().map(|violation| violation.at).min();
-                        let usual = first.map_or((Duration::ZERO, START), |at| {
-                            (at.saturating_sub(BEFORE_VIOLATION), at + AFTER_VIOLATION)
-                        });
-                        span(from, to, usual)
-                    }
-                };
-                campaign.record(Window::new(from, to))?.world.recorded()
+                let window = around_violation((from, to), || campaign.run())?;
+                campaign.record(window)?.world.recorded()
             }
         };
         trace.title = self.title();
@@ -97,6 +87,38 @@ impl Subject {
             }
         }
     }
+}
+
+impl Script {
+    /// Records it from one moment to another. Without them the drawing shows the first violation, or
+    /// the start. The caller adds the command.
+    ///
+    /// # Errors
+    /// There is no such world.
+    pub fn trace(&self, from: Option<Duration>, to: Option<Duration>) -> Result<Trace, WorldError> {
+        let window = around_violation((from, to), || self.run())?;
+        let mut trace = self.record(window)?.world.recorded();
+        let (protocol, nodes) = (self.world.election.protocol(), self.world.nodes);
+        let steps = self.steps.len();
+        trace.title = format!("{protocol}: script of {steps} steps, {nodes} nodes");
+        Ok(trace)
+    }
+}
+
+/// Where a drawing of random faults begins and ends, if it is not said: around the first violation.
+fn around_violation(
+    said: (Option<Duration>, Option<Duration>),
+    run: impl FnOnce() -> Result<Outcome, WorldError>,
+) -> Result<Window, WorldError> {
+    if let (Some(from), Some(to)) = said {
+        return Ok(Window::new(from, to));
+    }
+    let first = run()?.violations.iter().map(|violation| violation.at).min();
+    let usual = first.map_or((Duration::ZERO, START), |at| {
+        (at.saturating_sub(BEFORE_VIOLATION), at + AFTER_VIOLATION)
+    });
+    let (from, to) = span(said.0, said.1, usual);
+    Ok(Window::new(from, to))
 }
 
 /// Where a drawing begins and ends: where it is said to, or else as usual.

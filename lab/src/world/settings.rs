@@ -1,5 +1,7 @@
 //! Of what a world is made.
 
+mod form;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -16,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::network::{Bursts, Weather};
 
 /// Of what the world is made.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorldSettings {
     /// How many machines, 1 to 200. They are named A, B, … and have ascending addresses.
     pub nodes: usize,
@@ -25,8 +27,10 @@ pub struct WorldSettings {
     /// The floors of every shaft.
     pub floors: FloorCount,
     /// How the master is elected.
+    #[serde(with = "form::election")]
     pub election: ElectionSettings,
     /// The machines that have other settings of it: estimates, for example.
+    #[serde(with = "form::elections")]
     pub elections: BTreeMap<usize, ElectionSettings>,
     /// The machines that are no cabins.
     pub roles: BTreeMap<usize, Role>,
@@ -41,6 +45,7 @@ pub struct WorldSettings {
     pub commit: std::ops::RangeInclusive<u64>,
     /// How masters assign hall calls. Where it matters that idle cars stay where they are, choose one
     /// that does not park them.
+    #[serde(with = "form::strategy")]
     pub strategy: Strategy,
     /// How long a plan takes, in microseconds; up to 0, the answer comes at once.
     pub planning: std::ops::RangeInclusive<u64>,

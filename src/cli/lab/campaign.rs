@@ -1,182 +1,198 @@
 //! `liftmesh lab campaign`: random faults over many seeds.
 
-use std::num::ParseIntError;
-use std::ops::RangeInclusive;
-use std::str::FromStr;
+mod report;
+mod seeds;
+mod shrink;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use clap::Args;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::wire::Protocol;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use liftmesh_lab::trace::Subject;
-use liftmesh_lab::{Verdict, WorldError};
+use liftmesh_lab::{Campaign, Summary, Verdict};
 
-use super::LabError;
-use crate::cli::output::OutputError;
+use self::report::Measured;
+use self::seeds::Seeds;
+use super::{LabError, files};
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
-The seeds are run on all cores. One that fails is printed with what was wrong and with the command that draws it.
+The seeds are run on all cores. One that fails is printed with what was wrong and with the commands that replay and draw it; the first is shrunk to a script that violates the same invariant with fewer faults, nodes and seconds. A seed with too few orders, without a change of master or without one of the usual faults is void: it has not passed, and more than 5 % of such seeds fail the command.
 
 Examples:
   liftmesh lab campaign --seeds 1..40
   liftmesh lab campaign --seeds 1..1000 --election ballot --preset source
-  liftmesh lab campaign --seeds 17";
+  liftmesh lab campaign --seeds 1..200 --protocol all --duration 5min --json campaign.json
+  liftmesh lab campaign --hours 24
+  liftmesh lab campaign --seeds 17
+  liftmesh lab campaign --script lowest-ip-17.json";
 
 /// The arguments of `liftmesh lab campaign`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CampaignArgs {
-    /// The seeds, the last one included; or one seed
-    #[arg(long, value_name = "FIRST..LAST", default_value = "1..10")]
-    pub(crate) seeds: Seeds,
-    /// The election protocol
-    #[arg(long, value_name = "NAME", default_value = "lowest-ip",
-          value_parser = crate::cli::protocol())]
-    pub(crate) election: Protocol,
+    /// The seeds, the last one included; or one seed [default: 1..10]
+    #[arg(long, value_name = "FIRST..LAST")]
+    pub(crate) seeds: Option<Seeds>,
+    /// The election protocol, or all of them
+    #[arg(long, visible_alias = "protocol", value_name = "NAME", default_value = "lowest-ip",
+          value_parser = ProtocolsParser)]
+    pub(crate) election: Protocols,
     /// Which settings of the protocol
     #[arg(long, value_name = "NAME", default_value = "fleet", value_parser = super::preset())]
     pub(crate) preset: Preset,
+    /// How long faults happen with each seed, from 1s to 1day; then everything is put right
+    #[arg(long, visible_alias = "minutes", value_name = "TIME", default_value = "1min",
+          value_parser = duration)]
+    pub(crate) duration: Duration,
+    /// Go on with further seeds until so many hours have passed in the worlds of each protocol
+    #[arg(long, value_name = "HOURS", conflicts_with = "script")]
+    pub(crate) hours: Option<u32>,
+    /// Write the figures as JSON into this file
+    #[arg(long, value_name = "FILE", conflicts_with = "script")]
+    pub(crate) json: Option<PathBuf>,
+    /// How many failing seeds are shrunk; each takes up to 2 minutes
+    #[arg(long, value_name = "NUMBER", default_value = "1", conflicts_with = "script")]
+    pub(crate) shrink: usize,
+    /// Where shrunk scripts are written, each as PROTOCOL-SEED.json
+    #[arg(long, value_name = "DIRECTORY", default_value = ".", conflicts_with = "script")]
+    pub(crate) scripts: PathBuf,
+    /// Replay this script instead
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "election", "preset", "duration"])]
+    pub(crate) script: Option<PathBuf>,
 }
 
-/// Seeds, one after the other; at least one.
+/// One protocol, or all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seeds(RangeInclusive<u64>);
+pub(crate) struct Protocols(Vec<Protocol>);
 
-/// Text that names no seeds.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SeedsError {
-    /// A part of it is no number.
-    #[error("seeds are numbers, such as 1..40")]
-    Number(#[from] ParseIntError),
-    /// The last comes before the first.
-    #[error("the last seed comes before the first")]
-    Empty,
+/// Reads the name of a protocol, or `all`.
+#[derive(Debug, Clone)]
+struct ProtocolsParser;
+
+impl TypedValueParser for ProtocolsParser {
+    type Value = Protocols;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        if value == "all" {
+            return Ok(Protocols(Protocol::ALL.to_vec()));
+        }
+        StringValueParser::new().parse_ref(command, arg, value)?;
+        let protocol = crate::cli::protocol().parse_ref(command, arg, value)?;
+        Ok(Protocols(vec![protocol]))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = Protocol::ALL.map(|protocol| PossibleValue::new(protocol.to_string()));
+        Some(Box::new(names.into_iter().chain([PossibleValue::new("all")])))
+    }
 }
 
-impl FromStr for Seeds {
-    type Err = SeedsError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (first, last) = text.split_once("..").unwrap_or((text, text));
-        let seeds = first.trim().parse()?..=last.trim_start_matches('=').trim().parse()?;
-        if seeds.is_empty() { Err(SeedsError::Empty) } else { Ok(Self(seeds)) }
-    }
+/// A time with its unit, or a number of minutes.
+fn duration(text: &str) -> Result<Duration, String> {
+    let minutes = text.parse::<u32>().ok().map(|minutes| Duration::from_mins(1) * minutes);
+    let time = minutes.or_else(|| humantime::parse_duration(text).ok());
+    let time =
+        time.filter(|time| (Duration::from_secs(1)..=Duration::from_hours(24)).contains(time));
+    time.ok_or_else(|| "give a time with its unit, 1s to 1day, or a number of minutes".to_owned())
 }
 
 impl CampaignArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let Seeds(seeds) = self.seeds.clone();
-        let election = ElectionSettings::preset(self.election, self.preset);
-        let bar = progress(seeds.end().saturating_sub(*seeds.start()).saturating_add(1));
-        let verdicts = liftmesh_lab::sweep(seeds, election);
-        let judged = self
-            .judge(verdicts.inspect(|_| bar.inc(1)), |page| bar.suspend(|| output::print(page)));
-        bar.finish_and_clear();
-        Ok(output::print(&judged?)?)
+        if let Some(path) = &self.script {
+            return shrink::replay(path);
+        }
+        files::touch(&self.json)?;
+        let Protocols(protocols) = &self.election;
+        let mut measured = Vec::new();
+        let mut to_shrink = self.shrink;
+        for protocol in protocols {
+            measured.push(self.sweep(*protocol, &mut to_shrink)?);
+        }
+        output::print(&report::table_of(&measured))?;
+        if let Some(path) = &self.json {
+            files::write_file(path, |file| report::write_json(file, self.duration, &measured))?;
+        }
+        judge(&measured)
     }
 
-    /// Hands the page of each seed that failed to `print`, in order; returns the last line if none
-    /// did.
-    fn judge(
-        &self,
-        verdicts: impl Iterator<Item = Result<Verdict, WorldError>>,
-        mut print: impl FnMut(&str) -> Result<(), OutputError>,
-    ) -> Result<String, CommandError> {
-        let (mut failed, mut number) = (0, 0);
-        for verdict in verdicts {
+    fn campaign(&self, protocol: Protocol, seed: u64) -> Campaign {
+        let election = ElectionSettings::preset(protocol, self.preset);
+        Campaign::by_seed(seed).under(election).lasting(self.duration)
+    }
+
+    /// Runs the seeds of a protocol, and prints each that fails.
+    fn sweep(&self, protocol: Protocol, to_shrink: &mut usize) -> Result<Measured, CommandError> {
+        let (first, last) = self.seeds.clone().unwrap_or_default().ends();
+        let hours = self.hours.map(|hours| Duration::from_hours(hours.into()));
+        let seeds = first..=if hours.is_some() { u64::MAX } else { last };
+        let bar = match hours {
+            None => progress(last.saturating_sub(first).saturating_add(1), protocol, "seeds"),
+            Some(hours) => progress(hours.as_secs() / 60, protocol, "minutes in the worlds"),
+        };
+        let began = Instant::now();
+        let mut summary = Summary::new(protocol, self.preset);
+        let mut failing = Vec::new();
+        for verdict in liftmesh_lab::sweep(seeds, |seed| self.campaign(protocol, seed)) {
             let verdict = verdict.map_err(LabError::from)?;
-            number += 1;
+            summary.add(&verdict);
+            match hours {
+                None => bar.inc(1),
+                Some(_) => bar.set_position(summary.tally.simulated.as_secs() / 60),
+            }
             if !verdict.violations.is_empty() {
-                failed += 1;
-                print(&self.page(&verdict))?;
+                bar.suspend(|| output::print(&self.page(protocol, &verdict)))?;
+                failing.push(verdict);
+            }
+            if hours.is_some_and(|hours| summary.tally.simulated >= hours) {
+                break;
             }
         }
-        if failed > 0 {
-            return Err(LabError::Failed { failed, number }.into());
+        bar.finish_and_clear();
+        let took = began.elapsed();
+        for verdict in failing.into_iter().take(*to_shrink) {
+            *to_shrink -= 1;
+            let campaign = self.campaign(protocol, verdict.seed);
+            let path = self.scripts.join(format!("{protocol}-{}.json", verdict.seed));
+            shrink::shrink(&campaign, &path)?;
         }
-        Ok(format!("{number} seeds of {} passed.\n", self.election))
+        Ok(Measured { summary, took })
     }
 
-    fn page(&self, Verdict { seed, violations }: &Verdict) -> String {
-        let (protocol, preset) = (self.election, self.preset);
-        let subject = Subject::Campaign { seed: *seed, protocol, preset };
-        let lines: Vec<String> =
-            violations.iter().map(|violation| format!("  {violation}\n")).collect();
-        format!("seed {seed} fails:\n{}draw it with {subject} --html {seed}.html\n", lines.concat())
+    /// What was wrong with a seed, and how to see it again.
+    fn page(&self, protocol: Protocol, verdict: &Verdict) -> String {
+        report::page(protocol, self.preset, self.duration, verdict)
     }
 }
 
+/// Fails if a seed has failed, or if too many are void.
+fn judge(measured: &[Measured]) -> Result<(), CommandError> {
+    let summaries = || measured.iter().map(|measured| &measured.summary);
+    let number = summaries().map(|summary| summary.seeds).sum();
+    let failed = summaries().map(|summary| summary.failed.len() as u64).sum();
+    if failed > 0 {
+        return Err(LabError::Failed { failed, number }.into());
+    }
+    if let Some(Summary { void, seeds, .. }) = summaries().find(|summary| summary.is_void()) {
+        return Err(LabError::Void { void: void.len(), number: *seeds }.into());
+    }
+    Ok(())
+}
+
 /// Shown on standard error if that is a terminal.
-fn progress(seeds: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(seeds), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} seeds, {eta} to go");
+fn progress(length: u64, protocol: Protocol, what: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+    let template = format!("{protocol} {{bar:40}} {{pos}} of {{len}} {what}, {{eta}} to go");
+    let style = ProgressStyle::with_template(&template);
     style.map_or(bar.clone(), |style| bar.with_style(style))
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use liftmesh_lab::Violation;
-
-    use super::*;
-    use crate::cli::Exit;
-
-    fn args() -> CampaignArgs {
-        let seeds = Seeds(1..=3);
-        CampaignArgs { seeds, election: Protocol::Ballot, preset: Preset::Source }
-    }
-
-    fn verdict(seed: u64, violations: &[Violation]) -> Verdict {
-        Verdict { seed, violations: violations.to_vec() }
-    }
-
-    fn violation(id: &'static str, what: &str) -> Violation {
-        Violation { at: Duration::from_millis(45_360), id, what: what.to_owned() }
-    }
-
-    #[test]
-    fn each_seed_that_fails_is_printed_with_its_command() {
-        let wrong = [violation("E8", "distrusted"), violation("O7", "no rest")];
-        let verdicts = [verdict(1, &[]), verdict(2, &wrong), verdict(3, &wrong[1..])];
-        let mut printed = String::new();
-        let judged = args().judge(verdicts.into_iter().map(Ok), |page| {
-            printed.push_str(page);
-            Ok(())
-        });
-        assert_eq!(
-            printed,
-            "\
-seed 2 fails:
-     45.360 s  E8: distrusted
-     45.360 s  O7: no rest
-draw it with liftmesh lab trace --campaign 2 --election ballot --preset source --html 2.html
-seed 3 fails:
-     45.360 s  O7: no rest
-draw it with liftmesh lab trace --campaign 3 --election ballot --preset source --html 3.html
-"
-        );
-        let error = judged.expect_err("two seeds failed");
-        assert_eq!(error.to_string(), "2 of 3 seeds failed");
-        assert_eq!(error.exit(), Exit::Failed);
-    }
-
-    #[test]
-    fn seeds_that_pass_are_counted() {
-        let verdicts = [verdict(1, &[]), verdict(2, &[])];
-        let judged = args()
-            .judge(verdicts.into_iter().map(Ok), |page| panic!("nothing to print, not {page}"));
-        assert_eq!(judged.expect("none failed"), "2 seeds of ballot passed.\n");
-    }
-
-    #[test]
-    fn seeds_are_one_or_a_range() {
-        let seeds = |text: &str| text.parse::<Seeds>().ok().map(|Seeds(seeds)| seeds);
-        assert_eq!(seeds("17"), Some(17..=17));
-        assert_eq!(seeds("1..40"), Some(1..=40));
-        assert_eq!(seeds("1..=40"), Some(1..=40));
-        assert_eq!(seeds("4..3"), None);
-        assert_eq!(seeds("1-3"), None);
-        assert_eq!(seeds(""), None);
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use liftmesh_lab::Script;
 use liftmesh_lab::elections::WriteError;
 
 use super::LabError;
@@ -36,6 +37,17 @@ pub(super) fn write_file(
         write(&mut file)?;
     }
     file.flush().map_err(failed)
+}
+
+/// Reads a script that can be run.
+pub(super) fn read_script(path: &Path) -> Result<Script, LabError> {
+    let path = path.to_owned();
+    let text = std::fs::read_to_string(&path)
+        .map_err(|source| LabError::Unreadable { path: path.clone(), source })?;
+    let script: Script = serde_json::from_str(&text)
+        .map_err(|source| LabError::NoScript { path: path.clone(), source })?;
+    script.check().map_err(|source| LabError::Script { path, source })?;
+    Ok(script)
 }
 
 /// Writes a drawing.

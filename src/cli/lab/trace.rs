@@ -10,7 +10,7 @@ use elevator_fleet::model::NodeId;
 use liftmesh_lab::elections::{Conditions, Contestant, Situation, Trial};
 use liftmesh_lab::trace::{Example, Selection, Subject, html, story, svg};
 
-use super::LabError;
+use super::{LabError, files};
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
@@ -21,7 +21,8 @@ Examples:
   liftmesh lab trace --election token-ring --situation merge --seed 3 --html merge.html
   liftmesh lab trace --election senior --only election,link
   liftmesh lab trace --example bully-b8 --html bully-b8.html
-  liftmesh lab trace --campaign 7 --election ballot --from 12s --to 13500ms --svg campaign.svg";
+  liftmesh lab trace --campaign 7 --election ballot --from 12s --to 13500ms --svg campaign.svg
+  liftmesh lab trace --script lowest-ip-17.json --html lowest-ip-17.html";
 
 /// The arguments of `liftmesh lab trace`.
 #[derive(Debug, Clone, Args)]
@@ -55,11 +56,14 @@ pub(crate) struct TraceArgs {
     /// Draw the campaign of random faults with this seed instead
     #[arg(long, value_name = "SEED", conflicts_with_all = ["size", "loss", "situation", "conditions", "watch", "seed"])]
     pub(crate) campaign: Option<u64>,
+    /// Draw the run of this script instead, which `lab campaign` has written
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["campaign", "size", "loss", "situation", "conditions", "watch", "seed", "election", "preset"])]
+    pub(crate) script: Option<PathBuf>,
     /// Draw a run of the documentation instead: the worked example of bully's source, three holders
     /// of a ring that wait for each other, the merge of three sub-networks, a tied vote, or the
     /// merge of two halves of 32 nodes
     #[arg(long, value_name = "NAME", value_parser = example(),
-          conflicts_with_all = ["campaign", "size", "loss", "situation", "conditions", "watch", "seed", "election", "preset", "from", "to"])]
+          conflicts_with_all = ["campaign", "script", "size", "loss", "situation", "conditions", "watch", "seed", "election", "preset", "from", "to"])]
     pub(crate) example: Option<Example>,
     /// Where the drawing begins [default: just before the situation or the first violation]
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -104,9 +108,15 @@ impl TraceArgs {
             let [from, to] = [from, to].map(humantime::format_duration);
             return Err(LabError::Window { from, to }.into());
         }
-        let mut trace = match self.example {
-            Some(example) => example.trace().map_err(LabError::from)?,
-            None => self.subject()?.trace(self.from, self.to).map_err(LabError::from)?,
+        let mut trace = match (self.example, &self.script) {
+            (Some(example), _) => example.trace().map_err(LabError::from)?,
+            (None, Some(path)) => {
+                let script = files::read_script(path)?;
+                let mut trace = script.trace(self.from, self.to).map_err(LabError::from)?;
+                trace.command = format!("liftmesh lab trace --script {}", path.display());
+                trace
+            }
+            (None, None) => self.subject()?.trace(self.from, self.to).map_err(LabError::from)?,
         };
         trace.command = self.command(trace.command);
         let only = match self.example {

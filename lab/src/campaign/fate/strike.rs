@@ -233,7 +233,7 @@ impl Fate {
         }
         let node = self.node();
         world.inflict(Fault::Kill(node));
-        world.run_for(Duration::from_millis(self.random.u64(0..500)));
+        world.run_for(Duration::from_millis(self.random.u64(1..500)));
         world.inflict(Fault::Replace(node));
         self.failed.remove(&node);
         self.truce = world.now() + RECOVERY;

@@ -1,0 +1,156 @@
+use super::*;
+use crate::Fault;
+
+fn campaign(seed: u64) -> Outcome {
+    Campaign::by_seed(seed).lasting(Duration::from_secs(15)).run().expect("a world")
+}
+
+#[test]
+fn a_seed_always_runs_the_same() {
+    let (one, again, other) = (campaign(3), campaign(3), campaign(4));
+    assert_eq!(one.hash(), again.hash());
+    assert_eq!(one.script, again.script);
+    assert_eq!(one.tally, again.tally);
+    assert_ne!(one.hash(), other.hash());
+}
+
+#[test]
+fn a_script_runs_the_same_as_what_it_was_taken_from() {
+    for seed in 1..=4 {
+        let chance = campaign(seed);
+        let file = serde_json::to_string(&chance.script).expect("a file");
+        let script: Script = serde_json::from_str(&file).expect("a script");
+        assert_eq!(script, chance.script);
+        assert_eq!(script.check(), Ok(()));
+        let again = script.run().expect("a world");
+        assert_eq!(again.hash(), chance.hash(), "seed {seed}");
+        assert_eq!(again.violations, chance.violations);
+        assert_eq!(again.tally, chance.tally);
+        assert_eq!(again.script, chance.script);
+    }
+}
+
+/// Nobody can keep an order when every disk fails.
+fn with_every_disk_failed(seed: u64) -> Script {
+    let mut script = campaign(seed).script;
+    let at = Duration::from_secs(12);
+    let behind = script.steps.iter().position(|step| step.at > at).expect("it lasts longer");
+    let fails = |node| Step { at, act: Act::Fault(Fault::DiskFail(node)) };
+    let floor = elevator_driver::Floor::BOTTOM;
+    let button = elevator_driver::Button::Hall(floor, elevator_driver::Direction::Up);
+    let press = Step { at, act: Act::Press { node: 0, button } };
+    let failures = (0..script.world.nodes).map(fails);
+    script.steps.splice(behind..behind, failures.chain([press]));
+    script
+}
+
+#[test]
+fn a_failure_shrinks_to_what_it_takes() {
+    let script = with_every_disk_failed(3);
+    let all = script.run().expect("a world");
+    assert!(all.violations.iter().any(|wrong| wrong.id == "O1"), "{:?}", all.violations);
+    let mut runs = 0;
+    let shrunk = script.shrink("O1", 200, |progress| {
+        assert!(progress.runs >= runs);
+        runs = progress.runs;
+        true
+    });
+    let shrunk = shrunk.expect("a world").expect("it fails");
+    assert!(shrunk.violations.iter().any(|wrong| wrong.id == "O1"), "{:?}", shrunk.violations);
+    let again = shrunk.script.run().expect("a world");
+    assert_eq!(again.violations, shrunk.violations);
+    let Size { steps, nodes, time } = shrunk.after;
+    assert!(steps <= 8, "{:#?}", shrunk.script.steps);
+    assert_eq!(nodes, 2);
+    assert!(time < Duration::from_secs(6), "{time:?}");
+    assert!(shrunk.runs <= 201, "{}", shrunk.runs);
+}
+
+#[test]
+fn what_does_not_fail_does_not_shrink() {
+    let script = campaign(3).script;
+    assert_eq!(script.shrink("O1", 10, |_| true).expect("a world"), None);
+}
+
+#[test]
+fn shrinking_ends_when_it_is_told_to() {
+    let script = with_every_disk_failed(3);
+    let shrunk = script.shrink("O1", 200, |_| false).expect("a world").expect("it fails");
+    assert_eq!(shrunk.runs, 2, "one that fails, and one that shows what is left");
+}
+
+#[test]
+fn a_script_that_can_not_be_run_is_refused() {
+    let script =
+        Campaign::by_seed(1).lasting(Duration::from_secs(2)).run().expect("a world").script;
+    let wrong = |change: fn(&mut Script)| {
+        let mut script = script.clone();
+        change(&mut script);
+        script.check().expect_err("it is wrong").to_string()
+    };
+    let message = wrong(|script| script.world.nodes = 1);
+    assert_eq!(message, "a script has 2 to 200 nodes, not 1");
+    let message = wrong(|script| script.steps[1].act = Act::Fault(Fault::Kill(9)));
+    assert!(message.starts_with("step 2 names node 9, counted from 0"), "{message}");
+    let message = wrong(|script| script.steps[1].at = Duration::ZERO);
+    assert!(message.starts_with("step 2 is out of order"), "{message}");
+    let message = wrong(|script| script.until = PRELUDE);
+    assert!(message.ends_with("is out of order: steps ascend in time, from 1s to `until_ns`"));
+}
+
+#[test]
+fn a_run_that_says_nothing_is_void() {
+    let minute = Duration::from_mins(1);
+    let tally = |placed, changes_of_master| Tally {
+        placed,
+        changes_of_master,
+        faults: [("kill", 3)].into(),
+        ..Tally::default()
+    };
+    assert_eq!(is_void(&tally(40, 2), minute, &["kill"].into()), None);
+    let few = Void::FewOrders { placed: 10, least: 20 };
+    assert_eq!(is_void(&tally(10, 2), minute, &["kill"].into()), Some(few));
+    assert_eq!(is_void(&tally(10, 2), minute / 2, &["kill"].into()), None);
+    assert_eq!(is_void(&tally(40, 0), minute, &["kill"].into()), Some(Void::OneMaster));
+    assert_eq!(is_void(&tally(40, 2), minute, &["kill", "cut"].into()), Some(Void::Missing("cut")));
+}
+
+#[test]
+fn repairs_are_no_faults() {
+    let repairs = [
+        Fault::Motor(0, None),
+        Fault::Speed(0, 100),
+        Fault::Loss(0),
+        Fault::Heal,
+        Fault::Restart(0),
+        Fault::LineCut(0, false),
+    ];
+    assert!(repairs.iter().all(|fault| fault.kind() == Fault::REPAIR));
+    assert_eq!(Fault::Loss(3).kind(), "loss");
+}
+
+fn verdict(seed: u64, void: Option<Void>) -> Verdict {
+    Verdict { seed, violations: Vec::new(), void, tally: Tally::default(), hash: seed }
+}
+
+#[test]
+fn what_is_void_has_not_passed() {
+    use elevator_fleet::election::Preset;
+    use elevator_fleet::wire::Protocol;
+
+    let summary = |void: std::ops::Range<u64>, seeds| {
+        let mut summary = Summary::new(Protocol::LowestIp, Preset::Fleet);
+        for seed in 0..seeds {
+            summary.add(&verdict(seed, void.contains(&seed).then_some(Void::OneMaster)));
+        }
+        summary
+    };
+    assert_eq!(summary(0..1, 10).passed(), 9);
+    assert!(!summary(0..1, 10).is_void());
+    assert!(summary(0..2, 10).is_void());
+    assert!(summary(0..1, 1).is_void());
+    assert!(!summary(0..5, 100).is_void());
+    assert!(summary(0..6, 100).is_void());
+    assert_eq!(summary(0..0, 3).hash(), summary(0..0, 3).hash());
+    assert_ne!(summary(0..0, 3).hash(), summary(0..0, 4).hash());
+}

@@ -1,0 +1,121 @@
+//! Makes a failing campaign small, and replays scripts.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use liftmesh_lab::{Campaign, Script, Shrunk, Size};
+
+use super::report::lines;
+use crate::cli::lab::{LabError, files};
+use crate::cli::{CommandError, output};
+
+/// Shrinking takes at most so many runs.
+const MOST_RUNS: usize = 300;
+
+/// And at most this long.
+const LONGEST: Duration = Duration::from_mins(2);
+
+/// Shrinks a campaign that fails, writes the script to this file, and prints what is left.
+pub(super) fn shrink(campaign: &Campaign, path: &Path) -> Result<(), CommandError> {
+    let outcome = campaign.run().map_err(LabError::from)?;
+    let first = outcome.violations.iter().min_by_key(|violation| violation.at);
+    let Some(id) = first.map(|violation| violation.id) else {
+        return Ok(());
+    };
+    let bar = ProgressBar::with_draw_target(Some(MOST_RUNS as u64), ProgressDrawTarget::stderr());
+    let style =
+        ProgressStyle::with_template("shrinking {bar:40} {pos} of at most {len} runs: {msg}");
+    let bar = style.map_or(bar.clone(), |style| bar.with_style(style));
+    let began = Instant::now();
+    let shrunk = outcome.script.shrink(id, MOST_RUNS, |progress| {
+        bar.set_position(progress.runs as u64);
+        bar.set_message(size(progress.size));
+        began.elapsed() < LONGEST
+    });
+    bar.finish_and_clear();
+    let Some(shrunk) = shrunk.map_err(LabError::from)? else {
+        let page = format!("the script of seed {} does not violate {id}\n", campaign.world.seed);
+        return Ok(output::print(&page)?);
+    };
+    files::write_file(path, |file| Ok(serde_json::to_writer_pretty(file, &shrunk.script)?))?;
+    Ok(output::print(&page(id, &shrunk, path))?)
+}
+
+fn page(id: &str, shrunk: &Shrunk, path: &Path) -> String {
+    let Shrunk { violations, before, after, runs, .. } = shrunk;
+    let (before, after) = (size(*before), size(*after));
+    let (path, drawing) = (path.display(), path.with_extension("html"));
+    format!(
+        "shrunk from {before} to {after} in {runs} runs, {id} still violated:\n{}\
+         replay it with liftmesh lab campaign --script {path}\n\
+         draw it with liftmesh lab trace --script {path} --html {}\n",
+        lines(violations),
+        drawing.display()
+    )
+}
+
+fn size(Size { steps, nodes, time }: Size) -> String {
+    format!("{steps} steps, {nodes} nodes, {:.1} s", time.as_secs_f64())
+}
+
+/// Runs a script.
+pub(super) fn replay(path: &Path) -> Result<(), CommandError> {
+    let script: Script = files::read_script(path)?;
+    let outcome = script.run().map_err(LabError::from)?;
+    let hash = outcome.hash();
+    let heading = format!("{}: hash {hash:016x}\n", size(script.size()));
+    output::print(&format!("{heading}{}", lines(&outcome.violations)))?;
+    if outcome.violations.is_empty() {
+        return Ok(output::print("no invariant is violated\n")?);
+    }
+    Err(LabError::ScriptFails.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use liftmesh_lab::Violation;
+
+    use super::*;
+
+    #[test]
+    fn a_shrunk_script_is_printed_with_its_commands() {
+        let script = Campaign::by_seed(1).lasting(Duration::from_secs(1)).run();
+        let script = script.expect("a world").script;
+        let at = Duration::from_millis(2_250);
+        let violations = vec![Violation { at, id: "O1", what: "lost".to_owned() }];
+        let before = Size { steps: 212, nodes: 5, time: Duration::from_millis(63_240) };
+        let after = Size { steps: 4, nodes: 2, time: Duration::from_millis(2_251) };
+        let shrunk = Shrunk { script, violations, before, after, runs: 187 };
+        assert_eq!(
+            page("O1", &shrunk, Path::new("dir/bully-7.json")),
+            "\
+shrunk from 212 steps, 5 nodes, 63.2 s to 4 steps, 2 nodes, 2.3 s in 187 runs, O1 still violated:
+      2.250 s  O1: lost
+replay it with liftmesh lab campaign --script dir/bully-7.json
+draw it with liftmesh lab trace --script dir/bully-7.json --html dir/bully-7.html
+"
+        );
+    }
+
+    #[test]
+    fn a_file_without_a_script_is_refused() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("script.json");
+        let missing = replay(&path).expect_err("no file").to_string();
+        assert!(missing.ends_with("can't be read"), "{missing}");
+        std::fs::write(&path, "{}").expect("a file");
+        let empty = replay(&path).expect_err("no script").to_string();
+        assert!(empty.ends_with("holds no script"), "{empty}");
+    }
+
+    #[test]
+    fn a_script_runs_again_from_its_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("script.json");
+        let script = Campaign::by_seed(1).lasting(Duration::from_secs(1)).run();
+        let script = script.expect("a world").script;
+        files::write_file(&path, |file| Ok(serde_json::to_writer(file, &script)?)).expect("a file");
+        assert_eq!(files::read_script(&path).expect("a script"), script);
+    }
+}
