@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::agenda::Event;
 
 /// How the LAN treats packets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weather {
     /// How long a packet travels, in microseconds; within it packets overtake each other.
     pub delay: RangeInclusive<u64>,
@@ -37,7 +37,6 @@ impl Default for Weather {
 /// A channel changes between a state without loss and a burst. Both last for times that are
 /// distributed exponentially, such that [`Weather::loss`] is the mean loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub struct Bursts {
     /// How long a burst lasts on average; more than 0.
     pub length: Duration,
