@@ -132,7 +132,7 @@ fn a_damaged_frame_ends_its_link() {
     }
 }
 
-/// N1: recorded datagrams of an hour ago, and of processes that are gone, change nothing.
+/// N1: recorded datagrams, some of them of a process that is gone, change nothing.
 #[test]
 fn replayed_datagrams_change_nothing() {
     for key in [false, true] {
