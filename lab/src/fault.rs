@@ -35,6 +35,8 @@ pub enum Fault {
         /// So many such boundaries are passed before.
         after: u8,
     },
+    /// The process does not crash at a boundary any more.
+    NoCrash(usize),
     /// The process starts again with its own disk.
     Restart(usize),
     /// The process starts again on an empty disk, under a new journal.
@@ -222,13 +224,10 @@ pub enum Fault {
     },
     /// The climate sensors of a panel say nothing, or measure again.
     SilentClimate(usize, bool),
-    /// Somebody presses every button of a panel, and gives so many destinations at its kiosk.
-    Crowd {
-        /// At whose panel.
-        node: usize,
-        /// How many destinations.
-        trips: u16,
-    },
+    /// A crowd comes to a panel. Each of its presses follows as a press: see [`World::crowd`].
+    ///
+    /// [`World::crowd`]: crate::World::crowd
+    Crowd(usize),
     /// A node starts again with the address of another, or with its own. What is sent to the address
     /// comes to the lower of the two.
     SharedAddress {
@@ -349,9 +348,10 @@ impl Fault {
             Self::LineCut(_, cut) => of(*cut, "line cut"),
             Self::LineNoise { .. } => "line noise",
             Self::SilentClimate(_, silent) => of(*silent, "silent climate sensor"),
-            Self::Crowd { .. } => "crowd",
+            Self::Crowd(_) => "crowd",
             Self::SharedAddress { with, .. } => of(with.is_some(), "duplicate address"),
-            Self::Restart(_)
+            Self::NoCrash(_)
+            | Self::Restart(_)
             | Self::Resume(_)
             | Self::Heal
             | Self::CalmNetwork
@@ -396,6 +396,7 @@ impl Fault {
             // A crash disturbs when it happens, a damaged frame when the link ends, and a forged
             // datagram when a node believes it.
             Self::Crash { .. }
+            | Self::NoCrash(_)
             | Self::DamageFrame { .. }
             | Self::Forge { .. }
             | Self::WallClock { .. }
@@ -417,7 +418,7 @@ impl Fault {
             | Self::LineCut(..)
             | Self::LineNoise { .. }
             | Self::SilentClimate(..)
-            | Self::Crowd { .. }
+            | Self::Crowd(_)
             | Self::ClearHang(_) => false,
         }
     }

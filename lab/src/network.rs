@@ -37,7 +37,6 @@ impl Default for Weather {
 /// A channel changes between a state without loss and a burst. Both last for times that are
 /// distributed exponentially, such that [`Weather::loss`] is the mean loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub struct Bursts {
     /// How long a burst lasts on average; more than 0.
     pub length: Duration,

@@ -39,6 +39,7 @@ impl World {
             | Fault::PowerCut(_)
             | Fault::MainsCut
             | Fault::Crash { .. }
+            | Fault::NoCrash(_)
             | Fault::Restart(_)
             | Fault::Replace(_)
             | Fault::Suspend(_)
@@ -87,7 +88,7 @@ impl World {
             | Fault::LineCut(..)
             | Fault::LineNoise { .. }
             | Fault::SilentClimate(..)
-            | Fault::Crowd { .. }
+            | Fault::Crowd(_)
             | Fault::ClearHang(_) => self.break_a_car(&fault),
         }
     }
@@ -103,6 +104,7 @@ impl World {
                 }
             }
             Fault::Crash { node, at, after } => self.machines[node].crash = Some((at, after)),
+            Fault::NoCrash(node) => self.machines[node].crash = None,
             Fault::Restart(node) => self.start(node),
             Fault::Replace(node) => self.replace(node),
             Fault::Suspend(node) => self.suspend(node),
@@ -171,6 +173,7 @@ impl World {
             }
             Fault::Heal => {
                 self.network.heal();
+                self.damaged_frames.clear();
                 for machine in &mut self.machines {
                     machine.unconnected_since = None;
                 }
@@ -254,7 +257,6 @@ impl World {
                 self.ends_after(millis, TimedFault::Noise { node, began: self.now });
             }
             Fault::SilentClimate(node, silent) => self.silence_climate(node, silent),
-            Fault::Crowd { node, trips } => self.crowd(node, trips),
             Fault::ClearHang(node) => self.machines[node].latched = false,
             _ => {}
         }
@@ -353,8 +355,9 @@ impl World {
         }
     }
 
-    /// Every button of a panel, and so many trips, one after the other.
-    fn crowd(&mut self, node: usize, trips: u16) {
+    /// Somebody presses every button of a panel, and gives so many destinations at its kiosk.
+    pub fn crowd(&mut self, node: usize, trips: u16) {
+        self.inflict(Fault::Crowd(node));
         let floors: Vec<Floor> = self.settings.floors.floors().collect();
         for floor in &floors {
             self.press(node, Button::Car(*floor));

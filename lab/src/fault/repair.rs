@@ -85,14 +85,17 @@ impl World {
 
     /// Puts right what is wrong with a machine, but for its car and its process.
     fn repair_machine(&mut self, node: usize) {
-        self.machines[node].crash = None;
         let usual = self.settings.clock_rates.get(&node).copied().unwrap_or(1_000);
         let machine = &self.machines[node];
         let (is_full, is_slow) = (machine.disk.is_full(), machine.commit.is_some());
         let rate = (machine.clock_rate != usual).then_some(usual);
+        let crashes = machine.crash.is_some();
         let wall_clock = machine.wrong_years != 0;
         if machine.leads_badly.is_some() {
             self.inflict(Fault::Leads(node, None));
+        }
+        if crashes {
+            self.inflict(Fault::NoCrash(node));
         }
         if let Some(rate) = rate {
             self.inflict(Fault::ClockRate { node, rate });

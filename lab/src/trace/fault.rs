@@ -92,6 +92,7 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         | Fault::ClearHang(_)
         | Fault::MainsCut
         | Fault::Crash { .. }
+        | Fault::NoCrash(_)
         | Fault::Pause { .. }
         | Fault::RecreateInterface { .. }
         | Fault::Clog { .. }
@@ -101,7 +102,7 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         | Fault::Forge { .. }
         | Fault::OtherVersion { .. }
         | Fault::LineNoise { .. }
-        | Fault::Crowd { .. } => Effect::None,
+        | Fault::Crowd(_) => Effect::None,
         Fault::Leads(node, bad) => lasts(*node, "bad master", bad.is_some()),
         Fault::Motor(node, broken) => lasts(*node, "motor broken", broken.is_some()),
         Fault::Levelling(node, broken) => lasts(*node, "levelling broken", broken.is_some()),

@@ -132,7 +132,7 @@ fn a_damaged_frame_ends_its_link() {
     }
 }
 
-/// N1: recorded datagrams of an hour ago, and of processes that are gone, change nothing.
+/// N1: recorded datagrams, some of them of a process that is gone, change nothing.
 #[test]
 fn replayed_datagrams_change_nothing() {
     for key in [false, true] {
@@ -349,7 +349,7 @@ fn a_crowd_is_served() {
     let mut settings = WorldSettings::new(3, seed());
     settings.floors = elevator_driver::FloorCount::new(12).expect("floors");
     let mut building = Building::merged_of(settings);
-    building.inflict(Fault::Crowd { node: 1, trips: 132 });
+    building.crowd(1, 132);
     building.run_for(millis(500));
     let open = building.node(2).expect("it runs").orders().calls().count();
     assert!(open > 130, "{open}");
@@ -378,4 +378,28 @@ fn silent_climate_sensors_measure_again() {
     assert_eq!(building.car(0).inputs().climate.temperature, None);
     building.inflict(Fault::SilentClimate(0, false));
     assert_eq!(building.car(0).inputs().climate, before);
+}
+
+/// What is put right does not happen any more: no crash that was to come, no frame that was to be
+/// damaged.
+#[test]
+fn a_repaired_fleet_has_no_fault_left() {
+    let mut building = Building::merged(3);
+    for at in Boundary::ALL {
+        building.inflict(Fault::Crash { node: 1, at, after: 200 });
+    }
+    building.inflict(Fault::DamageFrame { from: 0, to: 1 });
+    building.inflict(Fault::Clog { one: 0, other: 1, millis: 5_000 });
+    building.inflict(Fault::Pause { node: 2, millis: 10_000 });
+    building.inflict(Fault::RecreateInterface { node: 0, millis: 3_000 });
+    building.inflict(Fault::LineNoise { node: 0, millis: 3_000 });
+    building.inflict(Fault::SharedAddress { node: 2, with: Some(0) });
+    building.recovers();
+    let before = building.mesh_traffic();
+    building.press(0, up(2));
+    building.press(1, car_call(3));
+    building.run_for(secs(20));
+    let after = building.mesh_traffic();
+    assert_eq!((after.losses, after.dials), (before.losses, before.dials));
+    assert_eq!(building.interference().frames, 0);
 }

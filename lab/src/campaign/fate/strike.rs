@@ -63,6 +63,12 @@ impl Fate {
                 self.intrude(kind, strength, world);
                 true
             }
+            Kind::Crowd => {
+                let trips = u16::try_from(self.up_to(MOST_TRIPS, strength)).unwrap_or(1);
+                let node = self.node();
+                world.crowd(node, trips);
+                true
+            }
             _ => false,
         }
     }
@@ -131,10 +137,6 @@ impl Fate {
                 Fault::ClockRate { node, rate }
             }
             Kind::SlowDisk => Fault::SlowDisk { node, millis: self.up_to(SLOWEST_DISK, strength) },
-            Kind::Crowd => {
-                let trips = u16::try_from(self.up_to(MOST_TRIPS, strength)).unwrap_or(1);
-                Fault::Crowd { node, trips }
-            }
             Kind::DuplicateAddress if world.twins.is_none() => {
                 Fault::SharedAddress { node: one, with: Some(other) }
             }
