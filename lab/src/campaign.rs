@@ -38,8 +38,28 @@ const BATCH: usize = 8;
 /// With one car broken and the rest of the world sound, so many times somebody presses buttons.
 const ROUNDS_WITH_ONE_BROKEN: usize = 3;
 
-/// The kinds of faults that chance brings in nearly every minute.
-const ENABLED: [&str; 3] = ["kill", "power-cut", "suspend"];
+/// Where chance has brought too little, faults go on for up to this many times the duration.
+const MOST_EXTENDED: u32 = 3;
+
+/// The kinds of faults that chance has to bring: of each row one.
+const ENABLED: [&[&str]; 4] = [
+    &["kill", "power-cut"],
+    &["suspend"],
+    &["cut", "one-way-cut", "links-refused", "partition"],
+    &[
+        "motor",
+        "levelling",
+        "speed",
+        "dead-sensor",
+        "all-sensors-dead",
+        "door-jammed",
+        "obstruction",
+        "stop-switch",
+        "load",
+        "key-switch",
+        "line-cut",
+    ],
+];
 
 /// A run of random faults. The same campaign always runs the same.
 ///
@@ -52,7 +72,7 @@ const ENABLED: [&str; 3] = ["kill", "power-cut", "suspend"];
 pub struct Campaign {
     /// The world; its seed also decides what happens in it.
     pub world: WorldSettings,
-    /// How long faults happen.
+    /// How long faults happen; up to three times as long where chance brings too little meanwhile.
     pub duration: Duration,
 }
 
@@ -164,9 +184,10 @@ impl Campaign {
         self
     }
 
-    /// The kinds of faults that its chance has to bring: see [`Fault::kind`](crate::Fault::kind).
+    /// The kinds of faults that its chance has to bring, of each row one: see
+    /// [`Fault::kind`](crate::Fault::kind).
     #[must_use]
-    pub fn enabled(&self) -> &'static [&'static str] {
+    pub fn enabled(&self) -> &'static [&'static [&'static str]] {
         &ENABLED
     }
 
@@ -186,6 +207,12 @@ impl Campaign {
         self.play(Some(window))
     }
 
+    /// Chance has not brought yet what a run consists of at least.
+    fn says_nothing(&self, world: &World) -> bool {
+        let tally = Tally::new(world, world.steps.as_deref().unwrap_or_default());
+        is_void(&tally, self.duration, self.enabled()).is_some()
+    }
+
     fn play(&self, window: Option<Window>) -> Result<Outcome, WorldError> {
         let mut world = World::new(self.world.clone())?;
         if let Some(window) = window {
@@ -195,7 +222,9 @@ impl Campaign {
         let mut fate = Fate::new(self.world.seed, self.world.nodes);
         world.start_all();
         world.run_for(PRELUDE);
-        while world.now() < self.duration {
+        while world.now() < self.duration
+            || (world.now() < self.duration * MOST_EXTENDED && self.says_nothing(&world))
+        {
             world.run_for(Duration::from_millis(fate.random.u64(1..=1_200)));
             fate.strikes(&mut world);
         }

@@ -43,8 +43,8 @@ pub enum Void {
     },
     /// The first master led all the time.
     OneMaster,
-    /// A kind of fault that was to happen never did.
-    Missing(&'static str),
+    /// None of these kinds of faults, one of which was to happen, did.
+    Missing(&'static [&'static str]),
 }
 
 impl fmt::Display for Void {
@@ -52,7 +52,7 @@ impl fmt::Display for Void {
         match self {
             Self::FewOrders { placed, least } => write!(f, "{placed} orders, not {least}"),
             Self::OneMaster => f.write_str("one master all the time"),
-            Self::Missing(kind) => write!(f, "no {kind}"),
+            Self::Missing(kinds) => write!(f, "no {}", kinds.join(", no ")),
         }
     }
 }
@@ -94,10 +94,15 @@ impl AddAssign<&Self> for Tally {
     }
 }
 
-/// Whether a run with so long a time of faults says nothing, and why: it placed too few orders, kept
-/// its first master, or one of the kinds of faults that were enabled never happened.
+/// Whether a run that was to have faults for so long says nothing, and why: it placed too few orders,
+/// kept its first master, or of the kinds of faults that were enabled, in rows of which one has to
+/// happen, a row did not.
 #[must_use]
-pub fn is_void(tally: &Tally, faulty: Duration, enabled: &[&'static str]) -> Option<Void> {
+pub fn is_void(
+    tally: &Tally,
+    faulty: Duration,
+    enabled: &[&'static [&'static str]],
+) -> Option<Void> {
     let least = (ORDERS_A_MINUTE * faulty.as_secs() / 60).max(1);
     if tally.placed < least {
         return Some(Void::FewOrders { placed: tally.placed, least });
@@ -105,8 +110,8 @@ pub fn is_void(tally: &Tally, faulty: Duration, enabled: &[&'static str]) -> Opt
     if tally.changes_of_master == 0 {
         return Some(Void::OneMaster);
     }
-    let mut enabled = enabled.iter();
-    enabled.find(|kind| !tally.faults.contains_key(*kind)).map(|kind| Void::Missing(kind))
+    let happened = |kinds: &[&str]| kinds.iter().any(|kind| tally.faults.contains_key(kind));
+    enabled.iter().find(|kinds| !happened(kinds)).map(|kinds| Void::Missing(kinds))
 }
 
 impl Fault {

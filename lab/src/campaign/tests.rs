@@ -107,12 +107,14 @@ fn a_run_that_says_nothing_is_void() {
         faults: [("kill", 3)].into(),
         ..Tally::default()
     };
-    assert_eq!(is_void(&tally(40, 2), minute, &["kill"]), None);
+    assert_eq!(is_void(&tally(40, 2), minute, &[&["kill"]]), None);
     let few = Void::FewOrders { placed: 10, least: 20 };
-    assert_eq!(is_void(&tally(10, 2), minute, &["kill"]), Some(few));
-    assert_eq!(is_void(&tally(10, 2), minute / 2, &["kill"]), None);
-    assert_eq!(is_void(&tally(40, 0), minute, &["kill"]), Some(Void::OneMaster));
-    assert_eq!(is_void(&tally(40, 2), minute, &["kill", "cut"]), Some(Void::Missing("cut")));
+    assert_eq!(is_void(&tally(10, 2), minute, &[&["kill"]]), Some(few));
+    assert_eq!(is_void(&tally(10, 2), minute / 2, &[&["kill"]]), None);
+    assert_eq!(is_void(&tally(40, 0), minute, &[&["kill"]]), Some(Void::OneMaster));
+    assert_eq!(is_void(&tally(40, 2), minute, &[&["cut", "kill"]]), None);
+    let missing = Void::Missing(&["cut", "loss"]);
+    assert_eq!(is_void(&tally(40, 2), minute, &[&["kill"], &["cut", "loss"]]), Some(missing));
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn the_table_has_every_figure() {
     let verdicts = [
         verdict(1, &[], None),
         verdict(2, &[violation("O7", "no rest")], None),
-        verdict(3, &[], Some(Void::Missing("suspend"))),
+        verdict(3, &[], Some(Void::Missing(&["suspend"]))),
     ];
     let measured = [measured(&verdicts)];
     let text = report::table_of(&measured);
