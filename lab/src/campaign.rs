@@ -39,6 +39,9 @@ const BATCH: usize = 8;
 /// With one car broken and the rest of the world sound, so many times somebody presses buttons.
 const ROUNDS_WITH_ONE_BROKEN: usize = 3;
 
+/// Where chance has brought too little, faults go on for up to this many times the duration.
+const MOST_EXTENDED: u32 = 3;
+
 /// A run of random faults. The same campaign always runs the same.
 ///
 /// ```
@@ -50,7 +53,7 @@ const ROUNDS_WITH_ONE_BROKEN: usize = 3;
 pub struct Campaign {
     /// The world; its seed also decides what happens in it.
     pub world: WorldSettings,
-    /// How long faults happen.
+    /// How long faults happen; up to three times as long where chance brings too little meanwhile.
     pub duration: Duration,
 }
 
@@ -185,6 +188,11 @@ impl Campaign {
         self.play(Some(window))
     }
 
+    /// Chance has not brought yet what a run consists of at least.
+    fn says_nothing(&self, world: &World) -> bool {
+        is_void(&Tally::new(world), self.duration, &BTreeSet::new()).is_some()
+    }
+
     fn play(&self, window: Option<Window>) -> Result<Outcome, WorldError> {
         let mut world = World::new(self.world.clone())?;
         if let Some(window) = window {
@@ -194,7 +202,9 @@ impl Campaign {
         let mut fate = Fate::new(self.world.seed, self.world.nodes);
         world.start_all();
         world.run_for(PRELUDE);
-        while world.now() < self.duration {
+        while world.now() < self.duration
+            || (world.now() < self.duration * MOST_EXTENDED && self.says_nothing(&world))
+        {
             world.run_for(Duration::from_millis(fate.random.u64(1..=1_200)));
             fate.strikes(&mut world);
         }

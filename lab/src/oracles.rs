@@ -20,6 +20,7 @@ mod lamps;
 pub(crate) mod mastership;
 mod orders;
 mod promises;
+mod reference;
 mod service;
 mod verdicts;
 mod waits;
@@ -36,9 +37,12 @@ use self::election::{Handovers, Terms};
 use self::mastership::{Mastership, MastershipWatch};
 use self::orders::Presses;
 use self::promises::Promises;
+use self::reference::Reference;
 pub use self::verdicts::Violation;
 use self::verdicts::{Finding, Verdicts};
 use self::waits::Waits;
+use crate::Fault;
+use crate::history::Note;
 use crate::snapshot::Snapshot;
 
 /// Within this time stores and hall lamps are equal, and served lamps dark (O7, P2, P4).
@@ -52,6 +56,7 @@ const TOO_LONG: Duration = EQUAL_WITHIN.saturating_add(Duration::from_nanos(1));
 pub(super) struct Oracles {
     verdicts: Verdicts,
     promises: Promises,
+    reference: Reference,
     presses: Presses,
     terms: Terms,
     handovers: Handovers,
@@ -66,6 +71,7 @@ impl Oracles {
         Self {
             verdicts: Verdicts::default(),
             promises: Promises::new(nodes),
+            reference: Reference::default(),
             presses: Presses::default(),
             terms: Terms::new(nodes),
             handovers: Handovers::new(nodes),
@@ -84,7 +90,9 @@ impl Oracles {
 
     /// The promises that are open; at the end, when none may be.
     pub(super) fn broken_promises(&self, snapshot: &Snapshot) -> Vec<Violation> {
-        self.promises.broken(snapshot)
+        let mut broken = self.promises.broken(snapshot);
+        broken.extend(self.reference.left(snapshot));
+        broken
     }
 
     pub(super) fn mastership(&self) -> Mastership {
@@ -99,12 +107,14 @@ impl Oracles {
     /// The process of a machine is about to start with what its disk holds.
     pub(super) fn starting(&mut self, snapshot: &Snapshot, node: usize) {
         self.terms.started(snapshot, node);
+        self.reference.starting(true);
         self.handovers.started(node);
         self.cars[node].start_over();
     }
 
     /// The process has shown the panel what its disk holds, and heard nothing yet.
     pub(super) fn started(&mut self, snapshot: &Snapshot, node: usize) {
+        self.reference.starting(false);
         let findings = lamps::the_disk_has_lit_the_lamps(snapshot, node);
         self.verdicts.record(snapshot, findings);
     }
@@ -117,6 +127,22 @@ impl Oracles {
     /// A machine has lost its disk.
     pub(super) fn disk_lost(&mut self, snapshot: &Snapshot, node: usize) {
         self.promises.disk_lost(snapshot, node);
+    }
+
+    /// A line of the story, as far as a passenger sees it.
+    pub(super) fn seen(&mut self, now: Duration, at: &NodeId, note: &Note) {
+        match note {
+            Note::Pressed(button) => self.reference.pressed(at, *button),
+            Note::Lit(button) => self.reference.lit(at, *button, now),
+            Note::Reported(Report::Served { call, here: true, .. }) => self.reference.served(call),
+            Note::Fault(Fault::Resume(_)) => self.reference.resumed(now),
+            Note::Started
+            | Note::Ended
+            | Note::Requested(_)
+            | Note::Dark(_)
+            | Note::Fault(_)
+            | Note::Reported(_) => {}
+        }
     }
 
     /// A lamp is lit, or lit still.
@@ -237,6 +263,7 @@ impl Oracles {
         self.handovers.inspect(snapshot);
         let findings = [
             self.promises.are_on_a_disk(snapshot),
+            self.reference.inspect(snapshot),
             self.presses.inspect(snapshot),
             orders::stores_are_equal(snapshot),
             self.terms.inspect(snapshot),

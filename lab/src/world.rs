@@ -24,7 +24,7 @@ use super::connection::Connections;
 use super::fault::{Interference, Recordings};
 use super::fingerprint::Fingerprint;
 use super::history::{History, Note};
-use super::machine::{Machine, Process};
+use super::machine::{Line, Machine, Process};
 use super::network::Network;
 use super::oracles::Oracles;
 use super::snapshot::{Disturbances, Snapshot};
@@ -359,6 +359,11 @@ impl World {
             recorder.note(self.now, machine, &note);
         }
         self.fingerprint.note(self.now, machine, &note);
+        let at = &self.machines[machine];
+        let is_heard = at.awake().is_some() && at.line == Line::Plugged;
+        if is_heard || !matches!(note, Note::Pressed(_)) {
+            self.oracles.seen(self.now, &at.name, &note);
+        }
         if let Some(steps) = self.steps.as_mut()
             && let Some(act) = Act::of_note(machine, &note)
         {

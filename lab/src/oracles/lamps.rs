@@ -11,6 +11,8 @@ use crate::snapshot::Snapshot;
 /// P3: at the start, before anything is heard, the lamps are lit that the disk promises.
 pub(super) fn the_disk_has_lit_the_lamps(snapshot: &Snapshot, node: usize) -> Vec<Finding> {
     let machine = &snapshot.machines[node];
+    // What a failed disk holds can't be read. A node without a car, a control unit say, lights
+    // nothing at its start: P3 does not hold there.
     if machine.disk.failed() || snapshot.settings.roles.contains_key(&node) {
         return Vec::new();
     }

@@ -12,6 +12,7 @@ use crate::snapshot::QUIET_LOSS;
 use crate::{Fault, MotorFault, World, WorldSettings};
 
 mod cars;
+mod reference;
 mod service;
 mod verdicts;
 

@@ -80,14 +80,14 @@ fn the_table_has_every_figure() {
     let verdicts = [
         verdict(1, &[], None),
         verdict(2, &[violation("O7", "no rest")], None),
-        verdict(3, &[], Some(Void::Missing("suspend"))),
+        verdict(3, &[], Some(Void::Missing("suspension"))),
     ];
     let measured = [measured(&verdicts)];
     let text = report::table_of(&measured);
     let row: Vec<&str> = text.lines().nth(1).expect("a row").split_whitespace().collect();
     assert_eq!(row[..9], ["ballot", "3", "1", "1", "1", "1.5", "120", "117", "9"]);
     assert!(text.contains("faults under ballot: cut 6, kill 12\n"), "{text}");
-    assert!(text.contains("seed 3 of ballot is void: no suspend\n"), "{text}");
+    assert!(text.contains("seed 3 of ballot is void: no suspension\n"), "{text}");
     let mut file = Vec::new();
     report::write_json(&mut file, Duration::from_mins(1), &measured).expect("a file");
     let json: serde_json::Value = serde_json::from_slice(&file).expect("JSON");

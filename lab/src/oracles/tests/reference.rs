@@ -1,0 +1,68 @@
+//! Orders that vanish without a service.
+
+use super::*;
+
+/// Three machines, each of which shows that somebody waits.
+fn lit() -> World {
+    let mut world = calm();
+    for node in 0..3 {
+        world.inflict(Fault::StopSwitch(node, true));
+    }
+    world.press(1, up(2));
+    world.run_for(Duration::from_millis(200));
+    assert!(world.is_lit(0, up(2)) && world.is_lit(1, up(2)));
+    assert_eq!(world.violations(), []);
+    world
+}
+
+fn left(world: &World) -> usize {
+    world.oracles.reference.left(&world.snapshot()).len()
+}
+
+#[test]
+fn an_order_that_no_store_has_is_noticed() {
+    let mut world = lit();
+    for node in 0..3 {
+        world.inflict(Fault::PowerCut(node));
+    }
+    world.inspect();
+    assert_eq!(world.violations(), [], "their disks have it");
+    for machine in &mut world.machines {
+        machine.disk = crate::disk::Disk::new(JournalId(99));
+    }
+    // The other oracle of O1 is silent: it would say so too.
+    world.judge(|oracles, snapshot| {
+        let findings = oracles.reference.inspect(snapshot);
+        oracles.verdicts.record(snapshot, findings);
+    });
+    complains(&world, "O1");
+}
+
+#[test]
+fn an_order_for_which_no_car_comes_is_noticed() {
+    let mut world = lit();
+    assert_eq!(left(&world), 1);
+    for node in 0..3 {
+        world.inflict(Fault::StopSwitch(node, false));
+    }
+    world.run_for(Duration::from_mins(1));
+    assert_eq!(left(&world), 0, "a car has come");
+}
+
+#[test]
+fn a_lamp_that_nobody_asked_for_binds_nobody() {
+    let mut world = calm();
+    let name = world.machines[0].name.clone();
+    world.oracles.reference.lit(&name, up(1), Duration::ZERO);
+    assert_eq!(left(&world), 0);
+    world.oracles.reference.pressed(&name, up(1));
+    world.oracles.reference.starting(true);
+    world.oracles.reference.lit(&name, up(1), Duration::ZERO);
+    assert_eq!(left(&world), 0, "its disk may be behind");
+    world.oracles.reference.starting(false);
+    world.oracles.reference.resumed(Duration::ZERO);
+    world.oracles.reference.lit(&name, up(1), Duration::ZERO);
+    assert_eq!(left(&world), 0, "it may have waited during a suspension");
+    world.oracles.reference.lit(&name, up(1), Duration::from_secs(1));
+    assert_eq!(left(&world), 1);
+}
