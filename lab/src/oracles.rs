@@ -27,7 +27,7 @@ mod waits;
 use std::time::Duration;
 
 use elevator_driver::{Button, PanelOutputs};
-use elevator_fleet::model::NodeId;
+use elevator_fleet::model::Term;
 use elevator_fleet::node::Report;
 use elevator_fleet::wire::NodeState;
 
@@ -169,13 +169,13 @@ impl Oracles {
                 Some(button) => self.promises.lamp_is_lit(snapshot, node, button),
                 None => self.promises.trip_is_promised(snapshot, node, call),
             },
-            Report::NodeState { to, .. } => {
+            Report::NodeState { to, term, .. } => {
                 let quiet = election::no_change_of_master_in_quiet(snapshot, node, report);
                 self.verdicts.record(snapshot, quiet);
-                self.has_yielded(snapshot, node, to)
+                self.changed_state(snapshot, node, to, *term)
             }
             // A mastership that rotates is no change of master.
-            Report::Rotated { to, .. } => self.has_yielded(snapshot, node, to),
+            Report::Rotated { to, term, .. } => self.changed_state(snapshot, node, to, *term),
             Report::PeerLost { node: lost } => {
                 self.promises.peer_lost(snapshot, node, lost);
                 Vec::new()
@@ -214,11 +214,17 @@ impl Oracles {
         self.verdicts.record(snapshot, findings);
     }
 
-    fn has_yielded(&self, snapshot: &Snapshot, node: usize, to: &NodeState) -> Vec<Finding> {
-        let yielded = |master: &NodeId| self.handovers.yielded(snapshot, node, master);
+    fn changed_state(
+        &self,
+        snapshot: &Snapshot,
+        node: usize,
+        to: &NodeState,
+        term: Term,
+    ) -> Vec<Finding> {
         match to {
-            NodeState::Slave { master } => yielded(master),
-            NodeState::Master | NodeState::Seeking => Vec::new(),
+            NodeState::Slave { master } => self.handovers.yielded(snapshot, node, master),
+            NodeState::Master => self.terms.became_master(node, term),
+            NodeState::Seeking => Vec::new(),
         }
     }
 

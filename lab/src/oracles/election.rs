@@ -25,7 +25,7 @@ pub(super) fn no_change_of_master_in_quiet(
     is_quiet.then(finding).into_iter().collect()
 }
 
-/// E3: terms never decrease, over restarts either.
+/// E3: terms never decrease, over restarts either, and each mastership has a term of its own.
 #[derive(Debug)]
 pub(crate) struct Terms {
     /// By node.
@@ -56,6 +56,13 @@ impl Terms {
             }
         }
         findings
+    }
+
+    /// A node has become master under this term: greater than the one that it was seen to know.
+    pub(crate) fn became_master(&self, node: usize, term: Term) -> Vec<Finding> {
+        let known = self.latest[node];
+        let finding = || Finding::new("E3", node, format!("leads under {term}, knew {known}"));
+        (term <= known).then(finding).into_iter().collect()
     }
 }
 

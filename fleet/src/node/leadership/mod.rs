@@ -26,6 +26,7 @@ use crate::election::{
     Message, Output,
 };
 use crate::model::{HallCall, NodeId, Term, Timestamp};
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Hello, NodeState};
 
 pub(super) use oversight::{Bank, Leader, OpenCall, Verdict};
@@ -263,7 +264,7 @@ impl Leadership {
 
     /// Changes the node's state. A master leads under a term of its own (E3).
     pub(super) fn change_state(&mut self, to: NodeState, now: Timestamp) -> Change {
-        if to == NodeState::Master {
+        if to == NodeState::Master && !is_seeded(SeededBug::TermNotRaised) {
             self.term = self.term.next();
         }
         let from = std::mem::replace(&mut self.node_state, to.clone());
