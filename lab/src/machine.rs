@@ -95,9 +95,13 @@ impl Process {
 }
 
 impl Machine {
-    /// A cabin computer without a process, with a car at some floor. Its number gives it its name
-    /// and its address.
-    pub(super) fn new(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Self, WorldError> {
+    /// A cabin computer without a process, with a car at some floor. Its number gives it its name.
+    pub(super) fn new(
+        index: u8,
+        address: Ipv4Addr,
+        floors: FloorCount,
+        random: &mut Rng,
+    ) -> Result<Self, WorldError> {
         let letter = char::from(b'A' + index % 26);
         let name = match index / 26 {
             0 => letter.to_string(),
@@ -109,7 +113,7 @@ impl Machine {
         let car = SimulatedCar::new(&config, random.u64(..))?;
         Ok(Self {
             name: NodeId::new(&name)?,
-            address: Ipv4Addr::new(127, 0, 0, index + 1),
+            address,
             powered: true,
             incarnation: 0,
             process: None,

@@ -32,9 +32,9 @@ use elevator_fleet::node::Report;
 use elevator_fleet::wire::NodeState;
 
 use self::car_watch::CarWatch;
-use self::election::{Handovers, Terms};
+use self::election::{Handovers, Plans, Terms};
 use self::mastership::{Mastership, MastershipWatch};
-use self::orders::Presses;
+use self::orders::{Presses, Stores, Taken};
 use self::promises::Promises;
 pub use self::verdicts::Violation;
 use self::verdicts::{Finding, Verdicts};
@@ -53,6 +53,9 @@ pub(super) struct Oracles {
     verdicts: Verdicts,
     promises: Promises,
     presses: Presses,
+    taken: Taken,
+    stores: Stores,
+    plans: Plans,
     terms: Terms,
     handovers: Handovers,
     /// By node.
@@ -67,6 +70,9 @@ impl Oracles {
             verdicts: Verdicts::default(),
             promises: Promises::new(nodes),
             presses: Presses::default(),
+            taken: Taken::default(),
+            stores: Stores::default(),
+            plans: Plans::new(nodes),
             terms: Terms::new(nodes),
             handovers: Handovers::new(nodes),
             cars: (0..nodes).map(|_| CarWatch::default()).collect(),
@@ -117,6 +123,11 @@ impl Oracles {
     /// A machine has lost its disk.
     pub(super) fn disk_lost(&mut self, snapshot: &Snapshot, node: usize) {
         self.promises.disk_lost(snapshot, node);
+    }
+
+    /// A button of a panel was pressed.
+    pub(super) fn pressed(&mut self, snapshot: &Snapshot, node: usize, button: Button) {
+        self.taken.pressed(snapshot, node, button);
     }
 
     /// A lamp is lit, or lit still.
@@ -194,13 +205,15 @@ impl Oracles {
                 let excused = snapshot.disturbances.forged;
                 (!excused).then(finding).into_iter().collect()
             }
+            Report::Assigned { call, car } => {
+                self.plans.assigned(snapshot, node, (call, car)).into_iter().collect()
+            }
             Report::Served { here: false, .. }
             | Report::TakenOver { .. }
             | Report::PeerDiscovered { .. }
             | Report::Synced { .. }
             | Report::Repair { .. }
             | Report::Placed { .. }
-            | Report::Assigned { .. }
             | Report::Door { .. }
             | Report::Floor { .. }
             | Report::Availability(_)
@@ -239,14 +252,17 @@ impl Oracles {
         let findings = [
             self.promises.are_on_a_disk(snapshot),
             self.presses.inspect(snapshot),
-            orders::stores_are_equal(snapshot),
+            self.taken.inspect(snapshot),
+            self.stores.inspect(snapshot),
             self.terms.inspect(snapshot),
             election::one_master_in_each_group(snapshot),
             election::one_master_is_found_again(snapshot),
             election::calls_are_assigned_to_the_living(snapshot),
+            cars::stop_switches_stop_the_motor(snapshot),
             cars::motors_stop_without_a_controller(snapshot),
             cars::cars_without_progress_hang(snapshot, &mut self.cars),
             self.waits.inspect(snapshot, &self.cars),
+            lamps::orders_are_promised(snapshot),
             lamps::hall_lamps_are_equal(snapshot),
             lamps::served_lamps_are_dark(snapshot),
             climate::displays_show_the_climate_of_their_group(snapshot),

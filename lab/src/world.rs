@@ -109,7 +109,11 @@ impl World {
         let mut random = Rng::with_seed(settings.seed);
         let mut machines = (0..=199_u8)
             .take(settings.nodes)
-            .map(|index| Machine::new(index, settings.floors, &mut random))
+            .map(|index| {
+                let host = settings.first_address.saturating_add(index);
+                let address = Ipv4Addr::new(127, 0, 0, host);
+                Machine::new(index, address, settings.floors, &mut random)
+            })
             .collect::<Result<Vec<_>, _>>()?;
         match settings.twins {
             Some(Twins::Name(one, other)) => machines[other].name = machines[one].name.clone(),
@@ -227,6 +231,7 @@ impl World {
     pub fn press(&mut self, node: usize, button: Button) {
         if self.machines[node].car.press(button).is_ok() {
             self.note(node, Note::Pressed(button));
+            self.judge(|oracles, snapshot| oracles.pressed(snapshot, node, button));
             self.report_presses(node);
         }
     }

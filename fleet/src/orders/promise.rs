@@ -76,7 +76,7 @@ impl Promise {
     pub(crate) fn inherit(&mut self, earlier: Dot, later: Dot) {
         self.holdings.remove(&earlier);
         self.pending.remove(&earlier);
-        if self.made.remove(&earlier) {
+        if self.made.remove(&earlier) && !is_seeded(SeededBug::PromiseLostWithRepeat) {
             self.made.insert(later);
             self.pending.remove(&later);
         }
@@ -86,6 +86,9 @@ impl Promise {
     pub(crate) fn forget_node(&mut self, node: &NodeId) {
         for known in self.holdings.values_mut() {
             known.remove(node);
+        }
+        if is_seeded(SeededBug::PromiseEndsWithHolder) {
+            self.made.retain(|dot| self.holdings.get(dot).is_some_and(|known| known.len() > 1));
         }
     }
 
@@ -129,7 +132,7 @@ impl Promise {
         let kept = |known: &BTreeMap<NodeId, Holding>| {
             let living =
                 || known.iter().filter(|(node, _)| **node == self.own || heard.contains(*node));
-            let is_alone = heard.is_empty();
+            let is_alone = heard.is_empty() || is_seeded(SeededBug::LampWithOneHolder);
             let needed = if is_alone { 1 } else { 2 };
             let is_durable = |how| how == Holding::Durable || is_seeded(SeededBug::LampBeforeDisk);
             living().count() >= needed && living().any(|(_, how)| is_durable(*how))

@@ -234,7 +234,12 @@ impl Leadership {
         if let Input::Lost { peer } = &input {
             self.repeats.forget(peer);
         }
-        self.election.handle(input, draw, &mut outputs);
+        let is_master = |peer: &NodeId| self.follows(peer);
+        let is_kept = matches!(&input, Input::Lost { peer } if is_master(peer))
+            && is_seeded(SeededBug::SlaveKeepsLostMaster);
+        if !is_kept {
+            self.election.handle(input, draw, &mut outputs);
+        }
         let to = self.election.node_state();
         Outcome {
             change: (to != self.node_state).then(|| self.change_state(to, now)),

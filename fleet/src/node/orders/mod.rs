@@ -241,6 +241,9 @@ impl Orders {
 
     /// Makes the promises that have become possible while exactly these peers are heard (P1).
     pub(super) fn review_promises(&mut self, heard: impl FnOnce() -> BTreeSet<NodeId>) {
+        if is_seeded(SeededBug::NothingPromised) {
+            return;
+        }
         for dot in self.promise.review(heard) {
             if let Some(call) = self.store.get(dot).map(|order| order.call.clone()) {
                 self.report(Report::Promised { call });
