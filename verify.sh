@@ -93,6 +93,8 @@ RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 10 ? threads : 10))}" \
     --test elevator_server --test panel_line --test program --test serial_panel || failed=1
 if [ -n "$full" ]; then
     tests peer cargo test -p liftmesh-peer || failed=1
+    # Only this line switches the defects on: they are no default, and no other package asks for them.
+    tests seeded cargo test -p liftmesh-lab --features seeded-bugs --test seeded_bugs || failed=1
     tests load cargo test "${most[@]}" --test load || failed=1
 fi
 cargo test "${most[@]}" --doc --quiet || failed=1

@@ -67,4 +67,5 @@ pub mod json;
 pub mod model;
 pub mod node;
 pub mod orders;
+pub mod seeded;
 pub mod wire;

@@ -78,9 +78,9 @@ pub(super) fn name(index: u8) -> Result<NodeId, NameError> {
     })
 }
 
-/// The address of a machine, by its number.
-pub(super) fn address(index: u8) -> Ipv4Addr {
-    Ipv4Addr::new(127, 0, 0, index + 1)
+/// The address of a machine, by its number and the last byte of the first one's.
+pub(super) fn address(first: u8, index: u8) -> Ipv4Addr {
+    Ipv4Addr::new(127, 0, 0, first.saturating_add(index))
 }
 
 /// The line between a node and its panel.
@@ -96,6 +96,8 @@ pub(super) enum Line {
 pub(super) struct Process {
     pub(super) node: Node,
     pub(super) dispatcher: Box<dyn Dispatcher + Send>,
+    /// When it started.
+    pub(super) born: Duration,
     /// When its clock began to run at its rate, and what it showed then.
     pub(super) since: (Duration, Duration),
     /// How many milliseconds its clock counts in a second.
@@ -133,16 +135,20 @@ impl Process {
 }
 
 impl Machine {
-    /// A cabin computer without a process, with a car at some floor. Its number gives it its name
-    /// and its address.
-    pub(super) fn new(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Self, WorldError> {
+    /// A cabin computer without a process, with a car at some floor. Its number gives it its name.
+    pub(super) fn new(
+        index: u8,
+        address: Ipv4Addr,
+        floors: FloorCount,
+        random: &mut Rng,
+    ) -> Result<Self, WorldError> {
         let start = random.u8(0..floors.get());
         let mut config = CarConfig::new(floors);
         config.start = StartPosition::Floor(start);
         let car = SimulatedCar::new(&config, random.u64(..))?;
         Ok(Self {
             name: name(index)?,
-            address: address(index),
+            address,
             powered: true,
             incarnation: 0,
             process: None,

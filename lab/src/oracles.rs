@@ -29,19 +29,19 @@ use std::time::Duration;
 
 use elevator_driver::{Button, PanelOutputs};
 use elevator_fleet::model::NodeId;
+use elevator_fleet::model::Term;
 use elevator_fleet::node::Report;
 use elevator_fleet::wire::NodeState;
 
 use self::car_watch::CarWatch;
-use self::election::{Handovers, Terms};
+use self::election::{Handovers, Plans, Terms};
 use self::mastership::{Mastership, MastershipWatch};
-use self::orders::Presses;
+use self::orders::{Presses, Stores, Taken};
 use self::promises::Promises;
 use self::reference::Reference;
 pub use self::verdicts::Violation;
 use self::verdicts::{Finding, Verdicts};
 use self::waits::Waits;
-use crate::Fault;
 use crate::history::Note;
 use crate::snapshot::Snapshot;
 
@@ -58,6 +58,9 @@ pub(super) struct Oracles {
     promises: Promises,
     reference: Reference,
     presses: Presses,
+    taken: Taken,
+    stores: Stores,
+    plans: Plans,
     terms: Terms,
     handovers: Handovers,
     /// By node.
@@ -73,6 +76,9 @@ impl Oracles {
             promises: Promises::new(nodes),
             reference: Reference::default(),
             presses: Presses::default(),
+            taken: Taken::default(),
+            stores: Stores::default(),
+            plans: Plans::new(nodes),
             terms: Terms::new(nodes),
             handovers: Handovers::new(nodes),
             cars: (0..nodes).map(|_| CarWatch::default()).collect(),
@@ -135,7 +141,6 @@ impl Oracles {
             Note::Pressed(button) => self.reference.pressed(at, *button),
             Note::Lit(button) => self.reference.lit(at, *button, now),
             Note::Reported(Report::Served { call, here: true, .. }) => self.reference.served(call),
-            Note::Fault(Fault::Resume(_)) => self.reference.resumed(now),
             Note::Started
             | Note::Ended
             | Note::Requested(_)
@@ -143,6 +148,16 @@ impl Oracles {
             | Note::Fault(_)
             | Note::Reported(_) => {}
         }
+    }
+
+    /// A suspended process goes on.
+    pub(super) fn resumed(&mut self, now: Duration) {
+        self.reference.resumed(now);
+    }
+
+    /// A button of a panel was pressed.
+    pub(super) fn pressed(&mut self, snapshot: &Snapshot, node: usize, button: Button) {
+        self.taken.pressed(snapshot, node, button);
     }
 
     /// A lamp is lit, or lit still.
@@ -195,13 +210,13 @@ impl Oracles {
                 Some(button) => self.promises.lamp_is_lit(snapshot, node, button),
                 None => self.promises.trip_is_promised(snapshot, node, call),
             },
-            Report::NodeState { to, .. } => {
+            Report::NodeState { to, term, .. } => {
                 let quiet = election::no_change_of_master_in_quiet(snapshot, node, report);
                 self.verdicts.record(snapshot, quiet);
-                self.has_yielded(snapshot, node, to)
+                self.changed_state(snapshot, node, to, *term)
             }
             // A mastership that rotates is no change of master.
-            Report::Rotated { to, .. } => self.has_yielded(snapshot, node, to),
+            Report::Rotated { to, term, .. } => self.changed_state(snapshot, node, to, *term),
             Report::PeerLost { node: lost } => {
                 self.promises.peer_lost(snapshot, node, lost);
                 Vec::new()
@@ -225,13 +240,15 @@ impl Oracles {
                     || disturbances.damaged_frames && reason.contains("is no frame");
                 (!excused).then(finding).into_iter().collect()
             }
+            Report::Assigned { call, car } => {
+                self.plans.assigned(snapshot, node, (call, car)).into_iter().collect()
+            }
             Report::Served { here: false, .. }
             | Report::TakenOver { .. }
             | Report::PeerDiscovered { .. }
             | Report::Synced { .. }
             | Report::Repair { .. }
             | Report::Placed { .. }
-            | Report::Assigned { .. }
             | Report::Door { .. }
             | Report::Floor { .. }
             | Report::Availability(_)
@@ -245,11 +262,17 @@ impl Oracles {
         self.verdicts.record(snapshot, findings);
     }
 
-    fn has_yielded(&self, snapshot: &Snapshot, node: usize, to: &NodeState) -> Vec<Finding> {
-        let yielded = |master: &NodeId| self.handovers.yielded(snapshot, node, master);
+    fn changed_state(
+        &self,
+        snapshot: &Snapshot,
+        node: usize,
+        to: &NodeState,
+        term: Term,
+    ) -> Vec<Finding> {
         match to {
-            NodeState::Slave { master } => yielded(master),
-            NodeState::Master | NodeState::Seeking => Vec::new(),
+            NodeState::Slave { master } => self.handovers.yielded(snapshot, node, master),
+            NodeState::Master => self.terms.became_master(node, term),
+            NodeState::Seeking => Vec::new(),
         }
     }
 
@@ -265,14 +288,17 @@ impl Oracles {
             self.promises.are_on_a_disk(snapshot),
             self.reference.inspect(snapshot),
             self.presses.inspect(snapshot),
-            orders::stores_are_equal(snapshot),
+            self.taken.inspect(snapshot),
+            self.stores.inspect(snapshot),
             self.terms.inspect(snapshot),
             election::one_master_in_each_group(snapshot),
             election::one_master_is_found_again(snapshot),
             election::calls_are_assigned_to_the_living(snapshot),
+            cars::stop_switches_stop_the_motor(snapshot),
             cars::motors_stop_without_a_controller(snapshot),
             cars::cars_without_progress_hang(snapshot, &mut self.cars),
             self.waits.inspect(snapshot, &self.cars),
+            lamps::orders_are_promised(snapshot),
             lamps::hall_lamps_are_equal(snapshot),
             lamps::served_lamps_are_dark(snapshot),
             climate::displays_show_the_climate_of_their_group(snapshot),

@@ -24,7 +24,7 @@ use super::connection::Connections;
 use super::fault::{Interference, Recordings};
 use super::fingerprint::Fingerprint;
 use super::history::{History, Note};
-use super::machine::{Line, Machine, Process};
+use super::machine::{self, Line, Machine, Process};
 use super::network::Network;
 use super::oracles::Oracles;
 use super::snapshot::{Disturbances, Snapshot};
@@ -141,7 +141,10 @@ impl World {
         let mut random = Rng::with_seed(settings.seed);
         let mut machines = (0..=199_u8)
             .take(settings.nodes)
-            .map(|index| Machine::new(index, settings.floors, &mut random))
+            .map(|index| {
+                let address = machine::address(settings.first_address, index);
+                Machine::new(index, address, settings.floors, &mut random)
+            })
             .collect::<Result<Vec<_>, _>>()?;
         for (node, rate) in &settings.clock_rates {
             if let Some(machine) = machines.get_mut(*node) {
@@ -228,6 +231,7 @@ impl World {
                 CAPACITY,
                 CarSettings::BYPASS_LOAD,
             ),
+            born: self.now,
             since: (self.now, Duration::ZERO),
             clock_rate: machine.clock_rate,
             wake: None,
@@ -284,6 +288,7 @@ impl World {
     pub fn press(&mut self, node: usize, button: Button) {
         if self.machines[node].car.press(button).is_ok() {
             self.note(node, Note::Pressed(button));
+            self.judge(|oracles, snapshot| oracles.pressed(snapshot, node, button));
             self.report_presses(node);
         }
     }

@@ -7,6 +7,7 @@ use super::state::{Closed, OperatingState};
 use super::supervision::DoorHealth;
 use super::{Car, CarSettings, CarTimer};
 use crate::model::{Availability, HallCall, Timestamp};
+use crate::seeded::{SeededBug, is_seeded};
 
 /// One opening of the door, with all its re-openings.
 ///
@@ -260,13 +261,16 @@ impl Car {
     }
 
     /// What a door open at `floor` serves now.
-    fn servable(&self, floor: Floor) -> Vec<ServedCall> {
+    pub(super) fn servable(&self, floor: Floor) -> Vec<ServedCall> {
         let car_calls =
             (self.serves_car_calls() && self.own_calls.contains(&floor)).then_some(floor);
         let in_service = self.availability() == Availability::InService;
         let halls = Direction::BOTH
             .into_iter()
-            .filter(|direction| in_service && self.direction.is_none_or(|d| d == *direction))
+            .filter(|direction| {
+                let is_announced = self.direction.is_none_or(|d| d == *direction);
+                in_service && (is_announced || is_seeded(SeededBug::ServesBothDirections))
+            })
             .map(|direction| HallCall::new(floor, direction))
             .filter(|call| self.hall.contains(call) || self.assigned.contains(call));
         car_calls.into_iter().map(ServedCall::Car).chain(halls.map(ServedCall::Hall)).collect()

@@ -11,6 +11,7 @@ use super::supervision::{
 };
 use super::{Car, CarTimer};
 use crate::model::Timestamp;
+use crate::seeded::{SeededBug, is_seeded};
 
 /// The progress of a flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +124,9 @@ impl Car {
         if floor == stop_at {
             return driven;
         }
+        if is_seeded(SeededBug::ServesInPassing) {
+            self.events.push_back(CarEvent::Served(self.servable(floor)));
+        }
         self.supervision.flight = Punctuality::OnTime;
         let leg = Leg { from: driven.last, to: floor, start: driven.start, end: LegEnd::Passing };
         self.learn(leg, now.since(driven.since));
@@ -143,7 +147,7 @@ impl Car {
         driven: Driven,
         now: Timestamp,
     ) -> OperatingState {
-        let limit = self.settings.flight_limit;
+        let limit = self.flight_limit();
         if self.supervision.progress.driven.total(now) >= limit {
             return self.hang(Some(stop_at), direction, HangCause::NoProgress, limit, now);
         }
@@ -366,6 +370,15 @@ impl Car {
         times.limit(driven.last, driven.start, stop_at, floors, nominal)
     }
 
+    /// How long the motor may be driven without a new floor (H5).
+    fn flight_limit(&self) -> Duration {
+        let limit = self.settings.flight_limit;
+        if is_seeded(SeededBug::HangDetectedLate) {
+            return limit * 10;
+        }
+        if is_seeded(SeededBug::HangDetectedEarly) { limit / 10 } else { limit }
+    }
+
     /// The deadline of the flight, and its reason.
     pub(super) fn flight_deadline(
         &self,
@@ -380,7 +393,7 @@ impl Car {
                 let overdue = driven.since + self.overdue_after(driven, stop_at);
                 let overdue = (self.supervision.flight == Punctuality::OnTime)
                     .then_some((overdue, CarTimer::Overdue));
-                let limit = self.supervision.progress.driven.deadline(self.settings.flight_limit);
+                let limit = self.supervision.progress.driven.deadline(self.flight_limit());
                 limit.map(|at| (at, CarTimer::Flight)).into_iter().chain(overdue).min()
             }
         }

@@ -36,6 +36,7 @@ use self::state::OperatingState;
 use self::supervision::{DoorHealth, Punctuality, Supervision};
 use crate::dispatch::CarPlan;
 use crate::model::{Availability, CarPhase, CarView, HallCall, Timestamp, Unavailable};
+use crate::seeded::{SeededBug, is_seeded};
 
 /// The calls that concern a car.
 #[derive(Debug, Clone, Copy)]
@@ -125,6 +126,12 @@ impl Car {
     /// a floor sensor is active (S1).
     #[must_use]
     pub fn door(&self) -> DoorCommand {
+        if let OperatingState::Moving { stop_at, .. } = self.state
+            && self.inputs.floor == Some(stop_at)
+            && is_seeded(SeededBug::DoorOpensBeforeStop)
+        {
+            return DoorCommand::Open;
+        }
         let (_, wanted) = self.state.commands();
         match wanted {
             DoorCommand::Open if !self.may_open() => DoorCommand::Close,

@@ -9,6 +9,7 @@ use super::state::OperatingState;
 use super::supervision::DoorHealth;
 use super::sweep::Sweep;
 use crate::model::{Availability, Unavailable};
+use crate::seeded::{SeededBug, is_seeded};
 
 impl Car {
     /// The stops of the current service mode, without floors that can't be reached.
@@ -77,7 +78,9 @@ impl Car {
 
     /// Whether the motor may run at all (S1).
     pub(super) fn may_run(&self) -> bool {
-        self.inputs.door == DoorState::Closed && !self.inputs.stop
+        let is_closed =
+            self.inputs.door == DoorState::Closed || is_seeded(SeededBug::RunsWithOpenDoor);
+        is_closed && (!self.inputs.stop || is_seeded(SeededBug::StopSwitchIgnored))
     }
 
     /// Whether the door may be open at all (S1).

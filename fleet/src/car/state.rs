@@ -11,6 +11,7 @@ use super::flight::{Flight, Homing};
 use super::supervision::{FoundBy, Missed};
 use super::sweep::Sweep;
 use crate::model::Timestamp;
+use crate::seeded::{SeededBug, is_seeded};
 
 /// The operating state of a car.
 ///
@@ -207,10 +208,12 @@ impl Car {
         let Some(floor) = self.inputs.floor.filter(|_| at_rest) else {
             return self.lose_floor(now);
         };
-        if self.inputs.stop {
+        if self.inputs.stop && !is_seeded(SeededBug::StopSwitchIgnored) {
             return self.state;
         }
-        if self.inputs.door != DoorState::Closed || self.holds_open(floor) {
+        let is_open =
+            self.inputs.door != DoorState::Closed && !is_seeded(SeededBug::RunsWithOpenDoor);
+        if is_open || self.holds_open(floor) {
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
         let sweep = self.sweep();

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use elevator_driver::{Direction, Floor};
 
 use crate::model::HallCall;
+use crate::seeded::{SeededBug, is_seeded};
 
 /// The calls that a car serves on its sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,7 +53,7 @@ impl Sweep {
     ) -> Option<(Direction, Floor)> {
         let chosen = direction
             .or_else(|| self.nearest_car_call(floor, older))
-            .filter(|d| self.has_ahead(floor, *d))
+            .filter(|d| self.has_ahead(floor, *d) && !is_seeded(SeededBug::TurnsToNearestStop))
             .or_else(|| self.nearest(floor, older))?;
         let stop_at = self.pick(chosen, |stop| stop.is_beyond(floor, chosen))?;
         Some((chosen, stop_at))

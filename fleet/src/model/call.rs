@@ -7,6 +7,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::NodeId;
+use crate::seeded::{SeededBug, is_seeded};
 
 /// A passenger waits on a landing and wants to travel in a direction, or to a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,6 +51,7 @@ impl HallCall {
     /// The direction or the destination as one number: 0 for up, 1 for down, and a floor plus 2.
     fn target(self) -> u8 {
         match (self.to, self.direction) {
+            (None, Direction::Down) if is_seeded(SeededBug::DirectionLostOnWire) => 0,
             (None, Direction::Up) => 0,
             (None, Direction::Down) => 1,
             (Some(to), _) => to.index() + 2,

@@ -5,6 +5,7 @@ use super::orders::{Effect, Fleet, Purpose};
 use super::peers::Handshake;
 use super::{Action, LinkId, Node, Report};
 use crate::model::{CarView, NodeId, Timestamp};
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Beacon, Delta, Frame, StateTransfer, StoreDigest};
 
 impl Node {
@@ -36,7 +37,7 @@ impl Node {
     pub(super) fn on_delta(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
         self.on_car_view(peer, delta, now);
         self.on_records(peer, delta, now);
-        if self.leadership.follows(peer) {
+        if self.leadership.follows(peer) || is_seeded(SeededBug::PlanOfAnybody) {
             for entry in &delta.plan {
                 self.on_assignment(entry.clone());
             }
@@ -113,8 +114,10 @@ impl Node {
         };
         match self.peers.compare_digests(link, told.digest) {
             None => {}
-            Some(false) => self.orders.begin_transfer(link, Purpose::Join, now),
-            Some(true) => {
+            Some(false) if !is_seeded(SeededBug::JoinWithoutTransfer) => {
+                self.orders.begin_transfer(link, Purpose::Join, now);
+            }
+            Some(_) => {
                 if told.digest == self.orders.store().digest() {
                     let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
                     self.orders.note_equal(&peer, told.durable, fleet);

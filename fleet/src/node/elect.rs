@@ -8,6 +8,7 @@ use super::{Node, Report};
 use crate::dispatch::CarPlan;
 use crate::election::{Input, LinkRule};
 use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::NodeState;
 
 impl Node {
@@ -94,7 +95,9 @@ impl Node {
     pub(super) fn may_follow(&self, peer: &NodeId) -> bool {
         match self.leadership.link_rule() {
             LinkRule::FollowState => true,
-            LinkRule::EveryPair | LinkRule::Standby => self.peers.exchanges_orders(peer),
+            LinkRule::EveryPair | LinkRule::Standby => {
+                self.peers.exchanges_orders(peer) || is_seeded(SeededBug::YieldsBeforeHandOver)
+            }
         }
     }
 

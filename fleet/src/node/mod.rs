@@ -64,6 +64,7 @@ use crate::car::CarTimer;
 use crate::election::{Detail, ElectionTimer};
 use crate::model::{Dot, NodeId, Term, Timestamp};
 use crate::orders::OrderStore;
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Hello, NodeState, Nonce};
 
 pub use action::{Action, Change, LinkId, Lsn};
@@ -126,7 +127,10 @@ impl Node {
         let climate = climate.requested_every(election.request_period());
         let cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
         // A car is out of service until its panel is heard.
-        let (health, term) = (cabin.health(true), restored.term.restored());
+        let (health, mut term) = (cabin.health(true), restored.term.restored());
+        if is_seeded(SeededBug::TermForgotten) {
+            term = Term::default();
+        }
         let leadership = Leadership::new(election, &hello, health, term, mesh);
         let rule = leadership.link_rule();
         let peers = Peers::new(hello.clone(), identity.link_port, mesh, rule);

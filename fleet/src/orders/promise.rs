@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Dot, NodeId};
+use crate::seeded::{SeededBug, is_seeded};
 
 /// How a node holds an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,7 +76,7 @@ impl Promise {
     pub(crate) fn inherit(&mut self, earlier: Dot, later: Dot) {
         self.holdings.remove(&earlier);
         self.pending.remove(&earlier);
-        if self.made.remove(&earlier) {
+        if self.made.remove(&earlier) && !is_seeded(SeededBug::PromiseLostWithRepeat) {
             self.made.insert(later);
             self.pending.remove(&later);
         }
@@ -85,6 +86,9 @@ impl Promise {
     pub(crate) fn forget_node(&mut self, node: &NodeId) {
         for known in self.holdings.values_mut() {
             known.remove(node);
+        }
+        if is_seeded(SeededBug::PromiseEndsWithHolder) {
+            self.made.retain(|dot| self.holdings.get(dot).is_some_and(|known| known.len() > 1));
         }
     }
 
@@ -128,8 +132,10 @@ impl Promise {
         let kept = |known: &BTreeMap<NodeId, Holding>| {
             let living =
                 || known.iter().filter(|(node, _)| **node == self.own || heard.contains(*node));
-            let needed = if heard.is_empty() { 1 } else { 2 };
-            living().count() >= needed && living().any(|(_, how)| *how == Holding::Durable)
+            let is_alone = heard.is_empty() || is_seeded(SeededBug::LampWithOneHolder);
+            let needed = if is_alone { 1 } else { 2 };
+            let is_durable = |how| how == Holding::Durable || is_seeded(SeededBug::LampBeforeDisk);
+            living().count() >= needed && living().any(|(_, how)| is_durable(*how))
         };
         let is_fresh = |dot: &&Dot| self.holdings.get(dot).is_some_and(kept);
         let fresh: Vec<Dot> = self.pending.iter().filter(is_fresh).copied().collect();

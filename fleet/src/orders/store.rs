@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
 use crate::model::{Call, Dot, HallCall, JournalId, NodeId, Order, Timestamp};
+use crate::seeded::{SeededBug, is_seeded};
 
 /// Every order that this node knows of (F4).
 ///
@@ -205,7 +206,11 @@ impl OrderStore {
 
     /// Records that this car serves a call: closes and returns every press of it known so far (O3).
     pub(crate) fn serve(&mut self, call: &Call, car: &NodeId, now: Timestamp) -> Vec<Order> {
-        let dots = self.open.get(call).cloned().unwrap_or_default();
+        let mut dots = self.open.get(call).cloned().unwrap_or_default();
+        if is_seeded(SeededBug::ServiceClosesWholeLanding) {
+            let others = self.open.iter().filter(|(open, _)| open.floor() == call.floor());
+            dots.extend(others.flat_map(|(_, dots)| dots));
+        }
         self.serve_presses(&dots, car, now)
     }
 
@@ -230,6 +235,8 @@ impl OrderStore {
     pub(crate) fn merge(&mut self, record: Record, now: Timestamp) -> Merged {
         let Record { dot, origin, call, state } = record;
         let known = self.dots.get(&(dot.journal, call.clone())).copied();
+        let takes_all = state.is_served() && is_seeded(SeededBug::ServiceClosesLaterPress);
+        let dot = known.filter(|known| takes_all && *known > dot).unwrap_or(dot);
         if known.is_some_and(|known| known > dot) {
             return Merged::Nothing;
         }
@@ -497,7 +504,8 @@ impl Register {
             Call::Hall(HallCall { direction: Direction::Down, .. }) => (1, None, None),
             Call::Car { car, .. } => (2, Some(car), None),
         };
-        hasher.write(&[u8::from(self.served), kind, call.floor().index()]);
+        let served = self.served && !is_seeded(SeededBug::DigestOmitsServices);
+        hasher.write(&[u8::from(served), kind, call.floor().index()]);
         hasher.write(car.map_or(&[], |car| car.as_str().as_bytes()));
         if let Some(to) = to {
             hasher.write(&[to.index()]);

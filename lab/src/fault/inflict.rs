@@ -337,7 +337,7 @@ impl World {
         };
         self.end_process(node);
         if let Ok(index) = u8::try_from(node) {
-            self.machines[node].address = machine::address(index);
+            self.machines[node].address = machine::address(self.settings.first_address, index);
         }
         self.apply_twins();
         self.start(node);
@@ -430,6 +430,7 @@ impl World {
             return;
         };
         let late = self.now.saturating_sub(process.suspended_at);
+        self.oracles.resumed(self.now);
         if late >= NOTICED {
             self.oracles.car_interrupted(node);
             self.with(node, |node, now| node.handle_interrupted(late, now));

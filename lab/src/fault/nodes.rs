@@ -9,6 +9,7 @@ impl Fault {
             Self::Kill(node)
             | Self::PowerCut(node)
             | Self::Crash { node, .. }
+            | Self::NoCrash(node)
             | Self::Restart(node)
             | Self::Replace(node)
             | Self::Suspend(node)
@@ -36,7 +37,7 @@ impl Fault {
             | Self::LineCut(node, _)
             | Self::LineNoise { node, .. }
             | Self::SilentClimate(node, _)
-            | Self::Crowd { node, .. }
+            | Self::Crowd(node)
             | Self::Replay { to: node, .. }
             | Self::ClearHang(node) => vec![node],
             Self::CutOneWay { from, to }

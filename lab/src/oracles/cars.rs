@@ -12,6 +12,9 @@ use crate::snapshot::Snapshot;
 /// How long after its controller fell silent a car has stopped: the watchdog, and braking.
 const STOPPED_WITHIN: Duration = Duration::from_secs(5);
 
+/// How long a controller takes to obey the stop switch.
+const STOP_WITHIN: Duration = Duration::from_millis(100);
+
 /// A car counts as hung so soon after its limit, however often the drive starts and stops meanwhile.
 const WITHIN: Duration = Duration::from_secs(1);
 
@@ -33,6 +36,19 @@ pub(super) fn unsafe_cars(snapshot: &Snapshot) -> Vec<Violation> {
             .collect()
     };
     snapshot.machines.iter().flat_map(of_car).collect()
+}
+
+/// S1: a controller that knows of the stop switch commands no motion.
+pub(super) fn stop_switches_stop_the_motor(snapshot: &Snapshot) -> Vec<Finding> {
+    let machines = snapshot.machines.iter().enumerate();
+    machines
+        .filter(|(_, machine)| machine.car.inputs().stop)
+        .filter(|(_, machine)| machine.motor_command() != MotorCommand::Stop)
+        .map(|(node, _)| {
+            let finding = Finding::new("S1", node, "drives despite the stop switch".to_owned());
+            finding.lasting(format!("S1 {node}"), STOP_WITHIN)
+        })
+        .collect()
 }
 
 /// S2: a panel without a controller has stopped its motor.

@@ -1,11 +1,11 @@
 //! One master, known to all, and no call left with a car that is lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use elevator_fleet::model::{Call, Dot, NodeId, Order, Term};
 use elevator_fleet::node::{Node, Report};
-use elevator_fleet::wire::NodeState;
+use elevator_fleet::wire::{NodeState, Protocol};
 
 use super::Finding;
 use crate::snapshot::Snapshot;
@@ -25,7 +25,7 @@ pub(super) fn no_change_of_master_in_quiet(
     is_quiet.then(finding).into_iter().collect()
 }
 
-/// E3: terms never decrease, over restarts either.
+/// E3: terms never decrease, over restarts either, and each mastership has a term of its own.
 #[derive(Debug)]
 pub(crate) struct Terms {
     /// By node.
@@ -56,6 +56,13 @@ impl Terms {
             }
         }
         findings
+    }
+
+    /// A node has become master under this term: greater than the one that it was seen to know.
+    pub(crate) fn became_master(&self, node: usize, term: Term) -> Vec<Finding> {
+        let known = self.latest[node];
+        let finding = || Finding::new("E3", node, format!("leads under {term}, knew {known}"));
+        (term <= known).then(finding).into_iter().collect()
     }
 }
 
@@ -160,6 +167,45 @@ impl Handovers {
             .map(|order| format!("yields to {master}, which does not know {}", order.dot))
             .map(|what| Finding::new("E4", node, what))
             .collect()
+    }
+}
+
+/// E3: assignments are accepted only from one's present master.
+#[derive(Debug)]
+pub(crate) struct Plans {
+    /// By node: what it has ever assigned as master.
+    made: Vec<BTreeSet<(Call, NodeId)>>,
+}
+
+impl Plans {
+    pub(crate) fn new(nodes: usize) -> Self {
+        Self { made: vec![BTreeSet::new(); nodes] }
+    }
+
+    /// A node reports that a call is assigned to a car. Where the mastership rotates the next master
+    /// goes on with the plan of the last one, and a bad master sends what it has not planned.
+    pub(crate) fn assigned(
+        &mut self,
+        snapshot: &Snapshot,
+        node: usize,
+        (call, car): (&Call, &NodeId),
+    ) -> Option<Finding> {
+        let entry = (call.clone(), car.clone());
+        let master = match snapshot.node_state(node)? {
+            NodeState::Master => {
+                self.made[node].insert(entry);
+                return None;
+            }
+            NodeState::Slave { master } => master,
+            NodeState::Seeking => return None,
+        };
+        let index = snapshot.machines.iter().position(|machine| machine.name == *master)?;
+        let rotates = snapshot.settings.election.protocol() == Protocol::TokenRing;
+        let is_bad = snapshot.machines[index].leads_badly.is_some();
+        let is_excused = rotates || is_bad || snapshot.settings.twins.is_some();
+        let what = || format!("takes {call} for assigned to {car}, which {master} has not said");
+        let finding = || Finding::new("E3", node, what());
+        (!is_excused && !self.made[index].contains(&entry)).then(finding)
     }
 }
 

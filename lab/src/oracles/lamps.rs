@@ -54,6 +54,33 @@ pub(super) fn hall_lamps_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
     findings
 }
 
+/// F12: every order of a group in which a disk works comes to be promised, by each node that has a
+/// lamp for it.
+pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for group in snapshot.calm_groups(super::EQUAL_WITHIN) {
+        let works = |node: &usize| !snapshot.machines[*node].disk.failed();
+        if !group.iter().any(works) {
+            continue;
+        }
+        for node in group {
+            let machine = &snapshot.machines[node];
+            let has_lamp = |call: &Call| match call {
+                Call::Hall(_) => true,
+                Call::Car { car, .. } => *car == machine.name,
+            };
+            let process = machine.node().into_iter();
+            let open = process.flat_map(|node| node.orders().orders().map(move |it| (node, it)));
+            findings.extend(
+                open.filter(|(node, order)| has_lamp(&order.call) && !node.has_promised(order.dot))
+                    .map(|(_, order)| format!("{}, {}, is not promised", order.call, order.dot))
+                    .map(|what| Finding::new("F12", node, what.clone()).lasting(what, TOO_LONG)),
+            );
+        }
+    }
+    findings
+}
+
 /// P2: a lamp whose presses have all been served, as some node of the group knows, is dark soon
 /// after.
 pub(super) fn served_lamps_are_dark(snapshot: &Snapshot) -> Vec<Finding> {

@@ -3,13 +3,21 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use elevator_driver::{Button, DoorState};
 use elevator_fleet::model::{Call, Dot, NodeId, Order};
 
 use super::{EQUAL_WITHIN, Finding, TOO_LONG};
+use crate::machine::{Line, Machine};
 use crate::snapshot::Snapshot;
 
 /// Where a node has sent what no sound node sends, stores have this much longer.
 const EQUAL_AFTER_A_LIE: Duration = Duration::from_secs(9);
+
+/// A press becomes an order within this time. A disk may have to reserve its sequence first.
+const TAKEN_WITHIN: Duration = Duration::from_secs(2);
+
+/// How often the contents of stores are compared.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// O4: one dot is one press, wherever it is seen.
 #[derive(Debug, Default)]
@@ -43,8 +51,112 @@ impl Presses {
     }
 }
 
+/// F4: what is pressed at the panel of a running node becomes an order, or is served there.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    /// Presses of which nothing has been seen yet.
+    waiting: Vec<Press>,
+}
+
+#[derive(Debug)]
+struct Press {
+    node: usize,
+    incarnation: u64,
+    button: Button,
+    at: Duration,
+}
+
+impl Taken {
+    /// A button of a panel was pressed.
+    pub(crate) fn pressed(&mut self, snapshot: &Snapshot, node: usize, button: Button) {
+        let machine = &snapshot.machines[node];
+        let is_lit_by = match button {
+            Button::Hall(..) => true,
+            Button::Car(_) => !snapshot.settings.roles.contains_key(&node),
+        };
+        let press = Press { node, incarnation: machine.incarnation, button, at: snapshot.now };
+        if is_lit_by && is_attended(machine, &press) {
+            self.waiting.push(press);
+        }
+    }
+
+    pub(crate) fn inspect(&mut self, snapshot: &Snapshot) -> Vec<Finding> {
+        self.waiting.retain(|press| {
+            let machine = &snapshot.machines[press.node];
+            is_attended(machine, press) && !is_taken(snapshot, machine, press)
+        });
+        let is_late = |press: &mut Press| snapshot.now > press.at + TAKEN_WITHIN;
+        let late = self.waiting.extract_if(.., is_late);
+        late.map(|press| {
+            let what = format!("{} was pressed at {:?}, and is no order", press.button, press.at);
+            Finding::new("F4", press.node, what)
+        })
+        .collect()
+    }
+}
+
+/// Whether a process has been there for a press ever since.
+fn is_attended(machine: &Machine, press: &Press) -> bool {
+    machine.awake().is_some()
+        && machine.line == Line::Plugged
+        && machine.incarnation == press.incarnation
+}
+
+/// Whether something has come of a press. Where the door is open, its passenger gets in (F18).
+fn is_taken(snapshot: &Snapshot, machine: &Machine, press: &Press) -> bool {
+    let call = Call::of_button(press.button, &machine.name);
+    let served = snapshot.history.served_at(&call);
+    let is_open = || {
+        let floor = machine.car.shaft().floor();
+        floor == Some(call.floor()) && machine.car.inputs().door != DoorState::Closed
+    };
+    let is_order = || {
+        let mut orders = machine.node().into_iter().flat_map(|node| node.orders().of_call(&call));
+        orders.any(|order| order.origin == machine.name)
+    };
+    served.is_some_and(|served| served >= press.at) || is_open() || is_order()
+}
+
+/// O7: equal stores, compared by what is in them as well as by what nodes send of them.
+#[derive(Debug, Default)]
+pub(crate) struct Stores {
+    looked_at: Duration,
+}
+
+impl Stores {
+    /// Stores with equal digests have equal contents, wherever they are.
+    pub(crate) fn inspect(&mut self, snapshot: &Snapshot) -> Vec<Finding> {
+        let mut findings = stores_are_equal(snapshot);
+        if snapshot.now < self.looked_at + LOOK_EVERY {
+            return findings;
+        }
+        self.looked_at = snapshot.now;
+        let mut known: BTreeMap<u64, (usize, Vec<Register>)> = BTreeMap::new();
+        for (node, machine) in snapshot.machines.iter().enumerate() {
+            let Some(process) = &machine.process else {
+                continue;
+            };
+            let store = process.node.orders();
+            let registers = store.records(process.clock(snapshot.now));
+            let registers: Vec<Register> =
+                registers.map(|it| (it.dot, it.call, it.state.is_served())).collect();
+            let (first, others) =
+                known.entry(store.digest()).or_insert_with(|| (node, registers.clone()));
+            if *others != registers {
+                let other = &snapshot.machines[*first].name;
+                let what = format!("its store differs from that of {other}, the digests do not");
+                findings.push(Finding::new("O7", node, what).once());
+            }
+        }
+        findings
+    }
+}
+
+/// What stores have in common that are equal.
+type Register = (Dot, Call, bool);
+
 /// O7: where all hear each other and no order changes, digests are equal.
-pub(super) fn stores_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
+fn stores_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
     let calm = if snapshot.disturbances.forged { EQUAL_AFTER_A_LIE } else { EQUAL_WITHIN };
     let mut findings = Vec::new();
     for group in snapshot.calm_groups(calm) {

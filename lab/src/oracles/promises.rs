@@ -8,7 +8,11 @@ use elevator_fleet::model::{Call, Dot, JournalId, NodeId};
 
 use super::{Finding, Violation};
 use crate::disk::Disk;
+use crate::machine::{Machine, Process};
 use crate::snapshot::Snapshot;
+
+/// By then the end of a process has been noticed by those that heard it.
+const NOTICED_WITHIN: Duration = Duration::from_secs(2);
 
 /// The memory of every promise.
 #[derive(Debug)]
@@ -78,10 +82,7 @@ impl Promises {
             }
         }
         self.lamps[node].insert(button, dots);
-        fresh
-            .into_iter()
-            .filter_map(|dot| self.some_disk_knows(snapshot, node, dot, &call))
-            .collect()
+        self.lack_a_promise(snapshot, node, fresh, &call)
     }
 
     /// P1, P5: a destination call lights no lamp; its kiosk shows that it is promised.
@@ -100,7 +101,22 @@ impl Promises {
             let repeated = snapshot.machines[node].disk.earlier_press(*dot, call);
             self.promise(*dot, call, repeated, snapshot.now);
         }
-        dots.into_iter().filter_map(|dot| self.some_disk_knows(snapshot, node, dot, call)).collect()
+        self.lack_a_promise(snapshot, node, dots, call)
+    }
+
+    /// P1, P5: what these presses, which a node has just promised, lack of a promise.
+    fn lack_a_promise(
+        &self,
+        snapshot: &Snapshot,
+        node: usize,
+        dots: Vec<Dot>,
+        call: &Call,
+    ) -> Vec<Finding> {
+        let lacks = |dot: Dot| {
+            let on_disk = self.some_disk_knows(snapshot, node, dot, call);
+            on_disk.into_iter().chain(another_node_holds(snapshot, node, dot, call))
+        };
+        dots.into_iter().flat_map(lacks).collect()
     }
 
     /// A lamp promises this press. Where it `repeats` one of the same register that the lamp
@@ -244,6 +260,25 @@ impl Promises {
             })
             .collect()
     }
+}
+
+/// P1, F12: a lamp goes on when two nodes hold the press, or the node hears nobody.
+///
+/// A node may count on one that it hears until it notices that the process has ended: then nobody
+/// knows any more what that process held.
+fn another_node_holds(snapshot: &Snapshot, node: usize, dot: Dot, call: &Call) -> Option<Finding> {
+    let (now, own) = (snapshot.now, &snapshot.machines[node]);
+    let others = || snapshot.machines.iter().filter(|other| other.name != own.name);
+    let mut heard = others().filter(|other| own.hears(&other.name, now)).peekable();
+    heard.peek()?;
+    let is_new = |process: &Process| now.saturating_sub(process.born) < NOTICED_WITHIN;
+    let holds = |other: &Machine| {
+        let present = other.node().and_then(|node| node.orders().present(dot, call));
+        present.is_some_and(|present| present >= dot) || other.disk.knows(dot, call)
+    };
+    let is_excused = heard.any(|other| other.process.as_ref().is_none_or(is_new));
+    let what = || format!("{call}, {dot}, is lit, and no other node holds it");
+    (!is_excused && !others().any(holds)).then(|| Finding::new("P1", node, what()))
 }
 
 fn another_disk_is_being_written(snapshot: &Snapshot, dot: Dot, call: &Call) -> bool {

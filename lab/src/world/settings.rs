@@ -22,6 +22,8 @@ use crate::network::{Bursts, Weather};
 pub struct WorldSettings {
     /// How many machines, 1 to 200. They are named A, B, … and have ascending addresses.
     pub nodes: usize,
+    /// The last byte of the first machine's address, 1 to 54; 127.0.0.1 by default.
+    pub first_address: u8,
     /// The seed of everything.
     pub seed: u64,
     /// The floors of every shaft.
@@ -66,6 +68,7 @@ impl WorldSettings {
     pub fn new(nodes: usize, seed: u64) -> Self {
         Self {
             nodes,
+            first_address: 1,
             seed,
             floors: CarSettings::default().floors,
             election: ElectionSettings::of(Protocol::LowestIp),

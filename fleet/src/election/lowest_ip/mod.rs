@@ -34,6 +34,7 @@ use super::{
     Candidate, Detail, Election, ElectionTimer, Input, LinkRule, Output, Preferred, Profile, Rules,
 };
 use crate::model::NodeId;
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{NodeState, Nonce, Protocol};
 
 pub use source::Source;
@@ -161,7 +162,12 @@ impl Election for LowestIp {
             Input::Heard { peer, node_state, .. } => {
                 self.forget(&peer.node);
                 let rank = (peer.address, peer.node.clone());
-                if *node_state == NodeState::Master && rank < self.rank {
+                let is_lower = if is_seeded(SeededBug::AddressesComparedAsText) {
+                    rank.0.to_string() < self.rank.0.to_string()
+                } else {
+                    rank < self.rank && !is_seeded(SeededBug::MasterNeverYields)
+                };
+                if *node_state == NodeState::Master && is_lower {
                     self.masters.insert(rank);
                 }
                 self.choose();

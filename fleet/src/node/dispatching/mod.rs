@@ -27,6 +27,7 @@ use self::plan::Plan;
 use self::planning::Planning;
 use crate::dispatch::{Assignments, CarPlan, CarSituation, HallDemand, Predictor};
 use crate::model::{CarView, HallCall, NodeId, Timestamp};
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{NodeState, PlanEntry};
 
 pub use planning::{PlanRequest, PlanVersion};
@@ -241,7 +242,8 @@ impl Dispatching {
                 Some(_) => (present, planned),
                 None => (planned, planned.and(present)),
             };
-            let kept = present.filter(|car| keeps(car, call));
+            let kept =
+                present.filter(|car| keeps(car, call) || is_seeded(SeededBug::LostCarKeepsCalls));
             let mut choices = first.into_iter().chain(second).filter(|car| serves(car, call));
             let car = kept.or_else(|| choices.next()).or_else(|| follow(call))?;
             Some((call, car.clone()))

@@ -26,6 +26,7 @@ use crate::election::{
     Message, Output,
 };
 use crate::model::{HallCall, NodeId, Term, Timestamp};
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Hello, NodeState};
 
 pub(super) use oversight::{Bank, Leader, OpenCall, Verdict};
@@ -233,7 +234,12 @@ impl Leadership {
         if let Input::Lost { peer } = &input {
             self.repeats.forget(peer);
         }
-        self.election.handle(input, draw, &mut outputs);
+        let is_master = |peer: &NodeId| self.follows(peer);
+        let is_kept = matches!(&input, Input::Lost { peer } if is_master(peer))
+            && is_seeded(SeededBug::SlaveKeepsLostMaster);
+        if !is_kept {
+            self.election.handle(input, draw, &mut outputs);
+        }
         let to = self.election.node_state();
         Outcome {
             change: (to != self.node_state).then(|| self.change_state(to, now)),
@@ -263,7 +269,7 @@ impl Leadership {
 
     /// Changes the node's state. A master leads under a term of its own (E3).
     pub(super) fn change_state(&mut self, to: NodeState, now: Timestamp) -> Change {
-        if to == NodeState::Master {
+        if to == NodeState::Master && !is_seeded(SeededBug::TermNotRaised) {
             self.term = self.term.next();
         }
         let from = std::mem::replace(&mut self.node_state, to.clone());

@@ -7,6 +7,7 @@ use crate::car::FlightRecord;
 use crate::model::bounds::JUMP;
 use crate::model::{Call, Dot, JournalId, MOST_SEQUENCE, Term, Timestamp};
 use crate::node::{Change, Lsn, Restored};
+use crate::seeded::{SeededBug, is_seeded};
 
 /// How many sequences are reserved at a time. A crash leaves the rest of a block unused.
 const BLOCK: u64 = 256;
@@ -64,7 +65,11 @@ impl Ledger {
         Self {
             journal: restored.journal,
             renewed: false,
-            next: restored.used.saturating_add(1),
+            next: if is_seeded(SeededBug::SequencesReused) {
+                1
+            } else {
+                restored.used.saturating_add(1)
+            },
             reserved: restored.reserved.max(restored.used),
             unplaced: BTreeSet::new(),
             reserving: None,
@@ -112,7 +117,7 @@ impl Ledger {
     /// its latest state, for example because an old copy was restored. Used sequences stay used
     /// (O4).
     pub(super) fn know(&mut self, dot: Dot) {
-        if dot.journal == self.journal {
+        if dot.journal == self.journal && !is_seeded(SeededBug::SequencesReused) {
             self.next = self.next.max(dot.sequence.saturating_add(1));
         }
     }
@@ -262,6 +267,9 @@ impl Ledger {
 
     /// Whether the latest state of a register is on disk.
     pub(super) fn is_durable(&self, dot: Dot) -> bool {
+        if is_seeded(SeededBug::AckBeforeDisk) {
+            return true;
+        }
         !self.failed && !self.changed.contains(&dot) && !self.unwritten.contains_key(&dot)
     }
 

@@ -35,8 +35,9 @@ use super::cabin::Cabin;
 use super::leadership::Leadership;
 use super::peers::{Membership, Peers};
 use super::{RefusedStatus, Report, Restored};
-use crate::model::{Call, Dot, HallCall, JournalId, NodeId, Timestamp};
+use crate::model::{Call, Dot, HallCall, JournalId, NodeId, Order, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise};
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::Hello;
 
 pub(super) use admission::{MOST_OPEN_TRIPS, rubbish};
@@ -105,7 +106,8 @@ impl Orders {
                 impossible += 1;
             }
         }
-        for order in store.orders() {
+        let has_lamps = !is_seeded(SeededBug::LampsNotRestored);
+        for order in store.orders().filter(|_| has_lamps) {
             promise.record(order.dot, &own.node, Holding::Durable);
         }
         if impossible > 0 {
@@ -210,11 +212,14 @@ impl Orders {
     /// The order lamps that may be lit on this node's panel: every hall call of the fleet, and the
     /// car calls of its own car (F12).
     pub(super) fn lamps(&self) -> LampSet {
+        let is_shown = |order: &Order| {
+            order.origin == self.own.node || !is_seeded(SeededBug::HallLampsNotReplicated)
+        };
         self.store
             .orders()
             .filter(|order| self.promise.is_made(order.dot))
             .filter(|order| match &order.call {
-                Call::Hall(_) => true,
+                Call::Hall(_) => is_shown(order),
                 Call::Car { car, .. } => *car == self.own.node,
             })
             .filter_map(|order| order.call.button())
@@ -236,6 +241,9 @@ impl Orders {
 
     /// Makes the promises that have become possible while exactly these peers are heard (P1).
     pub(super) fn review_promises(&mut self, heard: impl FnOnce() -> BTreeSet<NodeId>) {
+        if is_seeded(SeededBug::NothingPromised) {
+            return;
+        }
         for dot in self.promise.review(heard) {
             if let Some(call) = self.store.get(dot).map(|order| order.call.clone()) {
                 self.report(Report::Promised { call });

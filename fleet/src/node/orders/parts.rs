@@ -8,6 +8,8 @@ use super::{Orders, Purpose};
 use crate::model::{CarView, Dot, NodeId, Term, Timestamp};
 use crate::node::LinkId;
 use crate::node::peers::Room;
+use crate::orders::Record;
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::codec::{CHUNK, size};
 use crate::wire::{Ack, Delta, StateTransfer, StoreDigest};
 
@@ -46,7 +48,10 @@ impl Orders {
         self.transfers.retain(stands);
         let mut parts = Vec::new();
         while let Some((link, below)) = self.transfers.next(now) {
-            let mut left = self.store.records_below(below, now).peekable();
+            let is_sent = |record: &Record| {
+                record.origin == self.own.node || !is_seeded(SeededBug::TransferOmitsOthers)
+            };
+            let mut left = self.store.records_below(below, now).filter(is_sent).peekable();
             let mut room = CHUNK;
             let records = chunk(&mut left, &mut room);
             let more = left.peek().is_some();

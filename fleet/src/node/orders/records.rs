@@ -10,11 +10,15 @@ use crate::car::ServedCall;
 use crate::model::{Call, Dot, HallCall, NodeId, Order, Timestamp};
 use crate::node::{Report, Taken};
 use crate::orders::{Holding, Merged, Record, RecordState};
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Ack, Delta, StateTransfer};
 
 impl Orders {
     /// Places a press of this call.
     pub(in crate::node) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
+        if is_seeded(SeededBug::PressLostAfterService) && self.has_register(&call) {
+            return Taken::Absorbed;
+        }
         let Some(dot) = self.ledger.dot() else {
             self.ledger.postpone(call);
             return Taken::Waiting;
@@ -25,6 +29,12 @@ impl Orders {
         debug_assert_ne!(merged, Merged::Nothing, "{dot} is not fresh");
         self.on_merged(dot, &call, &own, merged, None, now);
         Taken::Placed
+    }
+
+    /// Whether this node has placed a press of this call before, open or served.
+    fn has_register(&self, call: &Call) -> bool {
+        let last = Dot { journal: self.ledger.journal(), sequence: u64::MAX };
+        self.store.present(last, call).is_some()
     }
 
     /// Whether another press of this call can be placed: so many trips are not open at a time.

@@ -1,0 +1,134 @@
+//! Deliberate defects, with which tests prove that the oracles of the lab catch such defects.
+//!
+//! Without the feature `seeded-bugs`, no defect can be seeded and no code of them remains. With it,
+//! [`with_bug`] seeds one for as long as a function runs, on its thread only:
+//! `cargo test -p liftmesh-lab --features seeded-bugs --test seeded_bugs`.
+
+macro_rules! seeded_bugs {
+    ($($(#[$doc:meta])+ $bug:ident,)+) => {
+        /// A deliberate defect.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum SeededBug {
+            $($(#[$doc])+ $bug,)+
+        }
+
+        impl SeededBug {
+            /// Every defect.
+            pub const ALL: &[Self] = &[$(Self::$bug,)+];
+        }
+    };
+}
+
+seeded_bugs! {
+    /// A lamp is lit when two nodes hold the order, on disk or not (F13, P1).
+    LampBeforeDisk,
+    /// A lamp is lit when one node holds the order, though others are heard (F12, P1).
+    LampWithOneHolder,
+    /// An order is acknowledged as on disk before it is (P1).
+    AckBeforeDisk,
+    /// The loss of the last other holder ends a promise (P1).
+    PromiseEndsWithHolder,
+    /// A repeated press does not inherit the promise of the earlier one (P1).
+    PromiseLostWithRepeat,
+    /// No order is ever promised (F12).
+    NothingPromised,
+    /// The orders on the disk are known after a restart, but not promised (P3).
+    LampsNotRestored,
+    /// A panel shows only the hall calls that were pressed at it (P4).
+    HallLampsNotReplicated,
+    /// A call that was served once is not placed again (F4).
+    PressLostAfterService,
+    /// A service closes a later press of its register, which it had not seen (O3).
+    ServiceClosesLaterPress,
+    /// Serving a call closes every call at that floor (F18).
+    ServiceClosesWholeLanding,
+    /// A state transfer leaves out the orders that were placed at other nodes (O5).
+    TransferOmitsOthers,
+    /// A link counts as synced without a state transfer (E4, F14).
+    JoinWithoutTransfer,
+    /// The digest does not tell whether orders were served (O7).
+    DigestOmitsServices,
+    /// A restarted node numbers its presses from the beginning (O4).
+    SequencesReused,
+    /// The direction of a hall call is lost between writing and reading it (F5).
+    DirectionLostOnWire,
+    /// A new master keeps the term that it has (E3).
+    TermNotRaised,
+    /// A restarted node does not know the term on its disk (E3).
+    TermForgotten,
+    /// The plan of any node is accepted (E3).
+    PlanOfAnybody,
+    /// A slave whose master is lost stays its slave (E1, E2).
+    SlaveKeepsLostMaster,
+    /// A node yields to a master before orders have been exchanged (E4).
+    YieldsBeforeHandOver,
+    /// `lowest-ip`: a master follows no other (E1).
+    MasterNeverYields,
+    /// `lowest-ip`: addresses are compared as text (E7).
+    AddressesComparedAsText,
+    /// A hall call stays assigned to a car that is lost (H4).
+    LostCarKeepsCalls,
+    /// The door is opened at the sensor of the stop, before the car has stopped (S1).
+    DoorOpensBeforeStop,
+    /// The motor is started while the door is open (S1).
+    RunsWithOpenDoor,
+    /// The stop switch does not stop the motor (S1).
+    StopSwitchIgnored,
+    /// A car turns to the nearest stop, wherever its riders want to go (S3).
+    TurnsToNearestStop,
+    /// A car that passes a floor serves the calls there (F18).
+    ServesInPassing,
+    /// An open door serves hall calls in both directions (F18).
+    ServesBothDirections,
+    /// A stuck motor is driven for ten times its limit (H5).
+    HangDetectedLate,
+    /// A sound motor counts as stuck after a tenth of its limit (H1).
+    HangDetectedEarly,
+    /// An average is over readings of any age (K2).
+    StaleReadingsCount,
+}
+
+/// Whether this thread runs with this defect.
+#[cfg(not(feature = "seeded-bugs"))]
+#[inline]
+pub(crate) const fn is_seeded(_: SeededBug) -> bool {
+    false
+}
+
+#[cfg(feature = "seeded-bugs")]
+pub use self::seeding::with_bug;
+
+#[cfg(feature = "seeded-bugs")]
+pub(crate) use self::seeding::is_seeded;
+
+#[cfg(feature = "seeded-bugs")]
+mod seeding {
+    use std::cell::Cell;
+
+    use super::SeededBug;
+
+    thread_local! {
+        static SEEDED: Cell<Option<SeededBug>> = const { Cell::new(None) };
+    }
+
+    /// Ends the defect, also when a panic unwinds.
+    struct Ends;
+
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            SEEDED.set(None);
+        }
+    }
+
+    /// Whether this thread runs with this defect.
+    pub(crate) fn is_seeded(bug: SeededBug) -> bool {
+        SEEDED.get() == Some(bug)
+    }
+
+    /// Runs a function with this defect, and none with [`None`]. Other threads are unaffected.
+    pub fn with_bug<T>(bug: Option<SeededBug>, run: impl FnOnce() -> T) -> T {
+        SEEDED.set(bug);
+        let _ends = Ends;
+        run()
+    }
+}

@@ -1,0 +1,193 @@
+//! The random campaign finds every deliberate defect, by an invariant that may report it.
+//!
+//! `cargo test -p liftmesh-lab --features seeded-bugs --test seeded_bugs -- --nocapture` prints the
+//! table. `LIFTMESH_SEEDS=40` runs so many seeds of each defect, whether or not an earlier one has
+//! caught it, and counts; `LIFTMESH_BUG=LampBeforeDisk` takes one defect alone.
+#![allow(clippy::expect_used, clippy::print_stdout, reason = "all of this is test code")]
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use elevator_driver::Climate;
+use elevator_fleet::election::{ElectionSettings, Preset};
+use elevator_fleet::seeded::{SeededBug, with_bug};
+use elevator_fleet::wire::Protocol;
+use liftmesh_lab::{Campaign, Fault, Violation, World, WorldSettings};
+use rayon::prelude::*;
+
+/// A defect that no seed up to this one catches counts as not found.
+const MOST_SEEDS: u64 = 200;
+
+/// A defect, and what has to catch it.
+struct Case {
+    bug: SeededBug,
+    /// The invariants that may report it.
+    by: &'static [&'static str],
+    /// The election under which it shows.
+    election: (Protocol, Preset),
+    /// The last byte of the first machine's address.
+    first_address: u8,
+    /// What happens in place of a random campaign, where that has no such fault.
+    scenario: Option<fn(&ElectionSettings, u64) -> Vec<Violation>>,
+}
+
+/// What the seeds of one defect came to.
+#[derive(Default)]
+struct Hunt {
+    /// The first seed that caught it, with the first violation that may report it.
+    first: Option<(u64, Violation)>,
+    /// How many seeds caught it.
+    caught: u64,
+    run: u64,
+    /// How many seeds had violations of each invariant.
+    ids: BTreeMap<&'static str, u64>,
+}
+
+const fn case(bug: SeededBug, by: &'static [&'static str]) -> Case {
+    let election = (Protocol::LowestIp, Preset::Fleet);
+    Case { bug, by, election, first_address: 1, scenario: None }
+}
+
+const CASES: &[Case] = &[
+    case(SeededBug::LampBeforeDisk, &["P1"]),
+    case(SeededBug::LampWithOneHolder, &["P1"]),
+    case(SeededBug::AckBeforeDisk, &["P1"]),
+    case(SeededBug::PromiseEndsWithHolder, &["P1"]),
+    case(SeededBug::PromiseLostWithRepeat, &["P1"]),
+    case(SeededBug::NothingPromised, &["F12"]),
+    case(SeededBug::LampsNotRestored, &["P3"]),
+    case(SeededBug::HallLampsNotReplicated, &["P4"]),
+    case(SeededBug::PressLostAfterService, &["F4"]),
+    case(SeededBug::ServiceClosesLaterPress, &["P1"]),
+    case(SeededBug::ServiceClosesWholeLanding, &["P1"]),
+    case(SeededBug::TransferOmitsOthers, &["O7", "P4", "E4"]),
+    case(SeededBug::JoinWithoutTransfer, &["E4"]),
+    case(SeededBug::DigestOmitsServices, &["O7"]),
+    case(SeededBug::SequencesReused, &["O4", "F4", "panic"]),
+    case(SeededBug::DirectionLostOnWire, &["F5"]),
+    case(SeededBug::TermNotRaised, &["E3"]),
+    case(SeededBug::TermForgotten, &["E3"]),
+    case(SeededBug::PlanOfAnybody, &["E3"]),
+    case(SeededBug::SlaveKeepsLostMaster, &["E1"]),
+    case(SeededBug::YieldsBeforeHandOver, &["E4"]),
+    case(SeededBug::MasterNeverYields, &["E1"]),
+    Case { first_address: 8, ..case(SeededBug::AddressesComparedAsText, &["E1", "E7"]) },
+    case(SeededBug::LostCarKeepsCalls, &["H4"]),
+    case(SeededBug::DoorOpensBeforeStop, &["S1"]),
+    case(SeededBug::RunsWithOpenDoor, &["S1"]),
+    case(SeededBug::StopSwitchIgnored, &["S1"]),
+    case(SeededBug::TurnsToNearestStop, &["S3"]),
+    case(SeededBug::ServesInPassing, &["F18"]),
+    case(SeededBug::ServesBothDirections, &["F18"]),
+    case(SeededBug::HangDetectedLate, &["H5"]),
+    case(SeededBug::HangDetectedEarly, &["H1"]),
+    Case { scenario: Some(a_warm_node_is_cut_off), ..case(SeededBug::StaleReadingsCount, &["K2"]) },
+];
+
+/// The sensors of a campaign read about the same everywhere. Here one of four nodes is in a warm
+/// place, and is cut off.
+fn a_warm_node_is_cut_off(election: &ElectionSettings, seed: u64) -> Vec<Violation> {
+    let mut settings = WorldSettings::new(4, seed);
+    settings.election = election.clone();
+    let mut world = World::new(settings).expect("a world");
+    world.start_all();
+    for (node, temperature) in [10, 10, 10, 40].into_iter().enumerate() {
+        let climate = Climate { temperature: Some(temperature), illuminance: Some(50) };
+        world.set_climate(node, climate);
+    }
+    world.run_for(Duration::from_secs(30));
+    world.inflict(Fault::Partition(vec![vec![0, 1, 2], vec![3]]));
+    world.run_for(Duration::from_secs(30));
+    world.violations()
+}
+
+impl Case {
+    /// What is wrong in the campaign of this seed with the defect. A panic counts as such: where
+    /// debug assertions are compiled in, one of them may be the first to notice.
+    fn violations(&self, seed: u64) -> Vec<Violation> {
+        let (protocol, preset) = self.election;
+        let election = ElectionSettings::preset(protocol, preset);
+        if let Some(scenario) = self.scenario {
+            return with_bug(Some(self.bug), || scenario(&election, seed));
+        }
+        let mut campaign = Campaign::by_seed(seed).under(election);
+        campaign.world.first_address = self.first_address;
+        let run = || with_bug(Some(self.bug), || campaign.run());
+        let Ok(outcome) = catch_unwind(AssertUnwindSafe(run)) else {
+            let (at, what) = (campaign.duration, "a debug assertion".to_owned());
+            return vec![Violation { at, id: "panic", what }];
+        };
+        outcome.expect("a world").violations
+    }
+
+    /// Runs the first seeds, until one catches the defect or, where a number is given, so many.
+    fn hunt(&self, seeds: Option<u64>) -> Hunt {
+        let mut hunt = Hunt::default();
+        for seed in 1..=seeds.unwrap_or(MOST_SEEDS) {
+            let violations = self.violations(seed);
+            let mut ids: Vec<_> = violations.iter().map(|violation| violation.id).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            for id in ids {
+                *hunt.ids.entry(id).or_default() += 1;
+            }
+            hunt.run += 1;
+            let mut violations = violations.into_iter();
+            if let Some(violation) = violations.find(|violation| self.by.contains(&violation.id)) {
+                hunt.caught += 1;
+                hunt.first.get_or_insert((seed, violation));
+                if seeds.is_none() {
+                    break;
+                }
+            }
+        }
+        hunt
+    }
+}
+
+/// O1 to O7, P1 to P5, E1 to E8, F18, S1, S3, H1 to H5, K2: each oracle catches what it is for.
+#[test]
+fn every_seeded_bug_is_caught() {
+    let seeds = std::env::var("LIFTMESH_SEEDS").ok();
+    let seeds = seeds.map(|seeds| seeds.parse().expect("LIFTMESH_SEEDS: a number"));
+    let only = std::env::var("LIFTMESH_BUG").ok();
+    let name = |case: &Case| format!("{:?}", case.bug);
+    let chosen = |case: &&Case| only.as_ref().is_none_or(|only| *only == name(case));
+    let cases: Vec<&Case> = CASES.iter().filter(chosen).collect();
+    assert!(!cases.is_empty(), "LIFTMESH_BUG: a defect of elevator_fleet::seeded");
+    let hunts: Vec<_> = cases.par_iter().with_max_len(1).map(|case| case.hunt(seeds)).collect();
+    println!("| defect | election | caught by | first seed | seeds that catch it | all reports |");
+    println!("| --- | --- | --- | --- | --- | --- |");
+    for (case, hunt) in cases.iter().zip(&hunts) {
+        let (protocol, preset) = case.election;
+        let (seed, id) = hunt
+            .first
+            .as_ref()
+            .map_or(("–".to_owned(), "nothing"), |(seed, by)| (seed.to_string(), by.id));
+        let all: Vec<_> = hunt.ids.iter().map(|(id, count)| format!("{id} {count}")).collect();
+        println!(
+            "| `{}` | `{protocol}` {preset:?} | {id} | {seed} | {} of {} | {} |",
+            name(case),
+            hunt.caught,
+            hunt.run,
+            all.join(", ")
+        );
+    }
+    if only.is_some() {
+        for (seed, violation) in hunts.iter().filter_map(|hunt| hunt.first.as_ref()) {
+            println!("seed {seed}: {violation}");
+        }
+    }
+    let missed = cases.iter().zip(&hunts).filter(|(_, hunt)| hunt.first.is_none());
+    let missed: Vec<String> = missed.map(|(case, _)| name(case)).collect();
+    assert!(missed.is_empty(), "no seed catches {missed:?}");
+}
+
+/// Each defect has its case.
+#[test]
+fn every_seeded_bug_is_looked_for() {
+    let has_case = |bug: &&SeededBug| CASES.iter().any(|case| case.bug == **bug);
+    let without: Vec<_> = SeededBug::ALL.iter().filter(|bug| !has_case(bug)).collect();
+    assert!(without.is_empty(), "{without:?}");
+}
