@@ -1,0 +1,81 @@
+//! The corpora, the seeds, and a number of mutations of both.
+//!
+//! Deterministic: the same files and the same number of mutations are the same inputs.
+//! `LIFTMESH_FUZZ=N` makes N mutations for each target.
+
+mod mutation;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use mutation::Mutator;
+
+/// How many mutations are made for each target, unless the environment says otherwise.
+const MUTATIONS: usize = 2000;
+
+/// The longest mutated input, in bytes.
+const LONGEST: usize = 4096;
+
+fn directory(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// The corpus of a target, in the order of the files' names.
+fn corpus(target: &Target) -> Vec<Vec<u8>> {
+    let directory = directory("corpus").join(target.name);
+    let entries = fs::read_dir(&directory).expect("each target has a corpus");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    files.iter().map(|file| fs::read(file).expect("a file")).collect()
+}
+
+/// Checks everything that is known of a target, and mutations of it.
+fn run(name: &str) {
+    let target = TARGETS.iter().find(|target| target.name == name).expect("one of the targets");
+    let mut known = corpus(target);
+    known.extend((target.seeds)());
+    for input in &known {
+        (target.check)(input);
+    }
+    let mutations = std::env::var("LIFTMESH_FUZZ").ok();
+    let mutations = mutations.map_or(MUTATIONS, |count| count.parse().expect("a number"));
+    let mut mutator = Mutator::new(name, LONGEST);
+    for _ in 0..mutations {
+        let input = mutator.mutate(&known);
+        let checked = std::panic::catch_unwind(|| (target.check)(&input));
+        assert!(checked.is_ok(), "{name}: the input is {}", in_full(&input));
+    }
+}
+
+/// Bytes as `printf` takes them, so that they can become a file of the corpus.
+fn in_full(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("\\x{byte:02x}"))
+}
+
+macro_rules! targets {
+    ($($name:ident)*) => {
+        $(#[test] fn $name() { run(stringify!($name)); })*
+
+        /// Each target has a test, a corpus and a binary of its name, and each of those a target.
+        #[test]
+        fn every_target_is_run_everywhere() {
+            let tested = [$(stringify!($name)),*];
+            let targets: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
+            assert_eq!(targets, tested);
+            let mut targets: Vec<_> = targets.iter().map(|name| (*name).to_owned()).collect();
+            targets.sort();
+            for (place, suffix) in [("corpus", ""), ("libfuzzer/fuzz_targets", ".rs")] {
+                let entries = fs::read_dir(directory(place)).expect("a directory");
+                let name = |entry: fs::DirEntry| entry.file_name().into_string().expect("text");
+                let mut names: Vec<_> =
+                    entries.map(|entry| name(entry.expect("an entry"))).collect();
+                names.sort();
+                let expected: Vec<_> = targets.iter().map(|name| format!("{name}{suffix}")).collect();
+                assert_eq!(names, expected, "{place}");
+            }
+        }
+    };
+}
+
+targets!(beacon sealed_beacon packet frame opening panel controller);
