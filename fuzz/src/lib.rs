@@ -16,6 +16,7 @@
 )]
 
 mod datagram;
+mod node;
 mod panel;
 mod split;
 #[cfg(test)]
@@ -45,6 +46,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "packet", check: datagram::packet, seeds: datagram::packet_seeds },
     Target { name: "frame", check: wire::frame, seeds: wire::frame_seeds },
     Target { name: "opening", check: wire::opening, seeds: wire::opening_seeds },
+    Target { name: "node", check: node::node, seeds: node::node_seeds },
     Target { name: "panel", check: panel::panel, seeds: panel::panel_seeds },
     Target { name: "controller", check: panel::controller, seeds: panel::controller_seeds },
 ];

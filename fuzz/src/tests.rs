@@ -11,9 +11,6 @@ use std::path::{Path, PathBuf};
 use super::*;
 use mutation::Mutator;
 
-/// How many mutations are made for each target, unless the environment says otherwise.
-const MUTATIONS: usize = 2000;
-
 /// The longest mutated input, in bytes.
 const LONGEST: usize = 4096;
 
@@ -30,16 +27,17 @@ fn corpus(target: &Target) -> Vec<Vec<u8>> {
     files.iter().map(|file| fs::read(file).expect("a file")).collect()
 }
 
-/// Checks everything that is known of a target, and mutations of it.
-fn run(name: &str) {
+/// Checks everything that is known of a target, and this many mutations of it, unless the
+/// environment says otherwise.
+fn run(name: &str, mutations: usize) {
     let target = TARGETS.iter().find(|target| target.name == name).expect("one of the targets");
     let mut known = corpus(target);
     known.extend((target.seeds)());
     for input in &known {
         (target.check)(input);
     }
-    let mutations = std::env::var("LIFTMESH_FUZZ").ok();
-    let mutations = mutations.map_or(MUTATIONS, |count| count.parse().expect("a number"));
+    let wanted = std::env::var("LIFTMESH_FUZZ").ok();
+    let mutations = wanted.map_or(mutations, |count| count.parse().expect("a number"));
     let mut mutator = Mutator::new(name, LONGEST);
     for _ in 0..mutations {
         let input = mutator.mutate(&known);
@@ -54,8 +52,8 @@ fn in_full(bytes: &[u8]) -> String {
 }
 
 macro_rules! targets {
-    ($($name:ident)*) => {
-        $(#[test] fn $name() { run(stringify!($name)); })*
+    ($($name:ident $mutations:literal)*) => {
+        $(#[test] fn $name() { run(stringify!($name), $mutations); })*
 
         /// Each target has a test, a corpus and a binary of its name, and each of those a target.
         #[test]
@@ -78,4 +76,13 @@ macro_rules! targets {
     };
 }
 
-targets!(beacon sealed_beacon packet frame opening panel controller);
+targets! {
+    beacon 2_000
+    sealed_beacon 2_000
+    packet 2_000
+    frame 2_000
+    opening 2_000
+    node 200
+    panel 2_000
+    controller 2_000
+}
