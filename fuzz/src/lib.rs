@@ -16,11 +16,14 @@
 )]
 
 mod datagram;
+mod journal;
+mod link;
 mod node;
 mod panel;
 mod split;
 #[cfg(test)]
 mod tests;
+mod text;
 mod wire;
 
 /// One input of the program.
@@ -49,6 +52,23 @@ pub const TARGETS: &[Target] = &[
     Target { name: "node", check: node::node, seeds: node::node_seeds },
     Target { name: "panel", check: panel::panel, seeds: panel::panel_seeds },
     Target { name: "controller", check: panel::controller, seeds: panel::controller_seeds },
+    Target { name: "link", check: link::link, seeds: link::link_seeds },
+    Target {
+        name: "encrypted_link",
+        check: link::encrypted_link,
+        seeds: link::encrypted_link_seeds,
+    },
+    Target {
+        name: "sealed_packets",
+        check: link::sealed_packets,
+        seeds: link::sealed_packets_seeds,
+    },
+    Target { name: "config", check: text::config, seeds: text::config_seeds },
+    Target { name: "key", check: text::key, seeds: text::key_seeds },
+    Target { name: "operator", check: text::operator, seeds: text::operator_seeds },
+    Target { name: "assign", check: text::assign, seeds: text::assign_seeds },
+    Target { name: "passengers", check: text::passengers, seeds: text::passengers_seeds },
+    Target { name: "journal", check: journal::journal, seeds: journal::journal_seeds },
 ];
 
 /// Checks these bytes with the target of this name.

@@ -85,4 +85,13 @@ targets! {
     node 200
     panel 2_000
     controller 2_000
+    link 2_000
+    encrypted_link 100
+    sealed_packets 500
+    config 200
+    key 2_000
+    operator 1_000
+    assign 1_000
+    passengers 1_000
+    journal 50
 }
