@@ -20,6 +20,7 @@ mod journal;
 mod link;
 mod node;
 mod panel;
+mod server;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -52,6 +53,11 @@ pub const TARGETS: &[Target] = &[
     Target { name: "node", check: node::node, seeds: node::node_seeds },
     Target { name: "panel", check: panel::panel, seeds: panel::panel_seeds },
     Target { name: "controller", check: panel::controller, seeds: panel::controller_seeds },
+    Target {
+        name: "elevator_server",
+        check: server::elevator_server,
+        seeds: server::elevator_server_seeds,
+    },
     Target { name: "link", check: link::link, seeds: link::link_seeds },
     Target {
         name: "encrypted_link",

@@ -51,6 +51,27 @@ fn in_full(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("\\x{byte:02x}"))
 }
 
+/// The seeds are what their targets accept, so that mutations begin where the parsers have work.
+#[test]
+fn the_seeds_are_accepted() {
+    use liftmesh::fuzzing;
+
+    let text = |seed: &[u8]| String::from_utf8(seed.to_vec()).expect("text");
+    let seeds = text::config_seeds();
+    assert!(seeds.iter().any(|seed| fuzzing::settings("", &text(seed)).is_ok()));
+    assert!(fuzzing::key(&text(&text::key_seeds()[0])).is_some());
+    let operator = text::operator_seeds();
+    let requests = operator.iter().filter(|line| fuzzing::request(line).is_some()).count();
+    let replies = operator.iter().filter(|line| fuzzing::reply(line).is_some()).count();
+    assert!(requests > 5 && replies > 5, "{requests} requests, {replies} replies");
+    for seed in text::assign_seeds() {
+        assert!(matches!(fuzzing::assign(&text(&seed), 40), Ok(Some(_))));
+    }
+    for seed in wire::frame_seeds() {
+        assert!(elevator_fleet::wire::codec::decode_frame(&wire::checked(&seed)).is_ok());
+    }
+}
+
 macro_rules! targets {
     ($($name:ident $mutations:literal)*) => {
         $(#[test] fn $name() { run(stringify!($name), $mutations); })*
@@ -82,9 +103,10 @@ targets! {
     packet 2_000
     frame 2_000
     opening 2_000
-    node 200
+    node 100
     panel 2_000
     controller 2_000
+    elevator_server 30
     link 2_000
     encrypted_link 100
     sealed_packets 500

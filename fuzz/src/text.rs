@@ -75,9 +75,8 @@ pub(crate) fn operator(line: &[u8]) {
 /// The examples of `docs/OPERATOR-SOCKET.md`, each on a line.
 pub(crate) fn operator_seeds() -> Vec<Vec<u8>> {
     let document = include_str!("../../docs/OPERATOR-SOCKET.md");
-    let lines = document.lines().flat_map(|line| line.split('`'));
-    let is_object = |text: &&str| text.starts_with('{') && text.ends_with('}');
-    lines.filter(is_object).map(|line| line.as_bytes().to_vec()).collect()
+    let line = |line: &'static str| line.strip_prefix("→ ").or_else(|| line.strip_prefix("← "));
+    document.lines().filter_map(line).map(|line| line.as_bytes().to_vec()).collect()
 }
 
 /// The input of `liftmesh assign`.
