@@ -26,6 +26,9 @@ pub mod config;
 #[cfg(feature = "simulator")]
 mod demo;
 pub mod fleet_key;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod journal;
 pub mod latch;
 pub mod log;

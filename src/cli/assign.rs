@@ -1,5 +1,7 @@
 //! `liftmesh assign`: the course's `hall_request_assigner`, with plans that are close to the best.
 
+#[cfg(feature = "fuzzing")]
+pub(super) mod fuzzing;
 mod input;
 
 use std::collections::BTreeMap;

@@ -8,6 +8,8 @@ mod completions;
 mod events;
 mod exit;
 mod flags;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod keygen;
 #[cfg(feature = "simulator")]
 mod lab;

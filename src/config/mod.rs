@@ -12,6 +12,8 @@
 mod check;
 mod error;
 mod example;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod key;
 mod layer;
 mod settings;

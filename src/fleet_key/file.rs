@@ -76,7 +76,7 @@ impl KeyText {
         line
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let digits = text.trim().strip_prefix(PREFIX)?.as_bytes();
         let (pairs, []) = digits.as_chunks::<2>() else {
             return None;

@@ -7,6 +7,8 @@
 //! A key that can't be read never keeps a car from running: its node serves alone until it can.
 
 mod file;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 
 use std::fmt;
 use std::net::Ipv4Addr;

@@ -13,6 +13,8 @@
 
 mod audit;
 mod error;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod medium;
 mod record;
 mod tables;

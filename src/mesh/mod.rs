@@ -34,6 +34,8 @@ mod addresses;
 mod cipher;
 mod count;
 mod datagram;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod gather;
 mod greeting;
 mod heard;

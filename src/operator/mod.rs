@@ -15,6 +15,8 @@
 
 mod client;
 mod event;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod latched;
 mod protocol;
 mod reading;

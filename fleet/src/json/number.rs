@@ -56,6 +56,10 @@ impl Serialize for Seconds {
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let seconds = f64::deserialize(from)?;
+        // The longest duration is written as a number that is too great for one.
+        if seconds >= Duration::MAX.as_secs_f64() {
+            return Ok(Self(Duration::MAX));
+        }
         Duration::try_from_secs_f64(seconds).map(Self).map_err(D::Error::custom)
     }
 }
@@ -98,4 +102,24 @@ pub(crate) mod text {
 /// Whether a counter is zero and thus omitted.
 pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::value::{Error, F64Deserializer};
+
+    use super::*;
+
+    fn read(seconds: f64) -> Result<Duration, Error> {
+        seconds::deserialize(F64Deserializer::new(seconds))
+    }
+
+    /// A peer may claim any time, and what a node says of it has to be readable (N1).
+    #[test]
+    fn the_longest_duration_can_be_read_again() {
+        assert_eq!(read(Duration::MAX.as_secs_f64()), Ok(Duration::MAX));
+        assert_eq!(read(1.25), Ok(Duration::from_millis(1250)));
+        assert!(read(-1.0).is_err());
+        assert!(read(f64::NAN).is_err());
+    }
 }

@@ -1,0 +1,60 @@
+//! The journal's file: bytes that are none, and damage to one that is.
+
+use std::sync::LazyLock;
+
+use elevator_fleet::model::NodeId;
+use liftmesh::fuzzing;
+
+use crate::text::file;
+use crate::wire::node;
+
+/// Journals as nodes have left them.
+static JOURNALS: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
+    ["format-2.redb", "format-1.redb", "format-1-killed.redb"]
+        .map(|name| file(&format!("src/journal/testdata/{name}")))
+});
+
+/// How long a change is: where, in three bytes, and the new value.
+const CHANGE: usize = 4;
+
+/// The first byte says which journal, the others change bytes of it, four each; or all of them are
+/// the file. It opens, or is refused; what is opened can be written.
+pub(crate) fn journal(bytes: &[u8]) {
+    let Some((&which, rest)) = bytes.split_first() else {
+        return;
+    };
+    let Some(base) = JOURNALS.get(usize::from(which)) else {
+        assert_refused(rest);
+        return;
+    };
+    let mut damaged = base.clone();
+    for change in rest.chunks_exact(CHANGE) {
+        let at =
+            usize::from(change[0]) << 16 | usize::from(change[1]) << 8 | usize::from(change[2]);
+        let at = at % damaged.len();
+        damaged[at] ^= change[3];
+    }
+    let opened = fuzzing::journal(&damaged, &owner());
+    if damaged == *base {
+        assert!(opened.is_ok(), "{opened:?}");
+    }
+}
+
+/// Few bytes are no journal; none at all become a new one.
+fn assert_refused(bytes: &[u8]) {
+    let opened = fuzzing::journal(bytes, &owner());
+    assert_eq!(opened.is_ok(), bytes.is_empty(), "{opened:?}");
+}
+
+/// Whose journals they are.
+fn owner() -> NodeId {
+    node("A")
+}
+
+pub(crate) fn journal_seeds() -> Vec<Vec<u8>> {
+    let mut seeds: Vec<Vec<u8>> = (0..3).map(|which| vec![which]).collect();
+    // One byte of each page's beginning.
+    seeds.extend((0..16).map(|page: u8| vec![0, 0, page << 4, 0, 1]));
+    seeds.push([&[255][..], &JOURNALS[0][..2048]].concat());
+    seeds
+}

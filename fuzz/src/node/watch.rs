@@ -1,0 +1,168 @@
+//! What holds of a single node at any moment.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use elevator_driver::{
+    Button, DoorCommand, DoorState, FloorCount, MotorCommand, PanelEvent, PanelOutputs,
+};
+use elevator_fleet::model::{Call, Dot, HallCall, Term, Timestamp};
+use elevator_fleet::node::{Action, Change, Lsn, Node, Restored, Status};
+use elevator_fleet::wire::codec::{decode_beacon, decode_frame, encode_beacon, encode_frame};
+use elevator_fleet::wire::{Beacon, Frame};
+
+use crate::wire::keyring;
+
+/// The most actions that one event causes. A script knows few peers and few calls.
+const MOST_ACTIONS: usize = 500;
+
+/// What was seen so far.
+pub(super) struct Watch {
+    floors: FloorCount,
+    term: Term,
+    /// Where the door is, as far as the panel has said.
+    door: Option<DoorState>,
+    /// Whether anything came from a peer.
+    has_peers: bool,
+    /// The orders on disk.
+    durable: BTreeSet<Dot>,
+    /// Those on their way to the disk, by batch.
+    writing: BTreeMap<Lsn, Vec<Dot>>,
+    lsn: Option<Lsn>,
+}
+
+impl Watch {
+    pub(super) fn new(floors: FloorCount, restored: &Restored) -> Self {
+        Self {
+            floors,
+            term: Term(0),
+            door: None,
+            has_peers: false,
+            durable: restored.records.iter().map(|record| record.dot).collect(),
+            writing: BTreeMap::new(),
+            lsn: None,
+        }
+    }
+
+    pub(super) fn hear_peer(&mut self) {
+        self.has_peers = true;
+    }
+
+    pub(super) fn see_panel(&mut self, event: &PanelEvent) {
+        match event {
+            PanelEvent::Inputs(inputs) => self.door = Some(inputs.door),
+            PanelEvent::Connected | PanelEvent::Disconnected(_) => self.door = None,
+            PanelEvent::Pressed(_) | PanelEvent::Requested(_) | PanelEvent::Refused(_) => {}
+        }
+    }
+
+    /// Everything up to this batch is on disk.
+    pub(super) fn write(&mut self, lsn: Lsn) {
+        let rest = self.writing.split_off(&Lsn(lsn.0 + 1));
+        self.durable.extend(std::mem::replace(&mut self.writing, rest).into_values().flatten());
+    }
+
+    /// The action, which is the `count`th of an event.
+    pub(super) fn check_action(&mut self, action: &Action, count: usize) {
+        assert!(count <= MOST_ACTIONS, "an event that causes {count} actions");
+        match action {
+            Action::Broadcast(beacon) | Action::Unicast { beacon, .. } => assert_sent(beacon),
+            Action::Send { frame, .. } => assert_framed(frame),
+            Action::Panel(outputs) => self.check_outputs(outputs),
+            Action::Persist { lsn, changes } => {
+                assert!(self.lsn < Some(*lsn), "batches in order");
+                self.lsn = Some(*lsn);
+                let dots = changes.iter().filter_map(|change| match change {
+                    Change::Record(record) => Some(record.dot),
+                    _ => None,
+                });
+                self.writing.insert(*lsn, dots.collect());
+            }
+            Action::Packet { .. }
+            | Action::Dial { .. }
+            | Action::Close(_)
+            | Action::Plan(_)
+            | Action::Report(_) => {}
+        }
+    }
+
+    /// The node, after all of its actions.
+    pub(super) fn check(&mut self, node: &Node) {
+        assert!(node.term() >= self.term, "E3: {:?} after {:?}", node.term(), self.term);
+        self.term = node.term();
+        let Some(outputs) = node.outputs() else {
+            return;
+        };
+        self.check_outputs(outputs);
+        for button in &outputs.lamps.orders {
+            self.check_lamp(node, *button);
+        }
+        for trip in outputs.kiosks.keys() {
+            let call = HallCall::to(trip.from(), trip.to()).map(Call::Hall).expect("a trip");
+            self.check_promised(node, &call);
+        }
+    }
+
+    /// P1.
+    fn check_lamp(&self, node: &Node, button: Button) {
+        assert!(self.floors.has_button(button), "a lamp of {button}");
+        let calls = node.orders().calls();
+        let shown = calls.filter(|call| call.button() == Some(button)).cloned();
+        let own = |call: &Call| match call {
+            Call::Hall(_) => true,
+            Call::Car { car, .. } => *car == node.hello().node,
+        };
+        let shown: BTreeSet<Call> = shown.filter(own).collect();
+        assert!(shown.iter().any(|call| self.is_promised(node, call)), "P1: {button} is lit");
+    }
+
+    fn check_promised(&self, node: &Node, call: &Call) {
+        assert!(self.is_promised(node, call), "P1: {call} is shown");
+    }
+
+    fn is_promised(&self, node: &Node, call: &Call) -> bool {
+        node.orders().of_call(call).any(|order| {
+            // While nobody else can hold it, it is on this node's disk.
+            node.has_promised(order.dot) && (self.has_peers || self.durable.contains(&order.dot))
+        })
+    }
+
+    /// S1.
+    fn check_outputs(&self, outputs: &PanelOutputs) {
+        let moves = outputs.motor != MotorCommand::Stop;
+        assert!(!moves || outputs.door == DoorCommand::Close, "S1: {outputs:?}");
+        let is_open = self.door.is_some_and(|door| door != DoorState::Closed);
+        assert!(!moves || !is_open, "S1: the door is {:?}: {outputs:?}", self.door);
+        let stop_at = match outputs.motor {
+            MotorCommand::Run { stop_at, .. } => Some(stop_at),
+            MotorCommand::Stop | MotorCommand::Home { .. } => None,
+        };
+        for floor in stop_at.into_iter().chain(outputs.indicator) {
+            assert!(self.floors.contains(floor), "{outputs:?}");
+        }
+    }
+}
+
+/// What operators see.
+pub(super) fn check_status(node: &Node, now: Timestamp) {
+    let status = node.status(now);
+    assert_eq!(status.node, node.hello().node);
+    let json = serde_json::to_string(&status).expect("a status");
+    // Seconds of a peer that makes no sense need not be the same in the last digits.
+    let read: Status = serde_json::from_str(&json).expect("`liftmesh status` can read it");
+    assert_eq!((read.node, read.orders.len()), (status.node, status.orders.len()));
+}
+
+/// The process ends.
+pub(super) fn check_stopped(node: &Node) {
+    assert!(node.outputs().is_none_or(|outputs| outputs.motor == MotorCommand::Stop));
+}
+
+fn assert_sent(beacon: &Beacon) {
+    let bytes = encode_beacon(beacon, &keyring()).expect("it fits a datagram");
+    assert_eq!(decode_beacon(&bytes, &keyring()).as_ref(), Ok(beacon));
+}
+
+fn assert_framed(frame: &Frame) {
+    let bytes = encode_frame(frame).expect("it fits a frame");
+    assert_eq!(decode_frame(&bytes).as_ref(), Ok(frame));
+}

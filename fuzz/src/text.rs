@@ -1,0 +1,135 @@
+//! Texts that people and programs write: configuration, keys, requests, inputs of commands.
+
+use std::path::Path;
+
+use elevator_simulator::building::{Building, ListError, read_passengers, write_passengers};
+use liftmesh::fuzzing;
+
+/// The most floors of all cars of an input of `liftmesh assign` that is also solved.
+const MOST_FLOORS: usize = 40;
+
+/// The text of a configuration file: settings, or errors that say where they are or which key is
+/// meant.
+pub(crate) fn config(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    match fuzzing::settings("node.toml", &text) {
+        Ok(values) => {
+            let again = fuzzing::settings("again.toml", &values);
+            assert_eq!(again.as_ref(), Ok(&values), "what `check-config` shows is a configuration");
+        }
+        Err(errors) => {
+            assert!(!errors.is_empty());
+            for error in errors {
+                let is_placed = error.starts_with("node.toml:") || error.contains(" is not set; ");
+                let says_key = error.starts_with("default: ") || error.starts_with("preset ");
+                assert!(is_placed || says_key, "{error}");
+            }
+        }
+    }
+}
+
+pub(crate) fn config_seeds() -> Vec<Vec<u8>> {
+    let example = include_str!("../../config/node.toml");
+    // Every key that is commented out, set.
+    let set = example.lines().map(|line| line.strip_prefix('#').unwrap_or(line).trim_start());
+    let is_key = |line: &&str| line.starts_with('[') || line.contains(" = ");
+    let set: Vec<_> = set.filter(is_key).collect();
+    let least = "node = \"A\"\nfleet = \"tower\"\naddress = \"127.0.0.1\"\n\
+                 broadcast = \"127.255.255.255:46100\"\nfloors = 4\ndata_dir = \"/tmp/a\"\n";
+    vec![example.into(), set.join("\n").into(), least.into()]
+}
+
+/// The content of a key file, and a list of key files.
+pub(crate) fn key(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Some(line) = fuzzing::key(&text) {
+        assert_eq!(line.len(), "liftmesh-key-1-".len() + 64);
+        assert!(line.eq_ignore_ascii_case(text.trim()), "another key");
+        assert_eq!(fuzzing::key(&line), Some(line));
+    }
+    if let Some(shown) = fuzzing::key_files(&text) {
+        assert_eq!(fuzzing::key_files(&shown).as_ref(), Some(&shown), "{text:?}");
+    }
+}
+
+pub(crate) fn key_seeds() -> Vec<Vec<u8>> {
+    let digits = "0123456789abcdef".repeat(4);
+    vec![
+        format!("liftmesh-key-1-{digits}\n").into(),
+        format!(" liftmesh-key-1-{}", digits.to_uppercase()).into(),
+        b"/etc/liftmesh/key, none".to_vec(),
+    ]
+}
+
+/// A line on the operator's socket, as a request and as a reply.
+pub(crate) fn operator(line: &[u8]) {
+    if let Some(request) = fuzzing::request(line) {
+        assert_eq!(fuzzing::request(request.as_bytes()).as_ref(), Some(&request));
+    }
+    if let Some(reply) = fuzzing::reply(line) {
+        let again = fuzzing::reply(reply.as_bytes());
+        assert!(again.is_some(), "it can't be read again: {reply}");
+    }
+}
+
+/// The examples of `docs/OPERATOR-SOCKET.md`, each on a line.
+pub(crate) fn operator_seeds() -> Vec<Vec<u8>> {
+    let document = include_str!("../../docs/OPERATOR-SOCKET.md");
+    let line = |line: &'static str| line.strip_prefix("→ ").or_else(|| line.strip_prefix("← "));
+    document.lines().filter_map(line).map(|line| line.as_bytes().to_vec()).collect()
+}
+
+/// The input of `liftmesh assign`.
+pub(crate) fn assign(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    match fuzzing::assign(&text, MOST_FLOORS) {
+        Ok(Some(calls)) => assert!(calls <= 2 * MOST_FLOORS),
+        Ok(None) => {}
+        Err(error) => {
+            assert!(!error.is_empty());
+            assert!(!error.starts_with("as an argument"), "{error}");
+        }
+    }
+}
+
+pub(crate) fn assign_seeds() -> Vec<Vec<u8>> {
+    let state = r#"{"behaviour":"moving","floor":2,"direction":"up","cabRequests":[false,false,true,true]}"#;
+    let idle = r#"{"behaviour":"idle","floor":0,"direction":"stop","cabRequests":[false,false,false,false]}"#;
+    let open = r#"{"behaviour":"doorOpen","floor":3,"direction":"down","cabRequests":[true,false,false,false]}"#;
+    let hall = "[[false,false],[true,false],[false,false],[false,true]]";
+    vec![
+        format!(r#"{{"hallRequests":{hall},"states":{{"one":{state},"two":{idle}}}}}"#).into(),
+        format!(r#"{{"hallRequests":{hall},"states":{{"one":{open}}}}}"#).into(),
+    ]
+}
+
+/// A list of passengers, or the building that they live in.
+pub(crate) fn passengers(bytes: &[u8]) {
+    if let Ok(building) = Building::parse(&String::from_utf8_lossy(bytes)) {
+        assert!(building.rated_load > 0.0, "{building:?}");
+    }
+    for building in Building::NAMES.into_iter().filter_map(Building::named) {
+        match read_passengers(&building, bytes) {
+            Ok(passengers) => {
+                let mut text = Vec::new();
+                write_passengers(&passengers, &mut text).expect("written to memory");
+                let again = read_passengers(&building, text.as_slice()).expect("it was valid");
+                assert_eq!(again, passengers);
+            }
+            Err(ListError::Line { line, reason }) => assert!(line > 0 && !reason.is_empty()),
+            Err(ListError::Csv(_)) => {}
+            Err(ListError::Write(error)) => panic!("{error}"),
+        }
+    }
+}
+
+pub(crate) fn passengers_seeds() -> Vec<Vec<u8>> {
+    let passengers = b"id,t_s,from,to,kg\n0,1.5,0,3,70\n1, 2,3,0,80.25\n".to_vec();
+    vec![passengers, file("simulator/buildings/A12.toml")]
+}
+
+/// A file below the root of the repository.
+pub(crate) fn file(path: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    std::fs::read(&path).expect("a file of the repository")
+}

@@ -1,0 +1,41 @@
+//! The bytes of a journal's file.
+
+use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
+
+use elevator_fleet::model::NodeId;
+
+use super::audit::{AuditEvent, AuditRecord};
+use super::{Account, Attempt, Journal, attempt, medium, version};
+
+/// Opens a journal with these bytes in memory, as the journal of this node, and goes through
+/// everything that a node and the command `audit` do with it: how many orders it has and how long
+/// its audit log is.
+///
+/// # Errors
+/// Why it is not used. A panic of the database while it opens counts as damage.
+pub fn journal(bytes: &[u8], node: &NodeId) -> Result<(usize, usize), String> {
+    if let Some(found) = version::of_database(bytes) {
+        return Err(format!("{found:?}"));
+    }
+    let memory = medium::in_memory(bytes).map_err(|error| error.to_string())?;
+    match attempt(|builder| builder.create_with_backend(memory)) {
+        Attempt::Open(database, contents) => {
+            let begun = Journal::begin(database, contents, node, PathBuf::new(), || Ok(()));
+            let (journal, restored) = begun.map_err(|error| error.to_string())?;
+            let account = Account::default();
+            let (old, fresh) = (String::new(), String::new());
+            let (operator, reason) = ("kovac".to_owned(), "fuzzing".to_owned());
+            let event = AuditEvent::Repair { operator, reason, account, old, fresh };
+            let record = AuditRecord::now(node.clone(), event, UNIX_EPOCH);
+            journal.record(&[record]).map_err(|error| error.to_string())?;
+            let log = journal.audit().map_err(|error| error.to_string())?;
+            Ok((restored.records.len(), log.records.len()))
+        }
+        refused @ (Attempt::InUse
+        | Attempt::Denied(_)
+        | Attempt::Other(_)
+        | Attempt::Failing(_)
+        | Attempt::Damaged(_)) => Err(format!("{refused:?}")),
+    }
+}
