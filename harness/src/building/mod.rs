@@ -406,6 +406,20 @@ impl Building {
         }
     }
 
+    /// Unplugs the line between a node and its panel.
+    pub fn unplug_line(&self, name: &str) {
+        self.note_standstill(name);
+        self.panel(name).send("fault line unplugged").expect("the line");
+    }
+
+    /// Plugs the line in again.
+    pub fn plug_line(&self, name: &str) {
+        self.panel(name).send("fault line ok").expect("the line");
+        if let Some(books) = &self.books {
+            books.runs(&node_id(name));
+        }
+    }
+
     fn note_standstill(&self, name: &str) {
         if let Some(books) = &self.books {
             books.stopped(&node_id(name));
