@@ -117,7 +117,7 @@ struct Struck {
     began: Instant,
     disks_can_fail: bool,
     /// Nobody presses at the panel of this car.
-    struck: Option<&'static str>,
+    spared: Option<&'static str>,
     history: Vec<String>,
     toll: Toll,
 }
@@ -134,7 +134,7 @@ impl Struck {
             chance: fastrand::Rng::with_seed(seed),
             began: Instant::now(),
             disks_can_fail,
-            struck: None,
+            spared: None,
             history: Vec::new(),
             toll: Toll::default(),
         }
@@ -143,14 +143,14 @@ impl Struck {
     fn strike(mut self, kills: u32) -> Toll {
         while self.toll.kills < kills {
             let name = *self.chance.choice(&THREE).expect("three");
-            self.struck = Some(name);
+            self.spared = Some(name);
             match self.chance.u8(..24) {
                 0 if self.disks_can_fail => self.fill_disk(name),
                 1 | 2 => self.suspend(name),
                 3 | 4 => self.unplug(name),
                 _ => self.kill_over_and_over(name),
             }
-            self.struck = None;
+            self.spared = None;
             self.live_for(GAP, GAP * 2);
         }
         self.toll.struck = self.began.elapsed();
@@ -178,20 +178,20 @@ impl Struck {
     }
 
     fn suspend(&mut self, name: &'static str) {
-        self.note(format!("{name} is suspended"));
+        self.note(&format!("{name} is suspended"));
         self.building.suspend(name);
         self.live_for(Duration::from_millis(20), Duration::from_millis(1500));
         self.building.resume(name);
-        self.note(format!("{name} goes on"));
+        self.note(&format!("{name} goes on"));
         self.toll.suspensions += 1;
     }
 
     fn unplug(&mut self, name: &'static str) {
-        self.note(format!("the line of {name} is unplugged"));
+        self.note(&format!("the line of {name} is unplugged"));
         self.building.unplug_line(name);
         self.live_for(Duration::from_millis(20), Duration::from_millis(1500));
         self.building.plug_line(name);
-        self.note(format!("the line of {name} is plugged in"));
+        self.note(&format!("the line of {name} is plugged in"));
         self.toll.lines += 1;
     }
 
@@ -200,7 +200,7 @@ impl Struck {
     fn fill_disk(&mut self, name: &'static str) {
         self.building.wait_for_one_master();
         self.kill(name);
-        self.note(format!("{name} starts on a full disk"));
+        self.note(&format!("{name} starts on a full disk"));
         let data_dir = self.building.data_dir(name);
         let run = self.building.path("run");
         std::fs::create_dir_all(&run).expect("a directory");
@@ -214,13 +214,13 @@ impl Struck {
     }
 
     fn kill(&mut self, name: &'static str) {
-        self.note(format!("{name} is killed"));
+        self.note(&format!("{name} is killed"));
         self.building.kill(name);
         self.toll.kills += 1;
     }
 
     fn start(&mut self, name: &'static str) {
-        self.note(format!("{name} starts"));
+        self.note(&format!("{name} starts"));
         self.building.start(name);
     }
 
@@ -237,7 +237,7 @@ impl Struck {
     }
 
     fn press(&mut self) {
-        let panels: Vec<_> = THREE.into_iter().filter(|name| self.struck != Some(*name)).collect();
+        let panels: Vec<_> = THREE.into_iter().filter(|name| self.spared != Some(*name)).collect();
         let at = *self.chance.choice(&panels).expect("two at least");
         let floor = self.chance.u8(..FLOORS);
         let button = match self.chance.u8(..3) {
@@ -245,12 +245,12 @@ impl Struck {
             1 if floor + 1 < FLOORS => self.building.hall(floor, Direction::Up),
             _ => self.building.car_call(floor),
         };
-        self.note(format!("{button} at {at}"));
+        self.note(&format!("{button} at {at}"));
         self.building.press(at, button);
         self.toll.pressed += 1;
     }
 
-    fn note(&mut self, what: String) {
+    fn note(&mut self, what: &str) {
         self.history.push(format!("{:8.3} s {what}", self.began.elapsed().as_secs_f64()));
     }
 }
