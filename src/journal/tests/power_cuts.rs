@@ -362,18 +362,15 @@ impl Machine {
         all.audit.extend(after_records);
         let progress = progress.borrow().clone();
         self.toll.batches += progress.durable.0;
-        self.known = match progress.failure {
-            None => {
-                assert_eq!(progress.durable, Lsn(batches));
-                self.toll.records += records;
-                vec![all]
-            }
+        self.known = if progress.failure.is_none() {
+            assert_eq!(progress.durable, Lsn(batches));
+            self.toll.records += records;
+            vec![all]
+        } else {
             // Batches have one transaction, and records another. None counts as durable unless
             // both do.
-            Some(_) => {
-                assert_eq!(progress.durable, Lsn(0));
-                vec![before, after_batches, all]
-            }
+            assert_eq!(progress.durable, Lsn(0));
+            vec![before, after_batches, all]
         };
         match &self.known[..] {
             [all] => Some(all.clone()),
