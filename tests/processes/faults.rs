@@ -2,11 +2,12 @@
 //! living have one master.
 //!
 //! Every test keeps the books of its building: an account of every order by what its panels show.
-//! They print what they measure (`--nocapture` shows it). Longer campaigns: see `campaign`.
+//! They print what they measure (`--nocapture` shows it). Longer campaigns: see `campaign` and `kills`.
 
 use liftmesh_harness::building::{Building, Line};
 
 mod campaign;
+mod kills;
 mod outage;
 mod restart;
 

@@ -29,6 +29,7 @@ mod journal;
 mod keys;
 mod network;
 mod order;
+mod relayed;
 mod stalls;
 mod status;
 mod supervisor;

@@ -13,6 +13,7 @@ mod lan;
 mod machinery;
 mod passengers;
 mod process;
+mod relay;
 mod threads;
 mod times;
 mod wait;
@@ -41,6 +42,7 @@ pub use self::books::Report;
 pub use self::lan::{INTERFACE, Interface, Lan};
 use self::machinery::Machinery;
 pub use self::passengers::Journeys;
+pub use self::relay::{Passed, Relay, Weather};
 pub use self::threads::{Stopped, Thread};
 pub use self::times::Times;
 use crate::process::last_lines;
@@ -91,6 +93,7 @@ pub struct Building {
     fleet_keys: Option<String>,
     group: Option<Ipv4Addr>,
     lan: Option<Lan>,
+    relay: Option<Relay>,
     books: Option<Books>,
 }
 
@@ -120,6 +123,7 @@ impl Building {
             fleet_keys: None,
             group: None,
             lan: None,
+            relay: None,
             books: None,
         }
     }
@@ -136,6 +140,17 @@ impl Building {
     pub fn with_lan(floors: u8) -> Option<Self> {
         let mut building = Self::new(floors, Line::Serial);
         building.lan = Some(Lan::open(building.block)?);
+        let key = building.make_key("fleet.key");
+        building.use_keys(&key);
+        Some(building)
+    }
+
+    /// An empty building, whose nodes will be behind a relay; `None` where this machine can't have
+    /// one.
+    pub fn with_relay(floors: u8) -> Option<Self> {
+        let mut building = Self::new(floors, Line::Serial);
+        let (_, broadcast) = building.endpoint(0);
+        building.relay = Some(Relay::open(building.block, broadcast)?);
         let key = building.make_key("fleet.key");
         building.use_keys(&key);
         Some(building)
@@ -215,6 +230,11 @@ impl Building {
         self.lan.as_ref().expect("a building with a LAN")
     }
 
+    /// The relay.
+    pub fn relay(&self) -> &Relay {
+        self.relay.as_ref().expect("a building with a relay")
+    }
+
     /// Installs a car and its panel; its node gets the address with this last number.
     pub fn install(&mut self, name: &'static str, number: u8) {
         self.install_at(name, number, Interface::Ready);
@@ -234,6 +254,10 @@ impl Building {
     fn add(&mut self, name: &'static str, number: u8, role: Role, interface: Interface) {
         if let Some(lan) = &mut self.lan {
             lan.add_host(number, interface);
+        }
+        let (address, _) = self.endpoint(number);
+        if let Some(relay) = &mut self.relay {
+            relay.add(number, address);
         }
         self.place.add(name).expect("a directory");
         self.cabins.push(Cabin {
@@ -313,9 +337,11 @@ impl Building {
     }
 
     fn command_of(&self, name: &str, settings: &NodeCommand) -> Command {
-        let program = match &self.lan {
-            Some(lan) => lan.on_host(self.cabin(name).number, &program()),
-            None => Command::new(program()),
+        let number = self.cabin(name).number;
+        let program = match (&self.lan, &self.relay) {
+            (Some(lan), _) => lan.on_host(number, &program()),
+            (None, Some(relay)) => relay.command(number, &program()),
+            (None, None) => Command::new(program()),
         };
         let mut command = settings.build(program);
         let limit = format!("{}s", FLIGHT_LIMIT.as_secs());
@@ -375,6 +401,20 @@ impl Building {
     pub fn resume(&mut self, name: &str) {
         self.signal(name, Signal::CONT);
         self.cabin_mut(name).suspended = false;
+        if let Some(books) = &self.books {
+            books.runs(&node_id(name));
+        }
+    }
+
+    /// Unplugs the line between a node and its panel.
+    pub fn unplug_line(&self, name: &str) {
+        self.note_standstill(name);
+        self.panel(name).send("fault line unplugged").expect("the line");
+    }
+
+    /// Plugs the line in again.
+    pub fn plug_line(&self, name: &str) {
+        self.panel(name).send("fault line ok").expect("the line");
         if let Some(books) = &self.books {
             books.runs(&node_id(name));
         }
