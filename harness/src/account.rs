@@ -37,11 +37,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use elevator_fleet::model::{Call, HallCall, NodeId};
+use elevator_fleet::model::{Call, NodeId};
 
 mod sight;
 
 pub use self::sight::Sight;
+use self::sight::Visit;
 
 /// Cars are looked at one after the other: a lamp may be seen dark a little before the car that
 /// served the call is seen to open.
@@ -118,6 +119,8 @@ pub enum Verdict {
 pub struct Account {
     pressed: BTreeMap<Call, Duration>,
     open: BTreeMap<Call, Entry>,
+    /// How many openings of each car's door have been seen.
+    openings: BTreeMap<NodeId, u64>,
     count: Count,
 }
 
@@ -188,14 +191,14 @@ impl Account {
         self.open.iter().map(|(call, entry)| (call, &entry.lit_on))
     }
 
-    /// The end: what is still lit on a living panel stays unserved.
-    pub fn close(&mut self, living: &BTreeSet<NodeId>) -> Vec<Verdict> {
+    /// The end: what is still lit on one of these panels stays unserved.
+    pub fn close(&mut self, panels: &BTreeSet<NodeId>) -> Vec<Verdict> {
         let mut unserved = Vec::new();
         for (call, entry) in &mut self.open {
             if entry.service == Service::Counted {
                 continue;
             }
-            if let Some(at) = entry.lit_on.intersection(living).next() {
+            if let Some(at) = entry.lit_on.intersection(panels).next() {
                 let verdict = Verdict::Unserved { call: call.clone(), at: at.clone() };
                 entry.service = Service::Counted;
                 self.count.note(&verdict);
@@ -236,13 +239,9 @@ impl Account {
     }
 
     fn see_car(&mut self, car: &NodeId, sight: &Sight, now: Duration) {
-        let Some(floor) = sight.serves else { return };
-        let serves = |call: &Call| match call {
-            Call::Hall(HallCall { floor: at, direction, .. }) => {
-                *at == floor && sight.leads(*direction)
-            }
-            Call::Car { car: of, floor: at } => of == car && *at == floor,
-        };
+        let stands = sight.serves.map(|floor| Visit::at(floor, sight.lantern));
+        let Some(visit) = self.new_opening(car, sight).or(stands) else { return };
+        let serves = |call: &Call| visit.serves(car, call);
         // A press that lights no lamp because the door is open is served at once (F18).
         self.pressed.retain(|call, _| self.open.contains_key(call) || !serves(call));
         for (_, entry) in self.open.iter_mut().filter(|(call, _)| serves(call)) {
@@ -254,6 +253,14 @@ impl Account {
                 Service::Counted => {}
             }
         }
+    }
+
+    /// The door stood fully open since the car was last looked at, and does no more.
+    fn new_opening(&mut self, car: &NodeId, sight: &Sight) -> Option<Visit> {
+        let count = sight.opening.map_or(0, |opening| opening.count);
+        let before = self.openings.insert(car.clone(), count).unwrap_or(count);
+        let missed = sight.opening.filter(|_| sight.serves.is_none() && count > before);
+        missed.map(|opening| Visit::at(opening.floor, opening.lantern))
     }
 
     fn see_dark(&mut self, car: &NodeId, sight: &Sight, now: Duration) {

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Direction, DoorCommand, DriveFeedback, Floor, FloorCount, HallLantern, KeySwitch,
-    MotorCommand, PanelInputs, PanelOutputs, Trip,
+    Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount, HallLantern,
+    KeySwitch, MotorCommand, PanelInputs, PanelOutputs, Trip,
 };
 
 use crate::climate::{CabinClimate, Influence};
 use crate::config::{CarConfig, ConfigError, StartPosition};
 use crate::door::{Door, DoorOrder};
 use crate::shaft::{DriveCommand, Shaft};
-use crate::state::{CarState, DriveMode, Faults, ShownTrip, Violation, ViolationKind};
+use crate::state::{CarState, DriveMode, Faults, Opening, ShownTrip, Violation, ViolationKind};
 
 mod surroundings;
 #[cfg(test)]
@@ -74,6 +74,7 @@ pub struct SimulatedCar {
     violations: Vec<Violation>,
     violation_count: u64,
     watchdog_stops: u64,
+    opening: Option<Opening>,
 }
 
 /// What people and surroundings do to the panel.
@@ -137,6 +138,7 @@ impl SimulatedCar {
             violations: Vec::new(),
             violation_count: 0,
             watchdog_stops: 0,
+            opening: None,
         })
     }
 
@@ -208,14 +210,12 @@ impl SimulatedCar {
             drive_mode: self.drive_mode,
             door: self.door.state(),
             door_fraction: self.door.fraction(),
+            opening: self.opening,
             door_lamp: self.door_lamp,
             lamps: self.outputs.lamps.orders.clone(),
             stop_lamp: self.outputs.lamps.stop,
             indicator: self.outputs.indicator,
-            lantern: match self.outputs.lantern {
-                HallLantern::Dark => None,
-                HallLantern::Lit(direction) => Some(direction),
-            },
+            lantern: self.lantern(),
             display_text: self.outputs.display.text.clone(),
             display_brightness: self.outputs.display.brightness,
             kiosks: self.outputs.kiosks.iter().map(ShownTrip::from).collect(),
@@ -257,9 +257,26 @@ impl SimulatedCar {
 
     fn step(&mut self, by: Duration) {
         self.clock += by;
+        let was_open = self.door.state() == DoorState::Open;
         self.door.advance(by, self.door_order());
+        if !was_open && self.door.state() == DoorState::Open {
+            self.note_opening();
+        }
         self.shaft.advance(by.as_secs_f64(), self.may_start());
         self.climate.advance(by, self.influence());
+    }
+
+    fn note_opening(&mut self) {
+        let Some(floor) = self.shaft.sensed_floor() else { return };
+        let count = self.opening.map_or(0, |opening| opening.count) + 1;
+        self.opening = Some(Opening { count, floor, lantern: self.lantern() });
+    }
+
+    fn lantern(&self) -> Option<Direction> {
+        match self.outputs.lantern {
+            HallLantern::Dark => None,
+            HallLantern::Lit(direction) => Some(direction),
+        }
     }
 
     fn influence(&self) -> Influence {

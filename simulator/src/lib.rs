@@ -53,4 +53,4 @@ pub use config::{CarConfig, StartPosition};
 pub use control::ControlClient;
 #[cfg(feature = "endpoints")]
 pub use simulator::{Simulator, SimulatorConfig};
-pub use state::{CarState, ShownTrip};
+pub use state::{CarState, Opening, ShownTrip};

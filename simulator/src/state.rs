@@ -40,6 +40,8 @@ pub struct CarState {
     pub door: DoorState,
     /// How far the door is open, 0 to 1.
     pub door_fraction: f64,
+    /// The latest time that the door came to stand fully open.
+    pub opening: Option<Opening>,
     /// The door-open lamp of the elevator-server protocol, which has no door.
     pub door_lamp: bool,
     /// The lit order lamps.
@@ -74,6 +76,19 @@ pub struct CarState {
     pub violations: u64,
     /// How often the panel stopped the motor because its controller was silent (S2).
     pub watchdog_stops: u64,
+}
+
+/// The door came to stand fully open.
+///
+/// However briefly it stands so, a reader who compares the counts of two states knows of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    /// Which one since the car was made: 1, 2, …
+    pub count: u64,
+    /// The floor where the car stood.
+    pub floor: Floor,
+    /// The direction arrow that was lit.
+    pub lantern: Option<Direction>,
 }
 
 /// A trip that a kiosk shows.

@@ -307,9 +307,13 @@ impl Stage {
         Ok(())
     }
 
-    fn living(&self) -> BTreeSet<NodeId> {
-        let cars = self.scene.cars.iter().zip(&self.sights);
-        cars.filter(|(_, sight)| sight.living).map(|(car, _)| car.name.clone()).collect()
+    /// The panels whose nodes run. One that was silent for a moment still has lamps to bring in line.
+    fn attended(&self) -> BTreeSet<NodeId> {
+        let runs = |car: &&CarScene| match car.node.life {
+            Life::Starting | Life::Running => true,
+            Life::Suspended | Life::Killed | Life::Hung | Life::Cleared | Life::Ended(_) => false,
+        };
+        self.scene.cars.iter().filter(runs).map(|car| car.name.clone()).collect()
     }
 }
 

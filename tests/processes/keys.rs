@@ -83,8 +83,8 @@ fn who_does_not_have_the_fleet_key_is_no_member() {
 }
 
 /// The key is changed while the fleet serves, node by node in three rounds; then a fleet without a
-/// key gets one in the same way. After each restart the node is a member again, and no lamp stays
-/// lit.
+/// key gets one in the same way. At no moment is an order lost (O1); after each restart the node
+/// is a member again, and no lamp stays lit.
 #[test]
 fn a_fleet_changes_its_key_while_it_serves() {
     let mut building = Building::new(4, Line::Serial);
@@ -101,6 +101,7 @@ fn a_fleet_changes_its_key_while_it_serves() {
             building.wait_for_master("A");
             building.wait_in_service(&THREE);
         }
+        building.open_books();
         for files in [format!("{old},{new}"), format!("{new},{old}"), new.clone()] {
             building.use_keys(&files);
             for (name, floor) in THREE.iter().zip([3, 2, 3]) {
@@ -123,6 +124,7 @@ fn a_fleet_changes_its_key_while_it_serves() {
         };
         assert!(last.contains(&format!("sends key {id}, accepts {id}")), "{last}");
         assert!(before.contains(&format!("sends key {id}, accepts {id}, ")), "{before}");
+        building.close_books();
     }
 }
 

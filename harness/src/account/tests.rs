@@ -1,4 +1,5 @@
 use elevator_driver::{Button, Direction, Floor, FloorCount};
+use elevator_simulator::Opening;
 
 use super::*;
 
@@ -179,4 +180,33 @@ fn nine_tenths_of_the_passengers_waited_no_longer() {
         waits.for_each(|seconds| count.note_wait(at(seconds)));
         assert_eq!(count.tally.late, at(late));
     }
+}
+
+fn opened(count: u64, lantern: Option<Direction>, lamps: &[Button]) -> Sight {
+    let opening = Some(Opening { count, floor: floor(3), lantern });
+    Sight { opening, ..panel(lamps) }
+}
+
+// F18: a door that stood open between two looks has served too
+#[test]
+fn an_opening_between_two_looks_serves() {
+    for (lantern, serves) in [(Direction::Up, true), (Direction::Down, false)] {
+        let mut account = Account::default();
+        account.observe(&car("A"), &opened(4, None, &[]), at(10));
+        account.observe(&car("A"), &opened(4, None, &[hall()]), at(11));
+        account.observe(&car("A"), &opened(5, Some(lantern), &[]), at(12));
+        account.observe(&car("A"), &opened(5, Some(lantern), &[]), at(13));
+        let tally = account.tally();
+        assert_eq!((tally.served == 1, tally.lost == 0), (serves, serves), "{tally:?}");
+    }
+}
+
+// F12: the opening before the press serves nobody who pressed after it
+#[test]
+fn an_opening_that_was_seen_before_the_press_serves_nobody() {
+    let mut account = Account::default();
+    account.observe(&car("A"), &opened(5, None, &[]), at(10));
+    account.observe(&car("A"), &opened(5, None, &[hall()]), at(11));
+    account.observe(&car("A"), &opened(5, None, &[]), at(12));
+    assert!(is_lost(&account.observe(&car("A"), &opened(5, None, &[]), at(13))));
 }

@@ -86,6 +86,7 @@ pub struct Building {
     place: Place,
     floors: FloorCount,
     line: Line,
+    program: String,
     machinery: Machinery,
     port: u16,
     block: u8,
@@ -108,14 +109,20 @@ struct Cabin {
 }
 
 impl Building {
-    /// An empty building.
+    /// An empty building for the program under test.
     pub fn new(floors: u8, line: Line) -> Self {
+        Self::of_program(program(), floors, line)
+    }
+
+    /// An empty building for the program at this path.
+    pub fn of_program(program: String, floors: u8, line: Line) -> Self {
         let (port, _held) = free_port(&[]).expect("a free port");
         Self {
             cabins: Vec::new(),
             place: Place::new("liftmesh-").expect("a directory"),
             floors: FloorCount::new(floors).expect("a number of floors"),
             line,
+            program,
             machinery: Machinery::QUICK,
             port,
             block: BUILDINGS.fetch_add(1, Ordering::Relaxed),
@@ -162,10 +169,15 @@ impl Building {
         self.election = election;
     }
 
+    /// The nodes that start from here on are run by the program at this path.
+    pub fn use_program(&mut self, program: &str) {
+        program.clone_into(&mut self.program);
+    }
+
     /// Makes a fleet key; returns the setting that names its file.
     pub fn make_key(&self, name: &str) -> String {
         let path = self.path(name).to_str().expect("a path").to_owned();
-        let made = Command::new(program()).args(["keygen", "--out", &path]).output();
+        let made = Command::new(&self.program).args(["keygen", "--out", &path]).output();
         let made = made.expect("the program");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         path
@@ -279,7 +291,7 @@ impl Building {
         };
         let (floors, control) = (self.floors, self.place.control(name));
         let simulator = SimulatorCommand { name: name.to_owned(), floors, panel, control };
-        let mut command = simulator.build(Command::new(program()));
+        let mut command = simulator.build(Command::new(&self.program));
         command.args(self.machinery.of_the_car());
         let log = self.place.simulator_log(name);
         // An earlier simulator of the car may have written its panel to it.
@@ -339,9 +351,9 @@ impl Building {
     fn command_of(&self, name: &str, settings: &NodeCommand) -> Command {
         let number = self.cabin(name).number;
         let program = match (&self.lan, &self.relay) {
-            (Some(lan), _) => lan.on_host(number, &program()),
-            (None, Some(relay)) => relay.command(number, &program()),
-            (None, None) => Command::new(program()),
+            (Some(lan), _) => lan.on_host(number, &self.program),
+            (None, Some(relay)) => relay.command(number, &self.program),
+            (None, None) => Command::new(&self.program),
         };
         let mut command = settings.build(program);
         let limit = format!("{}s", FLIGHT_LIMIT.as_secs());

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::{Building, Line, program};
+use super::{Building, Line};
 use crate::Process;
 
 /// The units per second in which Linux gives the processor time of a process.
@@ -47,7 +47,7 @@ impl Building {
 
     /// The command line of an operator at a node.
     pub fn operator(&self, name: &str, words: &[&str]) -> Command {
-        let mut command = Command::new(program());
+        let mut command = Command::new(&self.program);
         command.args(words).arg("--data-dir").arg(self.data_dir(name)).stdin(Stdio::null());
         command
     }

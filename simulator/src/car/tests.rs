@@ -42,6 +42,25 @@ fn a_car_runs_to_a_floor_and_opens_there() {
     assert_eq!(car.violations(), []);
 }
 
+// F18
+#[test]
+fn each_opening_is_counted_however_briefly_the_door_stands_open() {
+    let mut car = car();
+    assert_eq!(car.state().opening, None);
+    for count in 1..=3 {
+        let lantern = HallLantern::Lit(Direction::Down);
+        car.set_outputs(&PanelOutputs { lantern, ..open() });
+        while car.inputs().door != DoorState::Open {
+            car.advance(Duration::from_millis(1));
+        }
+        car.set_outputs(&PanelOutputs::default());
+        car.advance(seconds(2));
+        assert_eq!(car.inputs().door, DoorState::Closed);
+        let lantern = Some(Direction::Down);
+        assert_eq!(car.state().opening, Some(Opening { count, floor: floor(0), lantern }));
+    }
+}
+
 // S1
 #[test]
 fn an_open_command_in_flight_is_refused_and_recorded_once() {

@@ -121,8 +121,8 @@ impl Stage {
     }
 
     fn drain(&mut self, now: Duration) -> Result<Course, DemoError> {
-        let living = self.living();
-        let is_lit = self.account.lit().any(|(_, panels)| !panels.is_disjoint(&living));
+        let attended = self.attended();
+        let is_lit = self.account.lit().any(|(_, panels)| !panels.is_disjoint(&attended));
         let unhealed = self.unhealed();
         if is_lit || unhealed.is_some() {
             self.dark_since = None;
@@ -150,7 +150,7 @@ impl Stage {
 
     /// No car comes any more: what is still lit stays unserved.
     pub(in crate::demo) fn close_account(&mut self) {
-        for verdict in self.account.close(&self.living()) {
+        for verdict in self.account.close(&self.attended()) {
             self.log_verdict(verdict);
         }
     }

@@ -1,0 +1,55 @@
+//! Upgrades a fleet of real processes node by node from one version of the program to another,
+//! while it serves, and gives it a fleet key on the way.
+//!
+//! ```sh
+//! cargo run -p liftmesh-harness --example rolling_upgrade -- OLD NEW
+//! ```
+//!
+//! OLD and NEW are paths of the program `liftmesh`. An account is kept of every order (F12); the
+//! run ends with an error if one was lost, or if a node did not become a member again.
+#![allow(clippy::print_stdout, reason = "it reports its progress")]
+
+use std::env;
+use std::process::ExitCode;
+
+use elevator_driver::Direction;
+use liftmesh_harness::building::{Building, Line};
+
+const NAMES: [&str; 3] = ["A", "B", "C"];
+
+/// Where the passenger of each step waits; the cars are elsewhere then.
+const FLOORS: [u8; 3] = [3, 2, 3];
+
+fn main() -> ExitCode {
+    let programs: Vec<String> = env::args().skip(1).collect();
+    let [old, new] = programs.as_slice() else {
+        eprintln!("usage: rolling_upgrade OLD NEW (two paths of the program liftmesh)");
+        return ExitCode::from(2);
+    };
+    let mut building = Building::of_program(old.clone(), 4, Line::Serial);
+    building.fill(&NAMES);
+    building.open_books();
+    building.use_program(new);
+    let key = building.make_key("fleet.key");
+    let rounds = [
+        ("upgrade, and round 1 of the key", format!("none,{key}")),
+        ("round 2: send the key", format!("{key},none")),
+        ("round 3: refuse those without it", key),
+    ];
+    for (title, keys) in rounds {
+        println!("{title}");
+        building.use_keys(&keys);
+        for (name, floor) in NAMES.into_iter().zip(FLOORS) {
+            building.press(name, building.hall(floor, Direction::Down));
+            building.kill(name);
+            building.start(name);
+            building.wait_for_one_master_of(&NAMES);
+            building.wait_in_service(&NAMES);
+            building.wait_all_dark();
+            println!("  {name} is a member again, and every order is served");
+        }
+    }
+    let tally = building.close_books().tally;
+    println!("{} orders placed, {} served, {} lost", tally.placed, tally.served, tally.lost);
+    ExitCode::SUCCESS
+}
