@@ -7,7 +7,7 @@
 //!
 //! OLD and NEW are paths of the program `liftmesh`. An account is kept of every order (F12); the
 //! run ends with an error if one was lost, or if a node did not become a member again.
-#![allow(clippy::print_stdout, reason = "it reports its progress")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it reports its progress")]
 
 use std::env;
 use std::process::ExitCode;
