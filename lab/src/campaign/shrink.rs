@@ -76,6 +76,8 @@ impl Script {
         }
         loop {
             let before = search.best.size();
+            // The fewest runs for the most steps come first.
+            search.drop_nodes()?;
             search.drop_steps()?;
             search.drop_nodes()?;
             search.shorten_pauses()?;
@@ -115,8 +117,8 @@ impl Script {
         world.elections = moved_up(&world.elections, gone);
         world.clock_rates = moved_up(&world.clock_rates, gone);
         script.steps.retain_mut(|step| {
-            if let Act::Fault(Fault::Partition(groups)) = &mut step.act {
-                for group in groups {
+            if let Act::Fault(fault) = &mut step.act {
+                for group in fault.groups_mut() {
                     group.retain(|node| *node != gone);
                 }
             }

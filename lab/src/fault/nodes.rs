@@ -3,6 +3,17 @@
 use super::Fault;
 
 impl Fault {
+    /// The groups of nodes that it names: it makes sense without one of their nodes too.
+    pub(crate) fn groups_mut(&mut self) -> Vec<&mut Vec<usize>> {
+        match self {
+            Self::Partition(groups) => groups.iter_mut().collect(),
+            Self::OneWayPartition { from, to } => vec![from, to],
+            Self::Ring(nodes) => vec![nodes],
+            Self::Bridge { left, right, .. } => vec![left, right],
+            _ => Vec::new(),
+        }
+    }
+
     /// The nodes that it names. A network or a fleet as a whole is no node.
     pub(crate) fn nodes_mut(&mut self) -> Vec<&mut usize> {
         match self {
