@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use elevator_driver::{Button, Climate, FloorCount, MotorCommand, PanelInputs};
+use elevator_driver::{Button, Climate, DoorState, Floor, FloorCount, MotorCommand, PanelInputs};
 use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::{JournalId, NameError, NodeId, Timestamp};
 use elevator_fleet::node::Node;
@@ -186,6 +186,12 @@ impl Machine {
             let peers = process.node.status(process.clock(now)).peers;
             peers.iter().any(|peer| peer.node == *name)
         })
+    }
+
+    /// Whether its car stands at this floor with a door that is not closed: somebody who presses
+    /// there may get in without becoming an order (F18).
+    pub(super) fn lets_in_at(&self, floor: Floor) -> bool {
+        self.car.shaft().floor() == Some(floor) && self.car.inputs().door != DoorState::Closed
     }
 
     /// The node of a process that runs and is not suspended.

@@ -365,8 +365,9 @@ impl World {
         }
         self.fingerprint.note(self.now, machine, &note);
         let at = &self.machines[machine];
-        let is_heard = at.awake().is_some() && at.line == Line::Plugged;
-        if is_heard || !matches!(note, Note::Pressed(_)) {
+        let is_attended = at.awake().is_some() && at.line == Line::Plugged;
+        let becomes_order = |button: &Button| is_attended && !at.lets_in_at(button.floor());
+        if !matches!(&note, Note::Pressed(button) if !becomes_order(button)) {
             self.oracles.seen(self.now, &at.name, &note);
         }
         if let Some(steps) = self.steps.as_mut()

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::script::{Act, Ending, PRELUDE, Script};
-use crate::{Fault, Violation, WorldError};
+use crate::{Violation, WorldError};
 
 /// After a violation a script goes on for so long: panels keep their record in milliseconds.
 const AFTERWARDS: Duration = Duration::from_millis(1);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use elevator_fleet::model::{Call, Dot, NodeId, Order, Term};
+use elevator_fleet::model::{Call, Dot, HallCall, NodeId, Order, Term};
 use elevator_fleet::node::{Node, Report};
 use elevator_fleet::wire::{NodeState, Protocol};
 
@@ -183,7 +183,8 @@ impl Plans {
     }
 
     /// A node reports that a call is assigned to a car. Where the mastership rotates the next master
-    /// goes on with the plan of the last one, and a bad master sends what it has not planned.
+    /// goes on with the plan of the last one, and a bad master sends what it has not planned. A trip
+    /// keeps its car from one master to the next: the passenger was told which.
     pub(crate) fn assigned(
         &mut self,
         snapshot: &Snapshot,
@@ -205,7 +206,9 @@ impl Plans {
         let is_excused = rotates || is_bad || snapshot.settings.twins.is_some();
         let what = || format!("takes {call} for assigned to {car}, which {master} has not said");
         let finding = || Finding::new("E3", node, what());
-        (!is_excused && !self.made[index].contains(&entry)).then(finding)
+        let is_trip = matches!(call, Call::Hall(HallCall { to: Some(_), .. }));
+        let is_kept = is_trip && self.made.iter().any(|made| made.contains(&entry));
+        (!is_excused && !is_kept && !self.made[index].contains(&entry)).then(finding)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use elevator_driver::{Button, DoorState};
+use elevator_driver::Button;
 use elevator_fleet::model::{Call, Dot, NodeId, Order};
 
 use super::{EQUAL_WITHIN, Finding, TOO_LONG};
@@ -106,15 +106,13 @@ fn is_attended(machine: &Machine, press: &Press) -> bool {
 fn is_taken(snapshot: &Snapshot, machine: &Machine, press: &Press) -> bool {
     let call = Call::of_button(press.button, &machine.name);
     let served = snapshot.history.served_at(&call);
-    let is_open = || {
-        let floor = machine.car.shaft().floor();
-        floor == Some(call.floor()) && machine.car.inputs().door != DoorState::Closed
-    };
     let is_order = || {
         let mut orders = machine.node().into_iter().flat_map(|node| node.orders().of_call(&call));
         orders.any(|order| order.origin == machine.name)
     };
-    served.is_some_and(|served| served >= press.at) || is_open() || is_order()
+    served.is_some_and(|served| served >= press.at)
+        || machine.lets_in_at(call.floor())
+        || is_order()
 }
 
 /// O7: equal stores, compared by what is in them as well as by what nodes send of them.

@@ -265,7 +265,7 @@ impl Promises {
 /// P1, F12: a lamp goes on when two nodes hold the press, or the node hears nobody.
 ///
 /// A node may count on one that it hears until it notices that the process has ended: then nobody
-/// knows any more what that process held.
+/// knows any more what that process held. A press that no machine has made is as its inventor says.
 fn another_node_holds(snapshot: &Snapshot, node: usize, dot: Dot, call: &Call) -> Option<Finding> {
     let (now, own) = (snapshot.now, &snapshot.machines[node]);
     let others = || snapshot.machines.iter().filter(|other| other.name != own.name);
@@ -276,7 +276,11 @@ fn another_node_holds(snapshot: &Snapshot, node: usize, dot: Dot, call: &Call) -
         let present = other.node().and_then(|node| node.orders().present(dot, call));
         present.is_some_and(|present| present >= dot) || other.disk.knows(dot, call)
     };
-    let is_excused = heard.any(|other| other.process.as_ref().is_none_or(is_new));
+    let is_invented = || {
+        let disks = snapshot.machines.iter().flat_map(|it| [Some(&it.disk), it.lost.as_ref()]);
+        disks.flatten().all(|disk| disk.journal() != dot.journal)
+    };
+    let is_excused = heard.any(|other| other.process.as_ref().is_none_or(is_new)) || is_invented();
     let what = || format!("{call}, {dot}, is lit, and no other node holds it");
     (!is_excused && !others().any(holds)).then(|| Finding::new("P1", node, what()))
 }
