@@ -17,7 +17,7 @@ use fastrand::Rng;
 use super::agenda::Event;
 use super::disk::Disk;
 use super::fault::{BadMaster, Boundary};
-use super::world::WorldError;
+use super::world::{WorldError, WorldSettings};
 
 #[derive(Debug)]
 pub(super) struct Machine {
@@ -186,6 +186,11 @@ impl Machine {
             let peers = process.node.status(process.clock(now)).peers;
             peers.iter().any(|peer| peer.node == *name)
         })
+    }
+
+    /// How long its disk takes for a transaction at most.
+    pub(super) fn longest_commit(&self, settings: &WorldSettings) -> Duration {
+        Duration::from_micros(*self.commit.as_ref().unwrap_or(&settings.commit).end())
     }
 
     /// Whether its car stands at this floor with a door that is not closed: somebody who presses
