@@ -1,7 +1,7 @@
 //! Deliberate defects, with which tests prove that the oracles of the lab catch such defects.
 //!
 //! Without the feature `seeded-bugs`, no defect can be seeded and no code of them remains. With it,
-//! [`with_bug`] seeds one for as long as a function runs, on its thread only:
+//! `with_bug` seeds one for as long as a function runs, on its thread only:
 //! `cargo test -p liftmesh-lab --features seeded-bugs --test seeded_bugs`.
 
 macro_rules! seeded_bugs {
