@@ -97,7 +97,7 @@ pub(crate) fn encrypted_link_seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// The packets of an election with a port of its own, between two nodes with the key: each is taken
+/// The packets of an election with a separate port, between two nodes with the key: each is taken
 /// in once at most, only from its sender, and only as it was sent.
 pub(crate) fn sealed_packets(bytes: &[u8]) {
     match exchange(&mut Unstructured::new(bytes)) {

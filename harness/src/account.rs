@@ -173,10 +173,16 @@ impl Account {
     /// Takes in what is to be seen of one car.
     pub fn observe(&mut self, car: &NodeId, sight: &Sight, now: Duration) -> Vec<Verdict> {
         let mut verdicts = Vec::new();
+        // Before the lamps: an opening that is over has served nobody who pressed after it.
+        if let Some(visit) = self.new_opening(car, sight) {
+            self.see_visit(car, visit, now);
+        }
         if sight.living {
             self.see_lit(car, sight, now, &mut verdicts);
         }
-        self.see_car(car, sight, now);
+        if let Some(floor) = sight.serves {
+            self.see_visit(car, Visit::at(floor, sight.lantern), now);
+        }
         if sight.living {
             self.see_dark(car, sight, now);
         } else {
@@ -238,9 +244,7 @@ impl Account {
         }
     }
 
-    fn see_car(&mut self, car: &NodeId, sight: &Sight, now: Duration) {
-        let stands = sight.serves.map(|floor| Visit::at(floor, sight.lantern));
-        let Some(visit) = self.new_opening(car, sight).or(stands) else { return };
+    fn see_visit(&mut self, car: &NodeId, visit: Visit, now: Duration) {
         let serves = |call: &Call| visit.serves(car, call);
         // A press that lights no lamp because the door is open is served at once (F18).
         self.pressed.retain(|call, _| self.open.contains_key(call) || !serves(call));

@@ -52,11 +52,6 @@ impl Disk {
         }
     }
 
-    /// The journal on it.
-    pub(super) fn journal(&self) -> JournalId {
-        self.journal
-    }
-
     pub(super) fn restored(&self) -> Restored {
         Restored {
             journal: self.journal,

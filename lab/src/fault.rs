@@ -359,6 +359,20 @@ impl Fault {
         }
     }
 
+    /// Whether it has happened once it is inflicted. The others wait for an occasion, which may never
+    /// come, or need one.
+    fn happens_at_once(&self) -> bool {
+        !matches!(
+            self,
+            Self::Crash { .. }
+                | Self::DamageFrame { .. }
+                | Self::Replay { .. }
+                | Self::Forge { .. }
+                | Self::OtherVersion { .. }
+                | Self::LineNoise { .. }
+        )
+    }
+
     /// Whether nodes or the network may take their time after it. A fault of a car is no excuse:
     /// the group goes on as before. Nor is anything that a sound node is to take no notice of.
     fn disturbs_the_group(&self) -> bool {

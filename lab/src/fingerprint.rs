@@ -1,5 +1,6 @@
 //! One number for everything that happens in a world: two runs with the same number are the same.
 
+use std::fmt::{self, Write as _};
 use std::hash::Hasher;
 use std::time::Duration;
 
@@ -42,6 +43,9 @@ impl Fingerprint {
             Note::Reported(_) => return,
         };
         self.take(now, (kind, machine as u64, 0));
+        // Which button, lamp or fault. A hasher takes any text.
+        let written = write!(Text(&mut self.0), "{note:?}");
+        debug_assert!(written.is_ok());
     }
 
     pub(super) fn value(&self, wire: &Wire) -> u64 {
@@ -51,8 +55,20 @@ impl Fingerprint {
     }
 
     fn take(&mut self, now: Duration, (kind, one, other): Parts) {
-        self.0.write_u64(u64::from(kind) << 56 | one.rotate_left(28) ^ other);
+        self.0.write_u8(kind);
+        self.0.write_u64(one);
+        self.0.write_u64(other);
         self.0.write_u64(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
+    }
+}
+
+/// Text for a hasher.
+struct Text<'a>(&'a mut SipHasher13);
+
+impl fmt::Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Machine {
     pub(super) disk: Disk,
     /// The disk that was last taken out of it.
     pub(super) lost: Option<Disk>,
+    /// Every journal that it has ever had.
+    pub(super) journals: Vec<JournalId>,
     pub(super) car: SimulatedCar,
     /// The inputs that the panel reported last.
     pub(super) reported: PanelInputs,
@@ -146,14 +148,16 @@ impl Machine {
         let mut config = CarConfig::new(floors);
         config.start = StartPosition::Floor(start);
         let car = SimulatedCar::new(&config, random.u64(..))?;
+        let journal = JournalId(random.u64(1..));
         Ok(Self {
             name: name(index)?,
             address,
             powered: true,
             incarnation: 0,
             process: None,
-            disk: Disk::new(JournalId(random.u64(1..))),
+            disk: Disk::new(journal),
             lost: None,
+            journals: vec![journal],
             reported: car.inputs(),
             car,
             car_moves: false,

@@ -128,6 +128,7 @@ impl Oracles {
     /// The process of a machine has ended.
     pub(super) fn ended(&mut self, node: usize) {
         self.promises.process_ended(node);
+        self.reference.starting(false);
     }
 
     /// A machine has lost its disk.

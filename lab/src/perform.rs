@@ -11,7 +11,7 @@ use elevator_fleet::wire::{Beacon, Frame, NodeState, codec};
 use super::World;
 use super::agenda::{Event, TimedFault};
 use super::connection::{ConnectionId, EndState, Packet, Side};
-use super::fault::{Boundary, damage};
+use super::fault::{Boundary, Fault, damage};
 use super::history::{Assignment, Note, Service};
 use super::trace::{Kind, MarkKind, SentId, Signal};
 use super::wire::{Flow, Size};
@@ -84,6 +84,7 @@ impl World {
         match crash {
             Some((at, 0)) if *at == boundary => {
                 *crash = None;
+                self.count_fault(&Fault::Crash { node, at: boundary, after: 0 });
                 self.end_process(node);
                 true
             }
@@ -530,6 +531,7 @@ impl World {
             return false;
         };
         damage(&mut self.random, &mut bytes, codec::MAX_FRAME);
+        self.count_fault(&Fault::DamageFrame { from: pair.0, to: pair.1 });
         codec::decode_frame(&bytes).is_err()
     }
 

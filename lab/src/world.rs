@@ -37,7 +37,7 @@ const INSPECTION: Duration = Duration::from_millis(50);
 /// How many passengers a car holds, by the default of the configuration.
 const CAPACITY: f64 = 13.0;
 
-/// The secret of a fleet with a key. Whoever forges in the lab does not know it.
+/// The secret of a fleet with a key. A forger in the lab does not know it.
 const SECRET_OF_THE_LAB: [u8; SECRET] = [0x4c; SECRET];
 
 /// The years of the wall clock, in seconds.

@@ -6,8 +6,9 @@
 
 use std::time::{Duration, Instant};
 
-use elevator_driver::Direction;
+use elevator_driver::{Direction, DoorState};
 use elevator_fleet::wire::NodeState;
+use elevator_simulator::CarState;
 use liftmesh_harness::building::{Building, Passed, Times, Weather};
 
 const FOUR: [&str; 4] = ["A", "B", "C", "D"];
@@ -45,10 +46,12 @@ fn press_all(building: &Building, panels: &[&str], lit: &mut Times) {
             let panel = panels.next().expect("they go round");
             let pressed = Instant::now();
             building.press(panel, button);
-            // A car that stands there with its door open serves it at once.
+            // Any car that stands there with its door open serves it at once (F18).
+            let at = building.floor(floor);
+            let is_open = |car: &CarState| car.floor == Some(at) && car.door != DoorState::Closed;
             building.wait("the press is answered", |building| {
-                let car = building.car(panel);
-                car.lamps.contains(&button) || car.floor == Some(building.floor(floor))
+                let is_lit = building.car(panel).lamps.contains(&button);
+                is_lit || FOUR.iter().any(|node| is_open(&building.car(node)))
             });
             lit.add(pressed.elapsed());
         }
@@ -70,7 +73,7 @@ fn assert_rough(passed: Passed) {
 /// E1, E4, F6, F7, F10, F12, P4, S1: every order is served while all of it happens at once; one
 /// direction between two slaves is cut, the master is killed and comes back.
 #[test]
-fn orders_are_served_behind_a_relay_that_does_its_worst() {
+fn orders_are_served_behind_a_relay() {
     let Some(mut building) = Building::with_relay(FLOORS) else {
         return;
     };
@@ -93,7 +96,7 @@ fn orders_are_served_behind_a_relay_that_does_its_worst() {
     });
     let failover = killed.elapsed();
     press_all(&building, &["B", "C", "D"], &mut lit);
-    building.relay().mend();
+    building.relay().heal();
     building.start("A");
     press_all(&building, &FOUR, &mut lit);
     let passed = building.relay().passed();

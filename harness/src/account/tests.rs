@@ -210,3 +210,13 @@ fn an_opening_that_was_seen_before_the_press_serves_nobody() {
     account.observe(&car("A"), &opened(5, None, &[]), at(12));
     assert!(is_lost(&account.observe(&car("A"), &opened(5, None, &[]), at(13))));
 }
+
+// F12: nor does one that was over before it, between the same two looks
+#[test]
+fn an_opening_before_the_press_between_two_looks_serves_nobody() {
+    let mut account = Account::default();
+    account.observe(&car("A"), &opened(4, None, &[]), at(10));
+    account.observe(&car("A"), &opened(5, None, &[hall()]), at(11));
+    account.observe(&car("A"), &opened(5, None, &[]), at(12));
+    assert!(is_lost(&account.observe(&car("A"), &opened(5, None, &[]), at(13))));
+}

@@ -113,6 +113,8 @@ pub struct Relay {
 struct Shared {
     conditions: Mutex<Conditions>,
     counts: Counts,
+    /// How many datagrams have been heard.
+    heard: AtomicU64,
     ends: AtomicBool,
 }
 
@@ -223,7 +225,7 @@ impl Relay {
     }
 
     /// Lets everything pass again, as it has been set.
-    pub fn mend(&self) {
+    pub fn heal(&self) {
         self.shared.conditions().cuts.clear();
     }
 

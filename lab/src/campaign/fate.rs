@@ -98,16 +98,19 @@ impl Fate {
     /// Whatever has not happened yet does now, one after the other, on a whole fleet.
     pub(super) fn strike_what_is_due(&mut self, world: &mut World) {
         for _ in 0..ATTEMPTS {
+            // What was prepared may have had no occasion.
+            let has_happened = |kind: Kind| world.inflicted().contains_key(kind.name());
+            let due = self.enabled.iter().map(|(kind, _)| *kind);
+            self.due = due.filter(|kind| !has_happened(*kind)).collect();
             for _ in 0..self.due.len() {
                 self.put_right(world);
                 world.run_for(RECOVERY);
                 self.press(world);
                 self.strike(world);
+                self.press(world);
                 world.run_for(Duration::from_millis(self.random.u64(1..=1_200)));
             }
         }
-        let has_happened = |kind: &&str| world.inflicted().contains_key(kind);
-        debug_assert!(self.enabled().iter().all(has_happened), "what is enabled happens");
     }
 
     fn strike(&mut self, world: &mut World) {
@@ -133,7 +136,8 @@ impl Fate {
             }
         }
         self.suspended.retain(|node| world.node(*node).is_some() && !world.is_awake(*node));
-        let whole = self.down.is_empty() && self.suspended.is_empty() && !self.cut;
+        let apart = self.cut || world.twins.is_some();
+        let whole = self.down.is_empty() && self.suspended.is_empty() && !apart;
         if !whole || (0..self.nodes).any(|node| !world.is_awake(node)) {
             self.whole_since = world.now();
         }
@@ -179,6 +183,7 @@ impl Fate {
         self.cut = false;
         world.inflict(Fault::Heal);
         world.inflict(Fault::CalmNetwork);
+        world.part_twins();
     }
 
     fn resume(&mut self, world: &mut World) {

@@ -91,6 +91,9 @@ pub enum ScriptError {
     /// A fleet of one has nobody to lose.
     #[error("a script has 2 to 200 nodes, not {0}")]
     Nodes(usize),
+    /// Its world can't be, for this reason.
+    #[error("there is no such world: {0}")]
+    World(&'static str),
     /// A step names a node that is not there.
     #[error("step {step} names node {node}, counted from 0, and there are {nodes}")]
     Node {
@@ -131,6 +134,9 @@ impl Script {
         let nodes = self.world.nodes;
         if !(2..=200).contains(&nodes) {
             return Err(ScriptError::Nodes(nodes));
+        }
+        if let Some(wrong) = self.world.wrong() {
+            return Err(ScriptError::World(wrong));
         }
         let mut earliest = PRELUDE;
         for (index, step) in self.steps.iter().enumerate() {

@@ -116,6 +116,7 @@ impl Script {
         world.roles = moved_up(&world.roles, gone);
         world.elections = moved_up(&world.elections, gone);
         world.clock_rates = moved_up(&world.clock_rates, gone);
+        world.twins = world.twins.and_then(|twins| twins.without(gone));
         script.steps.retain_mut(|step| {
             if let Act::Fault(fault) = &mut step.act {
                 for group in fault.groups_mut() {
@@ -235,8 +236,9 @@ impl<GoesOn: FnMut(&Progress) -> bool> Search<'_, GoesOn> {
     /// Halves all pauses as long as that works, then each of the longer ones.
     fn shorten_pauses(&mut self) -> Result<(), WorldError> {
         while !self.is_over() {
+            let size = self.best.size();
             let halved = self.best.with_pauses(|_, pause| pause / 2);
-            if halved.size() == self.best.size() || !self.attempt(vec![halved])? {
+            if halved.size() == size || !self.attempt(vec![halved])? || self.best.size() == size {
                 break;
             }
         }

@@ -30,7 +30,9 @@ impl World {
     #[expect(clippy::needless_pass_by_value, reason = "a fault is made to be inflicted")]
     pub fn inflict(&mut self, fault: Fault) {
         self.note(0, Note::Fault(fault.clone()));
-        *self.inflicted.entry(fault.kind()).or_default() += 1;
+        if fault.happens_at_once() {
+            self.count_fault(&fault);
+        }
         if fault.disturbs_the_group() {
             self.disturbed();
         }
@@ -91,6 +93,11 @@ impl World {
             | Fault::Crowd(_)
             | Fault::ClearHang(_) => self.break_a_car(&fault),
         }
+    }
+
+    /// A fault has happened.
+    pub(crate) fn count_fault(&mut self, fault: &Fault) {
+        *self.inflicted.entry(fault.kind()).or_default() += 1;
     }
 
     fn harm_a_process(&mut self, fault: &Fault) {
@@ -252,6 +259,7 @@ impl World {
                 self.cut_panel(node, cut);
             }
             Fault::LineNoise { node, millis } if self.machines[node].line == Line::Plugged => {
+                self.count_fault(fault);
                 self.machines[node].noisy_since = Some(self.now);
                 self.cut_panel(node, true);
                 self.ends_after(millis, TimedFault::Noise { node, began: self.now });
@@ -405,8 +413,9 @@ impl World {
 
     fn replace(&mut self, node: usize) {
         if self.machines[node].process.is_none() {
-            let fresh = Disk::new(JournalId(self.random.u64(1..)));
-            let disk = std::mem::replace(&mut self.machines[node].disk, fresh);
+            let journal = JournalId(self.random.u64(1..));
+            self.machines[node].journals.push(journal);
+            let disk = std::mem::replace(&mut self.machines[node].disk, Disk::new(journal));
             self.machines[node].lost = Some(disk);
             self.judge(|oracles, snapshot| oracles.disk_lost(snapshot, node));
             self.start(node);
@@ -465,6 +474,7 @@ impl World {
 
     pub(crate) fn report_disk_failed(&mut self, node: usize) {
         let fresh = JournalId(self.random.u64(1..));
+        self.machines[node].journals.push(fresh);
         self.with(node, |node, now| node.handle_disk_failed(fresh, now));
     }
 }

@@ -9,7 +9,7 @@ use elevator_fleet::wire::keyring::Keyring;
 use elevator_fleet::wire::{Beacon, NodeState, Nonce};
 use fastrand::Rng;
 
-use super::Forgery;
+use super::{Fault, Forgery};
 use crate::World;
 use crate::agenda::Event;
 
@@ -119,6 +119,7 @@ impl World {
         if let Some((from, beacon)) = self.recordings.get(recording) {
             let (address, beacon) = (self.machines[*from].address, Arc::clone(beacon));
             self.interference.replayed += 1;
+            self.count_fault(&Fault::Replay { recording, to });
             self.agenda.enter(self.now, Event::Intruding { address, to, beacon });
         }
     }
@@ -129,6 +130,7 @@ impl World {
             return;
         };
         let mut beacon = Beacon::clone(genuine);
+        self.count_fault(&Fault::Forge { forgery, of, to });
         let another = Nonce(self.random.u64(1..));
         match forgery {
             Forgery::LowestAddress => {
@@ -173,6 +175,7 @@ impl World {
             return;
         };
         bytes[VERSION_AT] = VERSION + 1;
+        self.count_fault(&Fault::OtherVersion { from, to });
         self.show_datagram(address, to, &bytes);
     }
 

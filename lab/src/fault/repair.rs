@@ -71,15 +71,20 @@ impl World {
     pub fn repair_everything(&mut self) {
         self.inflict(Fault::Heal);
         self.inflict(Fault::CalmNetwork);
-        if let (Some(Twins::Address(_, node)), None) = (self.twins, self.settings.twins) {
-            self.inflict(Fault::SharedAddress { node, with: None });
-        }
+        self.part_twins();
         for node in 0..self.machines.len() {
             self.repair_car(node);
             self.repair_machine(node);
             self.inflict(Fault::ClearHang(node));
             self.inflict(Fault::Resume(node));
             self.inflict(Fault::Restart(node));
+        }
+    }
+
+    /// A node that shares the address of another gets its own again.
+    pub(crate) fn part_twins(&mut self) {
+        if let (Some(Twins::Address(_, node)), None) = (self.twins, self.settings.twins) {
+            self.inflict(Fault::SharedAddress { node, with: None });
         }
     }
 

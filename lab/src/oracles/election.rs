@@ -25,7 +25,7 @@ pub(super) fn no_change_of_master_in_quiet(
     is_quiet.then(finding).into_iter().collect()
 }
 
-/// E3: terms never decrease, over restarts either, and each mastership has a term of its own.
+/// E3: terms never decrease, over restarts either, and each mastership has a greater one.
 #[derive(Debug)]
 pub(crate) struct Terms {
     /// By node.

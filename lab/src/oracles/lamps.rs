@@ -54,9 +54,8 @@ pub(super) fn hall_lamps_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
     findings
 }
 
-/// A press waits for so many transactions of a disk at most: the one under way, one that reserves its
-/// sequence, and its own.
-const COMMITS: u32 = 3;
+/// An order waits for so many transactions of a disk at most: the one under way, and its own.
+const COMMITS: u32 = 2;
 
 /// F12: every order of a group in which a disk works comes to be promised, by each node that has a
 /// lamp for it.

@@ -75,7 +75,9 @@ impl Taken {
             Button::Car(_) => !snapshot.settings.roles.contains_key(&node),
         };
         let press = Press { node, incarnation: machine.incarnation, button, at: snapshot.now };
-        if is_lit_by && is_attended(machine, &press) {
+        // Where the door is open, its passenger gets in (F18).
+        let gets_in = machine.lets_in_at(button.floor());
+        if is_lit_by && is_attended(machine, &press) && !gets_in {
             self.waiting.push(press);
         }
     }
@@ -102,7 +104,7 @@ fn is_attended(machine: &Machine, press: &Press) -> bool {
         && machine.incarnation == press.incarnation
 }
 
-/// Whether something has come of a press. Where the door is open, its passenger gets in (F18).
+/// Whether something has come of a press.
 fn is_taken(snapshot: &Snapshot, machine: &Machine, press: &Press) -> bool {
     let call = Call::of_button(press.button, &machine.name);
     let served = snapshot.history.served_at(&call);
@@ -110,9 +112,7 @@ fn is_taken(snapshot: &Snapshot, machine: &Machine, press: &Press) -> bool {
         let mut orders = machine.node().into_iter().flat_map(|node| node.orders().of_call(&call));
         orders.any(|order| order.origin == machine.name)
     };
-    served.is_some_and(|served| served >= press.at)
-        || machine.lets_in_at(call.floor())
-        || is_order()
+    served.is_some_and(|served| served >= press.at) || is_order()
 }
 
 /// O7: equal stores, compared by what is in them as well as by what nodes send of them.

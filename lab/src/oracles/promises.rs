@@ -276,10 +276,8 @@ fn another_node_holds(snapshot: &Snapshot, node: usize, dot: Dot, call: &Call) -
         let present = other.node().and_then(|node| node.orders().present(dot, call));
         present.is_some_and(|present| present >= dot) || other.disk.knows(dot, call)
     };
-    let is_invented = || {
-        let disks = snapshot.machines.iter().flat_map(|it| [Some(&it.disk), it.lost.as_ref()]);
-        disks.flatten().all(|disk| disk.journal() != dot.journal)
-    };
+    let is_invented =
+        || snapshot.machines.iter().all(|machine| !machine.journals.contains(&dot.journal));
     let is_excused = heard.any(|other| other.process.as_ref().is_none_or(is_new)) || is_invented();
     let what = || format!("{call}, {dot}, is lit, and no other node holds it");
     (!is_excused && !others().any(holds)).then(|| Finding::new("P1", node, what()))

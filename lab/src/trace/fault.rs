@@ -16,8 +16,10 @@ pub(super) enum Effect {
     Replaces((Option<usize>, &'static str), String),
     /// The band of this key ends.
     Ends((Option<usize>, &'static str)),
-    /// All faults of the network end, except for loss.
+    /// All faults of the network end, except for the weather.
     EndsNetworkFaults,
+    /// The network treats packets as at the beginning: what changed that ends.
+    EndsWeather,
     /// It shows in something else.
     None,
 }
@@ -32,6 +34,11 @@ const NETWORK: &str = "network cut";
 /// Whether [`Fault::Heal`] ends this.
 pub(super) fn is_healed((_, key): (Option<usize>, &'static str)) -> bool {
     [CUT, ONE_WAY, REFUSED, PARTITION, NETWORK].contains(&key)
+}
+
+/// Whether [`Fault::CalmNetwork`] ends this.
+pub(super) fn is_weather((_, key): (Option<usize>, &'static str)) -> bool {
+    ["loss", "duplication", "reordering", "corruption"].contains(&key)
 }
 
 /// What a fault does to the bands.
@@ -76,7 +83,8 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         Fault::Duplication(percent) => network(*percent > 0, "duplication"),
         Fault::Reordering(percent) => network(*percent > 0, "reordering"),
         Fault::Corruption(percent) => network(*percent > 0, "corruption"),
-        Fault::CalmNetwork | Fault::Loss(0) => Effect::Ends((None, "loss")),
+        Fault::CalmNetwork => Effect::EndsWeather,
+        Fault::Loss(0) => Effect::Ends((None, "loss")),
         Fault::Loss(percent) => Effect::Begins((None, "loss"), format!("loss {percent} %")),
         Fault::DiskFail(node) => begins(*node, "disk failed"),
         Fault::Replace(node) => ends(*node, "disk failed"),

@@ -217,6 +217,7 @@ impl Recorder {
                 }
                 Effect::Ends(key) => self.close(at, key),
                 Effect::EndsNetworkFaults => self.close_network(at),
+                Effect::EndsWeather => self.close_all(at, super::fault::is_weather),
                 Effect::None => {}
             },
             Note::Reported(report) => self.report(at, node, report),
@@ -327,11 +328,13 @@ impl Recorder {
     }
 
     fn close_network(&mut self, at: Duration) {
-        let keys: Vec<_> = self.open.keys().copied().collect();
+        self.close_all(at, super::fault::is_healed);
+    }
+
+    fn close_all(&mut self, at: Duration, ends: fn((Option<usize>, &'static str)) -> bool) {
+        let keys: Vec<_> = self.open.keys().copied().filter(|key| ends(*key)).collect();
         for key in keys {
-            if super::fault::is_healed(key) {
-                self.close(at, key);
-            }
+            self.close(at, key);
         }
     }
 }

@@ -94,6 +94,27 @@ impl WorldSettings {
         Self { strategy: Strategy::Collective, ..Self::new(nodes, seed) }
     }
 
+    /// What makes it impossible, in settings that were read from a file.
+    pub(crate) fn wrong(&self) -> Option<&'static str> {
+        let is_missing = |twins: &Twins| {
+            let (Twins::Name(one, other) | Twins::Address(one, other)) = twins;
+            one == other || *one.max(other) >= self.nodes
+        };
+        let last = usize::from(self.first_address) + self.nodes;
+        let ranges = [&self.weather.delay, &self.commit, &self.planning];
+        if self.first_address == 0 || last > 255 {
+            Some("its addresses are not within 127.0.0.1 to 127.0.0.254")
+        } else if self.twins.as_ref().is_some_and(is_missing) {
+            Some("its twins are not two of its nodes")
+        } else if self.clock_rates.values().any(|rate| *rate == 0) {
+            Some("a clock stands still")
+        } else if ranges.iter().any(|range| range.is_empty()) {
+            Some("a range is empty")
+        } else {
+            None
+        }
+    }
+
     /// C3: how long the election may take once the network is whole and quiet.
     #[must_use]
     pub fn bound(&self) -> Duration {
@@ -109,6 +130,21 @@ pub enum Twins {
     Name(usize, usize),
     /// The second has the address of the first. What is sent to it comes to the first.
     Address(usize, usize),
+}
+
+impl Twins {
+    /// The same without this machine: those after it move up.
+    pub(crate) fn without(self, gone: usize) -> Option<Self> {
+        let (Self::Name(one, other) | Self::Address(one, other)) = self;
+        if gone == one || gone == other {
+            return None;
+        }
+        let moved = |node: usize| node - usize::from(node > gone);
+        Some(match self {
+            Self::Name(..) => Self::Name(moved(one), moved(other)),
+            Self::Address(..) => Self::Address(moved(one), moved(other)),
+        })
+    }
 }
 
 /// A world that can't be made.

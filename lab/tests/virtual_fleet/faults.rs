@@ -243,11 +243,8 @@ fn a_wall_clock_that_jumps_by_years_matters_to_nobody() {
         building.inflict(Fault::WallClock { node: 0, years });
         building.inflict(Fault::Restart(0));
         let records = building.node(0).expect("it runs").orders().records(Timestamp::START);
-        for record in records {
-            if let RecordState::Open { waited } = record.state {
-                assert!(waited <= Duration::from_hours(24), "{record:?}");
-            }
-        }
+        let open = records.filter(|record| matches!(record.state, RecordState::Open { .. }));
+        assert_eq!(open.count(), 1, "the press is on the disk");
         building.recovers();
     }
 }
@@ -385,8 +382,8 @@ fn silent_climate_sensors_measure_again() {
 #[test]
 fn a_repaired_fleet_has_no_fault_left() {
     let mut building = Building::merged(3);
-    for at in Boundary::ALL {
-        building.inflict(Fault::Crash { node: 1, at, after: 200 });
+    for (node, at) in [(0, Boundary::Datagram), (1, Boundary::Frame), (2, Boundary::Write)] {
+        building.inflict(Fault::Crash { node, at, after: 200 });
     }
     building.inflict(Fault::DamageFrame { from: 0, to: 1 });
     building.inflict(Fault::Clog { one: 0, other: 1, millis: 5_000 });

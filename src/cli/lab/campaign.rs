@@ -20,7 +20,7 @@ use super::{LabError, files};
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
-The seeds are run on all cores. One that fails is printed with what was wrong and with the commands that replay and draw it; the first is shrunk to a script that violates the same invariant with fewer faults, nodes and seconds. A seed with too few orders, without a change of master or without one of the usual faults is void: it has not passed, and more than 5 % of such seeds fail the command.
+The seeds are run on all cores. One that fails is printed with what was wrong and with the commands that replay and draw it; the first is shrunk to a script that violates the same invariant with fewer faults, nodes and seconds. A seed with too few orders, without a change of master or without one of its kinds of faults is void: it has not passed, and more than 5 % of such seeds fail the command.
 
 Examples:
   liftmesh lab campaign --seeds 1..40

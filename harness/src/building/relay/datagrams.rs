@@ -5,6 +5,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
+use std::sync::atomic;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, RwLock};
 use std::thread::{self, JoinHandle};
@@ -121,7 +122,6 @@ impl Postman {
         self.threads.push(thread::spawn(move || {
             let mut random = chance(number, 0);
             let mut buffer = vec![0; LARGEST];
-            let mut sequence = 0;
             while !shared.ends() {
                 let Ok((length, SocketAddr::V4(from))) = socket.recv_from(&mut buffer) else {
                     continue;
@@ -130,7 +130,8 @@ impl Postman {
                 if *from.ip() != address {
                     continue;
                 }
-                sequence += 1;
+                // One count for all sockets: a node sends from several.
+                let sequence = shared.heard.fetch_add(1, atomic::Ordering::Relaxed) + 1;
                 for (way, socket, to) in receivers() {
                     let bytes = buffer[..length].to_vec();
                     let letter =

@@ -208,7 +208,8 @@ impl Fate {
                     Fault::Forge { forgery, of: from, to }
                 }
             });
-            world.run_for(Duration::from_millis(self.random.u64(0..=50)));
+            // Not 0: two steps of one moment have nothing between them, so that a script replays alike.
+            world.run_for(Duration::from_millis(self.random.u64(1..=50)));
         }
     }
 
