@@ -111,7 +111,7 @@ pub enum Fate {
     Refused,
 }
 
-/// A node that receives the packets of an election with a port of its own.
+/// A node that receives the packets of an election with a separate port.
 #[derive(Debug)]
 pub struct Packets {
     seal: Seal,

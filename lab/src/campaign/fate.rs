@@ -1,8 +1,8 @@
 //! What happens in a campaign, by chance.
 //!
 //! Each seed enables some kinds of faults, with a strength for each, so that runs differ: in some a
-//! single kind dominates, which a run with all of them would never show. Each enabled kind happens
-//! at least once.
+//! single kind dominates, which a run with all of them would never show. At the end what has not
+//! happened yet is tried again.
 
 mod kinds;
 mod strike;

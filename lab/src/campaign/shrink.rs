@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::script::{Act, Ending, PRELUDE, Script};
 use crate::{Violation, WorldError};
 
-/// After a violation a script goes on for so long: panels keep their record in milliseconds.
+/// How long a script goes on after a violation: panels keep their record in milliseconds.
 const AFTERWARDS: Duration = Duration::from_millis(1);
 
 /// A pause is not made shorter than this.

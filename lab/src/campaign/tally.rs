@@ -85,7 +85,7 @@ impl AddAssign<&Self> for Tally {
     }
 }
 
-/// Whether a run that was to have faults for so long says nothing, and why: it placed too few orders,
+/// Whether a run with this time of faults says nothing, and why: it placed too few orders,
 /// kept its first master, or one of the kinds of faults that were enabled never happened.
 #[must_use]
 pub fn is_void(tally: &Tally, faulty: Duration, enabled: &BTreeSet<&'static str>) -> Option<Void> {

@@ -34,7 +34,7 @@ struct Way {
 
 /// One datagram on its way.
 #[derive(Debug)]
-struct Letter {
+struct Datagram {
     due: Instant,
     /// Its number among those from this node to the other one.
     number: u64,
@@ -48,18 +48,18 @@ struct Letter {
 pub(super) struct Postman {
     shared: Arc<Shared>,
     ways: Arc<Ways>,
-    letters: SyncSender<Reverse<Letter>>,
+    outgoing: SyncSender<Reverse<Datagram>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Postman {
     pub(super) fn start(shared: Arc<Shared>) -> Self {
-        let (letters, queue) = sync_channel(ON_THE_WAY);
+        let (outgoing, queue) = sync_channel(ON_THE_WAY);
         let deliverer = {
             let shared = Arc::clone(&shared);
             thread::spawn(move || deliver(&queue, &shared))
         };
-        Self { shared, ways: Arc::default(), letters, threads: vec![deliverer] }
+        Self { shared, ways: Arc::default(), outgoing, threads: vec![deliverer] }
     }
 
     /// Hears the broadcasts of a node, and passes them on to all that are connected with it.
@@ -118,7 +118,7 @@ impl Postman {
         address: Ipv4Addr,
         receivers: impl Fn() -> Vec<((u8, u8), Arc<UdpSocket>, SocketAddrV4)> + Send + 'static,
     ) {
-        let (shared, letters) = (Arc::clone(&self.shared), self.letters.clone());
+        let (shared, outgoing) = (Arc::clone(&self.shared), self.outgoing.clone());
         self.threads.push(thread::spawn(move || {
             let mut random = chance(number, 0);
             let mut buffer = vec![0; LARGEST];
@@ -134,10 +134,10 @@ impl Postman {
                 let sequence = shared.heard.fetch_add(1, atomic::Ordering::Relaxed) + 1;
                 for (way, socket, to) in receivers() {
                     let bytes = buffer[..length].to_vec();
-                    let letter =
-                        Letter { due: Instant::now(), number: sequence, way, socket, to, bytes };
-                    for letter in fate(letter, &shared, &mut random) {
-                        if letters.send(Reverse(letter)).is_err() {
+                    let datagram =
+                        Datagram { due: Instant::now(), number: sequence, way, socket, to, bytes };
+                    for datagram in fate(datagram, &shared, &mut random) {
+                        if outgoing.send(Reverse(datagram)).is_err() {
                             return;
                         }
                     }
@@ -156,19 +156,19 @@ impl Postman {
 }
 
 /// What arrives of a datagram, and when.
-fn fate(letter: Letter, shared: &Shared, random: &mut Rng) -> Vec<Letter> {
+fn fate(datagram: Datagram, shared: &Shared, random: &mut Rng) -> Vec<Datagram> {
     let (weather, counts) = (shared.weather(), &shared.counts);
     count(&counts.datagrams);
-    if shared.is_cut(letter.way.0, letter.way.1) || happens(random, weather.loss) {
+    if shared.is_cut(datagram.way.0, datagram.way.1) || happens(random, weather.loss) {
         count(&counts.lost);
         return Vec::new();
     }
-    let mut copies = vec![letter];
+    let mut copies = vec![datagram];
     if happens(random, weather.duplication) {
         count(&counts.duplicated);
-        let Letter { due, number, way, socket, to, bytes } = &copies[0];
+        let Datagram { due, number, way, socket, to, bytes } = &copies[0];
         let (socket, bytes) = (Arc::clone(socket), bytes.clone());
-        copies.push(Letter { due: *due, number: *number, way: *way, socket, to: *to, bytes });
+        copies.push(Datagram { due: *due, number: *number, way: *way, socket, to: *to, bytes });
     }
     for copy in &mut copies {
         copy.due += delay(random, &weather);
@@ -181,8 +181,8 @@ fn fate(letter: Letter, shared: &Shared, random: &mut Rng) -> Vec<Letter> {
 }
 
 /// Delivers every datagram when it is due.
-fn deliver(queue: &Receiver<Reverse<Letter>>, shared: &Shared) {
-    let mut waiting: BinaryHeap<Reverse<Letter>> = BinaryHeap::new();
+fn deliver(queue: &Receiver<Reverse<Datagram>>, shared: &Shared) {
+    let mut waiting: BinaryHeap<Reverse<Datagram>> = BinaryHeap::new();
     let mut latest: BTreeMap<(u8, u8), u64> = BTreeMap::new();
     while !shared.ends() {
         let now = Instant::now();
@@ -190,21 +190,21 @@ fn deliver(queue: &Receiver<Reverse<Letter>>, shared: &Shared) {
             next.due.saturating_duration_since(now).min(LOOK_EVERY)
         });
         match queue.recv_timeout(pause) {
-            Ok(letter) => waiting.push(letter),
+            Ok(datagram) => waiting.push(datagram),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
         waiting.extend(queue.try_iter());
         let now = Instant::now();
         while waiting.peek().is_some_and(|Reverse(next)| next.due <= now) {
-            let Some(Reverse(letter)) = waiting.pop() else { break };
-            let before = latest.entry(letter.way).or_default();
-            if letter.number < *before {
+            let Some(Reverse(datagram)) = waiting.pop() else { break };
+            let before = latest.entry(datagram.way).or_default();
+            if datagram.number < *before {
                 count(&shared.counts.overtaking);
             }
-            *before = letter.number.max(*before);
+            *before = datagram.number.max(*before);
             // Where nobody listens it gets lost, as on a real network.
-            drop(letter.socket.send_to(&letter.bytes, letter.to));
+            drop(datagram.socket.send_to(&datagram.bytes, datagram.to));
         }
     }
 }
@@ -218,22 +218,22 @@ fn bind(address: SocketAddrV4) -> io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-impl PartialEq for Letter {
+impl PartialEq for Datagram {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Letter {}
+impl Eq for Datagram {}
 
-impl PartialOrd for Letter {
+impl PartialOrd for Datagram {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 /// The one that is due first is the least.
-impl Ord for Letter {
+impl Ord for Datagram {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.due, self.number).cmp(&(other.due, other.number))
     }
