@@ -72,7 +72,7 @@ fi
 step "tests"
 cargo test "${most[@]}" --no-run
 if [ -n "$full" ]; then
-    export LIFTMESH_CAMPAIGN="${LIFTMESH_CAMPAIGN:-16}" LIFTMESH_KILLS="${LIFTMESH_KILLS:-14}"
+    export LIFTMESH_CAMPAIGN="${LIFTMESH_CAMPAIGN:-40}" LIFTMESH_KILLS="${LIFTMESH_KILLS:-14}"
     export LIFTMESH_DENSE_KILLS="${LIFTMESH_DENSE_KILLS:-200}"
 fi
 logs=$(mktemp -d)
