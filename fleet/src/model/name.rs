@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Deserializer, Error, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The longest name, in bytes: short enough that a table of them fits a datagram.
 const LONGEST: usize = 16;
@@ -26,11 +27,25 @@ fn check(text: &str) -> Result<[u8; LONGEST], NameError> {
     }
 }
 
+/// Checks a text that is deserialized.
+struct Text;
+
+impl Visitor<'_> for Text {
+    type Value = Result<[u8; LONGEST], NameError>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(check(text))
+    }
+}
+
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[derive(Clone, PartialEq, Eq, Hash)]
         pub struct $name([u8; LONGEST]);
 
         impl $name {
@@ -74,6 +89,22 @@ macro_rules! name {
         impl PartialEq<&str> for $name {
             fn eq(&self, text: &&str) -> bool {
                 self.as_str() == *text
+            }
+        }
+
+        /// As text.
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        /// By hand, because `try_from = "String"` would allocate for each name, and every beacon
+        /// has several.
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let name = deserializer.deserialize_str(Text)?;
+                name.map(Self).map_err(D::Error::custom)
             }
         }
 

@@ -36,6 +36,9 @@ pub const VERSION: u8 = 3;
 const HEADER: usize = 4;
 const CHECK: usize = 4;
 
+/// Room for most messages, so that the buffer of one does not grow piece by piece.
+const USUAL_SIZE: usize = 512;
+
 /// How many bytes of body fit into a datagram, with a tag or without.
 pub const DATAGRAM_BODY: usize = MAX_DATAGRAM - HEADER - TAG;
 
@@ -288,7 +291,8 @@ fn encode<T: Serialize>(message: &T, limit: usize) -> Result<Vec<u8>, WireError>
 }
 
 fn with_header<T: Serialize>(key: u8, message: &T) -> Result<Vec<u8>, WireError> {
-    let mut bytes = MAGIC.to_vec();
+    let mut bytes = Vec::with_capacity(USUAL_SIZE);
+    bytes.extend(MAGIC);
     bytes.extend([VERSION, key]);
     postcard::to_extend(message, bytes).map_err(WireError::Malformed)
 }

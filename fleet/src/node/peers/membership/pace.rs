@@ -27,7 +27,8 @@ const USUAL_DELAY: Duration = Duration::from_millis(20);
 /// The longest extension.
 const MOST_GRANTED: Duration = Duration::from_secs(1);
 
-/// After this time the worst delay counts half: long enough for a busy machine to show its worst.
+/// After this time, in whole seconds, the worst delay counts half: long enough for a busy machine to
+/// show its worst.
 const HALVED_AFTER: Duration = Duration::from_secs(8);
 
 /// The period of a node with this many peers, none of which depends on it.
@@ -125,7 +126,9 @@ impl Delay {
     }
 
     fn worst(&self, now: Timestamp) -> Duration {
-        let halvings = now.since(self.at).as_millis() / HALVED_AFTER.as_millis();
+        // In whole seconds: this runs for each peer at every other beacon, and milliseconds would
+        // be divided as 128-bit numbers.
+        let halvings = now.since(self.at).as_secs() / HALVED_AFTER.as_secs();
         let halvings = u32::try_from(halvings).unwrap_or(u32::MAX);
         self.worst / 1_u32.checked_shl(halvings).unwrap_or(u32::MAX)
     }
