@@ -92,6 +92,8 @@ pub(super) struct Network {
     unlinked: BTreeSet<(usize, usize)>,
     /// The directed pairs between which everything waits.
     clogs: BTreeMap<(usize, usize), Clog>,
+    /// Counts the changes of cuts, isolated nodes and clogs.
+    revision: u64,
 }
 
 impl Network {
@@ -99,14 +101,16 @@ impl Network {
         let (cuts, isolated) = (BTreeSet::new(), BTreeSet::new());
         let channels = BTreeMap::new();
         let (unlinked, clogs) = (BTreeSet::new(), BTreeMap::new());
-        Self { weather, bursts, channels, cuts, isolated, unlinked, clogs }
+        Self { weather, bursts, channels, cuts, isolated, unlinked, clogs, revision: 0 }
     }
 
     pub(super) fn cut(&mut self, from: usize, to: usize) {
+        self.revision += 1;
         self.cuts.insert((from, to));
     }
 
     pub(super) fn isolate(&mut self, node: usize, isolated: bool) {
+        self.revision += 1;
         if isolated {
             self.isolated.insert(node);
         } else {
@@ -115,6 +119,7 @@ impl Network {
     }
 
     pub(super) fn heal(&mut self) {
+        self.revision += 1;
         self.cuts.clear();
         self.isolated.clear();
         self.unlinked.clear();
@@ -146,6 +151,11 @@ impl Network {
         self.nothing_is_cut() && self.clogs.is_empty()
     }
 
+    /// As long as it stays the same, who is [connected](Self::connects) with whom does too.
+    pub(super) fn revision(&self) -> u64 {
+        self.revision
+    }
+
     /// Both directions are open.
     pub(super) fn connects(&self, one: usize, other: usize) -> bool {
         let is_open = |from, to| self.passes(from, to) && !self.clogs.contains_key(&(from, to));
@@ -154,6 +164,7 @@ impl Network {
 
     /// From here on everything waits that one machine sends to another, and what is under way.
     pub(super) fn clog(&mut self, pair: (usize, usize), until: Duration) {
+        self.revision += 1;
         let clog = self.clogs.entry(pair).or_insert_with(|| Clog { until, held: VecDeque::new() });
         clog.until = clog.until.max(until);
     }
@@ -172,6 +183,7 @@ impl Network {
 
     /// Ends the clogs whose time is over; hands back what they held, in order.
     pub(super) fn unclog(&mut self, now: Duration) -> Vec<Event> {
+        self.revision += 1;
         let over = self.clogs.extract_if(.., |_, clog| clog.until <= now);
         over.flat_map(|(_, clog)| clog.held).collect()
     }

@@ -173,6 +173,10 @@ impl<'a> Snapshot<'a> {
     /// The groups of nodes that run, and are connected with each other, if only through others.
     pub(super) fn components(&self) -> Vec<Vec<usize>> {
         let mut left: Vec<usize> = self.awake(|_| true);
+        // Then all are connected.
+        if self.network.is_whole() && !left.is_empty() {
+            return vec![left];
+        }
         let mut groups = Vec::new();
         while let Some(first) = left.pop() {
             let mut group = vec![first];

@@ -52,8 +52,33 @@ pub(crate) struct MastershipWatch {
     held_twice_since: Option<Duration>,
     /// By machine.
     vacant_since: Vec<Option<Duration>>,
+    grounds: Grounds,
     /// The network has lost more than little since.
     lossy_until: Duration,
+}
+
+/// All that decides which machines are vacant.
+#[derive(Debug, Default)]
+struct Grounds {
+    /// See [`Network::revision`](crate::network::Network::revision).
+    revision: u64,
+    /// By machine: whether it leads, if it runs and is not suspended.
+    leads: Vec<Option<bool>>,
+}
+
+impl Grounds {
+    /// Looks again; `true` if anything has changed. Hardly any event changes anything.
+    fn change(&mut self, snapshot: &Snapshot) -> bool {
+        let leads = snapshot.machines.iter().map(|machine| machine.awake().map(is_master));
+        let revision = snapshot.network.revision();
+        if revision == self.revision && leads.clone().eq(self.leads.iter().copied()) {
+            return false;
+        }
+        self.revision = revision;
+        self.leads.clear();
+        self.leads.extend(leads);
+        true
+    }
 }
 
 /// So long after a lossy time its vacancies may last.
@@ -78,14 +103,11 @@ impl MastershipWatch {
     /// Looks at who is master, after each event.
     pub(crate) fn look(&mut self, snapshot: &Snapshot) {
         let now = snapshot.now;
-        let masters = snapshot.awake(is_master);
-        let doubled = any_are_linked(snapshot, &masters);
-        let held_twice = any_are_linked(snapshot, &snapshot.awake(Node::has_mastership));
-        let vacant: Vec<bool> = if masters.len() == 1 && snapshot.network.is_whole() {
-            vec![false; snapshot.machines.len()]
-        } else {
-            vacant(snapshot)
-        };
+        let doubled = any_are_linked(snapshot, is_master);
+        let held_twice = any_are_linked(snapshot, Node::has_mastership);
+        // On the same grounds the same machines are vacant: the network only changes with its
+        // revision.
+        let vacant = self.grounds.change(snapshot).then(|| vacant(snapshot));
         let mastership = &mut self.mastership;
         let since_last = now.saturating_sub(self.looked_at);
         self.looked_at = now;
@@ -98,17 +120,17 @@ impl MastershipWatch {
         add_up(&mut self.doubled_since, doubled, moment, total, longest);
         let (total, longest) = (&mut mastership.held_twice, &mut mastership.longest_held_twice);
         add_up(&mut self.held_twice_since, held_twice, moment, total, longest);
-        self.vacant_since.resize(vacant.len(), None);
-        for (since, vacant) in self.vacant_since.iter_mut().zip(vacant) {
-            if let Some(since) = *since {
-                let stood = now.saturating_sub(since);
-                let longest = if now < self.lossy_until {
-                    &mut mastership.longest_vacant_in_loss
-                } else {
-                    &mut mastership.longest_vacant
-                };
-                *longest = stood.max(*longest);
-            }
+        self.vacant_since.resize(snapshot.machines.len(), None);
+        for since in self.vacant_since.iter().flatten() {
+            let stood = now.saturating_sub(*since);
+            let longest = if now < self.lossy_until {
+                &mut mastership.longest_vacant_in_loss
+            } else {
+                &mut mastership.longest_vacant
+            };
+            *longest = stood.max(*longest);
+        }
+        for (since, vacant) in self.vacant_since.iter_mut().zip(vacant.unwrap_or_default()) {
             *since = vacant.then(|| since.unwrap_or(now));
         }
     }
@@ -118,11 +140,17 @@ fn is_master(node: &Node) -> bool {
     *node.node_state() == NodeState::Master
 }
 
-fn any_are_linked(snapshot: &Snapshot, nodes: &[usize]) -> bool {
-    nodes.iter().enumerate().any(|(at, one)| {
-        let mut others = nodes[at + 1..].iter();
-        others.any(|other| are_linked(snapshot, *one, *other))
-    })
+/// Whether two nodes that run, are not suspended, and for which this holds have a link to each
+/// other.
+fn any_are_linked(snapshot: &Snapshot, holds: fn(&Node) -> bool) -> bool {
+    let is_one = |node: &usize| snapshot.machines[*node].awake().is_some_and(holds);
+    let mut nodes = (0..snapshot.machines.len()).filter(is_one);
+    while let Some(one) = nodes.next() {
+        if nodes.clone().any(|other| are_linked(snapshot, one, other)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether two nodes have a link to each other, of which both know, and the network lets them
