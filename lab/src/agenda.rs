@@ -1,6 +1,6 @@
 //! What happens next.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -94,59 +94,44 @@ impl Event {
     }
 }
 
-#[derive(Debug)]
+/// When something happens. Events of one moment happen in the order in which they were entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     at: Duration,
-    /// Decides between events of one moment.
+    /// Decides between events of one moment; no two entries have the same.
     sequence: u64,
-    event: Event,
+    /// Where its event is.
+    slot: usize,
 }
 
-impl Entry {
-    fn key(&self) -> (Duration, u64) {
-        (self.at, self.sequence)
-    }
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-/// The events to come; those of one moment happen in the order in which they were entered.
+/// The events to come.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
     heap: BinaryHeap<Reverse<Entry>>,
+    /// The events, apart from the heap, which moves its entries again and again.
+    events: Vec<Option<Event>>,
+    /// The slots without an event.
+    free: Vec<usize>,
     sequence: u64,
 }
 
 impl Agenda {
     pub(super) fn enter(&mut self, at: Duration, event: Event) {
         self.sequence += 1;
-        let sequence = self.sequence;
-        self.heap.push(Reverse(Entry { at, sequence, event }));
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.events.push(None);
+            self.events.len() - 1
+        });
+        self.events[slot] = Some(event);
+        self.heap.push(Reverse(Entry { at, sequence: self.sequence, slot }));
     }
 
     /// Takes the next event, if it is due by `until`.
     pub(super) fn pop(&mut self, until: Duration) -> Option<(Duration, Event)> {
-        if self.heap.peek()?.0.at > until {
-            return None;
-        }
-        self.heap.pop().map(|Reverse(entry)| (entry.at, entry.event))
+        let Reverse(Entry { at, slot, .. }) =
+            *self.heap.peek().filter(|next| next.0.at <= until)?;
+        self.heap.pop();
+        self.free.push(slot);
+        self.events[slot].take().map(|event| (at, event))
     }
 }

@@ -83,7 +83,7 @@ impl Disk {
 
     /// Whether an open order of this call is on it.
     pub(super) fn holds(&self, call: &Call) -> bool {
-        self.records.values().any(|(record, _)| record.call == *call && !record.state.is_served())
+        self.records.values().any(|(record, _)| !record.state.is_served() && record.call == *call)
     }
 
     /// The open press of this call that is on it and that this one repeats.

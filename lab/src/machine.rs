@@ -185,11 +185,8 @@ impl Machine {
     }
 
     /// Whether its node hears the node of this name.
-    pub(super) fn hears(&self, name: &NodeId, now: Duration) -> bool {
-        self.process.as_ref().is_some_and(|process| {
-            let peers = process.node.status(process.clock(now)).peers;
-            peers.iter().any(|peer| peer.node == *name)
-        })
+    pub(super) fn hears(&self, name: &NodeId) -> bool {
+        self.node().is_some_and(|node| node.hears(name))
     }
 
     /// How long its disk takes for a transaction at most.

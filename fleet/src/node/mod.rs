@@ -162,6 +162,12 @@ impl Node {
         peers.map(|(_, peer)| (peer.hello.address, peer.hello.nonce))
     }
 
+    /// Whether this node hears this peer, as in its [`Status`].
+    #[must_use]
+    pub fn hears(&self, peer: &NodeId) -> bool {
+        self.peers.members().get(peer).is_some()
+    }
+
     /// The node's state: master, slave or seeking.
     #[must_use]
     pub fn node_state(&self) -> &NodeState {

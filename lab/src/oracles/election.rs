@@ -142,7 +142,7 @@ impl Handovers {
         // that was held up may yield to one that has ended meanwhile: it sees its error with the
         // next packet.
         let reached = winner.filter(|(index, winner)| {
-            snapshot.network.passes(node, *index) && winner.hears(&loser.name, now)
+            snapshot.network.passes(node, *index) && winner.hears(&loser.name)
         });
         let Some((_, winner)) = reached else {
             return Vec::new();

@@ -188,8 +188,7 @@ impl Promises {
     pub(crate) fn disk_lost(&mut self, snapshot: &Snapshot, node: usize) {
         let name = &snapshot.machines[node].name;
         let nodes = 0..snapshot.machines.len();
-        self.unaware[node] =
-            nodes.filter(|other| snapshot.machines[*other].hears(name, snapshot.now)).collect();
+        self.unaware[node] = nodes.filter(|other| snapshot.machines[*other].hears(name)).collect();
     }
 
     /// From here on this node does not count on what machines of this name held.
@@ -269,7 +268,7 @@ impl Promises {
 fn another_node_holds(snapshot: &Snapshot, node: usize, dot: Dot, call: &Call) -> Option<Finding> {
     let (now, own) = (snapshot.now, &snapshot.machines[node]);
     let others = || snapshot.machines.iter().filter(|other| other.name != own.name);
-    let mut heard = others().filter(|other| own.hears(&other.name, now)).peekable();
+    let mut heard = others().filter(|other| own.hears(&other.name)).peekable();
     heard.peek()?;
     let is_new = |process: &Process| now.saturating_sub(process.born) < NOTICED_WITHIN;
     let holds = |other: &Machine| {
