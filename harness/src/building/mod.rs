@@ -7,8 +7,11 @@
     reason = "for tests, which end where what they need is missing"
 )]
 
+mod answers;
 mod books;
 pub mod disk;
+mod environment;
+mod faults;
 mod lan;
 mod machinery;
 mod passengers;
@@ -18,15 +21,13 @@ mod threads;
 mod times;
 mod wait;
 
-use std::env;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor, FloorCount};
 use elevator_fleet::model::{NodeId, Role};
@@ -34,11 +35,11 @@ use elevator_fleet::node::Status;
 use elevator_fleet::wire::Protocol;
 use elevator_simulator::building::{Building as Model, Crowd};
 use elevator_simulator::{CarState, ControlClient};
-use rustix::process::Signal;
-use serde::Deserialize;
 
+use self::answers::{announced, status};
 use self::books::Books;
 pub use self::books::Report;
+use self::environment::{chosen_election, program};
 pub use self::lan::{INTERFACE, Interface, Lan};
 use self::machinery::Machinery;
 pub use self::passengers::Journeys;
@@ -48,7 +49,6 @@ pub use self::times::Times;
 use crate::process::last_lines;
 use crate::{
     BROADCAST, NodeCommand, NodeKind, PanelEnd, Place, Process, SimulatorCommand, free_port,
-    kill_all,
 };
 
 /// How long anything may take that should take a moment: the machine may be busy.
@@ -60,9 +60,6 @@ pub const FLIGHT_LIMIT: Duration = Duration::from_secs(5);
 
 /// The fleet of every node.
 const FLEET: &str = "liftmesh";
-
-/// How long a node may take to answer.
-const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// How many lines of each log are in a failure's message.
 const LOG_LINES: usize = 25;
@@ -384,76 +381,6 @@ impl Building {
         }
     }
 
-    /// Ends a node with SIGKILL.
-    pub fn kill(&mut self, name: &str) {
-        self.kill_all(&[name]);
-    }
-
-    /// Ends all these nodes at once with SIGKILL, as a power cut does.
-    pub fn kill_all(&mut self, names: &[&str]) {
-        for name in names {
-            self.note_standstill(name);
-        }
-        let take = |name: &&str| {
-            let cabin = self.cabin_mut(name);
-            cabin.suspended = false;
-            cabin.node.take().expect("a running node")
-        };
-        kill_all(names.iter().map(take).collect());
-    }
-
-    /// Suspends a node with SIGSTOP.
-    pub fn suspend(&mut self, name: &str) {
-        self.note_standstill(name);
-        self.signal(name, Signal::STOP);
-        self.cabin_mut(name).suspended = true;
-    }
-
-    /// Lets a suspended node go on, with SIGCONT.
-    pub fn resume(&mut self, name: &str) {
-        self.signal(name, Signal::CONT);
-        self.cabin_mut(name).suspended = false;
-        if let Some(books) = &self.books {
-            books.runs(&node_id(name));
-        }
-    }
-
-    /// Unplugs the line between a node and its panel.
-    pub fn unplug_line(&self, name: &str) {
-        self.note_standstill(name);
-        self.panel(name).send("fault line unplugged").expect("the line");
-    }
-
-    /// Plugs the line in again.
-    pub fn plug_line(&self, name: &str) {
-        self.panel(name).send("fault line ok").expect("the line");
-        if let Some(books) = &self.books {
-            books.runs(&node_id(name));
-        }
-    }
-
-    fn note_standstill(&self, name: &str) {
-        if let Some(books) = &self.books {
-            books.stopped(&node_id(name));
-        }
-    }
-
-    /// Asks a node to end; hands back how it did.
-    pub fn stop(&mut self, name: &str) -> ExitStatus {
-        self.signal(name, Signal::TERM);
-        self.exit(name)
-    }
-
-    /// Sends a node a signal.
-    pub fn signal(&self, name: &str, signal: Signal) {
-        self.node(name).signal(signal);
-    }
-
-    /// Takes a node's disk away.
-    pub fn wipe(&self, name: &str) {
-        std::fs::remove_dir_all(self.data_dir(name)).expect("the data directory");
-    }
-
     /// A passenger presses a button on a car's panel.
     pub fn press(&self, name: &str, button: Button) {
         // Nobody waits for a controller that does not run.
@@ -560,52 +487,6 @@ pub fn skip(lack: &str) {
     println!("skipped: {}: {lack}", test.name().unwrap_or("a test"));
 }
 
-/// The program under test. Cargo gives its path to tests and benchmarks.
-fn program() -> String {
-    let program = env::var("CARGO_BIN_EXE_liftmesh");
-    program
-        .expect("CARGO_BIN_EXE_liftmesh: cargo test and cargo bench set it to the program's path")
-}
-
-/// The URL of the panel of a simulator that has just been started, once it is ready.
-fn announced(simulator: &Process) -> String {
-    let start = Instant::now();
-    loop {
-        let said = fs::read_to_string(simulator.log()).expect("a log");
-        let ready = said.lines().any(|line| line.starts_with("control ")) && said.ends_with('\n');
-        if ready {
-            let panel = said.lines().find_map(|line| line.strip_prefix("panel "));
-            return panel.expect("a panel").to_owned();
-        }
-        let name = simulator.name();
-        assert!(start.elapsed() < PATIENCE, "{name} is not ready:\n{said}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// The status of the node with this data directory, by the operator's socket.
-fn status(data_dir: &Path) -> io::Result<Status> {
-    #[derive(Deserialize)]
-    struct Reply {
-        status: Status,
-    }
-    let mut stream = UnixStream::connect(data_dir.join("node.sock"))?;
-    stream.set_read_timeout(Some(ANSWER_LIMIT))?;
-    stream.write_all(b"{\"query\":\"status\"}\n")?;
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line)?;
-    let Reply { status } = serde_json::from_str(&line)?;
-    Ok(status)
-}
-
 fn node_id(name: &str) -> NodeId {
     NodeId::new(name).expect("a name")
-}
-
-/// What `LIFTMESH_ELECTION` says, so that every test can be run under every protocol.
-fn chosen_election() -> Protocol {
-    let Ok(name) = std::env::var("LIFTMESH_ELECTION") else {
-        return Protocol::LowestIp;
-    };
-    name.parse().expect("LIFTMESH_ELECTION: a protocol")
 }
