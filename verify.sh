@@ -28,23 +28,45 @@ step() { printf '\n== %s (after %d s)\n' "$1" "$SECONDS"; }
 
 tools="$PWD/target/tools"
 export PATH="$PATH:$tools/bin"
+# Without most optimizations: compiling a tool takes longer than it runs.
 need() {
-    command -v "$1" >/dev/null || cargo install --quiet --locked --root "$tools" "$1"
+    command -v "$1" >/dev/null ||
+        env -u CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_OPT_LEVEL=1 \
+            nice -n 19 cargo install --debug --quiet --locked --root "$tools" "$1"
 }
+installing=
+logs=$(mktemp -d)
+# Also ends what runs in the background.
+leave() {
+    [ -z "$installing" ] || kill -- "-$installing" 2>/dev/null || true
+    rm -rf "$logs"
+}
+trap leave EXIT
+if [ -n "$full" ]; then
+    # What the compiler of the rest leaves idle is enough for it. It ends before the tests begin. In a
+    # process group of its own it can be ended as a whole.
+    set -m
+    (need cargo-deny && need cargo-machete) &
+    installing=$!
+    set +m
+fi
 
 step "format"
 cargo fmt --all --check
 
 step "lints"
+most=(--workspace)
 # `peer` compiles another simulator: only the full run pays for that.
-most=(--workspace --exclude liftmesh-peer)
+[ -n "$full" ] || most+=(--exclude liftmesh-peer)
 cargo clippy "${most[@]}" --all-targets -- -D warnings
 if [ -n "$full" ]; then
     # Features unify in a workspace build: the parts that have fewer are also checked alone.
     cargo clippy -p elevator-fleet -- -D warnings
+    cargo clippy -p liftmesh-lab -- -D warnings
     cargo clippy -p elevator-simulator --no-default-features -- -D warnings
     cargo clippy -p elevator-driver --no-default-features -- -D warnings
     cargo clippy -p liftmesh-harness -- -D warnings
+    cargo clippy -p liftmesh -- -D warnings
     cargo clippy -p liftmesh --no-default-features -- -D warnings
     cargo clippy -p liftmesh-peer --all-targets -- -D warnings
 
@@ -71,12 +93,14 @@ fi
 
 step "tests"
 cargo test "${most[@]}" --no-run
+if [ -n "$installing" ]; then
+    wait "$installing"
+    installing=
+fi
 if [ -n "$full" ]; then
     export LIFTMESH_CAMPAIGN="${LIFTMESH_CAMPAIGN:-40}" LIFTMESH_KILLS="${LIFTMESH_KILLS:-14}"
     export LIFTMESH_DENSE_KILLS="${LIFTMESH_DENSE_KILLS:-200}"
 fi
-logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT
 host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
 # Runs the command, whose tests say how long they took, and keeps what it prints.
 tests() {
@@ -93,26 +117,25 @@ RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 10 ? threads : 10))}" \
     tests processes cargo test "${most[@]}" --test processes --test control \
     --test elevator_server --test panel_line --test program --test serial_panel || failed=1
 if [ -n "$full" ]; then
-    tests peer cargo test -p liftmesh-peer || failed=1
     # Only this line switches the defects on: they are no default, and no other package asks for them.
-    tests seeded cargo test -p liftmesh-lab --features seeded-bugs --test seeded_bugs || failed=1
+    # The whole workspace is selected, so that what it depends on is not compiled again.
+    tests seeded cargo test "${most[@]}" --features liftmesh-lab/seeded-bugs --test seeded_bugs ||
+        failed=1
     tests load cargo test "${most[@]}" --test load || failed=1
 fi
 cargo test "${most[@]}" --doc --quiet || failed=1
 
 if [ -n "$full" ]; then
     step "examples"
-    cargo run --quiet -p elevator-driver --features protocol --example decode_panel_frame
-    cargo run --quiet -p elevator-simulator --example drive_by_hand
-    cargo run --quiet -p elevator-fleet --example three_nodes
-    cargo run --quiet -p liftmesh-lab --example half_deaf_master
+    # They were compiled with the tests.
+    for example in decode_panel_frame drive_by_hand three_nodes half_deaf_master; do
+        "${CARGO_TARGET_DIR:-target}/debug/examples/$example"
+    done
 
     step "licences, bans, sources"
-    need cargo-deny
     cargo deny --log-level error check bans licenses sources
 
     step "unused dependencies"
-    need cargo-machete
     cargo machete
 fi
 
