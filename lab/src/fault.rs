@@ -5,8 +5,11 @@
 
 mod inflict;
 mod intruder;
+mod network;
 mod nodes;
 mod repair;
+
+use std::net::Ipv4Addr;
 
 use elevator_driver::{Floor, KeySwitch};
 use elevator_simulator::shaft::{LevellingFault, MotorFault};
@@ -83,6 +86,17 @@ pub enum Fault {
     RecreateInterface {
         /// Whose interface.
         node: usize,
+        /// How long there is none, in milliseconds.
+        millis: u64,
+    },
+    /// The network interface of a machine is deleted and made anew with another address, as a DHCP
+    /// server may give it. The machine reaches nobody meanwhile; then its node starts anew under
+    /// that address. If another machine has it, the interface has its old one.
+    NewAddress {
+        /// Whose interface.
+        node: usize,
+        /// Its address from then on.
+        address: Ipv4Addr,
         /// How long there is none, in milliseconds.
         millis: u64,
     },
@@ -200,6 +214,9 @@ pub enum Fault {
     Speed(usize, u8),
     /// This floor's sensor is dead, and all others work; or all work.
     DeadSensor(usize, Option<Floor>),
+    /// The sensor of the first floor reports the second, and all others their own; or all report
+    /// their own.
+    WrongSensor(usize, Option<(Floor, Floor)>),
     /// All floor sensors are dead, or work.
     AllSensorsDead(usize, bool),
     /// The door sticks where it is, or is freed.
@@ -314,6 +331,7 @@ impl Fault {
             Self::Cut(..) => "cut",
             Self::NetworkCut(_, cut) => of(*cut, "network cut"),
             Self::RecreateInterface { .. } => "recreated interface",
+            Self::NewAddress { .. } => "new address",
             Self::RefuseLinks(..) => "refused links",
             Self::Partition(_) => "partition",
             Self::OneWayPartition { .. } => "one-way partition",
@@ -339,6 +357,7 @@ impl Fault {
             Self::Levelling(_, broken) => of(broken.is_some(), "levelling"),
             Self::Speed(_, percent) => of(*percent != 100, "speed"),
             Self::DeadSensor(_, dead) => of(dead.is_some(), "dead sensor"),
+            Self::WrongSensor(_, wrong) => of(wrong.is_some(), "wrong sensor"),
             Self::AllSensorsDead(_, dead) => of(*dead, "all sensors dead"),
             Self::DoorJammed(_, jammed) => of(*jammed, "jammed door"),
             Self::Obstruct(_, active) => of(*active, "obstruction"),
@@ -370,6 +389,7 @@ impl Fault {
                 | Self::Forge { .. }
                 | Self::OtherVersion { .. }
                 | Self::LineNoise { .. }
+                | Self::NewAddress { .. }
         )
     }
 
@@ -390,6 +410,7 @@ impl Fault {
             | Self::Cut(..)
             | Self::NetworkCut(..)
             | Self::RecreateInterface { .. }
+            | Self::NewAddress { .. }
             | Self::RefuseLinks(..)
             | Self::Partition(_)
             | Self::OneWayPartition { .. }
@@ -423,6 +444,7 @@ impl Fault {
             | Self::Levelling(..)
             | Self::Speed(..)
             | Self::DeadSensor(..)
+            | Self::WrongSensor(..)
             | Self::AllSensorsDead(..)
             | Self::DoorJammed(..)
             | Self::Obstruct(..)

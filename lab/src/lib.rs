@@ -47,6 +47,7 @@ pub mod elections;
 mod fault;
 mod fingerprint;
 mod history;
+mod links;
 mod machine;
 mod network;
 mod oracles;

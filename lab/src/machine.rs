@@ -23,6 +23,10 @@ use super::world::{WorldError, WorldSettings};
 pub(super) struct Machine {
     pub(super) name: NodeId,
     pub(super) address: Ipv4Addr,
+    /// Its address while it shares no other's.
+    pub(super) own_address: Ipv4Addr,
+    /// What address its interface will have that is made anew.
+    pub(super) next_address: Option<Ipv4Addr>,
     /// The mains are on: a process may run, and packets are answered.
     pub(super) powered: bool,
     /// Counts the processes that have run here.
@@ -152,6 +156,8 @@ impl Machine {
         Ok(Self {
             name: name(index)?,
             address,
+            own_address: address,
+            next_address: None,
             powered: true,
             incarnation: 0,
             process: None,
@@ -197,7 +203,13 @@ impl Machine {
     /// Whether its car stands at this floor with a door that is not closed: somebody who presses
     /// there may get in without becoming an order (F18).
     pub(super) fn lets_in_at(&self, floor: Floor) -> bool {
-        self.car.shaft().floor() == Some(floor) && self.car.inputs().door != DoorState::Closed
+        self.is_taken_to_be_at(floor) && self.car.inputs().door != DoorState::Closed
+    }
+
+    /// Whether its car is at this floor, or has been told so by a wrong sensor.
+    pub(super) fn is_taken_to_be_at(&self, floor: Floor) -> bool {
+        let shaft = self.car.shaft();
+        [shaft.floor(), shaft.sensed_floor()].contains(&Some(floor))
     }
 
     /// The node of a process that runs and is not suspended.
@@ -208,11 +220,13 @@ impl Machine {
             .map(|process| &process.node)
     }
 
-    /// The motor, its levelling or all of the sensors are broken: such a car may count as hung.
+    /// The motor, its levelling, all of the sensors are broken, or one misleads: such a car may count
+    /// as hung.
     pub(super) fn may_hang(&self) -> bool {
         let shaft = self.car.shaft();
         shaft.motor_fault().is_some()
             || shaft.levelling_fault() == Some(LevellingFault::Overshoots)
+            || !shaft.wrong_sensors().is_empty()
             || shaft.dead_sensors().len() == usize::from(self.car.floors().get())
     }
 

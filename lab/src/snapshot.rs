@@ -1,9 +1,10 @@
 //! The world at one moment, read only: all that an oracle may see.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use elevator_fleet::election::Preferred;
-use elevator_fleet::model::Role;
+use elevator_fleet::model::{NodeId, Role};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::NodeState;
 
@@ -41,11 +42,19 @@ pub(super) struct Disturbances {
     pub(super) other_versions: bool,
     /// A frame was damaged on its way, for which its sender may be blamed.
     pub(super) damaged_frames: bool,
+    /// The nodes that have had another address before: who has not lost one yet takes it for two.
+    pub(super) readdressed: BTreeSet<NodeId>,
     /// Until then nodes may complain of a name or an address that two machines have in common.
     pub(super) twins_until: Duration,
 }
 
 impl Disturbances {
+    /// Whether this conflict is between a node and its own former address.
+    pub(super) fn took_for_two(&self, conflict: &str) -> bool {
+        let mut names = self.readdressed.iter();
+        names.any(|name| conflict.starts_with(&format!("two nodes are named {name}:")))
+    }
+
     /// Two machines have a name or an address in common.
     pub(super) fn are_there_twins(&self, now: Duration) -> bool {
         now < self.twins_until
@@ -86,7 +95,9 @@ impl<'a> Snapshot<'a> {
     /// Whether this is the master that a group is to have.
     pub(super) fn is_right(&self, group: &[usize], master: Option<usize>) -> bool {
         match self.settings.election.profile().preferred {
-            Preferred::LowestAddress => master == group.first().copied(),
+            Preferred::LowestAddress => {
+                master == group.iter().copied().min_by_key(|node| self.machines[*node].address)
+            }
             Preferred::Fittest => master.is_some_and(|master| self.is_fit(group, master)),
             // Without a designated master the node that became master stays master (M5, M9, V12).
             Preferred::Designated => {

@@ -9,6 +9,8 @@
     reason = "all of this is test code, which says what to replay"
 )]
 
+#[path = "virtual_fleet/addresses.rs"]
+mod addresses;
 #[path = "virtual_fleet/bad_master.rs"]
 mod bad_master;
 #[path = "virtual_fleet/broken_cars.rs"]

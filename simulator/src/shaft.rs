@@ -17,7 +17,7 @@
 //!
 //! [profile]: Kinematics
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use elevator_driver::{Direction, Floor, FloorCount};
 
@@ -81,6 +81,8 @@ pub struct Shaft {
     /// How fast everything goes, 1 as configured.
     pace: f64,
     dead_sensors: BTreeSet<Floor>,
+    /// What the sensors of these floors report in place of their own floor.
+    wrong_sensors: BTreeMap<Floor, Floor>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -131,6 +133,7 @@ impl Shaft {
             levelling_fault: None,
             pace: 1.0,
             dead_sensors: BTreeSet::new(),
+            wrong_sensors: BTreeMap::new(),
         }
     }
 
@@ -203,10 +206,11 @@ impl Shaft {
             .find(|&floor| (self.height(floor) - self.position).abs() <= self.zone())
     }
 
-    /// The floor whose sensor is active.
+    /// The floor that the active sensor reports: its own, unless it is wrong.
     #[must_use]
     pub fn sensed_floor(&self) -> Option<Floor> {
-        self.floor().filter(|floor| !self.dead_sensors.contains(floor))
+        let floor = self.floor().filter(|floor| !self.dead_sensors.contains(floor))?;
+        Some(self.wrong_sensors.get(&floor).copied().unwrap_or(floor))
     }
 
     /// The nearest floor where a run can still come to rest; `None` at rest, while homing, and
@@ -264,6 +268,21 @@ impl Shaft {
             self.dead_sensors.remove(&floor);
         }
         self.unheeded = true;
+    }
+
+    /// Makes a floor's sensor report another floor, or repairs it.
+    pub fn set_sensor_wrong(&mut self, floor: Floor, reports: Option<Floor>) {
+        match reports {
+            Some(reports) => self.wrong_sensors.insert(floor, reports),
+            None => self.wrong_sensors.remove(&floor),
+        };
+        self.unheeded = true;
+    }
+
+    /// What the sensors that report another floor report, by their own.
+    #[must_use]
+    pub fn wrong_sensors(&self) -> &BTreeMap<Floor, Floor> {
+        &self.wrong_sensors
     }
 
     /// The floors whose sensors are dead.

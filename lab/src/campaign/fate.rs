@@ -13,7 +13,7 @@ use std::time::Duration;
 use elevator_driver::{Button, Direction, Floor};
 use fastrand::Rng;
 
-use self::kinds::Kind;
+use self::kinds::{CarKind, Kind};
 use crate::{Fault, World, WorldSettings};
 
 /// Decides what happens next.
@@ -201,11 +201,9 @@ impl Fate {
     pub(super) fn break_one_car(&mut self, world: &mut World) -> usize {
         let node = self.node();
         for _ in 0..self.random.u8(1..=2) {
-            let kind = Kind::OF_CARS[self.random.usize(0..Kind::OF_CARS.len())];
+            let kind = CarKind::LASTING[self.random.usize(0..CarKind::LASTING.len())];
             let fault = self.car_fault(kind, node, world);
-            if let Some(fault) = fault {
-                world.inflict(fault);
-            }
+            world.inflict(fault);
         }
         node
     }

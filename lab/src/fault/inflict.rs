@@ -12,22 +12,14 @@ use crate::World;
 use crate::agenda::{Event, TimedFault};
 use crate::disk::Disk;
 use crate::history::Note;
-use crate::machine::{self, Line};
-use crate::world::Twins;
+use crate::machine::Line;
 
 /// How long a process must be suspended to notice it.
 const NOTICED: Duration = Duration::from_millis(150);
 
-/// How long the waits between dials may stay long after losses have ended. TCP does not notice the
-/// end either: retransmissions may be under way for longer.
-const AFTER_LOSS: Duration = Duration::from_secs(4);
-
-/// How long nodes may complain of an address that two machines had in common.
-const AFTER_TWINS: Duration = Duration::from_secs(5);
-
 impl World {
     /// Does it. What makes no sense at the moment does nothing.
-    #[expect(clippy::needless_pass_by_value, reason = "a fault is made to be inflicted")]
+    #[expect(clippy::too_many_lines, reason = "one arm for each fault")]
     pub fn inflict(&mut self, fault: Fault) {
         self.note(0, Note::Fault(fault.clone()));
         if fault.happens_at_once() {
@@ -37,79 +29,9 @@ impl World {
             self.disturbed();
         }
         match fault {
-            Fault::Kill(_)
-            | Fault::PowerCut(_)
-            | Fault::MainsCut
-            | Fault::Crash { .. }
-            | Fault::NoCrash(_)
-            | Fault::Restart(_)
-            | Fault::Replace(_)
-            | Fault::Suspend(_)
-            | Fault::Resume(_)
-            | Fault::Pause { .. }
-            | Fault::ClockRate { .. }
-            | Fault::WallClock { .. }
-            | Fault::Leads(..)
-            | Fault::SharedAddress { .. } => self.harm_a_process(&fault),
-            Fault::CutOneWay { .. }
-            | Fault::Cut(..)
-            | Fault::NetworkCut(..)
-            | Fault::RecreateInterface { .. }
-            | Fault::RefuseLinks(..)
-            | Fault::Partition(_)
-            | Fault::OneWayPartition { .. }
-            | Fault::Ring(_)
-            | Fault::Bridge { .. }
-            | Fault::Clog { .. }
-            | Fault::Heal => self.cut_the_network(&fault),
-            Fault::Loss(_)
-            | Fault::LossBursts { .. }
-            | Fault::Duplication(_)
-            | Fault::Reordering(_)
-            | Fault::Corruption(_)
-            | Fault::Delay { .. }
-            | Fault::CalmNetwork => self.change_the_weather(&fault),
-            Fault::DamageFrame { from, to } => self.damage_frame(from, to),
-            Fault::Replay { recording, to } => self.replay(recording, to),
-            Fault::Forge { forgery, of, to } => self.forge_beacon(forgery, of, to),
-            Fault::OtherVersion { from, to } => self.speak_another_version(from, to),
-            Fault::DiskFail(_)
-            | Fault::DiskFull(..)
-            | Fault::SlowDisk { .. }
-            | Fault::TearWrite(_) => self.harm_a_disk(&fault),
-            Fault::Motor(..)
-            | Fault::Levelling(..)
-            | Fault::Speed(..)
-            | Fault::DeadSensor(..)
-            | Fault::AllSensorsDead(..)
-            | Fault::DoorJammed(..)
-            | Fault::Obstruct(..)
-            | Fault::StopSwitch(..)
-            | Fault::Load(..)
-            | Fault::Key(..)
-            | Fault::LineCut(..)
-            | Fault::LineNoise { .. }
-            | Fault::SilentClimate(..)
-            | Fault::Crowd(_)
-            | Fault::ClearHang(_) => self.break_a_car(&fault),
-        }
-    }
-
-    /// A fault has happened.
-    pub(crate) fn count_fault(&mut self, fault: &Fault) {
-        *self.inflicted.entry(fault.kind()).or_default() += 1;
-    }
-
-    fn harm_a_process(&mut self, fault: &Fault) {
-        match *fault {
             Fault::Kill(node) => self.end_process(node),
             Fault::PowerCut(node) => self.cut_power(node),
-            Fault::MainsCut => {
-                for node in 0..self.machines.len() {
-                    self.resume(node);
-                    self.cut_power(node);
-                }
-            }
+            Fault::MainsCut => self.cut_mains(),
             Fault::Crash { node, at, after } => self.machines[node].crash = Some((at, after)),
             Fault::NoCrash(node) => self.machines[node].crash = None,
             Fault::Restart(node) => self.start(node),
@@ -121,104 +43,50 @@ impl World {
                 self.ends_after(millis, TimedFault::Pause { node, began: self.now });
             }
             Fault::ClockRate { node, rate } => self.set_clock_rate(node, rate.max(1)),
-            Fault::WallClock { node, years } => {
-                self.machines[node].wrong_years = years;
-                let seconds = self.wall_clock_of(node);
-                self.with(node, |node, now| node.handle_wall_clock(seconds, now));
-            }
+            Fault::WallClock { node, years } => self.set_wall_clock(node, years),
             Fault::Leads(node, bad) => {
                 self.machines[node].leads_badly = bad;
                 self.disturbances.forged |= bad.is_some();
             }
             Fault::SharedAddress { node, with } => self.share_address(node, with),
-            _ => {}
-        }
-    }
-
-    fn cut_the_network(&mut self, fault: &Fault) {
-        match fault {
-            Fault::CutOneWay { from, to } => self.network.cut(*from, *to),
+            Fault::CutOneWay { from, to } => self.network.cut(from, to),
             Fault::Cut(one, other) => {
-                self.network.cut(*one, *other);
-                self.network.cut(*other, *one);
+                self.network.cut(one, other);
+                self.network.cut(other, one);
             }
-            Fault::NetworkCut(node, cut) => {
-                self.network.isolate(*node, *cut);
-                if !cut {
-                    self.unstall();
-                }
+            Fault::NetworkCut(node, cut) => self.cut_network_of(node, cut),
+            Fault::RecreateInterface { node, millis } => self.delete_interface(node, None, millis),
+            Fault::NewAddress { node, address, millis } => {
+                self.delete_interface(node, Some(address), millis);
             }
-            Fault::RecreateInterface { node, millis } => {
-                self.network.isolate(*node, true);
-                self.machines[*node].unconnected_since = Some(self.now);
-                self.ends_after(*millis, TimedFault::NoInterface { node: *node, began: self.now });
-            }
-            Fault::RefuseLinks(one, other) => self.network.refuse_links(*one, *other),
-            Fault::Partition(groups) => self.cut_all_but(|one, other| {
-                groups.iter().any(|group| group.contains(&one) && group.contains(&other))
-            }),
+            Fault::RefuseLinks(one, other) => self.network.refuse_links(one, other),
+            Fault::Partition(groups) => self.part(&groups),
             Fault::OneWayPartition { from, to } => {
                 self.cut_all_but(|one, other| !(from.contains(&one) && to.contains(&other)));
             }
-            Fault::Ring(nodes) => {
-                let place = |node| nodes.iter().position(|other| *other == node);
-                let next = |one, other| (one + 1) % nodes.len().max(1) == other;
-                self.cut_all_but(|one, other| {
-                    let places = place(one).zip(place(other));
-                    places.is_some_and(|(one, other)| next(one, other) || next(other, one))
-                });
+            Fault::Ring(nodes) => self.connect_as_a_ring(&nodes),
+            Fault::Bridge { left, right, through } => self.bridge(&left, &right, through),
+            Fault::Clog { one, other, millis } => self.clog(one, other, millis),
+            Fault::Heal => self.heal(),
+            Fault::Loss(percent) => self.change_weather(|weather| weather.loss = percent),
+            Fault::LossBursts { percent, bursts } => self.lose_in_bursts(percent, bursts),
+            Fault::Duplication(percent) => {
+                self.change_weather(|weather| weather.duplication = percent);
             }
-            Fault::Bridge { left, right, through } => self.cut_all_but(|one, other| {
-                let both = |group: &[usize]| group.contains(&one) && group.contains(&other);
-                one == *through || other == *through || both(left) || both(right)
-            }),
-            Fault::Clog { one, other, millis } => {
-                let until = self.now + Duration::from_millis(*millis);
-                self.network.clog((*one, *other), until);
-                self.network.clog((*other, *one), until);
-                self.ends_after(*millis, TimedFault::Clogs);
+            Fault::Reordering(percent) => {
+                self.change_weather(|weather| weather.reordering = percent);
             }
-            Fault::Heal => {
-                self.network.heal();
-                self.damaged_frames.clear();
-                for machine in &mut self.machines {
-                    machine.unconnected_since = None;
-                }
-                self.unclog(Duration::MAX);
-                self.unstall();
+            Fault::Corruption(percent) => {
+                self.change_weather(|weather| weather.corruption = percent);
             }
-            _ => {}
-        }
-    }
-
-    fn change_the_weather(&mut self, fault: &Fault) {
-        let losses = self.network.losses();
-        let usual = &self.settings.weather;
-        let weather = &mut self.network.weather;
-        match *fault {
-            Fault::Loss(percent) => weather.loss = percent,
-            Fault::LossBursts { percent, bursts } => {
-                weather.loss = percent;
-                self.network.bursts = Some(bursts);
+            Fault::Delay { least, most } => {
+                self.change_weather(|weather| weather.delay = least..=most.max(least));
             }
-            Fault::Duplication(percent) => weather.duplication = percent,
-            Fault::Reordering(percent) => weather.reordering = percent,
-            Fault::Corruption(percent) => weather.corruption = percent,
-            Fault::Delay { least, most } => weather.delay = least..=most.max(least),
-            Fault::CalmNetwork => {
-                *weather = crate::Weather { loss: 0, corruption: 0, ..usual.clone() };
-                self.network.bursts = self.settings.bursts;
-            }
-            _ => {}
-        }
-        if self.network.losses() < losses {
-            let until = self.connections.last_arrival().max(self.now + AFTER_LOSS);
-            self.disturbed_until(until);
-        }
-    }
-
-    fn harm_a_disk(&mut self, fault: &Fault) {
-        match *fault {
+            Fault::CalmNetwork => self.calm_network(),
+            Fault::DamageFrame { from, to } => self.damage_frame(from, to),
+            Fault::Replay { recording, to } => self.replay(recording, to),
+            Fault::Forge { forgery, of, to } => self.forge_beacon(forgery, of, to),
+            Fault::OtherVersion { from, to } => self.speak_another_version(from, to),
             Fault::DiskFail(node) => self.fail_disk(node),
             Fault::DiskFull(node, full) => self.machines[node].disk.set_full(full),
             Fault::SlowDisk { node, millis } => {
@@ -229,12 +97,6 @@ impl World {
                 self.machines[node].disk.tear();
                 self.cut_power(node);
             }
-            _ => {}
-        }
-    }
-
-    fn break_a_car(&mut self, fault: &Fault) {
-        match *fault {
             Fault::Motor(node, fault) => self.touch(node, |car| car.set_motor_fault(fault)),
             Fault::Levelling(node, fault) => {
                 self.touch(node, |car| car.set_levelling_fault(fault));
@@ -246,6 +108,7 @@ impl World {
                     car.set_sensor_dead(floor, true);
                 }
             }),
+            Fault::WrongSensor(node, wrong) => self.mislead(node, wrong),
             Fault::AllSensorsDead(node, dead) => {
                 self.touch(node, |car| car.set_all_sensors_dead(dead));
             }
@@ -258,19 +121,53 @@ impl World {
                 self.machines[node].noisy_since = None;
                 self.cut_panel(node, cut);
             }
-            Fault::LineNoise { node, millis } if self.machines[node].line == Line::Plugged => {
-                self.count_fault(fault);
-                self.machines[node].noisy_since = Some(self.now);
-                self.cut_panel(node, true);
-                self.ends_after(millis, TimedFault::Noise { node, began: self.now });
-            }
+            Fault::LineNoise { node, millis } => self.disturb_line(node, millis),
             Fault::SilentClimate(node, silent) => self.silence_climate(node, silent),
+            // Its presses follow.
+            Fault::Crowd(_) => {}
             Fault::ClearHang(node) => self.machines[node].latched = false,
-            _ => {}
         }
     }
 
-    fn ends_after(&mut self, millis: u64, fault: TimedFault) {
+    /// A fault has happened.
+    pub(crate) fn count_fault(&mut self, fault: &Fault) {
+        *self.inflicted.entry(fault.kind()).or_default() += 1;
+    }
+
+    fn cut_mains(&mut self) {
+        for node in 0..self.machines.len() {
+            self.resume(node);
+            self.cut_power(node);
+        }
+    }
+
+    fn set_wall_clock(&mut self, node: usize, years: i8) {
+        self.machines[node].wrong_years = years;
+        let seconds = self.wall_clock_of(node);
+        self.with(node, |node, now| node.handle_wall_clock(seconds, now));
+    }
+
+    fn disturb_line(&mut self, node: usize, millis: u64) {
+        if self.machines[node].line == Line::Plugged {
+            self.count_fault(&Fault::LineNoise { node, millis });
+            self.machines[node].noisy_since = Some(self.now);
+            self.cut_panel(node, true);
+            self.ends_after(millis, TimedFault::Noise { node, began: self.now });
+        }
+    }
+
+    /// One floor's sensor reports another floor, or all report their own.
+    fn mislead(&mut self, node: usize, wrong: Option<(Floor, Floor)>) {
+        let floors = self.settings.floors;
+        self.touch(node, |car| {
+            for floor in floors.floors() {
+                let reports = wrong.filter(|(at, _)| *at == floor).map(|(_, reports)| reports);
+                car.set_sensor_wrong(floor, reports);
+            }
+        });
+    }
+
+    pub(super) fn ends_after(&mut self, millis: u64, fault: TimedFault) {
         self.agenda.enter(self.now + Duration::from_millis(millis), Event::FaultEnds(fault));
     }
 
@@ -294,24 +191,9 @@ impl World {
             }
             TimedFault::NoInterface { node, began } => {
                 if self.machines[node].unconnected_since == Some(began) {
-                    self.machines[node].unconnected_since = None;
-                    self.network.isolate(node, false);
-                    self.disturbed();
-                    self.end_links(node);
-                    self.unstall();
+                    self.recreate_interface(node);
                 }
             }
-        }
-    }
-
-    /// Everything arrives that was held back by clogs that are over.
-    fn unclog(&mut self, by: Duration) {
-        let held = self.network.unclog(by);
-        if !held.is_empty() {
-            self.disturbed();
-        }
-        for event in held {
-            self.agenda.enter(self.now, event);
         }
     }
 
@@ -329,26 +211,6 @@ impl World {
             process.wake = None;
             self.arm(node);
         }
-    }
-
-    /// A node starts again with the address of another, which no other node may share already.
-    fn share_address(&mut self, node: usize, with: Option<usize>) {
-        let twins = match (self.twins, with) {
-            (None, Some(one)) if one != node => Some(Twins::Address(one, node)),
-            (Some(Twins::Address(_, other)), None) if other == node => None,
-            (None | Some(_), _) => return,
-        };
-        self.twins = twins;
-        self.disturbances.twins_until = match twins {
-            Some(_) => Duration::MAX,
-            None => self.now + AFTER_TWINS,
-        };
-        self.end_process(node);
-        if let Ok(index) = u8::try_from(node) {
-            self.machines[node].address = machine::address(self.settings.first_address, index);
-        }
-        self.apply_twins();
-        self.start(node);
     }
 
     fn silence_climate(&mut self, node: usize, silent: bool) {
@@ -449,19 +311,6 @@ impl World {
         }
         // The panel's events come before its next outputs: it may have stopped.
         self.panel_resumes(node);
-    }
-
-    /// Cuts every directed pair but those for which this holds.
-    fn cut_all_but(&mut self, passes: impl Fn(usize, usize) -> bool) {
-        self.network.heal();
-        for from in 0..self.machines.len() {
-            for to in 0..self.machines.len() {
-                if from != to && !passes(from, to) {
-                    self.network.cut(from, to);
-                }
-            }
-        }
-        self.unstall();
     }
 
     fn fail_disk(&mut self, node: usize) {

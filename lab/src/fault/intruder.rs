@@ -96,6 +96,7 @@ impl World {
         match codec::decode_beacon(bytes, &self.keys) {
             Ok(beacon) => {
                 self.interference.misread += 1;
+                self.read_without_its_key(to, "damaged");
                 let beacon = Arc::new(beacon);
                 self.agenda.enter(at, Event::Intruding { address, to, beacon });
             }
@@ -116,8 +117,8 @@ impl World {
     }
 
     pub(super) fn replay(&mut self, recording: usize, to: usize) {
-        if let Some((from, beacon)) = self.recordings.get(recording) {
-            let (address, beacon) = (self.machines[*from].address, Arc::clone(beacon));
+        if let Some((_, beacon)) = self.recordings.get(recording) {
+            let (address, beacon) = (beacon.hello.address, Arc::clone(beacon));
             self.interference.replayed += 1;
             self.count_fault(&Fault::Replay { recording, to });
             self.agenda.enter(self.now, Event::Intruding { address, to, beacon });
@@ -155,12 +156,21 @@ impl World {
         match codec::decode_beacon(&bytes, &self.keys) {
             Ok(beacon) => {
                 self.interference.forged += 1;
+                self.read_without_its_key(to, "forged");
                 self.disturbances.forged = true;
                 self.disturbed();
                 let beacon = Arc::new(beacon);
                 self.agenda.enter(self.now, Event::Intruding { address, to, beacon });
             }
             Err(_) => self.interference.unauthenticated += 1,
+        }
+    }
+
+    /// F5: in a fleet with a key nobody reads a datagram that was not made with it.
+    fn read_without_its_key(&mut self, node: usize, what: &str) {
+        if self.settings.key {
+            let what = format!("a {what} datagram was read, which no tag of the fleet covers");
+            self.judge(|oracles, snapshot| oracles.misread(snapshot, node, what));
         }
     }
 

@@ -10,7 +10,59 @@ impl Fault {
             Self::OneWayPartition { from, to } => vec![from, to],
             Self::Ring(nodes) => vec![nodes],
             Self::Bridge { left, right, .. } => vec![left, right],
-            _ => Vec::new(),
+            Self::Kill(..)
+            | Self::PowerCut(..)
+            | Self::MainsCut
+            | Self::Crash { .. }
+            | Self::NoCrash(..)
+            | Self::Restart(..)
+            | Self::Replace(..)
+            | Self::Suspend(..)
+            | Self::Resume(..)
+            | Self::Pause { .. }
+            | Self::ClockRate { .. }
+            | Self::WallClock { .. }
+            | Self::CutOneWay { .. }
+            | Self::Cut(..)
+            | Self::NetworkCut(..)
+            | Self::RecreateInterface { .. }
+            | Self::NewAddress { .. }
+            | Self::RefuseLinks(..)
+            | Self::Clog { .. }
+            | Self::Heal
+            | Self::Loss(..)
+            | Self::LossBursts { .. }
+            | Self::Duplication(..)
+            | Self::Reordering(..)
+            | Self::Corruption(..)
+            | Self::Delay { .. }
+            | Self::CalmNetwork
+            | Self::DamageFrame { .. }
+            | Self::Replay { .. }
+            | Self::Forge { .. }
+            | Self::OtherVersion { .. }
+            | Self::DiskFail(..)
+            | Self::DiskFull(..)
+            | Self::SlowDisk { .. }
+            | Self::TearWrite(..)
+            | Self::Leads(..)
+            | Self::Motor(..)
+            | Self::Levelling(..)
+            | Self::Speed(..)
+            | Self::DeadSensor(..)
+            | Self::WrongSensor(..)
+            | Self::AllSensorsDead(..)
+            | Self::DoorJammed(..)
+            | Self::Obstruct(..)
+            | Self::StopSwitch(..)
+            | Self::Load(..)
+            | Self::Key(..)
+            | Self::LineCut(..)
+            | Self::LineNoise { .. }
+            | Self::SilentClimate(..)
+            | Self::Crowd(..)
+            | Self::SharedAddress { .. }
+            | Self::ClearHang(..) => Vec::new(),
         }
     }
 
@@ -30,6 +82,7 @@ impl Fault {
             | Self::WallClock { node, .. }
             | Self::NetworkCut(node, _)
             | Self::RecreateInterface { node, .. }
+            | Self::NewAddress { node, .. }
             | Self::DiskFail(node)
             | Self::DiskFull(node, _)
             | Self::SlowDisk { node, .. }
@@ -39,6 +92,7 @@ impl Fault {
             | Self::Levelling(node, _)
             | Self::Speed(node, _)
             | Self::DeadSensor(node, _)
+            | Self::WrongSensor(node, _)
             | Self::AllSensorsDead(node, _)
             | Self::DoorJammed(node, _)
             | Self::Obstruct(node, _)

@@ -55,6 +55,7 @@ impl World {
         self.inflict(Fault::Levelling(node, None));
         self.inflict(Fault::Speed(node, 100));
         self.inflict(Fault::DeadSensor(node, None));
+        self.inflict(Fault::WrongSensor(node, None));
         self.inflict(Fault::DoorJammed(node, false));
         self.inflict(Fault::Obstruct(node, false));
         self.inflict(Fault::StopSwitch(node, false));

@@ -9,7 +9,7 @@ use crate::snapshot::Snapshot;
 /// F18: a car that reports a service is at the floor with its door not closed; for a hall call it
 /// is in service and announces the direction of the call. Where the floor's sensor is dead, the
 /// car's place counts: it may have died while the node was held up, after it had reported the
-/// floor.
+/// floor. Where a car is led astray by a wrong sensor, what that reports counts too.
 ///
 /// F12, F13: a destination call is served once its passenger's car call is promised, or served.
 pub(super) fn served_here(snapshot: &Snapshot, node: usize, call: &Call) -> Vec<Finding> {
@@ -25,7 +25,7 @@ pub(super) fn served_here(snapshot: &Snapshot, node: usize, call: &Call) -> Vec<
     }
     let mut findings = Vec::new();
     let (floor, door) = (machine.car.shaft().floor(), machine.car.inputs().door);
-    if floor != Some(call.floor()) || door == DoorState::Closed {
+    if !machine.is_taken_to_be_at(call.floor()) || door == DoorState::Closed {
         let what = format!("served {call} at {floor:?}, door {door:?}");
         findings.push(Finding::new("F18", node, what));
     }

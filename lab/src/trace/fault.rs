@@ -103,6 +103,7 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         | Fault::NoCrash(_)
         | Fault::Pause { .. }
         | Fault::RecreateInterface { .. }
+        | Fault::NewAddress { .. }
         | Fault::Clog { .. }
         | Fault::Delay { .. }
         | Fault::DamageFrame { .. }
@@ -116,6 +117,7 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         Fault::Levelling(node, broken) => lasts(*node, "levelling broken", broken.is_some()),
         Fault::Speed(node, percent) => lasts(*node, "wrong speed", *percent != 100),
         Fault::DeadSensor(node, dead) => lasts(*node, "dead sensor", dead.is_some()),
+        Fault::WrongSensor(node, wrong) => lasts(*node, "wrong sensor", wrong.is_some()),
         Fault::AllSensorsDead(node, dead) => lasts(*node, "all sensors dead", *dead),
         Fault::DoorJammed(node, jammed) => lasts(*node, "door jammed", *jammed),
         Fault::Obstruct(node, active) => lasts(*node, "door obstructed", *active),

@@ -128,6 +128,11 @@ impl SimulatedCar {
         self.shaft.set_sensor_dead(floor, dead);
     }
 
+    /// Makes a floor's sensor report another floor, or repairs it.
+    pub fn set_sensor_wrong(&mut self, floor: Floor, reports: Option<Floor>) {
+        self.shaft.set_sensor_wrong(floor, reports);
+    }
+
     /// Disables every floor sensor, or repairs all.
     pub fn set_all_sensors_dead(&mut self, dead: bool) {
         for floor in self.floors.floors() {

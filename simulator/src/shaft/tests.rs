@@ -123,6 +123,18 @@ fn a_stop_in_flight_brakes_hard_and_short_of_any_floor() {
 }
 
 #[test]
+fn a_wrong_sensor_reports_another_floor_where_its_own_is() {
+    let mut shaft = shaft_at(6.0);
+    shaft.set_sensor_wrong(floor(2), Some(floor(0)));
+    assert_eq!((shaft.floor(), shaft.sensed_floor()), (Some(floor(2)), Some(floor(0))));
+    shaft.set_sensor_dead(floor(2), true);
+    assert_eq!(shaft.sensed_floor(), None, "a dead sensor reports nothing");
+    shaft.set_sensor_dead(floor(2), false);
+    shaft.set_sensor_wrong(floor(2), None);
+    assert_level(&shaft, 2);
+}
+
+#[test]
 fn homing_creeps_to_the_first_live_sensor() {
     let mut shaft = shaft_at(7.4);
     shaft.set_sensor_dead(floor(2), true);

@@ -1,21 +1,30 @@
 //! The kinds of faults that a campaign may have.
 
 macro_rules! kinds {
-    ($($kind:ident = $name:literal),* $(,)?) => {
+    ($($(#[$doc:meta])+ $group:ident($of:ident) { $($kind:ident = $name:literal),* $(,)? })*) => {
+        $(
+            $(#[$doc])+
+            #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+            pub(super) enum $of {
+                $(#[doc = $name] $kind),*
+            }
+        )*
+
         /// A kind of fault, by the name that [`Fault::kind`](crate::Fault::kind) gives it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Kind {
-            $(#[doc = $name] $kind),*
+            $($(#[$doc])+ $group($of)),*
         }
 
         impl Kind {
             /// All of them.
-            pub(super) const ALL: [Self; [$($name),*].len()] = [$(Self::$kind),*];
+            pub(super) const ALL: [Self; [$($($name),*),*].len()] =
+                [$($(Self::$group($of::$kind)),*),*];
 
             /// What it is called.
             pub(super) fn name(self) -> &'static str {
                 match self {
-                    $(Self::$kind => $name),*
+                    $($(Self::$group($of::$kind) => $name),*),*
                 }
             }
         }
@@ -23,65 +32,89 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Loss = "loss",
-    LossInBursts = "loss in bursts",
-    Duplication = "duplication",
-    Reordering = "reordering",
-    Corruption = "corruption",
-    Delay = "delay",
-    DamagedFrame = "damaged frame",
-    OneWayCut = "one-way cut",
-    Cut = "cut",
-    RefusedLinks = "refused links",
-    Clog = "clog",
-    Partition = "partition",
-    OneWayPartition = "one-way partition",
-    RingPartition = "ring partition",
-    BridgePartition = "bridge partition",
-    RecreatedInterface = "recreated interface",
-    Replay = "replay",
-    Forgery = "forgery",
-    OtherVersion = "other version",
-    Kill = "kill",
-    PowerCut = "power cut",
-    MainsCut = "mains cut",
-    CrashAtAWrite = "crash at a write",
-    CrashAtACommit = "crash at a commit",
-    CrashAtADatagram = "crash at a datagram",
-    CrashAtAFrame = "crash at a frame",
-    TornWrite = "torn write",
-    Suspension = "suspension",
-    Pause = "pause",
-    ClockRate = "clock rate",
-    WallClock = "wall clock",
-    LostDisk = "lost disk",
-    FailedDisk = "failed disk",
-    FullDisk = "full disk",
-    SlowDisk = "slow disk",
-    DuplicateAddress = "duplicate address",
-    Crowd = "crowd",
-    LineNoise = "line noise",
-    SilentClimate = "silent climate sensor",
-    Motor = "motor",
-    Levelling = "levelling",
-    Speed = "speed",
-    DeadSensor = "dead sensor",
-    AllSensorsDead = "all sensors dead",
-    JammedDoor = "jammed door",
-    Obstruction = "obstruction",
-    StopSwitch = "stop switch",
-    Load = "load",
-    KeySwitch = "key switch",
-    LineCut = "line cut",
+    /// Of the network.
+    Network(NetworkKind) {
+        Loss = "loss",
+        LossInBursts = "loss in bursts",
+        Duplication = "duplication",
+        Reordering = "reordering",
+        Corruption = "corruption",
+        Delay = "delay",
+        DamagedFrame = "damaged frame",
+        OneWayCut = "one-way cut",
+        Cut = "cut",
+        RefusedLinks = "refused links",
+        Clog = "clog",
+        Partition = "partition",
+        OneWayPartition = "one-way partition",
+        RingPartition = "ring partition",
+        BridgePartition = "bridge partition",
+        RecreatedInterface = "recreated interface",
+        NewAddress = "new address",
+    }
+    /// Somebody sends what no node sends now.
+    Intrusion(IntrusionKind) {
+        Replay = "replay",
+        Forgery = "forgery",
+        OtherVersion = "other version",
+    }
+    /// Of a machine and its clocks, while it may be off.
+    Machine(MachineKind) {
+        MainsCut = "mains cut",
+        ClockRate = "clock rate",
+        WallClock = "wall clock",
+        SlowDisk = "slow disk",
+        DuplicateAddress = "duplicate address",
+    }
+    /// Of a process that runs.
+    Process(ProcessKind) {
+        Kill = "kill",
+        PowerCut = "power cut",
+        CrashAtAWrite = "crash at a write",
+        CrashAtACommit = "crash at a commit",
+        CrashAtADatagram = "crash at a datagram",
+        CrashAtAFrame = "crash at a frame",
+        TornWrite = "torn write",
+        Suspension = "suspension",
+        Pause = "pause",
+    }
+    /// A disk takes nothing more.
+    Disk(DiskKind) {
+        Lost = "lost disk",
+        Failed = "failed disk",
+        Full = "full disk",
+    }
+    /// Of those who wait for a car.
+    Passengers(PassengersKind) {
+        Crowd = "crowd",
+    }
+    /// Of a car or its panel.
+    Car(CarKind) {
+        LineNoise = "line noise",
+        SilentClimate = "silent climate sensor",
+        Motor = "motor",
+        Levelling = "levelling",
+        Speed = "speed",
+        DeadSensor = "dead sensor",
+        WrongSensor = "wrong sensor",
+        AllSensorsDead = "all sensors dead",
+        JammedDoor = "jammed door",
+        Obstruction = "obstruction",
+        StopSwitch = "stop switch",
+        Load = "load",
+        KeySwitch = "key switch",
+        LineCut = "line cut",
+    }
 }
 
-impl Kind {
-    /// Those that break a car.
-    pub(super) const OF_CARS: [Self; 12] = [
+impl CarKind {
+    /// Those that break a car until it is repaired.
+    pub(super) const LASTING: [Self; 13] = [
         Self::Motor,
         Self::Levelling,
         Self::Speed,
         Self::DeadSensor,
+        Self::WrongSensor,
         Self::AllSensorsDead,
         Self::JammedDoor,
         Self::Obstruction,

@@ -1,10 +1,13 @@
 //! Faults of every kind, with their units and ranges.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use elevator_driver::KeySwitch;
+use elevator_driver::{Floor, KeySwitch};
 
-use super::kinds::Kind;
+use super::kinds::{
+    CarKind, DiskKind, IntrusionKind, Kind, MachineKind, NetworkKind, PassengersKind, ProcessKind,
+};
 use super::{Fate, RECOVERY, SOUND_DISKS};
 use crate::{Boundary, Bursts, Fault, Forgery, LevellingFault, MotorFault, World};
 
@@ -39,127 +42,141 @@ const MOST_TRIPS: u64 = 40;
 /// How many boundaries a process passes before it crashes at one.
 const MOST_PASSED: u64 = 6;
 
+/// The last byte of the address that an interface may come back with, at most. The lower ones of the
+/// fleet's own are among them, so that its node may rank higher than before or lower.
+const LAST_ADDRESS: u8 = 20;
+
 /// How many datagrams an intruder sends at once.
 const MOST_DATAGRAMS: u64 = 20;
 
 impl Fate {
     /// Inflicts a fault of this kind, if that makes sense at the moment; says whether it did.
     pub(super) fn inflict(&mut self, kind: Kind, strength: u64, world: &mut World) -> bool {
-        let struck = self
-            .network_fault(kind, strength)
-            .or_else(|| self.process_fault(kind, strength, world))
-            .or_else(|| {
-                let node = self.node();
-                self.car_fault(kind, node, world)
-            });
-        if let Some(fault) = struck {
-            world.inflict(fault);
-            return true;
-        }
-        match kind {
-            Kind::LostDisk => self.lose_a_disk(world),
-            Kind::FailedDisk | Kind::FullDisk => self.fail_a_disk(kind, world),
-            Kind::Replay | Kind::Forgery | Kind::OtherVersion => {
-                self.intrude(kind, strength, world);
-                true
+        let node = self.node();
+        let fault = match kind {
+            Kind::Network(kind) => {
+                self.cut = true;
+                Some(self.network_fault(kind, strength))
             }
-            Kind::Crowd => {
+            Kind::Machine(kind) => self.machine_fault(kind, strength, world),
+            Kind::Process(kind) if world.is_awake(node) => {
+                Some(self.process_fault(kind, node, strength))
+            }
+            Kind::Process(_) => None,
+            Kind::Passengers(PassengersKind::Crowd) => {
                 let trips = u16::try_from(self.up_to(MOST_TRIPS, strength)).unwrap_or(1);
-                let node = self.node();
                 world.crowd(node, trips);
-                true
+                return true;
             }
-            _ => false,
+            Kind::Car(kind) => Some(self.car_fault(kind, node, world)),
+            Kind::Intrusion(kind) => {
+                self.intrude(kind, strength, world);
+                return true;
+            }
+            Kind::Disk(kind) => return self.take_a_disk(kind, world),
+        };
+        let strikes = fault.is_some();
+        if let Some(fault) = fault {
+            world.inflict(fault);
         }
+        strikes
     }
 
-    fn network_fault(&mut self, kind: Kind, strength: u64) -> Option<Fault> {
+    fn network_fault(&mut self, kind: NetworkKind, strength: u64) -> Fault {
         let (one, other) = self.pair();
-        let fault = match kind {
-            Kind::Loss => Fault::Loss(self.percent(MOST_LOSS, strength)),
-            Kind::LossInBursts => {
+        match kind {
+            NetworkKind::Loss => Fault::Loss(self.percent(MOST_LOSS, strength)),
+            NetworkKind::LossInBursts => {
                 let length = Duration::from_millis(self.random.u64(10..=200));
                 let loss = self.random.u8(50..=100);
                 let percent = self.percent(MOST_LOSS, strength);
                 Fault::LossBursts { percent, bursts: Bursts { length, loss } }
             }
-            Kind::Duplication => Fault::Duplication(self.percent(MOST_DUPLICATION, strength)),
-            Kind::Reordering => Fault::Reordering(self.percent(MOST_REORDERING, strength)),
-            Kind::Corruption => Fault::Corruption(self.percent(MOST_CORRUPTION, strength)),
-            Kind::Delay => {
+            NetworkKind::Duplication => {
+                Fault::Duplication(self.percent(MOST_DUPLICATION, strength))
+            }
+            NetworkKind::Reordering => Fault::Reordering(self.percent(MOST_REORDERING, strength)),
+            NetworkKind::Corruption => Fault::Corruption(self.percent(MOST_CORRUPTION, strength)),
+            NetworkKind::Delay => {
                 let most = self.up_to(LONGEST_DELAY, strength);
                 Fault::Delay { least: self.random.u64(0..=most), most }
             }
-            Kind::DamagedFrame => Fault::DamageFrame { from: one, to: other },
-            Kind::OneWayCut => Fault::CutOneWay { from: one, to: other },
-            Kind::Cut => Fault::Cut(one, other),
-            Kind::RefusedLinks => Fault::RefuseLinks(one, other),
-            Kind::Clog => Fault::Clog { one, other, millis: self.up_to(LONGEST_CLOG, strength) },
-            Kind::Partition => {
+            NetworkKind::DamagedFrame => Fault::DamageFrame { from: one, to: other },
+            NetworkKind::OneWayCut => Fault::CutOneWay { from: one, to: other },
+            NetworkKind::Cut => Fault::Cut(one, other),
+            NetworkKind::RefusedLinks => Fault::RefuseLinks(one, other),
+            NetworkKind::Clog => {
+                Fault::Clog { one, other, millis: self.up_to(LONGEST_CLOG, strength) }
+            }
+            NetworkKind::Partition => {
                 let (left, right) = self.halves();
                 Fault::Partition(vec![left, right])
             }
-            Kind::OneWayPartition => {
+            NetworkKind::OneWayPartition => {
                 let (from, to) = self.halves();
                 Fault::OneWayPartition { from, to }
             }
-            Kind::RingPartition => {
+            NetworkKind::RingPartition => {
                 let mut nodes: Vec<usize> = (0..self.nodes).collect();
                 self.random.shuffle(&mut nodes);
                 Fault::Ring(nodes)
             }
-            Kind::BridgePartition => {
+            NetworkKind::BridgePartition => {
                 let (left, right) = self.halves();
                 Fault::Bridge { left, right, through: one }
             }
-            Kind::RecreatedInterface => {
+            NetworkKind::RecreatedInterface => {
                 let millis = self.up_to(LONGEST_WITHOUT_INTERFACE, strength);
                 Fault::RecreateInterface { node: one, millis }
             }
-            _ => return None,
-        };
-        self.cut = true;
-        Some(fault)
+            NetworkKind::NewAddress => {
+                let address = Ipv4Addr::new(127, 0, 0, self.random.u8(1..=LAST_ADDRESS));
+                let millis = self.up_to(LONGEST_WITHOUT_INTERFACE, strength);
+                Fault::NewAddress { node: one, address, millis }
+            }
+        }
     }
 
-    fn process_fault(&mut self, kind: Kind, strength: u64, world: &World) -> Option<Fault> {
-        let node = self.node();
-        let after = self.percent(MOST_PASSED, strength) - 1;
-        let (one, other) = self.pair();
-        let fault = match kind {
-            Kind::WallClock => {
+    fn machine_fault(&mut self, kind: MachineKind, strength: u64, world: &World) -> Option<Fault> {
+        let (node, other) = self.pair();
+        Some(match kind {
+            MachineKind::WallClock => {
                 let years = i8::try_from(self.up_to(MOST_YEARS, strength)).unwrap_or(1);
                 Fault::WallClock { node, years: if self.random.bool() { years } else { -years } }
             }
-            Kind::ClockRate => {
+            MachineKind::ClockRate => {
                 let wrong = u32::try_from(self.up_to(MOST_DRIFT, strength)).unwrap_or(0);
                 let rate = if self.random.bool() { 1_000 + wrong } else { 1_000 - wrong };
                 Fault::ClockRate { node, rate }
             }
-            Kind::SlowDisk => Fault::SlowDisk { node, millis: self.up_to(SLOWEST_DISK, strength) },
-            Kind::DuplicateAddress if world.twins.is_none() => {
-                Fault::SharedAddress { node: one, with: Some(other) }
+            MachineKind::SlowDisk => {
+                Fault::SlowDisk { node, millis: self.up_to(SLOWEST_DISK, strength) }
             }
-            Kind::MainsCut => Fault::MainsCut,
-            _ if !world.is_awake(node) => return None,
-            Kind::Kill => Fault::Kill(node),
-            Kind::PowerCut => Fault::PowerCut(node),
-            Kind::CrashAtAWrite => Fault::Crash { node, at: Boundary::Write, after },
-            Kind::CrashAtACommit => Fault::Crash { node, at: Boundary::Durable, after },
-            Kind::CrashAtADatagram => Fault::Crash { node, at: Boundary::Datagram, after },
-            Kind::CrashAtAFrame => Fault::Crash { node, at: Boundary::Frame, after },
-            Kind::TornWrite => Fault::TearWrite(node),
-            Kind::Suspension => {
+            MachineKind::DuplicateAddress if world.twins.is_some() => return None,
+            MachineKind::DuplicateAddress => Fault::SharedAddress { node, with: Some(other) },
+            MachineKind::MainsCut => Fault::MainsCut,
+        })
+    }
+
+    fn process_fault(&mut self, kind: ProcessKind, node: usize, strength: u64) -> Fault {
+        let after = self.percent(MOST_PASSED, strength) - 1;
+        match kind {
+            ProcessKind::Kill => Fault::Kill(node),
+            ProcessKind::PowerCut => Fault::PowerCut(node),
+            ProcessKind::CrashAtAWrite => Fault::Crash { node, at: Boundary::Write, after },
+            ProcessKind::CrashAtACommit => Fault::Crash { node, at: Boundary::Durable, after },
+            ProcessKind::CrashAtADatagram => Fault::Crash { node, at: Boundary::Datagram, after },
+            ProcessKind::CrashAtAFrame => Fault::Crash { node, at: Boundary::Frame, after },
+            ProcessKind::TornWrite => Fault::TearWrite(node),
+            ProcessKind::Suspension => {
                 self.suspended.push(node);
                 Fault::Suspend(node)
             }
-            Kind::Pause => {
+            ProcessKind::Pause => {
                 let (least, most) = PAUSES;
                 Fault::Pause { node, millis: least + self.up_to(most - least, strength) }
             }
-            _ => return None,
-        };
-        Some(fault)
+        }
     }
 
     /// Two groups; either may be empty.
@@ -168,42 +185,47 @@ impl Fate {
         (0..self.nodes).partition(side)
     }
 
-    pub(super) fn car_fault(&mut self, kind: Kind, node: usize, world: &World) -> Option<Fault> {
-        Some(match kind {
-            Kind::Motor => {
+    pub(super) fn car_fault(&mut self, kind: CarKind, node: usize, world: &World) -> Fault {
+        match kind {
+            CarKind::Motor => {
                 let faults =
                     [MotorFault::Stuck, MotorFault::Trips, MotorFault::Dead, MotorFault::Reversed];
                 Fault::Motor(node, Some(faults[self.random.usize(0..faults.len())]))
             }
-            Kind::Levelling if self.random.bool() => {
+            CarKind::Levelling if self.random.bool() => {
                 Fault::Levelling(node, Some(LevellingFault::Off))
             }
-            Kind::Levelling => Fault::Levelling(node, Some(LevellingFault::Overshoots)),
-            Kind::Speed => Fault::Speed(node, [80, 90, 110, 120][self.random.usize(0..4)]),
-            Kind::DeadSensor => Fault::DeadSensor(node, Some(self.floor(world))),
-            Kind::AllSensorsDead => Fault::AllSensorsDead(node, true),
-            Kind::JammedDoor => Fault::DoorJammed(node, true),
-            Kind::Obstruction => Fault::Obstruct(node, true),
-            Kind::StopSwitch => Fault::StopSwitch(node, true),
-            Kind::Load => Fault::Load(node, Some([80, 110][self.random.usize(0..2)])),
-            Kind::KeySwitch => Fault::Key(node, KEYS[self.random.usize(0..KEYS.len())]),
-            Kind::LineCut => Fault::LineCut(node, true),
-            Kind::LineNoise => {
+            CarKind::Levelling => Fault::Levelling(node, Some(LevellingFault::Overshoots)),
+            CarKind::Speed => Fault::Speed(node, [80, 90, 110, 120][self.random.usize(0..4)]),
+            CarKind::DeadSensor => Fault::DeadSensor(node, Some(self.floor(world))),
+            CarKind::WrongSensor => {
+                let floors = world.floors().get();
+                let (floor, others) = (self.floor(world), self.random.u8(1..floors));
+                let reports = Floor::try_from((floor.index() + others) % floors).unwrap_or(floor);
+                Fault::WrongSensor(node, Some((floor, reports)))
+            }
+            CarKind::AllSensorsDead => Fault::AllSensorsDead(node, true),
+            CarKind::JammedDoor => Fault::DoorJammed(node, true),
+            CarKind::Obstruction => Fault::Obstruct(node, true),
+            CarKind::StopSwitch => Fault::StopSwitch(node, true),
+            CarKind::Load => Fault::Load(node, Some([80, 110][self.random.usize(0..2)])),
+            CarKind::KeySwitch => Fault::Key(node, KEYS[self.random.usize(0..KEYS.len())]),
+            CarKind::LineCut => Fault::LineCut(node, true),
+            CarKind::LineNoise => {
                 Fault::LineNoise { node, millis: self.random.u64(1..=LONGEST_NOISE) }
             }
-            Kind::SilentClimate => Fault::SilentClimate(node, true),
-            _ => return None,
-        })
+            CarKind::SilentClimate => Fault::SilentClimate(node, true),
+        }
     }
 
     /// Somebody sends what the fleet has sent already, what it has not, or what it can't read.
-    fn intrude(&mut self, kind: Kind, strength: u64, world: &mut World) {
+    fn intrude(&mut self, kind: IntrusionKind, strength: u64, world: &mut World) {
         for _ in 0..self.up_to(MOST_DATAGRAMS, strength) {
             let (from, to) = self.pair();
             world.inflict(match kind {
-                Kind::Replay => Fault::Replay { recording: self.random.usize(0..128), to },
-                Kind::OtherVersion => Fault::OtherVersion { from, to },
-                _ => {
+                IntrusionKind::Replay => Fault::Replay { recording: self.random.usize(0..128), to },
+                IntrusionKind::OtherVersion => Fault::OtherVersion { from, to },
+                IntrusionKind::Forgery => {
                     let forgery = Forgery::ALL[self.random.usize(0..Forgery::ALL.len())];
                     Fault::Forge { forgery, of: from, to }
                 }
@@ -214,31 +236,29 @@ impl Fate {
     }
 
     /// The disk takes nothing more, whatever the machine does afterwards, until it is replaced, or
-    /// has room and the process starts again.
-    fn fail_a_disk(&mut self, kind: Kind, world: &mut World) -> bool {
+    /// has room and the process starts again. Or it is replaced at once.
+    fn take_a_disk(&mut self, kind: DiskKind, world: &mut World) -> bool {
         let most = self.nodes.saturating_sub(SOUND_DISKS);
-        if !self.is_whole(world) || self.failed.len() >= most {
+        if !self.is_whole(world) || kind != DiskKind::Lost && self.failed.len() >= most {
             return false;
         }
         let node = self.node();
-        self.failed.insert(node);
-        world.inflict(match kind {
-            Kind::FullDisk => Fault::DiskFull(node, true),
-            _ => Fault::DiskFail(node),
-        });
-        self.truce = world.now() + RECOVERY;
-        true
-    }
-
-    fn lose_a_disk(&mut self, world: &mut World) -> bool {
-        if !self.is_whole(world) {
-            return false;
+        match kind {
+            DiskKind::Lost => {
+                world.inflict(Fault::Kill(node));
+                world.run_for(Duration::from_millis(self.random.u64(1..500)));
+                world.inflict(Fault::Replace(node));
+                self.failed.remove(&node);
+            }
+            DiskKind::Failed => {
+                self.failed.insert(node);
+                world.inflict(Fault::DiskFail(node));
+            }
+            DiskKind::Full => {
+                self.failed.insert(node);
+                world.inflict(Fault::DiskFull(node, true));
+            }
         }
-        let node = self.node();
-        world.inflict(Fault::Kill(node));
-        world.run_for(Duration::from_millis(self.random.u64(1..500)));
-        world.inflict(Fault::Replace(node));
-        self.failed.remove(&node);
         self.truce = world.now() + RECOVERY;
         true
     }
