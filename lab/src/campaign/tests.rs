@@ -46,7 +46,7 @@ fn with_every_disk_failed(seed: u64) -> Script {
 
 #[test]
 fn a_failure_shrinks_to_what_it_takes() {
-    let script = with_every_disk_failed(4);
+    let script = with_every_disk_failed(5);
     let all = script.run().expect("a world");
     assert!(all.violations.iter().any(|wrong| wrong.id == "O1"), "{:?}", all.violations);
     let mut runs = 0;
