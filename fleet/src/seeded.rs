@@ -66,6 +66,24 @@ seeded_bugs! {
     MasterNeverYields,
     /// `lowest-ip`: addresses are compared as text (E7).
     AddressesComparedAsText,
+    /// `bully`: the least fit wins (E1, E7).
+    LeastFitWins,
+    /// `senior`: of two masters that hear each other none follows the other (E1).
+    SeniorNeverYields,
+    /// `ballot`: every vote wins (E1, E7).
+    EveryVoteWins,
+    /// `ballot`: two stand-ins that lead go on, without a vote between them (E1).
+    StandInsNeverVote,
+    /// A peer counts as lost after a quarter of its limit (E6).
+    PeersLostEarly,
+    /// A peer that restarts counts as a second node of its name (C7).
+    RestartIsConflict,
+    /// An order at the top floor counts as impossible, and its sender as faulty (E8).
+    TopFloorImpossible,
+    /// A datagram is believed whose tag nobody has made or checked (F5).
+    TagNotChecked,
+    /// A lamp stays lit when its call was served (P2).
+    LampsStayLit,
     /// A hall call stays assigned to a car that is lost (H4).
     LostCarKeepsCalls,
     /// The door is opened at the sensor of the stop, before the car has stopped (S1).

@@ -50,6 +50,10 @@ const fn case(bug: SeededBug, by: &'static [&'static str]) -> Case {
     Case { bug, by, election, first_address: 1, scenario: None }
 }
 
+const fn under(protocol: Protocol, bug: SeededBug, by: &'static [&'static str]) -> Case {
+    Case { election: (protocol, Preset::Fleet), ..case(bug, by) }
+}
+
 const CASES: &[Case] = &[
     case(SeededBug::LampBeforeDisk, &["P1"]),
     case(SeededBug::LampWithOneHolder, &["P1"]),
@@ -62,6 +66,7 @@ const CASES: &[Case] = &[
     case(SeededBug::PressLostAfterService, &["F4"]),
     case(SeededBug::ServiceClosesLaterPress, &["P1"]),
     case(SeededBug::ServiceClosesWholeLanding, &["P1"]),
+    case(SeededBug::ServiceClosesWholeLanding, &["O1"]),
     case(SeededBug::TransferOmitsOthers, &["O7", "P4", "E4"]),
     case(SeededBug::JoinWithoutTransfer, &["E4"]),
     case(SeededBug::DigestOmitsServices, &["O7"]),
@@ -74,6 +79,15 @@ const CASES: &[Case] = &[
     case(SeededBug::YieldsBeforeHandOver, &["E4"]),
     case(SeededBug::MasterNeverYields, &["E1"]),
     Case { first_address: 8, ..case(SeededBug::AddressesComparedAsText, &["E1", "E7"]) },
+    under(Protocol::Bully, SeededBug::LeastFitWins, &["E1"]),
+    under(Protocol::Senior, SeededBug::SeniorNeverYields, &["E1"]),
+    under(Protocol::Ballot, SeededBug::EveryVoteWins, &["E1"]),
+    under(Protocol::Ballot, SeededBug::StandInsNeverVote, &["E1"]),
+    case(SeededBug::PeersLostEarly, &["E6"]),
+    case(SeededBug::RestartIsConflict, &["C7"]),
+    case(SeededBug::TopFloorImpossible, &["E8"]),
+    case(SeededBug::TagNotChecked, &["F5"]),
+    case(SeededBug::LampsStayLit, &["P2"]),
     case(SeededBug::LostCarKeepsCalls, &["H4"]),
     case(SeededBug::DoorOpensBeforeStop, &["S1"]),
     case(SeededBug::RunsWithOpenDoor, &["S1"]),
@@ -147,7 +161,7 @@ impl Case {
     }
 }
 
-/// P1, P3, P4, O3, O4, O7, E1, E3, E4, E7, F4, F5, F12, F18, H1, H4, H5, K2, S1, S3: each oracle
+/// P1 to P4, O1, O3, O4, O7, C7, E1, E3, E4, E6 to E8, F4, F5, F12, F18, H1, H4, H5, K2, S1, S3: each oracle
 /// catches what it is for.
 #[test]
 fn every_seeded_bug_is_caught() {

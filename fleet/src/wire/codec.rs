@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::keyring::{FleetKey, KeyError, Keyring, NO_KEY, Purpose, TAG};
 use super::{Beacon, Frame, Hello, Nonce};
 use crate::model::NodeId;
+use crate::seeded::{SeededBug, is_seeded};
 
 /// The largest datagram, in bytes. It crosses every LAN in one piece.
 pub const MAX_DATAGRAM: usize = 1200;
@@ -99,7 +100,11 @@ pub fn encode_beacon(beacon: &Beacon, keys: &Keyring) -> Result<Vec<u8>, WireErr
 /// The bytes are not exactly one undamaged beacon, or not of the fleet.
 pub fn decode_beacon(bytes: &[u8], keys: &Keyring) -> Result<Beacon, WireError> {
     match *bytes {
-        [b'L', b'M', _, NO_KEY, ..] if keys.accepts_anybody() => decode(bytes),
+        [b'L', b'M', _, NO_KEY, ..]
+            if keys.accepts_anybody() || is_seeded(SeededBug::TagNotChecked) =>
+        {
+            decode(bytes)
+        }
         [b'L', b'M', _, NO_KEY, ..] => Err(WireError::Unauthenticated),
         [b'L', b'M', version, id, ..] => {
             let (covered, tag) = split::<TAG>(bytes)?;
@@ -271,6 +276,9 @@ fn verify(
     covered: &[u8],
     tag: &[u8; TAG],
 ) -> Result<(), WireError> {
+    if is_seeded(SeededBug::TagNotChecked) {
+        return Ok(());
+    }
     keys.verify(id, purpose, covered, tag).map_err(|error| match error {
         KeyError::Unknown => WireError::Key(id),
         KeyError::Forged => WireError::Forged,

@@ -3,6 +3,7 @@
 use super::{Ballot, Event, Held, Message, Output, Reported, Round, State, Timer};
 use crate::election::Message as Any;
 use crate::model::NodeId;
+use crate::seeded::{SeededBug, is_seeded};
 
 impl Ballot {
     pub(super) fn next(&self, event: Event<'_>, draw: u32, outputs: &mut Vec<Output>) -> State {
@@ -95,7 +96,9 @@ impl Ballot {
                 let best = best.max(Some(vote));
                 State::Voting { held, own, best }
             }
-            Event::Fired(_) if best < Some(own) => self.take_over(outputs),
+            Event::Fired(_) if best < Some(own) || is_seeded(SeededBug::EveryVoteWins) => {
+                self.take_over(outputs)
+            }
             // The tied vote again (V5).
             Event::Fired(_) if best == Some(own) => self.vote(held, draw, outputs),
             Event::Fired(_) => match held {
@@ -170,16 +173,20 @@ impl Ballot {
                 State::Leading(round)
             }
             // Two stand-ins: both vote (V12).
-            Event::Control(_) => self.vote(Held::Mastership, draw, outputs),
+            Event::Control(_) if !is_seeded(SeededBug::StandInsNeverVote) => {
+                self.vote(Held::Mastership, draw, outputs)
+            }
             Event::Vote { from, vote } if self.leads(from) => {
                 self.answer(Held::Mastership, vote, draw, outputs)
             }
             Event::Vote { .. } => self.on_vote_while_leading(round, outputs),
             Event::Fired(Timer::Round) => State::Leading(Round::Quiet),
             Event::Fired(Timer::Control | Timer::Silence) => self.control(round, outputs),
-            Event::Start | Event::Reset(_) | Event::Heard { .. } | Event::Lost(_) => {
-                State::Leading(round)
-            }
+            Event::Start
+            | Event::Control(_)
+            | Event::Reset(_)
+            | Event::Heard { .. }
+            | Event::Lost(_) => State::Leading(round),
         }
     }
 

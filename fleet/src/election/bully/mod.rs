@@ -68,6 +68,7 @@ use super::{
     Candidate, Detail, Election, ElectionTimer, Input, Message as Any, Output, Preferred, Profile,
 };
 use crate::model::{NodeId, Term};
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::NodeState;
 
 pub use settings::{Estimate, Settings, Wins};
@@ -366,7 +367,9 @@ impl Bully {
     }
 
     fn is_higher(&self, node: &NodeId) -> bool {
-        self.rank(node) > Some((self.settings.merit(self.estimate()), &self.node))
+        let (rank, own) =
+            (self.rank(node), Some((self.settings.merit(self.estimate()), &self.node)));
+        if is_seeded(SeededBug::LeastFitWins) { rank.is_some() && rank < own } else { rank > own }
     }
 
     /// What ranks a node (B1); `None` if it is not known.

@@ -3,6 +3,7 @@
 use super::{Attempt, Event, Kind, Message, Senior, Sign, State, Timer};
 use crate::election::{Message as Any, Output};
 use crate::model::NodeId;
+use crate::seeded::{SeededBug, is_seeded};
 
 impl Senior {
     pub(super) fn step(&mut self, event: Event, outputs: &mut Vec<Output>) {
@@ -25,7 +26,7 @@ impl Senior {
                 }
             }
             (State::WaitingForExecutors | State::Master, Event::Leads(peer, sign)) => {
-                if self.own < peer {
+                if self.own < peer && !is_seeded(SeededBug::SeniorNeverYields) {
                     self.follow(peer.node, sign, outputs);
                 } else {
                     outputs.push(Output::Send(peer.node, Message::IAmMaster.into()));

@@ -28,6 +28,7 @@ use crate::climate::{ClimateSettings, DisplayData, Reading, Source};
 use crate::dispatch::CarPlan;
 use crate::election::Message;
 use crate::model::{Availability, Call, CarView, NodeId, Timestamp};
+use crate::seeded::{SeededBug, is_seeded};
 
 pub use climate::ClimateTimer;
 pub use health::health;
@@ -271,7 +272,10 @@ impl Cabin {
 
     /// Updates the panel's outputs from the car, the climate, these order lamps, and what the kiosks
     /// are to show.
-    pub(super) fn update_panel(&mut self, orders: LampSet, kiosks: Kiosks, now: Timestamp) {
+    pub(super) fn update_panel(&mut self, mut orders: LampSet, kiosks: Kiosks, now: Timestamp) {
+        if is_seeded(SeededBug::LampsStayLit) {
+            orders.extend(self.outputs.iter().flat_map(|outputs| &outputs.lamps.orders));
+        }
         let display = self.climate.display(now);
         let outputs = match &self.car {
             Some(car) => PanelOutputs {

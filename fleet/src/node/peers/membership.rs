@@ -19,6 +19,7 @@ use std::time::Duration;
 use super::distrusted::{Distrusted, Offence};
 use crate::model::{NodeId, Timestamp};
 use crate::node::{DistrustedStatus, LinkSide, MeshTimes};
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::codec::VERSION;
 use crate::wire::{Beacon, Echo, Hello, Nonce};
 
@@ -386,7 +387,9 @@ impl Membership {
             return Heard::Current { found: false, replaced: false };
         }
         let rival = before.and_then(|nonce| self.incarnations.get(&nonce));
-        if let Some(rival) = rival.filter(|rival| rival.hello.address != hello.address) {
+        if let Some(rival) = rival.filter(|rival| {
+            rival.hello.address != hello.address || is_seeded(SeededBug::RestartIsConflict)
+        }) {
             // Both are alive: the first one stays, so that neither takes over from the other.
             let (name, first, second) = (&hello.node, rival.hello.address, hello.address);
             let what = format!("two nodes are named {name}: one at {first}, one at {second}");

@@ -13,6 +13,7 @@ use crate::model::bounds::JUMP;
 use crate::model::{Call, Dot, JournalId, MOST_SEQUENCE, NodeId, Timestamp};
 use crate::node::{RefusedStatus, Report};
 use crate::orders::Record;
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Frame, PlanEntry};
 
 /// How often refused records are reported, and the journal is renewed, at most.
@@ -157,7 +158,10 @@ impl Knowledge<'_> {
 
 /// Whether such a press can exist in a building with these floors.
 pub(in crate::node::orders) fn is_possible(record: &Record, floors: FloorCount) -> bool {
-    record.dot.sequence <= MOST_SEQUENCE && record.call.is_within(floors)
+    let is_there = |floor| floor != floors.top() || !is_seeded(SeededBug::TopFloorImpossible);
+    record.dot.sequence <= MOST_SEQUENCE
+        && record.call.is_within(floors)
+        && is_there(record.call.floor())
 }
 
 /// What a frame contains that no sound node sends, in words. Checked before anything of the frame
