@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use elevator_driver::FloorCount;
+use elevator_fleet::election::ElectionSettings;
+use elevator_fleet::wire::Protocol;
 use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, car_call, down, millis, mins, secs, seed, up, without_parking};
@@ -141,5 +143,41 @@ fn a_service_between_nodes_that_are_cut_off_from_each_other_darkens_the_lamp() {
         building.until_all_show(button, false, secs(40));
         building.run_for(secs(15));
         assert!(building.all_show(button, false), "{button} is lit again");
+    }
+}
+
+/// O1, C7: what a car served while it was out of sight is believed as soon as it is heard again,
+/// wherever it stood when it was last seen, and whether a link or a beacon comes first.
+#[test]
+fn a_service_out_of_sight_is_believed() {
+    for (protocol, more) in Protocol::ALL.into_iter().flat_map(|it| (0..4).map(move |at| (it, at)))
+    {
+        let mut settings = WorldSettings::new(3, seed() + more);
+        settings.election = ElectionSettings::of(protocol);
+        let mut building = Building::of(settings);
+        building.start_all();
+        // Only the second car serves.
+        for node in [0, 2] {
+            building.inflict(Fault::StopSwitch(node, true));
+        }
+        building.run_for(secs(30));
+        building.press(2, up(2));
+        building.run_for(millis(100));
+        assert!(building.all_show(up(2), true), "{protocol}");
+        // The others hear the second, but not the other way round: they are lost to each other.
+        building.inflict(Fault::OneWayPartition { from: vec![0, 2], to: vec![1] });
+        building.run_for(secs(30));
+        assert_eq!(building.services().len(), 1, "{protocol}");
+        assert!(building.is_lit(0, up(2)) && building.is_lit(2, up(2)), "{protocol}");
+        // Only who can have an order served after all refuses what it hears of a service.
+        for node in [0, 2] {
+            building.inflict(Fault::StopSwitch(node, false));
+        }
+        building.run_for(millis(100));
+        building.inflict(Fault::Heal);
+        building.until(secs(1), "the service is believed", |world| world.all_show(up(2), false));
+        building.run_for(secs(20));
+        assert_eq!(building.services().len(), 1, "{protocol}: nobody served it again");
+        assert_eq!(building.violations(), [], "{protocol}");
     }
 }

@@ -179,7 +179,7 @@ pub(super) fn credit(
         let car = car.clone();
         return Credit::Hearsay { car, open };
     }
-    let excluded = fleet.excludes(car, floor, from);
+    let excluded = fleet.excludes(car, floor, from, now);
     if let Some(why) = excluded.filter(|_| is_sure) {
         return refused(why);
     }
@@ -188,9 +188,15 @@ pub(super) fn credit(
 
 impl Fleet<'_> {
     /// Why this car can't have been at this floor from then on.
-    fn excludes(&self, car: &NodeId, floor: Floor, from: Timestamp) -> Option<String> {
+    fn excludes(
+        &self,
+        car: &NodeId,
+        floor: Floor,
+        from: Timestamp,
+        now: Timestamp,
+    ) -> Option<String> {
         if let Some(peer) = self.members.get(car) {
-            let excluded = peer.sightings.exclude(floor, from);
+            let excluded = peer.sightings.exclude(floor, from, now);
             return excluded.then(|| format!("by {car}, which was not there"));
         }
         let was_lost = self.members.lost().get(car).is_some();
@@ -217,7 +223,7 @@ impl Fleet<'_> {
         };
         let lost = self.members.lost().get(car);
         lost.is_some_and(|lost| {
-            let was_elsewhere = || lost.sightings.exclude(press.floor, press.made_since);
+            let was_elsewhere = || lost.sightings.excluded(press.floor, press.made_since);
             (lost.heard_at <= press.known_since || was_elsewhere())
                 && is_known(lost.heard_at)
                 && !self.keep_hearing_strangers(now)
