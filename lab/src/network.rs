@@ -57,7 +57,14 @@ impl Default for Bursts {
 struct Channel {
     in_burst: bool,
     until: Duration,
+    /// Since when every packet got lost.
+    lost_since: Option<Duration>,
 }
+
+/// A direction in which a burst lets nothing pass for so long is cut off for the moment. Two of them,
+/// one after the other in either direction, and the periods of the beacons on both sides are as long
+/// as the silence after which a peer counts as dead (`dead_after`, 200 ms).
+const OUTAGE: Duration = Duration::from_millis(60);
 
 /// The wait before TCP sends a lost packet again; it doubles each time.
 const RETRANSMISSION: Duration = Duration::from_millis(200);
@@ -220,10 +227,22 @@ impl Network {
         match self.bursts {
             Some(bursts) if self.weather.loss > 0 => {
                 let in_burst = self.is_in_burst(bursts, random, now, pair);
-                in_burst && random.u8(0..100) < bursts.loss.max(self.weather.loss)
+                let is_lost = in_burst && random.u8(0..100) < bursts.loss.max(self.weather.loss);
+                if let Some(channel) = self.channels.get_mut(&pair) {
+                    channel.lost_since = channel.lost_since.or(Some(now)).filter(|_| is_lost);
+                }
+                is_lost
             }
             Some(_) | None => self.loses_on_average(random),
         }
+    }
+
+    /// Whether a burst has let nothing pass from one machine to another for longer than a sound fleet
+    /// bears. Where packets get lost one by one that is next to impossible.
+    pub(super) fn is_in_outage(&self, now: Duration, pair: (usize, usize)) -> bool {
+        let channel = self.bursts.and_then(|_| self.channels.get(&pair));
+        let lost_since = channel.and_then(|channel| channel.lost_since);
+        lost_since.is_some_and(|since| now.saturating_sub(since) >= OUTAGE)
     }
 
     fn loses_on_average(&self, random: &mut Rng) -> bool {
@@ -247,6 +266,7 @@ impl Network {
             Channel {
                 in_burst,
                 until: now + lasts(random, if in_burst { bursts.length } else { gap }),
+                lost_since: None,
             }
         });
         while channel.until <= now {
@@ -334,6 +354,25 @@ mod tests {
     fn a_loss_above_that_of_a_burst_is_an_endless_burst() {
         let share = share(&losses(&mut bursty(90), 100));
         assert!((share - 0.9).abs() < 0.02, "{share}");
+    }
+
+    #[test]
+    fn a_long_burst_is_an_outage_until_a_packet_passes() {
+        let ms = Duration::from_millis;
+        let mut random = Rng::with_seed(1);
+        let mut network = bursty(90);
+        network.bursts = Some(Bursts { length: ms(50), loss: 90 });
+        let mut lost_since = None;
+        let mut outages = 0;
+        for now in (0..60_000).step_by(25).map(ms) {
+            let is_lost = network.loses(&mut random, now, (0, 1));
+            lost_since = lost_since.or(Some(now)).filter(|_| is_lost);
+            let is_long = lost_since.is_some_and(|since| now.saturating_sub(since) >= OUTAGE);
+            assert_eq!(network.is_in_outage(now, (0, 1)), is_long, "{now:?}");
+            outages += usize::from(is_long);
+            assert!(!network.is_in_outage(now, (1, 0)));
+        }
+        assert!((100..2_300).contains(&outages), "{outages}");
     }
 
     #[test]

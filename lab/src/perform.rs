@@ -264,7 +264,11 @@ impl World {
 
     /// Whether a packet gets lost that is sent now.
     pub(super) fn loses(&mut self, from: usize, to: usize) -> bool {
-        self.network.loses(&mut self.random, self.now, (from, to))
+        let is_lost = self.network.loses(&mut self.random, self.now, (from, to));
+        if self.network.is_in_outage(self.now, (from, to)) {
+            self.disturbances.outage_at = self.now;
+        }
+        is_lost
     }
 
     fn datagram(&mut self, node: usize, mut beacon: Beacon) -> Arc<Beacon> {

@@ -32,6 +32,8 @@ pub(super) struct Snapshot<'a> {
 pub(super) struct Disturbances {
     /// A fault of a node, a disk or the network.
     pub(super) fleet_at: Duration,
+    /// A burst of losses had cut off a node from another one for so long that it may count as lost.
+    pub(super) outage_at: Duration,
     /// A node's estimate changed.
     pub(super) ranks_at: Duration,
     /// A climate sensor was set, cut off or connected.
@@ -161,7 +163,8 @@ impl<'a> Snapshot<'a> {
     }
 
     /// The calm groups in which the election has had its time. Under `bully` a node that has become
-    /// fitter or less fit may change the master (E6).
+    /// fitter or less fit may change the master (E6), and under any protocol a burst of losses may
+    /// that outlasts the silence for which a peer counts as dead.
     pub(super) fn settled_groups(&self) -> Vec<Vec<usize>> {
         self.groups_settled_for(Duration::ZERO)
     }
@@ -175,7 +178,8 @@ impl<'a> Snapshot<'a> {
     /// The calm groups in which the election has had its time, and this much more.
     fn groups_settled_for(&self, more: Duration) -> Vec<Vec<usize>> {
         let bound = self.bound() + more;
-        if self.now.saturating_sub(self.disturbances.ranks_at) < bound {
+        let last = self.disturbances.ranks_at.max(self.disturbances.outage_at);
+        if self.now.saturating_sub(last) < bound {
             return Vec::new();
         }
         self.calm_groups(bound)
