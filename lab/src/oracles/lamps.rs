@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use elevator_driver::Button;
-use elevator_fleet::model::{Call, Dot};
+use elevator_fleet::model::{Call, Dot, Order};
+use elevator_fleet::node::Node;
 
 use super::{Finding, TOO_LONG};
 use crate::snapshot::Snapshot;
@@ -69,7 +70,18 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
             continue;
         };
         let limit = TOO_LONG + COMMITS * quickest;
-        for node in group {
+        let answer = super::longest_answer(snapshot, &group);
+        // Those who know that it was served no longer hold it.
+        let limit_of = |order: &Order| {
+            let is_served = |other: &Node| {
+                let present = other.orders().present(order.dot, &order.call);
+                present >= Some(order.dot) && other.orders().get(order.dot).is_none()
+            };
+            let is_contested =
+                group.iter().any(|other| snapshot.node(*other).is_some_and(is_served));
+            if is_contested { limit + answer } else { limit }
+        };
+        for node in group.iter().copied() {
             let machine = &snapshot.machines[node];
             let has_lamp = |call: &Call| match call {
                 Call::Hall(_) => true,
@@ -79,8 +91,11 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
             let open = process.flat_map(|node| node.orders().orders().map(move |it| (node, it)));
             findings.extend(
                 open.filter(|(node, order)| has_lamp(&order.call) && !node.has_promised(order.dot))
-                    .map(|(_, order)| format!("{}, {}, is not promised", order.call, order.dot))
-                    .map(|what| Finding::new("F12", node, what.clone()).lasting(what, limit)),
+                    .map(|(_, order)| {
+                        let what = format!("{}, {}, is not promised", order.call, order.dot);
+                        let finding = Finding::new("F12", node, what.clone());
+                        finding.lasting(what, limit_of(order))
+                    }),
             );
         }
     }

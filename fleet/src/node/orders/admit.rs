@@ -35,6 +35,8 @@ impl Orders {
         for record in admitted.unconfirmed {
             if self.keep_open(record, fleet, now) {
                 admitted.records.push(record);
+            } else {
+                self.admission.keep_unconfirmed(peer, record, now);
             }
         }
         admitted.records
@@ -57,9 +59,9 @@ impl Orders {
 
     /// Makes sure that a call stays open whose service nobody here can confirm: at worst it is
     /// served twice. `false` until a press of this process is promised, and every peer that holds
-    /// the order has the press on its disk, so that the lamps stay lit; the peer sends the service
-    /// again. After [`ANSWER_LIMIT`] the others have had their time: a peer without a disk never says that
-    /// the press is on it.
+    /// the order has the press on its disk, so that the lamps stay lit; then the service is judged
+    /// again. After [`ANSWER_LIMIT`] the others have had their time: a peer without a disk never says
+    /// that the press is on it.
     fn keep_open(&mut self, record: &Record, fleet: Fleet<'_>, now: Timestamp) -> bool {
         let made_here = || {
             let orders = self.store.of_call(&record.call);

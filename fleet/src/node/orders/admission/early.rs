@@ -1,4 +1,4 @@
-//! What peers said of this node's own car before it believed such news.
+//! What peers said of this node's own car, and this node can't judge yet.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,6 +10,10 @@ use crate::orders::Record;
 /// stores within some tens of milliseconds of the start, and stores are equal soon after (O7).
 pub(super) const EARLY: Duration = Duration::from_secs(1);
 
+/// How soon a service is judged again that this node would believe if it knew that the call stays
+/// open.
+const AGAIN: Duration = Duration::from_millis(500);
+
 /// How many records wait at most. Peers repeat those that are not kept.
 const MOST: usize = 256;
 
@@ -17,9 +21,16 @@ const MOST: usize = 256;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Early {
     records: BTreeMap<(JournalId, Call), (NodeId, Record)>,
+    not_before: Timestamp,
 }
 
 impl Early {
+    /// A peer reports a service that this node would believe if the call stayed open.
+    pub(super) fn keep_unconfirmed(&mut self, peer: &NodeId, record: &Record, now: Timestamp) {
+        self.keep(peer, record);
+        self.not_before = now + AGAIN;
+    }
+
     /// A peer reports a service too early to be judged. The latest press of a journal and call
     /// counts, as in the store.
     pub(super) fn keep(&mut self, peer: &NodeId, record: &Record) {
@@ -41,7 +52,7 @@ impl Early {
         now: Timestamp,
     ) -> BTreeMap<NodeId, Vec<Record>> {
         let mut taken: BTreeMap<NodeId, Vec<Record>> = BTreeMap::new();
-        if now >= attentive_since + EARLY {
+        if now >= self.not_before.max(attentive_since + EARLY) {
             for (peer, record) in std::mem::take(&mut self.records).into_values() {
                 taken.entry(peer).or_default().push(record);
             }
@@ -77,5 +88,21 @@ mod tests {
         let counts = taken.iter().map(|(peer, records)| (peer.clone(), records.len()));
         assert!(counts.eq([(name(2), 2), (name(3), 1)]));
         assert!(early.take(start, start + EARLY).is_empty());
+    }
+
+    #[test]
+    fn what_is_not_confirmed_is_judged_again_a_little_later() {
+        let mut early = Early::default();
+        let record = Record {
+            dot: Dot { journal: JournalId(1), sequence: 1 },
+            origin: name(9),
+            call: Call::Hall(HallCall::new(Floor::BOTTOM, Direction::Up)),
+            state: RecordState::Served(None),
+        };
+        let (start, now) = (Timestamp::START, Timestamp::START + EARLY * 3);
+        early.keep_unconfirmed(&name(2), &record, now);
+        assert!(early.take(start, now).is_empty());
+        assert_eq!(early.take(start, now + AGAIN).len(), 1);
+        assert!(early.take(start, now + AGAIN * 2).is_empty());
     }
 }

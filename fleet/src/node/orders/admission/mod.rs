@@ -212,6 +212,12 @@ impl Admission {
         self.witness.forget(collected);
     }
 
+    /// A peer reports a service by an earlier process of this node, and the call does not stay open
+    /// yet: it is judged again soon.
+    pub(super) fn keep_unconfirmed(&mut self, peer: &NodeId, record: &Record, now: Timestamp) {
+        self.early.keep_unconfirmed(peer, record, now);
+    }
+
     /// The records that came too early to be judged, by the peer that sent them, once this node has
     /// listened for long enough.
     pub(super) fn take_early(&mut self, now: Timestamp) -> BTreeMap<NodeId, Vec<Record>> {
