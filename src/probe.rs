@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 
 use crate::config::Settings;
+use crate::fleet_key::Found;
 use crate::latch;
 use crate::operator::ReadingSettings;
 
@@ -131,7 +132,10 @@ fn data_dir(path: &Path, running: Running) -> Verdict {
 
 fn fleet_keys(settings: &Settings) -> Verdict {
     match settings.keys.read(&settings.fleet, settings.address) {
-        Ok(keys) => Verdict::Good(match keys.sent() {
+        Ok(Found { missing: Some(error), .. }) => {
+            Verdict::wrong(error.to_string(), "until then nodes that send it are not heard")
+        }
+        Ok(Found { keyring, missing: None }) => Verdict::Good(match keyring.sent() {
             Some(key) => format!("messages are sent with key {}", key.id()),
             None => "messages are sent without a key".to_owned(),
         }),

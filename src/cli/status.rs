@@ -173,7 +173,10 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
 
 fn write_keys(page: &mut String, keys: &FleetKeysStatus) -> fmt::Result {
     if let Some(reason) = &keys.missing {
-        return writeln!(page, "  serving alone: {reason}");
+        if keys.accepted.is_empty() && !keys.accepts_anybody {
+            return writeln!(page, "  serving alone: {reason}");
+        }
+        writeln!(page, "  a fleet key is missing: {reason}")?;
     }
     if keys.accepted.is_empty() {
         if keys.accepts_anybody {

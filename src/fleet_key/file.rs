@@ -1,14 +1,15 @@
 //! One key file: a line of text, so that it can be copied by hand and read out.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use elevator_fleet::wire::keyring::SECRET;
 use rustix::fs::OFlags;
-use rustix::process::{getegid, getgroups};
+use rustix::process::{getegid, geteuid, getgroups};
+use tempfile::NamedTempFile;
 use zeroize::{Zeroize, Zeroizing};
 
 /// What a key begins with, so that nobody takes it for something else.
@@ -35,6 +36,12 @@ pub enum FileError {
         path.display(), path.display()
     )]
     Exposed { path: PathBuf, mode: u32, fix: &'static str },
+    #[error(
+        "fleet key {}: user {owner}, who is neither root nor this node's user, can change it; fix it \
+         with: chown the node's own user, or root with a group of the node's user",
+        path.display()
+    )]
+    OtherOwner { path: PathBuf, owner: u32 },
     #[error(
         "fleet key {}: group {group}, to which this node's user does not belong, may read it (mode \
          {mode:04o}); fix it with: chgrp the node's own group, or chmod 0600",
@@ -119,17 +126,21 @@ pub(super) fn read(path: &Path) -> Result<KeyText, FileError> {
     }
 }
 
-/// The group of the node may read the key: then another user can own it. So may root's, which reads
-/// everything anyway: systemd gives credentials that group.
+/// Who owns the file can change it whatever its mode says. The group of the node may read the key:
+/// then root can own it. So may root's group, which reads everything anyway: systemd gives credentials
+/// that group.
 fn check_rights(path: &Path, file: &File) -> Result<(), FileError> {
     const OTHERS: u32 = 0o007;
     const GROUP: u32 = 0o070;
     const GROUP_WRITES: u32 = 0o020;
     const ROOT: u32 = 0;
     let failed = |source| FileError::Io { path: path.to_owned(), source };
-    let about = file.metadata().map_err(failed)?;
-    let (mode, group) = (about.mode() & 0o7777, about.gid());
+    let about: Metadata = file.metadata().map_err(failed)?;
+    let (mode, owner, group) = (about.mode() & 0o7777, about.uid(), about.gid());
     let path = || path.to_owned();
+    if owner != ROOT && owner != geteuid().as_raw() {
+        return Err(FileError::OtherOwner { path: path(), owner });
+    }
     if mode & (OTHERS | GROUP_WRITES) != 0 {
         let fix = if mode & GROUP == 0 { "0600" } else { "0640" };
         return Err(FileError::Exposed { path: path(), mode, fix });
@@ -145,15 +156,25 @@ fn check_rights(path: &Path, file: &File) -> Result<(), FileError> {
     }
 }
 
-/// Writes a key to a file that only its owner may read; never over another file.
+/// Writes a key to a file that only its owner may read; never over another file, and never in part.
 ///
 /// # Errors
-/// The file is there already, or can't be written.
+/// The file is there already, or can't be written; then there is no new one.
 pub(crate) fn create(path: &Path, key: &KeyText) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    if path.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) | None => Path::new("."),
+    };
+    // It has mode 0600, and is removed unless it gets its name.
+    let mut file = NamedTempFile::with_prefix_in(".liftmesh-key-", directory)?;
     let mut line = key.line();
     line.push('\n');
-    let written = file.write_all(line.as_bytes()).and_then(|()| file.sync_all());
+    let written = file.write_all(line.as_bytes()).and_then(|()| file.as_file().sync_all());
     line.zeroize();
-    written
+    written?;
+    file.persist_noclobber(path).map_err(|error| error.error)?;
+    File::open(directory)?.sync_all()
 }

@@ -4,7 +4,8 @@
 //!   liftmesh keygen ─▶ file ─▶ KeyFiles::read ─▶ Keyring ─▶ mesh
 //! ```
 //!
-//! A key that can't be read never keeps a car from running: its node serves alone until it can.
+//! A key that can't be read never keeps a car from running: its node serves alone until it can. If it
+//! can read the key that it sends, it takes part with those that it can read.
 
 mod file;
 #[cfg(feature = "fuzzing")]
@@ -41,7 +42,15 @@ enum Source {
     File(PathBuf),
 }
 
-/// Why a node has no keys, and serves alone.
+/// The keys that could be read.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) keyring: Keyring,
+    /// Why one of the others is not among them.
+    pub(crate) missing: Option<FileError>,
+}
+
+/// Why keys are missing.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// Somebody else on the network could command the cars.
@@ -76,24 +85,32 @@ impl KeyFiles {
         self.0.is_empty() && address.is_loopback()
     }
 
-    /// Reads the keys of a node of this fleet with this address.
+    /// Reads the keys of a node of this fleet with this address: the first, which is sent, and those
+    /// of the others that can be read.
     ///
     /// # Errors
-    /// [`KeyError`]: a file can't be used, or the node needs a key and has none.
-    pub(crate) fn read(&self, fleet: &FleetName, address: Ipv4Addr) -> Result<Keyring, KeyError> {
+    /// [`KeyError`]: the first file can't be used, or the node needs a key and has none.
+    pub(crate) fn read(&self, fleet: &FleetName, address: Ipv4Addr) -> Result<Found, KeyError> {
         if self.0.is_empty() && !self.is_needless(address) {
             return Err(KeyError::Missing(address));
         }
-        let credential = |source: &Source| match source {
-            Source::None => Ok(Credential::None),
-            Source::File(path) => {
-                let secret = file::read(path)?;
-                Ok(Credential::Key(FleetKey::new(secret.secret(), fleet)))
-            }
+        let credential = |source: &Source| -> Result<Credential, FileError> {
+            Ok(match source {
+                Source::None => Credential::None,
+                Source::File(path) => {
+                    Credential::Key(FleetKey::new(file::read(path)?.secret(), fleet))
+                }
+            })
         };
-        let credentials: Result<Vec<Credential>, FileError> =
-            self.0.iter().map(credential).collect();
-        Ok(Keyring::new(credentials?))
+        let (mut credentials, mut missing) = (Vec::new(), None);
+        for (at, source) in self.0.iter().enumerate() {
+            match credential(source) {
+                Ok(credential) => credentials.push(credential),
+                Err(error) if at == 0 => return Err(error.into()),
+                Err(error) => missing = missing.or(Some(error)),
+            }
+        }
+        Ok(Found { keyring: Keyring::new(credentials), missing })
     }
 }
 
@@ -119,33 +136,54 @@ pub struct Keys {
     files: KeyFiles,
     fleet: FleetName,
     address: Ipv4Addr,
-    read: OnceLock<Keyring>,
+    /// All of them.
+    all: OnceLock<Keyring>,
+    /// Those that could be read while one of the others could not.
+    some: OnceLock<Keyring>,
     /// Wakes those who wait for them.
     ready: Notify,
+    /// A disk that hangs.
+    #[cfg(test)]
+    pub(crate) hangs: Option<std::sync::Mutex<std::sync::mpsc::Receiver<()>>>,
 }
 
 impl Keys {
     /// The keys in these files, for a node of this fleet with this address.
     #[must_use]
     pub fn new(files: KeyFiles, fleet: FleetName, address: Ipv4Addr) -> Self {
-        Self { files, fleet, address, read: OnceLock::new(), ready: Notify::new() }
+        Self {
+            files,
+            fleet,
+            address,
+            all: OnceLock::new(),
+            some: OnceLock::new(),
+            ready: Notify::new(),
+            #[cfg(test)]
+            hangs: None,
+        }
     }
 
-    /// The keys; reads the files unless they have been read. It may wait for the disk.
+    /// Reads the files unless all of them have been read. It may wait for the disk.
     ///
     /// # Errors
-    /// [`KeyError`]: they can't be read now.
-    pub(crate) fn read(&self) -> Result<&Keyring, KeyError> {
-        if let Some(keyring) = self.read.get() {
-            return Ok(keyring);
+    /// [`KeyError`]: a file can't be read now. There may be keys all the same: see [`Self::get`].
+    pub(crate) fn read(&self) -> Result<(), KeyError> {
+        if self.all.get().is_some() {
+            return Ok(());
         }
-        let keyring = self.files.read(&self.fleet, self.address)?;
-        let keyring = self.read.get_or_init(|| keyring);
+        #[cfg(test)]
+        if let Some(hangs) = &self.hangs {
+            // Until the other end is dropped.
+            assert!(hangs.lock().expect("not poisoned").recv().is_err(), "nothing is sent");
+        }
+        let Found { keyring, missing } = self.files.read(&self.fleet, self.address)?;
+        let kept = if missing.is_none() { &self.all } else { &self.some };
+        kept.get_or_init(|| keyring);
         self.ready.notify_waiters();
-        Ok(keyring)
+        missing.map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Waits until they have been read.
+    /// Waits until there are keys.
     pub(crate) async fn wait(&self) {
         let ready = self.ready.notified();
         tokio::pin!(ready);
@@ -166,9 +204,9 @@ impl Keys {
         !self.address.is_loopback() && self.name_none()
     }
 
-    /// The keys, if they have been read.
+    /// The keys, if at least the one that is sent has been read.
     pub(crate) fn get(&self) -> Option<&Keyring> {
-        self.read.get()
+        self.all.get().or_else(|| self.some.get())
     }
 }
 

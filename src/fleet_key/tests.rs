@@ -20,7 +20,8 @@ fn fresh(directory: &tempfile::TempDir, name: &str) -> String {
 }
 
 fn read(setting: &str) -> Result<Keyring, KeyError> {
-    KeyFiles::parse(setting).expect("a setting").read(&fleet(), LAN)
+    let found = KeyFiles::parse(setting).expect("a setting").read(&fleet(), LAN)?;
+    found.missing.map_or(Ok(found.keyring), |error| Err(error.into()))
 }
 
 #[test]
@@ -47,6 +48,11 @@ fn a_key_file_is_never_overwritten() {
     let error = create(setting.as_ref(), &KeyText::draw().expect("random numbers"));
     assert_eq!(error.map_err(|error| error.kind()), Err(std::io::ErrorKind::AlreadyExists));
     assert_eq!(fs::read(&setting).expect("there"), before);
+    let link = directory.path().join("link.key");
+    std::os::unix::fs::symlink(directory.path().join("nothing"), &link).expect("a link");
+    assert!(create(&link, &KeyText::draw().expect("random numbers")).is_err());
+    let names = fs::read_dir(directory.path()).expect("there").count();
+    assert_eq!(names, 2, "nothing else is left");
 }
 
 /// The three stages of a rotation, and of the migration of a fleet that had no key.
@@ -72,7 +78,9 @@ fn the_first_key_is_sent_and_all_are_accepted() {
 #[test]
 fn without_a_key_only_loopback_is_used() {
     let none = KeyFiles::default();
-    assert!(none.read(&fleet(), Ipv4Addr::new(127, 3, 0, 1)).expect("no key").accepts_anybody());
+    assert!(
+        none.read(&fleet(), Ipv4Addr::new(127, 3, 0, 1)).expect("no key").keyring.accepts_anybody()
+    );
     let refused = none.read(&fleet(), LAN).expect_err("no key");
     let refused = refused.to_string();
     assert!(refused.contains("192.168.1.11 is not on loopback"), "{refused}");
@@ -102,6 +110,27 @@ fn a_key_that_others_may_read_or_change_is_refused_with_the_fix() {
     }
     for mode in [0o600, 0o400, 0o640, 0o440] {
         assert!(with(mode).is_ok(), "{mode:o}");
+    }
+}
+
+/// Whoever owns the file can change its mode, and then the key. Needs the right to give a file to
+/// another user.
+#[test]
+fn a_key_of_another_user_is_refused() {
+    const STRANGE: u32 = 54_321;
+    let directory = tempfile::tempdir().expect("a directory");
+    let setting = fresh(&directory, "a.key");
+    if let Err(error) = chown(&setting, Some(STRANGE), None) {
+        assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+        return;
+    }
+    for mode in [0o600, 0o640] {
+        fs::set_permissions(&setting, Permissions::from_mode(mode)).expect("set");
+        let refused = read(&setting).expect_err("another user's");
+        assert!(
+            matches!(&refused, KeyError::File(FileError::OtherOwner { owner: STRANGE, .. })),
+            "{refused}"
+        );
     }
 }
 
@@ -175,8 +204,33 @@ fn keys_are_used_as_soon_as_they_can_be_read() {
     assert!(refused.contains("late.key: No such file"), "{refused}");
     assert!(keys.get().is_none());
     fresh(&directory, "late.key");
-    assert!(keys.read().expect("there now").sent().is_some());
+    keys.read().expect("there now");
+    assert!(keys.get().expect("there now").sent().is_some());
     fs::remove_file(&path).expect("removed");
     assert!(keys.read().is_ok(), "once is enough");
     assert!(keys.get().is_some());
+}
+
+/// A node that can read the key that it sends takes part, and says which other one is missing.
+#[test]
+fn a_key_that_is_only_accepted_may_be_missing() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (old, new) = (fresh(&directory, "old.key"), directory.path().join("new.key"));
+    let new = new.to_str().expect("a path");
+    for (setting, sends) in [(format!("{old},{new}"), true), (format!("none,{new}"), false)] {
+        let keys = Keys::new(KeyFiles::parse(&setting).expect("a setting"), fleet(), LAN);
+        let refused = keys.read().expect_err("not all").to_string();
+        assert!(refused.contains("new.key: No such file"), "{refused}");
+        let keyring = keys.get().expect("those that it has");
+        assert_eq!(keyring.sent().is_some(), sends);
+        assert_eq!(keyring.ids().count(), usize::from(sends));
+
+        fresh(&directory, "new.key");
+        keys.read().expect("all of them");
+        assert_eq!(keys.get().expect("keys").ids().count(), 1 + usize::from(sends));
+        fs::remove_file(new).expect("removed");
+    }
+    let keys = Keys::new(KeyFiles::parse(&format!("{new},{old}")).expect("one"), fleet(), LAN);
+    assert!(keys.read().is_err());
+    assert!(keys.get().is_none(), "nobody would understand what it sends");
 }

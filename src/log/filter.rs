@@ -4,7 +4,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 23] = [
+const TARGETS: [&str; 24] = [
     "liftmesh::journal",
     "liftmesh::journal::audit",
     "liftmesh::journal::medium",
@@ -16,6 +16,7 @@ const TARGETS: [&str; 23] = [
     "liftmesh::mesh::addresses",
     "liftmesh::mesh::datagram",
     "liftmesh::mesh::interface",
+    "liftmesh::mesh::keys",
     "liftmesh::mesh::link",
     "liftmesh::operator::reading",
     "liftmesh::operator::server",

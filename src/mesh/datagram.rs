@@ -10,7 +10,7 @@ use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, WireError};
 use elevator_fleet::wire::keyring::Keyring;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
-use tracing::{error, info, trace, warn};
+use tracing::{info, trace, warn};
 
 use super::addresses::AddressChanges;
 use super::gather::{self, Traffic};
@@ -92,7 +92,6 @@ enum Line {
     Dropped(Count),
     Changed,
     NotOpened,
-    NoKey,
 }
 
 /// What becomes of the sockets after a datagram.
@@ -131,7 +130,7 @@ impl DatagramTask {
         if opened.is_none() {
             self.sending = Sending::fails_from(Instant::now());
         }
-        if !self.has_keys().await {
+        if self.settings.keys.get().is_none() {
             // What comes meanwhile is not for this node.
             opened = None;
         }
@@ -143,44 +142,7 @@ impl DatagramTask {
             if let Err(Finished) = served {
                 return;
             }
-            opened = if self.has_keys().await { self.open() } else { None };
-        }
-    }
-
-    /// Whether there are keys; reads them if there were none. The disk may keep a thread waiting for
-    /// it, but no task.
-    async fn has_keys(&mut self) -> bool {
-        let keys = Arc::clone(&self.settings.keys);
-        if keys.get().is_some() {
-            return true;
-        }
-        let read = tokio::task::spawn_blocking(move || keys.read().map(drop));
-        match read.await {
-            Ok(Ok(())) => {
-                info!("there is a fleet key: taking part");
-                self.tell(None).await;
-                true
-            }
-            Ok(Err(error)) => {
-                self.tell(Some(error.to_string())).await;
-                if self.log.opens(&Line::NoKey).is_some() {
-                    error!(%error, "serving alone until there is a fleet key");
-                }
-                false
-            }
-            Err(error) => {
-                if self.log.opens(&Line::NoKey).is_some() {
-                    error!(%error, "the fleet keys were not read");
-                }
-                false
-            }
-        }
-    }
-
-    /// Tells why there are no keys, or that there are some. It must not get lost.
-    async fn tell(&self, keyless: Option<String>) {
-        if self.notes.send(Note::Keys(keyless)).await.is_err() {
-            trace!("the datagrams outlived the mesh");
+            opened = if self.settings.keys.get().is_some() { self.open() } else { None };
         }
     }
 
@@ -286,10 +248,14 @@ impl DatagramTask {
     /// Waits before the sockets are opened again; what is to be sent meanwhile is dropped.
     async fn pause(&mut self) -> Result<(), Finished> {
         let retry = tokio::time::sleep(RETRY);
-        tokio::pin!(retry);
+        let keys = Arc::clone(&self.settings.keys);
+        let is_keyless = keys.get().is_none();
+        let has_keys = keys.wait();
+        tokio::pin!(retry, has_keys);
         loop {
             tokio::select! {
                 () = &mut retry => return Ok(()),
+                () = &mut has_keys, if is_keyless => return Ok(()),
                 () = self.changes.changed() => return Ok(()),
                 outgoing = self.outgoing.recv() => match outgoing {
                     Some(_) => self.counters.add(Count::SendFailed),

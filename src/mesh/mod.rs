@@ -14,6 +14,7 @@
 //! | datagram | owns both UDP sockets of the beacons: sends what is queued, receives, checks, hands on; under `ballot` another one those of the packets | a lost datagram does no harm (F10) |
 //! | accept | owns the listener, and the greetings with those who came in | the peer dials again |
 //! | greeting | exchanges `Hello` with one who came in, within a time limit | no link exists yet |
+//! | keys | reads the fleet keys until it has all of them, then ends | the process reads them at its next start |
 //! | dial | connects, exchanges `Hello`, ends | no link exists yet |
 //! | link | reads and writes one link until either side ends it | the peer sees the end and rejoins with its full state |
 //!
@@ -34,17 +35,20 @@ mod addresses;
 mod cipher;
 mod count;
 mod datagram;
+mod event;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 mod gather;
 mod greeting;
 mod heard;
 mod interface;
+mod keys;
 mod link;
 mod log_gate;
 mod packets;
 mod proven;
 mod seal;
+mod settings;
 mod socket;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -56,19 +60,21 @@ use std::time::Duration;
 use bytes::Bytes;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{FleetKeysStatus, LinkId, LinkSide};
-use elevator_fleet::wire::keyring::FleetKey;
 use elevator_fleet::wire::{Beacon, Frame, Hello, codec};
-use serde::{Deserialize, Serialize};
-use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tracing::{error, info, trace, warn};
 
 pub(crate) use self::count::{Count, Counters};
 use self::datagram::{Channel, DatagramTask, Outgoing};
+pub(crate) use self::event::Cable;
+pub use self::event::MeshEvent;
+use self::event::Note;
 pub(crate) use self::gather::gather_time;
-use self::greeting::{Connection, GreetingError};
+use self::greeting::Connection;
 use self::heard::Hearing;
 pub(crate) use self::interface::mac_of;
+use self::keys::KeyState;
 pub(crate) use self::link::LINK_QUEUE;
 use self::link::LinkEnd;
 use self::log_gate::LogGate;
@@ -76,9 +82,9 @@ pub(crate) use self::packets::PacketSettings;
 pub(crate) use self::proven::Peers;
 use self::proven::Proven;
 use self::seal::Seal;
+pub use self::settings::{LinkTimes, MeshSettings};
 use self::socket::DatagramSockets;
 pub use self::socket::MeshError;
-use crate::fleet_key::Keys;
 
 /// The most links in total, several times as many as the largest fleet needs. More are refused.
 const LINKS: usize = 512;
@@ -92,146 +98,6 @@ pub(crate) const INBOX: usize = 1024;
 
 /// How long the shutdown of the mesh may take; what is still queued then is dropped.
 pub(crate) const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(1);
-
-/// What the mesh has to know.
-#[derive(Debug, Clone)]
-pub struct MeshSettings {
-    /// Who this node is: its address is where the sockets are bound.
-    pub hello: Hello,
-    /// The receiver of beacons: the directed broadcast address of the LAN, or a multicast group.
-    /// Its port is the one on which every node of the fleet sends and receives datagrams.
-    pub broadcast: SocketAddrV4,
-    /// The TCP port on which to listen for links.
-    pub link_port: u16,
-    /// Where packets are sent and received, under a protocol that has a port of its own.
-    pub packets: Option<PacketSettings>,
-    /// How long broadcast datagrams are gathered if they only show that nodes are alive, as
-    /// computed by [`gather_time`]; `None`: never.
-    pub gather_time: Option<Duration>,
-    /// The time limits of links.
-    pub times: LinkTimes,
-    /// The fleet keys. Until they can be read the node serves alone.
-    pub keys: Arc<Keys>,
-}
-
-/// The time limits of links.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LinkTimes {
-    /// To connect. Default 200 ms.
-    pub(crate) connect: Duration,
-    /// To exchange `Hello` on a fresh connection. Default 500 ms.
-    pub(crate) greeting: Duration,
-    /// How long sent data may stay unacknowledged before the link ends. Default 10 s: under heavy
-    /// loss TCP is slow while datagrams still prove the peer alive.
-    pub(crate) unacknowledged: Duration,
-}
-
-impl Default for LinkTimes {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_millis(200),
-            greeting: Duration::from_millis(500),
-            unacknowledged: Duration::from_secs(10),
-        }
-    }
-}
-
-/// What happens on the mesh.
-#[derive(Debug, Clone, PartialEq)]
-pub enum MeshEvent {
-    /// A beacon arrived: complete and undamaged, but with unchecked content.
-    Beacon {
-        /// Where it came from.
-        from: Ipv4Addr,
-        beacon: Box<Beacon>,
-    },
-    /// A datagram of another version of the wire protocol arrived.
-    OtherVersion {
-        /// Where it came from.
-        from: Ipv4Addr,
-        version: u8,
-    },
-    /// A packet came in at the port of packets; it is not checked at all.
-    Packet {
-        /// Where it came from.
-        from: Ipv4Addr,
-        bytes: Vec<u8>,
-    },
-    /// A link is up: hellos were exchanged, and the nodes fit each other.
-    LinkUp {
-        link: LinkId,
-        /// Who is at the other end.
-        peer: Hello,
-        /// Who dialled.
-        side: LinkSide,
-    },
-    /// A dial came to nothing.
-    DialFailed {
-        /// Who was dialled.
-        peer: NodeId,
-    },
-    /// A frame arrived over a link; never a `Hello`.
-    Frame { link: LinkId, frame: Frame },
-    /// A link is closed, and not by this node.
-    LinkDown { link: LinkId },
-    /// A link ended because the peer sent something that is not a frame.
-    Malformed { link: LinkId },
-    /// There are fleet keys, which could not be read before.
-    KeysRead,
-    /// A required task has ended: the mesh is incomplete.
-    Failed {
-        /// Which, and how.
-        reason: String,
-    },
-}
-
-/// The network cable, as fault injection has it (demo and tests only).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Cable {
-    /// As it is.
-    Whole,
-    /// Everything in and out is dropped.
-    Cut,
-}
-
-/// What a task has to tell the [`Mesh`].
-#[derive(Debug)]
-enum Note {
-    Beacon {
-        from: Ipv4Addr,
-        beacon: Box<Beacon>,
-    },
-    OtherVersion {
-        from: Ipv4Addr,
-        version: u8,
-    },
-    Packet {
-        from: Ipv4Addr,
-        bytes: Vec<u8>,
-    },
-    /// The keys were read, or why they were not.
-    Keys(Option<String>),
-    Greeted {
-        connection: Box<Connection>,
-        peer: Hello,
-        side: LinkSide,
-    },
-    DialFailed {
-        peer: NodeId,
-        error: GreetingError,
-    },
-    Frame {
-        link: LinkId,
-        frame: Frame,
-        /// Its place among the waiting frames of its link.
-        place: OwnedSemaphorePermit,
-    },
-    Ended {
-        link: LinkId,
-        end: LinkEnd,
-    },
-}
 
 /// The log lines about a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -247,6 +113,7 @@ enum Task {
     Accept,
     Dial,
     Datagrams,
+    Keys,
     Link,
 }
 
@@ -286,10 +153,7 @@ pub struct Mesh {
     proven: watch::Sender<Peers>,
     /// The sequence of the latest beacon, which packets name.
     beacon: Arc<AtomicU64>,
-    /// Why there are no keys, as long as there are none.
-    keyless: Option<String>,
-    /// It was reported that there are keys.
-    has_keys: bool,
+    keys: KeyState,
     dial_log: LogGate<NodeId>,
     link_log: LogGate<(NodeId, LinkLine)>,
     cable: Cable,
@@ -303,8 +167,6 @@ impl Mesh {
     pub fn start(settings: MeshSettings) -> Result<Self, MeshError> {
         let settings = Arc::new(settings);
         let address = settings.hello.address;
-        // Before the first beacon: a node that starts is not alone for a moment because of it.
-        let keyless = settings.keys.read().err().map(|error| error.to_string());
         if settings.keys.let_anybody_in() {
             warn!("fleet_keys names none: anybody on the network can command the cars");
         }
@@ -325,6 +187,8 @@ impl Mesh {
                 "no network with these addresses: serving alone until there is one"
             );
         }
+        // No sooner: nothing is read for a node that can't start.
+        let (keys, reading) = KeyState::begin(&settings.keys);
         let (notes, inbox) = mpsc::channel(INBOX);
         let (proven, peers) = Proven::nobody();
         let (hearing, heard) = Hearing::start(peers.clone());
@@ -360,6 +224,11 @@ impl Mesh {
             accept.await;
             Task::Accept
         });
+        let reading = reading.run(notes.clone());
+        openers.spawn(async move {
+            reading.await;
+            Task::Keys
+        });
         Ok(Self {
             settings,
             openers,
@@ -374,8 +243,7 @@ impl Mesh {
             counters,
             proven,
             beacon,
-            has_keys: keyless.is_none(),
-            keyless,
+            keys,
             dial_log: LogGate::new(log_gate::ONE),
             link_log: LogGate::new(log_gate::SOME),
             cable: Cable::Whole,
@@ -388,18 +256,15 @@ impl Mesh {
         &self.counters
     }
 
+    /// Waits until it was tried once to read the fleet keys, so that a node that starts is not alone
+    /// for a moment because of them; for a short time only, as a disk may hang.
+    pub(crate) fn wait_for_keys(&mut self) {
+        self.keys.wait();
+    }
+
     /// The fleet keys.
     pub(crate) fn fleet_keys(&self) -> FleetKeysStatus {
-        let Some(keys) = self.settings.keys.get() else {
-            let missing = self.keyless.clone().unwrap_or_else(|| "not read yet".to_owned());
-            return FleetKeysStatus { missing: Some(missing), ..FleetKeysStatus::default() };
-        };
-        FleetKeysStatus {
-            sent: keys.sent().map(FleetKey::id),
-            accepted: keys.ids().collect(),
-            accepts_anybody: self.settings.keys.name_none(),
-            missing: None,
-        }
+        self.keys.status()
     }
 
     /// Names the peers that have proven by their beacons that they hear this node. With a key, links
@@ -570,38 +435,16 @@ impl Mesh {
         }
     }
 
-    /// What remains of a note if the cable is cut: links and dials fail.
-    fn through_cut(note: Note) -> Option<Note> {
-        match note {
-            Note::Beacon { .. }
-            | Note::OtherVersion { .. }
-            | Note::Packet { .. }
-            | Note::Frame { .. } => None,
-            Note::Greeted { peer, side, .. } => match side {
-                LinkSide::Dialled => {
-                    Some(Note::DialFailed { peer: peer.node, error: GreetingError::Cut })
-                }
-                LinkSide::Accepted => None,
-            },
-            Note::Keys(_) | Note::DialFailed { .. } | Note::Ended { .. } => Some(note),
-        }
-    }
-
     fn on_note(&mut self, note: Note) -> Option<MeshEvent> {
         let note = match self.cable {
             Cable::Whole => note,
-            Cable::Cut => Self::through_cut(note)?,
+            Cable::Cut => note.through_cut()?,
         };
         match note {
             Note::Beacon { from, beacon } => Some(MeshEvent::Beacon { from, beacon }),
             Note::OtherVersion { from, version } => Some(MeshEvent::OtherVersion { from, version }),
             Note::Packet { from, bytes } => Some(MeshEvent::Packet { from, bytes }),
-            Note::Keys(missing) => {
-                // Each of two tasks may have read them, or failed to.
-                self.keyless = missing.filter(|_| self.settings.keys.get().is_none());
-                let is_told = std::mem::replace(&mut self.has_keys, self.keyless.is_none());
-                (self.has_keys && !is_told).then_some(MeshEvent::KeysRead)
-            }
+            Note::Keys(missing) => self.keys.on_read(missing).then_some(MeshEvent::KeysRead),
             Note::Greeted { connection, peer, side } => self.open(*connection, peer, side),
             Note::DialFailed { peer, error } => {
                 if self.dial_log.opens(&peer).is_some() {
@@ -677,7 +520,7 @@ impl Mesh {
 /// Why a task's end is a failure, if it is one.
 fn failure(ended: Result<Task, JoinError>) -> Option<String> {
     match ended {
-        Ok(Task::Dial | Task::Link) => None,
+        Ok(Task::Dial | Task::Keys | Task::Link) => None,
         Ok(Task::Accept) => Some("the task that takes connections in has ended".to_owned()),
         Ok(Task::Datagrams) => Some("the task of the datagrams has ended".to_owned()),
         // This node gave a link up.

@@ -1,6 +1,13 @@
+//! One or two meshes on loopback.
+
+mod keys;
+mod packets;
+mod strangers;
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 
+use crc::{CRC_32_ISCSI, Crc};
 use elevator_driver::FloorCount;
 use elevator_fleet::model::{FleetName, JournalId, Mac, Role, Term};
 use elevator_fleet::node::MeshTimes;
@@ -10,7 +17,7 @@ use socket2::SockRef;
 use tokio::time::timeout;
 
 use super::*;
-use crate::fleet_key::{self, KeyFiles, KeyText};
+use crate::fleet_key::{KeyFiles, Keys};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -68,12 +75,20 @@ impl Lan {
     }
 
     fn start(&self, node: u8) -> Mesh {
-        Mesh::start(self.settings(node)).expect("a mesh")
+        with_its_keys(self.settings(node))
     }
 
     fn link_address(&self, node: u8) -> SocketAddrV4 {
         SocketAddrV4::new(self.address(node), self.link_port)
     }
+}
+
+/// A mesh that has read its keys.
+fn with_its_keys(settings: MeshSettings) -> Mesh {
+    let mut mesh = Mesh::start(settings).expect("a mesh");
+    mesh.wait_for_keys();
+    assert!(mesh.settings.keys.get().is_some());
+    mesh
 }
 
 fn fleet() -> FleetName {
@@ -156,6 +171,8 @@ async fn damaged_and_foreign_datagrams_are_counted_and_dropped() {
     damaged[20] ^= 1;
     let mut version = sound.clone();
     version[2] = 99;
+    let (covered, check) = version.split_last_chunk_mut().expect("long enough");
+    *check = Crc::<u32>::new(&CRC_32_ISCSI).checksum(covered).to_le_bytes();
     let mut key = sound.clone();
     key[3] = 7;
     for bytes in [&b"hello"[..], &damaged, &version, &key, &[0; 3000]] {
@@ -305,7 +322,7 @@ async fn a_node_that_does_not_go_with_this_one_is_refused_on_both_sides() {
     let mut other_floors = lan.settings(3);
     other_floors.hello.floors = FloorCount::new(9).expect("floors");
     for settings in [other_fleet, other_floors] {
-        let mut mesh = Mesh::start(settings).expect("a mesh");
+        let mut mesh = with_its_keys(settings);
         mesh.dial(name(1), lan.link_address(1));
         let peer = name(1);
         assert_eq!(event(&mut mesh).await, MeshEvent::DialFailed { peer });
@@ -343,225 +360,6 @@ fn framed(bytes: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes(), bytes].concat()
 }
 
-/// A file with a fresh fleet key.
-fn key_file(directory: &tempfile::TempDir, name: &str) -> String {
-    let path = directory.path().join(name);
-    fleet_key::create(&path, &KeyText::draw().expect("random numbers")).expect("written");
-    path.to_str().expect("a path").to_owned()
-}
-
-impl Lan {
-    /// The settings of a node with these keys.
-    fn with_keys(&self, node: u8, keys: &str) -> MeshSettings {
-        let files = KeyFiles::parse(keys).expect("a setting");
-        let keys = Arc::new(Keys::new(files, fleet(), self.address(node)));
-        MeshSettings { keys, ..self.settings(node) }
-    }
-
-    fn start_with_keys(&self, node: u8, keys: &str) -> Mesh {
-        with_its_keys(self.with_keys(node, keys))
-    }
-}
-
-/// A mesh that has read its keys.
-fn with_its_keys(settings: MeshSettings) -> Mesh {
-    let mesh = Mesh::start(settings).expect("a mesh");
-    assert!(mesh.settings.keys.get().is_some());
-    mesh
-}
-
-/// Lets the mesh know that the other node hears it.
-fn prove(mesh: &Mesh, other: &Mesh) {
-    let Hello { address, nonce, .. } = other.settings.hello;
-    mesh.set_proven(Peers::from([(address, nonce)]));
-}
-
-/// Whether a broadcast of one is heard by the other within a short time.
-async fn hears(one: &Mesh, two: &mut Mesh) -> bool {
-    one.broadcast(&beacon(one, fastrand::u64(1..)));
-    matches!(
-        timeout(Duration::from_millis(300), two.next_event()).await,
-        Ok(MeshEvent::Beacon { .. })
-    )
-}
-
-/// The longest frame and the shortest cross a link with a key in either direction, in order.
-#[tokio::test]
-async fn nodes_with_the_fleet_key_link_and_talk() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = key_file(&directory, "fleet.key");
-    let lan = Lan::new();
-    let (mut one, mut two) = (lan.start_with_keys(1, &key), lan.start_with_keys(2, &key));
-    assert!(hears(&one, &mut two).await);
-    prove(&one, &two);
-    two.dial(name(1), lan.link_address(1));
-    let (link_of_two, link_of_one) = (link_up(&mut two).await, link_up(&mut one).await);
-    for _ in 0..3 {
-        still_carries((&mut one, link_of_one), (&mut two, link_of_two)).await;
-        still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
-    }
-    one.close(link_of_one);
-    assert_eq!(event(&mut two).await, MeshEvent::LinkDown { link: link_of_two });
-}
-
-/// Neither hears the other, neither links, and both say why.
-#[tokio::test]
-async fn nodes_with_different_keys_are_strangers() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let (ours, theirs) = (key_file(&directory, "ours.key"), key_file(&directory, "theirs.key"));
-    let lan = Lan::new();
-    let mut one = lan.start_with_keys(1, &ours);
-    let bare = lan.settings(3);
-    for settings in [lan.with_keys(2, &theirs), bare] {
-        let mut two = with_its_keys(settings);
-        prove(&one, &two);
-        assert!(!hears(&two, &mut one).await);
-        assert!(!hears(&one, &mut two).await);
-        let refused = one.counters().get(Count::Refused);
-        two.dial(name(1), lan.link_address(1));
-        assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer: name(1) });
-        assert_eq!(one.counters().get(Count::Refused), refused + 1);
-    }
-    let dropped = [Count::Key, Count::Forged, Count::Unauthenticated];
-    assert_eq!(dropped.map(|count| one.counters().get(count)).iter().sum::<u64>(), 2);
-    assert_eq!(one.counters().get(Count::Unauthenticated), 1);
-}
-
-/// A fleet changes its key, or gets its first one, node by node: at any moment some nodes are one
-/// stage ahead.
-#[tokio::test]
-async fn neighbouring_stages_of_a_rotation_understand_each_other() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let (old, new) = (key_file(&directory, "old.key"), key_file(&directory, "new.key"));
-    let stages =
-        |old: &str| [old.to_owned(), format!("{old},{new}"), format!("{new},{old}"), new.clone()];
-    for stages in [stages(&old), stages("none")] {
-        for (behind, ahead) in stages.iter().zip(&stages[1..]) {
-            for (first, second) in [(behind, ahead), (ahead, behind)] {
-                let lan = Lan::new();
-                let mut one = lan.start_with_keys(1, first);
-                let mut two = lan.start_with_keys(2, second);
-                assert!(hears(&one, &mut two).await, "{first} and {second}");
-                assert!(hears(&two, &mut one).await, "{first} and {second}");
-                prove(&one, &two);
-                two.dial(name(1), lan.link_address(1));
-                let (link_of_two, link_of_one) = (link_up(&mut two).await, link_up(&mut one).await);
-                still_carries((&mut one, link_of_one), (&mut two, link_of_two)).await;
-                still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
-            }
-        }
-        // Two stages apart they do not: none may be left out.
-        for (first, second) in [(&stages[0], &stages[2]), (&stages[1], &stages[3])] {
-            let lan = Lan::new();
-            let mut one = lan.start_with_keys(1, first);
-            let mut two = lan.start_with_keys(2, second);
-            let (forth, back) = (hears(&one, &mut two).await, hears(&two, &mut one).await);
-            assert!(!(forth && back), "{first} and {second}");
-        }
-    }
-}
-
-/// Connections from addresses without a peer wait for a beacon to prove one, and are no link without.
-#[tokio::test]
-async fn who_has_not_proven_itself_by_a_beacon_gets_no_link() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = key_file(&directory, "fleet.key");
-    let lan = Lan::new();
-    let mut settings = lan.with_keys(1, &key);
-    settings.times.greeting = Duration::from_millis(300);
-    let mut one = with_its_keys(settings);
-    let mut two = lan.start_with_keys(2, &key);
-    two.dial(name(1), lan.link_address(1));
-    assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer: name(1) });
-    assert_eq!(one.counters().get(Count::Refused), 1);
-
-    two.dial(name(1), lan.link_address(1));
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    prove(&one, &two);
-    link_up(&mut two).await;
-    link_up(&mut one).await;
-}
-
-/// Bytes that crossed between two nodes make no link when somebody sends them again from the same
-/// address.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_handshake_that_is_sent_again_is_no_link() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = key_file(&directory, "fleet.key");
-    let lan = Lan::new();
-    // What node 2 says to node 1, and goes on to say, is recorded by a listener in its place.
-    let listener = TcpListener::bind(lan.link_address(1)).expect("a socket");
-    let mut two = lan.start_with_keys(2, &key);
-    two.dial(name(1), lan.link_address(1));
-    let (mut recorder, _) = tokio::task::spawn_blocking(move || listener.accept())
-        .await
-        .expect("run")
-        .expect("dialled");
-    recorder.set_read_timeout(Some(PATIENCE)).expect("set");
-    let mut opening = vec![0; 1024];
-    let length = recorder.read(&mut opening).expect("an opening");
-    opening.truncate(length);
-    drop(recorder);
-    assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer: name(1) });
-
-    let mut settings = lan.with_keys(1, &key);
-    settings.times.greeting = Duration::from_millis(300);
-    let mut one = with_its_keys(settings);
-    prove(&one, &two);
-    let mut replayed = stranger(&lan, 2);
-    replayed.set_read_timeout(Some(PATIENCE)).expect("set");
-    replayed.write_all(&opening).expect("sent");
-    let mut answer = vec![0; 1024];
-    let length = replayed.read(&mut answer).expect("an answer");
-    assert!(length > 0);
-    // It can't finish: what it repeats, or makes up, is not made with the fresh key.
-    replayed.write_all(&opening).expect("sent");
-    let refused = async {
-        while one.counters().get(Count::Refused) == 0 {
-            tokio::task::yield_now().await;
-        }
-    };
-    timeout(PATIENCE, refused).await.expect("refused");
-    assert!(timeout(Duration::from_millis(100), one.next_event()).await.is_err());
-}
-
-/// Strangers from any number of addresses leave room for a peer.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_of_strangers_keep_no_peer_out() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = key_file(&directory, "fleet.key");
-    let lan = Lan::new();
-    let mut one = lan.start_with_keys(1, &key);
-    let mut two = lan.start_with_keys(2, &key);
-    prove(&one, &two);
-    let silent: Vec<TcpStream> =
-        (10..90).flat_map(|node| [stranger(&lan, node), stranger(&lan, node)]).collect();
-    two.dial(name(1), lan.link_address(1));
-    link_up(&mut two).await;
-    link_up(&mut one).await;
-    assert!(one.counters().get(Count::Refused) > 100);
-    drop(silent);
-}
-
-/// A node whose key is not there yet serves alone, and takes part once it is.
-#[tokio::test]
-async fn a_node_takes_part_as_soon_as_its_key_can_be_read() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = key_file(&directory, "fleet.key");
-    let lan = Lan::new();
-    let late = directory.path().join("late.key");
-    let one = lan.start_with_keys(1, &key);
-    let mut two = Mesh::start(lan.with_keys(2, late.to_str().expect("a path"))).expect("a mesh");
-    assert!(!hears(&one, &mut two).await);
-    std::fs::copy(&key, &late).expect("copied");
-    assert_eq!(event(&mut two).await, MeshEvent::KeysRead);
-    let heard = async { while !hears(&one, &mut two).await {} };
-    timeout(PATIENCE, heard).await.expect("heard");
-    prove(&one, &two);
-    two.dial(name(1), lan.link_address(1));
-    link_up(&mut two).await;
-}
-
 fn hello_bytes(settings: &MeshSettings) -> Vec<u8> {
     framed(&codec::encode_frame(&Frame::Hello(settings.hello.clone())).expect("encoded"))
 }
@@ -571,164 +369,6 @@ async fn still_carries(from: (&mut Mesh, LinkId), to: (&mut Mesh, LinkId)) {
     let frame = Frame::Synced;
     from.0.send(from.1, &frame);
     assert_eq!(event(to.0).await, MeshEvent::Frame { link: to.1, frame });
-}
-
-#[tokio::test]
-async fn garbage_costs_a_peer_its_own_link_only() {
-    let lan = Lan::new();
-    let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
-    let garbage = framed(b"garbage");
-    let endless = u32::MAX.to_be_bytes().to_vec();
-    let again = hello_bytes(&lan.settings(9));
-    for bytes in [garbage, endless, again] {
-        let mut stranger = stranger(&lan, 9);
-        stranger.write_all(&hello_bytes(&lan.settings(9))).expect("sent");
-        let link = link_up(&mut one).await;
-        stranger.write_all(&bytes).expect("sent");
-        assert_eq!(event(&mut one).await, MeshEvent::Malformed { link });
-    }
-    assert_eq!(one.counters().get(Count::Malformed), 3);
-    still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
-}
-
-/// A peer that sends frames without end does not fill the inbox, in which others' beacons wait too.
-#[tokio::test]
-async fn a_flood_over_one_link_leaves_room_for_others() {
-    let lan = Lan::new();
-    let (mut one, _, mut two, link_of_two) = linked(&lan).await;
-    let three = lan.start(3);
-    for _ in 0..LINK_QUEUE / 2 {
-        two.send(link_of_two, &Frame::Alive);
-    }
-    let flooded = async {
-        while one.inbox.len() < link::WAITING {
-            tokio::task::yield_now().await;
-        }
-    };
-    timeout(PATIENCE, flooded).await.expect("frames arrive");
-    three.broadcast(&beacon(&three, 1));
-    let mut before = 0;
-    while !matches!(event(&mut one).await, MeshEvent::Beacon { .. }) {
-        before += 1;
-        if before == 1 {
-            // The beacon comes in before the rest of the flood is taken.
-            let heard = async {
-                while one.counters().get(Count::Received) == 0 {
-                    tokio::task::yield_now().await;
-                }
-            };
-            timeout(PATIENCE, heard).await.expect("a beacon");
-        }
-    }
-    assert!(before <= link::WAITING + 1, "{before}");
-}
-
-#[tokio::test]
-async fn strangers_who_say_nothing_keep_nobody_out() {
-    let lan = Lan::new();
-    let mut one = lan.start(1);
-    let silent: Vec<TcpStream> =
-        (0..accept::GREETINGS_PER_ADDRESS + 2).map(|_| stranger(&lan, 9)).collect();
-    let mut two = lan.start(2);
-    two.dial(name(1), lan.link_address(1));
-    link_up(&mut one).await;
-    link_up(&mut two).await;
-    assert_eq!(one.counters().get(Count::Refused), 2);
-    drop(silent);
-}
-
-#[tokio::test]
-async fn a_stranger_who_says_nothing_is_hung_up_on() {
-    let lan = Lan::new();
-    let mut settings = lan.settings(1);
-    settings.times.greeting = Duration::from_millis(50);
-    let mut one = Mesh::start(settings).expect("a mesh");
-    let mut stranger = stranger(&lan, 9);
-    stranger.set_read_timeout(Some(PATIENCE)).expect("set");
-    let ended = tokio::task::spawn_blocking(move || stranger.read_to_end(&mut Vec::new()));
-    tokio::select! {
-        event = one.next_event() => panic!("{event:?}"),
-        ended = timeout(PATIENCE, ended) => {
-            ended.expect("in time").expect("no panic").expect("an orderly end");
-        }
-    }
-}
-
-/// A hello that is taken from elsewhere would end the links of the node that it names.
-#[tokio::test]
-async fn a_hello_in_the_name_of_another_address_is_refused() {
-    let lan = Lan::new();
-    let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
-    let mut stranger = stranger(&lan, 9);
-    stranger.set_read_timeout(Some(PATIENCE)).expect("set");
-    let hello = hello_bytes(&lan.settings(2));
-    stranger.write_all(&hello).expect("sent");
-    let ended = tokio::task::spawn_blocking(move || stranger.read_to_end(&mut Vec::new()));
-    tokio::select! {
-        event = one.next_event() => panic!("{event:?}"),
-        ended = timeout(PATIENCE, ended) => {
-            // Told who is there, and then closed or reset.
-            drop(ended.expect("in time").expect("no panic"));
-        }
-    }
-    assert_eq!(one.counters().get(Count::Refused), 1);
-    still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
-}
-
-#[tokio::test]
-async fn of_many_links_with_one_address_the_oldest_go() {
-    let lan = Lan::new();
-    let (mut one, link_of_one, _two, _) = linked(&lan).await;
-    let mut strangers = Vec::new();
-    let mut links = Vec::new();
-    let mut down = Vec::new();
-    while links.len() < 3 * LINKS_PER_ADDRESS {
-        let mut stranger = stranger(&lan, 9);
-        let hello = hello_bytes(&lan.settings(9));
-        stranger.write_all(&hello).expect("sent");
-        strangers.push(stranger);
-        loop {
-            match event(&mut one).await {
-                MeshEvent::LinkUp { link, .. } => {
-                    links.push(link);
-                    break;
-                }
-                MeshEvent::LinkDown { link } => down.push(link),
-                other => panic!("{other:?}"),
-            }
-        }
-    }
-    assert!(one.links.len() <= LINKS_PER_ADDRESS + 1);
-    assert!(one.links.contains_key(&link_of_one), "the node's own link");
-    assert!(down.iter().eq(links.iter().take(down.len())), "{down:?}");
-    drop(strangers);
-}
-
-#[tokio::test]
-async fn a_link_whose_queue_is_full_is_given_up() {
-    let lan = Lan::new();
-    let mut one = lan.start(1);
-    let mut deaf = stranger(&lan, 9);
-    deaf.write_all(&hello_bytes(&lan.settings(9))).expect("sent");
-    let link = link_up(&mut one).await;
-    // Nothing runs between two sends, so nothing leaves the queue.
-    for _ in 0..=LINK_QUEUE {
-        one.send(link, &Frame::Alive);
-    }
-    assert_eq!(event(&mut one).await, MeshEvent::LinkDown { link });
-    one.send(link, &Frame::Alive);
-    assert!(one.links.is_empty());
-}
-
-#[tokio::test]
-async fn a_link_number_is_never_used_again() {
-    let lan = Lan::new();
-    let (mut one, first, two, _) = linked(&lan).await;
-    drop(two);
-    assert_eq!(event(&mut one).await, MeshEvent::LinkDown { link: first });
-    let mut three = lan.start(3);
-    three.dial(name(1), lan.link_address(1));
-    assert_ne!(link_up(&mut one).await, first);
 }
 
 #[tokio::test]
@@ -766,205 +406,4 @@ async fn the_limited_broadcast_address_is_refused() {
     settings.broadcast.set_ip(Ipv4Addr::BROADCAST);
     let error = Mesh::start(settings).expect_err("refused");
     assert!(matches!(error, MeshError::LimitedBroadcast(_)), "{error:?}");
-}
-
-/// Settings with packets at a port that nobody uses.
-fn with_packets(lan: &Lan, node: u8, packets: &PacketSettings) -> MeshSettings {
-    MeshSettings { packets: Some(packets.clone()), ..lan.settings(node) }
-}
-
-fn packets_of(lan: &Lan) -> PacketSettings {
-    let socket = UdpSocket::bind((lan.address(253), 0)).expect("a socket");
-    PacketSettings {
-        port: socket.local_addr().expect("an address").port(),
-        ..PacketSettings::default()
-    }
-}
-
-async fn packet(mesh: &mut Mesh) -> (Ipv4Addr, Vec<u8>) {
-    let event = event(mesh).await;
-    let MeshEvent::Packet { from, bytes } = event else {
-        panic!("no packet but {event:?}");
-    };
-    (from, bytes)
-}
-
-/// V8: one's own packet comes back, and is not told of.
-#[tokio::test]
-async fn a_packet_reaches_everybody_and_its_answer_its_sender() {
-    let lan = Lan::new();
-    let packets = packets_of(&lan);
-    let start = |node| Mesh::start(with_packets(&lan, node, &packets)).expect("a mesh");
-    let (mut one, mut two, mut three) = (start(1), start(2), start(3));
-    let device = UdpSocket::bind((lan.address(9), packets.port)).expect("a socket");
-    one.send_packet(None, vec![1]);
-    for mesh in [&mut two, &mut three] {
-        assert_eq!(packet(mesh).await, (lan.address(1), vec![1]));
-    }
-    two.send_packet(Some(lan.address(1)), vec![2, 21, 7]);
-    assert_eq!(packet(&mut one).await, (lan.address(2), vec![2, 21, 7]));
-    let to = SocketAddrV4::new(lan.address(1), packets.port);
-    device.send_to(&[0; 13], to).expect("sent");
-    device.send_to(&[2, 30, 8], to).expect("sent");
-    assert_eq!(packet(&mut one).await, (lan.address(9), vec![2, 30, 8]));
-    assert_eq!(one.counters().get(Count::Foreign), 1, "too long");
-    one.send_packet(Some(lan.address(9)), vec![3]);
-    device.set_read_timeout(Some(PATIENCE)).expect("set");
-    let received = tokio::task::spawn_blocking(move || device.recv(&mut [0; 16]));
-    let received = received.await.expect("no panic");
-    assert_eq!(received.expect("received"), 1);
-}
-
-/// V8: a larger network.
-#[tokio::test]
-async fn packets_may_go_to_a_multicast_group() {
-    let lan = Lan::new();
-    let packets = PacketSettings {
-        group: Some(Ipv4Addr::new(239, 192, lan.net[0], lan.net[1])),
-        ..packets_of(&lan)
-    };
-    let start = |node| Mesh::start(with_packets(&lan, node, &packets)).expect("a mesh");
-    let (one, mut two) = (start(1), start(2));
-    one.send_packet(None, vec![5]);
-    assert_eq!(packet(&mut two).await, (lan.address(1), vec![5]));
-}
-
-/// V8: a group that spans several networks.
-#[tokio::test]
-async fn packets_to_a_group_go_as_far_as_they_are_set_to() {
-    let lan = Lan::new();
-    assert_eq!(PacketSettings::default().ttl, 1);
-    for ttl in [1, 7, 255] {
-        let packets = PacketSettings { ttl, ..packets_of(&lan) };
-        let sockets = packets.again(&with_packets(&lan, 1, &packets)).expect("sockets");
-        let set = SockRef::from(&sockets.own).multicast_ttl_v4();
-        assert_eq!(set.expect("an option"), u32::from(ttl));
-    }
-}
-
-/// V10
-#[tokio::test]
-async fn packets_may_be_bound_to_an_interface_by_its_name() {
-    let lan = Lan::new();
-    let packets = PacketSettings { interface: Some("lo".to_owned()), ..packets_of(&lan) };
-    let start = |node| Mesh::start(with_packets(&lan, node, &packets));
-    let (one, mut two) = match (start(1), start(2)) {
-        (Err(MeshError::InterfaceRight { interface }), _) => {
-            assert_eq!(interface, "lo");
-            println!("skipped: this system does not let everybody bind to an interface");
-            return;
-        }
-        (one, two) => (one.expect("a mesh"), two.expect("a mesh")),
-    };
-    one.send_packet(None, vec![5]);
-    assert_eq!(packet(&mut two).await, (lan.address(1), vec![5]));
-    let nowhere = PacketSettings { interface: Some("nowhere7".to_owned()), ..packets };
-    let error = Mesh::start(with_packets(&lan, 3, &nowhere)).expect_err("unknown");
-    assert!(error.to_string().contains("ballot.interface = nowhere7"), "{error}");
-}
-
-#[tokio::test]
-async fn a_port_of_packets_in_use_is_named() {
-    let lan = Lan::new();
-    let packets = packets_of(&lan);
-    let _taken = UdpSocket::bind((lan.address(1), packets.port)).expect("a socket");
-    let error = Mesh::start(with_packets(&lan, 1, &packets)).expect_err("in use");
-    let named = format!("ballot.port = {}", packets.port);
-    assert!(error.to_string().starts_with(&named), "{error}");
-}
-
-#[tokio::test]
-async fn a_cut_cable_carries_no_packets() {
-    let lan = Lan::new();
-    let packets = packets_of(&lan);
-    let start = |node| Mesh::start(with_packets(&lan, node, &packets)).expect("a mesh");
-    let (mut one, mut two) = (start(1), start(2));
-    one.set_cable(Cable::Cut);
-    one.send_packet(None, vec![5]);
-    one.set_cable(Cable::Whole);
-    one.send_packet(None, vec![1]);
-    assert_eq!(packet(&mut two).await, (lan.address(1), vec![1]));
-}
-
-/// Two nodes with a fleet key and packets, of which the second counts the first as a peer that it
-/// has heard.
-async fn with_key_and_packets(packets: &PacketSettings, lan: &Lan) -> (Mesh, Mesh) {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = key_file(&directory, "fleet.key");
-    let start = |node| {
-        let packets = Some(packets.clone());
-        with_its_keys(MeshSettings { packets, ..lan.with_keys(node, &key) })
-    };
-    let (one, mut two) = (start(1), start(2));
-    one.broadcast(&beacon(&one, 100));
-    assert!(matches!(event(&mut two).await, MeshEvent::Beacon { .. }));
-    prove(&two, &one);
-    (one, two)
-}
-
-/// What was recorded counts neither for somebody else nor later.
-#[tokio::test]
-async fn a_sealed_packet_is_for_its_addressee_and_for_now() {
-    let lan = Lan::new();
-    let packets = packets_of(&lan);
-    let (one, mut two) = with_key_and_packets(&packets, &lan).await;
-    for to in [None, Some(lan.address(2))] {
-        one.send_packet(to, vec![5]);
-        assert_eq!(packet(&mut two).await, (lan.address(1), vec![5]), "{to:?}");
-    }
-
-    let key = one.settings.keys.get().and_then(Keyring::sent).expect("a key");
-    let replay = UdpSocket::bind((lan.address(1), 0)).expect("a socket");
-    let nonce = one.settings.hello.nonce;
-    for (sequence, (beacon, to)) in (11..).zip([(100, 3), (35, 2), (36, 2)]) {
-        let to = lan.address(to);
-        let sealed = codec::SealedPacket { nonce, sequence, beacon, to, packet: &[1] };
-        let bytes = codec::seal_packet(sealed, key);
-        replay.send_to(&bytes, (lan.address(2), packets.port)).expect("sent");
-    }
-    assert_eq!(packet(&mut two).await, (lan.address(1), vec![1]));
-    assert_eq!(two.counters().get(Count::Replayed), 2);
-}
-
-/// A bare beacon, which anybody can send while a key is introduced, makes no packet look old.
-#[tokio::test]
-async fn a_bare_beacon_does_not_date_packets() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = format!("{},none", key_file(&directory, "fleet.key"));
-    let lan = Lan::new();
-    let packets = packets_of(&lan);
-    let start = |node| {
-        let packets = Some(packets.clone());
-        with_its_keys(MeshSettings { packets, ..lan.with_keys(node, &key) })
-    };
-    let (one, mut two) = (start(1), start(2));
-    one.broadcast(&beacon(&one, 1));
-    assert!(matches!(event(&mut two).await, MeshEvent::Beacon { .. }));
-    let bare = codec::encode_beacon(&beacon(&one, 1_000), &Keyring::default()).expect("encoded");
-    let stranger = UdpSocket::bind((lan.address(1), 0)).expect("a socket");
-    stranger.send_to(&bare, (lan.address(2), lan.broadcast.port())).expect("sent");
-    assert!(matches!(event(&mut two).await, MeshEvent::Beacon { .. }));
-    prove(&two, &one);
-    one.send_packet(None, vec![5]);
-    assert_eq!(packet(&mut two).await, (lan.address(1), vec![5]));
-}
-
-/// Where devices have no key, each packet leaves twice. A peer takes it in once, and counts nothing.
-#[tokio::test]
-async fn the_bare_copy_of_a_sealed_packet_is_no_stranger() {
-    let lan = Lan::new();
-    let packets = PacketSettings { foreign_devices: true, ..packets_of(&lan) };
-    let (one, mut two) = with_key_and_packets(&packets, &lan).await;
-    for number in 1..=3 {
-        one.send_packet(None, vec![number]);
-    }
-    for number in 1..=3 {
-        assert_eq!(packet(&mut two).await, (lan.address(1), vec![number]));
-    }
-    let device = UdpSocket::bind((lan.address(9), 0)).expect("a socket");
-    device.send_to(&[2, 30, 8], (lan.address(2), packets.port)).expect("sent");
-    assert_eq!(packet(&mut two).await, (lan.address(9), vec![2, 30, 8]));
-    for count in [Count::Unauthenticated, Count::Unproven, Count::Replayed] {
-        assert_eq!(two.counters().get(count), 0, "{count:?}");
-    }
 }

@@ -244,7 +244,7 @@ impl Running {
         );
         let mac = settings.mac.unwrap_or_else(|| mac_of(settings.address));
         let node = Node::new(settings.brain(mac, nonce, restored, seed));
-        let mesh = Mesh::start(MeshSettings {
+        let mut mesh = Mesh::start(MeshSettings {
             hello: node.hello().clone(),
             broadcast: settings.broadcast,
             link_port: settings.link_port,
@@ -262,6 +262,8 @@ impl Running {
             .as_ref()
             .map(|url| Panel::open(url, settings.floors, settings.panel_line))
             .transpose()?;
+        // The panel has its line by now, whatever the disk does that the keys are on.
+        mesh.wait_for_keys();
         let planner = Planner::start(dispatcher, settings.kinematics).map_err(RunError::Thread)?;
         let (asked, requests) = mpsc::channel(operator::REQUESTS);
         let (reports, _) = broadcast::channel(operator::EVENTS);

@@ -316,3 +316,26 @@ fn a_missing_right_ends_with_two_and_names_path_and_right() {
         assert!(said.contains("ermi"), "{said}");
     }
 }
+
+/// A key that can't be written whole is not there, and the next attempt is not refused because of it.
+#[test]
+fn a_full_disk_holds_no_part_of_a_key() {
+    if !disk::can_fail() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let script = "mount -t tmpfs -o size=4k tmpfs \"$1\" && head -c 4096 /dev/zero > \"$1/full\" && \
+                  ! \"$0\" keygen --out \"$1/fleet.key\" && ls -A \"$1\" && rm \"$1/full\" && \
+                  \"$0\" keygen --out \"$1/fleet.key\" && ls -A \"$1\"";
+    let tried = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_liftmesh")])
+        .arg(directory.path())
+        .output()
+        .expect("unshare");
+    let (said, errors) =
+        (String::from_utf8_lossy(&tried.stdout), String::from_utf8_lossy(&tried.stderr));
+    assert!(tried.status.success(), "{said}{errors}");
+    assert!(errors.contains("fleet.key can't be written"), "{errors}");
+    let made = format!("a fleet key is in {}\n", directory.path().join("fleet.key").display());
+    assert_eq!(said, format!("full\n{made}fleet.key\n"));
+}

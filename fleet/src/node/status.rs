@@ -31,7 +31,7 @@ pub struct FleetKeysStatus {
     pub accepted: Vec<u8>,
     /// Messages are accepted without a key, because the configuration says so.
     pub accepts_anybody: bool,
-    /// Why the node has no key and serves alone.
+    /// Why one of the keys is missing. Without any other it serves alone.
     pub missing: Option<String>,
 }
 

@@ -205,16 +205,28 @@ pub(crate) fn recorded_openings(
     let _inside = runtime.enter();
     let mut mesh = Mesh::start(settings).expect("a mesh");
     let openings = others.iter().map(|(name, to)| {
-        mesh.dial(NodeId::new(name).expect("a name"), at);
-        let (mut stream, _) = listener.accept().expect("a connection");
-        let mut length = [0; 4];
-        stream.read_exact(&mut length).expect("a length");
-        let length = usize::try_from(u32::from_be_bytes(length)).expect("a length");
-        let mut bytes = vec![0; length];
-        stream.read_exact(&mut bytes).expect("an opening");
-        Opening { from: dialling.address, to: *to, bytes }
+        // The mesh reads its key beside, and says nothing before it has one.
+        let bytes = (0..100).find_map(|_| {
+            mesh.dial(NodeId::new(name).expect("a name"), at);
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let said = first_message(&mut stream);
+            if said.is_none() {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            said
+        });
+        Opening { from: dialling.address, to: *to, bytes: bytes.expect("an opening") }
     });
     let openings = openings.collect();
     runtime.block_on(mesh.shut_down());
     openings
+}
+
+/// What is said first, if anything is said before the end.
+fn first_message(stream: &mut TcpStream) -> Option<Vec<u8>> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).ok()?;
+    let mut bytes = vec![0; usize::try_from(u32::from_be_bytes(length)).ok()?];
+    stream.read_exact(&mut bytes).ok()?;
+    Some(bytes)
 }

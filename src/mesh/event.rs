@@ -1,0 +1,129 @@
+//! What happens on the mesh, as its tasks tell it, and as the runtime loop learns it.
+
+use std::net::Ipv4Addr;
+
+use elevator_fleet::model::NodeId;
+use elevator_fleet::node::{LinkId, LinkSide};
+use elevator_fleet::wire::{Beacon, Frame, Hello};
+use serde::{Deserialize, Serialize};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::greeting::{Connection, GreetingError};
+use super::keys::Missing;
+use super::link::LinkEnd;
+
+/// What happens on the mesh.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MeshEvent {
+    /// A beacon arrived: complete and undamaged, but with unchecked content.
+    Beacon {
+        /// Where it came from.
+        from: Ipv4Addr,
+        beacon: Box<Beacon>,
+    },
+    /// A datagram of another version of the wire protocol arrived.
+    OtherVersion {
+        /// Where it came from.
+        from: Ipv4Addr,
+        version: u8,
+    },
+    /// A packet came in at the port of packets; it is not checked at all.
+    Packet {
+        /// Where it came from.
+        from: Ipv4Addr,
+        bytes: Vec<u8>,
+    },
+    /// A link is up: hellos were exchanged, and the nodes fit each other.
+    LinkUp {
+        link: LinkId,
+        /// Who is at the other end.
+        peer: Hello,
+        /// Who dialled.
+        side: LinkSide,
+    },
+    /// A dial came to nothing.
+    DialFailed {
+        /// Who was dialled.
+        peer: NodeId,
+    },
+    /// A frame arrived over a link; never a `Hello`.
+    Frame { link: LinkId, frame: Frame },
+    /// A link is closed, and not by this node.
+    LinkDown { link: LinkId },
+    /// A link ended because the peer sent something that is not a frame.
+    Malformed { link: LinkId },
+    /// All fleet keys have been read, which could not be before.
+    KeysRead,
+    /// A required task has ended: the mesh is incomplete.
+    Failed {
+        /// Which, and how.
+        reason: String,
+    },
+}
+
+/// The network cable, as fault injection has it (demo and tests only).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Cable {
+    /// As it is.
+    Whole,
+    /// Everything in and out is dropped.
+    Cut,
+}
+
+/// What a task has to tell the [`Mesh`].
+#[derive(Debug)]
+pub(super) enum Note {
+    Beacon {
+        from: Ipv4Addr,
+        beacon: Box<Beacon>,
+    },
+    OtherVersion {
+        from: Ipv4Addr,
+        version: u8,
+    },
+    Packet {
+        from: Ipv4Addr,
+        bytes: Vec<u8>,
+    },
+    /// All keys were read, or why one was not.
+    Keys(Missing),
+    Greeted {
+        connection: Box<Connection>,
+        peer: Hello,
+        side: LinkSide,
+    },
+    DialFailed {
+        peer: NodeId,
+        error: GreetingError,
+    },
+    Frame {
+        link: LinkId,
+        frame: Frame,
+        /// Its place among the waiting frames of its link.
+        place: OwnedSemaphorePermit,
+    },
+    Ended {
+        link: LinkId,
+        end: LinkEnd,
+    },
+}
+
+impl Note {
+    /// What remains of it if the cable is cut: links and dials fail.
+    pub(super) fn through_cut(self) -> Option<Self> {
+        match self {
+            Self::Beacon { .. }
+            | Self::OtherVersion { .. }
+            | Self::Packet { .. }
+            | Self::Frame { .. } => None,
+            Self::Greeted { peer, side, .. } => match side {
+                LinkSide::Dialled => {
+                    Some(Self::DialFailed { peer: peer.node, error: GreetingError::Cut })
+                }
+                LinkSide::Accepted => None,
+            },
+            Self::Keys(_) | Self::DialFailed { .. } | Self::Ended { .. } => Some(self),
+        }
+    }
+}

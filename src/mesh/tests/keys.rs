@@ -1,0 +1,342 @@
+//! Nodes with fleet keys, and those without.
+
+use super::packets::{packet, packets_of};
+use super::*;
+use crate::fleet_key::{self, KeyText};
+
+/// A file with a fresh fleet key.
+fn key_file(directory: &tempfile::TempDir, name: &str) -> String {
+    let path = directory.path().join(name);
+    fleet_key::create(&path, &KeyText::draw().expect("random numbers")).expect("written");
+    path.to_str().expect("a path").to_owned()
+}
+
+impl Lan {
+    /// The settings of a node with these keys.
+    fn with_keys(&self, node: u8, keys: &str) -> MeshSettings {
+        let files = KeyFiles::parse(keys).expect("a setting");
+        let keys = Arc::new(Keys::new(files, fleet(), self.address(node)));
+        MeshSettings { keys, ..self.settings(node) }
+    }
+
+    fn start_with_keys(&self, node: u8, keys: &str) -> Mesh {
+        with_its_keys(self.with_keys(node, keys))
+    }
+}
+
+/// Lets the mesh know that the other node hears it.
+fn prove(mesh: &Mesh, other: &Mesh) {
+    let Hello { address, nonce, .. } = other.settings.hello;
+    mesh.set_proven(Peers::from([(address, nonce)]));
+}
+
+/// Whether a broadcast of one is heard by the other within a short time.
+async fn hears(one: &Mesh, two: &mut Mesh) -> bool {
+    one.broadcast(&beacon(one, fastrand::u64(1..)));
+    matches!(
+        timeout(Duration::from_millis(300), two.next_event()).await,
+        Ok(MeshEvent::Beacon { .. })
+    )
+}
+
+/// The longest frame and the shortest cross a link with a key in either direction, in order.
+#[tokio::test]
+async fn nodes_with_the_fleet_key_link_and_talk() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = key_file(&directory, "fleet.key");
+    let lan = Lan::new();
+    let (mut one, mut two) = (lan.start_with_keys(1, &key), lan.start_with_keys(2, &key));
+    assert!(hears(&one, &mut two).await);
+    prove(&one, &two);
+    two.dial(name(1), lan.link_address(1));
+    let (link_of_two, link_of_one) = (link_up(&mut two).await, link_up(&mut one).await);
+    for _ in 0..3 {
+        still_carries((&mut one, link_of_one), (&mut two, link_of_two)).await;
+        still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
+    }
+    one.close(link_of_one);
+    assert_eq!(event(&mut two).await, MeshEvent::LinkDown { link: link_of_two });
+}
+
+/// Neither hears the other, neither links, and both say why.
+#[tokio::test]
+async fn nodes_with_different_keys_are_strangers() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (ours, theirs) = (key_file(&directory, "ours.key"), key_file(&directory, "theirs.key"));
+    let lan = Lan::new();
+    let mut one = lan.start_with_keys(1, &ours);
+    let bare = lan.settings(3);
+    for settings in [lan.with_keys(2, &theirs), bare] {
+        let mut two = with_its_keys(settings);
+        prove(&one, &two);
+        assert!(!hears(&two, &mut one).await);
+        assert!(!hears(&one, &mut two).await);
+        let refused = one.counters().get(Count::Refused);
+        two.dial(name(1), lan.link_address(1));
+        assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer: name(1) });
+        assert_eq!(one.counters().get(Count::Refused), refused + 1);
+    }
+    let dropped = [Count::Key, Count::Forged, Count::Unauthenticated];
+    assert_eq!(dropped.map(|count| one.counters().get(count)).iter().sum::<u64>(), 2);
+    assert_eq!(one.counters().get(Count::Unauthenticated), 1);
+}
+
+/// A fleet changes its key, or gets its first one, node by node: at any moment some nodes are one
+/// stage ahead.
+#[tokio::test]
+async fn neighbouring_stages_of_a_rotation_understand_each_other() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (old, new) = (key_file(&directory, "old.key"), key_file(&directory, "new.key"));
+    let stages =
+        |old: &str| [old.to_owned(), format!("{old},{new}"), format!("{new},{old}"), new.clone()];
+    for stages in [stages(&old), stages("none")] {
+        for (behind, ahead) in stages.iter().zip(&stages[1..]) {
+            for (first, second) in [(behind, ahead), (ahead, behind)] {
+                let lan = Lan::new();
+                let mut one = lan.start_with_keys(1, first);
+                let mut two = lan.start_with_keys(2, second);
+                assert!(hears(&one, &mut two).await, "{first} and {second}");
+                assert!(hears(&two, &mut one).await, "{first} and {second}");
+                prove(&one, &two);
+                two.dial(name(1), lan.link_address(1));
+                let (link_of_two, link_of_one) = (link_up(&mut two).await, link_up(&mut one).await);
+                still_carries((&mut one, link_of_one), (&mut two, link_of_two)).await;
+                still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
+            }
+        }
+        // Two stages apart they do not: none may be left out.
+        for (first, second) in [(&stages[0], &stages[2]), (&stages[1], &stages[3])] {
+            let lan = Lan::new();
+            let mut one = lan.start_with_keys(1, first);
+            let mut two = lan.start_with_keys(2, second);
+            let (forth, back) = (hears(&one, &mut two).await, hears(&two, &mut one).await);
+            assert!(!(forth && back), "{first} and {second}");
+        }
+    }
+}
+
+/// Connections from addresses without a peer wait for a beacon to prove one, and are no link without.
+#[tokio::test]
+async fn who_has_not_proven_itself_by_a_beacon_gets_no_link() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = key_file(&directory, "fleet.key");
+    let lan = Lan::new();
+    let mut settings = lan.with_keys(1, &key);
+    settings.times.greeting = Duration::from_millis(300);
+    let mut one = with_its_keys(settings);
+    let mut two = lan.start_with_keys(2, &key);
+    two.dial(name(1), lan.link_address(1));
+    assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer: name(1) });
+    assert_eq!(one.counters().get(Count::Refused), 1);
+
+    two.dial(name(1), lan.link_address(1));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    prove(&one, &two);
+    link_up(&mut two).await;
+    link_up(&mut one).await;
+}
+
+/// Bytes that crossed between two nodes make no link when somebody sends them again from the same
+/// address.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handshake_that_is_sent_again_is_no_link() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = key_file(&directory, "fleet.key");
+    let lan = Lan::new();
+    // What node 2 says to node 1, and goes on to say, is recorded by a listener in its place.
+    let listener = TcpListener::bind(lan.link_address(1)).expect("a socket");
+    let mut two = lan.start_with_keys(2, &key);
+    two.dial(name(1), lan.link_address(1));
+    let (mut recorder, _) = tokio::task::spawn_blocking(move || listener.accept())
+        .await
+        .expect("run")
+        .expect("dialled");
+    recorder.set_read_timeout(Some(PATIENCE)).expect("set");
+    let mut opening = vec![0; 1024];
+    let length = recorder.read(&mut opening).expect("an opening");
+    opening.truncate(length);
+    drop(recorder);
+    assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer: name(1) });
+
+    let mut settings = lan.with_keys(1, &key);
+    settings.times.greeting = Duration::from_millis(300);
+    let mut one = with_its_keys(settings);
+    prove(&one, &two);
+    let mut replayed = stranger(&lan, 2);
+    replayed.set_read_timeout(Some(PATIENCE)).expect("set");
+    replayed.write_all(&opening).expect("sent");
+    let mut answer = vec![0; 1024];
+    let length = replayed.read(&mut answer).expect("an answer");
+    assert!(length > 0);
+    // It can't finish: what it repeats, or makes up, is not made with the fresh key.
+    replayed.write_all(&opening).expect("sent");
+    let refused = async {
+        while one.counters().get(Count::Refused) == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(PATIENCE, refused).await.expect("refused");
+    assert!(timeout(Duration::from_millis(100), one.next_event()).await.is_err());
+}
+
+/// Strangers from any number of addresses leave room for a peer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_of_strangers_keep_no_peer_out() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = key_file(&directory, "fleet.key");
+    let lan = Lan::new();
+    let mut one = lan.start_with_keys(1, &key);
+    let mut two = lan.start_with_keys(2, &key);
+    prove(&one, &two);
+    let silent: Vec<TcpStream> =
+        (10..90).flat_map(|node| [stranger(&lan, node), stranger(&lan, node)]).collect();
+    two.dial(name(1), lan.link_address(1));
+    link_up(&mut two).await;
+    link_up(&mut one).await;
+    assert!(one.counters().get(Count::Refused) > 100);
+    drop(silent);
+}
+
+/// A node whose key is not there yet serves alone, and takes part once it is.
+#[tokio::test]
+async fn a_node_takes_part_as_soon_as_its_key_can_be_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = key_file(&directory, "fleet.key");
+    let lan = Lan::new();
+    let late = directory.path().join("late.key");
+    let one = lan.start_with_keys(1, &key);
+    let mut two = Mesh::start(lan.with_keys(2, late.to_str().expect("a path"))).expect("a mesh");
+    assert!(!hears(&one, &mut two).await);
+    std::fs::copy(&key, &late).expect("copied");
+    assert_eq!(event(&mut two).await, MeshEvent::KeysRead);
+    let heard = async { while !hears(&one, &mut two).await {} };
+    timeout(PATIENCE, heard).await.expect("heard");
+    prove(&one, &two);
+    two.dial(name(1), lan.link_address(1));
+    link_up(&mut two).await;
+}
+
+/// H3: a disk that hangs keeps neither the loop waiting nor the end of the mesh.
+#[tokio::test]
+async fn a_disk_that_hangs_under_the_keys_keeps_nobody_waiting() {
+    let lan = Lan::new();
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = key_file(&directory, "fleet.key");
+    let (hangs, disk) = std::sync::mpsc::sync_channel(0);
+    let mut settings = lan.with_keys(1, &key);
+    let keys = Arc::get_mut(&mut settings.keys).expect("the only owner");
+    keys.hangs = Some(std::sync::Mutex::new(disk));
+    let begun = std::time::Instant::now();
+    let mut mesh = Mesh::start(settings).expect("a mesh");
+    mesh.wait_for_keys();
+    assert!(begun.elapsed() < PATIENCE);
+    assert_eq!(mesh.fleet_keys().missing.as_deref(), Some("not read yet"));
+    drop(hangs);
+    assert_eq!(event(&mut mesh).await, MeshEvent::KeysRead);
+    let known = mesh.fleet_keys();
+    assert!(known.sent.is_some() && known.missing.is_none(), "{known:?}");
+}
+
+/// A node in round 1 of a change whose new key is missing takes part with the old one, and accepts
+/// the new one as soon as it is there.
+#[tokio::test]
+async fn a_missing_key_that_is_only_accepted_comes_later() {
+    let lan = Lan::new();
+    let directory = tempfile::tempdir().expect("a directory");
+    let (old, new) = (key_file(&directory, "old.key"), key_file(&directory, "new.key"));
+    let late = directory.path().join("late.key");
+    let both = format!("{old},{}", late.to_str().expect("a path"));
+    let one = lan.start_with_keys(1, &old);
+    let three = lan.start_with_keys(3, &new);
+    let mut two = lan.start_with_keys(2, &both);
+    assert!(two.fleet_keys().missing.is_some_and(|why| why.contains("late.key")));
+    assert!(hears(&one, &mut two).await);
+    assert!(!hears(&three, &mut two).await);
+    std::fs::copy(&new, &late).expect("copied");
+    assert_eq!(event(&mut two).await, MeshEvent::KeysRead);
+    assert_eq!(two.fleet_keys().missing, None);
+    assert!(hears(&three, &mut two).await);
+}
+
+/// Two nodes with a fleet key and packets, of which the second counts the first as a peer that it
+/// has heard.
+async fn with_key_and_packets(packets: &PacketSettings, lan: &Lan) -> (Mesh, Mesh) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = key_file(&directory, "fleet.key");
+    let start = |node| {
+        let packets = Some(packets.clone());
+        with_its_keys(MeshSettings { packets, ..lan.with_keys(node, &key) })
+    };
+    let (one, mut two) = (start(1), start(2));
+    one.broadcast(&beacon(&one, 100));
+    assert!(matches!(event(&mut two).await, MeshEvent::Beacon { .. }));
+    prove(&two, &one);
+    (one, two)
+}
+
+/// What was recorded counts neither for somebody else nor later.
+#[tokio::test]
+async fn a_sealed_packet_is_for_its_addressee_and_for_now() {
+    let lan = Lan::new();
+    let packets = packets_of(&lan);
+    let (one, mut two) = with_key_and_packets(&packets, &lan).await;
+    for to in [None, Some(lan.address(2))] {
+        one.send_packet(to, vec![5]);
+        assert_eq!(packet(&mut two).await, (lan.address(1), vec![5]), "{to:?}");
+    }
+
+    let key = one.settings.keys.get().and_then(Keyring::sent).expect("a key");
+    let replay = UdpSocket::bind((lan.address(1), 0)).expect("a socket");
+    let nonce = one.settings.hello.nonce;
+    for (sequence, (beacon, to)) in (11..).zip([(100, 3), (35, 2), (36, 2)]) {
+        let to = lan.address(to);
+        let sealed = codec::SealedPacket { nonce, sequence, beacon, to, packet: &[1] };
+        let bytes = codec::seal_packet(sealed, key);
+        replay.send_to(&bytes, (lan.address(2), packets.port)).expect("sent");
+    }
+    assert_eq!(packet(&mut two).await, (lan.address(1), vec![1]));
+    assert_eq!(two.counters().get(Count::Replayed), 2);
+}
+
+/// A bare beacon, which anybody can send while a key is introduced, makes no packet look old.
+#[tokio::test]
+async fn a_bare_beacon_does_not_date_packets() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = format!("{},none", key_file(&directory, "fleet.key"));
+    let lan = Lan::new();
+    let packets = packets_of(&lan);
+    let start = |node| {
+        let packets = Some(packets.clone());
+        with_its_keys(MeshSettings { packets, ..lan.with_keys(node, &key) })
+    };
+    let (one, mut two) = (start(1), start(2));
+    one.broadcast(&beacon(&one, 1));
+    assert!(matches!(event(&mut two).await, MeshEvent::Beacon { .. }));
+    let bare = codec::encode_beacon(&beacon(&one, 1_000), &Keyring::default()).expect("encoded");
+    let stranger = UdpSocket::bind((lan.address(1), 0)).expect("a socket");
+    stranger.send_to(&bare, (lan.address(2), lan.broadcast.port())).expect("sent");
+    assert!(matches!(event(&mut two).await, MeshEvent::Beacon { .. }));
+    prove(&two, &one);
+    one.send_packet(None, vec![5]);
+    assert_eq!(packet(&mut two).await, (lan.address(1), vec![5]));
+}
+
+/// Where devices have no key, each packet leaves twice. A peer takes it in once, and counts nothing.
+#[tokio::test]
+async fn the_bare_copy_of_a_sealed_packet_is_no_stranger() {
+    let lan = Lan::new();
+    let packets = PacketSettings { foreign_devices: true, ..packets_of(&lan) };
+    let (one, mut two) = with_key_and_packets(&packets, &lan).await;
+    for number in 1..=3 {
+        one.send_packet(None, vec![number]);
+    }
+    for number in 1..=3 {
+        assert_eq!(packet(&mut two).await, (lan.address(1), vec![number]));
+    }
+    let device = UdpSocket::bind((lan.address(9), 0)).expect("a socket");
+    device.send_to(&[2, 30, 8], (lan.address(2), packets.port)).expect("sent");
+    assert_eq!(packet(&mut two).await, (lan.address(9), vec![2, 30, 8]));
+    for count in [Count::Unauthenticated, Count::Unproven, Count::Replayed] {
+        assert_eq!(two.counters().get(count), 0, "{count:?}");
+    }
+}
