@@ -113,9 +113,11 @@ fn a_node_of_another_wire_version_is_shown() {
     wait(&building, "A", "A runs", |_| true);
     let ((own, _), (node, beacons)) = (building.endpoint(9), building.endpoint(1));
     let socket = UdpSocket::bind((own, 0)).expect("a socket");
+    let covered = b"LM\x63\x00whatever it is";
+    let check = crc::Crc::<u32>::new(&crc::CRC_32_ISCSI).checksum(covered).to_le_bytes();
+    let datagram = [covered.as_slice(), &check].concat();
     let status = wait(&building, "A", "the version is shown", |status| {
-        let datagram = b"LM\x63\x00whatever it is";
-        let sent = socket.send_to(datagram, (node, beacons.port()));
+        let sent = socket.send_to(&datagram, (node, beacons.port()));
         sent.is_ok() && has_conflict(status, ConflictKind::Version)
     });
     let what = &status.conflicts[0].what;

@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use crc::{CRC_32_ISCSI, Crc};
 use elevator_fleet::model::{NodeId, Term};
 use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, VERSION, WireError};
 use elevator_fleet::wire::keyring::Keyring;
@@ -174,7 +175,8 @@ impl World {
         }
     }
 
-    /// A beacon in another version of the wire protocol: its header is all that can be read.
+    /// A beacon in another version of the wire protocol: its header and its check are all that can
+    /// be read.
     pub(super) fn speak_another_version(&mut self, from: usize, to: usize) {
         let Some(beacon) = self.recordings.latest_of(from) else {
             return;
@@ -185,6 +187,10 @@ impl World {
             return;
         };
         bytes[VERSION_AT] = VERSION + 1;
+        let Some((covered, check)) = bytes.split_last_chunk_mut() else {
+            return;
+        };
+        *check = Crc::<u32>::new(&CRC_32_ISCSI).checksum(covered).to_le_bytes();
         self.count_fault(&Fault::OtherVersion { from, to });
         self.show_datagram(address, to, &bytes);
     }

@@ -198,7 +198,6 @@ fn a_single_flipped_bit_anywhere_is_noticed() {
         let wrong = decode_beacon(&bytes, &Keyring::default()).expect_err("damaged");
         let expected = match at / 8 {
             0 | 1 => WireError::Foreign,
-            2 => WireError::Version(bytes[2]),
             3 => WireError::Key(bytes[3]),
             _ => WireError::Damaged,
         };
@@ -229,8 +228,12 @@ fn other_protocols_other_versions_and_other_keys_are_told_apart() {
         bytes[at] = value;
         decode_frame(&bytes)
     };
-    assert_eq!(with(2, 1), Err(WireError::Version(1)));
+    assert_eq!(with(2, 1), Err(WireError::Damaged), "nobody has written that version");
     assert_eq!(with(3, 1), Err(WireError::Key(1)));
+    let mut other = whole[..whole.len() - CHECK].to_vec();
+    other[2] = 1;
+    other.extend(CRC.checksum(&other).to_le_bytes());
+    assert_eq!(decode_frame(&other), Err(WireError::Version(1)));
 }
 
 #[test]
