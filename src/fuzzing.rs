@@ -4,9 +4,9 @@
 //! They are private to this crate, and a fuzzer has to reach them without a socket, a file or a
 //! process around them. The feature `fuzzing` is the price: without it nothing of this is there.
 
-pub use crate::cli::fuzzing::assign;
+pub use crate::cli::fuzzing::{Assigned, assign};
 pub use crate::config::fuzzing::settings;
 pub use crate::fleet_key::fuzzing::{key, key_files};
-pub use crate::journal::fuzzing::journal;
+pub use crate::journal::fuzzing::{Opened, journal};
 pub use crate::mesh::fuzzing::{Fate, Packets, Stream, handshake, link, plain_link};
 pub use crate::operator::fuzzing::{reply, request};

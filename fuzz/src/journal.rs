@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use elevator_fleet::model::NodeId;
-use liftmesh::fuzzing;
+use elevator_fleet::orders::Record;
+use liftmesh::fuzzing::{self, Opened};
 
 use crate::text::file;
 use crate::wire::node;
@@ -17,8 +18,14 @@ static JOURNALS: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
 /// How long a change is: where, in three bytes, and the new value.
 const CHANGE: usize = 4;
 
+/// What is in them.
+static CONTENTS: LazyLock<[Opened; 3]> = LazyLock::new(|| {
+    JOURNALS.each_ref().map(|journal| fuzzing::journal(journal, &owner()).expect("a sound journal"))
+});
+
 /// The first byte says which journal, the others change bytes of it, four each; or all of them are
-/// the file. It opens, or is refused; what is opened can be written.
+/// the file. It opens, or is refused; what is opened has nothing that was not in it before, and its
+/// audit log continues.
 pub(crate) fn journal(bytes: &[u8]) {
     let Some((&which, rest)) = bytes.split_first() else {
         return;
@@ -27,6 +34,7 @@ pub(crate) fn journal(bytes: &[u8]) {
         assert_refused(rest);
         return;
     };
+    let contents = &CONTENTS[usize::from(which)];
     let mut damaged = base.clone();
     for change in rest.chunks_exact(CHANGE) {
         let at =
@@ -38,6 +46,24 @@ pub(crate) fn journal(bytes: &[u8]) {
     if damaged == *base {
         assert!(opened.is_ok(), "{opened:?}");
     }
+    let Ok(opened) = opened else {
+        return;
+    };
+    let (continued, added) = &opened.continued;
+    assert_eq!(continued, &[&opened.audit[..], std::slice::from_ref(added)].concat());
+    assert!(contents.audit.starts_with(&opened.audit), "{:?}", opened.audit);
+    for record in &opened.records {
+        assert!(contents.records.iter().any(|known| is_same(known, record)), "{record:?}");
+    }
+    if damaged == *base {
+        assert_eq!(opened.audit, contents.audit);
+        assert_eq!(opened.records.len(), contents.records.len());
+    }
+}
+
+/// Apart from ages, which depend on the time.
+fn is_same(one: &Record, two: &Record) -> bool {
+    (one.dot, &one.origin, &one.call) == (two.dot, &two.origin, &two.call)
 }
 
 /// Few bytes are no journal; none at all become a new one.

@@ -146,18 +146,19 @@ impl Stage {
         match script.int_in_range(0..=23_u8)? {
             0..=5 => self.pass_time(script)?,
             6..=9 => {
-                self.watch.hear_peer();
                 let (from, beacon) = self.draw.beacon(script, &self.node)?;
+                self.watch.hear_beacon(&beacon, &self.node);
                 self.node.handle_beacon(from, &beacon, self.now);
+                self.watch.hear_beacon(&beacon, &self.node);
             }
             10 | 11 => {
-                self.watch.hear_peer();
                 let link = LinkId(script.int_in_range(0..=self.links)?);
                 let frame = self.draw.frame(script, &self.node)?;
-                self.node.handle_frame(link, frame, self.now);
+                self.watch.hear_frame(&frame, &self.node);
+                self.node.handle_frame(link, frame.clone(), self.now);
+                self.watch.hear_frame(&frame, &self.node);
             }
             12 => {
-                self.watch.hear_peer();
                 self.links += 1;
                 let peer = self.draw.hello(script)?;
                 let side = *script.choose(&[LinkSide::Dialled, LinkSide::Accepted])?;
@@ -193,7 +194,6 @@ impl Stage {
                 }
             }
             22 => {
-                self.watch.hear_peer();
                 let from = draw::any_address(script)?;
                 let length = script.int_in_range(0..=12)?;
                 let packet = script.bytes(length)?;

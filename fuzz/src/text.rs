@@ -1,9 +1,10 @@
 //! Texts that people and programs write: configuration, keys, requests, inputs of commands.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use elevator_simulator::building::{Building, ListError, read_passengers, write_passengers};
-use liftmesh::fuzzing;
+use liftmesh::fuzzing::{self, Assigned};
 
 /// The most floors of all cars of an input of `liftmesh assign` that is also solved.
 const MOST_FLOORS: usize = 40;
@@ -79,11 +80,17 @@ pub(crate) fn operator_seeds() -> Vec<Vec<u8>> {
     document.lines().filter_map(line).map(|line| line.as_bytes().to_vec()).collect()
 }
 
-/// The input of `liftmesh assign`.
+/// The input of `liftmesh assign`: it is the same as an argument and from a pipe, and every call
+/// gets one of the cars, once.
 pub(crate) fn assign(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match fuzzing::assign(&text, MOST_FLOORS) {
-        Ok(Some(calls)) => assert!(calls <= 2 * MOST_FLOORS),
+        Ok(Some(Assigned { asked, cars, answered })) => {
+            let served: BTreeSet<_> = answered.iter().map(|(call, _)| *call).collect();
+            assert_eq!(served.len(), answered.len(), "a call with two cars: {answered:?}");
+            assert_eq!(served, asked, "{answered:?}");
+            assert!(answered.iter().all(|(_, car)| *car < cars), "{cars} cars: {answered:?}");
+        }
         Ok(None) => {}
         Err(error) => {
             assert!(!error.is_empty());

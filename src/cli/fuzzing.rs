@@ -1,3 +1,3 @@
 //! The input of `liftmesh assign`.
 
-pub use super::assign::fuzzing::assign;
+pub use super::assign::fuzzing::{Assigned, assign};

@@ -7,8 +7,9 @@ use elevator_driver::{
 };
 use elevator_fleet::model::{Call, Dot, HallCall, Term, Timestamp};
 use elevator_fleet::node::{Action, Change, Lsn, Node, Restored, Status};
+use elevator_fleet::orders::Record;
 use elevator_fleet::wire::codec::{decode_beacon, decode_frame, encode_beacon, encode_frame};
-use elevator_fleet::wire::{Beacon, Frame};
+use elevator_fleet::wire::{Beacon, Delta, Frame};
 
 use crate::wire::keyring;
 
@@ -21,8 +22,12 @@ pub(super) struct Watch {
     term: Term,
     /// Where the door is, as far as the panel has said.
     door: Option<DoorState>,
-    /// Whether anything came from a peer.
-    has_peers: bool,
+    /// The orders that peers have mentioned, and those that may be on the disk of one, as far as
+    /// peers have said.
+    mentioned: BTreeSet<Dot>,
+    durable_at_peers: BTreeSet<Dot>,
+    /// The calls that were promised after the event before this one.
+    standing: BTreeSet<Call>,
     /// The orders on disk.
     durable: BTreeSet<Dot>,
     /// Those on their way to the disk, by batch.
@@ -34,17 +39,55 @@ impl Watch {
     pub(super) fn new(floors: FloorCount, restored: &Restored) -> Self {
         Self {
             floors,
-            term: Term(0),
+            term: restored.term,
             door: None,
-            has_peers: false,
+            mentioned: BTreeSet::new(),
+            durable_at_peers: BTreeSet::new(),
+            standing: BTreeSet::new(),
             durable: restored.records.iter().map(|record| record.dot).collect(),
             writing: BTreeMap::new(),
             lsn: None,
         }
     }
 
-    pub(super) fn hear_peer(&mut self) {
-        self.has_peers = true;
+    pub(super) fn hear_beacon(&mut self, beacon: &Beacon, node: &Node) {
+        self.hear_delta(&beacon.delta, beacon.durable);
+        self.hear_digest(beacon.digest, beacon.durable, node);
+    }
+
+    pub(super) fn hear_frame(&mut self, frame: &Frame, node: &Node) {
+        match frame {
+            Frame::Digest(told) => self.hear_digest(told.digest, told.durable, node),
+            Frame::State(told) => self.hear_records(&told.records, told.durable),
+            Frame::Delta(delta) => self.hear_delta(delta, false),
+            Frame::Hello(_)
+            | Frame::Next
+            | Frame::Synced
+            | Frame::Probe
+            | Frame::Alive
+            | Frame::CarPlan(_) => {}
+        }
+    }
+
+    fn hear_delta(&mut self, delta: &Delta, durable: bool) {
+        self.durable_at_peers
+            .extend(delta.acks.iter().filter(|ack| ack.durable).map(|ack| ack.dot));
+        self.mentioned.extend(delta.acks.iter().map(|ack| ack.dot));
+        self.hear_records(&delta.records, durable);
+    }
+
+    fn hear_records(&mut self, records: &[Record], durable: bool) {
+        self.mentioned.extend(records.iter().map(|record| record.dot));
+        if durable {
+            self.durable_at_peers.extend(&self.mentioned);
+        }
+    }
+
+    /// A peer has a store like this, before or after what came with it.
+    fn hear_digest(&mut self, digest: u64, durable: bool, node: &Node) {
+        if durable && digest == node.orders().digest() {
+            self.durable_at_peers.extend(node.orders().orders().map(|order| order.dot));
+        }
     }
 
     pub(super) fn see_panel(&mut self, event: &PanelEvent) {
@@ -100,6 +143,8 @@ impl Watch {
             let call = HallCall::to(trip.from(), trip.to()).map(Call::Hall).expect("a trip");
             self.check_promised(node, &call);
         }
+        let calls = node.orders().calls();
+        self.standing = calls.filter(|call| self.is_promised(node, call)).cloned().collect();
     }
 
     /// P1.
@@ -121,8 +166,10 @@ impl Watch {
 
     fn is_promised(&self, node: &Node, call: &Call) -> bool {
         node.orders().of_call(call).any(|order| {
-            // While nobody else can hold it, it is on this node's disk.
-            node.has_promised(order.dot) && (self.has_peers || self.durable.contains(&order.dot))
+            let is_durable =
+                self.durable.contains(&order.dot) || self.durable_at_peers.contains(&order.dot);
+            // A press that replaces another one inherits its promise.
+            node.has_promised(order.dot) && (is_durable || self.standing.contains(call))
         })
     }
 

@@ -1,27 +1,48 @@
 //! The input of `liftmesh assign`.
 
+use std::collections::BTreeSet;
+
+use elevator_driver::Direction;
 use elevator_fleet::dispatch::one_shot::Rules;
 
 use super::input::Snapshot;
 
-/// How many calls of an input have a car. An input whose cars have more floors than `most` together
-/// is not solved.
+/// A hall call: its floor, and its direction.
+type HallCall = (u8, Direction);
+
+/// An input that was solved.
+#[derive(Debug)]
+pub struct Assigned {
+    /// The calls of the input, and how many cars it has.
+    pub asked: BTreeSet<HallCall>,
+    pub cars: usize,
+    /// Each call of the answer with the number of its car.
+    pub answered: Vec<(HallCall, usize)>,
+}
+
+/// The answer to an input. One whose cars have more floors than `most` together is not solved.
 ///
 /// # Errors
 /// What `liftmesh assign` says of it.
-pub fn assign(text: &str, most: usize) -> Result<Option<usize>, String> {
-    let read = Snapshot::read(text.as_bytes());
+pub fn assign(text: &str, most: usize) -> Result<Option<Assigned>, String> {
+    let from_pipe = Snapshot::read(text.as_bytes());
     let snapshot = match Snapshot::parse(text) {
         Ok(snapshot) => snapshot,
         Err(error) => return Err(error.to_string()),
     };
-    if let Err(error) = read {
-        return Err(format!("as an argument, and not from a pipe: {error}"));
+    match from_pipe {
+        Ok(same) if format!("{same:?}") == format!("{snapshot:?}") => {}
+        Ok(_) => return Err("as an argument, and another one from a pipe".to_owned()),
+        Err(error) => return Err(format!("as an argument, and not from a pipe: {error}")),
     }
     let bank = snapshot.bank().map_err(|error| error.to_string())?;
-    let cabs: usize = snapshot.cars().map(|(_, cab)| cab.len()).sum();
-    if cabs > most {
+    let asked = snapshot.asked();
+    let floors: usize = snapshot.cars().map(|(_, cab)| cab.len()).sum();
+    let cars = snapshot.cars().count();
+    if floors > most {
         return Ok(None);
     }
-    Ok(Some(bank.assign(&Rules::default()).cars.len()))
+    let plan = bank.assign(&Rules::default());
+    let answer = plan.cars.iter().map(|(call, car)| ((call.floor.index(), call.direction), *car));
+    Ok(Some(Assigned { asked, cars, answered: answer.collect() }))
 }

@@ -86,6 +86,17 @@ impl Snapshot {
         self.states.iter().map(|(id, state)| (id.as_str(), state.cab_requests.as_slice()))
     }
 
+    /// The calls of the landings.
+    #[cfg(feature = "fuzzing")]
+    pub(super) fn asked(&self) -> std::collections::BTreeSet<(u8, Direction)> {
+        let of_floor = |(floor, row): (usize, &Row)| {
+            let floor = u8::try_from(floor).unwrap_or(u8::MAX);
+            let calls = [(row.0[0], Direction::Up), (row.0[1], Direction::Down)];
+            calls.into_iter().filter(|(is_asked, _)| *is_asked).map(move |(_, way)| (floor, way))
+        };
+        self.hall_requests.iter().enumerate().flat_map(of_floor).collect()
+    }
+
     pub(super) fn bank(&self) -> Result<Bank, AssignError> {
         let cars: Vec<_> = self.states.values().map(State::car).collect();
         let hall_calls: Vec<_> = self.hall_requests.iter().map(|row| row.0).collect();
