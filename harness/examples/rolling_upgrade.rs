@@ -2,10 +2,11 @@
 //! while it serves, and gives it a fleet key on the way.
 //!
 //! ```sh
-//! cargo run -p liftmesh-harness --example rolling_upgrade -- OLD NEW
+//! cargo run -p liftmesh-harness --features building --example rolling_upgrade -- OLD NEW
 //! ```
 //!
-//! OLD and NEW are paths of the program `liftmesh`. An account is kept of every order (F12); the
+//! OLD and NEW are paths of the program `liftmesh`, with the same version of the wire protocol;
+//! `docs/RELIABILITY.md` says how to build an old one. An account is kept of every order (F12); the
 //! run ends with an error if one was lost, or if a node did not become a member again.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it reports its progress")]
 
