@@ -8,5 +8,7 @@ pub use crate::cli::fuzzing::{Assigned, assign};
 pub use crate::config::fuzzing::settings;
 pub use crate::fleet_key::fuzzing::{key, key_files};
 pub use crate::journal::fuzzing::{Opened, journal};
-pub use crate::mesh::fuzzing::{Fate, Packets, Stream, handshake, link, plain_link};
-pub use crate::operator::fuzzing::{reply, request};
+pub use crate::mesh::fuzzing::{
+    Fate, Packets, Side, Stranger, Stream, greet, handshake, link, plain_link,
+};
+pub use crate::operator::fuzzing::{Access, Served, reply, request, serve};

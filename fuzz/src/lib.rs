@@ -16,9 +16,11 @@
 )]
 
 mod datagram;
+mod greeting;
 mod journal;
 mod link;
 mod node;
+mod operator;
 mod panel;
 mod server;
 mod split;
@@ -64,6 +66,7 @@ pub const TARGETS: &[Target] = &[
         check: link::encrypted_link,
         seeds: link::encrypted_link_seeds,
     },
+    Target { name: "greeting", check: greeting::greeting, seeds: greeting::greeting_seeds },
     Target {
         name: "sealed_packets",
         check: link::sealed_packets,
@@ -72,6 +75,11 @@ pub const TARGETS: &[Target] = &[
     Target { name: "config", check: text::config, seeds: text::config_seeds },
     Target { name: "key", check: text::key, seeds: text::key_seeds },
     Target { name: "operator", check: text::operator, seeds: text::operator_seeds },
+    Target {
+        name: "operator_client",
+        check: operator::operator_client,
+        seeds: operator::operator_client_seeds,
+    },
     Target { name: "assign", check: text::assign, seeds: text::assign_seeds },
     Target { name: "passengers", check: text::passengers, seeds: text::passengers_seeds },
     Target { name: "journal", check: journal::journal, seeds: journal::journal_seeds },

@@ -109,10 +109,12 @@ targets! {
     elevator_server 30
     link 2_000
     encrypted_link 100
+    greeting 300
     sealed_packets 500
     config 200
     key 2_000
     operator 1_000
+    operator_client 300
     assign 1_000
     passengers 1_000
     journal 50

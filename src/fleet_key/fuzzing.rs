@@ -1,7 +1,21 @@
 //! The content of a key file, and the list of key files.
 
-use super::KeyFiles;
+use std::net::Ipv4Addr;
+
+use elevator_fleet::model::FleetName;
+use elevator_fleet::wire::keyring::Keyring;
+
 use super::file::KeyText;
+use super::{KeyFiles, Keys};
+
+impl Keys {
+    /// Keys that need no file.
+    pub(crate) fn of(keyring: Keyring, fleet: FleetName, address: Ipv4Addr) -> Self {
+        let keys = Self::new(KeyFiles::default(), fleet, address);
+        keys.all.get_or_init(|| keyring);
+        keys
+    }
+}
 
 /// The line that `liftmesh keygen` would write for the key in this text; `None` if it has none.
 #[must_use]

@@ -1,5 +1,7 @@
 //! What the sockets of the mesh do with bytes, without the sockets.
 
+mod greeting;
+
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,6 +12,7 @@ use elevator_fleet::wire::{Hello, Nonce};
 use tokio::sync::watch;
 use tokio_util::codec::{Decoder, Encoder};
 
+pub use self::greeting::{Side, Stranger, greet};
 use super::cipher::{Handshake, LinkCodec};
 use super::heard::Hearing;
 use super::proven::{Peers, Proven};

@@ -20,7 +20,7 @@ use super::proven::Proven;
 use super::{MeshSettings, socket};
 
 /// The largest frame before the peer's hello, in bytes: a stranger gets no more memory.
-const MAX_HELLO: usize = 1024;
+pub(super) const MAX_HELLO: usize = 1024;
 
 /// A connection in frames.
 #[derive(Debug)]

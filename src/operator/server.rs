@@ -146,8 +146,10 @@ pub(crate) async fn serve(
 
 /// What a client may ask, by the socket that it came in by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Access {
+pub(super) enum Access {
+    /// Everything.
     Full,
+    /// Status and events.
     Reading,
 }
 
@@ -176,7 +178,7 @@ fn turn_away(stream: &UnixStream, most: usize) {
     warn!(told_it, "an operator's connection was refused");
 }
 
-async fn accompany(
+pub(super) async fn accompany(
     stream: UnixStream,
     access: Access,
     requests: mpsc::Sender<Request>,
