@@ -143,6 +143,13 @@ impl World {
 
     fn set_wall_clock(&mut self, node: usize, years: i8) {
         self.machines[node].wrong_years = years;
+        // A process that is suspended looks when it goes on.
+        if self.machines[node].awake().is_some() {
+            self.read_wall_clock(node);
+        }
+    }
+
+    fn read_wall_clock(&mut self, node: usize) {
         let seconds = self.wall_clock_of(node);
         self.with(node, |node, now| node.handle_wall_clock(seconds, now));
     }
@@ -306,6 +313,7 @@ impl World {
             self.oracles.car_interrupted(node);
             self.with(node, |node, now| node.handle_interrupted(late, now));
         }
+        self.read_wall_clock(node);
         for event in backlog {
             self.happen(event);
         }
@@ -322,6 +330,11 @@ impl World {
     }
 
     pub(crate) fn report_disk_failed(&mut self, node: usize) {
+        let process = self.machines[node].process.as_mut();
+        if let Some(backlog) = process.and_then(|process| process.backlog.as_mut()) {
+            backlog.push_back(Event::FaultEnds(TimedFault::FullDiskIsNoticed { node }));
+            return;
+        }
         let fresh = JournalId(self.random.u64(1..));
         self.machines[node].journals.push(fresh);
         self.with(node, |node, now| node.handle_disk_failed(fresh, now));

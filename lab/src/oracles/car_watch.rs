@@ -76,7 +76,8 @@ impl CarWatch {
         self.away |= floor.is_none();
         let resting = floor.filter(|_| drive == DriveFeedback::Stopped);
         if let Some(until) = self.counted_until.take() {
-            let passed = now.saturating_sub(until);
+            // The node counts by its own clock.
+            let passed = now.saturating_sub(until) * machine.clock_rate / 1_000;
             self.driven += passed;
             self.driven_in_all += passed;
         }

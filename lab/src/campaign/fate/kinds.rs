@@ -96,7 +96,6 @@ kinds! {
         Levelling = "levelling",
         Speed = "speed",
         DeadSensor = "dead sensor",
-        WrongSensor = "wrong sensor",
         AllSensorsDead = "all sensors dead",
         JammedDoor = "jammed door",
         Obstruction = "obstruction",
@@ -109,12 +108,11 @@ kinds! {
 
 impl CarKind {
     /// Those that break a car until it is repaired.
-    pub(super) const LASTING: [Self; 13] = [
+    pub(super) const LASTING: [Self; 12] = [
         Self::Motor,
         Self::Levelling,
         Self::Speed,
         Self::DeadSensor,
-        Self::WrongSensor,
         Self::AllSensorsDead,
         Self::JammedDoor,
         Self::Obstruction,

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use elevator_driver::{Floor, KeySwitch};
+use elevator_driver::KeySwitch;
 
 use super::kinds::{
     CarKind, DiskKind, IntrusionKind, Kind, MachineKind, NetworkKind, PassengersKind, ProcessKind,
@@ -198,12 +198,6 @@ impl Fate {
             CarKind::Levelling => Fault::Levelling(node, Some(LevellingFault::Overshoots)),
             CarKind::Speed => Fault::Speed(node, [80, 90, 110, 120][self.random.usize(0..4)]),
             CarKind::DeadSensor => Fault::DeadSensor(node, Some(self.floor(world))),
-            CarKind::WrongSensor => {
-                let floors = world.floors().get();
-                let (floor, others) = (self.floor(world), self.random.u8(1..floors));
-                let reports = Floor::try_from((floor.index() + others) % floors).unwrap_or(floor);
-                Fault::WrongSensor(node, Some((floor, reports)))
-            }
             CarKind::AllSensorsDead => Fault::AllSensorsDead(node, true),
             CarKind::JammedDoor => Fault::DoorJammed(node, true),
             CarKind::Obstruction => Fault::Obstruct(node, true),
