@@ -15,6 +15,7 @@
 mod car_watch;
 mod cars;
 mod climate;
+mod contested;
 mod election;
 mod lamps;
 pub(crate) mod mastership;
@@ -50,17 +51,6 @@ const EQUAL_WITHIN: Duration = Duration::from_secs(1);
 
 /// What lasts longer than [`EQUAL_WITHIN`] lasts too long.
 const TOO_LONG: Duration = EQUAL_WITHIN.saturating_add(Duration::from_nanos(1));
-
-/// How long a node waits for a peer to say that a press is on its disk, before it believes what it
-/// can't remember of its own car.
-const LONGEST_ANSWER: Duration = Duration::from_secs(6);
-
-/// How much longer stores may differ in this group: a peer without a disk never says that a press is
-/// on it.
-fn longest_answer(snapshot: &Snapshot, group: &[usize]) -> Duration {
-    let has_failed = |node: &usize| snapshot.machines[*node].disk.failed();
-    if group.iter().any(has_failed) { LONGEST_ANSWER } else { Duration::ZERO }
-}
 
 /// Every oracle, with what it remembers.
 #[derive(Debug)]

@@ -266,7 +266,7 @@ impl World {
     pub(super) fn loses(&mut self, from: usize, to: usize) -> bool {
         let is_lost = self.network.loses(&mut self.random, self.now, (from, to));
         if self.network.is_in_outage(self.now, (from, to)) {
-            self.disturbances.outage_at = self.now;
+            self.disturbances.outages.insert((from.min(to), from.max(to)), self.now);
         }
         is_lost
     }

@@ -1,6 +1,6 @@
 //! The world at one moment, read only: all that an oracle may see.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use elevator_fleet::election::Preferred;
@@ -32,8 +32,9 @@ pub(super) struct Snapshot<'a> {
 pub(super) struct Disturbances {
     /// A fault of a node, a disk or the network.
     pub(super) fleet_at: Duration,
-    /// A burst of losses had cut off a node from another one for so long that it may count as lost.
-    pub(super) outage_at: Duration,
+    /// A burst of losses had cut off these two, the lower first, for so long that one may count as
+    /// lost.
+    pub(super) outages: BTreeMap<(usize, usize), Duration>,
     /// A node's estimate changed.
     pub(super) ranks_at: Duration,
     /// A climate sensor was set, cut off or connected.
@@ -178,11 +179,20 @@ impl<'a> Snapshot<'a> {
     /// The calm groups in which the election has had its time, and this much more.
     fn groups_settled_for(&self, more: Duration) -> Vec<Vec<usize>> {
         let bound = self.bound() + more;
-        let last = self.disturbances.ranks_at.max(self.disturbances.outage_at);
-        if self.now.saturating_sub(last) < bound {
+        let is_recent = |at: Duration| self.now.saturating_sub(at) < bound;
+        if is_recent(self.disturbances.ranks_at) {
             return Vec::new();
         }
-        self.calm_groups(bound)
+        let outages = self.disturbances.outages.iter();
+        let recent: Vec<_> =
+            outages.filter(|(_, at)| is_recent(**at)).map(|(pair, _)| pair).collect();
+        let mut groups = self.calm_groups(bound);
+        groups.retain(|group| {
+            let are_in =
+                |(one, other): &(usize, usize)| group.contains(one) && group.contains(other);
+            !recent.iter().any(|pair| are_in(pair))
+        });
+        groups
     }
 
     /// The groups of nodes that run, and are connected with each other, if only through others.

@@ -6,6 +6,7 @@ use elevator_driver::Button;
 use elevator_fleet::model::{Call, Dot, Order};
 use elevator_fleet::node::Node;
 
+use super::contested::{longest_answer, longest_disagreement};
 use super::{Finding, TOO_LONG};
 use crate::snapshot::Snapshot;
 
@@ -48,7 +49,9 @@ pub(super) fn hall_lamps_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
             if !lamps.iter().all(|lamps| lamps.contains(&button)) {
                 let what = format!("{button} is lit on some panels of {group:?} only");
                 let finding = Finding::new("P4", group[0], what);
-                findings.push(finding.lasting(format!("P4 {button} {group:?}"), TOO_LONG));
+                let call = Call::of_button(button, &snapshot.machines[group[0]].name);
+                let limit = longest_disagreement(snapshot, &group, &call);
+                findings.push(finding.lasting(format!("P4 {button} {group:?}"), limit));
             }
         }
     }
@@ -70,12 +73,14 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
             continue;
         };
         let limit = TOO_LONG + COMMITS * quickest;
-        let answer = super::longest_answer(snapshot, &group);
+        let answer = longest_answer(snapshot, &group);
         // Those who know that it was served no longer hold it.
         let limit_of = |order: &Order| {
             let is_served = |other: &Node| {
                 let present = other.orders().present(order.dot, &order.call);
-                present >= Some(order.dot) && other.orders().get(order.dot).is_none()
+                present.is_some_and(|present| {
+                    present >= order.dot && other.orders().get(present).is_none()
+                })
             };
             let is_contested =
                 group.iter().any(|other| snapshot.node(*other).is_some_and(is_served));
@@ -112,7 +117,9 @@ pub(super) fn served_lamps_are_dark(snapshot: &Snapshot) -> Vec<Finding> {
                 if is_served_in(snapshot, &group, *node, *button) {
                     let what = format!("{button} is still lit, though it was served");
                     let finding = Finding::new("P2", *node, what);
-                    findings.push(finding.lasting(format!("P2 {node} {button}"), TOO_LONG));
+                    let call = Call::of_button(*button, &snapshot.machines[*node].name);
+                    let limit = longest_disagreement(snapshot, &group, &call);
+                    findings.push(finding.lasting(format!("P2 {node} {button}"), limit));
                 }
             }
         }

@@ -6,12 +6,10 @@ use std::time::Duration;
 use elevator_driver::Button;
 use elevator_fleet::model::{Call, Dot, NodeId, Order};
 
-use super::{EQUAL_WITHIN, Finding, TOO_LONG};
+use super::contested::{LONGEST_CONTEST, longest_difference};
+use super::{EQUAL_WITHIN, Finding};
 use crate::machine::{Line, Machine};
 use crate::snapshot::Snapshot;
-
-/// Where a node has sent what no sound node sends, stores have this much longer.
-const EQUAL_AFTER_A_LIE: Duration = Duration::from_secs(9);
 
 /// A press becomes an order within this time. A disk may have to reserve its sequence first.
 const TAKEN_WITHIN: Duration = Duration::from_secs(2);
@@ -153,17 +151,18 @@ impl Stores {
 /// What stores have in common that are equal.
 type Register = (Dot, Call, bool);
 
-/// O7: where all hear each other and no order changes, digests are equal. What a car has served that
-/// does not remember it stays open on some until its next press of the same call is on every disk.
+/// O7: where all hear each other and no order changes, digests are equal, but for what
+/// [`longest_difference`] says.
 fn stores_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
-    let calm = if snapshot.disturbances.forged { EQUAL_AFTER_A_LIE } else { EQUAL_WITHIN };
+    let calm = if snapshot.disturbances.forged { LONGEST_CONTEST } else { EQUAL_WITHIN };
     let mut findings = Vec::new();
     for group in snapshot.calm_groups(calm) {
         let digests: Vec<u64> =
             group.iter().filter_map(|node| Some(snapshot.node(*node)?.orders().digest())).collect();
         let equal = digests.windows(2).all(|pair| pair[0] == pair[1]);
-        if let Some(first) = group.first().filter(|_| !equal) {
-            let limit = TOO_LONG + super::longest_answer(snapshot, &group);
+        if let Some(first) = group.first().filter(|_| !equal)
+            && let Some(limit) = longest_difference(snapshot, &group)
+        {
             // A change of any of them starts the time anew.
             let key = format!("O7 {group:?} {digests:?}");
             let what = format!("the stores of {group:?} differ");

@@ -14,6 +14,9 @@ use crate::snapshot::Snapshot;
 /// By then the end of a process has been noticed by those that heard it.
 const NOTICED_WITHIN: Duration = Duration::from_secs(2);
 
+/// By then a process has shown on its panel what its disk promises (P3), whomever it hears meanwhile.
+const LIT_WITHIN: Duration = Duration::from_millis(50);
+
 /// The memory of every promise.
 #[derive(Debug)]
 pub(crate) struct Promises {
@@ -277,7 +280,11 @@ fn another_node_holds(snapshot: &Snapshot, node: usize, dot: Dot, call: &Call) -
     };
     let is_invented =
         || snapshot.machines.iter().all(|machine| !machine.journals.contains(&dot.journal));
-    let is_excused = heard.any(|other| other.process.as_ref().is_none_or(is_new)) || is_invented();
+    let process = own.process.as_ref();
+    let has_started = process.is_some_and(|process| now.saturating_sub(process.born) < LIT_WITHIN);
+    let is_excused = heard.any(|other| other.process.as_ref().is_none_or(is_new))
+        || is_invented()
+        || has_started && own.disk.knows(dot, call);
     let what = || format!("{call}, {dot}, is lit, and no other node holds it");
     (!is_excused && !others().any(holds)).then(|| Finding::new("P1", node, what()))
 }

@@ -32,10 +32,13 @@ impl Orders {
         if let Some(reason) = admitted.renewal {
             self.renew_journal(&reason, random, now);
         }
-        for record in admitted.unconfirmed {
+        for (record, is_open) in admitted.unconfirmed {
             if self.keep_open(record, fleet, now) {
                 admitted.records.push(record);
-            } else {
+            } else if is_open {
+                // Once the car serves the call, this one is closed too. Of a press that is not known
+                // here nothing closes the question: each answer costs a service, so it is asked
+                // only as often as the peer repeats itself.
                 self.admission.keep_unconfirmed(peer, record, now);
             }
         }

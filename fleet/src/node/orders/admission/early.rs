@@ -28,7 +28,10 @@ impl Early {
     /// A peer reports a service that this node would believe if the call stayed open.
     pub(super) fn keep_unconfirmed(&mut self, peer: &NodeId, record: &Record, now: Timestamp) {
         self.keep(peer, record);
-        self.not_before = now + AGAIN;
+        // Those that wait already don't wait longer for this one.
+        if self.not_before <= now {
+            self.not_before = now + AGAIN;
+        }
     }
 
     /// A peer reports a service too early to be judged. The latest press of a journal and call
@@ -102,7 +105,8 @@ mod tests {
         let (start, now) = (Timestamp::START, Timestamp::START + EARLY * 3);
         early.keep_unconfirmed(&name(2), &record, now);
         assert!(early.take(start, now).is_empty());
-        assert_eq!(early.take(start, now + AGAIN).len(), 1);
+        early.keep_unconfirmed(&name(3), &record, now + AGAIN / 2);
+        assert_eq!(early.take(start, now + AGAIN).len(), 1, "the second does not delay the first");
         assert!(early.take(start, now + AGAIN * 2).is_empty());
     }
 }

@@ -86,8 +86,8 @@ pub(super) struct Admitted<'a> {
     /// Nodes to ask whether their car has served an order, by sending them the order.
     pub(super) questions: Vec<(NodeId, Dot)>,
     /// Records of services by an earlier process of this node, which may have happened: to merge
-    /// once another press of the call is promised.
-    pub(super) unconfirmed: Vec<&'a Record>,
+    /// once another press of the call is promised. With each, whether the press is open here.
+    pub(super) unconfirmed: Vec<(&'a Record, bool)>,
     /// Why this node has to replace its journal.
     pub(super) renewal: Option<String>,
 }
@@ -152,7 +152,7 @@ impl Admission {
                         admitted.disowned.push(open);
                         self.contested.add(&record.call, open, peer, known.own, now);
                     }
-                    admitted.unconfirmed.push(record);
+                    admitted.unconfirmed.push((record, open.is_some()));
                 }
                 Credit::Early => self.early.keep(peer, record),
                 Credit::Refused { open, why } => {

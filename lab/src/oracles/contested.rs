@@ -1,0 +1,100 @@
+//! Services that one node knows and another one does not believe.
+//!
+//! Such a press stays open where the service is not believed. The car's own node confirms or denies
+//! the service. If it does not remember it, it places the press again, and believes the service once
+//! that press is on every disk; a peer without a disk never says that it is. If the car is away, it
+//! answers when it comes back, and a hall call is placed again meanwhile.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use elevator_fleet::model::{Call, Dot, JournalId, NodeId};
+use elevator_fleet::orders::{Record, RecordState};
+
+use super::TOO_LONG;
+use crate::snapshot::Snapshot;
+
+/// How long a node waits for a peer to say that a press is on its disk, and for the node of a car to
+/// say whether it has served an order.
+const LONGEST_ANSWER: Duration = Duration::from_secs(6);
+
+/// A hall call of which a service is not believed is placed again by then: after the answer that does
+/// not come, 2 s for late news, and the turns of the nodes.
+pub(super) const LONGEST_CONTEST: Duration = Duration::from_secs(9);
+
+/// What the nodes of a group hold of one register.
+type Copies = BTreeMap<usize, (Dot, RecordState)>;
+
+/// How much longer an order may be not promised of which a service is not believed.
+pub(super) fn longest_answer(snapshot: &Snapshot, group: &[usize]) -> Duration {
+    let has_failed = |node: &usize| snapshot.machines[*node].disk.failed();
+    if group.iter().any(has_failed) { LONGEST_ANSWER } else { Duration::ZERO }
+}
+
+/// For how long the stores of a group may differ as they do now; `None` if there is no limit.
+pub(super) fn longest_difference(snapshot: &Snapshot, group: &[usize]) -> Option<Duration> {
+    let registers = registers(snapshot, group, |_| true);
+    let limits = registers.values().filter_map(|copies| {
+        let differ = copies.len() < group.len() || !are_equal(copies.values());
+        differ.then(|| match disbelieved_car(copies, group) {
+            None => Some(TOO_LONG),
+            Some(car) => {
+                is_in(snapshot, group, car).then(|| TOO_LONG + longest_answer(snapshot, group))
+            }
+        })
+    });
+    limits.flatten().min()
+}
+
+/// For how long the lamp of a call may be lit on some panels of a group only, or after others know
+/// that the call was served.
+pub(super) fn longest_disagreement(snapshot: &Snapshot, group: &[usize], call: &Call) -> Duration {
+    let registers = registers(snapshot, group, |record| record.call == *call);
+    let is_contested = registers.values().any(|copies| {
+        disbelieved_car(copies, group).is_some_and(|car| {
+            !is_in(snapshot, group, car) || !longest_answer(snapshot, group).is_zero()
+        })
+    });
+    if is_contested { TOO_LONG + LONGEST_CONTEST } else { TOO_LONG }
+}
+
+fn is_in(snapshot: &Snapshot, group: &[usize], car: &NodeId) -> bool {
+    group.iter().any(|node| snapshot.machines[*node].name == *car)
+}
+
+fn registers(
+    snapshot: &Snapshot,
+    group: &[usize],
+    concerns: impl Fn(&Record) -> bool,
+) -> BTreeMap<(JournalId, Call), Copies> {
+    let mut registers: BTreeMap<(JournalId, Call), Copies> = BTreeMap::new();
+    for node in group {
+        let process = snapshot.machines[*node].process.as_ref();
+        let records =
+            process.map(|process| process.node.orders().records(process.clock(snapshot.now)));
+        for record in records.into_iter().flatten().filter(&concerns) {
+            let copies = registers.entry((record.dot.journal, record.call)).or_default();
+            copies.insert(*node, (record.dot, record.state));
+        }
+    }
+    registers
+}
+
+fn are_equal<'a>(mut copies: impl Iterator<Item = &'a (Dot, RecordState)>) -> bool {
+    let what = |(dot, state): &(Dot, RecordState)| (*dot, state.is_served());
+    let first = copies.next().map(what);
+    copies.all(|copy| Some(what(copy)) == first)
+}
+
+/// The car by which a press was served as one node says, while it is open on another.
+fn disbelieved_car<'a>(copies: &'a Copies, group: &[usize]) -> Option<&'a NodeId> {
+    if copies.len() < group.len() {
+        return None;
+    }
+    let open =
+        copies.values().filter(|(_, state)| !state.is_served()).map(|(dot, _)| *dot).max()?;
+    copies.values().find_map(|(dot, state)| match state {
+        RecordState::Served(Some(service)) if *dot >= open => Some(&service.car),
+        RecordState::Served(_) | RecordState::Open { .. } => None,
+    })
+}
