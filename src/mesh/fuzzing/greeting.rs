@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddrV4};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use elevator_fleet::wire::codec::{self, Opening, Preamble};
@@ -17,6 +18,9 @@ use super::super::greeting::{self, MAX_HELLO};
 use super::super::proven::{Peers, Proven};
 use super::super::{LinkTimes, MeshSettings, socket};
 use crate::fleet_key::Keys;
+
+/// More time than a greeting takes on any machine.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A node with these keys, or somebody who has them.
 #[derive(Debug, Clone)]
@@ -93,7 +97,8 @@ fn settings_of(node: &Side) -> MeshSettings {
         link_port: 0,
         packets: None,
         gather_time: None,
-        times: LinkTimes::default(),
+        // What comes of a greeting must not depend on how busy the machine is.
+        times: LinkTimes { connect: PATIENCE, greeting: PATIENCE, ..LinkTimes::default() },
         keys: Arc::new(Keys::of(node.keys.clone(), node.hello.fleet.clone(), address)),
     }
 }
