@@ -10,14 +10,20 @@ mod panel;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use elevator_fleet::wire::keyring::Keyring;
 use rustix::fs::{Access, access};
+use rustix::process::geteuid;
 
 use crate::config::Settings;
-use crate::fleet_key::Found;
+use crate::fleet_key::{FileError, KeyError, Keys};
 use crate::latch;
 use crate::operator::ReadingSettings;
+
+/// The user who may do anything.
+const ROOT: u32 = 0;
 
 /// A check and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,17 +136,40 @@ fn data_dir(path: &Path, running: Running) -> Verdict {
     }
 }
 
+/// The keys have to be the node's user's to read, to whom the data directory belongs, and not those of
+/// whoever asks.
 fn fleet_keys(settings: &Settings) -> Verdict {
-    match settings.keys.read(&settings.fleet, settings.address) {
-        Ok(Found { missing: Some(error), .. }) => {
-            Verdict::wrong(error.to_string(), "until then nodes that send it are not heard")
-        }
-        Ok(Found { keyring, missing: None }) => Verdict::Good(match keyring.sent() {
+    let asker = geteuid().as_raw();
+    let owner = fs::metadata(&settings.data_dir).ok().map(|directory| directory.uid());
+    let user = owner.unwrap_or(asker);
+    let (files, fleet) = (settings.keys.clone(), settings.fleet.clone());
+    let keys = Keys::new(files, fleet, settings.address).for_user(user);
+    let Err(error) = keys.read() else {
+        return Verdict::Good(match keys.get().as_deref().and_then(Keyring::sent) {
             Some(key) => format!("messages are sent with key {}", key.id()),
             None => "messages are sent without a key".to_owned(),
-        }),
-        Err(error) => Verdict::wrong(error.to_string(), "until then the node serves alone"),
+        });
+    };
+    // Without a data directory the node's user is anybody, if root asks.
+    let is_known = owner.is_some() || asker != ROOT;
+    let is_open = |error: &FileError| match error {
+        FileError::OtherOwner { .. } => !is_known,
+        FileError::OtherGroup { .. } => !is_known || user != asker,
+        FileError::Io { .. } | FileError::Exposed { .. } | FileError::NoKey { .. } => false,
+    };
+    if let KeyError::Files(errors) = &error
+        && errors.iter().all(is_open)
+    {
+        let why = "who may read the file depends on the node's user: run this as that user";
+        return Verdict::Unchecked(why.to_owned());
     }
+    Verdict::wrong(
+        error.to_string(),
+        match keys.get() {
+            Some(_) => "until then nodes that send it are not heard",
+            None => "until then the node serves alone",
+        },
+    )
 }
 
 /// The files that a node has left there must be its user's to write.

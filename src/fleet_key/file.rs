@@ -107,8 +107,8 @@ impl fmt::Debug for KeyText {
     }
 }
 
-/// Reads a key, unless somebody may read it who should not.
-pub(super) fn read(path: &Path) -> Result<KeyText, FileError> {
+/// Reads a key for a node that runs as this user, unless somebody may read it who should not.
+pub(super) fn read(path: &Path, user: u32) -> Result<KeyText, FileError> {
     let failed = |source| FileError::Io { path: path.to_owned(), source };
     // A pipe would keep the reader waiting for a writer.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
@@ -116,7 +116,7 @@ pub(super) fn read(path: &Path) -> Result<KeyText, FileError> {
     if !file.metadata().map_err(failed)?.is_file() {
         return Err(FileError::NoKey { path: path.to_owned() });
     }
-    check_rights(path, &file)?;
+    check_rights(path, &file, user)?;
     let mut text = Zeroizing::new(String::new());
     let no_key = || FileError::NoKey { path: path.to_owned() };
     match file.take(LONGEST).read_to_string(&mut text) {
@@ -128,8 +128,8 @@ pub(super) fn read(path: &Path) -> Result<KeyText, FileError> {
 
 /// Who owns the file can change it whatever its mode says. The group of the node may read the key:
 /// then root can own it. So may root's group, which reads everything anyway: systemd gives credentials
-/// that group.
-fn check_rights(path: &Path, file: &File) -> Result<(), FileError> {
+/// that group. Of another user than this process's no groups are known, so none counts as the node's.
+fn check_rights(path: &Path, file: &File, user: u32) -> Result<(), FileError> {
     const OTHERS: u32 = 0o007;
     const GROUP: u32 = 0o070;
     const GROUP_WRITES: u32 = 0o020;
@@ -138,18 +138,24 @@ fn check_rights(path: &Path, file: &File) -> Result<(), FileError> {
     let about: Metadata = file.metadata().map_err(failed)?;
     let (mode, owner, group) = (about.mode() & 0o7777, about.uid(), about.gid());
     let path = || path.to_owned();
-    if owner != ROOT && owner != geteuid().as_raw() {
+    if owner != ROOT && owner != user {
         return Err(FileError::OtherOwner { path: path(), owner });
     }
     if mode & (OTHERS | GROUP_WRITES) != 0 {
         let fix = if mode & GROUP == 0 { "0600" } else { "0640" };
         return Err(FileError::Exposed { path: path(), mode, fix });
     }
+    let is_asker = user == geteuid().as_raw();
+    if mode & GROUP == 0 {
+        // This process could open it, which says nothing of another user.
+        let may_read = is_asker || user == ROOT || user == owner;
+        return if may_read { Ok(()) } else { Err(failed(io::ErrorKind::PermissionDenied.into())) };
+    }
     let is_own = || {
         let others = getgroups().unwrap_or_default();
         others.iter().chain([&getegid()]).any(|own| own.as_raw() == group)
     };
-    if mode & GROUP == 0 || group == ROOT || is_own() {
+    if is_asker && (group == ROOT || is_own()) {
         Ok(())
     } else {
         Err(FileError::OtherGroup { path: path(), mode, group })
@@ -168,6 +174,8 @@ pub(crate) fn create(path: &Path, key: &KeyText) -> io::Result<()> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         Some(_) | None => Path::new("."),
     };
+    // No later: what fails after the key has its name has to be undone.
+    let names = File::open(directory)?;
     // It has mode 0600, and is removed unless it gets its name.
     let mut file = NamedTempFile::with_prefix_in(".liftmesh-key-", directory)?;
     let mut line = key.line();
@@ -176,5 +184,16 @@ pub(crate) fn create(path: &Path, key: &KeyText) -> io::Result<()> {
     line.zeroize();
     written?;
     file.persist_noclobber(path).map_err(|error| error.error)?;
-    File::open(directory)?.sync_all()
+    keep(&names).inspect_err(|_| {
+        // It is new, so it is nobody's key. If it can't be removed either, the first error says more.
+        std::fs::remove_file(path).ok();
+    })
+}
+
+/// Sees to it that the names in a directory outlive a power cut, where its file system can.
+fn keep(names: &File) -> io::Result<()> {
+    match names.sync_all() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
+    }
 }

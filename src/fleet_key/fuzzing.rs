@@ -1,6 +1,7 @@
 //! The content of a key file, and the list of key files.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use elevator_fleet::model::FleetName;
 use elevator_fleet::wire::keyring::Keyring;
@@ -12,7 +13,7 @@ impl Keys {
     /// Keys that need no file.
     pub(crate) fn of(keyring: Keyring, fleet: FleetName, address: Ipv4Addr) -> Self {
         let keys = Self::new(KeyFiles::default(), fleet, address);
-        keys.all.get_or_init(|| keyring);
+        keys.in_use.send_replace(Some(Arc::new(keyring)));
         keys
     }
 }

@@ -1,7 +1,7 @@
 //! The files that hold fleet keys: how they are made, named in the configuration, and read.
 //!
 //! ```text
-//!   liftmesh keygen ─▶ file ─▶ KeyFiles::read ─▶ Keyring ─▶ mesh
+//!   liftmesh keygen ─▶ file ─▶ Keys::read ─▶ Keyring ─▶ mesh
 //! ```
 //!
 //! A key that can't be read never keeps a car from running: its node serves alone until it can. If it
@@ -14,11 +14,12 @@ pub(crate) mod fuzzing;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use elevator_fleet::model::FleetName;
 use elevator_fleet::wire::keyring::{Credential, FleetKey, Keyring};
-use tokio::sync::Notify;
+use rustix::process::geteuid;
+use tokio::sync::watch;
 
 pub use self::file::FileError;
 pub(crate) use self::file::{KeyText, create};
@@ -42,14 +43,6 @@ enum Source {
     File(PathBuf),
 }
 
-/// The keys that could be read.
-#[derive(Debug)]
-pub(crate) struct Found {
-    pub(crate) keyring: Keyring,
-    /// Why one of the others is not among them.
-    pub(crate) missing: Option<FileError>,
-}
-
 /// Why keys are missing.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
@@ -60,9 +53,9 @@ pub enum KeyError {
          command the cars)"
     )]
     Missing(Ipv4Addr),
-    /// A file is not as it has to be.
-    #[error(transparent)]
-    File(#[from] FileError),
+    /// These files are not as they have to be.
+    #[error("{}", listed(.0))]
+    Files(Vec<FileError>),
 }
 
 impl KeyFiles {
@@ -79,39 +72,23 @@ impl KeyFiles {
         let fits = sources.len() <= MOST && !(0..sources.len()).any(is_repeated);
         fits.then_some(Self(sources))
     }
+}
 
-    /// Whether a node with this address needs no key: nobody else can reach it.
-    fn is_needless(&self, address: Ipv4Addr) -> bool {
-        self.0.is_empty() && address.is_loopback()
-    }
-
-    /// Reads the keys of a node of this fleet with this address: the first, which is sent, and those
-    /// of the others that can be read.
-    ///
-    /// # Errors
-    /// [`KeyError`]: the first file can't be used, or the node needs a key and has none.
-    pub(crate) fn read(&self, fleet: &FleetName, address: Ipv4Addr) -> Result<Found, KeyError> {
-        if self.0.is_empty() && !self.is_needless(address) {
-            return Err(KeyError::Missing(address));
-        }
-        let credential = |source: &Source| -> Result<Credential, FileError> {
-            Ok(match source {
-                Source::None => Credential::None,
-                Source::File(path) => {
-                    Credential::Key(FleetKey::new(file::read(path)?.secret(), fleet))
-                }
-            })
-        };
-        let (mut credentials, mut missing) = (Vec::new(), None);
-        for (at, source) in self.0.iter().enumerate() {
-            match credential(source) {
-                Ok(credential) => credentials.push(credential),
-                Err(error) if at == 0 => return Err(error.into()),
-                Err(error) => missing = missing.or(Some(error)),
+impl Source {
+    /// What it gives a node of this fleet that runs as this user.
+    fn credential(&self, fleet: &FleetName, user: u32) -> Result<Credential, FileError> {
+        Ok(match self {
+            Self::None => Credential::None,
+            Self::File(path) => {
+                Credential::Key(FleetKey::new(file::read(path, user)?.secret(), fleet))
             }
-        }
-        Ok(Found { keyring: Keyring::new(credentials), missing })
+        })
     }
+}
+
+fn listed(errors: &[FileError]) -> String {
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    texts.join("; ")
 }
 
 impl fmt::Display for KeyFiles {
@@ -130,68 +107,93 @@ impl fmt::Display for Source {
     }
 }
 
-/// The keys of a node, from the moment they can be read.
+/// The keys of a node, each from the moment it can be read.
 #[derive(Debug)]
 pub struct Keys {
     files: KeyFiles,
     fleet: FleetName,
     address: Ipv4Addr,
-    /// All of them.
-    all: OnceLock<Keyring>,
-    /// Those that could be read while one of the others could not.
-    some: OnceLock<Keyring>,
-    /// Wakes those who wait for them.
-    ready: Notify,
+    /// The user that the node runs as.
+    user: u32,
+    /// What was read, in the order of the files. Once is enough.
+    read: Vec<OnceLock<Credential>>,
+    /// There is none before the key that is sent was read.
+    in_use: watch::Sender<Option<Arc<Keyring>>>,
     /// A disk that hangs.
     #[cfg(test)]
     pub(crate) hangs: Option<std::sync::Mutex<std::sync::mpsc::Receiver<()>>>,
 }
 
 impl Keys {
-    /// The keys in these files, for a node of this fleet with this address.
+    /// The keys in these files, for a node of this fleet with this address, which runs as the user of
+    /// this process.
     #[must_use]
     pub fn new(files: KeyFiles, fleet: FleetName, address: Ipv4Addr) -> Self {
         Self {
+            read: files.0.iter().map(|_| OnceLock::new()).collect(),
             files,
             fleet,
             address,
-            all: OnceLock::new(),
-            some: OnceLock::new(),
-            ready: Notify::new(),
+            user: geteuid().as_raw(),
+            in_use: watch::Sender::new(None),
             #[cfg(test)]
             hangs: None,
         }
     }
 
-    /// Reads the files unless all of them have been read. It may wait for the disk.
+    /// The same for a node that runs as this user.
+    pub(crate) fn for_user(self, user: u32) -> Self {
+        Self { user, ..self }
+    }
+
+    /// Reads the files that have not been read yet. It may wait for the disk.
     ///
     /// # Errors
-    /// [`KeyError`]: a file can't be read now. There may be keys all the same: see [`Self::get`].
+    /// [`KeyError`]: all files that can't be read now, or the node needs a key and has none. There may
+    /// be keys all the same: see [`Self::get`].
     pub(crate) fn read(&self) -> Result<(), KeyError> {
-        if self.all.get().is_some() {
-            return Ok(());
+        if self.files.0.is_empty() && !self.address.is_loopback() {
+            return Err(KeyError::Missing(self.address));
         }
         #[cfg(test)]
         if let Some(hangs) = &self.hangs {
             // Until the other end is dropped.
             assert!(hangs.lock().expect("not poisoned").recv().is_err(), "nothing is sent");
         }
-        let Found { keyring, missing } = self.files.read(&self.fleet, self.address)?;
-        let kept = if missing.is_none() { &self.all } else { &self.some };
-        kept.get_or_init(|| keyring);
-        self.ready.notify_waiters();
-        missing.map_or(Ok(()), |error| Err(error.into()))
+        let (mut is_news, mut failed) = (self.get().is_none(), Vec::new());
+        for (source, read) in self.files.0.iter().zip(&self.read) {
+            if read.get().is_some() {
+                continue;
+            }
+            match source.credential(&self.fleet, self.user) {
+                Ok(credential) => {
+                    read.get_or_init(|| credential);
+                    is_news = true;
+                }
+                Err(error) => failed.push(error),
+            }
+        }
+        // Nobody would understand a node without the key that is sent.
+        let is_usable = self.read.first().is_none_or(|sent| sent.get().is_some());
+        if is_usable && is_news {
+            let read = self.read.iter().filter_map(OnceLock::get).cloned();
+            self.in_use.send_replace(Some(Arc::new(Keyring::new(read))));
+        }
+        if failed.is_empty() { Ok(()) } else { Err(KeyError::Files(failed)) }
     }
 
     /// Waits until there are keys.
     pub(crate) async fn wait(&self) {
-        let ready = self.ready.notified();
-        tokio::pin!(ready);
-        // From here on a notification is not missed.
-        ready.as_mut().enable();
-        if self.get().is_none() {
-            ready.await;
-        }
+        // It can't fail: the sender is here.
+        self.in_use.subscribe().wait_for(Option::is_some).await.ok();
+    }
+
+    /// Whether a key comes from a file, for which the disk may keep the reader waiting.
+    pub(crate) fn name_files(&self) -> bool {
+        self.files.0.iter().any(|source| match source {
+            Source::None => false,
+            Source::File(_) => true,
+        })
     }
 
     /// Whether the configuration says that messages are accepted without a key.
@@ -204,9 +206,9 @@ impl Keys {
         !self.address.is_loopback() && self.name_none()
     }
 
-    /// The keys, if at least the one that is sent has been read.
-    pub(crate) fn get(&self) -> Option<&Keyring> {
-        self.all.get().or_else(|| self.some.get())
+    /// Those of the keys that have been read, if the one that is sent is among them.
+    pub(crate) fn get(&self) -> Option<Arc<Keyring>> {
+        self.in_use.borrow().clone()
     }
 }
 

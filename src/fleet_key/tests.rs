@@ -2,6 +2,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 
 use elevator_fleet::wire::keyring::Purpose;
+use liftmesh_harness::building::skip;
 
 use super::file::FileError;
 use super::*;
@@ -19,9 +20,26 @@ fn fresh(directory: &tempfile::TempDir, name: &str) -> String {
     path.to_str().expect("a path").to_owned()
 }
 
-fn read(setting: &str) -> Result<Keyring, KeyError> {
-    let found = KeyFiles::parse(setting).expect("a setting").read(&fleet(), LAN)?;
-    found.missing.map_or(Ok(found.keyring), |error| Err(error.into()))
+fn keys(setting: &str) -> Keys {
+    Keys::new(KeyFiles::parse(setting).expect("a setting"), fleet(), LAN)
+}
+
+fn read(setting: &str) -> Result<Arc<Keyring>, KeyError> {
+    let keys = keys(setting);
+    keys.read()?;
+    Ok(keys.get().expect("all of them"))
+}
+
+/// Gives the file away; returns whether this user may.
+fn give(file: &str, owner: Option<u32>, group: Option<u32>) -> bool {
+    match chown(file, owner, group) {
+        Ok(()) => true,
+        Err(error) => {
+            assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+            skip("no right to give files to others");
+            false
+        }
+    }
 }
 
 #[test]
@@ -69,20 +87,20 @@ fn the_first_key_is_sent_and_all_are_accepted() {
     {
         assert_eq!(read(&setting).expect("keys").accepts_anybody(), anybody, "{setting}");
         let files = KeyFiles::parse(&setting).expect("a setting");
-        let keys = Keys::new(files.clone(), fleet(), LAN);
-        assert_eq!(keys.let_anybody_in(), anybody, "{setting}");
+        assert_eq!(keys(&setting).let_anybody_in(), anybody, "{setting}");
         assert_eq!(KeyFiles::parse(&files.to_string()), Some(files), "{setting}");
     }
 }
 
 #[test]
 fn without_a_key_only_loopback_is_used() {
-    let none = KeyFiles::default();
-    assert!(
-        none.read(&fleet(), Ipv4Addr::new(127, 3, 0, 1)).expect("no key").keyring.accepts_anybody()
-    );
-    let refused = none.read(&fleet(), LAN).expect_err("no key");
-    let refused = refused.to_string();
+    let at = |address| Keys::new(KeyFiles::default(), fleet(), address);
+    let none = at(Ipv4Addr::new(127, 3, 0, 1));
+    none.read().expect("no key");
+    assert!(none.get().expect("none is needed").accepts_anybody());
+    let none = at(LAN);
+    let refused = none.read().expect_err("no key").to_string();
+    assert!(none.get().is_none());
     assert!(refused.contains("192.168.1.11 is not on loopback"), "{refused}");
     assert!(refused.contains("liftmesh keygen"), "{refused}");
     assert!(read("none").expect("as asked for").accepts_anybody());
@@ -120,18 +138,27 @@ fn a_key_of_another_user_is_refused() {
     const STRANGE: u32 = 54_321;
     let directory = tempfile::tempdir().expect("a directory");
     let setting = fresh(&directory, "a.key");
-    if let Err(error) = chown(&setting, Some(STRANGE), None) {
-        assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+    if !give(&setting, Some(STRANGE), None) {
         return;
     }
     for mode in [0o600, 0o640] {
         fs::set_permissions(&setting, Permissions::from_mode(mode)).expect("set");
         let refused = read(&setting).expect_err("another user's");
+        let KeyError::Files(refused) = refused else {
+            panic!("{refused}");
+        };
         assert!(
-            matches!(&refused, KeyError::File(FileError::OtherOwner { owner: STRANGE, .. })),
-            "{refused}"
+            matches!(refused.as_slice(), [FileError::OtherOwner { owner: STRANGE, .. }]),
+            "{refused:?}"
         );
     }
+    assert!(keys(&setting).for_user(STRANGE).read().is_err(), "its group is not known");
+    fs::set_permissions(&setting, Permissions::from_mode(0o600)).expect("set");
+    keys(&setting).for_user(STRANGE).read().expect("its own");
+    assert!(give(&setting, Some(0), None));
+    read(&setting).expect("root's");
+    let refused = keys(&setting).for_user(STRANGE).read().expect_err("root's").to_string();
+    assert!(refused.contains("permission denied"), "{refused}");
 }
 
 /// Needs the right to give a file to another group.
@@ -140,16 +167,17 @@ fn a_key_of_a_strange_group_is_refused_only_if_that_group_may_read_it() {
     const STRANGE: u32 = 54_321;
     let directory = tempfile::tempdir().expect("a directory");
     let setting = fresh(&directory, "a.key");
-    if let Err(error) = chown(&setting, None, Some(STRANGE)) {
-        assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+    if !give(&setting, None, Some(STRANGE)) {
         return;
     }
     assert!(read(&setting).is_ok());
     fs::set_permissions(&setting, Permissions::from_mode(0o640)).expect("set");
-    let refused = read(&setting).expect_err("exposed");
+    let KeyError::Files(refused) = read(&setting).expect_err("exposed") else {
+        panic!("it is there");
+    };
     assert!(
-        matches!(&refused, KeyError::File(FileError::OtherGroup { group: STRANGE, .. })),
-        "{refused}"
+        matches!(refused.as_slice(), [FileError::OtherGroup { group: STRANGE, .. }]),
+        "{refused:?}"
     );
 }
 
@@ -198,8 +226,7 @@ fn only_a_file_is_a_key() {
 fn keys_are_used_as_soon_as_they_can_be_read() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("late.key");
-    let files = KeyFiles::parse(path.to_str().expect("a path")).expect("a setting");
-    let keys = Keys::new(files, fleet(), LAN);
+    let keys = keys(path.to_str().expect("a path"));
     let refused = keys.read().expect_err("not there").to_string();
     assert!(refused.contains("late.key: No such file"), "{refused}");
     assert!(keys.get().is_none());
@@ -218,7 +245,7 @@ fn a_key_that_is_only_accepted_may_be_missing() {
     let (old, new) = (fresh(&directory, "old.key"), directory.path().join("new.key"));
     let new = new.to_str().expect("a path");
     for (setting, sends) in [(format!("{old},{new}"), true), (format!("none,{new}"), false)] {
-        let keys = Keys::new(KeyFiles::parse(&setting).expect("a setting"), fleet(), LAN);
+        let keys = keys(&setting);
         let refused = keys.read().expect_err("not all").to_string();
         assert!(refused.contains("new.key: No such file"), "{refused}");
         let keyring = keys.get().expect("those that it has");
@@ -230,7 +257,55 @@ fn a_key_that_is_only_accepted_may_be_missing() {
         assert_eq!(keys.get().expect("keys").ids().count(), 1 + usize::from(sends));
         fs::remove_file(new).expect("removed");
     }
-    let keys = Keys::new(KeyFiles::parse(&format!("{new},{old}")).expect("one"), fleet(), LAN);
+    let keys = keys(&format!("{new},{old}"));
     assert!(keys.read().is_err());
     assert!(keys.get().is_none(), "nobody would understand what it sends");
+}
+
+/// Each key is used from the moment it is there, and each that is not is named.
+#[test]
+fn keys_that_are_only_accepted_come_one_by_one() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).to_str().expect("a path").to_owned();
+    let keys = keys(&["a.key", "b.key", "c.key"].map(path).join(","));
+    let missing = || {
+        let texts = keys.read().map_err(|error| error.to_string()).err().unwrap_or_default();
+        ["a.key", "b.key", "c.key"].map(|name| texts.contains(&format!("{name}: No such file")))
+    };
+    let in_use = || keys.get().map(|keyring| keyring.ids().count());
+
+    fresh(&directory, "c.key");
+    assert_eq!((missing(), in_use()), ([true, true, false], None));
+    fresh(&directory, "a.key");
+    assert_eq!((missing(), in_use()), ([false, true, false], Some(2)));
+    // What was read stays in use.
+    fs::remove_file(path("c.key")).expect("removed");
+    let sent = keys.get().expect("two").sent().map(FleetKey::id);
+    fresh(&directory, "b.key");
+    assert_eq!((missing(), in_use()), ([false, false, false], Some(3)));
+    assert_eq!(keys.get().expect("all").sent().map(FleetKey::id), sent);
+}
+
+/// Who waits is woken by the first keys, whatever is missing.
+#[tokio::test]
+async fn who_waits_for_keys_is_woken_by_the_one_that_is_sent() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let late = directory.path().join("late.key");
+    let keys = keys(&format!("{},/nowhere/b.key", late.to_str().expect("a path")));
+    let waiting = keys.wait();
+    tokio::pin!(waiting);
+    assert!(keys.read().is_err());
+    assert!(at_once(waiting.as_mut()).await.is_none());
+    fresh(&directory, "late.key");
+    assert!(keys.read().is_err());
+    assert!(at_once(waiting).await.is_some());
+}
+
+/// What a future comes to without waiting.
+async fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = future => Some(done),
+        () = std::future::ready(()) => None,
+    }
 }

@@ -171,16 +171,20 @@ pub(crate) struct Account {
 }
 
 impl AuditEvent {
-    /// The event that a node has these fleet keys, if they are others than those that were recorded
-    /// before. What was recorded may be unknown: then nothing is known to have changed.
+    /// The event that a node has these fleet keys in use, if they are others than those that were
+    /// recorded before, whatever is missing. What was recorded may be unknown: then nothing is known to
+    /// have changed.
     #[must_use]
     pub(crate) fn change_of_keys(
         recorded: Option<&FleetKeysStatus>,
         keys: &FleetKeysStatus,
     ) -> Option<Self> {
-        let FleetKeysStatus { sent, accepted, accepts_anybody, missing } = keys.clone();
-        let is_change = missing.is_none() && recorded.is_some_and(|recorded| recorded != keys);
-        is_change.then_some(Self::FleetKeys { sent, accepted, accepts_anybody })
+        let in_use = |keys: &FleetKeysStatus| {
+            let FleetKeysStatus { sent, accepted, accepts_anybody, missing: _ } = keys.clone();
+            Self::FleetKeys { sent, accepted, accepts_anybody }
+        };
+        let (recorded, now) = (in_use(recorded?), in_use(keys));
+        (recorded != now).then_some(now)
     }
 }
 

@@ -482,8 +482,16 @@ fn a_change_of_the_fleet_keys_is_an_event() {
         // A disk that failed at the start does not say what was recorded.
         assert_eq!(AuditEvent::change_of_keys(None, now), None);
     }
-    let missing = FleetKeysStatus { missing: Some("no such file".to_owned()), ..unset };
-    assert_eq!(AuditEvent::change_of_keys(Some(&key), &missing), None);
+    // What is missing is no key in use.
+    let missing = |keys: &FleetKeysStatus| FleetKeysStatus {
+        missing: Some("no such file".to_owned()),
+        ..keys.clone()
+    };
+    assert_eq!(AuditEvent::change_of_keys(Some(&key), &missing(&key)), None);
+    assert_eq!(
+        AuditEvent::change_of_keys(Some(&unset), &missing(&key)),
+        AuditEvent::change_of_keys(Some(&unset), &key)
+    );
 }
 
 /// What changes the log in the file, beside the program.

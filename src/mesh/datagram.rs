@@ -289,7 +289,8 @@ impl DatagramTask {
         if outgoing.urgent {
             self.traffic.note_urgent(Instant::now());
         }
-        let key = self.settings.keys.get().and_then(Keyring::sent);
+        let keys = self.settings.keys.get();
+        let key = keys.as_deref().and_then(Keyring::sent);
         let sent = match (&mut self.channel, key) {
             (Channel::Packets(packets, seal), Some(key)) => {
                 let sealed = seal.seal(&outgoing.bytes, *to.ip(), key);
@@ -353,7 +354,7 @@ impl DatagramTask {
             return;
         }
         self.traffic.note_urgent(Instant::now());
-        let packet = match seal.open(bytes, from, keys, settings.foreign_devices) {
+        let packet = match seal.open(bytes, from, &keys, settings.foreign_devices) {
             Ok(Some(packet)) if packet.len() <= MAX_PACKET => packet.to_vec(),
             Ok(Some(_)) => return self.counters.add(Count::Foreign),
             Ok(None) => return,
@@ -380,7 +381,7 @@ impl DatagramTask {
         let Some(keys) = self.settings.keys.get() else {
             return;
         };
-        let beacon = match codec::decode_beacon(bytes, keys) {
+        let beacon = match codec::decode_beacon(bytes, &keys) {
             Ok(beacon) => beacon,
             Err(error) => {
                 let count = count_of(&error);

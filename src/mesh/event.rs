@@ -52,7 +52,7 @@ pub enum MeshEvent {
     LinkDown { link: LinkId },
     /// A link ended because the peer sent something that is not a frame.
     Malformed { link: LinkId },
-    /// All fleet keys have been read, which could not be before.
+    /// More fleet keys are in use than before; some may still be missing.
     KeysRead,
     /// A required task has ended: the mesh is incomplete.
     Failed {

@@ -113,7 +113,7 @@ pub(super) async fn greet(
         if keys.sent().is_some() {
             proven.wait_for(address).await?;
         }
-        connection.answer(settings, keys).await
+        connection.answer(settings, &keys).await
     };
     let (connection, hello) = within_limit(settings, exchange).await?;
     admitted(settings, connection, hello, address)

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use elevator_fleet::node::FleetKeysStatus;
-use elevator_fleet::wire::keyring::FleetKey;
+use elevator_fleet::wire::keyring::{FleetKey, Keyring};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tracing::{error, info, trace, warn};
@@ -15,20 +15,22 @@ use super::log_gate::{self, LogGate};
 use crate::fleet_key::Keys;
 
 /// How long a node that starts waits for its keys. A sound disk takes a small part of that.
-const LIMIT: Duration = Duration::from_millis(200);
+pub(super) const LIMIT: Duration = Duration::from_millis(200);
 
 /// Between two attempts to read them.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Why keys are missing, if some are.
+/// Why keys are missing, if some are: the reason for each of them.
 pub(super) type Missing = Option<String>;
 
 /// What is known of the keys.
 #[derive(Debug)]
 pub(super) struct KeyState {
     keys: Arc<Keys>,
-    /// What comes of the first attempt to read them.
-    first: Receiver<Missing>,
+    /// What comes of the first attempt to read them, until somebody has waited for it.
+    first: Option<Receiver<Missing>>,
+    /// The keys in use after the latest attempt that this side knows of.
+    in_use: Option<Arc<Keyring>>,
     missing: Missing,
     log: LogGate<Line>,
 }
@@ -36,7 +38,7 @@ pub(super) struct KeyState {
 /// The log lines about keys that can't be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Line {
-    /// One that is only accepted.
+    /// Some that are only accepted.
     Accepted,
     /// The one that is sent: the others are of no use.
     Sent,
@@ -48,14 +50,22 @@ impl KeyState {
         let (done, first) = sync_channel(1);
         let reading = Reading::begin(keys, done);
         let missing = Some("not read yet".to_owned());
-        let keys = Arc::clone(keys);
-        (Self { keys, first, missing, log: LogGate::new(log_gate::ONE) }, reading)
+        let (keys, log) = (Arc::clone(keys), LogGate::new(log_gate::ONE));
+        let mut state = Self { keys, first: Some(first), in_use: None, missing, log };
+        if !state.keys.name_files() {
+            // It is done.
+            state.wait();
+        }
+        (state, reading)
     }
 
     /// Waits for the first attempt, no longer than [`LIMIT`].
     pub(super) fn wait(&mut self) {
-        match self.first.recv_timeout(LIMIT) {
-            Ok(missing) => self.missing = missing,
+        let Some(first) = self.first.take() else {
+            return;
+        };
+        match first.recv_timeout(LIMIT) {
+            Ok(missing) => (self.missing, self.in_use) = (missing, self.keys.get()),
             // The task tells of it later.
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 warn!("the fleet keys are not read yet: serving alone until they are");
@@ -63,25 +73,37 @@ impl KeyState {
         }
     }
 
-    pub(super) fn status(&self) -> FleetKeysStatus {
-        let missing = self.missing.clone();
-        let Some(keys) = self.keys.get() else {
-            return FleetKeysStatus { missing, ..FleetKeysStatus::default() };
-        };
-        FleetKeysStatus {
+    /// The keys in use, if there are any.
+    pub(super) fn in_use(&self) -> Option<FleetKeysStatus> {
+        let keys = self.in_use.as_deref()?;
+        Some(FleetKeysStatus {
             sent: keys.sent().map(FleetKey::id),
             accepted: keys.ids().collect(),
             accepts_anybody: self.keys.name_none(),
-            missing,
-        }
+            missing: None,
+        })
     }
 
-    /// An attempt to read the keys has come to this. Returns whether it is news that all are read.
+    /// Those in use, and why others are missing.
+    pub(super) fn status(&self) -> FleetKeysStatus {
+        FleetKeysStatus { missing: self.missing.clone(), ..self.in_use().unwrap_or_default() }
+    }
+
+    /// An attempt to read the keys has come to this. Returns whether there are more keys than before.
     pub(super) fn on_read(&mut self, missing: Missing) -> bool {
-        let is_news = self.missing.is_some() && missing.is_none();
-        let line = if self.keys.get().is_some() { Line::Accepted } else { Line::Sent };
+        let before = std::mem::replace(&mut self.in_use, self.keys.get());
+        let is_news = match (&before, &self.in_use) {
+            (Some(before), Some(now)) => !Arc::ptr_eq(before, now),
+            (None, now) => now.is_some(),
+            (Some(_), None) => false,
+        };
+        let line = if self.in_use.is_some() { Line::Accepted } else { Line::Sent };
         if is_news {
-            info!("all fleet keys are read: taking part");
+            match (&before, &missing) {
+                (_, None) => info!("all fleet keys are read: taking part"),
+                (None, Some(_)) => info!("the fleet key that is sent is read: taking part"),
+                (Some(_), Some(_)) => info!("more of the fleet keys are read"),
+            }
         }
         if let Some(error) = &missing
             && self.log.opens(&line).is_some()
@@ -98,8 +120,8 @@ impl KeyState {
     }
 }
 
-/// The first attempt to read the keys, which is under way on a thread of its own: the disk may keep
-/// that waiting, but neither a task nor the panel.
+/// The first attempt to read the keys. If they are in files, it is under way on a thread of its own:
+/// the disk may keep that waiting, but neither a task nor the panel.
 #[derive(Debug)]
 pub(super) struct Reading {
     keys: Arc<Keys>,
@@ -110,13 +132,20 @@ impl Reading {
     fn begin(keys: &Arc<Keys>, done: SyncSender<Missing>) -> Self {
         let keys = Arc::clone(keys);
         let reading = Arc::clone(&keys);
-        let read = spawn_blocking(move || {
+        let attempt = move || {
             let missing = read(&reading);
             if done.send(missing.clone()).is_err() {
                 trace!("nobody waits for the fleet keys any more");
             }
             missing
-        });
+        };
+        let read = if keys.name_files() {
+            spawn_blocking(attempt)
+        } else {
+            // Nothing keeps it waiting, not even for a thread.
+            let missing = attempt();
+            spawn_blocking(|| missing)
+        };
         Self { keys, read }
     }
 

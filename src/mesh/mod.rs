@@ -23,7 +23,8 @@
 //!
 //! Every task's handle is in one of the [`Mesh`]'s two `JoinSet`s (greetings: in the accept
 //! task's), so dropping the mesh ends them all. [`Mesh`] itself is owned by the runtime loop; its
-//! methods never wait, except for the next event and the end.
+//! methods never wait, except for the next event and the end, and before the loop begins for the
+//! first attempt to read the fleet keys (200 ms at most).
 //!
 //! A missing address, a missing cable or an interface that is down is not an error: the node serves
 //! alone, reports that once, and tries again every second. The sockets for datagrams are reopened
@@ -262,7 +263,12 @@ impl Mesh {
         self.keys.wait();
     }
 
-    /// The fleet keys.
+    /// The fleet keys in use, if there are any.
+    pub(crate) fn fleet_keys_in_use(&self) -> Option<FleetKeysStatus> {
+        self.keys.in_use()
+    }
+
+    /// The fleet keys in use, and why others are missing.
     pub(crate) fn fleet_keys(&self) -> FleetKeysStatus {
         self.keys.status()
     }
@@ -408,7 +414,7 @@ impl Mesh {
         let Some(keys) = self.settings.keys.get() else {
             return self.counters.add(Count::SendFailed);
         };
-        match codec::encode_beacon(beacon, keys) {
+        match codec::encode_beacon(beacon, &keys) {
             Ok(bytes) => {
                 let urgent = gather::is_urgent(beacon);
                 self.enqueue(&self.datagrams, Outgoing { to, bytes, urgent });

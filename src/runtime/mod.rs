@@ -506,17 +506,18 @@ impl Running {
         renewed
     }
 
-    /// Records the fleet keys, if they are others than before.
+    /// Records the fleet keys in use, if they are others than before. Those that are missing count for
+    /// nothing.
     fn record_keys(&mut self) {
-        let keys = self.mesh.fleet_keys();
+        let Some(keys) = self.mesh.fleet_keys_in_use() else {
+            return;
+        };
         if let Some(event) = AuditEvent::change_of_keys(self.recorded_keys.as_ref(), &keys)
             && let Err(reason) = self.record(event)
         {
             warn!(reason, "a change of the fleet keys is not in the audit log");
         }
-        if keys.missing.is_none() {
-            self.recorded_keys = Some(keys);
-        }
+        self.recorded_keys = Some(keys);
     }
 
     /// Queues an event for the audit log.

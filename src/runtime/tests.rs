@@ -336,30 +336,55 @@ fn time_stands_still_during_a_turn() {
         .block_on(turn);
 }
 
-/// A node that names `none` differs from one for which nothing is configured.
+/// A node that names `none` differs from one for which nothing is configured. A key that is missing
+/// counts only once it is there.
 #[test]
 fn each_change_of_the_fleet_keys_is_in_the_audit_log() {
     let mut cabin = Cabin::new(&Lan::new(), 1);
-    let key = cabin.directory.path().join("fleet.key");
-    fleet_key::create(&key, &KeyText::draw().expect("random numbers")).expect("written");
-    let key = key.to_str().expect("text");
+    let path = |name: &str| cabin.directory.path().join(name).to_str().expect("text").to_owned();
+    let made = |name: &str| {
+        let key = KeyText::draw().expect("random numbers");
+        fleet_key::create(path(name).as_ref(), &key).expect("written");
+        path(name)
+    };
+    let (key, late) = (made("fleet.key"), made("late.key"));
+    let both = format!("{},{late}", made("new.key"));
+    let away = path("away.key");
+    std::fs::rename(&late, &away).expect("away");
     let mut recorded = 0;
-    for (files, is_change, accepts_anybody) in
-        [("", false, false), ("none", true, true), (key, true, false), ("none", true, true)]
-    {
+    for (files, is_change, accepts_anybody) in [
+        ("", false, false),
+        ("none", true, true),
+        (&key, true, false),
+        (&both, true, false),
+        ("none", true, true),
+    ] {
         cabin.settings.keys = KeyFiles::parse(files).unwrap_or_default();
         for is_change in [is_change, false] {
             let process = cabin.start();
             let keys = process.until("a status", |_| true).fleet_keys;
             assert_eq!(keys.accepts_anybody, accepts_anybody, "{files}");
+            assert_eq!(keys.missing.is_some(), files == both, "{files}");
             let mut client = Client::connect(&process.data_dir).expect("it runs");
             let records = client.audit().expect("an audit log").records;
             recorded += usize::from(is_change);
             assert_eq!(records.len(), recorded, "{files}");
-            assert_eq!(last_fleet_keys(&records), keys, "{files}");
+            let in_use = FleetKeysStatus { missing: None, ..keys };
+            assert_eq!(last_fleet_keys(&records), in_use, "{files}");
             assert!(matches!(process.stop(), Outcome::Stopped));
         }
     }
+
+    cabin.settings.keys = KeyFiles::parse(&both).expect("a setting");
+    let process = cabin.start();
+    process.until("one is missing", |status| status.fleet_keys.accepted.len() == 1);
+    std::fs::rename(&away, &late).expect("back");
+    let keys = process.until("none is", |status| status.fleet_keys.missing.is_none()).fleet_keys;
+    assert_eq!(keys.accepted.len(), 2);
+    let mut client = Client::connect(&process.data_dir).expect("it runs");
+    let records = client.audit().expect("an audit log").records;
+    assert_eq!((records.len(), last_fleet_keys(&records)), (recorded + 2, keys));
+    assert!(matches!(process.stop(), Outcome::Stopped));
 }
 
 /// P5: what the audit log has last is unknown then, so nothing in it is known to have changed.

@@ -11,7 +11,7 @@ use liftmesh::latch::{self, Hang, Latch};
 use tempfile::TempDir;
 
 /// Runs the binary with these words, in an environment without settings.
-fn liftmesh(words: &[&str]) -> Command {
+pub(super) fn liftmesh(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_liftmesh"));
     command.args(words).stdin(Stdio::null());
     for (name, _) in std::env::vars_os() {
@@ -22,12 +22,12 @@ fn liftmesh(words: &[&str]) -> Command {
     command
 }
 
-fn run(words: &[&str]) -> Output {
+pub(super) fn run(words: &[&str]) -> Output {
     liftmesh(words).output().unwrap()
 }
 
 #[track_caller]
-fn done(words: &[&str]) -> String {
+pub(super) fn done(words: &[&str]) -> String {
     let output = run(words);
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{errors}");
@@ -37,7 +37,7 @@ fn done(words: &[&str]) -> String {
 
 /// What it says on standard error when it ends with this code.
 #[track_caller]
-fn fails(exit: i32, words: &[&str]) -> String {
+pub(super) fn fails(exit: i32, words: &[&str]) -> String {
     let output = run(words);
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(exit), "{errors}");
@@ -411,56 +411,4 @@ fn traffic_compares_the_strategies_on_a_list_of_passengers() {
     std::fs::write(list, "id,t_s,from,to,kg\n0,1.5,0,12,75\n").unwrap();
     let error = fails(1, &words);
     assert!(error.contains("list.csv: line 2: A12 has no floor 12: 0 to 11"), "{error}");
-}
-
-#[test]
-fn keygen_makes_a_key_that_only_its_owner_reads_and_never_overwrites_one() {
-    use std::os::unix::fs::PermissionsExt;
-
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("fleet.key");
-    let path = file.to_str().unwrap();
-    assert_eq!(done(&["keygen", "--out", path]), format!("a fleet key is in {path}\n"));
-    let key = std::fs::read_to_string(&file).unwrap();
-    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    let again = fails(2, &["keygen", "--out", path]);
-    assert!(again.contains("never overwritten"), "{again}");
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), key);
-    let nowhere = fails(1, &["keygen", "--out", "/nowhere/fleet.key"]);
-    assert!(nowhere.contains("/nowhere/fleet.key can't be written"), "{nowhere}");
-
-    let printed = done(&["keygen"]);
-    assert!(printed.starts_with("liftmesh-key-1-") && printed.len() == key.len(), "{printed}");
-    assert_ne!(printed, key);
-}
-
-#[test]
-fn a_probe_tells_whether_the_fleet_key_can_be_used() {
-    use std::fs::{Permissions, set_permissions};
-    use std::os::unix::fs::PermissionsExt;
-
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("fleet.key");
-    let path = file.to_str().unwrap();
-    done(&["keygen", "--out", path]);
-    let probe = |keys: &[&str]| {
-        let data_dir = directory.path().to_str().unwrap();
-        let mut words = vec!["check-config", "--probe", "--car", "A", "--floors", "4"];
-        words.extend(["--address", "127.0.0.1", "--broadcast", "127.255.255.255:46100"]);
-        words.extend(["--panel", "serial:///dev/null", "--data-dir", data_dir]);
-        words.extend(keys);
-        let output = liftmesh(&words).output().unwrap();
-        let shown = String::from_utf8(output.stdout).unwrap();
-        shown.lines().find(|line| line.contains(" fleet_keys: ")).unwrap().to_owned()
-    };
-    assert_eq!(probe(&[]), "ok     fleet_keys: messages are sent without a key");
-    let shown = probe(&["--fleet-keys", path]);
-    assert!(shown.starts_with("ok     fleet_keys: messages are sent with key "), "{shown}");
-    set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
-    let shown = probe(&["--fleet-keys", path]);
-    assert!(shown.starts_with("wrong  fleet_keys: ") && shown.contains("chmod 0640"), "{shown}");
-    set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-    let gone = format!("{path}.gone");
-    let shown = probe(&["--fleet-keys", &gone]);
-    assert!(shown.contains("fleet.key.gone: No such file"), "{shown}");
 }

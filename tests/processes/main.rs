@@ -26,6 +26,7 @@ mod fleet;
 mod hang;
 mod hardware;
 mod journal;
+mod key_files;
 mod keys;
 mod network;
 mod order;

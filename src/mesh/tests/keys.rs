@@ -222,19 +222,76 @@ async fn a_disk_that_hangs_under_the_keys_keeps_nobody_waiting() {
     let lan = Lan::new();
     let directory = tempfile::tempdir().expect("a directory");
     let key = key_file(&directory, "fleet.key");
-    let (hangs, disk) = std::sync::mpsc::sync_channel(0);
-    let mut settings = lan.with_keys(1, &key);
-    let keys = Arc::get_mut(&mut settings.keys).expect("the only owner");
-    keys.hangs = Some(std::sync::Mutex::new(disk));
-    let begun = std::time::Instant::now();
-    let mut mesh = Mesh::start(settings).expect("a mesh");
-    mesh.wait_for_keys();
-    assert!(begun.elapsed() < PATIENCE);
-    assert_eq!(mesh.fleet_keys().missing.as_deref(), Some("not read yet"));
-    drop(hangs);
-    assert_eq!(event(&mut mesh).await, MeshEvent::KeysRead);
-    let known = mesh.fleet_keys();
-    assert!(known.sent.is_some() && known.missing.is_none(), "{known:?}");
+    // Two, so that the mesh ends while the disk hangs, and also when it no longer does.
+    for ends_first in [true, false] {
+        let (hangs, disk) = std::sync::mpsc::sync_channel(0);
+        let mut settings = lan.with_keys(1, &key);
+        let keys = Arc::get_mut(&mut settings.keys).expect("the only owner");
+        keys.hangs = Some(std::sync::Mutex::new(disk));
+        // To wait for the disk without limit comes to an end too, and has the keys then.
+        let (mend, broken) = std::sync::mpsc::sync_channel::<()>(0);
+        let disk = std::thread::spawn(move || {
+            let mended = broken.recv_timeout(10 * super::super::keys::LIMIT);
+            drop(hangs);
+            mended
+        });
+        let mut mesh = Mesh::start(settings).expect("a mesh");
+        mesh.wait_for_keys();
+        assert_eq!(mesh.fleet_keys().missing.as_deref(), Some("not read yet"));
+        if ends_first {
+            timeout(PATIENCE, mesh.shut_down()).await.expect("it ends");
+            assert!(!disk.is_finished(), "it hangs all the time");
+            drop(mend);
+        } else {
+            drop(mend);
+            assert_eq!(event(&mut mesh).await, MeshEvent::KeysRead);
+            let known = mesh.fleet_keys();
+            assert!(known.sent.is_some() && known.missing.is_none(), "{known:?}");
+        }
+        disk.join().expect("no panic").expect_err("nothing is sent");
+    }
+}
+
+/// Without a file there is nothing to wait for: the keys are there at the start.
+#[tokio::test]
+async fn a_node_without_key_files_has_its_keys_at_once() {
+    let lan = Lan::new();
+    for settings in [lan.settings(1), lan.with_keys(2, "none")] {
+        let mesh = Mesh::start(settings).expect("a mesh");
+        assert!(mesh.fleet_keys_in_use().is_some());
+        assert_eq!(mesh.fleet_keys().missing, None);
+    }
+    // TEST-NET-1 is not loopback.
+    let mut settings = lan.settings(3);
+    let address = Ipv4Addr::new(192, 0, 2, 1);
+    settings.keys = Arc::new(Keys::new(KeyFiles::default(), fleet(), address));
+    let mesh = Mesh::start(settings).expect("a mesh");
+    assert!(mesh.fleet_keys().missing.is_some_and(|why| why.contains("liftmesh keygen")));
+}
+
+/// A node in round 2 of a change takes part as soon as it has the new key, whether the old one comes
+/// or not, and says so each time it has more keys.
+#[tokio::test]
+async fn the_key_that_is_sent_may_come_before_the_others() {
+    let lan = Lan::new();
+    let directory = tempfile::tempdir().expect("a directory");
+    let (old, new) = (key_file(&directory, "old.key"), key_file(&directory, "new.key"));
+    let late = ["late-new.key", "late-old.key"].map(|name| directory.path().join(name));
+    let [late_new, late_old] = late.each_ref().map(|path| path.to_str().expect("a path"));
+    let mut two = Mesh::start(lan.with_keys(2, &format!("{late_new},{late_old}"))).expect("a mesh");
+    two.wait_for_keys();
+    assert_eq!(two.fleet_keys_in_use(), None);
+    let missing = two.fleet_keys().missing.expect("both");
+    assert!(missing.contains("late-new.key") && missing.contains("late-old.key"), "{missing}");
+    std::fs::copy(&new, late_new).expect("copied");
+    assert_eq!(event(&mut two).await, MeshEvent::KeysRead);
+    let known = two.fleet_keys();
+    assert!(known.sent.is_some() && known.accepted.len() == 1, "{known:?}");
+    assert!(known.missing.is_some_and(|why| why.contains("late-old.key")));
+    std::fs::copy(&old, late_old).expect("copied");
+    assert_eq!(event(&mut two).await, MeshEvent::KeysRead);
+    let known = two.fleet_keys();
+    assert!(known.accepted.len() == 2 && known.missing.is_none(), "{known:?}");
 }
 
 /// A node in round 1 of a change whose new key is missing takes part with the old one, and accepts
@@ -285,7 +342,8 @@ async fn a_sealed_packet_is_for_its_addressee_and_for_now() {
         assert_eq!(packet(&mut two).await, (lan.address(1), vec![5]), "{to:?}");
     }
 
-    let key = one.settings.keys.get().and_then(Keyring::sent).expect("a key");
+    let key = one.settings.keys.get().expect("keys");
+    let key = key.sent().expect("a key");
     let replay = UdpSocket::bind((lan.address(1), 0)).expect("a socket");
     let nonce = one.settings.hello.nonce;
     for (sequence, (beacon, to)) in (11..).zip([(100, 3), (35, 2), (36, 2)]) {
