@@ -22,7 +22,7 @@ pub struct MeshSettings {
     /// Where packets are sent and received, under a protocol that has a port of its own.
     pub packets: Option<PacketSettings>,
     /// How long broadcast datagrams are gathered if they only show that nodes are alive, as
-    /// computed by [`gather_time`]; `None`: never.
+    /// computed by `gather_time`; `None`: never.
     pub gather_time: Option<Duration>,
     /// The time limits of links.
     pub times: LinkTimes,
