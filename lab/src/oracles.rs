@@ -231,7 +231,7 @@ impl Oracles {
                 let disturbances = snapshot.disturbances;
                 let excused = disturbances.forged
                     || disturbances.are_there_twins(snapshot.now)
-                    || disturbances.took_for_two(what)
+                    || disturbances.took_for_two(what, snapshot.now)
                     || disturbances.other_versions && what.contains("of the wire protocol");
                 let finding = || Finding::new("C7", node, what.clone());
                 (!excused).then(finding).into_iter().collect()

@@ -1,6 +1,7 @@
 //! The world at one moment, read only: all that an oracle may see.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use elevator_fleet::election::Preferred;
@@ -15,6 +16,11 @@ use super::network::Network;
 
 /// Up to this much loss the network counts as quiet, in per cent, if the election bears loss.
 pub(super) const QUIET_LOSS: u8 = 5;
+
+/// How long a process that runs may count a peer that has ended: `dead_after` again after each of
+/// its own interruptions, and the longest time that membership adds for late peers, 1 s; by a clock
+/// that is a fifth too slow, and with a network that is as slow as it gets.
+const FORMER_HELD_FOR: Duration = Duration::from_millis(2_500);
 
 /// What an oracle may see. Nodes are numbered from 0, as everywhere in a world.
 #[derive(Debug, Clone, Copy)]
@@ -45,17 +51,63 @@ pub(super) struct Disturbances {
     pub(super) other_versions: bool,
     /// A frame was damaged on its way, for which its sender may be blamed.
     pub(super) damaged_frames: bool,
-    /// The nodes that have had another address before: who has not lost one yet takes it for two.
-    pub(super) readdressed: BTreeSet<NodeId>,
+    /// The nodes that have had another address before.
+    pub(super) readdressed: BTreeMap<NodeId, Readdressed>,
     /// Until then nodes may complain of a name or an address that two machines have in common.
     pub(super) twins_until: Duration,
 }
 
+/// A node that has had another address before: a peer that still counts its former incarnation
+/// takes it for two nodes.
+#[derive(Debug)]
+pub(super) struct Readdressed {
+    address: Ipv4Addr,
+    /// Its former addresses, and until when a peer may still count the node at each.
+    former: BTreeMap<Ipv4Addr, Duration>,
+}
+
 impl Disturbances {
+    /// A node has this address from now on.
+    pub(super) fn readdress(
+        &mut self,
+        name: &NodeId,
+        (before, address): (Ipv4Addr, Ipv4Addr),
+        now: Duration,
+    ) {
+        if before == address {
+            return;
+        }
+        let new = || Readdressed { address, former: BTreeMap::new() };
+        let node = self.readdressed.entry(name.clone()).or_insert_with(new);
+        node.address = address;
+        node.former.insert(before, now + FORMER_HELD_FOR);
+    }
+
+    /// A process goes on that was suspended at this time: it still counts whom it counted then, and
+    /// first handles what was sent to it meanwhile.
+    pub(super) fn resumed(&mut self, suspended_at: Duration, now: Duration) {
+        for until in self.readdressed.values_mut().flat_map(|node| node.former.values_mut()) {
+            if *until >= suspended_at {
+                *until = (*until).max(now + FORMER_HELD_FOR);
+            }
+        }
+    }
+
     /// Whether this conflict is between a node and its own former address.
-    pub(super) fn took_for_two(&self, conflict: &str) -> bool {
-        let mut names = self.readdressed.iter();
-        names.any(|name| conflict.starts_with(&format!("two nodes are named {name}:")))
+    pub(super) fn took_for_two(&self, conflict: &str, now: Duration) -> bool {
+        self.readdressed.iter().any(|(name, node)| {
+            let former = node.former.iter().filter(|(_, until)| now < **until);
+            let mut addresses: Vec<Ipv4Addr> = former.map(|(address, _)| *address).collect();
+            addresses.push(node.address);
+            let is_of = |first, second| {
+                conflict == format!("two nodes are named {name}: one at {first}, one at {second}")
+            };
+            let mut pairs = addresses.iter().flat_map(|first| {
+                let others = addresses.iter().filter(move |second| *second != first);
+                others.map(move |second| (first, second))
+            });
+            pairs.any(|(first, second)| is_of(first, second))
+        })
     }
 
     /// Two machines have a name or an address in common.

@@ -307,7 +307,9 @@ impl World {
         let Some(backlog) = process.backlog.take() else {
             return;
         };
-        let late = self.now.saturating_sub(process.suspended_at);
+        let suspended_at = process.suspended_at;
+        let late = self.now.saturating_sub(suspended_at);
+        self.disturbances.resumed(suspended_at, self.now);
         self.oracles.resumed(self.now);
         if late >= NOTICED {
             self.oracles.car_interrupted(node);

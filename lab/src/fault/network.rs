@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Fault;
 use crate::World;
 use crate::agenda::TimedFault;
+use crate::machine::Machine;
 use crate::network::{Bursts, Weather};
 use crate::world::Twins;
 
@@ -55,9 +56,8 @@ impl World {
         let Some(address) = self.machines[node].next_address.take() else {
             return false;
         };
-        let has_it = |machine: &crate::machine::Machine| {
-            machine.address == address || machine.own_address == address
-        };
+        let has_it =
+            |machine: &Machine| machine.address == address || machine.own_address == address;
         if self.twins.is_some() || self.machines.iter().any(has_it) {
             return false;
         }
@@ -66,9 +66,11 @@ impl World {
         let runs = self.machines[node].process.is_some();
         self.end_process(node);
         self.network.isolate(node, false);
+        let before = self.machines[node].address;
         self.machines[node].address = address;
         self.machines[node].own_address = address;
-        self.disturbances.readdressed.insert(self.machines[node].name.clone());
+        let name = &self.machines[node].name;
+        self.disturbances.readdress(name, (before, address), self.now);
         self.apply_twins();
         if runs {
             self.start(node);
@@ -184,8 +186,11 @@ impl World {
             None => self.now + AFTER_TWINS,
         };
         self.end_process(node);
+        let before = self.machines[node].address;
         self.machines[node].address = self.machines[node].own_address;
         self.apply_twins();
+        let Machine { name, address, .. } = &self.machines[node];
+        self.disturbances.readdress(name, (before, *address), self.now);
         self.start(node);
     }
 }

@@ -21,15 +21,17 @@ pub(super) fn displays_show_the_climate_of_their_group(snapshot: &Snapshot) -> V
     }
     let mut findings = Vec::new();
     for group in snapshot.calm_groups(settled) {
-        let plugged = |node: &&usize| snapshot.machines[**node].line == Line::Plugged;
-        // A node without a sensor of its own that asks the others hears nothing in time.
-        if !answers_come_in_time(snapshot) && !group.iter().all(|node| plugged(&node)) {
+        let reads = |node: &usize| {
+            let machine = &snapshot.machines[*node];
+            let climate = (machine.line == Line::Plugged).then(|| machine.car.inputs().climate);
+            climate?.temperature.map(f64::from)
+        };
+        // A node that reads no temperature of its own, because its line is cut or its sensor silent,
+        // and asks the others hears nothing in time.
+        if !answers_come_in_time(snapshot) && !group.iter().all(|node| reads(node).is_some()) {
             continue;
         }
-        let read = group.iter().filter(plugged).filter_map(|node| {
-            let climate = snapshot.machines[*node].car.inputs().climate;
-            climate.temperature.map(f64::from)
-        });
+        let read = group.iter().filter_map(reads);
         let range = read.fold(None, |range: Option<(f64, f64)>, read| {
             let (least, most) = range.unwrap_or((read, read));
             Some((least.min(read), most.max(read)))

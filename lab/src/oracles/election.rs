@@ -8,10 +8,19 @@ use elevator_fleet::node::{Node, Report};
 use elevator_fleet::wire::{NodeState, Protocol};
 
 use super::Finding;
+use crate::network::Weather;
 use crate::snapshot::Snapshot;
 
-/// An order that came in so shortly before may still be under way.
+/// An order that came in so shortly before may still be under way in a usual network.
 const HANDED_OVER_WITHIN: Duration = Duration::from_millis(50);
+
+/// The same in the network as it is: what it delays packets by more than a usual one comes on top.
+/// Until the order has crossed it, no protocol can have handed it over.
+fn handed_over_within(snapshot: &Snapshot) -> Duration {
+    let slowest = |weather: &Weather| Duration::from_micros(*weather.delay.end());
+    let usual = slowest(&Weather::default());
+    HANDED_OVER_WITHIN + slowest(&snapshot.network.weather).saturating_sub(usual)
+}
 
 /// E6: where no node comes or goes, no node becomes master or ceases to be.
 pub(super) fn no_change_of_master_in_quiet(
@@ -150,9 +159,10 @@ impl Handovers {
         let (Some(loser), Some(winner)) = (loser.node(), winner.process.as_ref()) else {
             return Vec::new();
         };
+        let within = handed_over_within(snapshot);
         let had = |order: &Order| {
             let since = self.known[node].get(&order.dot);
-            since.is_some_and(|at| now.saturating_sub(*at) >= HANDED_OVER_WITHIN)
+            since.is_some_and(|at| now.saturating_sub(*at) >= within)
         };
         let handed_over = |order: &Order| {
             let mut records = winner.node.orders().records(winner.clock(now));

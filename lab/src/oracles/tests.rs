@@ -284,8 +284,8 @@ fn yields(world: &mut World, node: usize, master: &NodeId) {
     });
 }
 
-#[test]
-fn a_node_that_yields_with_orders_not_handed_over_is_noticed() {
+/// Two that have heard each other and told each other nothing, and the first one's name.
+fn met() -> (World, NodeId) {
     let mut world = strangers();
     let loser = world.machines[1].name.clone();
     let hears = |world: &World| {
@@ -296,11 +296,33 @@ fn a_node_that_yields_with_orders_not_handed_over_is_noticed() {
     let met = world.run_until(Duration::from_secs(1), hears);
     assert!(met.is_some(), "and has been told nothing yet");
     let master = world.machines[0].name.clone();
-    let placed_at = |world: &mut World, at| {
-        for known in world.oracles.handovers.known[1].values_mut() {
-            *known = at;
-        }
-    };
+    (world, master)
+}
+
+fn placed_at(world: &mut World, at: Duration) {
+    for known in world.oracles.handovers.known[1].values_mut() {
+        *known = at;
+    }
+}
+
+#[test]
+fn an_order_may_cross_a_slow_network_while_a_node_yields() {
+    let (mut world, master) = met();
+    world.network.weather.delay = 100..=51_000;
+    let now = world.now;
+    placed_at(&mut world, now.saturating_sub(Duration::from_millis(99)));
+    yields(&mut world, 1, &master);
+    let complaints = world.violations();
+    let early = complaints.iter().any(|wrong| wrong.id == "E4");
+    assert!(!early, "it may be under way: {complaints:?}");
+    placed_at(&mut world, now.saturating_sub(Duration::from_millis(101)));
+    yields(&mut world, 1, &master);
+    complains(&world, "E4");
+}
+
+#[test]
+fn a_node_that_yields_with_orders_not_handed_over_is_noticed() {
+    let (mut world, master) = met();
     let now = world.now;
     placed_at(&mut world, now.saturating_sub(Duration::from_millis(49)));
     yields(&mut world, 1, &master);
@@ -358,6 +380,71 @@ fn a_display_that_does_not_show_the_climate_is_noticed() {
         }
         look(&mut world);
         complains(&world, "K2");
+    }
+}
+
+/// K2: a node whose sensor is silent needs the answers of the others, and they may come too late.
+#[test]
+fn answers_that_come_too_late_excuse_a_node_without_a_sensor() {
+    let climate = |temperature| elevator_driver::Climate { temperature, illuminance: None };
+    let mut world = calm();
+    for node in 0..3 {
+        world.set_climate(node, climate(None));
+    }
+    world.run_for(Duration::from_secs(30));
+    world.network.weather.delay = 100..=40_000;
+    for node in [1, 2] {
+        world.machines[node].car.set_climate(climate(Some(21)));
+    }
+    look(&mut world);
+    assert_eq!(world.violations(), []);
+    world.machines[0].car.set_climate(climate(Some(21)));
+    look(&mut world);
+    complains(&world, "K2");
+}
+
+fn takes_for_two(world: &mut World, first: u8, second: u8) -> bool {
+    let what = format!("two nodes are named C: one at 127.0.0.{first}, one at 127.0.0.{second}");
+    let before = world.violations().len();
+    let report = Report::Conflict(what);
+    world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
+    world.violations().len() == before
+}
+
+/// C7: its former address excuses a node for no longer than a peer may still count it there.
+#[test]
+fn a_new_address_excuses_no_other_conflict() {
+    let mut world = calm();
+    let address = std::net::Ipv4Addr::new(127, 0, 0, 9);
+    world.inflict(Fault::NewAddress { node: 2, address, millis: 1_000 });
+    world.run_for(Duration::from_secs(2));
+    assert!(takes_for_two(&mut world, 3, 9));
+    assert!(takes_for_two(&mut world, 9, 3));
+    assert!(!takes_for_two(&mut world, 3, 8), "it has never been there");
+    assert!(!takes_for_two(&mut world, 9, 9), "a node replaces itself");
+    world.run_for(Duration::from_secs(2));
+    assert!(!takes_for_two(&mut world, 3, 9), "it is known there no longer");
+}
+
+/// C7: a process that was suspended meanwhile still counts the node at its former address.
+#[test]
+fn who_sleeps_through_a_new_address_takes_one_for_two() {
+    for shared in [false, true] {
+        let mut world = calm();
+        let change = if shared {
+            world.inflict(Fault::SharedAddress { node: 1, with: Some(0) });
+            world.run_for(Duration::from_secs(3));
+            Fault::SharedAddress { node: 1, with: None }
+        } else {
+            let address = std::net::Ipv4Addr::new(127, 0, 0, 9);
+            Fault::NewAddress { node: 1, address, millis: 1_000 }
+        };
+        world.inflict(Fault::Suspend(2));
+        world.inflict(change);
+        world.run_for(Duration::from_secs(10));
+        world.inflict(Fault::Resume(2));
+        world.run_for(Duration::from_secs(5));
+        assert_eq!(world.violations(), [], "{shared}");
     }
 }
 
