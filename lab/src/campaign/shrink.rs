@@ -10,8 +10,8 @@ use crate::{Violation, WorldError};
 /// How long a script goes on after a violation: panels keep their record in milliseconds.
 const AFTERWARDS: Duration = Duration::from_millis(1);
 
-/// By so much later a smaller script may violate the invariant: whoever leaves something out changes
-/// what chance brings to the rest.
+/// By so much later a smaller script may violate the invariant: with something left out, chance
+/// brings the rest something else.
 const LATER: Duration = Duration::from_secs(2);
 
 /// A pause is not made shorter than this.
