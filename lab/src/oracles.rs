@@ -203,6 +203,11 @@ impl Oracles {
 
     /// Looks at what a report shows.
     pub(super) fn reported(&mut self, snapshot: &Snapshot, node: usize, report: &Report) {
+        if let Report::Served { call, .. } = report
+            && call.button().is_none()
+        {
+            self.promises.trip_is_over(node, call);
+        }
         let findings = match report {
             Report::Served { call, here: true, .. } => {
                 self.promises.served(snapshot, node, call);

@@ -24,8 +24,8 @@ pub(crate) struct Promises {
     promised: BTreeMap<Dot, Promised>,
     /// The latest press of each register that a car has served.
     closed: BTreeMap<(JournalId, Call), u64>,
-    /// By node: the presses that each lit lamp promises.
-    pub(crate) lamps: Vec<BTreeMap<Button, Vec<Dot>>>,
+    /// By node: the presses that its lamps and its kiosk show as promised.
+    pub(crate) shown: Vec<BTreeMap<Call, Vec<Dot>>>,
     /// By node whose disk was lost: the nodes that heard it at that moment, and have not yet
     /// noticed that they don't any more.
     unaware: Vec<BTreeSet<usize>>,
@@ -46,17 +46,12 @@ impl Promises {
         Self {
             promised: BTreeMap::new(),
             closed: BTreeMap::new(),
-            lamps: vec![BTreeMap::new(); nodes],
+            shown: vec![BTreeMap::new(); nodes],
             unaware: vec![BTreeSet::new(); nodes],
         }
     }
 
-    /// P1, P5: a lit lamp promises every press of its call that its node has promised, and some
-    /// working disk knows of each.
-    ///
-    /// A press that is repeated inherits the promise of the earlier one: of one that this lamp has
-    /// shown, or, where the panel has not answered since the start, of one that the node's disk
-    /// promises.
+    /// P1, P5: a lit lamp promises every press of its call that its node has promised.
     pub(crate) fn lamp_is_lit(
         &mut self,
         snapshot: &Snapshot,
@@ -64,12 +59,39 @@ impl Promises {
         button: Button,
     ) -> Vec<Finding> {
         let machine = &snapshot.machines[node];
-        let Some(process) = machine.process.as_ref().filter(|_| machine.lit.contains(&button))
-        else {
+        if !machine.lit.contains(&button) {
+            return Vec::new();
+        }
+        self.is_shown(snapshot, node, Call::of_button(button, &machine.name))
+    }
+
+    /// P1, P5: a destination call lights no lamp; its kiosk shows that it is promised.
+    pub(crate) fn trip_is_promised(
+        &mut self,
+        snapshot: &Snapshot,
+        node: usize,
+        call: &Call,
+    ) -> Vec<Finding> {
+        self.is_shown(snapshot, node, call.clone())
+    }
+
+    /// A destination call has been served, as this node reports: what is promised next is promised
+    /// anew.
+    pub(crate) fn trip_is_over(&mut self, node: usize, call: &Call) {
+        self.shown[node].remove(call);
+    }
+
+    /// P1, P5: this node shows that a call is promised: every press of it that the node has
+    /// promised. Some working disk knows of each.
+    ///
+    /// A press that is repeated inherits the promise of the earlier one: of one that this node has
+    /// shown, or, where its panel has not answered since the start, of one that its disk promises.
+    fn is_shown(&mut self, snapshot: &Snapshot, node: usize, call: Call) -> Vec<Finding> {
+        let machine = &snapshot.machines[node];
+        let Some(process) = &machine.process else {
             return Vec::new();
         };
-        let call = Call::of_button(button, &machine.name);
-        let mut dots = self.lamps[node].remove(&button).unwrap_or_default();
+        let mut dots = self.shown[node].remove(&call).unwrap_or_default();
         let mut fresh = Vec::new();
         for order in process.node.orders().of_call(&call) {
             let dot = order.dot;
@@ -84,27 +106,9 @@ impl Promises {
                 }
             }
         }
-        self.lamps[node].insert(button, dots);
-        self.lack_a_promise(snapshot, node, fresh, &call)
-    }
-
-    /// P1, P5: a destination call lights no lamp; its kiosk shows that it is promised.
-    pub(crate) fn trip_is_promised(
-        &mut self,
-        snapshot: &Snapshot,
-        node: usize,
-        call: &Call,
-    ) -> Vec<Finding> {
-        let Some(process) = snapshot.machines[node].process.as_ref() else {
-            return Vec::new();
-        };
-        let orders = process.node.orders().of_call(call).map(|order| order.dot);
-        let dots: Vec<Dot> = orders.filter(|dot| process.node.has_promised(*dot)).collect();
-        for dot in &dots {
-            let repeated = snapshot.machines[node].disk.earlier_press(*dot, call);
-            self.promise(*dot, call, repeated, snapshot.now);
-        }
-        self.lack_a_promise(snapshot, node, dots, call)
+        let findings = self.lack_a_promise(snapshot, node, fresh, &call);
+        self.shown[node].insert(call, dots);
+        findings
     }
 
     /// P1, P5: what these presses, which a node has just promised, lack of a promise.
@@ -172,7 +176,7 @@ impl Promises {
         button: Button,
     ) -> Vec<Finding> {
         let call = Call::of_button(button, &snapshot.machines[node].name);
-        let dots = self.lamps[node].remove(&button).unwrap_or_default();
+        let dots = self.shown[node].remove(&call).unwrap_or_default();
         dots.into_iter()
             .filter(|dot| !self.is_closed(*dot, &call))
             .map(|dot| {
@@ -182,9 +186,9 @@ impl Promises {
             .collect()
     }
 
-    /// Its lamps are dark because nobody lights them.
+    /// Its lamps are dark because nobody lights them, and its kiosk shows nothing.
     pub(crate) fn process_ended(&mut self, node: usize) {
-        self.lamps[node].clear();
+        self.shown[node].clear();
     }
 
     /// This machine's disk is lost. Nodes that hear it count on the disk until they notice.

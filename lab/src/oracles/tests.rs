@@ -12,6 +12,7 @@ use crate::snapshot::QUIET_LOSS;
 use crate::{Fault, MotorFault, World, WorldSettings};
 
 mod cars;
+mod promises;
 mod reference;
 mod service;
 mod verdicts;
@@ -160,7 +161,7 @@ fn stores_that_stay_different_are_noticed() {
 #[test]
 fn a_lamp_that_goes_out_unserved_is_noticed() {
     let mut world = calm();
-    world.oracles.promises.lamps[0].insert(up(1), vec![DOT]);
+    world.oracles.promises.shown[0].insert(call(1), vec![DOT]);
     world.judge(|oracles, snapshot| oracles.lamp_went_dark(snapshot, 0, up(1)));
     complains(&world, "P1");
 }

@@ -1,0 +1,49 @@
+use elevator_driver::Trip;
+use elevator_fleet::model::HallCall;
+
+use super::*;
+
+fn pair() -> World {
+    let mut world = World::new(WorldSettings::new(2, 1)).expect("a world");
+    world.start_all();
+    world.run_for(Duration::from_secs(1));
+    world
+}
+
+fn trip() -> Trip {
+    Trip::new(Floor::BOTTOM, Floor::try_from(1).expect("a floor")).expect("a trip")
+}
+
+/// P1: whoever asks for a trip that the kiosk shows as promised relies on the earlier press.
+#[test]
+fn a_trip_may_be_asked_for_again_before_any_disk_knows() {
+    for pause in 0..12 {
+        let mut world = pair();
+        world.request(1, trip());
+        world.run_for(Duration::from_millis(35));
+        world.request(0, trip());
+        world.run_for(Duration::from_millis(pause));
+        world.request(1, trip());
+        world.run_for(Duration::from_millis(50));
+        assert_eq!(world.violations(), [], "{pause} ms");
+    }
+}
+
+#[test]
+fn a_promised_trip_of_which_no_disk_knows_is_noticed() {
+    let mut world = pair();
+    world.request(1, trip());
+    world.run_for(Duration::from_millis(50));
+    assert_eq!(world.violations(), []);
+    for node in [0, 1] {
+        world.inflict(Fault::DiskFail(node));
+    }
+    let call = HallCall::to(trip().from(), trip().to()).expect("a trip");
+    let call = Call::Hall(call);
+    world.oracles.promises.trip_is_over(1, &call);
+    world.judge(|oracles, snapshot| {
+        let findings = oracles.promises.trip_is_promised(snapshot, 1, &call);
+        oracles.verdicts.record(snapshot, findings);
+    });
+    complains(&world, "P5");
+}
