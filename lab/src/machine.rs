@@ -67,6 +67,8 @@ pub(super) struct Machine {
     pub(super) wrong_years: i8,
     /// How long its disk takes for a transaction, in microseconds, if not as any.
     pub(super) commit: Option<RangeInclusive<u64>>,
+    /// How long the two latest transactions of its disk take at most, in microseconds.
+    transactions: [u64; 2],
     /// Since when its line carries noise.
     pub(super) noisy_since: Option<Duration>,
     /// Since when it has no network interface.
@@ -180,6 +182,7 @@ impl Machine {
             clock_rate: 1_000,
             wrong_years: 0,
             commit: None,
+            transactions: [0; 2],
             noisy_since: None,
             unconnected_since: None,
             silenced: None,
@@ -195,9 +198,22 @@ impl Machine {
         self.node().is_some_and(|node| node.hears(name))
     }
 
-    /// How long its disk takes for a transaction at most.
-    pub(super) fn longest_commit(&self, settings: &WorldSettings) -> Duration {
-        Duration::from_micros(*self.commit.as_ref().unwrap_or(&settings.commit).end())
+    /// How long its disk takes for a transaction at most, in microseconds.
+    pub(super) fn longest_commit(&self, settings: &WorldSettings) -> u64 {
+        *self.commit.as_ref().unwrap_or(&settings.commit).end()
+    }
+
+    /// Its disk begins a transaction.
+    pub(super) fn transaction_begins(&mut self, settings: &WorldSettings) {
+        self.transactions = [self.transactions[1], self.longest_commit(settings)];
+    }
+
+    /// How long a change waits for its disk at most: for the transaction that is under way, and for
+    /// its own. A transaction that began on a slow disk takes its time, however fast the disk is
+    /// meanwhile.
+    pub(super) fn longest_write(&self, settings: &WorldSettings) -> Duration {
+        let [before, latest] = self.transactions;
+        Duration::from_micros(latest + before.max(self.longest_commit(settings)))
     }
 
     /// Whether its car stands at this floor with a door that is not closed: somebody who presses

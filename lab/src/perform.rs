@@ -93,6 +93,7 @@ impl World {
     }
 
     pub(super) fn commit_later(&mut self, node: usize) {
+        self.machines[node].transaction_begins(&self.settings);
         let takes = self.machines[node].commit.as_ref().unwrap_or(&self.settings.commit);
         let wait = Duration::from_micros(self.random.u64(takes.clone()));
         let incarnation = self.machines[node].incarnation;

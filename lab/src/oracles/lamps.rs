@@ -58,9 +58,6 @@ pub(super) fn hall_lamps_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
     findings
 }
 
-/// An order waits for so many transactions of a disk at most: the one under way, and its own.
-const COMMITS: u32 = 2;
-
 /// F12: every order of a group in which a disk works comes to be promised, by each node that has a
 /// lamp for it.
 pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
@@ -68,11 +65,11 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
     for group in snapshot.calm_groups(super::EQUAL_WITHIN) {
         let disks = group.iter().map(|node| &snapshot.machines[*node]);
         let works = disks.filter(|machine| !machine.disk.failed());
-        let Some(quickest) = works.map(|machine| machine.longest_commit(snapshot.settings)).min()
+        let Some(quickest) = works.map(|machine| machine.longest_write(snapshot.settings)).min()
         else {
             continue;
         };
-        let limit = TOO_LONG + COMMITS * quickest;
+        let limit = TOO_LONG + quickest;
         let answer = longest_answer(snapshot, &group);
         // Those who know that it was served no longer hold it.
         let limit_of = |order: &Order| {

@@ -47,3 +47,21 @@ fn a_promised_trip_of_which_no_disk_knows_is_noticed() {
     });
     complains(&world, "P5");
 }
+
+/// F12: what is written behind a transaction that began on a slow disk waits for it.
+#[test]
+fn an_order_may_wait_for_a_disk_that_was_slow() {
+    let mut world = pair();
+    for node in [0, 1] {
+        world.inflict(Fault::StopSwitch(node, true));
+    }
+    world.inflict(Fault::DiskFail(1));
+    world.run_for(EQUAL_WITHIN);
+    world.inflict(Fault::SlowDisk { node: 0, millis: 2_400 });
+    world.press(0, up(1));
+    world.run_for(Duration::from_millis(10));
+    world.inflict(Fault::SlowDisk { node: 0, millis: 40 });
+    world.press(1, up(2));
+    world.run_for(Duration::from_secs(4));
+    assert_eq!(world.violations(), []);
+}
