@@ -138,7 +138,7 @@ mod tests {
         let names: Vec<_> = nodes.iter().map(|(node, _)| name(node)).collect();
         let node_states = nodes.iter().map(|(_, node_state)| node_state);
         let nodes: Vec<_> = names.iter().zip(node_states).collect();
-        leadership.observe(&nodes).map(String::from)
+        leadership.observe(&nodes).map(|node| node.to_string())
     }
 
     fn slave(master: &str) -> NodeState {

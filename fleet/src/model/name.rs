@@ -108,25 +108,11 @@ macro_rules! name {
             }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = NameError;
-
-            fn try_from(text: String) -> Result<Self, Self::Error> {
-                Self::new(&text)
-            }
-        }
-
         impl std::str::FromStr for $name {
             type Err = NameError;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 Self::new(text)
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(name: $name) -> Self {
-                name.as_str().to_owned()
             }
         }
 

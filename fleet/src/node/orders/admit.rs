@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 
-use super::admission::{ANSWER_LIMIT, Knowledge};
+use super::admission::{ANSWER_LIMIT, Knowledge, Unconfirmed};
 use super::{Effect, Fleet, Orders};
 use crate::model::{Dot, JournalId, NodeId, Order, Timestamp};
 use crate::node::Taken;
@@ -32,7 +32,7 @@ impl Orders {
         if let Some(reason) = admitted.renewal {
             self.renew_journal(&reason, random, now);
         }
-        for (record, is_open) in admitted.unconfirmed {
+        for Unconfirmed { record, is_open } in admitted.unconfirmed {
             if self.keep_open(record, fleet, now) {
                 admitted.records.push(record);
             } else if is_open {

@@ -85,11 +85,19 @@ pub(super) struct Admitted<'a> {
     pub(super) disowned: Vec<Dot>,
     /// Nodes to ask whether their car has served an order, by sending them the order.
     pub(super) questions: Vec<(NodeId, Dot)>,
-    /// Records of services by an earlier process of this node, which may have happened: to merge
-    /// once another press of the call is promised. With each, whether the press is open here.
-    pub(super) unconfirmed: Vec<(&'a Record, bool)>,
+    /// Services by an earlier process of this node, which may have happened: to merge once another
+    /// press of the call is promised.
+    pub(super) unconfirmed: Vec<Unconfirmed<'a>>,
     /// Why this node has to replace its journal.
     pub(super) renewal: Option<String>,
+}
+
+/// A service that nobody here can confirm.
+#[derive(Debug)]
+pub(super) struct Unconfirmed<'a> {
+    pub(super) record: &'a Record,
+    /// The press is open here.
+    pub(super) is_open: bool,
 }
 
 impl Admission {
@@ -152,7 +160,8 @@ impl Admission {
                         admitted.disowned.push(open);
                         self.contested.add(&record.call, open, peer, known.own, now);
                     }
-                    admitted.unconfirmed.push((record, open.is_some()));
+                    let is_open = open.is_some();
+                    admitted.unconfirmed.push(Unconfirmed { record, is_open });
                 }
                 Credit::Early => self.early.keep(peer, record),
                 Credit::Refused { open, why } => {
