@@ -37,6 +37,10 @@ use window::Order;
 /// so that a flood of strangers costs little.
 const MOST_INCARNATIONS: usize = 512;
 
+/// The most incarnations that are remembered to have ended. Only a process that its peers hear can
+/// end an earlier one, so more would take as many restarts within about half a second.
+const MOST_ENDED: usize = 64;
+
 /// The incarnations of nodes that were heard lately.
 #[derive(Debug, Clone)]
 pub(in crate::node) struct Membership {
@@ -45,6 +49,8 @@ pub(in crate::node) struct Membership {
     incarnations: BTreeMap<Nonce, Peer>,
     /// The incarnation that counts, by name.
     found: BTreeMap<NodeId, Nonce>,
+    /// Incarnations that have ended, and until when their packets could still prove something.
+    ended: VecDeque<(Nonce, Timestamp)>,
     /// This node's latest beacons of which an echo still counts.
     sent: VecDeque<Sent>,
     /// The longest period of them.
@@ -104,6 +110,7 @@ impl Membership {
             times,
             incarnations: BTreeMap::new(),
             found: BTreeMap::new(),
+            ended: VecDeque::new(),
             sent: VecDeque::new(),
             slowest: times.beacon_period,
             delay: Delay::default(),
@@ -293,9 +300,10 @@ impl Membership {
     }
 
     /// Whether this node has nothing to do with the other one: it is itself, or a distrusted node,
-    /// or one of another fleet.
+    /// or one of another fleet, or its process has ended.
     fn ignores(&mut self, hello: &Hello, now: Timestamp) -> bool {
         if hello.nonce == self.own.nonce
+            || self.ended.iter().any(|(nonce, until)| *nonce == hello.nonce && now < *until)
             || self.distrusted.holds(hello.address, Some(hello.nonce), now)
         {
             return true;
@@ -362,6 +370,17 @@ impl Membership {
         Some(self.incarnations.entry(hello.nonce).or_insert_with(met))
     }
 
+    /// This incarnation has ended. What it sent may still be under way, and echo recent beacons of
+    /// this node; it must not come back in the place of the next one.
+    fn end(&mut self, nonce: Nonce, now: Timestamp) {
+        self.incarnations.remove(&nonce);
+        self.ended.retain(|(_, until)| now < *until);
+        if self.ended.len() == MOST_ENDED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back((nonce, now + self.echoes_count_for()));
+    }
+
     fn counts(&self, hello: &Hello) -> bool {
         self.found.get(&hello.node) == Some(&hello.nonce)
     }
@@ -398,7 +417,7 @@ impl Membership {
         }
         // One address has one process: the earlier incarnation has ended.
         if let Some(nonce) = before {
-            self.incarnations.remove(&nonce);
+            self.end(nonce, now);
         }
         self.found.insert(hello.node.clone(), hello.nonce);
         self.lost.remove(&hello.node);

@@ -29,12 +29,17 @@ impl Membership {
     /// Records a beacon of this node that announces this period.
     pub(in crate::node::peers) fn sent(&mut self, sequence: u64, period: Duration, now: Timestamp) {
         self.sent.push_back(Sent { sequence, at: now, period });
-        let limit = pace::stretched(self.times.dead_after, self.slowest, &self.times) * 2;
+        let limit = self.echoes_count_for();
         while self.sent.front().is_some_and(|sent| now.since(sent.at) > limit) {
             self.sent.pop_front();
         }
         let periods = self.sent.iter().map(|sent| sent.period);
         self.slowest = periods.max().unwrap_or(period);
+    }
+
+    /// For how long an echo of a beacon of this node counts.
+    pub(super) fn echoes_count_for(&self) -> Duration {
+        pace::stretched(self.times.dead_after, self.slowest, &self.times) * 2
     }
 
     /// The echoes for the next broadcast beacon: at most `most`, each peer in turn.

@@ -304,6 +304,34 @@ fn a_flood_of_strangers_is_not_listed_in_full() {
     assert_eq!(members.conflicts().recent(Timestamp::START).count(), 16);
 }
 
+/// Packets of a process may be under way for a while after its end: they must not bring it back in
+/// the place of the next one (E1, E4).
+#[test]
+fn a_late_beacon_does_not_bring_back_a_process_that_has_ended() {
+    let mut members = membership();
+    let mut now = Timestamp::START + Duration::from_secs(1);
+    members.sent(1, MeshTimes::default().beacon_period, now);
+    let echo = Echo { nonce: Nonce(1), sequence: 1 };
+    assert_eq!(members.hear(&beacon(hello("B", 2, 7), 40, &[echo]), now), FOUND);
+    now = now + Duration::from_millis(5);
+    let replaced = Heard::Current { found: true, replaced: true };
+    assert_eq!(members.hear(&beacon(hello("B", 2, 8), 1, &[echo]), now), replaced);
+    now = now + Duration::from_millis(20);
+    for sequence in [39, 40, 41] {
+        let late = beacon(hello("B", 2, 7), sequence, &[echo]);
+        assert_eq!(members.hear(&late, now), Heard::Ignored);
+    }
+    let accepted = members.meet(&hello("B", 2, 7), LinkSide::Accepted, now);
+    assert_eq!(accepted, Heard::Ignored);
+    let peer = members.get(&hello("B", 2, 7).node).expect("it lives");
+    assert_eq!(peer.hello.nonce, Nonce(8));
+    // Nothing of it that comes later proves anything: it echoes what was sent long ago.
+    now = now + Duration::from_secs(2);
+    members.sent(2, MeshTimes::default().beacon_period, now);
+    let late = beacon(hello("B", 2, 7), 42, &[echo]);
+    assert_eq!(members.hear(&late, now), Heard::Unproven);
+}
+
 /// One address has one process: the later incarnation ends the earlier.
 #[test]
 fn a_restarted_node_takes_the_place_of_its_former_incarnation() {
