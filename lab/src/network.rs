@@ -66,6 +66,9 @@ struct Channel {
 /// the 200 ms of silence after which a peer counts as dead (`dead_after`).
 const OUTAGE: Duration = Duration::from_millis(60);
 
+/// How long packets travel at most where an outage is as long as that.
+const USUAL_TRAVEL: Duration = Duration::from_millis(1);
+
 /// The wait before TCP sends a lost packet again; it doubles each time.
 const RETRANSMISSION: Duration = Duration::from_millis(200);
 
@@ -246,7 +249,10 @@ impl Network {
     pub(super) fn is_in_outage(&self, now: Duration, pair: (usize, usize)) -> bool {
         let channel = self.bursts.and_then(|_| self.channels.get(&pair));
         let lost = channel.and_then(|channel| channel.lost);
-        lost.is_some_and(|(since, _)| now.saturating_sub(since) >= OUTAGE)
+        // What packets travel is a part of the silence: a peer has to hear, and to be heard.
+        let travel = Duration::from_micros(*self.weather.delay.end());
+        let longest = OUTAGE.saturating_sub(travel.saturating_sub(USUAL_TRAVEL));
+        lost.is_some_and(|(since, _)| now.saturating_sub(since) >= longest)
     }
 
     fn loses_on_average(&self, random: &mut Rng) -> bool {
@@ -377,6 +383,21 @@ mod tests {
             now += ms(20);
         }
         assert!(longest > 20 && outages > 50, "{longest}, {outages}");
+    }
+
+    /// A round trip of 130 ms leaves 20 ms to `dead_after`, less than the period of the beacons.
+    #[test]
+    fn where_packets_travel_for_long_one_that_is_lost_is_an_outage() {
+        let ms = Duration::from_millis;
+        for (travel, lost_first, now) in [(30, ms(0), ms(31)), (65, ms(31), ms(31))] {
+            let mut network = bursty(50);
+            network.weather.delay = 100..=travel * 1_000;
+            let channel = Channel { in_burst: true, until: ms(99), lost: Some((lost_first, now)) };
+            network.channels.insert((0, 1), channel);
+            assert!(network.is_in_outage(now, (0, 1)), "{travel} ms");
+            network.weather.delay = 100..=1_000;
+            assert!(!network.is_in_outage(now, (0, 1)), "{travel} ms");
+        }
     }
 
     #[test]
