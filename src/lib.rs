@@ -6,7 +6,9 @@
 //!                             ├─▶ latch     what keeps a hung car from starting again
 //!                             ├─▶ panel     the cabin's panel, by the driver
 //!                             ├─▶ log       standard error, which nobody waits for
-//!                             └─▶ operator  status, orders and events on a local socket
+//!                             ├─▶ operator  status, orders and events on a local socket
+//!                             └─▶ http      the web panel, the API and metrics
+//!   tokens     with which programs may change something over HTTP
 //!   clearance  puts a hung car back in service, on record
 //!   demo       real processes on one machine, shown in the terminal
 //! ```
@@ -29,6 +31,7 @@ pub mod fleet_key;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod http;
 pub mod journal;
 pub mod latch;
 pub mod log;
@@ -37,3 +40,4 @@ pub mod operator;
 mod panel;
 mod probe;
 pub mod runtime;
+pub mod tokens;

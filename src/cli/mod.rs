@@ -18,6 +18,7 @@ pub mod output;
 mod repair;
 mod status;
 mod table;
+mod token;
 
 use std::path::PathBuf;
 
@@ -33,6 +34,7 @@ use crate::journal::JournalError;
 use crate::latch;
 use crate::operator::{Client, ClientError, ErrorCode, LatchedNode};
 use crate::probe::{self, Finding, Verdict};
+use crate::tokens::StoreError;
 
 pub(crate) use assign::AssignArgs;
 pub(crate) use clear_hang::{AuditArgs, ClearHangArgs};
@@ -46,6 +48,7 @@ pub use keygen::KeygenError;
 pub(crate) use order::OrderArgs;
 pub(crate) use repair::RepairArgs;
 pub(crate) use status::StatusArgs;
+pub(crate) use token::TokenArgs;
 
 use output::OutputError;
 
@@ -120,6 +123,9 @@ pub(crate) enum Command {
     /// Make a fleet key, with which nodes tell each other from strangers
     #[command(after_help = keygen::EXAMPLES)]
     Keygen(KeygenArgs),
+    /// Make, show and revoke tokens, with which programs may place calls over HTTP
+    #[command(after_help = token::EXAMPLES)]
+    Token(TokenArgs),
     /// Check the configuration, and show what holds and where it comes from
     #[command(after_help = CHECK_EXAMPLES)]
     CheckConfig {
@@ -328,6 +334,9 @@ pub enum CommandError {
     /// No key was made.
     #[error(transparent)]
     Keygen(#[from] KeygenError),
+    /// The tokens are as before.
+    #[error(transparent)]
+    Token(#[from] StoreError),
     /// No calls were assigned.
     #[error(transparent)]
     Assign(#[from] assign::AssignError),
@@ -352,6 +361,17 @@ impl CommandError {
         match self {
             Self::Config(_) | Self::Probe(_) => Exit::Usage,
             Self::Assign(error) => error.exit(),
+            Self::Token(error) => match error {
+                StoreError::Directory { .. }
+                | StoreError::AnotherUser { .. }
+                | StoreError::NameTaken(_)
+                | StoreError::NoToken(_)
+                | StoreError::TooMany => Exit::Usage,
+                StoreError::Io { .. }
+                | StoreError::Exposed { .. }
+                | StoreError::Damaged { .. }
+                | StoreError::Random(_) => Exit::Failed,
+            },
             Self::Latched(_) => Exit::Refused,
             Self::Clear(error) => match error {
                 ClearError::Directory { .. }
@@ -432,6 +452,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Repair(args) => args.execute()?,
         Command::Audit(args) => args.execute()?,
         Command::Keygen(args) => args.execute()?,
+        Command::Token(args) => args.execute()?,
         Command::Assign(args) => args.execute()?,
         Command::CheckConfig { example: true, .. } => output::print(&example())?,
         Command::CheckConfig { config, probe, .. } => {

@@ -103,14 +103,7 @@ impl KeyDefault {
 
 /// Keys that are refused by name: this program does not do what they ask for. Each with what is
 /// missing, and what there is in its place.
-pub(super) const UNSUPPORTED: &[(&str, &str)] = &[
-    (
-        "fleet_key_file",
-        "name the file in fleet_keys, which also takes a new key beside the old one",
-    ),
-    (
-        "http",
-        "this version has no web panel; `liftmesh status --json` and the operator's socket show \
-         the node's state",
-    ),
-];
+pub(super) const UNSUPPORTED: &[(&str, &str)] = &[(
+    "fleet_key_file",
+    "name the file in fleet_keys, which also takes a new key beside the old one",
+)];

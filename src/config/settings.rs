@@ -1,6 +1,6 @@
 //! A valid configuration.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -62,6 +62,8 @@ pub struct Settings {
     pub(crate) panel_line: LineSettings,
     /// The socket on which operators may only read.
     pub(crate) reading: Option<ReadingSettings>,
+    /// Where the node serves HTTP, if it does.
+    pub(crate) http: Option<SocketAddr>,
     pub log: LogSettings,
     /// Whether an operator may break things; no key of the configuration allows it.
     pub(crate) faults: FaultInjection,
@@ -160,6 +162,7 @@ impl Settings {
             climate,
             packets,
             operator,
+            http,
             panel_line,
             log,
             ..
@@ -186,8 +189,19 @@ impl Settings {
             climate,
             panel_line,
             reading: operator.read_only_socket.map(|path| ReadingSettings { path, group }),
+            http: http.enabled.then(|| http.address.unwrap_or(default_http(node.address))),
             log,
             faults: FaultInjection::Refused,
         }
     }
+}
+
+/// The port of the web panel, unless another one is configured.
+const HTTP_PORT: u16 = 7080;
+
+/// At the node's own address if that is on loopback, so that several nodes of one machine each have a
+/// place; otherwise at the usual address of loopback.
+fn default_http(address: Ipv4Addr) -> SocketAddr {
+    let address = if address.is_loopback() { address } else { Ipv4Addr::LOCALHOST };
+    SocketAddr::new(IpAddr::V4(address), HTTP_PORT)
 }

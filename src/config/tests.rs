@@ -480,10 +480,7 @@ fn files_that_cannot_be_read_are_named() {
 /// A key that would do nothing is refused, with what there is in its place.
 #[test]
 fn a_key_for_what_the_program_does_not_do_is_refused() {
-    for (key, why) in [
-        ("fleet_key_file = \"/etc/key\"", "name the file in fleet_keys"),
-        ("http = \"127.0.0.1:8080\"", "no web panel"),
-    ] {
+    for (key, why) in [("fleet_key_file = \"/etc/key\"", "name the file in fleet_keys")] {
         let name = key.split_once(' ').unwrap().0;
         let error = wrong(&format!("{key}\n"));
         let place = format!("node.toml:7:1: {name} is not supported: ");

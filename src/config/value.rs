@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -208,6 +208,9 @@ key_types! {
         "an IPv4 broadcast or multicast address and a UDP port, such as 192.168.1.255:46100",
         |text| parsed(text)
             .filter(|to: &SocketAddrV4| to.port() > 0 && !to.ip().is_unspecified());
+    SocketAddr => Self: "ADDRESS:PORT",
+        "an IP address and a TCP port, such as 127.0.0.1:7080 or [::1]:7080",
+        |text| parsed(text).filter(|address: &SocketAddr| address.port() > 0);
     Port => u16: "PORT", "a port from 1 to 65535", |text| parsed(text).filter(|&port| port > 0),
         bare();
     Multicast => Ipv4Addr: "ADDRESS",

@@ -4,7 +4,10 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 24] = [
+const TARGETS: [&str; 27] = [
+    "liftmesh::http",
+    "liftmesh::http::auth",
+    "liftmesh::http::server",
     "liftmesh::journal",
     "liftmesh::journal::audit",
     "liftmesh::journal::medium",

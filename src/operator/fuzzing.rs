@@ -9,7 +9,7 @@ use tokio::sync::{broadcast, mpsc};
 
 use super::protocol::{QueryLine, ReplyLine};
 use super::server::{self, accompany};
-use super::{EVENTS, Query, REQUESTS, Request};
+use super::{EVENTS, NodeLoop, Query, REQUESTS, Request};
 
 /// The socket that the client comes in by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ async fn serve_one(access: Access, pieces: &[&[u8]]) -> io::Result<Served> {
         Access::Full => server::Access::Full,
         Access::Reading => server::Access::Reading,
     };
-    let served = accompany(node_end, access, requests, events);
+    let served = accompany(node_end, access, NodeLoop::new(requests), events);
     let (sent, replies, asked, ()) = tokio::join!(client, reading, node, served);
     sent?;
     Ok(Served { replies: replies?, asked })

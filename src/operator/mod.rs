@@ -18,6 +18,7 @@ mod event;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 mod latched;
+mod node_loop;
 mod protocol;
 mod reading;
 mod server;
@@ -28,6 +29,7 @@ pub(crate) mod words;
 pub use client::{Client, ClientError, Notice, Watch};
 pub use event::Event;
 pub(crate) use latched::LatchedNode;
+pub(crate) use node_loop::{NodeLoop, Refused};
 pub use protocol::ErrorCode;
 pub(crate) use reading::{ReadingError, ReadingSettings};
 pub(crate) use server::{EVENTS, Query, REQUESTS, Reply, Request, serve};

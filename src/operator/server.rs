@@ -4,19 +4,20 @@ use std::io;
 use std::time::Duration;
 
 use elevator_fleet::json::CallForm;
-use elevator_fleet::model::{Call, NodeId};
+use elevator_fleet::model::Call;
 use elevator_fleet::node::{OrderRefused, Renewed, Status, Taken};
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf, SocketAddr};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{broadcast, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
 use super::Event;
+use super::node_loop::{ANSWER_LIMIT, NodeLoop, Refused};
 use super::protocol::{ErrorCode, LONGEST_QUERY, QueryLine, ReplyLine};
 use super::socket::OperatorSocket;
 use super::words;
@@ -37,9 +38,6 @@ const CLIENTS: usize = 64;
 
 /// The same on the socket for reading, so that readers don't keep operators out.
 const READERS: usize = 32;
-
-/// How long the node's loop may take for an answer.
-const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long a client may take to read a line; one that is slower is disconnected.
 const WRITE_LIMIT: Duration = Duration::from_secs(5);
@@ -107,7 +105,7 @@ pub(crate) enum Reply {
 /// The socket can't be handed to the runtime.
 pub(crate) async fn serve(
     socket: OperatorSocket,
-    requests: mpsc::Sender<Request>,
+    node_loop: NodeLoop,
     events: broadcast::Sender<Event>,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
@@ -129,7 +127,7 @@ pub(crate) async fn serve(
         };
         match accepted {
             Ok((stream, _)) if clients.len() < most => {
-                let client = accompany(stream, access, requests.clone(), events.clone());
+                let client = accompany(stream, access, node_loop.clone(), events.clone());
                 clients.spawn(client);
             }
             Ok((stream, _)) => turn_away(&stream, most),
@@ -168,7 +166,8 @@ async fn accept(listener: Option<&UnixListener>) -> io::Result<(UnixStream, Sock
 }
 
 fn turn_away(stream: &UnixStream, most: usize) {
-    let reply = error(ErrorCode::Busy, format!("the node serves {most} clients already"));
+    let reply =
+        ReplyLine::from(error(ErrorCode::Busy, format!("the node serves {most} clients already")));
     // Whoever doesn't take it at once finds a closed connection, which says as much.
     let told_it = serde_json::to_vec(&reply).map_err(io::Error::from).and_then(|mut line| {
         line.push(b'\n');
@@ -181,11 +180,11 @@ fn turn_away(stream: &UnixStream, most: usize) {
 pub(super) async fn accompany(
     stream: UnixStream,
     access: Access,
-    requests: mpsc::Sender<Request>,
+    node_loop: NodeLoop,
     events: broadcast::Sender<Event>,
 ) {
     let (reader, writer) = stream.into_split();
-    let connection = Connection { reader: BufReader::new(reader), writer, requests, access };
+    let connection = Connection { reader: BufReader::new(reader), writer, node_loop, access };
     if let Err(error) = connection.run(&events).await {
         debug!(%error, "an operator's connection broke");
     }
@@ -195,7 +194,7 @@ pub(super) async fn accompany(
 struct Connection {
     reader: BufReader<OwnedReadHalf>,
     writer: OwnedWriteHalf,
-    requests: mpsc::Sender<Request>,
+    node_loop: NodeLoop,
     access: Access,
 }
 
@@ -209,9 +208,7 @@ impl Connection {
             });
             let reply = match query.and_then(|query| self.permitted(query)) {
                 Ok(QueryLine::Watch) => return self.watch(events.subscribe()).await,
-                Ok(QueryLine::Status) => {
-                    self.status().await.map(|status| ReplyLine::Status { status })
-                }
+                Ok(QueryLine::Status) => self.status().await,
                 Ok(QueryLine::Order { call }) => self.order(&call).await,
                 Ok(QueryLine::ClearHang { operator, reason }) => {
                     self.clear_hang(&operator, &reason).await
@@ -221,12 +218,12 @@ impl Connection {
                 Ok(QueryLine::Network { cable }) => self.network(cable).await,
                 Err(wrong) => Err(wrong),
             };
-            self.send(&reply.unwrap_or_else(|wrong| wrong)).await?;
+            self.send(&reply.unwrap_or_else(ReplyLine::from)).await?;
         }
         Ok(())
     }
 
-    fn permitted(&self, query: QueryLine) -> Result<QueryLine, ReplyLine> {
+    fn permitted(&self, query: QueryLine) -> Result<QueryLine, Refused> {
         let reads = match &query {
             QueryLine::Status | QueryLine::Watch => true,
             QueryLine::Order { .. }
@@ -248,7 +245,7 @@ impl Connection {
 
     /// The next line, or the reply to one that is too long; `None` at the end. An incomplete last
     /// line is not a request.
-    async fn next_line(&mut self) -> io::Result<Option<Result<Vec<u8>, ReplyLine>>> {
+    async fn next_line(&mut self) -> io::Result<Option<Result<Vec<u8>, Refused>>> {
         let mut line = Vec::new();
         let limit = LONGEST_QUERY as u64;
         (&mut self.reader).take(limit).read_until(b'\n', &mut line).await?;
@@ -271,39 +268,21 @@ impl Connection {
         ))))
     }
 
-    async fn status(&self) -> Result<Box<Status>, ReplyLine> {
-        match self.ask(Query::Status).await? {
-            Reply::Status(status) => Ok(status),
-            _ => Err(no_answer()),
-        }
+    async fn status(&self) -> Result<ReplyLine, Refused> {
+        let status = self.node_loop.status().await?;
+        Ok(ReplyLine::Status { status })
     }
 
-    async fn order(&self, form: &CallForm) -> Result<ReplyLine, ReplyLine> {
-        let refused = |code, cause: &dyn std::fmt::Display| error(code, cause.to_string());
-        let call =
-            Call::try_from(form).map_err(|cause| refused(ErrorCode::NoSuchButton, &cause))?;
-        if let Call::Car { car, .. } = &call {
-            self.check_car(car).await?;
-        }
-        match self.ask(Query::Order(call)).await? {
-            Reply::Order(Ok(Taken::Placed)) => Ok(ReplyLine::Placed),
-            Reply::Order(Ok(Taken::Absorbed)) => Ok(ReplyLine::Absorbed),
-            Reply::Order(Ok(Taken::Waiting)) => Ok(ReplyLine::Waiting),
-            Reply::Order(Err(cause)) => {
-                let code = match &cause {
-                    OrderRefused::NoSuchButton { .. } | OrderRefused::NoCar { .. } => {
-                        ErrorCode::NoSuchButton
-                    }
-                    OrderRefused::TooManyTrips { .. } => ErrorCode::TooManyTrips,
-                };
-                Err(refused(code, &cause))
-            }
-            _ => Err(no_answer()),
-        }
+    async fn order(&self, form: &CallForm) -> Result<ReplyLine, Refused> {
+        Ok(match self.node_loop.order(form).await? {
+            Taken::Placed => ReplyLine::Placed,
+            Taken::Absorbed => ReplyLine::Absorbed,
+            Taken::Waiting => ReplyLine::Waiting,
+        })
     }
 
-    async fn network(&self, cable: Cable) -> Result<ReplyLine, ReplyLine> {
-        match self.ask(Query::Network(cable)).await? {
+    async fn network(&self, cable: Cable) -> Result<ReplyLine, Refused> {
+        match self.node_loop.ask(Query::Network(cable)).await? {
             Reply::Network(FaultInjection::Allowed) => Ok(ReplyLine::Rewired),
             Reply::Network(FaultInjection::Refused) => Err(error(
                 ErrorCode::FaultsNotAllowed,
@@ -311,32 +290,32 @@ impl Connection {
                  with --allow-faults"
                     .to_owned(),
             )),
-            _ => Err(no_answer()),
+            _ => Err(Refused::no_answer()),
         }
     }
 
-    async fn clear_hang(&self, operator: &str, reason: &str) -> Result<ReplyLine, ReplyLine> {
-        match self.ask(Query::ClearHang).await? {
+    async fn clear_hang(&self, operator: &str, reason: &str) -> Result<ReplyLine, Refused> {
+        match self.node_loop.ask(Query::ClearHang).await? {
             Reply::NothingToClear => {
                 info!(operator, reason, "asked to clear a hang: there is none");
                 Ok(ReplyLine::NothingToClear)
             }
-            _ => Err(no_answer()),
+            _ => Err(Refused::no_answer()),
         }
     }
 
-    async fn repair(&self, operator: &str, reason: &str) -> Result<ReplyLine, ReplyLine> {
+    async fn repair(&self, operator: &str, reason: &str) -> Result<ReplyLine, Refused> {
         let wrong = |what, cause| error(ErrorCode::Malformed, format!("{what}: {cause}"));
         let query = Query::Repair {
             operator: words::operator(operator).map_err(|cause| wrong("operator", cause))?,
             reason: words::reason(reason).map_err(|cause| wrong("reason", cause))?,
             account: self.account(),
         };
-        match self.ask(query).await? {
+        match self.node_loop.ask(query).await? {
             Reply::Repaired(Renewed { old, fresh }) => {
                 Ok(ReplyLine::Repaired { old: old.to_string(), fresh: fresh.to_string() })
             }
-            _ => Err(no_answer()),
+            _ => Err(Refused::no_answer()),
         }
     }
 
@@ -347,9 +326,9 @@ impl Connection {
         Account { uid, ..Account::default() }
     }
 
-    async fn audit(&self) -> Result<ReplyLine, ReplyLine> {
-        let Reply::Audit(records) = self.ask(Query::Audit).await? else {
-            return Err(no_answer());
+    async fn audit(&self) -> Result<ReplyLine, Refused> {
+        let Reply::Audit(records) = self.node_loop.ask(Query::Audit).await? else {
+            return Err(Refused::no_answer());
         };
         match timeout(ANSWER_LIMIT, records).await {
             Ok(Ok(AuditLog { records, chain })) => Ok(ReplyLine::Audit { records, chain }),
@@ -359,27 +338,6 @@ impl Connection {
                     .to_owned(),
             )),
         }
-    }
-
-    /// An order for a car that does not exist would stay open forever.
-    async fn check_car(&self, car: &NodeId) -> Result<(), ReplyLine> {
-        let status = self.status().await?;
-        if status.cars().any(|known| known == car) {
-            return Ok(());
-        }
-        let known: Vec<_> = status.cars().map(NodeId::as_str).collect();
-        let known = known.join(", ");
-        Err(error(ErrorCode::UnknownCar, format!("no car {car} is heard; there are {known}")))
-    }
-
-    async fn ask(&self, query: Query) -> Result<Reply, ReplyLine> {
-        let (reply, answer) = oneshot::channel();
-        let asked = async {
-            self.requests.send(Request { query, reply }).await.ok()?;
-            answer.await.ok()
-        };
-        let answer = timeout(ANSWER_LIMIT, asked).await;
-        answer.ok().flatten().ok_or_else(no_answer)
     }
 
     async fn watch(&mut self, mut events: broadcast::Receiver<Event>) -> io::Result<()> {
@@ -409,10 +367,12 @@ impl Connection {
     }
 }
 
-fn error(code: ErrorCode, message: String) -> ReplyLine {
-    ReplyLine::Error { code, message }
+fn error(code: ErrorCode, message: String) -> Refused {
+    Refused { code, message }
 }
 
-fn no_answer() -> ReplyLine {
-    error(ErrorCode::NoAnswer, "the node's loop does not answer; it may be stopping".to_owned())
+impl From<Refused> for ReplyLine {
+    fn from(Refused { code, message }: Refused) -> Self {
+        Self::Error { code, message }
+    }
 }

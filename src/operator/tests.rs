@@ -45,6 +45,11 @@ const ERROR_CODES: [ErrorCode; 9] = [
     ErrorCode::NoAnswer,
 ];
 
+/// A status with something in every field.
+pub(crate) fn full_status() -> Status {
+    golden::cabin()
+}
+
 fn floor(index: u8) -> Floor {
     Floor::try_from(index).unwrap()
 }
@@ -180,7 +185,8 @@ impl Bench {
                 tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let (requests, queue) = mpsc::channel(REQUESTS);
-                let served = serve(socket, requests, sender.clone(), stopped.notified());
+                let served =
+                    serve(socket, NodeLoop::new(requests), sender.clone(), stopped.notified());
                 tokio::select! {
                     served = served => served.unwrap(),
                     () = answer(queue, &sender) => {}

@@ -13,8 +13,8 @@
 //! happen, then `Running::handle`.
 //!
 //! The loop has one task of its own, in a `JoinSet`: the operator's socket. It holds no state; when
-//! it ends, its clients see a closed connection. One thread makes plans, and another writes the
-//! latch when the car hangs.
+//! it ends, its clients see a closed connection. One thread makes plans, one serves HTTP, and another
+//! writes the latch when the car hangs.
 
 mod clock;
 mod disk;
@@ -50,11 +50,14 @@ use self::report::ReportLog;
 use self::supervisor::Supervisor;
 use crate::config::{FaultInjection, Settings};
 use crate::fleet_key::Keys;
+use crate::http::{Http, HttpSettings};
 use crate::journal::{Account, AuditEvent, AuditRecord, JournalError};
 use crate::latch::{self, Refusal};
 use crate::log;
 use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, gather_time, mac_of};
-use crate::operator::{self, BindError, OperatorSocket, Query, ReadingError, Reply, Request};
+use crate::operator::{
+    self, BindError, NodeLoop, OperatorSocket, Query, ReadingError, Reply, Request,
+};
 use crate::panel::Panel;
 
 /// How a node ended.
@@ -206,6 +209,7 @@ struct Running {
     reports: broadcast::Sender<operator::Event>,
     operator: JoinSet<()>,
     stop_operator: oneshot::Sender<()>,
+    http: Option<Http>,
     supervisor: Supervisor,
     /// Ends the loop's sleep. It is reused because usually its deadline only moves later, which is
     /// cheap.
@@ -269,10 +273,12 @@ impl Running {
         let (reports, _) = broadcast::channel(operator::EVENTS);
         let (stop_operator, stopped) = oneshot::channel();
         let mut operator = JoinSet::new();
+        let node_loop = NodeLoop::new(asked);
+        let http = start_http(settings, &node_loop, &reports);
         let events = reports.clone();
         operator.spawn(async move {
             let stopped = async { drop(stopped.await) };
-            if let Err(error) = operator::serve(socket, asked, events, stopped).await {
+            if let Err(error) = operator::serve(socket, node_loop, events, stopped).await {
                 error!(%error, "the operator's socket can't be served");
             }
         });
@@ -291,6 +297,7 @@ impl Running {
             reports,
             operator,
             stop_operator,
+            http,
             supervisor: Supervisor::from_environment(),
             lease: settings.panel_line.lease,
             timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
@@ -593,6 +600,21 @@ impl Running {
             self.hung = Some(*evidence);
         }
     }
+}
+
+/// Starts the HTTP server, if the configuration has one. Without it a car runs as well.
+fn start_http(
+    settings: &Settings,
+    node_loop: &NodeLoop,
+    reports: &broadcast::Sender<operator::Event>,
+) -> Option<Http> {
+    let http = HttpSettings {
+        address: settings.http?,
+        data_dir: settings.data_dir.clone(),
+        kinematics: settings.kinematics,
+    };
+    let started = Http::start(http, node_loop.clone(), reports.subscribe());
+    started.inspect_err(|error| error!(%error, "the HTTP server can't be started")).ok()
 }
 
 /// The next event of the panel; never completes without a panel.

@@ -98,7 +98,7 @@ impl Running {
                 Ending::Stopped | Ending::Hung(_) => self.supervisor.stopping("told to stop"),
             }
         }
-        let Self { mesh, panel, disk, planner, requests, operator, stop_operator, .. } = self;
+        let Self { mesh, panel, disk, planner, requests, operator, stop_operator, http, .. } = self;
         drop((requests, stop_operator));
         tokio::join!(
             async {
@@ -110,6 +110,11 @@ impl Running {
             planner.finish(),
             mesh.shut_down(),
             end_operator(operator),
+            async {
+                if let Some(http) = http {
+                    http.finish().await;
+                }
+            },
             async {
                 if let Some(latching) = latching {
                     latching.finish().await;

@@ -63,6 +63,7 @@ fn help_shows_the_commands_and_every_exit_code() {
         "repair",
         "audit",
         "keygen",
+        "token",
         "assign",
         "check-config",
         "completions",
@@ -136,7 +137,7 @@ fn a_wrong_configuration_ends_with_two_and_names_the_place() {
 fn every_error_of_a_configuration_is_told_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("wrong.toml");
-    std::fs::write(&file, "car = \"A\"\nfloors = 1\nhttp = \"[::]:80\"\n").unwrap();
+    std::fs::write(&file, "car = \"A\"\nfloors = 1\nfleet_key_file = \"/etc/key\"\n").unwrap();
     let file = file.to_str().unwrap();
     for command in ["check-config", "run"] {
         let told = fails(2, &[command, "--config", file, "--dwell", "1h"]);
@@ -148,7 +149,7 @@ fn every_error_of_a_configuration_is_told_at_once() {
         }
         for error in [
             &format!("{file}:2:10: floors = 1 is wrong"),
-            &format!("{file}:3:1: http is not supported: this version has no web panel"),
+            &format!("{file}:3:1: fleet_key_file is not supported: name the file"),
             "flag --dwell: door.dwell = \"1h\" is wrong",
             "address is not set",
             "broadcast is not set",

@@ -25,6 +25,7 @@ mod faults;
 mod fleet;
 mod hang;
 mod hardware;
+mod http;
 mod journal;
 mod key_files;
 mod keys;

@@ -1,5 +1,6 @@
-//! The node's surroundings: `[operator]`, `[panel_line]`, `[log]`.
+//! The node's surroundings: `[operator]`, `[http]`, `[panel_line]`, `[log]`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use elevator_driver::LineSettings;
@@ -20,6 +21,20 @@ table! {
         /// The group whose members may use `read_only_socket`, by name or number. The node's user
         /// has to be a member.
         read_only_group: Option<Group> = Absent("the group of the node's user", "liftmesh-read"),
+    }
+}
+
+table! {
+    /// The web panel, the API and health checks, over HTTP.
+    [http] struct Http {
+        /// Whether the node serves HTTP.
+        enabled: bool = Value("true"),
+        /// Where it listens. This version has no TLS, so only loopback is accepted: let a proxy on
+        /// the same machine serve others.
+        address: Option<SocketAddr> = Absent(
+            "port 7080 at the node's `address` if that is on loopback, otherwise at 127.0.0.1",
+            "127.0.0.1:7080",
+        ),
     }
 }
 
@@ -65,11 +80,17 @@ table! {
     }
 }
 
-pub(super) fn relate(Tables { operator, panel_line, .. }: &Tables, check: &Checker<'_>) {
+pub(super) fn relate(Tables { operator, http, panel_line, .. }: &Tables, check: &Checker<'_>) {
     check.relate(
         operator.read_only_socket.is_some() || operator.read_only_group.is_none(),
         &["operator.read_only_group", "operator.read_only_socket"],
         "absent, as read_only_socket is: give both",
+    );
+    check.relate(
+        http.address.is_none_or(|address| address.ip().is_loopback()),
+        &["http.address"],
+        "on loopback, such as 127.0.0.1:7080, as this version has no TLS: let a proxy on the same \
+         machine serve others",
     );
     check.relate(
         panel_line.silence >= panel_line.heartbeat * 3,

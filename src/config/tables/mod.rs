@@ -122,6 +122,7 @@ tables! {
     token_ring_presets: elections::TokenRingPresets,
     token_ring: elevator_fleet::election::token_ring::Settings,
     operator: host::Operator,
+    http: host::Http,
     panel_line: elevator_driver::LineSettings,
     log: super::LogSettings,
 }

@@ -88,7 +88,7 @@ fn cars() -> Vec<CarView> {
 }
 
 /// A node with a car, whose peers have a car in each phase, and every state and role.
-fn cabin() -> Status {
+pub(super) fn cabin() -> Status {
     let orders = vec![
         OrderStatus {
             call: hall(3, Direction::Down),

@@ -1,0 +1,204 @@
+//! The node's events for the stream: numbered, and the last of them kept, so that a client that was
+//! away for a moment misses none.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+use super::stream::frame;
+use crate::operator::{EVENTS, Event};
+
+/// The bound of the queue of clients that want events; when it is full, they wait.
+const WISHES: usize = 16;
+
+/// An event with its number.
+#[derive(Debug)]
+pub(super) struct Numbered {
+    id: EventId,
+    event: Event,
+    frame: OnceLock<Bytes>,
+}
+
+/// The name of an event: which run of the node, and the number in it, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EventId {
+    boot: u64,
+    number: u64,
+}
+
+impl Numbered {
+    /// The event as one of a stream, rendered once.
+    pub(super) fn frame(&self) -> Bytes {
+        self.frame.get_or_init(|| frame("event", Some(&self.id.to_string()), &self.event)).clone()
+    }
+}
+
+impl std::fmt::Display for EventId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:016x}-{}", self.boot, self.number)
+    }
+}
+
+impl EventId {
+    /// Reads what [`Display`](std::fmt::Display) writes.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (boot, number) = text.split_once('-')?;
+        let boot = (boot.len() == 16).then(|| u64::from_str_radix(boot, 16).ok())??;
+        Some(Self { boot, number: number.parse().ok()? })
+    }
+}
+
+/// The events for one client.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    /// How many of those that the client asked for are not kept any more.
+    pub(super) missed: u64,
+    /// Those since the one that the client had last.
+    pub(super) kept: Vec<Arc<Numbered>>,
+    /// Those from here on.
+    pub(super) live: broadcast::Receiver<Arc<Numbered>>,
+}
+
+/// A wish for a subscription.
+#[derive(Debug)]
+struct Wish {
+    after: Option<EventId>,
+    answer: oneshot::Sender<Subscription>,
+}
+
+/// Where events can be had.
+#[derive(Debug, Clone)]
+pub(super) struct Events(mpsc::Sender<Wish>);
+
+impl Events {
+    /// The events after the one with this name, as far as they are kept; without one, or if it is of
+    /// another run of the node, those from here on. `None` if the node ends.
+    pub(super) async fn subscribe(&self, after: Option<EventId>) -> Option<Subscription> {
+        let (answer, subscription) = oneshot::channel();
+        self.0.send(Wish { after, answer }).await.ok()?;
+        subscription.await.ok()
+    }
+}
+
+/// The task's state.
+pub(super) struct EventLog {
+    boot: u64,
+    last: u64,
+    kept: VecDeque<Arc<Numbered>>,
+    source: broadcast::Receiver<Event>,
+    live: broadcast::Sender<Arc<Numbered>>,
+    wishes: mpsc::Receiver<Wish>,
+}
+
+impl EventLog {
+    /// `boot` tells this run of the node from others.
+    pub(super) fn new(source: broadcast::Receiver<Event>, boot: u64) -> (Self, Events) {
+        let (sender, wishes) = mpsc::channel(WISHES);
+        let (live, _) = broadcast::channel(EVENTS);
+        let log = Self { boot, last: 0, kept: VecDeque::new(), source, live, wishes };
+        (log, Events(sender))
+    }
+
+    /// Numbers events until the node ends.
+    pub(super) async fn run(mut self) {
+        loop {
+            tokio::select! {
+                event = self.source.recv() => match event {
+                    Ok(event) => self.push(event),
+                    // They have numbers, so that clients learn of them.
+                    Err(RecvError::Lagged(events)) => self.last += events,
+                    Err(RecvError::Closed) => return,
+                },
+                Some(wish) = self.wishes.recv() => {
+                    let subscription = self.subscription(wish.after);
+                    // A client that has gone does not need it.
+                    drop(wish.answer.send(subscription));
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, event: Event) {
+        self.last += 1;
+        let id = EventId { boot: self.boot, number: self.last };
+        let event = Arc::new(Numbered { id, event, frame: OnceLock::new() });
+        if self.kept.len() == EVENTS {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(Arc::clone(&event));
+        // There may be no client.
+        drop(self.live.send(event));
+    }
+
+    fn subscription(&self, after: Option<EventId>) -> Subscription {
+        let live = self.live.subscribe();
+        let after = after.filter(|after| after.boot == self.boot).map(|after| after.number);
+        let Some(after) = after else {
+            return Subscription { missed: 0, kept: Vec::new(), live };
+        };
+        let kept: Vec<_> =
+            self.kept.iter().filter(|event| event.id.number > after).map(Arc::clone).collect();
+        let wanted = self.last.saturating_sub(after);
+        let missed = wanted.saturating_sub(u64::try_from(kept.len()).unwrap_or(u64::MAX));
+        Subscription { missed, kept, live }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use elevator_fleet::node::Report;
+
+    use super::*;
+
+    fn log() -> EventLog {
+        let (_, source) = broadcast::channel(1);
+        EventLog::new(source, 7).0
+    }
+
+    fn push(log: &mut EventLog, count: usize) {
+        for _ in 0..count {
+            log.push(Event::new(&Report::DriveRefused, SystemTime::UNIX_EPOCH));
+        }
+    }
+
+    fn numbers(subscription: &Subscription) -> Vec<u64> {
+        subscription.kept.iter().map(|event| event.id.number).collect()
+    }
+
+    #[test]
+    fn a_client_resumes_after_its_last_event() {
+        let mut log = log();
+        push(&mut log, 5);
+        let id = EventId { boot: 7, number: 3 };
+        let subscription = log.subscription(EventId::parse(&id.to_string()));
+        assert_eq!((numbers(&subscription), subscription.missed), (vec![4, 5], 0));
+        let newest = log.subscription(None);
+        assert_eq!((numbers(&newest), newest.missed), (vec![], 0));
+    }
+
+    #[test]
+    fn a_client_learns_how_many_events_are_not_kept() {
+        let mut log = log();
+        push(&mut log, EVENTS + 10);
+        let subscription = log.subscription(Some(EventId { boot: 7, number: 4 }));
+        assert_eq!((subscription.kept.len(), subscription.missed), (EVENTS, 6));
+    }
+
+    #[test]
+    fn events_of_another_run_are_not_resumed() {
+        let mut log = log();
+        push(&mut log, 5);
+        let subscription = log.subscription(Some(EventId { boot: 8, number: 3 }));
+        assert_eq!((numbers(&subscription), subscription.missed), (vec![], 0));
+        for wrong in
+            ["", "7", "7-3", "000000000000000g-1", "0000000000000007-", "0000000000000007-x"]
+        {
+            assert_eq!(EventId::parse(wrong), None, "{wrong}");
+        }
+    }
+}

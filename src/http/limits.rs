@@ -1,0 +1,99 @@
+//! How often somebody may ask for something.
+
+use std::collections::BTreeMap;
+
+use tokio::time::Instant;
+
+use crate::tokens::TokenName;
+
+/// Requests with a token: so many a second, and so many at once after a pause.
+const RATE: f64 = 20.0;
+const BURST: f64 = 40.0;
+
+/// The same for all requests without a valid token together.
+const STRANGERS_RATE: f64 = 2.0;
+const STRANGERS_BURST: f64 = 20.0;
+
+/// A token bucket, in the sense of rate limits.
+#[derive(Debug)]
+struct Bucket {
+    rate: f64,
+    burst: f64,
+    level: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    fn new(rate: f64, burst: f64, now: Instant) -> Self {
+        Self { rate, burst, level: burst, at: now }
+    }
+
+    fn fill(&mut self, now: Instant) {
+        let gained = (now - self.at).as_secs_f64() * self.rate;
+        self.level = (self.level + gained).min(self.burst);
+        self.at = now;
+    }
+
+    fn take(&mut self, now: Instant) -> bool {
+        self.fill(now);
+        let is_allowed = self.level >= 1.0;
+        if is_allowed {
+            self.level -= 1.0;
+        }
+        is_allowed
+    }
+}
+
+/// A bucket for each token, of which there is a bounded number, and one for everybody else.
+#[derive(Debug)]
+pub(super) struct Limits {
+    bearers: BTreeMap<TokenName, Bucket>,
+    strangers: Bucket,
+}
+
+impl Limits {
+    pub(super) fn new(now: Instant) -> Self {
+        let strangers = Bucket::new(STRANGERS_RATE, STRANGERS_BURST, now);
+        Self { bearers: BTreeMap::new(), strangers }
+    }
+
+    /// Whether the bearer of this token may make one more request.
+    pub(super) fn allow(&mut self, name: &TokenName, now: Instant) -> bool {
+        // Those that are full belong to tokens that were not used for a while, or were revoked.
+        self.bearers.retain(|known, bucket| {
+            bucket.fill(now);
+            known == name || bucket.level < bucket.burst
+        });
+        let new = || Bucket::new(RATE, BURST, now);
+        self.bearers.entry(name.clone()).or_insert_with(new).take(now)
+    }
+
+    /// Whether somebody without a valid token may make one more request.
+    pub(super) fn allow_stranger(&mut self, now: Instant) -> bool {
+        self.strangers.take(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_bearer_does_not_use_up_what_another_may() {
+        let now = Instant::now();
+        let mut limits = Limits::new(now);
+        let (one, other) = ("one".parse().unwrap(), "other".parse().unwrap());
+        let allowed = (0..100).filter(|_| limits.allow(&one, now)).count();
+        assert_eq!(allowed, 40);
+        assert!(limits.allow(&other, now));
+        let strangers = (0..100).filter(|_| limits.allow_stranger(now)).count();
+        assert_eq!(strangers, 20);
+        let later = now + Duration::from_secs(1);
+        assert_eq!((0..100).filter(|_| limits.allow(&one, later)).count(), 20);
+        let much_later = now + Duration::from_secs(60);
+        assert!(limits.allow(&other, much_later));
+        assert_eq!(limits.bearers.len(), 1);
+    }
+}

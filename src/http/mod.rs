@@ -1,0 +1,137 @@
+//! The node's HTTP side: the web panel, the API of `/api/v1`, and health.
+//!
+//! ```text
+//!   runtime ──events──▶ EventLog ──▶ Client (one a stream) ──▶ hyper ──▶ browser, robot, Prometheus
+//!      ▲                  Looker ──states──▶ ▲                   │
+//!      └──── NodeLoop ◀── Looker, Desk ◀──── routes ◀────────────┘
+//! ```
+//!
+//! All of it runs on one thread of its own, so that whatever clients do delays nothing in the node's
+//! loop, which it reaches only through the loop's bounded queue of requests. Each task owns its state:
+//! [`Looker`] asks for the node's state for all clients together, [`EventLog`] numbers and keeps
+//! events, [`Desk`] places calls. When the thread fails, the node goes on without it.
+//!
+//! Read `routes.rs` for what there is, `server.rs` for the limits of connections, and `view/` for what
+//! the API says.
+
+mod assets;
+mod auth;
+mod calls;
+mod events;
+mod health;
+mod limits;
+mod problem;
+mod routes;
+mod server;
+mod snapshot;
+mod stream;
+mod view;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use elevator_fleet::dispatch::Kinematics;
+use tokio::sync::{broadcast, oneshot};
+use tokio::task::JoinSet;
+use tracing::{error, warn};
+
+use self::calls::Desk;
+use self::events::EventLog;
+use self::routes::App;
+use self::snapshot::Looker;
+use crate::operator::{Event, NodeLoop};
+use crate::tokens::TokenStore;
+
+/// How long the thread may take to end.
+const END_LIMIT: Duration = Duration::from_secs(1);
+
+/// How long what blocks, such as a disk that does not answer, may hold up the end of the thread.
+const LEFTOVERS: Duration = Duration::from_millis(100);
+
+/// Threads that read the tokens' file.
+const BLOCKING_THREADS: usize = 4;
+
+/// What the server needs to know.
+#[derive(Debug, Clone)]
+pub(crate) struct HttpSettings {
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    /// Where the tokens are.
+    pub(crate) data_dir: PathBuf,
+    /// By which positions are estimated.
+    pub(crate) kinematics: Kinematics,
+}
+
+/// The running server. When this is dropped it ends by itself.
+#[derive(Debug)]
+pub(crate) struct Http {
+    stop: oneshot::Sender<()>,
+    ended: oneshot::Receiver<()>,
+}
+
+impl Http {
+    /// Starts the server. An address that can't be used is tried again; the log says so.
+    ///
+    /// # Errors
+    /// The system provides no thread, or no random numbers.
+    pub(crate) fn start(
+        settings: HttpSettings,
+        node_loop: NodeLoop,
+        events: broadcast::Receiver<Event>,
+    ) -> io::Result<Self> {
+        let boot = getrandom::u64().map_err(io::Error::other)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .max_blocking_threads(BLOCKING_THREADS)
+            .enable_all()
+            .build()?;
+        let (stop, stopped) = oneshot::channel();
+        let (report, ended) = oneshot::channel();
+        thread::Builder::new().name("http".to_owned()).spawn(move || {
+            runtime.block_on(run(settings, node_loop, events, boot, stopped));
+            runtime.shutdown_timeout(LEFTOVERS);
+            drop(report);
+        })?;
+        Ok(Self { stop, ended })
+    }
+
+    /// Ends the server and its connections.
+    pub(crate) async fn finish(self) {
+        drop(self.stop);
+        if tokio::time::timeout(END_LIMIT, self.ended).await.is_err() {
+            warn!("the HTTP server does not end in time");
+        }
+    }
+}
+
+async fn run(
+    settings: HttpSettings,
+    node_loop: NodeLoop,
+    events: broadcast::Receiver<Event>,
+    boot: u64,
+    stopped: oneshot::Receiver<()>,
+) {
+    let (log, events) = EventLog::new(events, boot);
+    let (looker, looks) = Looker::new(node_loop.clone(), settings.kinematics);
+    let (desk, calls) = Desk::new(node_loop);
+    let tokens = TokenStore::new(&settings.data_dir);
+    let router = routes::router(App::new(looks, events, calls, tokens, settings.address));
+    let mut tasks = JoinSet::new();
+    tasks.spawn(log.run());
+    tasks.spawn(looker.run());
+    tasks.spawn(desk.run());
+    tasks.spawn(server::serve(settings.address, router));
+    tokio::select! {
+        _ = stopped => {}
+        ended = tasks.join_next() => {
+            let reason = match ended {
+                Some(Err(failure)) => failure.to_string(),
+                Some(Ok(())) | None => "the node does not answer any more".to_owned(),
+            };
+            error!(reason, "the HTTP server has failed: the node goes on without it");
+        }
+    }
+    tasks.shutdown().await;
+}

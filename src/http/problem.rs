@@ -1,0 +1,85 @@
+//! Errors of the API: `application/problem+json` (RFC 9457).
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::operator::{ErrorCode, Refused};
+
+/// Why a request was not fulfilled. Nothing was changed, except that after `no_answer` it is not known
+/// whether an order was placed.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct Problem {
+    /// Always `about:blank`: `code` tells problems apart.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The meaning of `status`.
+    #[schema(example = "Unprocessable Entity")]
+    title: &'static str,
+    /// The status of the response.
+    #[schema(example = 422)]
+    status: u16,
+    /// Why, for people.
+    detail: String,
+    /// Why, for programs.
+    #[schema(example = "no_such_button")]
+    code: &'static str,
+}
+
+impl Problem {
+    pub(super) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            kind: "about:blank",
+            title: status.canonical_reason().unwrap_or_default(),
+            status: status.as_u16(),
+            detail: detail.into(),
+            code,
+        }
+    }
+
+    pub(super) fn malformed(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "malformed", detail)
+    }
+
+    pub(super) fn busy(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
+    }
+
+    pub(super) fn no_answer() -> Self {
+        Refused::no_answer().into()
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+impl From<Refused> for Problem {
+    fn from(Refused { code, message }: Refused) -> Self {
+        let (status, code) = match code {
+            ErrorCode::Malformed => (StatusCode::BAD_REQUEST, "malformed"),
+            ErrorCode::NoSuchButton => (StatusCode::UNPROCESSABLE_ENTITY, "no_such_button"),
+            ErrorCode::UnknownCar => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_car"),
+            ErrorCode::TooManyTrips => (StatusCode::CONFLICT, "too_many_trips"),
+            ErrorCode::FaultsNotAllowed => (StatusCode::FORBIDDEN, "faults_not_allowed"),
+            ErrorCode::ReadOnly => (StatusCode::FORBIDDEN, "read_only"),
+            ErrorCode::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
+            ErrorCode::NoJournal => (StatusCode::SERVICE_UNAVAILABLE, "no_journal"),
+            ErrorCode::NoAnswer => (StatusCode::SERVICE_UNAVAILABLE, "no_answer"),
+        };
+        Self::new(status, code, message)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        match serde_json::to_vec(&self) {
+            Ok(body) => {
+                (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response()
+            }
+            Err(_) => status.into_response(),
+        }
+    }
+}

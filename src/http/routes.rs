@@ -1,0 +1,232 @@
+//! What there is: each address, who may ask for it, and within what limits.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::assets;
+use super::auth::authorize;
+use super::calls::{Calls, PlaceCall};
+use super::events::{EventId, Events};
+use super::health;
+use super::problem::Problem;
+use super::snapshot::{Look, Looks};
+use super::stream::Client;
+use crate::tokens::{Scope, TokenStore};
+
+/// The most clients of event streams at a time.
+pub(super) const STREAMS: usize = 256;
+
+/// The longest body of a request, in bytes.
+const LONGEST_BODY: usize = 16 * 1024;
+
+/// How long a request may take; longer than the node's loop may.
+const REQUEST_LIMIT: Duration = Duration::from_secs(5);
+
+/// What the handlers have in common.
+#[derive(Debug, Clone)]
+pub(super) struct App {
+    pub(super) looks: Looks,
+    events: Events,
+    pub(super) calls: Calls,
+    pub(super) tokens: TokenStore,
+    seats: Arc<Semaphore>,
+    address: SocketAddr,
+}
+
+impl App {
+    pub(super) fn new(
+        looks: Looks,
+        events: Events,
+        calls: Calls,
+        tokens: TokenStore,
+        address: SocketAddr,
+    ) -> Self {
+        let seats = Arc::new(Semaphore::new(STREAMS));
+        Self { looks, events, calls, tokens, seats, address }
+    }
+
+    async fn look(&self) -> Result<Arc<Look>, Problem> {
+        Ok(self.looks.take().await?)
+    }
+}
+
+pub(super) fn router(app: App) -> Router {
+    let api = Router::new()
+        .route("/fleet", get(fleet))
+        .route("/cars", get(cars))
+        .route("/orders", get(orders))
+        .route("/events", get(events))
+        .route("/calls", post(place));
+    Router::new()
+        .route("/", get(assets::index))
+        .route("/assets/{*name}", get(assets::asset))
+        .route("/healthz", get(health::live))
+        .route("/readyz", get(health::ready))
+        .nest("/api/v1", api)
+        .fallback(not_found)
+        .method_not_allowed_fallback(not_allowed)
+        .layer(from_fn_with_state(app.clone(), guard))
+        .layer(from_fn(limit))
+        .with_state(app)
+}
+
+async fn not_found() -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address")
+}
+
+async fn not_allowed() -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        "this address takes another method",
+    )
+}
+
+/// Ends requests that take too long, and adds headers that hold for every response.
+async fn limit(request: Request, next: Next) -> Response {
+    let answered = timeout(REQUEST_LIMIT, next.run(request)).await;
+    let mut response = answered.unwrap_or_else(|_late| Problem::no_answer().into_response());
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    response
+}
+
+/// Refuses requests for another host. A page of another site whose name was made to point here after
+/// it was loaded would otherwise count as one of this node's.
+async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    if hosts.all(|host| host.to_str().is_ok_and(|host| is_own(host, app.address))) {
+        return next.run(request).await;
+    }
+    Problem::new(
+        StatusCode::MISDIRECTED_REQUEST,
+        "other_host",
+        format!("this node is http://{}", app.address),
+    )
+    .into_response()
+}
+
+/// Whether a host is this one: an address, with whatever port leads here, or `localhost`.
+fn is_own(host: &str, own: SocketAddr) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        Some(_) | None => host,
+    };
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse();
+    name == "localhost"
+        || address
+            .is_ok_and(|address: std::net::IpAddr| address == own.ip() || address.is_loopback())
+}
+
+fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(body) => {
+            let about =
+                [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+            (status, about, body).into_response()
+        }
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// The fleet: its nodes and their states.
+async fn fleet(State(app): State<App>) -> Result<Response, Problem> {
+    Ok(json(StatusCode::OK, &app.look().await?.state.fleet))
+}
+
+/// Every car.
+async fn cars(State(app): State<App>) -> Result<Response, Problem> {
+    Ok(json(StatusCode::OK, &app.look().await?.state.cars))
+}
+
+/// The open orders, the oldest first.
+async fn orders(State(app): State<App>) -> Result<Response, Problem> {
+    Ok(json(StatusCode::OK, &app.look().await?.state.orders))
+}
+
+/// From where a client resumes.
+#[derive(Debug, Deserialize)]
+struct Resume {
+    after: Option<String>,
+}
+
+/// The name of the last event that a client has; browsers send it by themselves.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// The state whenever it changes, and every event.
+async fn events(
+    State(app): State<App>,
+    Query(resume): Query<Resume>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let seat = Arc::clone(&app.seats).try_acquire_owned().map_err(|_none_free| {
+        Problem::busy(format!("the node serves {STREAMS} event streams already"))
+    })?;
+    // What a browser sends after a break is newer than what the address says.
+    let after = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
+    let after = match after.or(resume.after) {
+        None => None,
+        Some(text) => Some(EventId::parse(&text).ok_or_else(|| {
+            Problem::malformed("this is no id of an event: give one that this API has sent")
+        })?),
+    };
+    let subscription = app.events.subscribe(after).await.ok_or_else(Problem::no_answer)?;
+    let states = app.looks.follow();
+    let state = app.look().await?.frame();
+    Ok(Client::new(state, subscription, states, seat).into_response())
+}
+
+/// Places a call.
+async fn place(State(app): State<App>, request: Request<Body>) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let token = authorize(&app, &parts.headers, Scope::Call).await?;
+    let body: PlaceCall = parsed(body).await?;
+    let (status, placed) = app.calls.place(token.name, body).await?;
+    Ok(json(status, &placed))
+}
+
+/// The JSON of a body.
+async fn parsed<T: for<'de> Deserialize<'de>>(body: Body) -> Result<T, Problem> {
+    let bytes = to_bytes(body, LONGEST_BODY).await.map_err(|error| {
+        let is_long = std::error::Error::source(&error)
+            .is_some_and(|source| source.to_string().contains("length limit"));
+        if is_long {
+            let detail = format!("a body has at most {LONGEST_BODY} bytes");
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
+        } else {
+            Problem::malformed("the body did not arrive")
+        }
+    })?;
+    serde_json::from_slice(&bytes)
+        .map_err(|cause| Problem::malformed(format!("the body is not what is expected: {cause}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_host_is_not_this_one() {
+        let own = "127.0.0.3:7080".parse().unwrap();
+        for host in ["127.0.0.3:7080", "127.0.0.1:9", "localhost:7080", "localhost", "[::1]:80"] {
+            assert!(is_own(host, own), "{host}");
+        }
+        for host in ["evil.example", "evil.example:7080", "192.168.1.1:7080", "localhost.evil", ""]
+        {
+            assert!(!is_own(host, own), "{host}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Connections: accepted, counted, and ended where a client is too slow.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tokio_io_timeout::TimeoutStream;
+use tracing::{debug, info, warn};
+
+/// The most connections at a time, those of event streams included; a further one is closed.
+const CONNECTIONS: usize = 320;
+
+/// Between two attempts to listen.
+const RETRY: Duration = Duration::from_secs(10);
+
+/// How long a client may take for the head of a request, also of the next one on a connection.
+const HEAD_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a client may take no bytes while there are some for it.
+const WRITE_LIMIT: Duration = Duration::from_secs(10);
+
+/// The longest head of a request, in bytes.
+const LONGEST_HEAD: usize = 16 * 1024;
+
+/// After an accept that failed, as it does where the process has no file descriptor left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves until it is dropped.
+pub(super) async fn serve(address: SocketAddr, router: Router) {
+    let listener = listen(address).await;
+    let mut clients = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            Some(_) = clients.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) if clients.len() < CONNECTIONS => {
+                clients.spawn(accompany(stream, router.clone()));
+            }
+            Ok((_, client)) => debug!(%client, "too many connections: one is closed"),
+            Err(error) => {
+                warn!(%error, "an HTTP connection could not be accepted");
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn listen(address: SocketAddr) -> TcpListener {
+    let mut is_first = true;
+    loop {
+        match TcpListener::bind(address).await {
+            Ok(listener) => {
+                info!(%address, "serving HTTP");
+                return listener;
+            }
+            Err(error) if is_first => warn_of(address, &error),
+            Err(error) => debug!(%address, %error, "the HTTP address still can't be used"),
+        }
+        is_first = false;
+        sleep(RETRY).await;
+    }
+}
+
+fn warn_of(address: SocketAddr, error: &io::Error) {
+    let retry_s = RETRY.as_secs();
+    if error.kind() == ErrorKind::AddrInUse {
+        warn!(%address, retry_s, "the HTTP port is in use: trying again");
+    } else {
+        warn!(%address, %error, retry_s, "the HTTP address can't be used: trying again");
+    }
+}
+
+async fn accompany(stream: TcpStream, router: Router) {
+    // Without it, small events would wait for the acknowledgement of the one before.
+    if let Err(error) = stream.set_nodelay(true) {
+        debug!(%error, "an HTTP connection stays slow");
+    }
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(WRITE_LIMIT));
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_LIMIT)
+        .max_buf_size(LONGEST_HEAD)
+        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
+    if let Err(error) = served.await {
+        debug!(%error, "an HTTP connection broke");
+    }
+}

@@ -1,0 +1,251 @@
+//! A car in the API.
+
+use std::time::{Duration, SystemTime};
+
+use elevator_driver::{Direction, DoorState, Floor, FloorCount};
+use elevator_fleet::dispatch::Kinematics;
+use elevator_fleet::model::{CarPhase, CarView, NodeId, Unavailable};
+use elevator_fleet::node::Status;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::estimate::{Motion, motion};
+use super::{seconds, views};
+
+/// How long a peer may be silent before the data of its car count as old.
+const HEARD: Duration = Duration::from_secs(1);
+
+/// A car, as the node that answers knows it. Floors count from 0, times are in seconds.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::http) struct Car {
+    /// The car's name, which is that of its node.
+    #[schema(value_type = String, example = "A")]
+    car: NodeId,
+    #[schema(value_type = String, example = "A")]
+    node: NodeId,
+    /// Whether hall calls may be assigned to it.
+    in_service: bool,
+    /// Why not.
+    #[schema(value_type = Option<String>, example = "door blocked")]
+    unavailable: Option<Unavailable>,
+    /// Where it is, or the last floor it passed; null until it has found one.
+    #[schema(value_type = Option<u8>)]
+    floor: Option<Floor>,
+    /// The estimated position in floors: between two sensors it follows from the kinematics. Null
+    /// where nothing supports an estimate.
+    position: Option<f64>,
+    /// The estimated speed in floors a second, negative downwards, 0 at rest.
+    speed: f64,
+    phase: Phase,
+    /// How long it has been in this phase.
+    elapsed: f64,
+    /// The direction in which it collects calls; null if it may turn either way.
+    #[schema(value_type = Option<String>, example = "up")]
+    direction: Option<Direction>,
+    /// In per cent of the rated load; null without a load cell.
+    load: Option<u8>,
+    mode: Mode,
+    /// `closed`, `opening`, `open` or `closing`.
+    #[schema(value_type = String, example = "closed")]
+    door: DoorState,
+    /// The floors that it leaves out for a while.
+    #[schema(value_type = Vec<u8>)]
+    locked_out: Vec<Floor>,
+    /// Whether its node was heard within the last second.
+    heard: bool,
+    lift_state: LiftState,
+}
+
+/// What a car is doing.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Phase {
+    Idle,
+    Moving {
+        #[schema(value_type = String, example = "up")]
+        direction: Direction,
+        /// The floor of its stop.
+        #[schema(value_type = u8)]
+        stop_at: Floor,
+        /// The nearest floor at which it can still stop.
+        #[schema(value_type = u8)]
+        next_stop: Floor,
+    },
+    Homing,
+    Opening,
+    Open,
+    Closing,
+}
+
+/// The service mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Mode {
+    InService,
+    Independent,
+    FireRecall,
+    OutOfService,
+}
+
+/// The fields of Open-RMF's `rmf_lift_msgs/LiftState`, with its constants.
+#[derive(Debug, Serialize, ToSchema)]
+struct LiftState {
+    lift_time: LiftTime,
+    lift_name: String,
+    available_floors: Vec<String>,
+    /// Empty until the car has found a floor.
+    current_floor: String,
+    /// Empty while the car has no stop before it.
+    destination_floor: String,
+    /// 0 closed, 1 moving, 2 open.
+    door_state: u8,
+    /// 0 stopped, 1 up, 2 down, 3 unknown.
+    motion_state: u8,
+    available_modes: Vec<u8>,
+    /// 1 human, 3 fire, 4 offline.
+    current_mode: u8,
+    /// Empty: there are no sessions yet.
+    session_id: String,
+}
+
+/// A time of the wall clock.
+#[derive(Debug, Serialize, ToSchema)]
+struct LiftTime {
+    sec: u64,
+    nanosec: u32,
+}
+
+impl Car {
+    /// Every car that is known, the own one first.
+    pub(super) fn all(status: &Status, kinematics: &Kinematics, at: SystemTime) -> Vec<Self> {
+        let cars = views(status).map(|(node, view)| {
+            let own = status.car.as_ref().filter(|_| *node == status.node);
+            let peer = status.peers.iter().find(|peer| peer.node == *node);
+            // Between two floors at rest: only the node itself knows.
+            let lies_between = own.is_some_and(|car| car.at.is_none());
+            let door = own.map_or_else(|| door_of(view.phase), |car| car.door);
+            let mut motion = motion(view, status.floors, kinematics);
+            if lies_between && !matches!(view.phase, CarPhase::Moving { .. }) {
+                motion = Motion::UNKNOWN;
+            }
+            let Motion { position, speed } = motion;
+            Self {
+                car: node.clone(),
+                node: node.clone(),
+                in_service: view.is_in_service(),
+                unavailable: view.availability.unavailable(),
+                floor: view.floor,
+                position: position.map(rounded),
+                speed: rounded(speed),
+                phase: Phase::from(view.phase),
+                elapsed: seconds(view.elapsed),
+                direction: view.direction,
+                load: view.load,
+                mode: Mode::of(view),
+                door,
+                locked_out: view.locked_out.iter().collect(),
+                heard: peer.is_none_or(|peer| peer.silent <= HEARD),
+                lift_state: LiftState::new(node, view, door, status.floors, at),
+            }
+        });
+        cars.collect()
+    }
+}
+
+fn rounded(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
+/// The door, where only the phase is known.
+fn door_of(phase: CarPhase) -> DoorState {
+    match phase {
+        CarPhase::Idle | CarPhase::Moving { .. } | CarPhase::Homing => DoorState::Closed,
+        CarPhase::Opening => DoorState::Opening,
+        CarPhase::Open => DoorState::Open,
+        CarPhase::Closing => DoorState::Closing,
+    }
+}
+
+impl From<CarPhase> for Phase {
+    fn from(phase: CarPhase) -> Self {
+        match phase {
+            CarPhase::Idle => Self::Idle,
+            CarPhase::Moving { direction, stop_at, next_stop } => {
+                Self::Moving { direction, stop_at, next_stop }
+            }
+            CarPhase::Homing => Self::Homing,
+            CarPhase::Opening => Self::Opening,
+            CarPhase::Open => Self::Open,
+            CarPhase::Closing => Self::Closing,
+        }
+    }
+}
+
+impl Mode {
+    fn of(view: &CarView) -> Self {
+        match view.availability.unavailable() {
+            Some(Unavailable::Independent) => Self::Independent,
+            Some(Unavailable::FireRecall) => Self::FireRecall,
+            Some(Unavailable::OutOfService) => Self::OutOfService,
+            Some(
+                Unavailable::NoPanel
+                | Unavailable::Homing
+                | Unavailable::Stopped
+                | Unavailable::DoorBlocked
+                | Unavailable::Hung
+                | Unavailable::DriveFault
+                | Unavailable::Overdue,
+            )
+            | None => Self::InService,
+        }
+    }
+}
+
+impl LiftState {
+    const HUMAN: u8 = 1;
+    const FIRE: u8 = 3;
+    const OFFLINE: u8 = 4;
+
+    fn new(
+        node: &NodeId,
+        view: &CarView,
+        door: DoorState,
+        floors: FloorCount,
+        at: SystemTime,
+    ) -> Self {
+        let now = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let is_open_to = |floor: &u8| {
+            Floor::try_from(*floor).is_ok_and(|floor| !view.locked_out.contains(floor))
+        };
+        let text = |floor: Option<Floor>| floor.map_or_else(String::new, |floor| floor.to_string());
+        let (motion_state, destination) = match view.phase {
+            CarPhase::Moving { direction: Direction::Up, stop_at, .. } => (1, Some(stop_at)),
+            CarPhase::Moving { direction: Direction::Down, stop_at, .. } => (2, Some(stop_at)),
+            CarPhase::Homing => (3, None),
+            CarPhase::Idle | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => (0, None),
+        };
+        Self {
+            lift_time: LiftTime { sec: now.as_secs(), nanosec: now.subsec_nanos() },
+            lift_name: node.to_string(),
+            available_floors: (0..floors.get())
+                .filter(is_open_to)
+                .map(|floor| floor.to_string())
+                .collect(),
+            current_floor: text(view.floor),
+            destination_floor: text(destination),
+            door_state: match door {
+                DoorState::Closed => 0,
+                DoorState::Opening | DoorState::Closing => 1,
+                DoorState::Open => 2,
+            },
+            motion_state,
+            available_modes: vec![Self::HUMAN],
+            current_mode: match (Mode::of(view), view.is_in_service()) {
+                (Mode::FireRecall, _) => Self::FIRE,
+                (Mode::InService, true) => Self::HUMAN,
+                (Mode::InService | Mode::Independent | Mode::OutOfService, _) => Self::OFFLINE,
+            },
+            session_id: String::new(),
+        }
+    }
+}

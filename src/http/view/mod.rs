@@ -1,0 +1,279 @@
+//! What the API says of the fleet, made from a [`Status`].
+//!
+//! These types are the contract of `/api/v1`, with a schema of their own: the status may change with
+//! the program, they only grow.
+
+mod car;
+mod estimate;
+
+use std::time::{Duration, SystemTime};
+
+use elevator_fleet::dispatch::Kinematics;
+use elevator_fleet::election::Detail;
+use elevator_fleet::json::CallForm;
+use elevator_fleet::model::{
+    Call, CarPhase, CarView, FleetName, HallCall, NodeId, Role, Unavailable,
+};
+use elevator_fleet::node::{ConflictStatus, LossCause, LostStatus, OrderStatus, Status};
+use elevator_fleet::wire;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+pub(super) use self::car::Car;
+
+/// Everything that a panel shows.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct State {
+    pub(super) fleet: Fleet,
+    pub(super) cars: Vec<Car>,
+    pub(super) orders: Vec<Order>,
+}
+
+/// The fleet, as the node that answers sees it. Times are in seconds.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Fleet {
+    /// The node that answers.
+    #[schema(value_type = String, example = "A")]
+    node: NodeId,
+    #[schema(value_type = String, example = "liftmesh")]
+    fleet: FleetName,
+    /// When this was so, in UTC.
+    #[schema(example = "2026-05-01T12:00:00.123Z")]
+    at: String,
+    /// How long the node has run.
+    uptime: f64,
+    /// The number of floors.
+    floors: u8,
+    /// The master, if the node knows one.
+    #[schema(value_type = Option<String>)]
+    master: Option<NodeId>,
+    /// The highest term that the node knows.
+    term: u64,
+    /// The election protocol.
+    #[schema(example = "lowest-ip")]
+    election: String,
+    /// The protocol's own state: `name` and `value`.
+    #[schema(value_type = Vec<Object>)]
+    election_state: Vec<Detail>,
+    /// The node itself, then those that it hears, by name.
+    nodes: Vec<Node>,
+    /// The nodes that were peers and are not heard any more.
+    #[schema(value_type = Vec<Object>)]
+    lost: Vec<LostStatus>,
+    /// The nodes that are heard and can't be peers.
+    #[schema(value_type = Vec<Object>)]
+    conflicts: Vec<ConflictStatus>,
+    /// The digest of the order store; equal stores have equal digests.
+    #[schema(example = "00f3a1c29d5e7b84")]
+    digest: String,
+    /// Everything in the store is on disk.
+    durable: bool,
+    /// The disk has failed.
+    disk_failed: bool,
+    /// The nodes whose car hung, as far as is known.
+    #[schema(value_type = Vec<String>)]
+    hung: Vec<NodeId>,
+}
+
+/// A node of the fleet.
+#[derive(Debug, Serialize, ToSchema)]
+struct Node {
+    #[schema(value_type = String, example = "A")]
+    node: NodeId,
+    /// `cabin`, `control-unit` or `indicator`.
+    #[schema(value_type = String, example = "cabin")]
+    role: Role,
+    #[schema(example = "192.168.1.11")]
+    address: String,
+    /// Whether this is the node that answers.
+    #[serde(rename = "self")]
+    is_self: bool,
+    node_state: NodeState,
+    /// The time since it was last heard, in seconds.
+    silent: f64,
+    /// There is a link to it, and the state transfer over it is complete.
+    synced: bool,
+    /// Its order store equals that of the node that answers.
+    in_step: bool,
+}
+
+/// The state of a node.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum NodeState {
+    Master,
+    Slave {
+        #[schema(value_type = String)]
+        master: NodeId,
+    },
+    Seeking,
+}
+
+/// An open order.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Order {
+    /// Names the call: there is at most one open order for each.
+    #[schema(example = "hall-3-up")]
+    id: String,
+    #[schema(value_type = super::calls::CallSchema)]
+    call: CallForm,
+    /// How long its oldest press has waited, in seconds.
+    waited: f64,
+    /// The car that is to serve it.
+    #[schema(value_type = Option<String>)]
+    car: Option<NodeId>,
+    /// Its lamp may be lit: the order survives the loss of any one node.
+    promised: bool,
+    /// How many living nodes are known to hold it.
+    holders: usize,
+    state: OrderState,
+}
+
+/// How far an order is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum OrderState {
+    /// No car is assigned.
+    BeingAllocated,
+    /// A car is assigned.
+    BeingServed,
+    /// The assigned car is on its way to the call's floor without another stop, or opens its door there.
+    ServedSoon,
+}
+
+impl State {
+    /// The state of the fleet at this moment of the wall clock; positions are estimated with these
+    /// kinematics.
+    pub(super) fn new(status: &Status, kinematics: &Kinematics, at: SystemTime) -> Self {
+        let cars = Car::all(status, kinematics, at);
+        Self {
+            fleet: Fleet::new(status, at),
+            cars,
+            orders: status.orders.iter().map(|order| Order::new(order, status)).collect(),
+        }
+    }
+}
+
+impl Fleet {
+    fn new(status: &Status, at: SystemTime) -> Self {
+        let own = Node {
+            node: status.node.clone(),
+            role: status.role,
+            address: status.address.to_string(),
+            is_self: true,
+            node_state: NodeState::from(&status.node_state),
+            silent: 0.0,
+            synced: true,
+            in_step: true,
+        };
+        let peers = status.peers.iter().map(|peer| Node {
+            node: peer.node.clone(),
+            role: peer.role,
+            address: peer.address.to_string(),
+            is_self: false,
+            node_state: NodeState::from(&peer.node_state),
+            silent: seconds(peer.silent),
+            synced: peer.synced,
+            in_step: peer.in_step,
+        });
+        Self {
+            node: status.node.clone(),
+            fleet: status.fleet.clone(),
+            at: humantime::format_rfc3339_millis(at).to_string(),
+            uptime: seconds(status.uptime),
+            floors: status.floors.get(),
+            master: match &status.node_state {
+                wire::NodeState::Master => Some(status.node.clone()),
+                wire::NodeState::Slave { master } => Some(master.clone()),
+                wire::NodeState::Seeking => None,
+            },
+            term: status.term.0,
+            election: status.election.to_string(),
+            election_state: status.election_state.clone(),
+            nodes: std::iter::once(own).chain(peers).collect(),
+            lost: status.lost.clone(),
+            conflicts: status.conflicts.clone(),
+            digest: format!("{:016x}", status.digest),
+            durable: status.durable,
+            disk_failed: status.disk_failed,
+            hung: hung(status),
+        }
+    }
+}
+
+/// The nodes whose car hung: those that say so, and those that were lost because of it.
+fn hung(status: &Status) -> Vec<NodeId> {
+    let hangs = |view: &CarView| view.availability.unavailable() == Some(Unavailable::Hung);
+    let living = views(status).filter(|(_, view)| hangs(view)).map(|(node, _)| node);
+    let lost = status.lost.iter().filter(|lost| lost.cause == LossCause::Hung);
+    living.chain(lost.map(|lost| &lost.node)).cloned().collect()
+}
+
+/// The cars that are known, the node's own first.
+fn views(status: &Status) -> impl Iterator<Item = (&NodeId, &CarView)> {
+    let own = status.car.iter().map(|car| (&status.node, &car.view));
+    let others = status.peers.iter().filter_map(|peer| Some((&peer.node, peer.car.as_ref()?)));
+    own.chain(others)
+}
+
+impl From<&wire::NodeState> for NodeState {
+    fn from(state: &wire::NodeState) -> Self {
+        match state {
+            wire::NodeState::Master => Self::Master,
+            wire::NodeState::Slave { master } => Self::Slave { master: master.clone() },
+            wire::NodeState::Seeking => Self::Seeking,
+        }
+    }
+}
+
+impl Order {
+    fn new(order: &OrderStatus, status: &Status) -> Self {
+        let view =
+            |car: &NodeId| views(status).find(|(node, _)| *node == car).map(|(_, view)| view);
+        let state = match &order.car {
+            None => OrderState::BeingAllocated,
+            Some(car) if view(car).is_some_and(|view| is_about_to_serve(view, &order.call)) => {
+                OrderState::ServedSoon
+            }
+            Some(_) => OrderState::BeingServed,
+        };
+        Self {
+            id: id_of(&order.call),
+            call: (&order.call).into(),
+            waited: seconds(order.waited),
+            car: order.car.clone(),
+            promised: order.promised,
+            holders: order.holders,
+            state,
+        }
+    }
+}
+
+fn is_about_to_serve(view: &CarView, call: &Call) -> bool {
+    let floor = match call {
+        Call::Hall(hall) => hall.floor,
+        Call::Car { floor, .. } => *floor,
+    };
+    match view.phase {
+        CarPhase::Moving { stop_at, .. } => stop_at == floor,
+        CarPhase::Opening | CarPhase::Open => view.floor == Some(floor),
+        CarPhase::Idle | CarPhase::Homing | CarPhase::Closing => false,
+    }
+}
+
+/// The name of a call, such as `hall-3-up`, `destination-0-3` or `car-A-5`.
+pub(super) fn id_of(call: &Call) -> String {
+    match call {
+        Call::Hall(HallCall { floor, to: Some(to), .. }) => format!("destination-{floor}-{to}"),
+        Call::Hall(HallCall { floor, direction, to: None }) => format!("hall-{floor}-{direction}"),
+        Call::Car { car, floor } => format!("car-{car}-{floor}"),
+    }
+}
+
+/// Seconds, to the millisecond.
+pub(super) fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! The way to the node's loop, for everything that serves operators.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use elevator_fleet::json::CallForm;
+use elevator_fleet::model::{Call, NodeId};
+use elevator_fleet::node::{OrderRefused, Status, Taken};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+use super::protocol::ErrorCode;
+use super::server::{Query, Reply, Request};
+
+/// How long the node's loop may take for an answer.
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(2);
+
+/// Passes requests to the node's loop, through its bounded queue.
+#[derive(Debug, Clone)]
+pub(crate) struct NodeLoop {
+    requests: mpsc::Sender<Request>,
+}
+
+/// The answer to a request that was not fulfilled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refused {
+    /// Why, for programs.
+    pub(crate) code: ErrorCode,
+    /// Why, for people.
+    pub(crate) message: String,
+}
+
+impl NodeLoop {
+    pub(crate) fn new(requests: mpsc::Sender<Request>) -> Self {
+        Self { requests }
+    }
+
+    /// The loop's answer, within [`ANSWER_LIMIT`].
+    ///
+    /// # Errors
+    /// [`ErrorCode::NoAnswer`].
+    pub(crate) async fn ask(&self, query: Query) -> Result<Reply, Refused> {
+        let (reply, answer) = oneshot::channel();
+        let asked = async {
+            self.requests.send(Request { query, reply }).await.ok()?;
+            answer.await.ok()
+        };
+        let answer = timeout(ANSWER_LIMIT, asked).await;
+        answer.ok().flatten().ok_or_else(Refused::no_answer)
+    }
+
+    /// The node's state.
+    ///
+    /// # Errors
+    /// [`ErrorCode::NoAnswer`].
+    pub(crate) async fn status(&self) -> Result<Box<Status>, Refused> {
+        match self.ask(Query::Status).await? {
+            Reply::Status(status) => Ok(status),
+            _ => Err(Refused::no_answer()),
+        }
+    }
+
+    /// Places an order.
+    ///
+    /// # Errors
+    /// [`Refused`]; only after [`ErrorCode::NoAnswer`] it is not known whether it was placed.
+    pub(crate) async fn order(&self, form: &CallForm) -> Result<Taken, Refused> {
+        let call =
+            Call::try_from(form).map_err(|cause| Refused::new(ErrorCode::NoSuchButton, &cause))?;
+        if let Call::Car { car, .. } = &call {
+            self.check_car(car).await?;
+        }
+        match self.ask(Query::Order(call)).await? {
+            Reply::Order(taken) => taken.map_err(|cause| {
+                let code = match &cause {
+                    OrderRefused::NoSuchButton { .. } | OrderRefused::NoCar { .. } => {
+                        ErrorCode::NoSuchButton
+                    }
+                    OrderRefused::TooManyTrips { .. } => ErrorCode::TooManyTrips,
+                };
+                Refused::new(code, &cause)
+            }),
+            _ => Err(Refused::no_answer()),
+        }
+    }
+
+    /// An order for a car that does not exist would stay open forever.
+    async fn check_car(&self, car: &NodeId) -> Result<(), Refused> {
+        let status = self.status().await?;
+        if status.cars().any(|known| known == car) {
+            return Ok(());
+        }
+        let known: Vec<_> = status.cars().map(NodeId::as_str).collect();
+        let message = format!("no car {car} is heard; there are {}", known.join(", "));
+        Err(Refused { code: ErrorCode::UnknownCar, message })
+    }
+}
+
+impl Refused {
+    fn new(code: ErrorCode, cause: &dyn Display) -> Self {
+        Self { code, message: cause.to_string() }
+    }
+
+    /// The loop does not answer, or not in time.
+    pub(crate) fn no_answer() -> Self {
+        Self::new(ErrorCode::NoAnswer, &"the node's loop does not answer; it may be stopping")
+    }
+}

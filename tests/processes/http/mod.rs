@@ -1,0 +1,203 @@
+//! HTTP: what programs and the web panel read and ask for.
+
+mod client;
+
+use std::net::TcpListener;
+use std::process::Command;
+
+use elevator_driver::Direction;
+use elevator_fleet::model::Role;
+use liftmesh_harness::building::{Building, Line};
+use serde_json::json;
+
+use self::client::{Events, address, get, post, request};
+
+/// Makes a token at a node.
+fn token(building: &Building, node: &str, name: &str, scope: &str) -> String {
+    let words = ["token", "create", "--name", name, "--scope", scope];
+    let made = building.operator(node, &words).output().expect("it runs");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    String::from_utf8(made.stdout).expect("text").trim().to_owned()
+}
+
+fn call(kind: &serde_json::Value, request_id: &str) -> String {
+    json!({"call": kind, "request_id": request_id}).to_string()
+}
+
+#[test]
+fn every_view_of_the_fleet_can_be_read() {
+    let building = Building::with_cars(4, Line::Serial, &["A", "B"]);
+    let a = address(&building, 1);
+    let fleet = get(a, "/api/v1/fleet");
+    assert_eq!(fleet.status, 200, "{fleet:?}");
+    let fleet = fleet.json();
+    assert_eq!((&fleet["node"], &fleet["floors"]), (&json!("A"), &json!(4)), "{fleet}");
+    assert_eq!(fleet["nodes"][0]["self"], true, "{fleet}");
+    assert_eq!(fleet["nodes"][1]["node"], "B", "{fleet}");
+    let status = building.status("A").expect("a status");
+    assert_eq!(fleet["term"], status.term.0, "{fleet}");
+    let cars = get(a, "/api/v1/cars").json();
+    assert_eq!(cars[0]["car"], "A", "{cars}");
+    assert_eq!(cars[1]["car"], "B", "{cars}");
+    assert_eq!(cars[1]["position"], 0.0, "{cars}");
+    assert_eq!(cars[1]["lift_state"]["current_floor"], "0", "{cars}");
+    assert_eq!(get(a, "/api/v1/orders").json(), json!([]));
+    assert_eq!(get(a, "/healthz").body, "ok\n");
+    assert_eq!(get(a, "/readyz").status, 200);
+    let page = get(a, "/");
+    assert!(page.head.contains("content-security-policy: default-src 'self';"), "{page:?}");
+    assert!(page.body.starts_with("<!doctype html>"), "{page:?}");
+    assert_eq!(get(a, "/api/v1/nothing").problem(), "not_found");
+    assert_eq!(get(a, "/assets/nothing.js").problem(), "not_found");
+    assert_eq!(get(a, "/api/v1/calls").problem(), "method_not_allowed");
+    let other = request(a, "GET", "/api/v1/fleet", &[("Host", "evil.example")], "");
+    assert_eq!((other.status, other.problem()), (421, "other_host".to_owned()));
+}
+
+/// A call is placed once, however often it is asked for, and its service is seen on the stream.
+#[test]
+fn a_call_is_placed_by_post_and_seen_being_served() {
+    let building = Building::with_cars(4, Line::Serial, &["A", "B"]);
+    let (a, b) = (address(&building, 1), address(&building, 2));
+    let token = token(&building, "B", "kiosk", "call");
+    let mut at_a = Events::follow(a, None);
+    assert_eq!(at_a.next().kind, "state");
+    let hall = json!({"kind": "hall", "floor": 3, "direction": "down"});
+    let body = call(&hall, "one");
+    let placed = post(b, "/api/v1/calls", Some(&token), &body);
+    assert_eq!(placed.status, 201, "{placed:?}");
+    assert_eq!(placed.json(), json!({"id": "hall-3-down", "state": "placed", "call": hall}));
+    let again = post(b, "/api/v1/calls", Some(&token), &body);
+    assert_eq!((again.status, again.json()), (200, placed.json()));
+    let other = call(&json!({"kind": "hall", "floor": 1, "direction": "up"}), "one");
+    let refused = post(b, "/api/v1/calls", Some(&token), &other);
+    assert_eq!((refused.status, refused.problem()), (409, "request_id_reused".to_owned()));
+    let state = at_a.wait("state", |state| state["orders"][0]["id"] == "hall-3-down");
+    assert_eq!(state.data["orders"].as_array().expect("a list").len(), 1, "{state:?}");
+    at_a.wait("state", |state| {
+        state["cars"].as_array().is_some_and(|cars| {
+            cars.iter().any(|car| car["position"].as_f64().is_some_and(|at| at > 0.1 && at < 2.9))
+        })
+    });
+    let served = at_a.wait("event", |event| event["event"] == "served");
+    assert_eq!(served.data["call"], hall, "{served:?}");
+    // The id still stands for the call that has been served.
+    let late = post(b, "/api/v1/calls", Some(&token), &body);
+    assert_eq!((late.status, late.json()), (200, placed.json()));
+    let orders = get(b, "/api/v1/orders").json();
+    assert_eq!(orders, json!([]));
+    building.assert_safe();
+}
+
+#[test]
+fn a_change_needs_a_token_of_enough_scope() {
+    let mut building = Building::new(4, Line::Serial);
+    building.install_unit("A", 1, Role::Indicator);
+    building.start("A");
+    building.wait("A runs", |building| building.status("A").is_some());
+    let a = address(&building, 1);
+    building.wait("A serves", |_| std::net::TcpStream::connect(a).is_ok());
+    let body = call(&json!({"kind": "hall", "floor": 1, "direction": "up"}), "x");
+    let path = "/api/v1/calls";
+    let outcome = |token: Option<&str>, body: &str| {
+        let answer = post(a, path, token, body);
+        (answer.status, answer.problem())
+    };
+    let is = |status: u16, code: &str| (status, code.to_owned());
+    assert_eq!(outcome(None, &body), is(401, "token_required"));
+    assert_eq!(outcome(Some("liftmesh-token-0"), &body), is(401, "token_unknown"));
+    let view = token(&building, "A", "reader", "view");
+    assert_eq!(outcome(Some(&view), &body), is(403, "scope_missing"));
+    let kiosk = token(&building, "A", "kiosk", "call");
+    let wrong = |body: &str| outcome(Some(&kiosk), body);
+    assert_eq!(wrong("{}"), is(400, "malformed"));
+    let nowhere = call(&json!({"kind": "hall", "floor": 9, "direction": "up"}), "y");
+    assert_eq!(wrong(&nowhere), is(422, "no_such_button"));
+    let nobody = call(&json!({"kind": "car", "car": "Z", "floor": 1}), "y");
+    assert_eq!(wrong(&nobody), is(422, "unknown_car"));
+    assert_eq!(wrong(&call(&json!({"kind": "hall"}), "z")), is(400, "malformed"));
+    assert_eq!(wrong(&" ".repeat(17 * 1024)), is(413, "too_large"));
+    let id = "i".repeat(65);
+    let long = call(&json!({"kind": "hall", "floor": 1, "direction": "up"}), &id);
+    assert_eq!(wrong(&long), is(400, "malformed"));
+    // A revoked one counts no more, at once.
+    let revoke = ["token", "revoke", "--name", "kiosk"];
+    assert!(building.operator("A", &revoke).status().expect("it runs").success());
+    assert_eq!(wrong(&body), is(401, "token_unknown"));
+    let list = building.operator("A", &["token", "list"]).output().expect("it runs").stdout;
+    let list = String::from_utf8(list).expect("text");
+    assert!(list.contains("reader") && !list.contains("kiosk"), "{list}");
+    assert_eq!(building.status("A").expect("a status").orders.len(), 0);
+    let strangers = (0..40).map(|_| outcome(None, &body).0);
+    assert!(strangers.into_iter().any(|status| status == 429));
+}
+
+#[test]
+fn a_client_resumes_after_the_last_event_that_it_has() {
+    let building = Building::with_cars(4, Line::Serial, &["A"]);
+    let a = address(&building, 1);
+    let mut events = Events::follow(a, None);
+    building.press("A", building.hall(2, Direction::Up));
+    let placed = events.wait("event", |event| event["event"] == "placed");
+    let id = placed.id.expect("an id");
+    drop(events);
+    building.wait("the order is served", |building| {
+        building.status("A").is_some_and(|status| status.orders.is_empty())
+    });
+    let mut events = Events::follow(a, Some(&id));
+    assert_eq!(events.next().kind, "state");
+    let next = events.next();
+    assert_eq!(next.kind, "event", "{next:?}");
+    let number = |id: &str| id.rsplit('-').next().and_then(|n| n.parse::<u64>().ok());
+    let following = number(&id).expect("a number") + 1;
+    assert_eq!(next.id.as_deref().and_then(number), Some(following));
+    events.wait("event", |event| event["event"] == "served");
+    let wrong = request(a, "GET", "/api/v1/events?after=x", &[], "");
+    assert_eq!((wrong.status, wrong.problem()), (400, "malformed".to_owned()));
+}
+
+/// P5 in spirit: whatever is wrong with HTTP, the car runs.
+#[test]
+fn a_port_in_use_does_not_keep_a_node_from_its_car() {
+    let mut building = Building::new(4, Line::Serial);
+    building.install("A", 1);
+    let a = address(&building, 1);
+    let taken = TcpListener::bind(a).expect("the port");
+    building.start("A");
+    building.wait_in_service(&["A"]);
+    assert!(building.logged("A").contains("the HTTP port is in use: trying again"));
+    drop(taken);
+    building.wait("A serves", |_| {
+        std::net::TcpStream::connect(a).is_ok() && get(a, "/healthz").status == 200
+    });
+}
+
+#[test]
+fn an_address_beyond_loopback_is_refused() {
+    let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
+        .args(["check-config", "--car", "A", "--address", "192.168.1.11"])
+        .args(["--broadcast", "192.168.1.255:46100", "--panel", "tcp://127.0.0.1:1"])
+        .args(["--floors", "4", "--data-dir", "/tmp/none", "--http-address", "0.0.0.0:7080"])
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(
+        said.contains("flag --http-address: http.address = \"0.0.0.0:7080\" is wrong"),
+        "{said}"
+    );
+    assert!(said.contains("no TLS"), "{said}");
+}
+
+#[test]
+fn fifty_clients_follow_a_fleet() {
+    let building = Building::with_cars(4, Line::Serial, &["A", "B"]);
+    let a = address(&building, 1);
+    let mut clients: Vec<_> = (0..50).map(|_| Events::follow(a, None)).collect();
+    building.press("B", building.hall(3, Direction::Down));
+    for client in &mut clients {
+        client.wait("event", |event| event["event"] == "served");
+    }
+    building.wait_all_dark();
+    building.assert_safe();
+}
