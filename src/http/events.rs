@@ -8,6 +8,7 @@ use bytes::Bytes;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
+use super::metrics::Counted;
 use super::stream::frame;
 use crate::operator::{EVENTS, Event};
 
@@ -91,14 +92,19 @@ pub(super) struct EventLog {
     source: broadcast::Receiver<Event>,
     live: broadcast::Sender<Arc<Numbered>>,
     wishes: mpsc::Receiver<Wish>,
+    counted: Counted,
 }
 
 impl EventLog {
     /// `boot` tells this run of the node from others.
-    pub(super) fn new(source: broadcast::Receiver<Event>, boot: u64) -> (Self, Events) {
+    pub(super) fn new(
+        source: broadcast::Receiver<Event>,
+        boot: u64,
+        counted: Counted,
+    ) -> (Self, Events) {
         let (sender, wishes) = mpsc::channel(WISHES);
         let (live, _) = broadcast::channel(EVENTS);
-        let log = Self { boot, last: 0, kept: VecDeque::new(), source, live, wishes };
+        let log = Self { boot, last: 0, kept: VecDeque::new(), source, live, wishes, counted };
         (log, Events(sender))
     }
 
@@ -109,7 +115,10 @@ impl EventLog {
                 event = self.source.recv() => match event {
                     Ok(event) => self.push(event),
                     // They have numbers, so that clients learn of them.
-                    Err(RecvError::Lagged(events)) => self.last += events,
+                    Err(RecvError::Lagged(events)) => {
+                        self.last += events;
+                        self.counted.miss(events);
+                    }
                     Err(RecvError::Closed) => return,
                 },
                 Some(wish) = self.wishes.recv() => {
@@ -122,6 +131,7 @@ impl EventLog {
     }
 
     fn push(&mut self, event: Event) {
+        self.counted.count(&event.report);
         self.last += 1;
         let id = EventId { boot: self.boot, number: self.last };
         let event = Arc::new(Numbered { id, event, frame: OnceLock::new() });
@@ -157,7 +167,7 @@ mod tests {
 
     fn log() -> EventLog {
         let (_, source) = broadcast::channel(1);
-        EventLog::new(source, 7).0
+        EventLog::new(source, 7, Counted::new().unwrap()).0
     }
 
     fn push(log: &mut EventLog, count: usize) {

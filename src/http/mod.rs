@@ -1,4 +1,4 @@
-//! The node's HTTP side: the web panel, the API of `/api/v1`, and health.
+//! The node's HTTP side: the web panel, the API of `/api/v1`, metrics and health.
 //!
 //! ```text
 //!   runtime ──events──▶ EventLog ──▶ Client (one a stream) ──▶ hyper ──▶ browser, robot, Prometheus
@@ -20,6 +20,8 @@ mod calls;
 mod events;
 mod health;
 mod limits;
+mod metrics;
+mod openapi;
 mod problem;
 mod routes;
 mod server;
@@ -40,6 +42,7 @@ use tracing::{error, warn};
 
 use self::calls::Desk;
 use self::events::EventLog;
+use self::metrics::Counted;
 use self::routes::App;
 use self::snapshot::Looker;
 use crate::operator::{Event, NodeLoop};
@@ -113,11 +116,18 @@ async fn run(
     boot: u64,
     stopped: oneshot::Receiver<()>,
 ) {
-    let (log, events) = EventLog::new(events, boot);
+    let counted = match Counted::new() {
+        Ok(counted) => counted,
+        Err(reason) => {
+            error!(%reason, "the HTTP server has failed: the node goes on without it");
+            return;
+        }
+    };
+    let (log, events) = EventLog::new(events, boot, counted.clone());
     let (looker, looks) = Looker::new(node_loop.clone(), settings.kinematics);
     let (desk, calls) = Desk::new(node_loop);
     let tokens = TokenStore::new(&settings.data_dir);
-    let router = routes::router(App::new(looks, events, calls, tokens, settings.address));
+    let router = routes::router(App::new(looks, events, calls, tokens, counted, settings.address));
     let mut tasks = JoinSet::new();
     tasks.spawn(log.run());
     tasks.spawn(looker.run());

@@ -17,12 +17,15 @@ use tokio::time::timeout;
 
 use super::assets;
 use super::auth::authorize;
-use super::calls::{Calls, PlaceCall};
+use super::calls::{Calls, PlaceCall, PlacedCall};
 use super::events::{EventId, Events};
 use super::health;
+use super::metrics::{self, Counted};
+use super::openapi;
 use super::problem::Problem;
 use super::snapshot::{Look, Looks};
 use super::stream::Client;
+use super::view::{Car, Fleet, Order};
 use crate::tokens::{Scope, TokenStore};
 
 /// The most clients of event streams at a time.
@@ -41,6 +44,7 @@ pub(super) struct App {
     events: Events,
     pub(super) calls: Calls,
     pub(super) tokens: TokenStore,
+    pub(super) counted: Counted,
     seats: Arc<Semaphore>,
     address: SocketAddr,
 }
@@ -51,10 +55,16 @@ impl App {
         events: Events,
         calls: Calls,
         tokens: TokenStore,
+        counted: Counted,
         address: SocketAddr,
     ) -> Self {
         let seats = Arc::new(Semaphore::new(STREAMS));
-        Self { looks, events, calls, tokens, seats, address }
+        Self { looks, events, calls, tokens, counted, seats, address }
+    }
+
+    /// How many clients of event streams there are.
+    pub(super) fn streams(&self) -> usize {
+        STREAMS - self.seats.available_permits()
     }
 
     async fn look(&self) -> Result<Arc<Look>, Problem> {
@@ -68,12 +78,14 @@ pub(super) fn router(app: App) -> Router {
         .route("/cars", get(cars))
         .route("/orders", get(orders))
         .route("/events", get(events))
-        .route("/calls", post(place));
+        .route("/calls", post(place))
+        .route("/openapi.json", get(openapi::document));
     Router::new()
         .route("/", get(assets::index))
         .route("/assets/{*name}", get(assets::asset))
         .route("/healthz", get(health::live))
         .route("/readyz", get(health::ready))
+        .route("/metrics", get(metrics::page))
         .nest("/api/v1", api)
         .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)
@@ -143,23 +155,38 @@ fn json(status: StatusCode, value: &impl Serialize) -> Response {
 }
 
 /// The fleet: its nodes and their states.
-async fn fleet(State(app): State<App>) -> Result<Response, Problem> {
+#[utoipa::path(
+    get,
+    path = "/fleet",
+    responses((status = 200, body = Fleet), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"))
+)]
+pub(super) async fn fleet(State(app): State<App>) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &app.look().await?.state.fleet))
 }
 
 /// Every car.
-async fn cars(State(app): State<App>) -> Result<Response, Problem> {
+#[utoipa::path(
+    get,
+    path = "/cars",
+    responses((status = 200, body = Vec<Car>), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"))
+)]
+pub(super) async fn cars(State(app): State<App>) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &app.look().await?.state.cars))
 }
 
 /// The open orders, the oldest first.
-async fn orders(State(app): State<App>) -> Result<Response, Problem> {
+#[utoipa::path(
+    get,
+    path = "/orders",
+    responses((status = 200, body = Vec<Order>), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"))
+)]
+pub(super) async fn orders(State(app): State<App>) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &app.look().await?.state.orders))
 }
 
 /// From where a client resumes.
 #[derive(Debug, Deserialize)]
-struct Resume {
+pub(super) struct Resume {
     after: Option<String>,
 }
 
@@ -167,7 +194,21 @@ struct Resume {
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The state whenever it changes, and every event.
-async fn events(
+#[utoipa::path(
+    get,
+    path = "/events",
+    params(
+        ("after" = Option<String>, Query, description = "The id of the last event that the client has"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The same; it counts first"),
+    ),
+    responses(
+        (status = 200, body = super::view::State, content_type = "text/event-stream",
+         description = "Messages `state`, whose data is this, `event` and `missed`"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "This is no id of an event"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "There are too many clients, or the node's loop does not answer"),
+    )
+)]
+pub(super) async fn events(
     State(app): State<App>,
     Query(resume): Query<Resume>,
     headers: HeaderMap,
@@ -190,7 +231,28 @@ async fn events(
 }
 
 /// Places a call.
-async fn place(State(app): State<App>, request: Request<Body>) -> Result<Response, Problem> {
+#[utoipa::path(
+    post,
+    path = "/calls",
+    request_body = PlaceCall,
+    security(("token" = ["call"])),
+    responses(
+        (status = 201, body = PlacedCall),
+        (status = 200, body = PlacedCall, description = "The answer to the earlier request of this id"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "The id was used for another call, or too many trips are open"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "There is no such button or car"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether the call was placed"),
+    )
+)]
+pub(super) async fn place(
+    State(app): State<App>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
     let token = authorize(&app, &parts.headers, Scope::Call).await?;
     let body: PlaceCall = parsed(body).await?;

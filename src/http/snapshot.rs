@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::stream::frame;
-use super::view::State;
+use super::view::{Flights, State};
 use crate::operator::{NodeLoop, Refused};
 
 /// Between two requests to the node's loop, at least.
@@ -50,6 +50,7 @@ type Wish = oneshot::Sender<Result<Arc<Look>, Refused>>;
 /// Where a look can be had, and where states are published.
 #[derive(Debug, Clone)]
 pub(super) struct Looks {
+    node_loop: NodeLoop,
     wishes: mpsc::Sender<Wish>,
     frames: watch::Sender<Bytes>,
 }
@@ -65,6 +66,11 @@ impl Looks {
         look.await.unwrap_or_else(|_closed| Err(Refused::no_answer()))
     }
 
+    /// How many requests wait for the node's loop.
+    pub(super) fn queued(&self) -> usize {
+        self.node_loop.queued()
+    }
+
     /// The frames of states, from here on. Take a look afterwards: that is the first one.
     pub(super) fn follow(&self) -> watch::Receiver<Bytes> {
         self.frames.subscribe()
@@ -74,7 +80,7 @@ impl Looks {
 /// The task's state.
 pub(super) struct Looker {
     node_loop: NodeLoop,
-    kinematics: Kinematics,
+    flights: Flights,
     wishes: mpsc::Receiver<Wish>,
     frames: watch::Sender<Bytes>,
     asked: Instant,
@@ -86,9 +92,19 @@ impl Looker {
     pub(super) fn new(node_loop: NodeLoop, kinematics: Kinematics) -> (Self, Looks) {
         let (sender, wishes) = mpsc::channel(WISHES);
         let frames = watch::Sender::new(Bytes::new());
-        let looks = Looks { wishes: sender, frames: frames.clone() };
+        let looks = Looks { node_loop: node_loop.clone(), wishes: sender, frames: frames.clone() };
         let asked = Instant::now();
-        (Self { node_loop, kinematics, wishes, frames, asked, published: None }, looks)
+        (
+            Self {
+                node_loop,
+                flights: Flights::new(kinematics),
+                wishes,
+                frames,
+                asked,
+                published: None,
+            },
+            looks,
+        )
     }
 
     /// Serves until every [`Looks`] is gone.
@@ -128,7 +144,8 @@ impl Looker {
     async fn look(&mut self) -> Result<Arc<Look>, Refused> {
         self.asked = Instant::now();
         let status = *self.node_loop.status().await?;
-        let state = State::new(&status, &self.kinematics, SystemTime::now());
+        self.flights.update(&status, self.asked.into_std());
+        let state = State::new(&status, &self.flights, SystemTime::now());
         Ok(Arc::new(Look { status, state, frame: OnceLock::new() }))
     }
 

@@ -4,9 +4,10 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 27] = [
+const TARGETS: [&str; 28] = [
     "liftmesh::http",
     "liftmesh::http::auth",
+    "liftmesh::http::metrics",
     "liftmesh::http::server",
     "liftmesh::journal",
     "liftmesh::journal::audit",

@@ -35,6 +35,11 @@ impl NodeLoop {
         Self { requests }
     }
 
+    /// How many requests wait for the loop.
+    pub(crate) fn queued(&self) -> usize {
+        self.requests.max_capacity() - self.requests.capacity()
+    }
+
     /// The loop's answer, within [`ANSWER_LIMIT`].
     ///
     /// # Errors

@@ -25,7 +25,7 @@ table! {
 }
 
 table! {
-    /// The web panel, the API and health checks, over HTTP.
+    /// The web panel, the API, metrics and health checks, over HTTP.
     [http] struct Http {
         /// Whether the node serves HTTP.
         enabled: bool = Value("true"),

@@ -3,19 +3,19 @@
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, DoorState, Floor, FloorCount};
-use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{CarPhase, CarView, NodeId, Unavailable};
 use elevator_fleet::node::Status;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::estimate::{Motion, motion};
+use super::estimate::{Flights, Motion};
 use super::{seconds, views};
 
 /// How long a peer may be silent before the data of its car count as old.
 const HEARD: Duration = Duration::from_secs(1);
 
 /// A car, as the node that answers knows it. Floors count from 0, times are in seconds.
+#[expect(clippy::struct_field_names, reason = "the names of the contract")]
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct Car {
     /// The car's name, which is that of its node.
@@ -117,14 +117,14 @@ struct LiftTime {
 
 impl Car {
     /// Every car that is known, the own one first.
-    pub(super) fn all(status: &Status, kinematics: &Kinematics, at: SystemTime) -> Vec<Self> {
+    pub(super) fn all(status: &Status, flights: &Flights, at: SystemTime) -> Vec<Self> {
         let cars = views(status).map(|(node, view)| {
             let own = status.car.as_ref().filter(|_| *node == status.node);
             let peer = status.peers.iter().find(|peer| peer.node == *node);
             // Between two floors at rest: only the node itself knows.
             let lies_between = own.is_some_and(|car| car.at.is_none());
             let door = own.map_or_else(|| door_of(view.phase), |car| car.door);
-            let mut motion = motion(view, status.floors, kinematics);
+            let mut motion = flights.motion(node, view);
             if lies_between && !matches!(view.phase, CarPhase::Moving { .. }) {
                 motion = Motion::UNKNOWN;
             }

@@ -1,11 +1,20 @@
 //! Where a moving car is between two floor sensors, as far as the kinematics say.
 
-use elevator_driver::{Direction, Floor, FloorCount};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use elevator_driver::{Direction, Floor};
 use elevator_fleet::dispatch::Kinematics;
-use elevator_fleet::model::{CarPhase, CarView};
+use elevator_fleet::model::{CarPhase, CarView, NodeId};
+use elevator_fleet::node::Status;
+
+use super::views;
 
 /// How near the estimate comes to a floor whose sensor has not responded yet.
 const SHORT_OF: f64 = 0.02;
+
+/// How far apart two looks may place the beginning of the same flight.
+const SAME_FLIGHT: Duration = Duration::from_millis(400);
 
 /// An estimated position and speed, in floors and floors a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,58 +28,86 @@ impl Motion {
     pub(super) const UNKNOWN: Self = Self { position: None, speed: 0.0 };
 }
 
-/// Where a car is, and how fast. A car that is late by the kinematics is taken to wait just short of
-/// the next floor: the estimate never passes a sensor that has not responded.
-pub(super) fn motion(view: &CarView, floors: FloorCount, kinematics: &Kinematics) -> Motion {
-    let Some(floor) = view.floor else {
-        return Motion::UNKNOWN;
-    };
-    match view.phase {
-        CarPhase::Homing => Motion::UNKNOWN,
-        CarPhase::Idle | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => {
-            Motion { position: Some(f64::from(floor.index())), speed: 0.0 }
-        }
-        CarPhase::Moving { direction, stop_at, .. } => {
-            let passed = Passed { floor, stop_at, direction };
-            passed.motion(view.elapsed.as_secs_f64(), floors, kinematics)
+/// The flights under way: what a car says of itself does not tell where its flight began.
+#[derive(Debug)]
+pub(in crate::http) struct Flights {
+    kinematics: Kinematics,
+    begun: BTreeMap<NodeId, Flight>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Flight {
+    at: Instant,
+    from: Floor,
+}
+
+impl Flights {
+    pub(in crate::http) fn new(kinematics: Kinematics) -> Self {
+        Self { kinematics, begun: BTreeMap::new() }
+    }
+
+    /// Takes note of a look at the fleet. A flight that is seen for the first time is taken to have
+    /// begun at the last floor that the car has passed.
+    pub(in crate::http) fn update(&mut self, status: &Status, now: Instant) {
+        let known = std::mem::take(&mut self.begun);
+        let moving =
+            views(status).filter(|(_, view)| matches!(view.phase, CarPhase::Moving { .. }));
+        let flights = moving.filter_map(|(node, view)| {
+            let at = now.checked_sub(view.elapsed)?;
+            let same = known.get(node).filter(|flight| {
+                let apart = flight.at.max(at) - flight.at.min(at);
+                apart <= SAME_FLIGHT
+            });
+            let flight = same.copied().or_else(|| Some(Flight { at, from: view.floor? }))?;
+            Some((node.clone(), flight))
+        });
+        self.begun = flights.collect();
+    }
+
+    /// Where a car is, and how fast. A car that is late by the kinematics is taken to wait just short
+    /// of the next floor: the estimate never passes a sensor that has not responded.
+    pub(super) fn motion(&self, node: &NodeId, view: &CarView) -> Motion {
+        let Some(floor) = view.floor else {
+            return Motion::UNKNOWN;
+        };
+        match view.phase {
+            CarPhase::Homing => Motion::UNKNOWN,
+            CarPhase::Idle | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => {
+                Motion { position: Some(f64::from(floor.index())), speed: 0.0 }
+            }
+            CarPhase::Moving { direction, stop_at, .. } => {
+                let from = self.begun.get(node).map_or(floor, |flight| flight.from);
+                let floors = [from, floor, stop_at].map(|floor| i16::from(floor.index()));
+                self.flight(floors, direction, view.elapsed)
+            }
         }
     }
-}
 
-/// The last floor that a moving car has passed or left.
-struct Passed {
-    floor: Floor,
-    stop_at: Floor,
-    direction: Direction,
-}
-
-impl Passed {
-    fn motion(&self, elapsed: f64, floors: FloorCount, kinematics: &Kinematics) -> Motion {
-        let floor = f64::from(self.floor.index());
-        let (left, longest, sign) = match self.direction {
-            Direction::Up => {
-                let left = self.stop_at.index().checked_sub(self.floor.index());
-                (left, self.stop_at.index(), 1.0)
-            }
-            Direction::Down => {
-                let left = self.floor.index().checked_sub(self.stop_at.index());
-                (left, floors.top().index().saturating_sub(self.stop_at.index()), -1.0)
-            }
+    fn flight(
+        &self,
+        [from, floor, to]: [i16; 3],
+        direction: Direction,
+        elapsed: Duration,
+    ) -> Motion {
+        let sign = match direction {
+            Direction::Up => 1,
+            Direction::Down => -1,
         };
-        // The stop was moved behind the car, or is where it has just arrived.
-        let Some(left) = left.filter(|left| *left > 0) else {
-            return Motion { position: Some(floor), speed: 0.0 };
+        let (trip, passed) = ((to - from) * sign, (floor - from) * sign);
+        // The stop was moved behind the car, or the car has just arrived there.
+        let Some(floors) = u8::try_from(trip).ok().filter(|_| passed < trip && passed >= 0) else {
+            return Motion { position: Some(f64::from(floor)), speed: 0.0 };
         };
-        let elapsed_time = std::time::Duration::try_from_secs_f64(elapsed).unwrap_or_default();
-        let remaining = kinematics.remaining_flight(left, longest, elapsed_time).as_secs_f64();
-        let ramp = Ramp::new(kinematics);
-        let beyond_floor = f64::from(left) - ramp.distance(remaining);
-        let beyond_start = ramp.distance(elapsed);
-        let beyond = beyond_floor.min(beyond_start);
-        let clamped = beyond.clamp(0.0, 1.0 - SHORT_OF);
-        let is_late = beyond > clamped;
-        let speed = if is_late { 0.0 } else { ramp.speed(elapsed.min(remaining)) };
-        Motion { position: Some(floor + sign * clamped), speed: sign * speed }
+        let ramp = Ramp::new(&self.kinematics);
+        let remaining = self.kinematics.travel(floors).saturating_sub(elapsed).as_secs_f64();
+        let elapsed = elapsed.as_secs_f64();
+        let covered = ramp.distance(elapsed).min(f64::from(trip) - ramp.distance(remaining));
+        let beyond = covered - f64::from(passed);
+        let shown = beyond.clamp(0.0, 1.0 - SHORT_OF);
+        // It does not move on where it is known not to be yet.
+        let speed = if beyond > shown { 0.0 } else { ramp.speed(elapsed.min(remaining)) };
+        let sign = f64::from(sign);
+        Motion { position: Some(f64::from(floor) + sign * shown), speed: sign * speed }
     }
 }
 
@@ -108,56 +145,49 @@ impl Ramp {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use elevator_fleet::model::{Availability, FloorSet};
-
     use super::*;
 
-    fn floor(index: u8) -> Floor {
-        Floor::try_from(index).unwrap()
+    fn travel(floors: u8) -> Duration {
+        Kinematics::default().travel(floors)
     }
 
-    fn moving(at: u8, direction: Direction, stop_at: u8, elapsed: f64) -> CarView {
-        let stop_at = floor(stop_at);
-        CarView {
-            availability: Availability::InService,
-            floor: Some(floor(at)),
-            phase: CarPhase::Moving { direction, stop_at, next_stop: stop_at },
-            elapsed: Duration::from_secs_f64(elapsed),
-            direction: Some(direction),
-            load: None,
-            locked_out: FloorSet::default(),
-        }
+    fn motion(floors: [i16; 3], direction: Direction, elapsed: Duration) -> Motion {
+        Flights::new(Kinematics::default()).flight(floors, direction, elapsed)
     }
 
     #[test]
     fn a_flight_over_one_floor_starts_and_ends_at_rest() {
-        let (kinematics, floors) = (Kinematics::default(), FloorCount::new(6).unwrap());
-        let travel = kinematics.travel(1).as_secs_f64();
         let mut before = 2.0;
         for step in 0..=20 {
-            let elapsed = travel * f64::from(step) / 20.0;
-            let Motion { position, speed } =
-                motion(&moving(2, Direction::Up, 3, elapsed), floors, &kinematics);
+            let elapsed = travel(1) * step / 20;
+            let Motion { position, speed } = motion([2, 2, 3], Direction::Up, elapsed);
             let position = position.unwrap();
-            assert!((before..3.0).contains(&position), "{elapsed} s: {position} after {before}");
-            assert!((0.0..=0.6).contains(&speed), "{elapsed} s: {speed}");
+            assert!((before..3.0).contains(&position), "{elapsed:?}: {position} after {before}");
+            assert!((0.0..=0.6).contains(&speed), "{elapsed:?}: {speed}");
             before = position;
         }
         assert!(before > 2.95, "{before}");
-        let middle = motion(&moving(2, Direction::Up, 3, travel / 2.0), floors, &kinematics);
-        let middle = middle.position.unwrap();
-        assert!((middle - 2.5).abs() < 0.2, "{middle}");
+        let middle = motion([2, 2, 3], Direction::Up, travel(1) / 2).position.unwrap();
+        assert!((middle - 2.5).abs() < 0.1, "{middle}");
     }
 
     #[test]
-    fn a_late_car_waits_short_of_the_floor_and_down_is_negative() {
-        let (kinematics, floors) = (Kinematics::default(), FloorCount::new(6).unwrap());
-        let late = motion(&moving(4, Direction::Down, 1, 60.0), floors, &kinematics);
+    fn a_longer_flight_is_symmetrical_and_runs_at_rated_speed() {
+        let half = travel(4) / 2;
+        let middle = motion([5, 4, 1], Direction::Down, half);
+        // By the kinematics it is at floor 3, whose sensor has not responded.
+        assert_eq!(middle.position, Some(3.0 + SHORT_OF));
+        let later = motion([5, 3, 1], Direction::Down, half + Duration::from_millis(100));
+        let Kinematics { rated_speed, floor_height, .. } = Kinematics::default();
+        let rated = rated_speed / floor_height;
+        assert!((later.speed + rated).abs() < 1e-9, "{later:?}");
+        let expected = 3.0 - rated * 0.1;
+        assert!((later.position.unwrap() - expected).abs() < 0.05, "{later:?}");
+    }
+
+    #[test]
+    fn a_late_car_waits_short_of_the_floor() {
+        let late = motion([4, 4, 1], Direction::Down, Duration::from_mins(1));
         assert_eq!(late, Motion { position: Some(3.0 + SHORT_OF), speed: 0.0 });
-        let cruising = motion(&moving(4, Direction::Down, 1, 3.0), floors, &kinematics);
-        assert!(cruising.speed < 0.0, "{cruising:?}");
-        assert!(cruising.position.unwrap() < 4.0, "{cruising:?}");
     }
 }

@@ -8,7 +8,6 @@ mod estimate;
 
 use std::time::{Duration, SystemTime};
 
-use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::election::Detail;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{
@@ -20,6 +19,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 pub(super) use self::car::Car;
+pub(super) use self::estimate::Flights;
 
 /// Everything that a panel shows.
 #[derive(Debug, Serialize, ToSchema)]
@@ -30,6 +30,7 @@ pub(super) struct State {
 }
 
 /// The fleet, as the node that answers sees it. Times are in seconds.
+#[expect(clippy::struct_field_names, reason = "the names of the contract")]
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Fleet {
     /// The node that answers.
@@ -76,6 +77,7 @@ pub(super) struct Fleet {
 }
 
 /// A node of the fleet.
+#[expect(clippy::struct_field_names, reason = "the names of the contract")]
 #[derive(Debug, Serialize, ToSchema)]
 struct Node {
     #[schema(value_type = String, example = "A")]
@@ -126,13 +128,13 @@ pub(super) struct Order {
     promised: bool,
     /// How many living nodes are known to hold it.
     holders: usize,
-    state: OrderState,
+    pub(super) state: OrderState,
 }
 
 /// How far an order is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum OrderState {
+pub(super) enum OrderState {
     /// No car is assigned.
     BeingAllocated,
     /// A car is assigned.
@@ -142,10 +144,9 @@ enum OrderState {
 }
 
 impl State {
-    /// The state of the fleet at this moment of the wall clock; positions are estimated with these
-    /// kinematics.
-    pub(super) fn new(status: &Status, kinematics: &Kinematics, at: SystemTime) -> Self {
-        let cars = Car::all(status, kinematics, at);
+    /// The state of the fleet at this moment of the wall clock.
+    pub(super) fn new(status: &Status, flights: &Flights, at: SystemTime) -> Self {
+        let cars = Car::all(status, flights, at);
         Self {
             fleet: Fleet::new(status, at),
             cars,
@@ -202,7 +203,7 @@ impl Fleet {
 }
 
 /// The nodes whose car hung: those that say so, and those that were lost because of it.
-fn hung(status: &Status) -> Vec<NodeId> {
+pub(super) fn hung(status: &Status) -> Vec<NodeId> {
     let hangs = |view: &CarView| view.availability.unavailable() == Some(Unavailable::Hung);
     let living = views(status).filter(|(_, view)| hangs(view)).map(|(node, _)| node);
     let lost = status.lost.iter().filter(|lost| lost.cause == LossCause::Hung);

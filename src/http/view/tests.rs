@@ -1,3 +1,4 @@
+use elevator_fleet::dispatch::Kinematics;
 use serde_json::json;
 
 use super::*;
@@ -5,7 +6,8 @@ use crate::operator::tests::full_status;
 
 fn state() -> serde_json::Value {
     let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_500);
-    serde_json::to_value(State::new(&full_status(), &Kinematics::default(), at)).unwrap()
+    serde_json::to_value(State::new(&full_status(), &Flights::new(Kinematics::default()), at))
+        .unwrap()
 }
 
 #[test]

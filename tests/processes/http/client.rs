@@ -1,5 +1,6 @@
 //! A client for HTTP/1.1, just enough to test a server: one request a connection.
 
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
@@ -32,6 +33,13 @@ impl Answer {
 /// Where a node of a building serves HTTP.
 pub(super) fn address(building: &Building, number: u8) -> SocketAddr {
     SocketAddr::new(building.endpoint(number).0.into(), 7080)
+}
+
+/// The same, once it does.
+pub(super) fn serving(building: &Building, number: u8) -> SocketAddr {
+    let address = address(building, number);
+    building.wait("HTTP is served", |_| TcpStream::connect(address).is_ok());
+    address
 }
 
 pub(super) fn get(address: SocketAddr, path: &str) -> Answer {
@@ -71,13 +79,13 @@ fn send(
     stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
     let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
     if headers.iter().all(|(name, _)| *name != "Host") {
-        head.push_str(&format!("Host: {address}\r\n"));
+        write!(head, "Host: {address}\r\n").expect("text");
     }
     for (name, value) in headers {
         head.extend([name, ": ", value, "\r\n"]);
     }
     if !body.is_empty() {
-        head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        write!(head, "Content-Length: {}\r\n", body.len()).expect("text");
     }
     // The server may have answered before it has read a body that is too long.
     stream.write_all(format!("{head}\r\n{body}").as_bytes()).ok();

@@ -1,16 +1,17 @@
 //! HTTP: what programs and the web panel read and ask for.
 
 mod client;
+mod prometheus;
 
 use std::net::TcpListener;
 use std::process::Command;
 
 use elevator_driver::Direction;
 use elevator_fleet::model::Role;
-use liftmesh_harness::building::{Building, Line};
+use liftmesh_harness::building::{Building, Line, skip};
 use serde_json::json;
 
-use self::client::{Events, address, get, post, request};
+use self::client::{Events, address, get, post, request, serving};
 
 /// Makes a token at a node.
 fn token(building: &Building, node: &str, name: &str, scope: &str) -> String {
@@ -27,7 +28,7 @@ fn call(kind: &serde_json::Value, request_id: &str) -> String {
 #[test]
 fn every_view_of_the_fleet_can_be_read() {
     let building = Building::with_cars(4, Line::Serial, &["A", "B"]);
-    let a = address(&building, 1);
+    let a = serving(&building, 1);
     let fleet = get(a, "/api/v1/fleet");
     assert_eq!(fleet.status, 200, "{fleet:?}");
     let fleet = fleet.json();
@@ -50,6 +51,8 @@ fn every_view_of_the_fleet_can_be_read() {
     assert_eq!(get(a, "/api/v1/nothing").problem(), "not_found");
     assert_eq!(get(a, "/assets/nothing.js").problem(), "not_found");
     assert_eq!(get(a, "/api/v1/calls").problem(), "method_not_allowed");
+    let api = get(a, "/api/v1/openapi.json").json();
+    assert!(api["paths"]["/fleet"].is_object(), "{api}");
     let other = request(a, "GET", "/api/v1/fleet", &[("Host", "evil.example")], "");
     assert_eq!((other.status, other.problem()), (421, "other_host".to_owned()));
 }
@@ -58,7 +61,7 @@ fn every_view_of_the_fleet_can_be_read() {
 #[test]
 fn a_call_is_placed_by_post_and_seen_being_served() {
     let building = Building::with_cars(4, Line::Serial, &["A", "B"]);
-    let (a, b) = (address(&building, 1), address(&building, 2));
+    let (a, b) = (serving(&building, 1), serving(&building, 2));
     let token = token(&building, "B", "kiosk", "call");
     let mut at_a = Events::follow(a, None);
     assert_eq!(at_a.next().kind, "state");
@@ -95,8 +98,7 @@ fn a_change_needs_a_token_of_enough_scope() {
     building.install_unit("A", 1, Role::Indicator);
     building.start("A");
     building.wait("A runs", |building| building.status("A").is_some());
-    let a = address(&building, 1);
-    building.wait("A serves", |_| std::net::TcpStream::connect(a).is_ok());
+    let a = serving(&building, 1);
     let body = call(&json!({"kind": "hall", "floor": 1, "direction": "up"}), "x");
     let path = "/api/v1/calls";
     let outcome = |token: Option<&str>, body: &str| {
@@ -135,7 +137,7 @@ fn a_change_needs_a_token_of_enough_scope() {
 #[test]
 fn a_client_resumes_after_the_last_event_that_it_has() {
     let building = Building::with_cars(4, Line::Serial, &["A"]);
-    let a = address(&building, 1);
+    let a = serving(&building, 1);
     let mut events = Events::follow(a, None);
     building.press("A", building.hall(2, Direction::Up));
     let placed = events.wait("event", |event| event["event"] == "placed");
@@ -192,7 +194,7 @@ fn an_address_beyond_loopback_is_refused() {
 #[test]
 fn fifty_clients_follow_a_fleet() {
     let building = Building::with_cars(4, Line::Serial, &["A", "B"]);
-    let a = address(&building, 1);
+    let a = serving(&building, 1);
     let mut clients: Vec<_> = (0..50).map(|_| Events::follow(a, None)).collect();
     building.press("B", building.hall(3, Direction::Down));
     for client in &mut clients {
@@ -200,4 +202,30 @@ fn fifty_clients_follow_a_fleet() {
     }
     building.wait_all_dark();
     building.assert_safe();
+}
+
+/// The program from which others start: it needs Python alone.
+#[test]
+fn the_example_in_python_calls_a_car() {
+    let building = Building::with_cars(4, Line::Serial, &["A"]);
+    let token = token(&building, "A", "robot", "call");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/call_a_car.py");
+    let node = format!("http://{}", serving(&building, 1));
+    let run = |words: &[&str]| {
+        let mut command = Command::new("python3");
+        command.arg(script).arg(&node).args(words).env("LIFTMESH_TOKEN", &token).output()
+    };
+    let Ok(output) = run(&["2", "down"]) else {
+        return skip("python3 is not installed");
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.starts_with("hall-2-down placed\nserved by A after "), "{said}");
+    let trip = run(&["1", "--to", "3"]).expect("it runs");
+    let said = String::from_utf8_lossy(&trip.stdout);
+    assert!(said.starts_with("destination-1-3 placed\nserved by A after "), "{said}");
+    let refused = run(&["9", "up"]).expect("it runs");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("(no_such_button)"), "{said}");
+    building.wait_all_dark();
 }

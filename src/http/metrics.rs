@@ -1,0 +1,306 @@
+//! `GET /metrics`: what Prometheus reads, in its text format.
+//!
+//! What the node's state says is put into a registry at each request; only what has to be counted as it
+//! happens is kept, in [`Counted`].
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use elevator_fleet::node::{Report, Status};
+use elevator_fleet::wire::NodeState;
+use prometheus::core::Collector;
+use prometheus::{
+    Encoder, Gauge, GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, Opts, Registry,
+    TEXT_FORMAT, TextEncoder,
+};
+use tracing::error;
+
+use super::problem::Problem;
+use super::routes::App;
+use super::view::OrderState;
+
+/// The upper bounds of the histogram of waiting times, in seconds.
+const WAITING: [f64; 12] =
+    [2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 180.0, 300.0];
+
+/// What is counted as it happens.
+#[derive(Debug, Clone)]
+pub(super) struct Counted {
+    waiting: Histogram,
+    state_changes: IntCounter,
+    missed: IntCounter,
+}
+
+impl Counted {
+    pub(super) fn new() -> Result<Self, prometheus::Error> {
+        let waiting = HistogramOpts::new(
+            "liftmesh_order_waiting_seconds",
+            "How long served orders had waited, as this node knows it.",
+        );
+        Ok(Self {
+            waiting: Histogram::with_opts(waiting.buckets(WAITING.to_vec()))?,
+            state_changes: IntCounter::new(
+                "liftmesh_node_state_changes_total",
+                "Changes of the node's state: each election or loss of a master makes at least one.",
+            )?,
+            missed: IntCounter::new(
+                "liftmesh_http_events_missed_total",
+                "Events that the HTTP server was too slow to take from the node's loop.",
+            )?,
+        })
+    }
+
+    /// Counts an event.
+    pub(super) fn count(&self, report: &Report) {
+        if let Report::Served { waited, .. } = report {
+            self.waiting.observe(waited.as_secs_f64());
+        }
+        if let Report::NodeState { .. } = report {
+            self.state_changes.inc();
+        }
+    }
+
+    /// Counts events that were missed.
+    pub(super) fn miss(&self, events: u64) {
+        self.missed.inc_by(events);
+    }
+}
+
+pub(super) async fn page(State(app): State<App>) -> Result<Response, Problem> {
+    let look = app.looks.take().await?;
+    let orders = look.state.orders.iter().map(|order| order.state);
+    let clients = (app.streams(), app.looks.queued());
+    let page = Page::new(&app.counted)
+        .and_then(|page| page.fill(&look.status, &orders.collect::<Vec<_>>(), clients))
+        .and_then(|page| page.text());
+    match page {
+        Ok(text) => Ok(([(header::CONTENT_TYPE, TEXT_FORMAT)], text).into_response()),
+        Err(error) => {
+            error!(%error, "the metrics can't be written");
+            Ok(StatusCode::INTERNAL_SERVER_ERROR.into_response())
+        }
+    }
+}
+
+/// One answer.
+struct Page(Registry);
+
+impl Page {
+    fn new(counted: &Counted) -> Result<Self, prometheus::Error> {
+        let page = Self(Registry::new());
+        page.add(counted.waiting.clone())?;
+        page.add(counted.state_changes.clone())?;
+        page.add(counted.missed.clone())?;
+        Ok(page)
+    }
+
+    fn add(&self, collector: impl Collector + 'static) -> Result<(), prometheus::Error> {
+        self.0.register(Box::new(collector))
+    }
+
+    fn gauge(&self, name: &str, help: &str, value: f64) -> Result<(), prometheus::Error> {
+        let gauge = Gauge::new(name, help)?;
+        gauge.set(value);
+        self.add(gauge)
+    }
+
+    fn gauges<'a>(
+        &self,
+        (name, label): (&str, &str),
+        help: &str,
+        values: impl IntoIterator<Item = (&'a str, f64)>,
+    ) -> Result<(), prometheus::Error> {
+        let gauges = GaugeVec::new(Opts::new(name, help), &[label])?;
+        for (value_of_label, value) in values {
+            gauges.with_label_values(&[value_of_label]).set(value);
+        }
+        self.add(gauges)
+    }
+
+    fn counters<'a>(
+        &self,
+        (name, label): (&str, &str),
+        help: &str,
+        values: impl IntoIterator<Item = (&'a str, u64)>,
+    ) -> Result<(), prometheus::Error> {
+        let counters = IntCounterVec::new(Opts::new(name, help), &[label])?;
+        for (value_of_label, value) in values {
+            counters.with_label_values(&[value_of_label]).inc_by(value);
+        }
+        self.add(counters)
+    }
+
+    fn fill(
+        self,
+        status: &Status,
+        orders: &[OrderState],
+        (streams, queued): (usize, usize),
+    ) -> Result<Self, prometheus::Error> {
+        self.node(status)?;
+        self.orders(status, orders)?;
+        self.mesh(status)?;
+        self.car(status)?;
+        self.gauge("liftmesh_disk_failed", "The disk has failed (1).", flag(status.disk_failed))?;
+        self.gauge("liftmesh_store_durable", "Everything is on disk (1).", flag(status.durable))?;
+        self.counters(
+            ("liftmesh_log_lines_lost_total", "queue"),
+            "Lines that the log had no room for.",
+            [("log", status.log_lines_lost)],
+        )?;
+        self.gauge("liftmesh_http_event_streams", "Clients of the event stream.", number(streams))?;
+        self.gauge(
+            "liftmesh_requests_queued",
+            "Requests of operators and HTTP clients that wait for the node's loop; it takes 16.",
+            number(queued),
+        )?;
+        Ok(self)
+    }
+
+    fn node(&self, status: &Status) -> Result<(), prometheus::Error> {
+        let info = GaugeVec::new(
+            Opts::new("liftmesh_info", "What the node is; always 1."),
+            &["node", "role", "fleet", "election", "version"],
+        )?;
+        let (role, election) = (status.role.to_string(), status.election.to_string());
+        let labels = [
+            status.node.as_str(),
+            &role,
+            &status.fleet.to_string(),
+            &election,
+            env!("CARGO_PKG_VERSION"),
+        ];
+        info.with_label_values(&labels).set(1.0);
+        self.add(info)?;
+        let uptime = status.uptime.as_secs_f64();
+        self.gauge("liftmesh_uptime_seconds", "How long the node has run.", uptime)?;
+        let is = |state: &str| {
+            flag(match &status.node_state {
+                NodeState::Master => state == "master",
+                NodeState::Slave { .. } => state == "slave",
+                NodeState::Seeking => state == "seeking",
+            })
+        };
+        self.gauges(
+            ("liftmesh_node_state", "state"),
+            "The node's state (1).",
+            ["master", "slave", "seeking"].map(|state| (state, is(state))),
+        )?;
+        #[expect(clippy::cast_precision_loss, reason = "a term counts masterships")]
+        let term = status.term.0 as f64;
+        self.gauge("liftmesh_term", "The highest term that the node knows.", term)
+    }
+
+    fn orders(&self, status: &Status, orders: &[OrderState]) -> Result<(), prometheus::Error> {
+        let count = |state| number(orders.iter().filter(|order| **order == state).count());
+        self.gauges(
+            ("liftmesh_orders", "state"),
+            "Open orders.",
+            [
+                ("being_allocated", count(OrderState::BeingAllocated)),
+                ("being_served", count(OrderState::BeingServed)),
+                ("served_soon", count(OrderState::ServedSoon)),
+            ],
+        )?;
+        let unpromised = status.orders.iter().filter(|order| !order.promised).count();
+        self.gauge(
+            "liftmesh_orders_not_promised",
+            "Open orders that the loss of one node would lose: their lamps are dark.",
+            number(unpromised),
+        )?;
+        let oldest = status.orders.iter().map(|order| order.waited).max().unwrap_or_default();
+        self.gauge(
+            "liftmesh_oldest_order_seconds",
+            "How long the oldest open order has waited.",
+            oldest.as_secs_f64(),
+        )?;
+        let refused = status.refused;
+        self.counters(
+            ("liftmesh_records_refused_total", "reason"),
+            "Records of other nodes that were refused.",
+            [
+                ("impossible", refused.impossible),
+                ("services", refused.services),
+                ("no_room", refused.no_room),
+            ],
+        )
+    }
+
+    fn mesh(&self, status: &Status) -> Result<(), prometheus::Error> {
+        self.counters(
+            ("liftmesh_mesh_datagrams_total", "kind"),
+            "What happened to datagrams and connections, by the names of the operator's socket.",
+            status.mesh.iter().map(|(kind, count)| (kind.as_str(), *count)),
+        )?;
+        self.counters(
+            ("liftmesh_distrusted_total", "reason"),
+            "How often a faulty peer was treated as lost.",
+            [("rubbish", status.distrusted.rubbish), ("neglect", status.distrusted.neglect)],
+        )?;
+        self.gauge("liftmesh_peers", "Nodes that are heard.", number(status.peers.len()))?;
+        self.gauge("liftmesh_peers_lost", "Nodes that were heard.", number(status.lost.len()))?;
+        self.gauge(
+            "liftmesh_conflicts",
+            "Nodes that are heard and can't be peers.",
+            number(status.conflicts.len()),
+        )?;
+        let peers: BTreeMap<_, _> =
+            status.peers.iter().map(|peer| (peer.node.as_str(), peer)).collect();
+        let each = |value: fn(&elevator_fleet::node::PeerStatus) -> f64| {
+            peers.iter().map(move |(name, peer)| (*name, value(peer)))
+        };
+        self.gauges(
+            ("liftmesh_peer_silent_seconds", "peer"),
+            "How long ago a peer was last heard.",
+            each(|peer| peer.silent.as_secs_f64()),
+        )?;
+        self.gauges(
+            ("liftmesh_peer_synced", "peer"),
+            "The link to a peer is up, and the state transfer complete (1).",
+            each(|peer| flag(peer.synced)),
+        )?;
+        self.gauges(
+            ("liftmesh_peer_in_step", "peer"),
+            "A peer's order store equals this node's (1).",
+            each(|peer| flag(peer.in_step)),
+        )
+    }
+
+    fn car(&self, status: &Status) -> Result<(), prometheus::Error> {
+        let hung = super::view::hung(status).len();
+        self.gauge("liftmesh_hung_cars", "Cars that hung, as far as is known.", number(hung))?;
+        let Some(car) = &status.car else {
+            return Ok(());
+        };
+        let in_service = flag(car.view.is_in_service());
+        self.gauge("liftmesh_car_in_service", "The car takes hall calls (1).", in_service)?;
+        let connected = flag(car.connection.is_ok());
+        self.gauge("liftmesh_panel_connected", "The car's panel answers (1).", connected)?;
+        let line = &car.line;
+        self.counters(
+            ("liftmesh_panel_line_frames_total", "kind"),
+            "What the line to the panel has carried.",
+            [
+                ("frames", line.frames),
+                ("damaged", line.damaged),
+                ("lost", line.lost),
+                ("unknown", line.unknown),
+            ],
+        )
+    }
+
+    fn text(&self) -> Result<Vec<u8>, prometheus::Error> {
+        let mut text = Vec::new();
+        TextEncoder::new().encode(&self.0.gather(), &mut text)?;
+        Ok(text)
+    }
+}
+
+fn flag(is_so: bool) -> f64 {
+    if is_so { 1.0 } else { 0.0 }
+}
+
+fn number(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
