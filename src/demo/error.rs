@@ -7,6 +7,8 @@ use std::process::ExitStatus;
 use elevator_simulator::control::ControlError;
 use liftmesh_harness::Process;
 
+use crate::tokens::{StoreError, TokenNameError};
+
 /// How many lines of a log are shown.
 const LOG_LINES: usize = 8;
 
@@ -53,6 +55,11 @@ pub enum DemoError {
     /// The path of the running program.
     #[error("cannot find the path of this program, which its other processes need")]
     Program(#[source] io::Error),
+    /// No token for the web panels.
+    #[error(transparent)]
+    Token(#[from] StoreError),
+    #[error(transparent)]
+    TokenName(TokenNameError),
     /// No free port.
     #[error(
         "cannot find a port that is free on 127.0.0.11 and its neighbours and for broadcasts to \

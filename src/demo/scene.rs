@@ -30,6 +30,8 @@ pub(super) struct Scene {
     pub(super) election: Protocol,
     /// The master on which all nodes that hear each other agree.
     pub(super) leader: Option<NodeId>,
+    /// The address of a web panel, with what it needs to place calls.
+    pub(super) panel: String,
     /// The seed of the passengers.
     pub(super) seed: u64,
     /// The height of the shafts.

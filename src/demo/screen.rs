@@ -7,7 +7,7 @@
 //!                            │ open orders
 //!                            │ events, newest first
 //!   counters
-//!   keys (two lines)
+//!   keys (two lines), and the address of a web panel
 //! ```
 //!
 //! What does not fit scrolls with the chosen car and floor. A terminal smaller than [`NEEDED`] only
@@ -29,7 +29,7 @@ mod palette;
 mod shafts;
 
 /// The columns and lines of the smallest useful terminal.
-const NEEDED: (u16, u16) = (80, 22);
+const NEEDED: (u16, u16) = (80, 23);
 
 /// The columns of the lists, and the smallest number in which they omit what is shown elsewhere
 /// too.
@@ -47,7 +47,7 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>) {
         Constraint::Length(scene.election.profile().detail_lines),
         Constraint::Min(8),
         Constraint::Length(3),
-        Constraint::Length(2),
+        Constraint::Length(3),
     ])
     .areas(frame.area());
     frame.render_widget(self::title(scene), title);
@@ -59,7 +59,7 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>) {
     shafts::draw(scene, frame, left);
     lists::draw(scene, frame, right);
     self::counters(scene, frame, counters);
-    frame.render_widget(Paragraph::new(self::keys()), keys);
+    frame.render_widget(Paragraph::new(self::keys(scene)), keys);
 }
 
 /// What size the terminal needs.
@@ -194,7 +194,7 @@ fn account<'a>(scene: &Scene, labels: [&'a str; 6]) -> Line<'a> {
     spans.collect()
 }
 
-fn keys() -> Vec<Line<'static>> {
+fn keys(scene: &Scene) -> Vec<Line<'_>> {
     let traffic = [
         ("←→", "car"),
         ("↑↓", "floor"),
@@ -215,7 +215,9 @@ fn keys() -> Vec<Line<'static>> {
         ("o", "obstruct"),
         ("s", "stop"),
     ];
-    vec![legend(&traffic), legend(&faults)]
+    // As a whole, so that a terminal offers to open it.
+    let panel = Line::styled(format!(" {}", scene.panel), palette::quiet());
+    vec![legend(&traffic), legend(&faults), panel]
 }
 
 fn legend(pairs: &[(&'static str, &'static str)]) -> Line<'static> {

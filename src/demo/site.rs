@@ -1,7 +1,9 @@
 //! Where a demo takes place: its directory, names, addresses and ports, and the command line of each
 //! process.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::fs::DirBuilder;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,6 +19,7 @@ use liftmesh_harness::{
 };
 
 use super::error::DemoError;
+use crate::tokens::{Scope, TokenName, TokenStore};
 
 /// Every node hears every other one, and all of them share this machine.
 const MOST_CARS: usize = 64;
@@ -26,6 +29,9 @@ const CARS_AT_FULL_PACE: usize = 12;
 
 /// Cars have addresses from 127.0.0.11 on.
 const FIRST_ADDRESS: u8 = 11;
+
+/// The port of the web panels, unless another program has it.
+const HTTP_PORT: u16 = 7080;
 
 /// The directory, the names and the addresses. The directory is removed when this is dropped.
 #[derive(Debug)]
@@ -37,6 +43,10 @@ pub(super) struct Site {
     port: u16,
     /// Where the election has packets with a port of their own.
     ballot_port: Option<u16>,
+    /// Where each node serves its web panel.
+    http_port: u16,
+    /// With this, the panels place calls.
+    token: String,
     cars: Vec<NodeId>,
 }
 
@@ -58,13 +68,16 @@ impl Site {
         let place = Place::new("liftmesh-demo-")
             .map_err(|source| DemoError::Directory { dir: env::temp_dir(), source })?;
         let (port, ballot_port) = free_ports(cars, election).map_err(DemoError::Port)?;
-        let site = Self {
+        let http_port = free_http_port(cars).map_err(DemoError::Port)?;
+        let mut site = Self {
             place,
             program: env::current_exe().map_err(DemoError::Program)?,
             floors,
             election,
             port,
             ballot_port,
+            http_port,
+            token: String::new(),
             cars: names,
         };
         for car in 0..cars {
@@ -74,7 +87,34 @@ impl Site {
                 DemoError::Directory { dir, source }
             })?;
         }
+        site.token = site.make_token()?;
         Ok(site)
+    }
+
+    /// Lets the same token count at every node.
+    fn make_token(&self) -> Result<String, DemoError> {
+        let dirs: Vec<_> = (0..self.cars.len()).map(|car| self.data_dir(car)).collect();
+        for dir in &dirs {
+            let made = DirBuilder::new().mode(0o700).create(dir);
+            made.map_err(|source| DemoError::Directory { dir: dir.clone(), source })?;
+        }
+        let store = TokenStore::new(&dirs[0]);
+        let name: TokenName = "demo".parse().map_err(DemoError::TokenName)?;
+        let token = store.create(name, Scope::Operate)?;
+        for dir in &dirs[1..] {
+            store.copy_to(dir)?;
+        }
+        Ok(token.to_string())
+    }
+
+    /// The address of the first car's web panel, with the token for it.
+    pub(super) fn panel(&self) -> String {
+        format!("http://{}/#token={}", self.http(0), self.token)
+    }
+
+    /// Where a node serves its web panel.
+    fn http(&self, car: usize) -> SocketAddrV4 {
+        SocketAddrV4::new(address(car), self.http_port)
     }
 
     /// How many times as slow as usual each process is looked at, so that this one machine can run
@@ -146,7 +186,7 @@ impl Site {
             data_dir: self.place.data_dir(name),
         };
         let mut command = node.build(self.program());
-        command.arg("--allow-faults");
+        command.arg("--allow-faults").args(["--http-address", &self.http(car).to_string()]);
         if let Some(port) = self.ballot_port {
             command.args(["--ballot-port", &port.to_string()]);
         }
@@ -193,6 +233,13 @@ fn names() -> impl Iterator<Item = String> {
 pub(super) fn address(car: usize) -> Ipv4Addr {
     let last = u8::try_from(car).map_or(u8::MAX, |car| FIRST_ADDRESS.saturating_add(car));
     Ipv4Addr::new(127, 0, 0, last)
+}
+
+/// The usual port of the web panels if it is free at every node, otherwise another one.
+fn free_http_port(cars: usize) -> io::Result<u16> {
+    let addresses: Vec<_> = (0..cars).map(address).collect();
+    let is_free = |address: &Ipv4Addr| TcpListener::bind((*address, HTTP_PORT)).is_ok();
+    if addresses.iter().all(is_free) { Ok(HTTP_PORT) } else { Ok(free_port(&addresses)?.0) }
 }
 
 /// A port for the beacons, and another one where the election has packets of its own.

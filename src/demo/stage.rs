@@ -153,6 +153,7 @@ impl Stage {
                 power: Power::On,
                 election: options.election,
                 leader: None,
+                panel: site.panel(),
                 seed: options.seed,
                 floors: options.floors,
                 cars: scenes.collect(),
@@ -188,6 +189,10 @@ impl Stage {
         let Options { election, seed, .. } = stage.options;
         let text = format!("simulators and nodes started, election {election}, seed {seed}");
         stage.log(None, Weight::Notable, text);
+        if stage.options.unattended {
+            let text = format!("web panel: {}", stage.scene.panel);
+            stage.log(None, Weight::Notable, text);
+        }
         Ok(stage)
     }
 

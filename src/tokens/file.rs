@@ -104,6 +104,14 @@ impl Locked {
     }
 }
 
+/// Copies the file, with its mode.
+#[cfg(feature = "simulator")]
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let path = to.join(FILE);
+    let copied = std::fs::copy(from.join(FILE), &path).map(drop);
+    copied.map_err(|source| StoreError::Io { path, source })
+}
+
 /// The tokens in the file; none if there is no file.
 pub(super) fn read(data_dir: &Path) -> Result<Vec<Token>, StoreError> {
     let path = data_dir.join(FILE);

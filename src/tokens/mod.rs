@@ -185,6 +185,15 @@ impl TokenStore {
         file.write(&tokens)
     }
 
+    /// Makes the tokens of this node those of another one too, which has none yet.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    #[cfg(feature = "simulator")]
+    pub(crate) fn copy_to(&self, data_dir: &Path) -> Result<(), StoreError> {
+        file::copy(&self.data_dir, data_dir)
+    }
+
     /// The token with this text, if there is one.
     ///
     /// # Errors

@@ -81,6 +81,8 @@ fn scene() -> Scene {
         power: Power::On,
         election: Protocol::LowestIp,
         leader: Some(name("A")),
+        panel: "http://127.0.0.11:7080/#token=liftmesh-token-0123456789abcdef0123456789abcdef"
+            .to_owned(),
         seed: 7,
         floors,
         cars: vec![first, second],
@@ -137,7 +139,7 @@ fn text(buffer: &Buffer) -> String {
 #[test]
 fn the_screen_shows_shafts_lamps_nodes_orders_events_and_the_account() {
     let expected = include_str!("golden.txt");
-    let drawn = picture(&scene(), 100, 24);
+    let drawn = picture(&scene(), 100, 25);
     assert_eq!(drawn, expected, "drawn:\n{drawn}");
 }
 
@@ -276,7 +278,7 @@ fn a_small_terminal_shows_the_chosen_car_and_floor_of_a_large_building() {
     ] {
         scene.car = car;
         scene.floor = scene.floors.floor(floor).unwrap();
-        let drawn = picture(&scene, 80, 24);
+        let drawn = picture(&scene, 80, 25);
         for part in [shafts, fleet, "Open orders 1", "hall 1 up", "Events", "killed"] {
             assert!(drawn.contains(part), "no {part}:\n{drawn}");
         }
@@ -293,7 +295,7 @@ fn a_small_terminal_shows_the_chosen_car_and_floor_of_a_large_building() {
 #[test]
 fn every_frame_is_whole_from_the_smallest_terminal_on() {
     for scene in [scene(), large()] {
-        for (width, height) in [(80, 22), (80, 24), (100, 30), (132, 40), (200, 50), (300, 80)] {
+        for (width, height) in [(80, 23), (80, 24), (100, 30), (132, 40), (200, 50), (300, 80)] {
             let drawn = picture(&scene, width, height);
             let corners = |corner| drawn.matches(corner).count();
             for corner in ['╭', '╮', '╰', '╯'] {
@@ -310,11 +312,11 @@ fn every_frame_is_whole_from_the_smallest_terminal_on() {
 
 #[test]
 fn a_terminal_that_is_too_small_says_what_it_needs() {
-    for (width, height) in [(60, 18), (79, 24), (80, 21)] {
+    for (width, height) in [(60, 18), (79, 24), (80, 22)] {
         let drawn = picture(&scene(), width, height);
         let has = format!("This terminal has {width} × {height}.");
         assert!(drawn.starts_with(&has), "{drawn}");
-        assert!(drawn.contains("The demo needs 80 × 22."), "{drawn}");
+        assert!(drawn.contains("The demo needs 80 × 23."), "{drawn}");
         assert!(!drawn.contains("Shafts"), "{drawn}");
     }
 }
@@ -411,7 +413,7 @@ fn of_the_docs() -> Scene {
 #[test]
 fn the_documented_pictures_are_what_the_screen_shows() {
     let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
-    let cells = cells(&of_the_docs(), 120, 38);
+    let cells = cells(&of_the_docs(), 120, 39);
     let about =
         "Three simulated cars in their shafts, the fleet, open orders and events in a terminal";
     for (file, drawn) in [("demo.txt", text(&cells)), ("demo.svg", svg::svg(&cells, about))] {
