@@ -1,0 +1,225 @@
+// Words and numbers as people read them.
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" });
+
+/** A moment (ms since 1970) as a time of the day, `12:34:56`. */
+export function timeOfDay(moment) {
+  return clock.format(moment);
+}
+
+/** A length of time in seconds: `3 s`, `2 min 5 s`, `1 h 4 min`. */
+export function duration(seconds) {
+  const whole = Math.floor(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}
+
+/** A short length of time, to a tenth: `0.4 s`. */
+export function tenths(seconds) {
+  return `${seconds.toFixed(1)} s`;
+}
+
+export function arrow(direction) {
+  return direction === "up" ? "▲" : "▼";
+}
+
+export function plural(count, one, many = `${one}s`) {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** The name of a call, as the API has it: `hall-3-up`. */
+export function callId(call) {
+  if (call.kind === "hall") return `hall-${call.floor}-${call.direction}`;
+  if (call.kind === "car") return `car-${call.car}-${call.floor}`;
+  return `destination-${call.from}-${call.to}`;
+}
+
+export function callText(call) {
+  if (call.kind === "hall") return `Hall call, floor ${call.floor} ${call.direction}`;
+  if (call.kind === "car") return `Car call, ${call.car} to floor ${call.floor}`;
+  return `Trip from floor ${call.from} to ${call.to}`;
+}
+
+/** `master`, `slave of A` or `seeking`. */
+export function nodeStateText(state) {
+  return state.kind === "slave" ? `slave of ${state.master}` : state.kind;
+}
+
+/** What a car is doing. */
+export function phaseText({ phase }) {
+  switch (phase.kind) {
+    case "moving":
+      return `${capital(phase.direction)} to ${phase.stop_at}`;
+    case "homing":
+      return "Looking for a floor";
+    case "opening":
+      return "Door opening";
+    case "open":
+      return "Door open";
+    case "closing":
+      return "Door closing";
+    case "idle":
+      return "Idle";
+    default:
+      return phase.kind;
+  }
+}
+
+/** Why a car takes no hall calls, or null. */
+export function unavailableText({ in_service, unavailable }) {
+  if (in_service) return null;
+  return unavailable ? capital(unavailable) : "Not in service";
+}
+
+export function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** How serious an event is: the ranks, from the least. */
+export const SEVERITIES = ["routine", "notice", "warning", "alarm"];
+
+const SEVERITY = {
+  hung: "alarm",
+  disk_failed: "alarm",
+  peer_lost: "warning",
+  distrusted: "warning",
+  repair: "warning",
+  taken_over: "warning",
+  press_refused: "warning",
+  floor_unreachable: "warning",
+  drive_refused: "warning",
+  off_target: "warning",
+  conflict: "warning",
+  node_state: "notice",
+  peer_discovered: "notice",
+  synced: "notice",
+  availability: "notice",
+  panel: "notice",
+};
+
+export function severity(event) {
+  const isBad =
+    (event.event === "availability" && !event.in_service) ||
+    (event.event === "panel" && !event.connected);
+  return isBad ? "warning" : (SEVERITY[event.event] ?? "routine");
+}
+
+/** The car that an event is about, or null. Events of the car have no name: they are the node's own. */
+export function carOf(event, node) {
+  switch (event.event) {
+    case "placed":
+    case "promised":
+      return event.call.car ?? null;
+    case "assigned":
+    case "served":
+      return event.car ?? event.call.car ?? null;
+    case "taken_over":
+    case "door":
+    case "floor":
+    case "availability":
+    case "panel":
+    case "press_refused":
+    case "floor_unreachable":
+    case "drive_refused":
+    case "off_target":
+    case "hung":
+      return node;
+    default:
+      return null;
+  }
+}
+
+/** An event in a sentence. */
+export function eventText(event) {
+  switch (event.event) {
+    case "node_state":
+      return `${capital(nodeStateText(event.from))} → ${nodeStateText(event.to)}, term ${event.term}`;
+    case "peer_discovered":
+      return `Node ${event.node} discovered at ${event.address}`;
+    case "peer_lost":
+      return `Node ${event.node} lost`;
+    case "distrusted":
+      return `Node ${event.node} distrusted for ${duration(event.wait)}: ${event.reason}`;
+    case "synced":
+      return `Node ${event.node} synced`;
+    case "repair":
+      return `Order store differed from node ${event.node} for too long: state transfer`;
+    case "placed":
+      return `${callText(event.call)}: placed at ${event.origin}`;
+    case "promised":
+      return `${callText(event.call)}: promised`;
+    case "served":
+      return `${callText(event.call)}: served${event.car ? ` by ${event.car}` : ""} after ${tenths(event.waited)}`;
+    case "assigned":
+      return `${callText(event.call)}: assigned to ${event.car ?? "no car"}`;
+    case "taken_over":
+      return `${callText(event.call)}: master ${event.master} left it without a car, served anyway`;
+    case "door":
+      return `Door ${event.door}`;
+    case "floor":
+      return `At floor ${event.floor}`;
+    case "availability":
+      return event.in_service ? "In service" : `Not in service: ${event.unavailable}`;
+    case "panel":
+      return event.connected ? "Panel answers" : `Panel lost: ${event.reason}`;
+    case "press_refused":
+      return `Refused: ${event.text}`;
+    case "floor_unreachable":
+      return `No sensor at floor ${event.floor}: locked out for a while`;
+    case "drive_refused":
+      return "The drive did not start: another attempt follows";
+    case "off_target":
+      return `Flight to floor ${event.stop_at} ended ${event.floor === null ? "between floors" : `at floor ${event.floor}`}`;
+    case "conflict":
+      return capital(event.text);
+    case "hung":
+      return `Hung: ${hangText(event)}`;
+    case "disk_failed":
+      return "The disk has failed: it counts for no lamp any more";
+    default:
+      return event.event;
+  }
+}
+
+/** The evidence of a hang in words. */
+export function hangText(hang) {
+  const way = `driven ${hang.direction}`;
+  const target = hang.floor === null || hang.floor === undefined ? "" : ` to floor ${hang.floor}`;
+  const times = `${tenths(hang.actual)}, ${tenths(hang.expected)} allowed`;
+  const last = hang.last_sensor ?? null;
+  const seen = last === null ? "no floor sensor was seen" : `the last sensor was floor ${last}`;
+  if (hang.not_stopped) return `the motor did not stop (${times}); ${seen}`;
+  if (hang.flights_off_target) {
+    return `${hang.flights_off_target} failed flights in a row, ${way}${target} (${times}); ${seen}`;
+  }
+  return `${way}${target} without a new sensor (${times}); ${seen}`;
+}
+
+/** What to do about a problem, or an empty text. */
+export function remedy(problem) {
+  switch (problem.code) {
+    case "no_connection":
+    case "no_answer":
+      return "It is not known whether the change was made. Look at the picture before you try again.";
+    case "busy":
+      return "Close other panels, or wait a moment and try again.";
+    case "rate_limited":
+      return "Wait a moment and try again.";
+    case "too_many_trips":
+      return "Wait until some of the open trips are served.";
+    case "nothing_to_clear":
+      return "The car's node runs. If the car does not move, look at why it is not in service.";
+    case "not_found":
+    case "unknown_car":
+      return "This node can't do it. Clear a hang on the computer of the car: liftmesh clear-hang.";
+    case "no_journal":
+      return "Look at the disk of the node: docs/OPERATIONS.md, “Without its disk”.";
+    case "read_only":
+      return "This panel only shows the fleet. Use the panel of another node.";
+    default:
+      return problem.needsToken
+        ? "Make a token on the computer of a node: liftmesh token create --help."
+        : "";
+  }
+}

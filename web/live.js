@@ -1,0 +1,191 @@
+// A live node: server-sent events from it, and requests to it.
+import { Problem, Source } from "./source.js";
+
+/** A node sends a state every 2 s even if nothing changes: after this it counts as gone. */
+const SILENCE_MS = 5_000;
+
+/** Between two attempts to connect: the first, and the longest. Each is twice the one before. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+
+/** How long a change may take, and how often it is sent again with the same id if no answer comes. */
+const CHANGE_MS = 4_000;
+const REPEATS = 2;
+
+const TOKEN_KEY = "liftmesh-token";
+
+export class LiveSource extends Source {
+  #lastId = null;
+  #pause = FIRST_PAUSE_MS;
+  #timer = null;
+  #request = null;
+
+  start() {
+    this.emit({ type: "connection", connection: { kind: "connecting" } });
+    this.#connect();
+  }
+
+  retry() {
+    if (this.#timer === null) return;
+    clearTimeout(this.#timer);
+    this.#pause = FIRST_PAUSE_MS;
+    this.#connect();
+  }
+
+  async #connect() {
+    this.#timer = null;
+    this.#request = new AbortController();
+    let reason;
+    try {
+      await this.#follow(this.#request);
+    } catch (error) {
+      if (error instanceof Problem) reason = error.message;
+    }
+    this.#request.abort();
+    const retryAt = Date.now() + this.#pause;
+    this.#timer = setTimeout(() => this.#connect(), this.#pause);
+    this.#pause = Math.min(2 * this.#pause, LONGEST_PAUSE_MS);
+    this.emit({ type: "connection", connection: { kind: "lost", retryAt, reason } });
+  }
+
+  /** Reads the stream of events until it ends or falls silent. */
+  async #follow(request) {
+    let watchdog;
+    const feed = () => {
+      clearTimeout(watchdog);
+      watchdog = setTimeout(() => request.abort(), SILENCE_MS);
+    };
+    feed();
+    try {
+      const headers = { accept: "text/event-stream", ...this.#authorization() };
+      if (this.#lastId !== null) headers["last-event-id"] = this.#lastId;
+      const response = await fetch("/api/v1/events", {
+        headers,
+        cache: "no-store",
+        signal: request.signal,
+      });
+      if (!response.ok) throw await problemOf(response);
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      let text = "";
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) return;
+        feed();
+        text += value;
+        const blocks = text.split("\n\n");
+        text = blocks.pop();
+        for (const block of blocks) this.#handle(block);
+      }
+    } finally {
+      clearTimeout(watchdog);
+    }
+  }
+
+  /** Takes one block of the stream: lines `field: value`. */
+  #handle(block) {
+    let kind = "message";
+    let id = null;
+    const data = [];
+    for (const line of block.split("\n")) {
+      const [, field, value] = /^([^:]*):? ?(.*)$/s.exec(line);
+      if (field === "event") kind = value;
+      else if (field === "id") id = value;
+      else if (field === "data") data.push(value);
+    }
+    if (data.length === 0) return;
+    const content = JSON.parse(data.join("\n"));
+    if (kind === "state") {
+      this.#pause = FIRST_PAUSE_MS;
+      this.emit({ type: "connection", connection: { kind: "live" } });
+      this.emit({ type: "state", state: content, received: performance.now() });
+    } else if (kind === "event") {
+      this.emit({ type: "event", event: content });
+    } else if (kind === "missed") {
+      this.emit({ type: "missed", events: content.events });
+    }
+    // Only now: what could not be handled is asked for again.
+    if (id !== null) this.#lastId = id;
+  }
+
+  async press(call) {
+    const body = { call, request_id: randomId() };
+    for (let repeat = 0; ; repeat += 1) {
+      try {
+        return await this.#post("/api/v1/calls", body);
+      } catch (problem) {
+        // The node may have placed the call: with the same id it is not placed again.
+        if (problem.status !== 0 || repeat === REPEATS) throw problem;
+      }
+    }
+  }
+
+  async clearHang(car, { operator, reason }) {
+    return this.#post(`/api/v1/cars/${encodeURIComponent(car)}/clear-hang`, { operator, reason });
+  }
+
+  async #post(path, body) {
+    let response;
+    try {
+      response = await fetch(path, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...this.#authorization() },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(CHANGE_MS),
+      });
+    } catch {
+      throw new Problem(0, "no_connection", "The node does not answer.");
+    }
+    if (!response.ok) throw await problemOf(response);
+    return response.status === 204 ? {} : response.json();
+  }
+
+  #authorization() {
+    return this.token ? { authorization: `Bearer ${this.token}` } : {};
+  }
+
+  get token() {
+    return sessionStorage.getItem(TOKEN_KEY);
+  }
+
+  set token(token) {
+    if (token) sessionStorage.setItem(TOKEN_KEY, token);
+    else sessionStorage.removeItem(TOKEN_KEY);
+  }
+
+  elsewhere(state) {
+    const own = state.fleet.nodes.find((node) => node.self);
+    // A node that is reached by another name than its mesh address listens there, often on loopback
+    // alone: nothing says where its peers do.
+    if (own?.address !== location.hostname) return [];
+    return state.fleet.nodes
+      .filter((node) => !node.self)
+      .sort((one, other) => Number(other.synced) - Number(one.synced) || one.silent - other.silent)
+      .map(({ node, address }) => ({ node, url: pageAt(address, own.node) }));
+  }
+}
+
+/** This page, served by the node with this address, which may say that it replaces another one. */
+function pageAt(address, from) {
+  const url = new URL(location.href);
+  url.hostname = address;
+  url.hash = `${url.hash.split("?")[0] || "#/bank"}?from=${encodeURIComponent(from)}`;
+  return url.href;
+}
+
+/** The error that a response reports, `application/problem+json` or not. */
+async function problemOf(response) {
+  let problem = {};
+  try {
+    problem = await response.json();
+  } catch {
+    // Not from the node: a proxy, for example.
+  }
+  const detail = problem.detail ?? `The answer was ${response.status} ${response.statusText}.`;
+  return new Problem(response.status, problem.code ?? "unknown", detail);
+}
+
+/** 128 random bits. `crypto.randomUUID` is only there in secure contexts. */
+function randomId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

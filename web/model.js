@@ -1,0 +1,274 @@
+// Everything that the pages show, kept up to date from one source.
+import { callId, callText, eventText, remedy, severity } from "./format.js";
+import { History } from "./history.js";
+import { Problem } from "./source.js";
+
+/** The bound of the list of events; the oldest is dropped. */
+export const MOST_EVENTS = 1_000;
+
+/** How long a press may look pending before the page says that nothing came of it, ms. */
+const PENDING_MS = 15_000;
+
+/** How long a message stays, ms, and how many there are at most. */
+const MESSAGE_MS = 12_000;
+const MOST_MESSAGES = 4;
+
+/** Older events are history, and not read out, ms. */
+const NEWS_MS = 10_000;
+
+/** A car of which nothing is known. */
+const NEVER_SEEN = {
+  floor: null,
+  position: null,
+  speed: 0,
+  phase: { kind: "idle" },
+  direction: null,
+  load: null,
+  door: "closed",
+  locked_out: [],
+};
+
+export class Model {
+  state = null;
+  /** When the state came, by `performance.now()` and by `Date.now()`. */
+  received = 0;
+  receivedAt = null;
+  connection = { kind: "connecting" };
+  openedAt = Date.now();
+  /** The newest first: `{key, event}`. */
+  events = [];
+  missed = 0;
+  history = new History();
+  /** Call id → when it was pressed here, until its order is promised. */
+  pending = new Map();
+  /** `{key, tone, text, hint}`: tone is `info` or `alarm`. */
+  messages = [];
+  /** Every car that was ever there, as it was last seen. */
+  #seenCars = new Map();
+  /** The last evidence of a hang by car. */
+  hangs = new Map();
+  /** The change that waits for a token: `{key, problem, what, answer}`. */
+  wantsToken = null;
+  /** What a screen reader says next. */
+  announcement = "";
+  #source;
+  #listeners = new Set();
+  #keys = 0;
+
+  constructor(source) {
+    this.#source = source;
+    source.subscribe((message) => this.#handle(message));
+    setInterval(() => this.#tick(), 1_000);
+  }
+
+  /** Calls `listener` after each change. */
+  onChange(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get isLive() {
+    return this.connection.kind === "live";
+  }
+
+  get hasToken() {
+    return Boolean(this.#source.token);
+  }
+
+  /** The cars by name: those that are known, and those of lost nodes with `lost`, why they are. */
+  get cars() {
+    const lost = (this.state?.fleet.lost ?? [])
+      .filter(({ node, role }) => role === "cabin" && !this.state.cars.some(({ car }) => car === node))
+      .map(({ node, cause }) => ({ ...(this.#seenCars.get(node) ?? { car: node, ...NEVER_SEEN }), lost: cause }));
+    const cars = [...(this.state?.cars ?? []), ...lost];
+    return cars.sort((one, other) => one.car.localeCompare(other.car, undefined, { numeric: true }));
+  }
+
+  retry() {
+    this.#source.retry();
+  }
+
+  elsewhere() {
+    return this.state === null ? [] : this.#source.elsewhere(this.state);
+  }
+
+  /** Presses a button; what comes of it shows in the picture or in a message. */
+  async press(call) {
+    const id = callId(call);
+    if (this.pending.has(id)) return;
+    this.pending.set(id, Date.now());
+    this.#changed();
+    const placed = await this.#change(() => this.#source.press(call), callText(call));
+    if (placed === null) this.pending.delete(id);
+    if (placed?.state === "absorbed") {
+      this.pending.delete(id);
+      this.say("info", `${callText(call)}: a car is already there with its door open.`);
+    }
+    if (placed?.state === "waiting") {
+      this.say("info", `${callText(call)}: the node's disk does not answer. The call waits for it.`);
+    }
+    this.#settle();
+    this.#changed();
+  }
+
+  /** Clears a hang. Returns whether that was done. */
+  async clearHang(car, record) {
+    const cleared = await this.#change(
+      () => this.#source.clearHang(car, record),
+      `Clearing the hang of ${car}`,
+    );
+    if (cleared === null) return false;
+    this.say("info", `The hang of ${car} is cleared. Start its node now.`);
+    return true;
+  }
+
+  /** Makes a change; asks for a token where one is missing. Returns null if it was not made. */
+  async #change(run, what) {
+    try {
+      return await run();
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      if (problem.needsToken) return this.#askForToken(problem, run, what);
+      this.say("alarm", `${what}: ${problem.message}`, remedy(problem));
+      return null;
+    }
+  }
+
+  #askForToken(problem, run, what) {
+    return new Promise((resolve) => {
+      const answer = async (token) => {
+        this.wantsToken = null;
+        if (token === null) {
+          this.say("info", `${what}: not done, for want of a token.`);
+          resolve(null);
+        } else {
+          this.#source.token = token;
+          resolve(await this.#change(run, what));
+        }
+        this.#changed();
+      };
+      this.wantsToken?.answer(null);
+      this.#keys += 1;
+      this.wantsToken = { key: this.#keys, problem, what, answer };
+      this.#changed();
+    });
+  }
+
+  forgetToken() {
+    this.#source.token = null;
+    this.say("info", "The token is forgotten.");
+  }
+
+  say(tone, text, hint = "") {
+    this.#keys += 1;
+    const message = { key: this.#keys, tone, text, hint, until: Date.now() + MESSAGE_MS };
+    this.messages = [...this.messages, message].slice(-MOST_MESSAGES);
+    this.#changed();
+  }
+
+  dismiss(key) {
+    this.messages = this.messages.filter((message) => message.key !== key);
+    this.#changed();
+  }
+
+  #handle(message) {
+    switch (message.type) {
+      case "state":
+        this.#onState(message);
+        break;
+      case "event":
+        this.#onEvent(message.event);
+        break;
+      case "missed":
+        this.missed += message.events;
+        break;
+      case "connection":
+        this.#onConnection(message.connection);
+        break;
+    }
+    this.#changed();
+  }
+
+  #onState({ state, received }) {
+    const before = this.state;
+    this.state = state;
+    this.received = received;
+    this.receivedAt = Date.now();
+    for (const car of state.cars) this.#seenCars.set(car.car, { ...car, speed: 0 });
+    this.history.take(state, Date.parse(state.fleet.at));
+    for (const car of this.hangs.keys()) {
+      const isBack = state.fleet.nodes.some(({ node }) => node === car);
+      if (isBack && !state.fleet.hung.includes(car)) this.hangs.delete(car);
+    }
+    this.#settle();
+    if (before !== null) this.#announceChanges(before, state);
+  }
+
+  #announceChanges({ fleet: before }, { fleet }) {
+    const news = [];
+    for (const node of fleet.hung) {
+      if (!before.hung.includes(node)) news.push(`Car ${node} hung.`);
+    }
+    const wasThere = new Set(before.nodes.map(({ node }) => node));
+    const isThere = new Set(fleet.nodes.map(({ node }) => node));
+    for (const node of wasThere) if (!isThere.has(node)) news.push(`Node ${node} lost.`);
+    for (const node of isThere) if (!wasThere.has(node)) news.push(`Node ${node} is back.`);
+    if (fleet.master !== before.master) {
+      news.push(fleet.master ? `${fleet.master} is the master.` : "There is no master.");
+    }
+    if (news.length > 0) this.announcement = news.join(" ");
+  }
+
+  #onEvent(event) {
+    this.#keys += 1;
+    const node = this.state?.fleet.node ?? null;
+    this.events = [{ key: this.#keys, event, node }, ...this.events].slice(0, MOST_EVENTS);
+    this.history.onEvent(event, node);
+    if (event.event === "hung") this.hangs.set(node, event);
+    // An order may be served so soon that no state has it.
+    if (event.event === "promised" || event.event === "served") {
+      this.pending.delete(callId(event.call));
+    }
+    const isNews = Date.now() - Date.parse(event.at) < NEWS_MS;
+    if (isNews && severity(event) === "alarm") this.announcement = eventText(event);
+  }
+
+  #onConnection(connection) {
+    const before = this.connection;
+    if (connection.kind === "lost") {
+      const since = before.since ?? this.receivedAt ?? this.openedAt;
+      this.connection = { ...connection, since };
+      if (before.kind !== "lost") this.announcement = "The connection to the node is lost.";
+      return;
+    }
+    this.connection = connection;
+    if (connection.kind === "live" && before.kind === "lost") {
+      this.announcement = "Connected again.";
+      if (this.receivedAt !== null) this.history.gap(this.receivedAt, Date.now());
+    }
+  }
+
+  /** A press is not pending any more once its order is promised. */
+  #settle() {
+    for (const order of this.state?.orders ?? []) {
+      if (order.promised) this.pending.delete(order.id);
+    }
+  }
+
+  #tick() {
+    const now = Date.now();
+    for (const [id, since] of this.pending) {
+      if (this.wantsToken !== null || now - since < PENDING_MS) continue;
+      this.pending.delete(id);
+      const order = this.state?.orders.find((order) => order.id === id);
+      // An order that was placed and served between two states is no trouble.
+      if (order) this.say("alarm", `${callText(order.call)}: placed, but not promised yet.`);
+    }
+    this.messages = this.messages.filter(({ until }) => until > now);
+    this.#changed();
+  }
+
+  #changed() {
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,166 @@
+// The bank: its landings, its shafts, and every button.
+import { Component, html } from "../html.js";
+import { arrow, callId } from "../format.js";
+import { Animator } from "../motion.js";
+import { onToolbarKey } from "../toolbar.js";
+import { Shaft } from "./shaft.js";
+
+/** The height of a floor in the picture, px: at least, for fingers, and at most. */
+const LOWEST_ROW = 30;
+const FINGER_ROW = 44;
+const HIGHEST_ROW = 88;
+
+/** The width of a shaft, px: at least, and at most. */
+const NARROWEST = 38;
+const WIDEST = 116;
+
+/** What else is on the screen, px: above and below the floors; beside the cars; beside each shaft. */
+const REST = 268;
+const BESIDE_CARS = { wide: 160, phone: 132 };
+const BESIDE_SHAFT = 46;
+
+/** How many trips of a floor are named. */
+const NAMED_TRIPS = 2;
+
+export class BankPage extends Component {
+  #animator = new Animator();
+  #onResize = () => this.setState({});
+
+  componentDidMount() {
+    addEventListener("resize", this.#onResize);
+  }
+
+  componentWillUnmount() {
+    removeEventListener("resize", this.#onResize);
+  }
+
+  render({ model }) {
+    const { fleet, orders } = model.state;
+    const row = rowHeight(fleet.floors);
+    const byId = new Map(orders.map((order) => [order.id, order]));
+    const cars = model.cars;
+    const shaft = shaftWidth(cars.length);
+    return html`
+      <div class="bank" style=${{ "--row": `${row}px`, "--shaft": `${shaft}px` }}>
+        <${Landings} model=${model} floors=${fleet.floors} byId=${byId} orders=${orders} />
+        ${cars.map(
+          (car) => html`
+            <${Shaft}
+              key=${car.car}
+              model=${model}
+              car=${car}
+              isMaster=${fleet.master === car.node}
+              isServedFrom=${fleet.node === car.node}
+              floors=${fleet.floors}
+              row=${row}
+              shaft=${shaft}
+              byId=${byId}
+              orders=${orders}
+              animator=${this.#animator}
+            />
+          `,
+        )}
+        ${cars.length === 0 && html`<p class="empty">No node with a car is heard.</p>`}
+      </div>
+      <p class="legend">
+        <span><i class="lamp lit"></i> promised: it will be served</span>
+        <span><i class="lamp pending"></i> pressed, not promised yet</span>
+        <span><i class="target"></i> next stop</span>
+      </p>
+    `;
+  }
+}
+
+function rowHeight(floors) {
+  const least = matchMedia("(pointer: coarse)").matches ? FINGER_ROW : LOWEST_ROW;
+  const fits = Math.floor((innerHeight - REST) / floors);
+  return Math.max(least, Math.min(fits, HIGHEST_ROW));
+}
+
+function shaftWidth(cars) {
+  const isPhone = matchMedia("(max-width: 700px)").matches;
+  const room = innerWidth - (isPhone ? BESIDE_CARS.phone : BESIDE_CARS.wide);
+  const fits = Math.floor(room / cars) - BESIDE_SHAFT;
+  return Math.max(NARROWEST, Math.min(fits, WIDEST));
+}
+
+/** The floors of a building, the highest first. */
+export function fromTop(floors) {
+  return Array.from({ length: floors }, (_, index) => floors - 1 - index);
+}
+
+function Landings({ model, floors, byId, orders }) {
+  return html`
+    <section class="column landings" aria-label="Landings">
+      <div class="head"><span>Floor</span></div>
+      <div class="shaftway" role="toolbar" aria-label="Hall calls" aria-orientation="vertical" onKeyDown=${onToolbarKey}>
+        ${fromTop(floors).map(
+          (floor) => html`
+            <div class="floor" key=${floor}>
+              <span class="number">${floor}</span>
+              ${["up", "down"].map((direction) => {
+                const isThere = direction === "up" ? floor < floors - 1 : floor > 0;
+                if (!isThere) return html`<span class="no-button"></span>`;
+                const call = { kind: "hall", floor, direction };
+                return html`
+                  <${CallButton}
+                    key=${direction}
+                    model=${model}
+                    call=${call}
+                    order=${byId.get(callId(call))}
+                    name=${`Floor ${floor}, ${direction}`}
+                    row=${floors - 1 - floor}
+                    column=${direction === "up" ? 0 : 1}
+                    isFirst=${floor === floors - 1}
+                    >${arrow(direction)}<//
+                  >
+                `;
+              })}
+              <${Trips} orders=${orders} floor=${floor} />
+            </div>
+          `,
+        )}
+      </div>
+      <div class="foot"></div>
+    </section>
+  `;
+}
+
+/** Where passengers of destination calls want to go from a floor. */
+function Trips({ orders, floor }) {
+  const trips = orders.filter(({ call }) => call.kind === "destination" && call.from === floor);
+  if (trips.length === 0) return null;
+  const more = trips.length - NAMED_TRIPS;
+  const all = trips.map(({ call }) => call.to).join(", ");
+  return html`
+    <span class="trips" title=${`Trips to ${all}`}>
+      ${trips.slice(0, NAMED_TRIPS).map(({ call }) => html`<span>→${call.to}</span>`)}
+      ${more > 0 && html`<span>+${more}</span>`}
+    </span>
+  `;
+}
+
+/** A button with its lamp. */
+export function CallButton({ model, call, order, name, row, column, isFirst, isOff, isLocked, children }) {
+  const isLit = order?.promised === true;
+  const isPending = !isLit && (order !== undefined || model.pending.has(callId(call)));
+  const by = order?.car && order.car !== call.car ? `, car ${order.car}` : "";
+  const said = isLit ? `, promised${by}` : isPending ? ", not promised yet" : isLocked ? ", left out for a while" : "";
+  const look = isLit ? "lit" : isPending ? "pending" : isLocked ? "locked" : "";
+  return html`
+    <button
+      type="button"
+      class=${`call ${look}`}
+      aria-label=${name + said}
+      aria-pressed=${isLit ? "true" : isPending ? "mixed" : "false"}
+      tabindex=${isFirst ? 0 : -1}
+      data-row=${row}
+      data-column=${column}
+      data-call=${callId(call)}
+      disabled=${isOff || !model.isLive}
+      onClick=${() => model.press(call)}
+    >
+      ${children}
+    </button>
+  `;
+}

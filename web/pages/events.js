@@ -1,0 +1,113 @@
+// The events of the node, and what to do about a car that hung.
+import { Component, html } from "../html.js";
+import { SEVERITIES, capital, carOf, eventText, hangText, plural, severity, timeOfDay } from "../format.js";
+
+const SIGNS = { routine: "·", notice: "●", warning: "▲", alarm: "■" };
+
+export class EventsPage extends Component {
+  state = { car: "", kind: "", least: "routine" };
+
+  #choose(field) {
+    return (event) => this.setState({ [field]: event.target.value });
+  }
+
+  render({ model, onClear }, { car, kind, least }) {
+    const rank = SEVERITIES.indexOf(least);
+    const events = model.events.filter(
+      ({ event, node }) =>
+        SEVERITIES.indexOf(severity(event)) >= rank &&
+        (kind === "" || event.event === kind) &&
+        (car === "" || carOf(event, node) === car),
+    );
+    const kinds = [...new Set([...model.events.map(({ event }) => event.event), ...(kind ? [kind] : [])])].sort();
+    const { fleet } = model.state;
+    return html`
+      <div class="sheet">
+        ${fleet.hung.map((name) => html`<${Hung} key=${name} model=${model} name=${name} onClear=${onClear} />`)}
+        <section class="panel">
+          <div class="filters" role="group" aria-label="Filters">
+            <h2>Events of node ${fleet.node}</h2>
+            <label>
+              Car
+              <select value=${car} onChange=${this.#choose("car")}>
+                <option value="">all</option>
+                ${model.cars.map((one) => html`<option key=${one.car} value=${one.car}>${one.car}</option>`)}
+              </select>
+            </label>
+            <label>
+              Kind
+              <select value=${kind} onChange=${this.#choose("kind")}>
+                <option value="">all</option>
+                ${kinds.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
+              </select>
+            </label>
+            <label>
+              Severity
+              <select value=${least} onChange=${this.#choose("least")}>
+                ${SEVERITIES.map(
+                  (one) => html`<option key=${one} value=${one}>${one === "routine" ? "all" : `${one} or worse`}</option>`,
+                )}
+              </select>
+            </label>
+          </div>
+          ${model.missed > 0 && html`<p class="fine">${plural(model.missed, "event")} did not arrive: the connection was too slow.</p>`}
+          ${events.length === 0
+            ? html`<p class="empty">
+                ${model.events.length === 0
+                  ? `No event since ${timeOfDay(model.openedAt)}, when this page was opened.`
+                  : "No event matches the filters."}
+              </p>`
+            : html`<ol class="events" tabindex="0" aria-label="Events, the newest first">
+                ${events.map(({ key, event, node }) => html`<${Event} key=${key} event=${event} node=${node} />`)}
+              </ol>`}
+        </section>
+      </div>
+    `;
+  }
+}
+
+/** An event never changes. */
+class Event extends Component {
+  shouldComponentUpdate() {
+    return false;
+  }
+
+  render({ event, node }) {
+    const level = severity(event);
+    return html`
+      <li class=${level}>
+        <time datetime=${event.at}>${timeOfDay(Date.parse(event.at))}</time>
+        <span class="level"><span aria-hidden="true">${SIGNS[level]}</span> ${capital(level)}</span>
+        <span class="about">${carOf(event, node) ?? ""}</span>
+        <span class="text">${eventText(event)}</span>
+        <code class="kind">${event.event}</code>
+      </li>
+    `;
+  }
+}
+
+/** A car that hung: what is known, what to do, and the button that clears it. */
+function Hung({ model, name, onClear }) {
+  const evidence = model.hangs.get(name);
+  const lost = model.state.fleet.lost.find(({ node }) => node === name);
+  return html`
+    <section class="panel hang" aria-label=${`Car ${name} hung`}>
+      <h2>Car ${name} hung</h2>
+      <p>
+        ${evidence
+          ? `${timeOfDay(Date.parse(evidence.at))}: ${capital(hangText(evidence))}.`
+          : `The evidence is on the computer of ${name}${lost ? ` (${lost.address})` : ""}: liftmesh status shows it.`}
+      </p>
+      <ol>
+        <li><strong>Help the passengers.</strong> The car may be between floors with people in it. The panel's rescue equipment works without the node.</li>
+        <li><strong>Read what happened:</strong> <code>liftmesh status</code> on the computer of ${name}.</li>
+        <li><strong>Inspect the car:</strong> motor, brake, drive, floor sensors, and whether the flight limit is too short.</li>
+        <li><strong>Clear the hang</strong> once the car is fit to run: with the button, or on the computer of ${name} with <code>liftmesh clear-hang --operator NAME --reason TEXT</code> as the node's user.</li>
+        <li><strong>Start its node:</strong> <code>systemctl start liftmesh</code>. The car looks for the nearest floor, then serves its open orders.</li>
+      </ol>
+      <p class="actions">
+        <button type="button" class="danger" disabled=${!model.isLive} onClick=${() => onClear(name)}>Clear the hang of ${name}…</button>
+      </p>
+    </section>
+  `;
+}

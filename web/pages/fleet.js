@@ -1,0 +1,177 @@
+// The fleet: who leads, who is there, what is open, and what has happened.
+import { html } from "../html.js";
+import { callText, capital, duration, nodeStateText, plural, tenths, timeOfDay } from "../format.js";
+import { Timeline } from "../timeline.js";
+
+export function FleetPage({ model }) {
+  const { fleet, orders } = model.state;
+  return html`
+    <div class="sheet">
+      <${Facts} model=${model} />
+      <section class="panel">
+        <h2>Timeline</h2>
+        <${Timeline} history=${model.history} now=${Date.parse(fleet.at)} openedAt=${model.openedAt} />
+      </section>
+      <${Nodes} fleet=${fleet} />
+      <${Lost} lost=${fleet.lost} />
+      <${Conflicts} conflicts=${fleet.conflicts} />
+      <${Orders} orders=${orders} nodes=${fleet.nodes.length} />
+    </div>
+  `;
+}
+
+function Facts({ model }) {
+  const { fleet } = model.state;
+  const others = fleet.nodes.filter((node) => !node.self);
+  const equal = others.filter((node) => node.in_step).length;
+  return html`
+    <dl class="facts">
+      <div>
+        <dt>Master</dt>
+        <dd class="large">${fleet.master ?? "none"}</dd>
+        <dd class="dim">${sinceText(model.history.master, fleet.master)}</dd>
+      </div>
+      <div>
+        <dt>Term</dt>
+        <dd class="large">${fleet.term}</dd>
+        <dd class="dim">the highest that ${fleet.node} knows</dd>
+      </div>
+      <div>
+        <dt>Election</dt>
+        <dd class="large">${fleet.election}</dd>
+        <dd class="dim">${electionText(fleet)}</dd>
+      </div>
+      <div>
+        <dt>Order store</dt>
+        <dd class="large">${equal === others.length ? "In step" : `${equal} of ${others.length} in step`}</dd>
+        <dd class="dim">digest <code>${fleet.digest.slice(0, 8)}</code> of ${fleet.node}</dd>
+      </div>
+      <div class=${fleet.disk_failed ? "bad" : ""}>
+        <dt>Disk of ${fleet.node}</dt>
+        <dd class="large">${fleet.disk_failed ? "Failed" : fleet.durable ? "Durable" : "Writing"}</dd>
+        <dd class="dim">
+          ${fleet.disk_failed
+            ? "it counts for no lamp"
+            : fleet.durable
+              ? "every order is on disk"
+              : "some orders are not on disk yet"}
+        </dd>
+      </div>
+    </dl>
+  `;
+}
+
+function sinceText(master, name) {
+  if (name === null) return "the node is seeking";
+  if (master === null || master.node !== name) return "";
+  const word = master.isStartKnown ? "since" : "since before";
+  return `${word} ${timeOfDay(master.from)}`;
+}
+
+function electionText({ election_state, node }) {
+  if (election_state.length === 0) return `${node} has no further state`;
+  return election_state.map(({ name, value }) => `${name} ${value}`).join(", ");
+}
+
+/** A table that becomes a list of cards on a phone. */
+function Table({ title, columns, rows, empty }) {
+  return html`
+    <section class="panel">
+      <h2>${title}${rows.length > 0 && html` <span class="count">${rows.length}</span>`}</h2>
+      ${rows.length === 0
+        ? html`<p class="empty">${empty}</p>`
+        : html`
+            <table role="table">
+              <thead role="rowgroup">
+                <tr role="row">
+                  ${columns.map((column) => html`<th role="columnheader" scope="col" key=${column}>${column}</th>`)}
+                </tr>
+              </thead>
+              <tbody role="rowgroup">
+                ${rows.map(
+                  ({ key, look, cells }) => html`
+                    <tr role="row" key=${key} class=${look ?? ""}>
+                      ${cells.map(
+                        (cell, index) => html`<td role="cell" key=${index} data-label=${columns[index]}><span>${cell}</span></td>`,
+                      )}
+                    </tr>
+                  `,
+                )}
+              </tbody>
+            </table>
+          `}
+    </section>
+  `;
+}
+
+function Nodes({ fleet }) {
+  const rows = fleet.nodes.map((node) => ({
+    key: node.node,
+    look: fleet.hung.includes(node.node) ? "bad" : "",
+    cells: [
+      html`<strong>${node.node}</strong>${node.self && html` <span class="tag dim">here</span>`}`,
+      html`<span class=${`state ${node.node_state.kind}`}>${capital(nodeStateText(node.node_state))}</span>`,
+      node.role,
+      html`<code>${node.address}</code>`,
+      node.self ? "–" : tenths(node.silent),
+      yesNo(node.synced, node.self),
+      yesNo(node.in_step, node.self),
+    ],
+  }));
+  const columns = ["Node", "State", "Role", "Address", "Last heard", "Synced", "In step"];
+  return html`<${Table} title="Nodes" columns=${columns} rows=${rows} />`;
+}
+
+function yesNo(is, isSelf) {
+  if (isSelf) return "–";
+  return html`<span class=${is ? "yes" : "no"}>${is ? "✓ yes" : "✗ no"}</span>`;
+}
+
+function Orders({ orders, nodes }) {
+  const rows = orders.map((order) => ({
+    key: order.id,
+    cells: [
+      callText(order.call),
+      duration(order.waited),
+      order.car ?? "none yet",
+      order.promised ? html`<span class="yes">✓ promised</span>` : html`<span class="no">… not yet</span>`,
+      `${order.holders} of ${plural(nodes, "node")}`,
+      order.state.replaceAll("_", " "),
+    ],
+  }));
+  const columns = ["Call", "Age", "Car", "Lamp", "Held by", "State"];
+  return html`<${Table} title="Open orders" columns=${columns} rows=${rows} empty="No order is open." />`;
+}
+
+const CAUSES = {
+  silent: "silent: no beacon comes",
+  hung: "hung: its car did not reach a floor in time",
+  distrusted: "distrusted: it sent what no sound node sends",
+};
+
+function Lost({ lost }) {
+  if (lost.length === 0) return null;
+  const rows = lost.map((node) => ({
+    key: node.node,
+    look: node.cause === "hung" ? "bad" : "warn",
+    cells: [
+      html`<strong>${node.node}</strong>`,
+      node.role,
+      html`<code>${node.address}</code>`,
+      `${duration(node.silent)} ago`,
+      CAUSES[node.cause] ?? node.cause,
+    ],
+  }));
+  const columns = ["Node", "Role", "Address", "Last heard", "Cause"];
+  return html`<${Table} title="Lost nodes" columns=${columns} rows=${rows} />`;
+}
+
+function Conflicts({ conflicts }) {
+  if (conflicts.length === 0) return null;
+  const rows = conflicts.map((conflict) => ({
+    key: conflict.what,
+    look: "warn",
+    cells: [conflict.kind, conflict.what, `${duration(conflict.since)} ago`, `${duration(conflict.last)} ago`],
+  }));
+  return html`<${Table} title="Conflicts" columns=${["Kind", "What", "First seen", "Last seen"]} rows=${rows} />`;
+}

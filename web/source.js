@@ -1,0 +1,95 @@
+// Where the panel gets its picture from: a live node (live.js), or a fleet inside this page.
+
+/**
+ * What a node knows of the fleet: the message `state` of `/api/v1/events`.
+ * @typedef {{fleet: object, cars: object[], orders: object[]}} State
+ *
+ * The connection: `connecting` until the first state, `live`, or `lost` since a moment, with the
+ * moment of the next attempt (`Date.now()`) and, if the node said something, its words.
+ * @typedef {{kind: "connecting" | "live" | "lost", since?: number, retryAt?: number, reason?: string}} Connection
+ *
+ * @typedef {{type: "state", state: State, received: number} |
+ *           {type: "event", event: object} |
+ *           {type: "missed", events: number} |
+ *           {type: "connection", connection: Connection}} Message
+ * `received` is by the clock of `performance.now()`.
+ */
+
+/** A change that was refused, or whose outcome is not known. */
+export class Problem extends Error {
+  /**
+   * @param {number} status the HTTP status, 0 if there was no answer
+   * @param {string} code as in docs/OPERATOR-SOCKET.md, or `no_connection`
+   * @param {string} detail what happened, for people
+   */
+  constructor(status, code, detail) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+  }
+
+  /** A valid token is missing, or its scope does not allow the change. */
+  get needsToken() {
+    return this.status === 401 || (this.status === 403 && this.code !== "read_only");
+  }
+}
+
+/** The interface of a source of data, and the list of its listeners. */
+export class Source {
+  #listeners = new Set();
+
+  /** Calls `listener` with each message from now on. Returns a function that ends this. */
+  subscribe(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** @param {Message} message */
+  emit(message) {
+    for (const listener of this.#listeners) listener(message);
+  }
+
+  /** Begins to emit messages. */
+  start() {
+    throw new Error("a source implements start()");
+  }
+
+  /** Tries to reach the node now, instead of at the next attempt. */
+  retry() {}
+
+  /**
+   * Places a call, as if its button had been pressed.
+   * @param {object} call as in docs/OPERATOR-SOCKET.md
+   * @returns {Promise<{id: string, state: "placed" | "absorbed" | "waiting"}>}
+   * @throws {Problem}
+   */
+  async press(call) {
+    throw new Error(`a source implements press(${call})`);
+  }
+
+  /**
+   * Clears the hang of a car.
+   * @param {string} car
+   * @param {{operator: string, reason: string}} record what the audit log keeps
+   * @throws {Problem}
+   */
+  async clearHang(car, record) {
+    throw new Error(`a source implements clearHang(${car}, ${record})`);
+  }
+
+  /** Whether changes need a token, and where to keep one. */
+  get token() {
+    return null;
+  }
+
+  set token(_token) {}
+
+  /**
+   * The pages of other nodes, the most promising first, that show the same fleet.
+   * @param {State} _state the last one that came
+   * @returns {{node: string, url: string}[]}
+   */
+  elsewhere(_state) {
+    return [];
+  }
+}
