@@ -129,6 +129,7 @@ if [ -n "$full" ]; then
     tests seeded cargo test "${most[@]}" --features liftmesh-lab/seeded-bugs --test seeded_bugs ||
         failed=1
     tests load cargo test "${most[@]}" --test load || failed=1
+    tests browser cargo test "${most[@]}" --test browser || failed=1
 fi
 cargo test "${most[@]}" --doc --quiet || failed=1
 
