@@ -9,6 +9,7 @@ const MOST_SEGMENTS = 200;
 /** The bound of the kept nodes; the one that was not seen for longest is dropped. */
 const MOST_NODES = 128;
 
+/** Every moment is in ms since 1970, by the clock of the node. */
 export class History {
   /** Node → segments `{kind, from, to}`, the oldest first; `to` of the last one grows. */
   nodes = new Map();
@@ -19,12 +20,15 @@ export class History {
   masters = [];
   /** Without data: `{from, to}`. */
   gaps = [];
+  /** When the first state was so. */
+  begun = null;
   #last = null;
 
-  /** Takes a state that was so at a moment (ms since 1970). */
+  /** Takes a state that was so at a moment. */
   take({ fleet }, at) {
     if (this.#last !== null && at < this.#last) return;
     this.#last = at;
+    this.begun ??= at;
     const seen = new Map(fleet.nodes.map((node) => [node.node, node.node_state.kind]));
     for (const lost of fleet.lost) {
       if (!seen.has(lost.node)) seen.set(lost.node, lost.cause === "hung" ? "hung" : "lost");

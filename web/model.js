@@ -54,6 +54,7 @@ export class Model {
   #source;
   #listeners = new Set();
   #keys = 0;
+  #wasLost = false;
 
   constructor(source) {
     this.#source = source;
@@ -195,7 +196,10 @@ export class Model {
     this.received = received;
     this.receivedAt = Date.now();
     for (const car of state.cars) this.#seenCars.set(car.car, { ...car, speed: 0 });
-    this.history.take(state, Date.parse(state.fleet.at));
+    const at = Date.parse(state.fleet.at);
+    if (before !== null && this.#wasLost) this.history.gap(Date.parse(before.fleet.at), at);
+    this.#wasLost = false;
+    this.history.take(state, at);
     for (const car of this.hangs.keys()) {
       const isBack = state.fleet.nodes.some(({ node }) => node === car);
       if (isBack && !state.fleet.hung.includes(car)) this.hangs.delete(car);
@@ -229,7 +233,8 @@ export class Model {
     if (event.event === "promised" || event.event === "served") {
       this.pending.delete(callId(event.call));
     }
-    const isNews = Date.now() - Date.parse(event.at) < NEWS_MS;
+    const now = Date.parse(this.state?.fleet.at ?? event.at);
+    const isNews = now - Date.parse(event.at) < NEWS_MS;
     if (isNews && severity(event) === "alarm") this.announcement = eventText(event);
   }
 
@@ -238,13 +243,13 @@ export class Model {
     if (connection.kind === "lost") {
       const since = before.since ?? this.receivedAt ?? this.openedAt;
       this.connection = { ...connection, since };
+      this.#wasLost = true;
       if (before.kind !== "lost") this.announcement = "The connection to the node is lost.";
       return;
     }
     this.connection = connection;
     if (connection.kind === "live" && before.kind === "lost") {
       this.announcement = "Connected again.";
-      if (this.receivedAt !== null) this.history.gap(this.receivedAt, Date.now());
     }
   }
 

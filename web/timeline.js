@@ -26,9 +26,9 @@ export class Timeline extends Component {
     this.#observer.disconnect();
   }
 
-  render({ history, now, openedAt }, { width }) {
+  render({ history, now }, { width }) {
     const nodes = [...history.nodes].sort(([one], [other]) => one.localeCompare(other, undefined, { numeric: true }));
-    const span = Math.min(SPAN_MS, Math.max(SHORTEST_MS, now - openedAt));
+    const span = Math.min(SPAN_MS, Math.max(SHORTEST_MS, now - history.begun));
     const from = now - span;
     const right = width - NAMES - 8;
     const x = (at) => NAMES + Math.min(1, Math.max(0, (at - from) / span)) * right;

@@ -10,7 +10,7 @@ export function FleetPage({ model }) {
       <${Facts} model=${model} />
       <section class="panel">
         <h2>Timeline</h2>
-        <${Timeline} history=${model.history} now=${Date.parse(fleet.at)} openedAt=${model.openedAt} />
+        <${Timeline} history=${model.history} now=${Date.parse(fleet.at)} />
       </section>
       <${Nodes} fleet=${fleet} />
       <${Lost} lost=${fleet.lost} />
