@@ -9,8 +9,12 @@ const OLDEST = 1.0;
 /** A longer way than this is not drawn as one, in floors. */
 const JUMP = 1.6;
 
-/** The door's travel in a second, of 1. The API has the door's state, not its position. */
+/**
+ * The door's travel in a second, of 1: on its way, and once it is known to have arrived. The API has
+ * the door's state, not its position.
+ */
 const DOOR_SPEED = 0.7;
+const DOOR_CATCHES_UP = 5;
 
 /** The drawn position and door of one car. */
 export class Motion {
@@ -44,7 +48,11 @@ export class Motion {
     }
     const doorTarget = { opening: 0.92, open: 1, closing: 0.08 }[this.#car.door] ?? 0;
     const way = doorTarget - this.door;
-    this.door += Math.sign(way) * Math.min(Math.abs(way), passed * DOOR_SPEED);
+    const hasArrived = doorTarget === 0 || doorTarget === 1;
+    const travel = passed * (hasArrived ? DOOR_CATCHES_UP : DOOR_SPEED);
+    this.door += Math.sign(way) * Math.min(Math.abs(way), travel);
+    // No car is drawn that moves with its door open.
+    if (this.#car.speed !== 0) this.door = 0;
     const isFlying = this.#car.speed !== 0 && now - this.#received < OLDEST * 1000;
     return isFlying || this.position !== target || this.door !== doorTarget;
   }

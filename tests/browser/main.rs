@@ -162,7 +162,7 @@ fn arrow_keys_move_through_the_buttons_of_a_shaft() {
 }
 
 #[test]
-fn a_car_is_never_drawn_past_a_floor_whose_sensor_is_silent() {
+fn a_car_is_never_drawn_where_it_can_not_be() {
     let Some((building, browser)) = building() else { return };
     browser.open(&panel(&building, 1));
     let drawn = browser.evaluate(
@@ -177,6 +177,18 @@ fn a_car_is_never_drawn_past_a_floor_whose_sensor_is_silent() {
          estimate({ position: null, speed: 0, floor: null }, 1)])",
     );
     assert_eq!(drawn, serde_json::json!([2.02, 2.98, null]));
+    let doors = browser.evaluate(
+        "return import('/assets/motion.js').then(({ Motion }) => {
+            const motion = new Motion();
+            motion.update({ position: 2, speed: 0, floor: 2, door: 'open' }, 0);
+            motion.advance(0);
+            const before = motion.door;
+            motion.update({ position: 2.1, speed: 0.5, floor: 2, door: 'closed' }, 20);
+            motion.advance(20);
+            return [before, motion.door];
+        })",
+    );
+    assert_eq!(doors, serde_json::json!([1, 0]), "no car moves with its door open");
 }
 
 #[test]
