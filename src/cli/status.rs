@@ -1,5 +1,7 @@
 //! `liftmesh status`.
 
+pub(super) mod fleet;
+
 use std::fmt::{self, Write};
 use std::thread;
 use std::time::Duration;
@@ -7,7 +9,10 @@ use std::time::Duration;
 use clap::Args;
 use elevator_driver::{KeySwitch, LineCounters};
 use elevator_fleet::model::{CarView, NodeId, Role};
-use elevator_fleet::node::{CarStatus, ConflictKind, FleetKeysStatus, LossCause, Status};
+use elevator_fleet::node::{
+    CarStatus, ConflictKind, ConflictStatus, FleetKeysStatus, FleetStatus, LossCause, LostStatus,
+    OrderStatus, Status,
+};
 use elevator_fleet::wire::NodeState;
 use serde::Serialize;
 
@@ -22,6 +27,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh status --data-dir /var/lib/liftmesh
   liftmesh status --config /etc/liftmesh/node.toml --watch
+  liftmesh status --config /etc/liftmesh/node.toml --fleet
   liftmesh status --data-dir /tmp/A --json | jq '.orders[] | select(.waited > 60)'
 
 It ends with 0 for a running node, with 4 for one that does not run because a hang has not been
@@ -33,6 +39,9 @@ pub(crate) struct StatusArgs {
     /// Which node
     #[command(flatten)]
     pub(crate) node: ReadArgs,
+    /// Show the whole fleet as this node sees it: all nodes, cars and open orders
+    #[arg(long)]
+    pub(crate) fleet: bool,
     /// Print JSON on one line: times in seconds, floors from 0
     #[arg(long)]
     pub(crate) json: bool,
@@ -56,17 +65,26 @@ impl StatusArgs {
         };
         loop {
             let status = client.status()?;
-            if self.json {
-                output::print(&format!("{}\n", json(&status)))?;
-            } else if self.watch {
-                output::redraw(&page(&status))?;
+            let text = self.text(&status);
+            if self.watch && !self.json {
+                output::redraw(&text)?;
             } else {
-                output::print(&page(&status))?;
+                output::print(&text)?;
             }
             if !self.watch {
                 return Ok(Next::Done);
             }
             thread::sleep(PERIOD);
+        }
+    }
+
+    /// What is printed of this status.
+    fn text(&self, status: &Status) -> String {
+        match (self.fleet, self.json) {
+            (false, false) => page(status),
+            (false, true) => json(status) + "\n",
+            (true, false) => fleet::page(&FleetStatus::from(status)),
+            (true, true) => json(&FleetStatus::from(status)) + "\n",
         }
     }
 }
@@ -165,10 +183,10 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
         None => writeln!(page, "\nNo car: {}", status.role)?,
     }
     write_climate(page, status)?;
-    write_conflicts(page, status)?;
+    write_conflicts(page, &status.conflicts)?;
     write_peers(page, status)?;
-    write_lost(page, status)?;
-    write_orders(page, status)
+    write_lost(page, &status.lost)?;
+    write_orders(page, &status.orders)
 }
 
 fn write_keys(page: &mut String, keys: &FleetKeysStatus) -> fmt::Result {
@@ -331,11 +349,11 @@ fn write_peers(page: &mut String, status: &Status) -> fmt::Result {
     write!(page, "\nPeers\n{}", table(heading, rows))
 }
 
-fn write_lost(page: &mut String, status: &Status) -> fmt::Result {
-    if status.lost.is_empty() {
+fn write_lost(page: &mut String, lost: &[LostStatus]) -> fmt::Result {
+    if lost.is_empty() {
         return Ok(());
     }
-    let rows = status.lost.iter().map(|lost| {
+    let rows = lost.iter().map(|lost| {
         [
             lost.node.to_string(),
             lost.address.to_string(),
@@ -347,11 +365,11 @@ fn write_lost(page: &mut String, status: &Status) -> fmt::Result {
     write!(page, "\nLost peers\n{}", table(heading, rows))
 }
 
-fn write_conflicts(page: &mut String, status: &Status) -> fmt::Result {
-    if status.conflicts.is_empty() {
+fn write_conflicts(page: &mut String, conflicts: &[ConflictStatus]) -> fmt::Result {
+    if conflicts.is_empty() {
         return Ok(());
     }
-    let rows = status.conflicts.iter().map(|conflict| {
+    let rows = conflicts.iter().map(|conflict| {
         [
             kind(conflict.kind).to_owned(),
             conflict.what.clone(),
@@ -363,11 +381,11 @@ fn write_conflicts(page: &mut String, status: &Status) -> fmt::Result {
     write!(page, "\nConflicts\n{}", table(heading, rows))
 }
 
-fn write_orders(page: &mut String, status: &Status) -> fmt::Result {
-    if status.orders.is_empty() {
+fn write_orders(page: &mut String, orders: &[OrderStatus]) -> fmt::Result {
+    if orders.is_empty() {
         return writeln!(page, "\nNo open order");
     }
-    let rows = status.orders.iter().map(|order| {
+    let rows = orders.iter().map(|order| {
         [
             order.call.to_string(),
             format!("{:.1} s", order.waited.as_secs_f64()),

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use elevator_driver::FloorCount;
 use elevator_fleet::model::Role;
-use elevator_fleet::node::{ConflictKind, LossCause, Status};
+use elevator_fleet::node::{ConflictKind, FleetStatus, LossCause, Status};
 use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_harness::NodeCommand;
 use liftmesh_harness::building::{Building, Line, PATIENCE, skip};
@@ -49,6 +49,12 @@ fn wait(
     found.expect("a status")
 }
 
+/// What `liftmesh status --fleet --json` prints.
+fn fleet(building: &Building, name: &str) -> FleetStatus {
+    let output = building.operator(name, &["status", "--fleet", "--json"]).output();
+    serde_json::from_slice(&output.expect("it runs").stdout).expect("a fleet")
+}
+
 fn peers(status: &Status) -> Vec<&str> {
     status.peers.iter().map(|peer| peer.node.as_str()).collect()
 }
@@ -77,6 +83,47 @@ fn a_lost_peer_is_shown_until_it_comes_back() {
     building.start("B");
     wait(&building, "A", "B is back", |status| peers(status) == ["B"] && lost(status).is_empty());
     assert!(!page(&building, "A").contains("Lost peers"));
+}
+
+/// From any node: the same nodes, the same master, and the order that one of them took.
+#[test]
+fn the_whole_fleet_is_shown_from_every_node() {
+    let mut building = building();
+    add(&mut building, "A", 1);
+    add(&mut building, "B", 2);
+    add(&mut building, "C", 3);
+    for name in ["A", "B", "C"] {
+        wait(&building, name, "everyone is synced", |status| {
+            status.peers.len() == 2 && status.peers.iter().all(|peer| peer.synced)
+        });
+    }
+    let order = building.operator("C", &["order", "hall", "2", "up"]).output().expect("it runs");
+    assert!(order.status.success(), "{order:?}");
+    for name in ["A", "B", "C"] {
+        building.wait("the order is everywhere", |building| {
+            let seen = fleet(building, name);
+            seen.orders.len() == 1 && seen.orders[0].holders == 3
+        });
+        let seen = fleet(&building, name);
+        assert_eq!(seen.seen_by, *name);
+        assert_eq!(seen.master.expect("a master"), "A");
+        let nodes: Vec<_> = seen.nodes.iter().map(|node| node.node.as_str()).collect();
+        assert_eq!(nodes, ["A", "B", "C"]);
+        assert_eq!(seen.nodes[0].node_state, NodeState::Master);
+        assert!(seen.nodes.iter().all(|node| node.role == Role::Indicator && node.synced));
+    }
+    building.kill("A");
+    building.wait("B reports the loss", |building| {
+        let seen = fleet(building, "B");
+        seen.nodes.len() == 2 && seen.lost.len() == 1 && seen.lost[0].node == "A"
+    });
+    let output = building.operator("B", &["status", "--fleet"]).output().expect("it runs");
+    let shown = String::from_utf8(output.stdout).expect("text");
+    assert!(shown.starts_with("Fleet "), "{shown}");
+    for part in ["\nNodes\n", "\nNo car is heard\n", "\nOpen orders\n", "\nLost peers\n"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(shown.contains("  hall 2 up "), "{shown}");
 }
 
 /// Whatever keeps a node that is heard from being a peer is said.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use elevator_fleet::node::FleetStatus;
+
 use super::*;
 
 fn document() -> String {
@@ -62,6 +64,7 @@ fn it_names_every_field_event_query_and_error() {
     let view = status(orders);
     let mut names = BTreeSet::new();
     keys(&serde_json::to_value(&view).unwrap(), &mut names);
+    keys(&serde_json::to_value(FleetStatus::from(&view)).unwrap(), &mut names);
     names.extend(Report::NAMES.map(str::to_owned));
     for code in ERROR_CODES {
         let code = serde_json::to_value(code).unwrap();

@@ -1,0 +1,75 @@
+//! The whole fleet, as one node sees it.
+
+use std::iter;
+use std::time::Duration;
+
+use elevator_driver::FloorCount;
+use serde::{Deserialize, Serialize};
+
+use super::status::{ConflictStatus, LostStatus, OrderStatus, PeerStatus, Status};
+use crate::model::{FleetName, NodeId, Term};
+use crate::wire::{NodeState, Protocol};
+
+/// The whole fleet as one node sees it: what `liftmesh status --fleet --json` prints.
+///
+/// It is derived from the [`Status`] of that node and has the same forms. In a healthy fleet every
+/// node gives the same picture, but for `silent`, `synced` and `in_step`, which are about the node
+/// that was asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FleetStatus {
+    /// The node that was asked.
+    pub seen_by: NodeId,
+    /// The fleet.
+    pub fleet: FleetName,
+    /// How the master is elected.
+    pub election: Protocol,
+    /// The number of floors.
+    pub floors: FloorCount,
+    /// The master of the node that was asked: the node itself, the one that it follows, or `None`
+    /// while it seeks one.
+    pub master: Option<NodeId>,
+    /// The highest term that the node knows.
+    pub term: Term,
+    /// The node that was asked and every node that it hears, by name.
+    pub nodes: Vec<PeerStatus>,
+    /// The nodes that were peers and are no longer heard, by name.
+    pub lost: Vec<LostStatus>,
+    /// The heard nodes that can't be peers.
+    pub conflicts: Vec<ConflictStatus>,
+    /// The open orders, oldest first; one entry per call.
+    pub orders: Vec<OrderStatus>,
+}
+
+impl From<&Status> for FleetStatus {
+    fn from(status: &Status) -> Self {
+        let own = PeerStatus {
+            node: status.node.clone(),
+            role: status.role,
+            address: status.address,
+            node_state: status.node_state.clone(),
+            silent: Duration::ZERO,
+            synced: true,
+            in_step: true,
+            car: status.car.as_ref().map(|car| car.view),
+        };
+        let mut nodes: Vec<PeerStatus> =
+            iter::once(own).chain(status.peers.iter().cloned()).collect();
+        nodes.sort_by(|one, other| one.node.cmp(&other.node));
+        Self {
+            seen_by: status.node.clone(),
+            fleet: status.fleet.clone(),
+            election: status.election,
+            floors: status.floors,
+            master: match &status.node_state {
+                NodeState::Master => Some(status.node.clone()),
+                NodeState::Slave { master } => Some(master.clone()),
+                NodeState::Seeking => None,
+            },
+            term: status.term,
+            nodes,
+            lost: status.lost.clone(),
+            conflicts: status.conflicts.clone(),
+            orders: status.orders.clone(),
+        }
+    }
+}

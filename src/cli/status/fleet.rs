@@ -1,0 +1,95 @@
+//! The page of `liftmesh status --fleet`.
+
+use std::fmt::{self, Write};
+
+use elevator_fleet::model::{CarView, Role};
+use elevator_fleet::node::{FleetStatus, PeerStatus};
+
+use super::{choose, known, list, write_conflicts, write_lost, write_orders};
+use crate::cli::table::table;
+
+/// The whole fleet as a page of text.
+pub(crate) fn page(fleet: &FleetStatus) -> String {
+    let mut page = String::new();
+    write_page(&mut page, fleet).unwrap_or_else(|error| unreachable!("{error}"));
+    page
+}
+
+fn write_page(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
+    let nodes = match fleet.nodes.len() {
+        1 => "1 node".to_owned(),
+        count => format!("{count} nodes"),
+    };
+    let master = match &fleet.master {
+        Some(master) => format!("master {master}"),
+        None => "no master".to_owned(),
+    };
+    writeln!(
+        page,
+        "Fleet {}: {nodes}, {master}, term {}, {}, {} floors; as node {} sees it",
+        fleet.fleet,
+        fleet.term,
+        fleet.election,
+        fleet.floors.get(),
+        fleet.seen_by
+    )?;
+    write_nodes(page, fleet)?;
+    write_cars(page, fleet)?;
+    write_orders(page, &fleet.orders)?;
+    write_lost(page, &fleet.lost)?;
+    write_conflicts(page, &fleet.conflicts)
+}
+
+fn write_nodes(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
+    let rows = fleet.nodes.iter().map(|node| {
+        let [silent, link, store] = if node.node == fleet.seen_by {
+            ["-", "-", "-"].map(str::to_owned)
+        } else {
+            [
+                format!("{} ms", node.silent.as_millis()),
+                choose(node.synced, "synced", "none"),
+                choose(node.in_step, "in step", "differs"),
+            ]
+        };
+        let [name, role, state] =
+            [node.node.to_string(), node.role.to_string(), node.node_state.to_string()];
+        [name, role, state, node.address.to_string(), silent, link, store]
+    });
+    let heading = ["NODE", "ROLE", "STATE", "ADDRESS", "SILENT", "LINK", "STORE"];
+    write!(page, "\nNodes\n{}", table(heading, rows))
+}
+
+fn write_cars(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
+    let cabins = fleet.nodes.iter().filter(|node| node.role == Role::Cabin);
+    let rows: Vec<_> = cabins.map(car).collect();
+    if rows.is_empty() {
+        return writeln!(page, "\nNo car is heard");
+    }
+    let heading = ["CAR", "FLOOR", "PHASE", "FOR", "COLLECTS", "LOAD", "SERVICE", "LOCKED OUT"];
+    write!(page, "\nCars\n{}", table(heading, rows))
+}
+
+fn car(node: &PeerStatus) -> [String; 8] {
+    let name = node.node.to_string();
+    let Some(car) = &node.car else {
+        let [dash, unknown] = ["-", "not described yet"].map(str::to_owned);
+        let rest = || dash.clone();
+        return [name, rest(), unknown, rest(), rest(), rest(), rest(), rest()];
+    };
+    [
+        name,
+        known(car.floor),
+        car.phase.to_string(),
+        format!("{:.1} s", car.elapsed.as_secs_f64()),
+        car.direction.map_or_else(|| "either way".to_owned(), |direction| direction.to_string()),
+        car.load.map_or_else(|| "-".to_owned(), |load| format!("{load} %")),
+        service(car),
+        choose(car.locked_out.iter().next().is_none(), "-", &list(car.locked_out.iter())),
+    ]
+}
+
+/// Whether the group can count on a car, or why not.
+fn service(car: &CarView) -> String {
+    let why = car.availability.unavailable();
+    why.map_or_else(|| "in service".to_owned(), |why| why.to_string())
+}
