@@ -15,26 +15,20 @@
 
 use std::time::Duration;
 
-use elevator_driver::Direction;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType, Paragraph, Wrap};
+use ratatui::widgets::{Paragraph, Wrap};
 
 use super::scene::{Phase, Power, Scene};
+use crate::screen::{self, block, legend, palette, seconds, shafts};
 
+mod cabins;
 mod lists;
-mod palette;
-mod shafts;
 
 /// The columns and lines of the smallest useful terminal.
 const NEEDED: (u16, u16) = (80, 23);
-
-/// The columns of the lists, and the smallest number in which they omit what is shown elsewhere
-/// too.
-const LISTS: u16 = 48;
-const NARROW_LISTS: u16 = 34;
 
 /// Draws the whole screen.
 pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>) {
@@ -53,10 +47,9 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>) {
     frame.render_widget(self::title(scene), title);
     let told = Paragraph::new(self::election(scene)).wrap(Wrap { trim: true });
     frame.render_widget(told, election.inner(Margin::new(1, 0)));
-    let shafts = shafts_width(scene, body.width);
-    let [left, right] =
-        Layout::horizontal([Constraint::Length(shafts), Constraint::Min(0)]).areas(body);
-    shafts::draw(scene, frame, left);
+    let bank = cabins::bank(scene);
+    let [left, right] = screen::divide(&bank, body);
+    shafts::draw(&bank, frame, left);
     lists::draw(scene, frame, right);
     self::counters(scene, frame, counters);
     frame.render_widget(Paragraph::new(self::keys(scene)), keys);
@@ -72,30 +65,6 @@ fn draw_size(frame: &mut Frame<'_>) {
         Line::styled("q  quit", palette::key()),
     ];
     frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), frame.area());
-}
-
-/// The shafts get the columns that the lists can spare: few if all cars fit beside the full lists,
-/// and more otherwise.
-fn shafts_width(scene: &Scene, body: u16) -> u16 {
-    let (wanted, least) = shafts::width(scene);
-    let beside_lists = body.saturating_sub(LISTS);
-    if least <= beside_lists {
-        wanted.min(beside_lists)
-    } else {
-        least.min(body.saturating_sub(NARROW_LISTS))
-    }
-}
-
-/// The first item to show if not all fit, so that the chosen one is visible.
-fn first_shown(chosen: usize, shown: usize, all: usize) -> usize {
-    chosen.saturating_sub(shown / 2).min(all.saturating_sub(shown))
-}
-
-fn block(title: &str) -> Block<'_> {
-    Block::bordered()
-        .border_type(BorderType::Rounded)
-        .border_style(palette::frame())
-        .title(Span::styled(format!(" {title} "), palette::heading()))
 }
 
 fn title(scene: &Scene) -> Line<'_> {
@@ -218,29 +187,6 @@ fn keys(scene: &Scene) -> Vec<Line<'_>> {
     // As a whole, so that a terminal offers to open it.
     let panel = Line::styled(format!(" {}", scene.panel), palette::quiet());
     vec![legend(&traffic), legend(&faults), panel]
-}
-
-fn legend(pairs: &[(&'static str, &'static str)]) -> Line<'static> {
-    pairs
-        .iter()
-        .flat_map(|(key, what)| {
-            [
-                Span::styled(format!(" {key}"), palette::key()),
-                Span::styled(format!(" {what} "), palette::quiet()),
-            ]
-        })
-        .collect()
-}
-
-fn arrow(direction: Direction) -> char {
-    match direction {
-        Direction::Up => '▲',
-        Direction::Down => '▼',
-    }
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{:.1} s", time.as_secs_f64())
 }
 
 fn clock(time: Duration) -> String {

@@ -11,58 +11,58 @@ const DARK: Color = Color::Indexed(238);
 const GREEN: Color = Color::Indexed(114);
 const RED: Color = Color::Indexed(203);
 
-pub(super) fn frame() -> Style {
+pub(crate) fn frame() -> Style {
     Style::new().fg(DARK)
 }
 
-pub(super) fn heading() -> Style {
+pub(crate) fn heading() -> Style {
     Style::new().fg(LEAF).add_modifier(Modifier::BOLD)
 }
 
-pub(super) fn badge() -> Style {
+pub(crate) fn badge() -> Style {
     Style::new().fg(Color::Black).bg(AMBER).add_modifier(Modifier::BOLD)
 }
 
-pub(super) fn key() -> Style {
+pub(crate) fn key() -> Style {
     Style::new().fg(AMBER).add_modifier(Modifier::BOLD)
 }
 
-pub(super) fn quiet() -> Style {
+pub(crate) fn quiet() -> Style {
     Style::new().fg(GREY)
 }
 
-pub(super) fn good() -> Style {
+pub(crate) fn good() -> Style {
     Style::new().fg(GREEN)
 }
 
-pub(super) fn notable() -> Style {
+pub(crate) fn notable() -> Style {
     Style::new().fg(AMBER)
 }
 
-pub(super) fn bad() -> Style {
+pub(crate) fn bad() -> Style {
     Style::new().fg(RED)
 }
 
-pub(super) fn lamp(lit: bool) -> Style {
+pub(crate) fn lamp(lit: bool) -> Style {
     if lit { Style::new().fg(AMBER).add_modifier(Modifier::BOLD) } else { frame() }
 }
 
 /// The body of a car that works, and of one that does not.
-pub(super) fn car(sound: bool) -> Style {
+pub(crate) fn car(sound: bool) -> Style {
     Style::new().fg(if sound { CAR } else { RED })
 }
 
 /// A leaf of the door.
-pub(super) fn leaf(sound: bool) -> Style {
+pub(crate) fn leaf(sound: bool) -> Style {
     Style::new().fg(if sound { LEAF } else { LIGHT }).bg(if sound { CAR } else { RED })
 }
 
 /// The lit inside of a car.
-pub(super) fn inside() -> Style {
+pub(crate) fn inside() -> Style {
     Style::new().fg(Color::Black).bg(LIGHT)
 }
 
 /// What the keys act on.
-pub(super) fn selected() -> Style {
+pub(crate) fn selected() -> Style {
     Style::new().fg(Color::Black).bg(LEAF).add_modifier(Modifier::BOLD)
 }

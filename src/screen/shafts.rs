@@ -1,17 +1,15 @@
 //! The shafts side by side: landings, lamps, and the cars, moved by eighths of a line.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use elevator_driver::{Button, Direction, DoorState, Floor};
-use elevator_fleet::wire::NodeState;
+use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, LampSet};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::super::scene::{CarScene, Life, Scene};
 use super::{arrow, block, first_shown, palette};
-use crate::mesh::Cable;
 
 /// The landing's number and the passengers on it.
 const LANDING: u16 = 9;
@@ -24,6 +22,9 @@ const BESIDE: u16 = 8;
 const NARROW_CAR: u16 = 3;
 const MARGIN: u16 = 2;
 
+/// The room in which the words for a node's state are written out.
+const LONG_ROLE: usize = 9;
+
 /// Lines above and below the shafts.
 const HEAD: u16 = 2;
 const FOOT: u16 = 1;
@@ -34,22 +35,83 @@ const FLOOR: u16 = 5;
 /// A line's height in the steps by which a car moves.
 const STEPS: i32 = 8;
 
+/// The cars and landings of a bank, as they are drawn.
+#[derive(Debug)]
+pub(crate) struct Bank<'a> {
+    pub(crate) floors: FloorCount,
+    pub(crate) cars: Vec<Cabin<'a>>,
+    /// How many passengers wait at each floor, from the lowest, where that is known.
+    pub(crate) waiting: &'a [usize],
+    /// The chosen car and floor: what does not fit scrolls with them.
+    pub(crate) car: usize,
+    pub(crate) floor: Floor,
+}
+
+/// A car in its shaft.
+#[derive(Debug)]
+pub(crate) struct Cabin<'a> {
+    pub(crate) name: &'a str,
+    /// Height above the lowest floor, in floors; `None` if unknown, then no car is drawn.
+    pub(crate) height: Option<f64>,
+    pub(crate) door: DoorState,
+    /// How far the door is open, 0 to 1.
+    pub(crate) door_fraction: f64,
+    /// The floor on the indicator.
+    pub(crate) indicator: Option<Floor>,
+    /// The lit arrow.
+    pub(crate) lantern: Option<Direction>,
+    pub(crate) lamps: Cow<'a, LampSet>,
+    /// Passengers inside, where that is known.
+    pub(crate) riding: usize,
+    /// Whether something stands in the door.
+    pub(crate) obstructed: bool,
+    /// Whether the car and its node work.
+    pub(crate) sound: bool,
+    /// The state of its node, above the shaft.
+    pub(crate) role: Label,
+    /// The state of the car, below the shaft.
+    pub(crate) condition: Label,
+}
+
+/// Words for what a car or node does.
+#[derive(Debug)]
+pub(crate) struct Label {
+    /// Where there is room.
+    pub(crate) long: Cow<'static, str>,
+    /// Where there is none.
+    pub(crate) short: Cow<'static, str>,
+    pub(crate) style: Style,
+}
+
+impl Label {
+    /// The same words wherever they stand.
+    pub(crate) fn new(word: impl Into<Cow<'static, str>>, style: Style) -> Self {
+        let word = word.into();
+        Self { long: word.clone(), short: word, style }
+    }
+
+    /// With a shorter form.
+    pub(crate) fn or_short(self, short: impl Into<Cow<'static, str>>) -> Self {
+        Self { short: short.into(), ..self }
+    }
+}
+
 /// The columns that the shafts would like, and the least in which all are shown.
-pub(super) fn width(scene: &Scene) -> (u16, u16) {
-    let cars = u16::try_from(scene.cars.len()).unwrap_or(u16::MAX);
+pub(crate) fn width(bank: &Bank<'_>) -> (u16, u16) {
+    let cars = u16::try_from(bank.cars.len()).unwrap_or(u16::MAX);
     let width = |pitch| cars.saturating_mul(pitch).saturating_add(LANDING + 2);
     let least = width(NARROW_CAR + BESIDE).saturating_add(MARGIN);
     (width(CAR + BESIDE), least)
 }
 
 /// Draws all shafts.
-pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
+pub(crate) fn draw(bank: &Bank<'_>, frame: &mut Frame<'_>, area: Rect) {
     let inner = block("").inner(area);
     let rows = inner.height.saturating_sub(HEAD + FOOT);
-    let floors = u16::from(scene.floors.get());
+    let floors = u16::from(bank.floors.get());
     let lines = (rows / floors).clamp(1, FLOOR);
     let shown = (rows / lines).min(floors);
-    let all = scene.cars.len();
+    let all = bank.cars.len();
     let width = inner.width.saturating_sub(LANDING);
     let pitch = width / u16::try_from(all).unwrap_or(u16::MAX).max(1);
     let pitch = pitch.clamp(NARROW_CAR + BESIDE, CAR + BESIDE);
@@ -57,12 +119,12 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
     if shown == 0 || columns == 0 {
         return;
     }
-    let first = first_shown(scene.car, columns, all);
-    let lowest = usize::from(scene.floor.index());
+    let first = first_shown(bank.car, columns, all);
+    let lowest = usize::from(bank.floor.index());
     let lowest = first_shown(lowest, usize::from(shown), usize::from(floors));
     let lowest = u16::try_from(lowest).unwrap_or(0);
     let cars = first..first + columns;
-    let title = title(scene, cars.clone(), lowest..lowest + shown);
+    let title = title(bank, cars.clone(), lowest..lowest + shown);
     frame.render_widget(block(&title), area);
     let ground = inner.y + HEAD + shown * lines;
     let view = View {
@@ -71,7 +133,7 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
         lowest,
     };
     let buffer = frame.buffer_mut();
-    view.landings(scene, buffer);
+    view.landings(bank, buffer);
     for (place, index) in (0u16..).zip(cars) {
         let column = Column {
             x: inner.x + LANDING + place * pitch,
@@ -79,24 +141,24 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
             pitch,
             right: inner.right(),
         };
-        let car = &scene.cars[index];
-        let selected = index == scene.car;
+        let car = &bank.cars[index];
+        let selected = index == bank.car;
         column.head(car, selected, inner.y, buffer);
         column.foot(car, ground, buffer);
-        view.shaft(scene, car, &column, buffer);
+        view.shaft(bank, car, &column, buffer);
     }
 }
 
 /// Says which cars and floors are shown, where not all are.
-fn title(scene: &Scene, cars: Range<usize>, floors: Range<u16>) -> String {
-    let all = scene.cars.len();
-    let name = |car: usize| scene.cars.get(car).map_or("", |car| car.name.as_str());
+fn title(bank: &Bank<'_>, cars: Range<usize>, floors: Range<u16>) -> String {
+    let all = bank.cars.len();
+    let name = |car: usize| bank.cars.get(car).map_or("", |car| car.name);
     let cars = if cars.len() < all {
         format!(" {}–{} of {all}", name(cars.start), name(cars.end - 1))
     } else {
         String::new()
     };
-    let all = scene.floors.get();
+    let all = bank.floors.get();
     let floors = if floors.len() < usize::from(all) {
         format!(", floors {}–{} of {all}", floors.start, floors.end - 1)
     } else {
@@ -123,20 +185,20 @@ struct Column {
 
 impl View {
     /// The floors shown, with the line of their sill.
-    fn floors(&self, scene: &Scene) -> impl Iterator<Item = (Floor, u16)> {
+    fn floors(&self, bank: &Bank<'_>) -> impl Iterator<Item = (Floor, u16)> {
         let (bottom, lines, lowest) = (self.area.bottom(), self.lines, self.lowest);
         let shown = self.area.height / lines;
-        scene.floors.floors().filter_map(move |floor| {
+        bank.floors.floors().filter_map(move |floor| {
             let nth = u16::from(floor.index()).checked_sub(lowest)?;
             (nth < shown).then(|| (floor, bottom - nth * lines - 1))
         })
     }
 
-    fn landings(&self, scene: &Scene, buffer: &mut Buffer) {
-        for (floor, sill) in self.floors(scene) {
-            let style = if floor == scene.floor { palette::selected() } else { palette::quiet() };
+    fn landings(&self, bank: &Bank<'_>, buffer: &mut Buffer) {
+        for (floor, sill) in self.floors(bank) {
+            let style = if floor == bank.floor { palette::selected() } else { palette::quiet() };
             buffer.set_string(self.area.x, sill, format!("{floor:>3} "), style);
-            let count = scene.waiting.get(usize::from(floor.index())).copied();
+            let count = bank.waiting.get(usize::from(floor.index())).copied();
             buffer.set_string(
                 self.area.x + 4,
                 sill,
@@ -146,13 +208,13 @@ impl View {
         }
     }
 
-    fn shaft(&self, scene: &Scene, car: &CarScene, column: &Column, buffer: &mut Buffer) {
+    fn shaft(&self, bank: &Bank<'_>, car: &Cabin<'_>, column: &Column, buffer: &mut Buffer) {
         let (left, right) = (column.x + 3, column.x + 4 + column.car);
         for y in self.area.top()..self.area.bottom() {
             buffer.set_string(left, y, "│", palette::frame());
             buffer.set_string(right, y, "│", palette::frame());
         }
-        for (floor, sill) in self.floors(scene) {
+        for (floor, sill) in self.floors(bank) {
             buffer.set_string(
                 left + 1,
                 sill,
@@ -161,7 +223,7 @@ impl View {
             );
             for (x, direction) in [(column.x, Direction::Up), (column.x + 1, Direction::Down)] {
                 let button = Button::Hall(floor, direction);
-                if scene.floors.has_button(button) {
+                if bank.floors.has_button(button) {
                     lamp(car, button, (x, sill), buffer);
                 }
             }
@@ -171,10 +233,13 @@ impl View {
     }
 
     /// The car: its lower edge is where it stands, a floor's height above the line of the sill.
-    fn car(&self, car: &CarScene, x: u16, width: u16, buffer: &mut Buffer) {
+    fn car(&self, car: &Cabin<'_>, x: u16, width: u16, buffer: &mut Buffer) {
+        let Some(above_ground) = car.height else {
+            return;
+        };
         let lines = i32::from(self.lines);
         let height = if lines > 2 { lines - 1 } else { lines };
-        let feet = steps((car.height - f64::from(self.lowest)) * f64::from(self.lines));
+        let feet = steps((above_ground - f64::from(self.lowest)) * f64::from(self.lines));
         let top = feet + height * STEPS;
         let middle = feet + height * STEPS / 2;
         for line in 0..i32::from(self.area.height) {
@@ -189,11 +254,11 @@ impl View {
             } else if top > low && top < high {
                 // The roof fills the line from below.
                 let edge = eighths(top - low).to_string().repeat(usize::from(width));
-                buffer.set_string(x, y, edge, palette::car(is_sound(car)));
+                buffer.set_string(x, y, edge, palette::car(car.sound));
             } else if feet > low && feet < high {
                 // The floor leaves the lower part of the line free.
                 let edge = eighths(feet - low).to_string().repeat(usize::from(width));
-                let style = palette::car(is_sound(car)).add_modifier(Modifier::REVERSED);
+                let style = palette::car(car.sound).add_modifier(Modifier::REVERSED);
                 buffer.set_string(x, y, edge, style);
             }
         }
@@ -201,15 +266,15 @@ impl View {
 }
 
 impl Column {
-    fn head(&self, car: &CarScene, selected: bool, y: u16, buffer: &mut Buffer) {
+    fn head(&self, car: &Cabin<'_>, selected: bool, y: u16, buffer: &mut Buffer) {
         let style = if selected { palette::selected() } else { palette::heading() };
         buffer.set_string(self.x + 3, y, format!(" {} ", car.name), style);
-        let at = self.x + 6 + u16::try_from(car.name.as_str().len().saturating_sub(1)).unwrap_or(0);
+        let at = self.x + 6 + u16::try_from(car.name.len().saturating_sub(1)).unwrap_or(0);
         // Up to the name of the next car.
         let room = (self.x + self.pitch + 2).min(self.right);
         let room = usize::from(room.saturating_sub(at));
-        let (role, style) = role(car, room);
-        buffer.set_stringn(at, y, role, room, style);
+        let role = if room >= LONG_ROLE { &car.role.long } else { &car.role.short };
+        buffer.set_stringn(at, y, role, room, car.role.style);
         let floor = car.indicator.map_or_else(|| "–".to_owned(), |floor| floor.to_string());
         let centre = self.x + 4 + self.car / 2;
         let lit = palette::lamp(true);
@@ -220,21 +285,22 @@ impl Column {
         buffer.set_string(centre.saturating_sub(2), y + 1, text, lit);
     }
 
-    fn foot(&self, car: &CarScene, y: u16, buffer: &mut Buffer) {
-        let (word, style) = condition(car, self.car == NARROW_CAR);
+    fn foot(&self, car: &Cabin<'_>, y: u16, buffer: &mut Buffer) {
+        let Label { long, short, style } = &car.condition;
+        let word = if self.car == NARROW_CAR { short } else { long };
         // Centred below the car, in all that there is between its neighbours' words.
         let centre = self.x + 4 + self.car / 2;
         let half = (self.pitch - 1) / 2;
         let width = usize::from(2 * half + 1);
         let text = format!("{word:^width$}");
-        buffer.set_stringn(centre - half, y, text, width, style);
+        buffer.set_stringn(centre - half, y, text, width, *style);
     }
 }
 
 /// One line of the car: posts, the leaves of the door, and what is seen between them.
-fn cabin(car: &CarScene, at: (u16, u16), width: u16, is_middle: bool, buffer: &mut Buffer) {
+fn cabin(car: &Cabin<'_>, at: (u16, u16), width: u16, is_middle: bool, buffer: &mut Buffer) {
     let (x, y) = at;
-    let sound = is_sound(car);
+    let sound = car.sound;
     buffer.set_string(x, y, "█", palette::car(sound));
     buffer.set_string(x + width - 1, y, "█", palette::car(sound));
     let way = width - 2;
@@ -258,11 +324,8 @@ fn cabin(car: &CarScene, at: (u16, u16), width: u16, is_middle: bool, buffer: &m
     }
     let free = way.saturating_sub(2 * (leaf + halves % 2));
     if is_middle && free > 0 {
-        let inside = if car.faults.obstructed {
-            "!".to_owned()
-        } else {
-            people(car.riding, usize::from(free))
-        };
+        let inside =
+            if car.obstructed { "!".to_owned() } else { people(car.riding, usize::from(free)) };
         let shift = u16::try_from(inside.chars().count()).unwrap_or(0) / 2;
         buffer.set_string(x + width / 2 - shift, y, inside, palette::inside());
     }
@@ -272,7 +335,7 @@ fn inside_colour() -> ratatui::style::Color {
     palette::inside().bg.unwrap_or_default()
 }
 
-fn lamp(car: &CarScene, button: Button, at: (u16, u16), buffer: &mut Buffer) {
+fn lamp(car: &Cabin<'_>, button: Button, at: (u16, u16), buffer: &mut Buffer) {
     let lit = car.lamps.contains(&button);
     let symbol = match (button, lit) {
         (Button::Hall(_, Direction::Up), true) => "▲",
@@ -283,56 +346,6 @@ fn lamp(car: &CarScene, button: Button, at: (u16, u16), buffer: &mut Buffer) {
         (Button::Car(_), false) => "○",
     };
     buffer.set_string(at.0, at.1, symbol, palette::lamp(lit));
-}
-
-/// Where its node stands, in words or, where they have no room, in signs.
-fn role(car: &CarScene, room: usize) -> (String, Style) {
-    let fits = room >= 9;
-    match &car.node.life {
-        Life::Starting if fits => ("starting".to_owned(), palette::quiet()),
-        Life::Starting => ("starts".to_owned(), palette::quiet()),
-        Life::Suspended if fits => ("suspended".to_owned(), palette::bad()),
-        Life::Suspended => ("susp.".to_owned(), palette::bad()),
-        Life::Killed => ("killed".to_owned(), palette::bad()),
-        Life::Hung => ("hung".to_owned(), palette::bad()),
-        Life::Cleared => ("cleared".to_owned(), palette::notable()),
-        Life::Ended(_) => ("ended".to_owned(), palette::bad()),
-        Life::Running => match car.node.view().map(|view| &view.node_state) {
-            Some(NodeState::Master) if fits => ("★ master".to_owned(), palette::notable()),
-            Some(NodeState::Master) => ("★".to_owned(), palette::notable()),
-            Some(NodeState::Slave { master }) if fits => {
-                (format!("follows {master}"), palette::quiet())
-            }
-            Some(NodeState::Slave { master }) => (format!("→{master}"), palette::quiet()),
-            Some(NodeState::Seeking) => ("seeking".to_owned(), palette::notable()),
-            None => (String::new(), palette::quiet()),
-        },
-    }
-}
-
-fn condition(car: &CarScene, narrow: bool) -> (String, Style) {
-    let why = car.node.unavailable();
-    let bad = |word: &str| (word.to_owned(), palette::bad());
-    match (car.faults, why) {
-        (faults, _) if faults.stuck && narrow => bad("stuck"),
-        (faults, _) if faults.stuck => bad("motor stuck"),
-        (faults, _) if faults.stopped && narrow => bad("stopped"),
-        (faults, _) if faults.stopped => bad("stop pulled"),
-        (faults, _) if faults.obstructed => bad("obstructed"),
-        (_, Some(why)) => (why.to_string(), palette::notable()),
-        (..) if car.node.cable == Cable::Cut => bad("net cut"),
-        (..) => match (car.door, car.moves) {
-            (DoorState::Opening, _) => ("opening".to_owned(), palette::good()),
-            (DoorState::Open, _) => ("open".to_owned(), palette::good()),
-            (DoorState::Closing, _) => ("closing".to_owned(), palette::good()),
-            (DoorState::Closed, Some(direction)) => (direction.to_string(), palette::quiet()),
-            (DoorState::Closed, None) => ("at rest".to_owned(), palette::quiet()),
-        },
-    }
-}
-
-fn is_sound(car: &CarScene) -> bool {
-    !car.faults.stuck && car.node.life == Life::Running
 }
 
 /// As many figures as fit, or a number where they don't.

@@ -1,45 +1,28 @@
 //! The lists beside the shafts: nodes, open orders, events.
 
-use std::time::Duration;
-
-use elevator_fleet::node::{OrderStatus, Status};
-use elevator_fleet::wire::NodeState;
+use elevator_fleet::node::Status;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Cell, Paragraph, Row, Table};
+use ratatui::widgets::{Cell, Row, Table};
 
 use super::super::scene::{CarScene, Event, Life, Scene, Weight};
-use super::{LISTS, block, clock, first_shown, palette, seconds};
+use super::clock;
 use crate::mesh::Cable;
-
-/// An order that has waited for this time fills its bar.
-const LONG_WAIT: Duration = Duration::from_secs(40);
+use crate::screen::lists::{self, LEAST};
+use crate::screen::{self, LISTS, block, first_shown, palette};
 
 /// The columns of a node's peers; where their names have no room, they are counted.
 const PEERS: u16 = 8;
 
-/// The width of that bar.
-const BAR: usize = 8;
-
-/// A list with one row: its frame, its header and the row.
-const LEAST: u16 = 4;
-
 /// Draws the three lists.
 pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
-    let nodes = u16::try_from(scene.cars.len()).unwrap_or(u16::MAX);
-    let orders = (area.height * 36 / 100).max(LEAST);
-    let rest = area.height.saturating_sub(orders + LEAST + 1);
-    let [top, middle, bottom] = Layout::vertical([
-        Constraint::Length(nodes.saturating_add(3).min(rest.max(LEAST))),
-        Constraint::Length(orders),
-        Constraint::Min(0),
-    ])
-    .areas(area);
+    let heights = lists::heights(scene.cars.len(), area.height);
+    let [top, middle, bottom] = Layout::vertical(heights).areas(area);
     draw_nodes(scene, frame, top);
-    draw_orders(scene, frame, middle);
-    draw_events(scene, frame, bottom);
+    lists::draw_orders(&scene.orders, frame, middle);
+    lists::draw_events(scene.events.iter().map(event), frame, bottom);
 }
 
 fn draw_nodes(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
@@ -88,48 +71,6 @@ fn without_address<T>(wide: bool, row: [T; 5]) -> Vec<T> {
     shown.map(|(_, cell)| cell).collect()
 }
 
-fn draw_orders(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
-    let wide = area.width >= LISTS;
-    let rows = scene.orders.iter().map(|order| {
-        let assignee = order.car.as_ref().map_or("–", |car| car.as_str());
-        let cells = [
-            Cell::new(format!(" {}", order.call)),
-            Cell::new(Line::from(bar(order))),
-            Cell::new(format!("{:>7}", seconds(order.waited))),
-            Cell::new(format!("→ {assignee}")),
-            Cell::new(if order.promised { "✓" } else { " " }).style(palette::good()),
-            Cell::new(order.holders.to_string()),
-        ];
-        Row::new(without_bar(wide, cells))
-    });
-    let widths = [
-        Constraint::Min(12),
-        Constraint::Length(u16::try_from(BAR).unwrap_or(u16::MAX)),
-        Constraint::Length(7),
-        Constraint::Length(5),
-        Constraint::Length(3),
-        Constraint::Length(4),
-    ];
-    let widths = without_bar(wide, widths);
-    let header = without_bar(wide, [" call", "", "    age", "car", "lit", "held"]);
-    let header = Row::new(header).style(palette::quiet());
-    let title = format!("Open orders {}", scene.orders.len());
-    frame.render_widget(Table::new(rows, widths).header(header).block(block(&title)), area);
-}
-
-/// What a row of the orders shows; a narrow one has no room for the bar and the holders.
-fn without_bar<T>(wide: bool, row: [T; 6]) -> Vec<T> {
-    let cells = row.into_iter().enumerate();
-    let shown = cells.filter(|(index, _)| wide || ![1, 5].contains(index));
-    shown.map(|(_, cell)| cell).collect()
-}
-
-fn draw_events(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
-    let room = usize::from(area.height.saturating_sub(2));
-    let lines: Vec<Line<'_>> = scene.events.iter().take(room).map(event).collect();
-    frame.render_widget(Paragraph::new(lines).block(block("Events")), area);
-}
-
 fn event(event: &Event) -> Line<'_> {
     let style = match event.weight {
         Weight::Plain => Style::new(),
@@ -145,22 +86,6 @@ fn event(event: &Event) -> Line<'_> {
     ])
 }
 
-fn bar(order: &OrderStatus) -> Vec<Span<'static>> {
-    let share = order.waited.as_secs_f64() / LONG_WAIT.as_secs_f64();
-    let filled = (0..BAR)
-        .filter(|cell| (f64::from(u8::try_from(*cell).unwrap_or(u8::MAX)) + 0.5) / 8.0 < share)
-        .count();
-    let style = match filled {
-        0..4 => palette::good(),
-        4..7 => palette::notable(),
-        _ => palette::bad(),
-    };
-    vec![
-        Span::styled("━".repeat(filled), style),
-        Span::styled("─".repeat(BAR - filled), palette::frame()),
-    ]
-}
-
 /// Where its node stands, or what became of it.
 pub(super) fn node_state(car: &CarScene) -> (String, Style) {
     match (&car.node.life, car.node.view()) {
@@ -172,14 +97,10 @@ pub(super) fn node_state(car: &CarScene) -> (String, Style) {
         (Life::Ended(status), _) => (status.clone(), palette::bad()),
         (Life::Running, None) => ("silent".to_owned(), palette::quiet()),
         (Life::Running, Some(view)) => {
-            let cut = match car.node.cable {
-                Cable::Whole => "",
-                Cable::Cut => ", cut",
-            };
-            match &view.node_state {
-                NodeState::Master => (format!("★ master{cut}"), palette::notable()),
-                NodeState::Slave { master } => (format!("slave of {master}{cut}"), Style::new()),
-                NodeState::Seeking => (format!("seeking{cut}"), palette::notable()),
+            let (state, style) = screen::node_state(&view.node_state);
+            match car.node.cable {
+                Cable::Whole => (state, style),
+                Cable::Cut => (format!("{state}, cut"), style),
             }
         }
     }

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, VecDeque};
 
-use elevator_driver::{Button, DoorState, FloorCount};
+use elevator_driver::{Button, Direction, DoorState, FloorCount};
 use elevator_fleet::election::Detail;
 use elevator_fleet::model::{Call, FleetName, Mac, NodeId, Role, Term};
 use elevator_fleet::node::{
