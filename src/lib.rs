@@ -40,6 +40,5 @@ pub mod operator;
 mod panel;
 mod probe;
 pub mod runtime;
-#[cfg(feature = "simulator")]
 mod screen;
 pub mod tokens;

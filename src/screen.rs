@@ -1,4 +1,4 @@
-//! What screens of a fleet have in common: shafts with their cars, open
+//! What the screens of `liftmesh demo` and `liftmesh top` draw alike: shafts with their cars, open
 //! orders, events. Each screen describes what it knows as a [`Bank`]; nothing here knows where it
 //! comes from.
 
@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use elevator_driver::Direction;
 use elevator_fleet::wire::NodeState;
+use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType};
+use ratatui::widgets::{Block, BorderType, Paragraph, Wrap};
 
 use self::shafts::{Bank, Label};
 
@@ -38,6 +39,18 @@ pub(crate) fn divide(bank: &Bank<'_>, body: Rect) -> [Rect; 2] {
 /// The first item to show if not all fit, so that the chosen one is visible.
 pub(crate) fn first_shown(chosen: usize, shown: usize, all: usize) -> usize {
     chosen.saturating_sub(shown / 2).min(all.saturating_sub(shown))
+}
+
+/// Says what size the terminal needs, and what to use instead.
+pub(crate) fn draw_size(frame: &mut Frame<'_>, needed: (u16, u16), instead: &str) {
+    let Rect { width, height, .. } = frame.area();
+    let text = vec![
+        Line::styled(format!("This terminal has {width} × {height}."), palette::bad()),
+        Line::raw(format!("The picture needs {} × {}.", needed.0, needed.1)),
+        Line::raw(format!("Make it larger, or use {instead}.")),
+        Line::styled("q  quit", palette::key()),
+    ];
+    frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), frame.area());
 }
 
 /// A frame with a title.

@@ -19,6 +19,7 @@ mod repair;
 mod status;
 mod table;
 mod token;
+mod top;
 
 use std::path::PathBuf;
 
@@ -49,6 +50,7 @@ pub(crate) use order::OrderArgs;
 pub(crate) use repair::RepairArgs;
 pub(crate) use status::StatusArgs;
 pub(crate) use token::TokenArgs;
+pub(crate) use top::TopArgs;
 
 use output::OutputError;
 
@@ -105,6 +107,9 @@ pub(crate) enum Command {
     /// Show a running node: its state, peers, open orders and car
     #[command(after_help = status::EXAMPLES)]
     Status(StatusArgs),
+    /// Watch the whole fleet in the terminal: shafts, nodes, open orders, events
+    #[command(after_help = top::EXAMPLES)]
+    Top(TopArgs),
     /// Follow what happens at a running node, line by line
     #[command(after_help = events::EXAMPLES)]
     Events(EventsArgs),
@@ -298,6 +303,12 @@ pub enum CommandError {
     /// Standard output can't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// The screen can't be drawn or the keys can't be read.
+    #[error("the terminal can't be used")]
+    Screen(#[source] std::io::Error),
+    /// A live picture needs a terminal.
+    #[error("the output is no terminal: use `liftmesh top --once` for one frame as text")]
+    NoTerminal,
     /// The end of the parent process would not be noticed.
     #[error("the system does not report the end of the parent process")]
     Parent(#[source] std::io::Error),
@@ -404,8 +415,9 @@ impl CommandError {
             ) => Exit::Failed,
             // The reader closed the pipe: it has read enough.
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
-            Self::Call(_) | Self::Keygen(KeygenError::Exists(_)) => Exit::Usage,
+            Self::Call(_) | Self::NoTerminal | Self::Keygen(KeygenError::Exists(_)) => Exit::Usage,
             Self::Output(_)
+            | Self::Screen(_)
             | Self::Parent(_)
             | Self::Orphan(_)
             | Self::Keygen(_)
@@ -446,6 +458,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
             return Ok(Next::Run(Box::new(settings)));
         }
         Command::Status(args) => return args.execute(),
+        Command::Top(args) => args.execute()?,
         Command::Events(args) => args.execute()?,
         Command::Order(args) => args.execute()?,
         Command::ClearHang(args) => args.execute()?,

@@ -34,7 +34,7 @@ const NEEDED: (u16, u16) = (80, 23);
 pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>) {
     let (width, height) = (frame.area().width, frame.area().height);
     if width < NEEDED.0 || height < NEEDED.1 {
-        return draw_size(frame);
+        return screen::draw_size(frame, NEEDED, "liftmesh demo --headless");
     }
     let [title, election, body, counters, keys] = Layout::vertical([
         Constraint::Length(1),
@@ -53,18 +53,6 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>) {
     lists::draw(scene, frame, right);
     self::counters(scene, frame, counters);
     frame.render_widget(Paragraph::new(self::keys(scene)), keys);
-}
-
-/// What size the terminal needs.
-fn draw_size(frame: &mut Frame<'_>) {
-    let Rect { width, height, .. } = frame.area();
-    let text = vec![
-        Line::styled(format!("This terminal has {width} × {height}."), palette::bad()),
-        Line::raw(format!("The demo needs {} × {}.", NEEDED.0, NEEDED.1)),
-        Line::raw("Make it larger, or start the demo with --headless."),
-        Line::styled("q  quit", palette::key()),
-    ];
-    frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), frame.area());
 }
 
 fn title(scene: &Scene) -> Line<'_> {

@@ -82,6 +82,17 @@ fn car_view() -> CarView {
     }
 }
 
+/// Master A, whose peer B has a blocked door, with a promised order; C hung, and D has other floors.
+pub(crate) fn busy_status() -> Status {
+    status(vec![OrderStatus {
+        call: hall(1, Direction::Up),
+        waited: Duration::from_millis(12_300),
+        car: Some(node("A")),
+        promised: true,
+        holders: 2,
+    }])
+}
+
 fn status(orders: Vec<OrderStatus>) -> Status {
     Status {
         node: node("A"),

@@ -57,6 +57,7 @@ fn help_shows_the_commands_and_every_exit_code() {
     for command in [
         "run",
         "status",
+        "top",
         "events",
         "order",
         "clear-hang",

@@ -35,3 +35,4 @@ mod relayed;
 mod stalls;
 mod status;
 mod supervisor;
+mod top;

@@ -316,7 +316,7 @@ fn a_terminal_that_is_too_small_says_what_it_needs() {
         let drawn = picture(&scene(), width, height);
         let has = format!("This terminal has {width} × {height}.");
         assert!(drawn.starts_with(&has), "{drawn}");
-        assert!(drawn.contains("The demo needs 80 × 23."), "{drawn}");
+        assert!(drawn.contains("The picture needs 80 × 23."), "{drawn}");
         assert!(!drawn.contains("Shafts"), "{drawn}");
     }
 }

@@ -1,0 +1,141 @@
+//! `liftmesh top`.
+
+mod scene;
+mod screen;
+mod source;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use elevator_driver::Direction;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::crossterm::event::{self, KeyCode, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::terminal;
+use signal_hook::consts::{SIGHUP, SIGTERM};
+
+use self::scene::Scene;
+use self::source::Source;
+use super::{CommandError, ReadArgs, output};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  liftmesh top --data-dir /var/lib/liftmesh
+  liftmesh top --socket /run/liftmesh/status.sock
+  liftmesh top --once --config /etc/liftmesh/node.toml
+
+It asks the node on this machine, which knows the whole fleet. If that node ends, the screen says
+since when there is no data, and goes on once the node is back. The arrow keys scroll to a car and a
+floor; q quits. Without a running node it ends with 5, and with 4 if the node is latched.";
+
+/// How long a frame stands if no key is pressed.
+const FRAME: Duration = Duration::from_millis(100);
+
+/// The columns and lines of `--once` where the output is no terminal.
+const PAGE: (u16, u16) = (120, 36);
+
+/// The arguments of `liftmesh top`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TopArgs {
+    /// Which node
+    #[command(flatten)]
+    pub(crate) node: ReadArgs,
+    /// Print one frame as text and end
+    #[arg(long)]
+    pub(crate) once: bool,
+}
+
+/// What a key means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    Car(Direction),
+    Floor(Direction),
+    Quit,
+}
+
+impl TopArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let mut client = self.node.connect()?;
+        let mut scene = Scene::new(client.status()?, Instant::now());
+        if self.once {
+            return Ok(output::print(&page(&scene)?)?);
+        }
+        if !output::is_terminal() {
+            return Err(CommandError::NoTerminal);
+        }
+        let source = Source::start(&self.node, client).map_err(CommandError::Screen)?;
+        let mut terminal = ratatui::try_init().map_err(CommandError::Screen)?;
+        let shown = show(&mut terminal, &source, &mut scene);
+        ratatui::restore();
+        shown.map_err(CommandError::Screen)
+    }
+}
+
+/// Draws until the user or a signal ends it.
+fn show(
+    terminal: &mut ratatui::DefaultTerminal,
+    source: &Source,
+    scene: &mut Scene,
+) -> io::Result<()> {
+    let ended = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&ended))?;
+    }
+    while !ended.load(Ordering::Relaxed) {
+        let now = Instant::now();
+        for update in source.updates() {
+            scene.apply(update, now);
+        }
+        terminal.draw(|frame| screen::draw(scene, now, frame))?;
+        if !event::poll(FRAME)? {
+            continue;
+        }
+        match wish(&event::read()?) {
+            Some(Wish::Car(direction)) => scene.choose_car(direction),
+            Some(Wish::Floor(direction)) => scene.choose_floor(direction),
+            Some(Wish::Quit) => return Ok(()),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn wish(event: &event::Event) -> Option<Wish> {
+    let event::Event::Key(key) = event else { return None };
+    if key.kind == KeyEventKind::Release {
+        return None;
+    }
+    match key.code {
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Wish::Quit),
+        KeyCode::Char('q') | KeyCode::Esc => Some(Wish::Quit),
+        KeyCode::Left => Some(Wish::Car(Direction::Down)),
+        KeyCode::Right => Some(Wish::Car(Direction::Up)),
+        KeyCode::Up => Some(Wish::Floor(Direction::Up)),
+        KeyCode::Down => Some(Wish::Floor(Direction::Down)),
+        _ => None,
+    }
+}
+
+/// One frame as text, as large as the terminal if there is one.
+fn page(scene: &Scene) -> Result<String, CommandError> {
+    let size = if output::is_terminal() { terminal::size().unwrap_or(PAGE) } else { PAGE };
+    let mut terminal =
+        Terminal::new(TestBackend::new(size.0, size.1)).unwrap_or_else(|never| match never {});
+    terminal
+        .draw(|frame| screen::draw(scene, Instant::now(), frame))
+        .unwrap_or_else(|never| match never {});
+    Ok(text(terminal.backend().buffer()))
+}
+
+fn text(buffer: &Buffer) -> String {
+    let rows = buffer.content().chunks(usize::from(buffer.area.width));
+    let rows = rows.map(|row| row.iter().map(Cell::symbol).collect::<String>());
+    rows.map(|row| row.trim_end().to_owned() + "\n").collect()
+}
+
+#[cfg(test)]
+mod tests;

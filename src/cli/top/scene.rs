@@ -1,0 +1,136 @@
+//! What is known of the fleet, and since when.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant, SystemTime};
+
+use elevator_driver::{Direction, Floor};
+use elevator_fleet::model::{CarView, NodeId, Role};
+use elevator_fleet::node::{FleetStatus, LostStatus, Report, Status};
+use elevator_fleet::wire::NodeState;
+
+use super::source::Update;
+use crate::operator::Event;
+
+/// Events that are kept for the screen.
+const EVENTS: usize = 200;
+
+/// A status that is older than this is not the present one: several were due since.
+const STALE: Duration = Duration::from_secs(3);
+
+/// The fleet at one moment, as the node said it.
+#[derive(Debug)]
+pub(super) struct Scene {
+    pub(super) status: Status,
+    pub(super) fleet: FleetStatus,
+    /// When the status came.
+    pub(super) at: Instant,
+    /// The same by the wall clock.
+    pub(super) time: SystemTime,
+    /// Why the node does not answer, if so.
+    pub(super) gone: Option<String>,
+    /// The newest first.
+    pub(super) news: VecDeque<News>,
+    /// The chosen car and floor.
+    pub(super) car: usize,
+    pub(super) floor: Floor,
+}
+
+/// A line among the events.
+#[derive(Debug)]
+pub(super) enum News {
+    Event(Event),
+    Missed(u64),
+}
+
+/// A car of the fleet.
+#[derive(Debug)]
+pub(super) struct Car<'a> {
+    pub(super) name: &'a NodeId,
+    pub(super) node: CarNode<'a>,
+}
+
+/// What is known of a car's node.
+#[derive(Debug)]
+pub(super) enum CarNode<'a> {
+    /// It is heard, and may have described its car.
+    Heard { state: &'a NodeState, view: Option<&'a CarView> },
+    /// It was a peer and is no longer heard.
+    Lost(&'a LostStatus),
+}
+
+impl Scene {
+    pub(super) fn new(status: Status, now: Instant) -> Self {
+        Self {
+            fleet: FleetStatus::from(&status),
+            floor: Floor::BOTTOM,
+            status,
+            at: now,
+            time: SystemTime::now(),
+            gone: None,
+            news: VecDeque::new(),
+            car: 0,
+        }
+    }
+
+    pub(super) fn apply(&mut self, update: Update, now: Instant) {
+        match update {
+            Update::Status(status) => {
+                let Self { news, car, floor, .. } =
+                    std::mem::replace(self, Self::new(*status, now));
+                self.news = news;
+                self.car = car.min(self.cars().len().saturating_sub(1));
+                self.floor = if self.status.floors.contains(floor) { floor } else { self.floor };
+            }
+            Update::Gone(why) => self.gone = Some(why),
+            // What the picture shows anyway.
+            Update::Event(Event { report: Report::Floor { .. } | Report::Door { .. }, .. }) => {}
+            Update::Event(event) => self.log(News::Event(event)),
+            Update::Missed(events) => self.log(News::Missed(events)),
+        }
+    }
+
+    fn log(&mut self, news: News) {
+        self.news.push_front(news);
+        self.news.truncate(EVENTS);
+    }
+
+    /// Whether what is known is what is.
+    pub(super) fn is_live(&self, now: Instant) -> bool {
+        self.gone.is_none() && self.age(now) < STALE
+    }
+
+    /// The time since the node last answered.
+    pub(super) fn age(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.at)
+    }
+
+    /// The cars of the nodes that are heard, and of those that were lost, by name.
+    pub(super) fn cars(&self) -> Vec<Car<'_>> {
+        let heard = self.fleet.nodes.iter().filter(|node| node.role == Role::Cabin);
+        let heard = heard.map(|node| Car {
+            name: &node.node,
+            node: CarNode::Heard { state: &node.node_state, view: node.car.as_ref() },
+        });
+        let lost = self.fleet.lost.iter().filter(|node| node.role == Role::Cabin);
+        let lost = lost.map(|node| Car { name: &node.node, node: CarNode::Lost(node) });
+        let mut cars: Vec<_> = heard.chain(lost).collect();
+        cars.sort_by_key(|car| car.name);
+        cars
+    }
+
+    pub(super) fn choose_car(&mut self, direction: Direction) {
+        self.car = match direction {
+            Direction::Up => (self.car + 1).min(self.cars().len().saturating_sub(1)),
+            Direction::Down => self.car.saturating_sub(1),
+        };
+    }
+
+    pub(super) fn choose_floor(&mut self, direction: Direction) {
+        let index = match direction {
+            Direction::Up => self.floor.index().checked_add(1),
+            Direction::Down => self.floor.index().checked_sub(1),
+        };
+        let floor = index.and_then(|index| self.status.floors.floor(index));
+        self.floor = floor.unwrap_or(self.floor);
+    }
+}

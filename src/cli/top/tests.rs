@@ -1,0 +1,111 @@
+use std::sync::mpsc::sync_channel;
+
+use elevator_fleet::node::{Report, Status};
+use elevator_fleet::wire::NodeState;
+
+use super::source::Update;
+use super::*;
+use crate::operator::Event;
+use crate::operator::tests::busy_status;
+
+fn picture(scene: &Scene, now: Instant, (width, height): (u16, u16)) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| screen::draw(scene, now, frame)).unwrap();
+    text(terminal.backend().buffer())
+}
+
+/// A scene of node A with its peer B, and C, which is lost; and the time of its status.
+fn scene() -> (Scene, Instant) {
+    let now = Instant::now();
+    (Scene::new(busy_status(), now), now)
+}
+
+fn served() -> Update {
+    let report = busy_status().orders.remove(0).call;
+    let report = Report::Promised { call: report };
+    Update::Event(Event { at: "2026-05-01T12:00:09.500Z".to_owned(), report })
+}
+
+#[test]
+fn a_frame_shows_cars_nodes_orders_and_events() {
+    let (mut scene, now) = scene();
+    scene.apply(served(), now);
+    let shown = picture(&scene, now, (110, 30));
+    for part in [
+        "A leads",
+        "node D has 9 floors, this one 4",
+        "★ master",
+        "follows A",
+        "lost",
+        "door blocked",
+        "up to 3",
+        "Open orders 1",
+        "hall 1 up",
+        "12:00:09 hall 1 up promised",
+        "differs",
+        "75 s",
+    ] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    // The lamp of the promised order is lit at both cars that are heard, not at the lost one.
+    assert_eq!(shown.matches('▲').count(), 2 + 2, "two lamps and two lanterns\n{shown}");
+}
+
+#[test]
+fn a_node_that_is_gone_is_never_shown_as_present() {
+    let (mut scene, now) = scene();
+    assert!(!picture(&scene, now, (110, 30)).contains("no data since"));
+    let later = now + Duration::from_secs(12);
+    let shown = picture(&scene, later, (110, 30));
+    assert!(shown.contains("no data since ") && shown.contains(" UTC, 12 s ago"), "{shown}");
+    assert!(!shown.contains("A leads") && !shown.contains("★ master"), "{shown}");
+    scene.apply(Update::Gone("the node has ended".to_owned()), now);
+    let shown = picture(&scene, now, (110, 30));
+    assert!(shown.contains("0 s ago: the node has ended"), "{shown}");
+    scene.apply(Update::Status(Box::new(busy_status())), later);
+    assert!(picture(&scene, later, (110, 30)).contains("A leads"));
+}
+
+/// The choice and the events outlive a status; a choice that is no more is replaced.
+#[test]
+fn a_new_status_keeps_the_choice_and_the_events() {
+    let (mut scene, now) = scene();
+    scene.apply(served(), now);
+    for _ in 0..9 {
+        scene.choose_car(Direction::Up);
+        scene.choose_floor(Direction::Up);
+    }
+    assert_eq!((scene.car, scene.floor.index()), (2, 3));
+    scene.apply(Update::Status(Box::new(busy_status())), now);
+    assert_eq!((scene.car, scene.floor.index(), scene.news.len()), (2, 3, 1));
+    let alone = Status { peers: Vec::new(), lost: Vec::new(), ..busy_status() };
+    scene.apply(Update::Status(Box::new(alone)), now);
+    assert_eq!(scene.car, 0);
+    scene.choose_floor(Direction::Down);
+    assert_eq!(scene.floor.index(), 2);
+}
+
+#[test]
+fn every_size_of_terminal_can_be_drawn() {
+    let (mut scene, now) = scene();
+    scene.status.node_state = NodeState::Seeking;
+    for width in (1..200).step_by(13) {
+        for height in (1..70).step_by(6) {
+            picture(&scene, now, (width, height));
+        }
+    }
+    assert!(picture(&scene, now, (70, 20)).contains("80 × 22"));
+}
+
+#[test]
+fn updates_arrive_in_order() {
+    let (sender, receiver) = sync_channel(4);
+    sender.send(Update::Missed(3)).unwrap();
+    sender.send(Update::Gone("x".to_owned())).unwrap();
+    let (mut scene, now) = scene();
+    for update in receiver.try_iter() {
+        scene.apply(update, now);
+    }
+    assert!(picture(&scene, now, (110, 30)).contains("3 events were missed"));
+    assert!(!scene.is_live(now));
+}

@@ -1,0 +1,160 @@
+//! `liftmesh top`, on a pseudo-terminal and as one frame of text.
+
+use std::fs::File;
+use std::io::Read;
+use std::num::NonZero;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use elevator_fleet::model::Role;
+use elevator_fleet::wire::Protocol;
+use liftmesh_harness::building::{Building, Line, PATIENCE};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use super::command_line::{fails, liftmesh};
+
+const ROWS: NonZero<u16> = NonZero::new(30).expect("a size");
+const COLUMNS: NonZero<u16> = NonZero::new(110).expect("a size");
+
+/// A program on a pseudo-terminal, and what is on its screen.
+struct Screen {
+    child: Child,
+    keys: File,
+    output: Receiver<Vec<u8>>,
+    parser: vt100::Parser,
+}
+
+impl Screen {
+    fn start(command: &mut Command) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&master).expect("granted");
+        unlockpt(&master).expect("unlocked");
+        let path = ptsname(&master, Vec::new()).expect("a name");
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let device = open(path, flags, Mode::empty()).expect("the device");
+        let size =
+            Winsize { ws_row: ROWS.get(), ws_col: COLUMNS.get(), ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&device, size).expect("a size");
+        let end = || Stdio::from(device.try_clone().expect("a copy"));
+        command.stdin(end()).stdout(end()).stderr(end()).env("TERM", "xterm-256color");
+        let child = command.spawn().expect("it runs");
+        let keys = File::from(master);
+        let mut reader = keys.try_clone().expect("a copy");
+        let (sender, output) = sync_channel(64);
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // It ends with the last end of the device.
+            while let Ok(count @ 1..) = reader.read(&mut bytes) {
+                if sender.send(bytes[..count].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { child, keys, output, parser: vt100::Parser::new(ROWS, COLUMNS, 0) }
+    }
+
+    /// Waits until the screen shows this text.
+    #[track_caller]
+    fn wait_for(&mut self, text: &str) {
+        let start = Instant::now();
+        loop {
+            let shown = self.parser.screen().contents();
+            if shown.contains(text) {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "{text} is never shown:\n{shown}");
+            if let Ok(bytes) = self.output.recv_timeout(Duration::from_millis(100)) {
+                self.parser.process(&bytes);
+            }
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // It may have ended.
+        self.child.kill().unwrap_or_default();
+        self.child.wait().map(drop).unwrap_or_default();
+    }
+}
+
+fn building() -> Building {
+    let mut building = Building::new(4, Line::Serial);
+    building.elect_by(Protocol::LowestIp);
+    for (number, name) in (1..).zip(["A", "B"]) {
+        building.install_unit(name, number, Role::Indicator);
+        building.start(name);
+    }
+    for name in ["A", "B"] {
+        building.wait("they are peers", |building| {
+            let synced = |peer: &elevator_fleet::node::PeerStatus| peer.synced;
+            building.status(name).is_some_and(|status| status.peers.iter().any(synced))
+        });
+    }
+    building
+}
+
+fn top(building: &Building, name: &str, words: &[&str]) -> Command {
+    let data_dir = building.data_dir(name);
+    let mut command = liftmesh(&["top", "--data-dir", data_dir.to_str().expect("text")]);
+    command.args(words);
+    command
+}
+
+#[test]
+fn it_follows_the_fleet_through_the_end_of_the_node_that_it_asks() {
+    use std::io::Write;
+
+    let mut building = building();
+    let mut screen = Screen::start(&mut top(&building, "B", &[]));
+    screen.wait_for("★ A leads");
+    screen.wait_for("slave of A");
+    screen.wait_for("in step");
+    let order = building.operator("A", &["order", "hall", "2", "up"]).output().expect("it runs");
+    assert!(order.status.success(), "{order:?}");
+    screen.wait_for("hall 2 up placed at A");
+    screen.wait_for("Open orders 1");
+    building.kill("A");
+    screen.wait_for("★ B leads");
+    building.kill("B");
+    screen.wait_for("no data since ");
+    building.start("B");
+    screen.wait_for("★ B leads");
+    screen.keys.write_all(b"q").expect("a key");
+    let start = Instant::now();
+    let ended = loop {
+        if let Some(status) = screen.child.try_wait().expect("a state") {
+            break status;
+        }
+        assert!(start.elapsed() < PATIENCE, "it does not end");
+        thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(ended.code(), Some(0));
+}
+
+#[test]
+fn one_frame_is_text_without_a_terminal() {
+    let building = building();
+    let output = top(&building, "A", &["--once"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let shown = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(shown.lines().count(), 36, "{shown}");
+    assert!(shown.contains("★ A leads") && shown.contains("slave of A"), "{shown}");
+    assert!(!shown.contains('\x1b'), "{shown}");
+    let refused = top(&building, "A", &[]).output().expect("it runs");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--once"));
+}
+
+#[test]
+fn without_a_node_it_ends_with_five() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().to_str().expect("text");
+    for words in [&["top", "--data-dir", path][..], &["top", "--once", "--data-dir", path]] {
+        assert!(fails(5, words).contains("no node runs"));
+    }
+}
