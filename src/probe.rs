@@ -1,12 +1,16 @@
 //! Checks whether a node can run on this machine: what `liftmesh check-config --probe` examines
-//! besides the configuration.
+//! besides the configuration, and what `liftmesh doctor` examines besides that.
 //!
 //! It reads and opens, and changes nothing: no file is created, nothing is sent to the panel or the
 //! network. While the node itself runs, everything that it uses counts as correct.
 
+mod clock;
+mod disk;
 mod network;
+mod node;
 mod panel;
 
+use std::error::Error;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -17,7 +21,7 @@ use elevator_fleet::wire::keyring::Keyring;
 use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 
-use crate::config::Settings;
+use crate::config::{ConfigError, Settings};
 use crate::fleet_key::{FileError, KeyError, Keys};
 use crate::latch;
 use crate::operator::ReadingSettings;
@@ -41,6 +45,13 @@ pub(crate) enum Verdict {
     Good(String),
     /// It could not be looked at, and why.
     Unchecked(String),
+    /// The node runs with it, and something is lost or will be; and how to put it right.
+    Warning {
+        /// What is the matter.
+        what: String,
+        /// What to do.
+        remedy: String,
+    },
     /// It is wrong, and how to put it right.
     Wrong {
         /// What is wrong.
@@ -77,7 +88,39 @@ pub(crate) fn probe(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
+/// [`probe`], and what can be wrong without keeping a node from starting: clock, disk, journal, and
+/// what the node says if it runs. It takes 100 ms to watch the clock.
+#[must_use]
+pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
+    let running = running(&settings.data_dir);
+    let mut findings = vec![finding("config", Verdict::Good("every value is right".to_owned()))];
+    findings.extend(probe(settings));
+    findings.push(finding("journal", disk::journal(&settings.data_dir, &settings.node, running)));
+    findings.push(finding("disk", disk::disk(&settings.data_dir)));
+    findings.push(finding("clock", clock::clock()));
+    match running {
+        Running::Yes => findings.extend(node::node(&settings.data_dir)),
+        Running::No => {
+            let verdict = Verdict::warning("this node does not run", "systemctl start liftmesh");
+            findings.push(finding("node", verdict));
+        }
+    }
+    findings
+}
+
+/// What is wrong with a configuration. Its text says what to do.
+#[must_use]
+pub(crate) fn of_configuration(error: &ConfigError) -> Finding {
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    let what = causes.fold(error.to_string(), |what, cause| format!("{what}: {cause}"));
+    finding("config", Verdict::wrong(what, "then look again"))
+}
+
 impl Verdict {
+    fn warning(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Warning { what: what.into(), remedy: remedy.into() }
+    }
+
     fn wrong(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::Wrong { what: what.into(), remedy: remedy.into() }
     }
@@ -88,6 +131,7 @@ impl fmt::Display for Finding {
         match &self.verdict {
             Verdict::Good(what) => write!(f, "ok     {}: {what}", self.key),
             Verdict::Unchecked(why) => write!(f, "-      {}: not checked, {why}", self.key),
+            Verdict::Warning { what, remedy } => write!(f, "-      {}: {what}; {remedy}", self.key),
             Verdict::Wrong { what, remedy } => write!(f, "wrong  {}: {what}; {remedy}", self.key),
         }
     }

@@ -5,6 +5,7 @@
 mod assign;
 mod clear_hang;
 mod completions;
+mod doctor;
 mod events;
 mod exit;
 mod flags;
@@ -39,6 +40,7 @@ use crate::tokens::StoreError;
 
 pub(crate) use assign::AssignArgs;
 pub(crate) use clear_hang::{AuditArgs, ClearHangArgs};
+pub(crate) use doctor::DoctorArgs;
 pub(crate) use events::EventsArgs;
 pub use exit::Exit;
 pub(crate) use flags::SettingFlags;
@@ -144,6 +146,9 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "example")]
         probe: bool,
     },
+    /// Look for what is wrong with a node and its machine, and say how to fix it
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor(DoctorArgs),
     /// Assign hall calls to cars by a snapshot in JSON, as the program of the course TTK4145 does
     #[command(after_help = assign::EXAMPLES)]
     Assign(AssignArgs),
@@ -466,6 +471,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Audit(args) => args.execute()?,
         Command::Keygen(args) => args.execute()?,
         Command::Token(args) => args.execute()?,
+        Command::Doctor(args) => args.execute()?,
         Command::Assign(args) => args.execute()?,
         Command::CheckConfig { example: true, .. } => output::print(&example())?,
         Command::CheckConfig { config, probe, .. } => {

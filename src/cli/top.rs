@@ -62,7 +62,7 @@ impl TopArgs {
         let mut client = self.node.connect()?;
         let mut scene = Scene::new(client.status()?, Instant::now());
         if self.once {
-            return Ok(output::print(&page(&scene)?)?);
+            return Ok(output::print(&page(&scene))?);
         }
         if !output::is_terminal() {
             return Err(CommandError::NoTerminal);
@@ -121,14 +121,14 @@ fn wish(event: &event::Event) -> Option<Wish> {
 }
 
 /// One frame as text, as large as the terminal if there is one.
-fn page(scene: &Scene) -> Result<String, CommandError> {
+fn page(scene: &Scene) -> String {
     let size = if output::is_terminal() { terminal::size().unwrap_or(PAGE) } else { PAGE };
     let mut terminal =
         Terminal::new(TestBackend::new(size.0, size.1)).unwrap_or_else(|never| match never {});
     terminal
         .draw(|frame| screen::draw(scene, Instant::now(), frame))
         .unwrap_or_else(|never| match never {});
-    Ok(text(terminal.backend().buffer()))
+    text(terminal.backend().buffer())
 }
 
 fn text(buffer: &Buffer) -> String {

@@ -47,7 +47,7 @@ pub use self::writer::{JournalWriter, SubmitError};
 pub(crate) const FIRST_BLOCK: u64 = 256;
 
 /// The journal's file in the data directory.
-const FILE: &str = "journal.redb";
+pub(crate) const FILE: &str = "journal.redb";
 
 /// What a file is called, with a number behind it, that was found damaged and set aside.
 const DAMAGED: &str = "journal.damaged";
@@ -197,6 +197,16 @@ pub(crate) fn audit_of(directory: &Path) -> Result<AuditLog, JournalError> {
     }
     let database = open_sound(path)?;
     audit::read(&database).map_err(JournalError::Unreadable)
+}
+
+/// Checks the journal of a node, in a directory that has one, and returns the number of records in
+/// its audit log. Opening may change the file: give a copy.
+///
+/// # Errors
+/// As [`audit_of`], or [`JournalError::Foreign`].
+pub(crate) fn examine(directory: &Path, node: &NodeId) -> Result<usize, JournalError> {
+    let refusal = version::refusal(&directory.join(FILE), node);
+    refusal.map_or_else(|| Ok(audit_of(directory)?.records.len()), Err)
 }
 
 /// Appends what `missing` lists as absent to the audit log of a node that does not run. If there is

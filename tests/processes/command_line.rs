@@ -65,6 +65,7 @@ fn help_shows_the_commands_and_every_exit_code() {
         "audit",
         "keygen",
         "token",
+        "doctor",
         "assign",
         "check-config",
         "completions",

@@ -19,6 +19,7 @@ mod command_line;
 mod demo;
 mod destination;
 mod disk;
+mod doctor;
 mod documents;
 mod elections;
 mod faults;

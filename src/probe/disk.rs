@@ -1,0 +1,119 @@
+//! The disk: room, whether it outlives a power cut, and whether the journal opens.
+
+use std::fs;
+use std::path::Path;
+
+use elevator_fleet::model::NodeId;
+use rustix::fs::{statfs, statvfs};
+
+use super::{Running, Verdict};
+use crate::journal::{self, JournalError};
+
+/// Free bytes below which the disk soon, or already, takes no more orders. A journal has at most a
+/// few MiB.
+const LITTLE: u64 = 64 << 20;
+const NOTHING: u64 = 1 << 20;
+
+/// A journal that is larger is not copied.
+const LARGEST: u64 = 256 << 20;
+
+/// File systems in memory, by the magic numbers of `statfs(2)`.
+const IN_MEMORY: [(u64, &str); 2] = [(0x0102_1994, "tmpfs"), (0x8584_58f6, "ramfs")];
+
+/// The room on the disk of the data directory, or of the directory in which it will be made.
+pub(super) fn disk(data_dir: &Path) -> Verdict {
+    let Some(place) = data_dir.ancestors().find(|place| place.exists()) else {
+        return Verdict::Unchecked(format!("no part of {} exists", data_dir.display()));
+    };
+    let room = match statvfs(place) {
+        Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize),
+        Err(error) => return Verdict::Unchecked(format!("{}: {error}", place.display())),
+    };
+    #[expect(clippy::cast_sign_loss, reason = "a magic number has 32 bits, whatever its type")]
+    let kind = statfs(place).ok().map(|disk| disk.f_type as u64 & 0xffff_ffff);
+    judge(place, room, kind)
+}
+
+fn judge(place: &Path, room: u64, kind: Option<u64>) -> Verdict {
+    let shown = place.display();
+    let free = format!("{} MiB are free on the disk of {shown}", room >> 20);
+    if room < NOTHING {
+        return Verdict::wrong(free, "make room: a node that can't write lights fewer lamps");
+    }
+    if let Some((_, name)) = IN_MEMORY.into_iter().find(|(magic, _)| Some(*magic) == kind) {
+        return Verdict::warning(
+            format!("{shown} is on {name}, in memory: a power cut erases orders and latches"),
+            "put data_dir on a disk",
+        );
+    }
+    if room < LITTLE {
+        return Verdict::warning(free, "make room");
+    }
+    Verdict::Good(free)
+}
+
+/// Whether the node's journal can be read. A copy is opened, because opening may change a file.
+pub(super) fn journal(data_dir: &Path, node: &NodeId, running: Running) -> Verdict {
+    if running == Running::Yes {
+        return Verdict::Good("it is in use by this node, which runs".to_owned());
+    }
+    if !journal::exists(data_dir) {
+        return Verdict::Good("there is none yet; the first start makes it".to_owned());
+    }
+    let file = data_dir.join(journal::FILE);
+    let shown = file.display();
+    let size = match fs::metadata(&file) {
+        Ok(found) => found.len(),
+        Err(error) => return Verdict::Unchecked(format!("{shown}: {error}")),
+    };
+    if size > LARGEST {
+        return Verdict::Unchecked(format!("{shown} has {} MiB", size >> 20));
+    }
+    let copy = match tempfile::tempdir() {
+        Ok(copy) => copy,
+        Err(error) => return Verdict::Unchecked(format!("there is no room for a copy: {error}")),
+    };
+    if let Err(error) = fs::copy(&file, copy.path().join(journal::FILE)) {
+        return Verdict::wrong(
+            format!("{shown} can't be read: {error}"),
+            "give it to the node's user, or check the disk (`dmesg` shows its errors)",
+        );
+    }
+    match journal::examine(copy.path(), node) {
+        Ok(records) => Verdict::Good(format!("{shown} opens; {records} records of the audit log")),
+        Err(error @ (JournalError::Format { .. } | JournalError::Foreign { .. })) => {
+            Verdict::wrong(
+                format!("{shown} is not this program's and node's: {}", chain(&error)),
+                "run the program and node that wrote it, or move it away",
+            )
+        }
+        Err(error) => Verdict::wrong(
+            format!("{shown} is damaged: {}", chain(&error)),
+            "the start sets it aside and needs `liftmesh clear-hang`; its orders come back from \
+             the other nodes",
+        ),
+    }
+}
+
+/// An error and its causes, without the path of the copy.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut last = error;
+    while let Some(cause) = last.source() {
+        last = cause;
+    }
+    last.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_wrong_and_one_in_memory_is_told() {
+        let judged = |room, kind| judge(Path::new("/d"), room, kind);
+        assert!(matches!(judged(1 << 30, Some(0xef53)), Verdict::Good(_)));
+        assert!(matches!(judged(1 << 30, Some(0x0102_1994)), Verdict::Warning { .. }));
+        assert!(matches!(judged(8 << 20, None), Verdict::Warning { .. }));
+        assert!(matches!(judged(1 << 10, Some(0x0102_1994)), Verdict::Wrong { .. }));
+    }
+}
