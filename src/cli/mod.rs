@@ -14,6 +14,7 @@ pub(crate) mod fuzzing;
 mod keygen;
 #[cfg(feature = "simulator")]
 mod lab;
+mod man;
 mod order;
 pub mod output;
 mod repair;
@@ -48,6 +49,7 @@ pub(crate) use flags::SettingFlags;
 pub(crate) use flags::protocol;
 pub(crate) use keygen::KeygenArgs;
 pub use keygen::KeygenError;
+pub use man::ManError;
 pub(crate) use order::OrderArgs;
 pub(crate) use repair::RepairArgs;
 pub(crate) use status::StatusArgs;
@@ -167,6 +169,13 @@ pub(crate) enum Command {
     Completions {
         /// The shell
         shell: Shell,
+    },
+    /// Write the man pages, for packages
+    #[command(hide = true)]
+    Man {
+        /// The directory
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
     },
 }
 
@@ -353,6 +362,9 @@ pub enum CommandError {
     /// The tokens are as before.
     #[error(transparent)]
     Token(#[from] StoreError),
+    /// The man pages were not written.
+    #[error(transparent)]
+    Man(#[from] ManError),
     /// No calls were assigned.
     #[error(transparent)]
     Assign(#[from] assign::AssignError),
@@ -426,6 +438,7 @@ impl CommandError {
             | Self::Parent(_)
             | Self::Orphan(_)
             | Self::Keygen(_)
+            | Self::Man(_)
             | Self::Tampered(_)
             | Self::NotPlaced(_)
             | Self::WaitedTooLong { .. } => Exit::Failed,
@@ -490,6 +503,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Completions { shell } => {
             output::print(&completions::script(shell, &mut Cli::command()))?;
         }
+        Command::Man { out } => man::write(Cli::command(), &out)?,
     }
     Ok(Next::Done)
 }

@@ -352,6 +352,44 @@ fn there_is_a_completion_script_for_each_shell() {
 }
 
 #[test]
+fn there_is_a_man_page_for_each_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("man1");
+    assert_eq!(done(&["man", "--out", out.to_str().unwrap()]), "");
+    let page = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
+    assert!(page("liftmesh.1").contains("liftmesh\\-status(1)"));
+    for command in ["run", "status", "top", "doctor", "check-config", "clear-hang"] {
+        assert!(page(&format!("liftmesh-{command}.1")).contains(".SH SYNOPSIS"), "{command}");
+    }
+    assert!(page("liftmesh-run.1").contains("dwell"));
+    assert!(!out.join("liftmesh-man.1").exists());
+    let error = fails(1, &["man", "--out", "/dev/null/pages"]);
+    assert!(error.contains("the man pages can't be written to /dev/null/pages"), "{error}");
+}
+
+/// Four cars whose files differ in what has to differ, and in nothing else.
+#[test]
+fn the_example_of_a_bank_is_right() {
+    let bank = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/bank");
+    let mut rest = Vec::new();
+    let mut own = std::collections::BTreeSet::new();
+    for car in ["A", "B", "C", "D"] {
+        let file = bank.join(car).with_extension("toml");
+        done(&["check-config", "--config", file.to_str().unwrap()]);
+        let text = std::fs::read_to_string(file).unwrap();
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let (of_car, shared): (Vec<&str>, Vec<&str>) =
+            lines.partition(|line| line.starts_with("car =") || line.starts_with("address ="));
+        assert_eq!(of_car[0], format!("car = \"{car}\""));
+        own.insert(of_car[1].to_owned());
+        rest.push(shared.join("\n"));
+    }
+    assert_eq!(own.len(), 4, "addresses: {own:?}");
+    rest.dedup();
+    assert_eq!(rest.len(), 1, "{rest:#?}");
+}
+
+#[test]
 fn a_closed_pipe_is_no_failure() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
