@@ -135,6 +135,7 @@ pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
         AuditEvent::LatchFound { latch } => latch.to_string(),
         AuditEvent::ClearHang { .. }
         | AuditEvent::Repair { .. }
+        | AuditEvent::Directive { .. }
         | AuditEvent::FleetKeys { .. }
         | AuditEvent::Other(_) => return None,
     };

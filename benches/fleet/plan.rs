@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::dispatch::{Bank, CarSituation, Dispatcher, HallDemand, Kinematics, Planner};
 use elevator_fleet::model::{
-    Availability, CarPhase, CarView, FloorSet, HallCall, NodeId, Timestamp,
+    Availability, CarPhase, CarView, FloorSet, HallCall, Mode, NodeId, Timestamp,
 };
 
 use crate::samples::{Decisive, Figure, Target};
@@ -58,6 +58,7 @@ fn cars() -> Vec<CarSituation> {
             direction: None,
             load: Some(0),
             locked_out: FloorSet::default(),
+            mode: Mode::default(),
         },
         car_calls: BTreeSet::new(),
     };

@@ -61,6 +61,7 @@
 
 pub mod car;
 pub mod climate;
+pub mod directives;
 pub mod dispatch;
 pub mod election;
 pub mod json;

@@ -100,6 +100,7 @@ impl Stage {
             term: Term(script.int_in_range(0..=3)?),
             records,
             flight_times: Vec::new(),
+            directives: Vec::new(),
         };
         let watch = Watch::new(floors, &restored);
         let mut node = Node::new(NodeSettings {

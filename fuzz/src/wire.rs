@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use crc::{CRC_32_ISCSI, Crc};
 use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_fleet::directives::{Directive, Topic, Value, Version, Words};
 use elevator_fleet::dispatch::CarPlan;
 use elevator_fleet::model::{
-    Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, JournalId, Mac, NodeId, Role,
-    Term,
+    Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, JournalId, Mac, Mode, NodeId,
+    Role, Term,
 };
 use elevator_fleet::orders::{Record, RecordState, Service};
 use elevator_fleet::wire::codec::{
@@ -135,6 +136,15 @@ fn floor(index: u8) -> Floor {
 }
 
 /// A delta with some of everything.
+pub(crate) fn directive() -> Directive {
+    Directive {
+        key: Topic::Mode(node("B")).key(),
+        version: Version { counter: 3, journal: JournalId(7) },
+        value: Value::new("independent").expect("a value"),
+        operator: Words::new("kovac").expect("a name"),
+    }
+}
+
 pub(crate) fn delta() -> Delta {
     let dot = |sequence| Dot { journal: JournalId(u64::MAX / 5), sequence };
     let hall = HallCall::new(floor(3), Direction::Up);
@@ -156,6 +166,7 @@ pub(crate) fn delta() -> Delta {
             direction: Some(Direction::Up),
             load: Some(40),
             locked_out: [floor(0)].into_iter().collect(),
+            mode: Mode::default(),
         }),
         records: vec![
             record(1, Call::Hall(hall), RecordState::Open { waited }),
@@ -180,5 +191,6 @@ fn frames() -> Vec<Frame> {
         Frame::Probe,
         Frame::Alive,
         Frame::CarPlan(CarPlan { direction: Some(Direction::Down), park: Some(floor(0)) }),
+        Frame::Directives(vec![directive()]),
     ]
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_fleet::car::{FlightRecord, Leg};
+use elevator_fleet::directives::Directive;
 use elevator_fleet::model::{Call, Dot, JournalId, Term};
 use elevator_fleet::node::{Change, Lsn, Restored};
 use elevator_fleet::orders::{Record, RecordState};
@@ -18,6 +19,7 @@ pub(super) struct Disk {
     /// The registers, and when each was written.
     records: BTreeMap<(JournalId, Call), (Record, Duration)>,
     flight_times: BTreeMap<Leg, FlightRecord>,
+    directives: Vec<Directive>,
     /// What the machine's wall clock last showed.
     clock: Duration,
     /// The transaction that is being committed: all of it becomes durable, or nothing.
@@ -43,6 +45,7 @@ impl Disk {
             term: Term::default(),
             records: BTreeMap::new(),
             flight_times: BTreeMap::new(),
+            directives: Vec::new(),
             clock: Duration::ZERO,
             committing: Vec::new(),
             waiting: Vec::new(),
@@ -60,6 +63,7 @@ impl Disk {
             term: self.term,
             records: self.records.values().map(|kept| self.aged(kept)).collect(),
             flight_times: self.flight_times.values().cloned().collect(),
+            directives: self.directives.clone(),
         }
     }
 
@@ -115,6 +119,7 @@ impl Disk {
                 | Change::Journal(_)
                 | Change::Reserve(_)
                 | Change::Term(_)
+                | Change::Directives(_)
                 | Change::FlightTimes(_) => false,
             }
         })
@@ -211,6 +216,7 @@ impl Disk {
                     }
                     Change::Reserve(up_to) => self.reserved = self.reserved.max(up_to),
                     Change::Term(term) => self.term = self.term.max(term),
+                    Change::Directives(all) => self.directives = all,
                     Change::FlightTimes(record) => {
                         self.flight_times.insert(record.leg, record);
                     }

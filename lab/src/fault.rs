@@ -12,6 +12,7 @@ mod repair;
 use std::net::Ipv4Addr;
 
 use elevator_driver::{Floor, KeySwitch};
+use elevator_fleet::model::Mode;
 use elevator_simulator::shaft::{LevellingFault, MotorFault};
 use serde::{Deserialize, Serialize};
 
@@ -255,6 +256,22 @@ pub enum Fault {
     },
     /// An operator clears the latch of a car that hung.
     ClearHang(usize),
+    /// An operator sets the service mode of a car, at a node that may be another one.
+    Mode {
+        /// At which node. If it does not run, nothing happens.
+        at: usize,
+        /// The node of the car.
+        car: usize,
+        /// The mode.
+        mode: Mode,
+    },
+    /// An operator recalls all cars, or ends that.
+    FireRecall {
+        /// At which node. If it does not run, nothing happens.
+        at: usize,
+        /// Whether the recall starts.
+        start: bool,
+    },
 }
 
 /// How a node falsifies its plan while it is the master. Its own car serves no hall call.
@@ -369,6 +386,8 @@ impl Fault {
             Self::SilentClimate(_, silent) => of(*silent, "silent climate sensor"),
             Self::Crowd(_) => "crowd",
             Self::SharedAddress { with, .. } => of(with.is_some(), "duplicate address"),
+            Self::Mode { mode, .. } => of(*mode != Mode::InService, "service mode"),
+            Self::FireRecall { start, .. } => of(*start, "fire recall"),
             Self::NoCrash(_)
             | Self::Restart(_)
             | Self::Resume(_)
@@ -455,6 +474,8 @@ impl Fault {
             | Self::LineNoise { .. }
             | Self::SilentClimate(..)
             | Self::Crowd(_)
+            | Self::Mode { .. }
+            | Self::FireRecall { .. }
             | Self::ClearHang(_) => false,
         }
     }

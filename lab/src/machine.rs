@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, Climate, DoorState, Floor, FloorCount, MotorCommand, PanelInputs};
 use elevator_fleet::dispatch::Dispatcher;
-use elevator_fleet::model::{JournalId, NameError, NodeId, Timestamp};
+use elevator_fleet::model::{JournalId, Mode, NameError, NodeId, Timestamp};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Beacon;
 use elevator_simulator::shaft::LevellingFault;
@@ -73,6 +73,8 @@ pub(super) struct Machine {
     pub(super) noisy_since: Option<Duration>,
     /// Since when it has no network interface.
     pub(super) unconnected_since: Option<Duration>,
+    /// The service mode that an operator has set for its car.
+    pub(super) commanded: Mode,
     /// What its climate sensors read before they fell silent.
     pub(super) silenced: Option<Climate>,
 }
@@ -185,6 +187,7 @@ impl Machine {
             transactions: [0; 2],
             noisy_since: None,
             unconnected_since: None,
+            commanded: Mode::InService,
             silenced: None,
         })
     }

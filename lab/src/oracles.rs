@@ -142,7 +142,9 @@ impl Oracles {
         match note {
             Note::Pressed(button) => self.reference.pressed(at, *button),
             Note::Lit(button) => self.reference.lit(at, *button, now),
-            Note::Reported(Report::Served { call, here: true, .. }) => self.reference.served(call),
+            Note::Reported(Report::Served { call, here: true, .. } | Report::Dropped { call }) => {
+                self.reference.served(call);
+            }
             Note::Started
             | Note::Ended
             | Note::Requested(_)
@@ -213,6 +215,14 @@ impl Oracles {
                 self.promises.served(snapshot, node, call);
                 service::served_here(snapshot, node, call)
             }
+            Report::Dropped { call } => {
+                self.promises.served(snapshot, node, call);
+                if call.button().is_none() {
+                    self.promises.trip_is_over(node, call);
+                }
+                let finding = || Finding::new("O1", node, format!("{call} was dropped"));
+                (!snapshot.disturbances.fire_recalled).then(finding).into_iter().collect()
+            }
             Report::Promised { call } => match call.button() {
                 Some(button) => self.promises.lamp_is_lit(snapshot, node, button),
                 None => self.promises.trip_is_promised(snapshot, node, call),
@@ -265,6 +275,7 @@ impl Oracles {
             | Report::FloorUnreachable { .. }
             | Report::DriveRefused
             | Report::OffTarget { .. }
+            | Report::Directive { .. }
             | Report::DiskFailed => Vec::new(),
         };
         self.verdicts.record(snapshot, findings);

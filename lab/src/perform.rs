@@ -158,6 +158,8 @@ impl World {
             | Report::FloorUnreachable { .. }
             | Report::DriveRefused
             | Report::OffTarget { .. }
+            | Report::Directive { .. }
+            | Report::Dropped { .. }
             | Report::DiskFailed => {}
         }
     }

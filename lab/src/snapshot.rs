@@ -34,6 +34,7 @@ pub(super) struct Snapshot<'a> {
 }
 
 /// When something last happened after which nodes may take their time.
+#[expect(clippy::struct_excessive_bools, reason = "each says that something else has happened")]
 #[derive(Debug, Default)]
 pub(super) struct Disturbances {
     /// A fault of a node, a disk or the network.
@@ -55,6 +56,8 @@ pub(super) struct Disturbances {
     pub(super) readdressed: BTreeMap<NodeId, Readdressed>,
     /// Until then nodes may complain of a name or an address that two machines have in common.
     pub(super) twins_until: Duration,
+    /// An operator has recalled all cars.
+    pub(super) fire_recalled: bool,
 }
 
 /// A node that has had another address before: a peer that still counts its former incarnation

@@ -47,6 +47,8 @@ mod faults;
 mod forged;
 #[path = "virtual_fleet/messages.rs"]
 mod messages;
+#[path = "virtual_fleet/modes.rs"]
+mod modes;
 #[path = "virtual_fleet/network.rs"]
 mod network;
 #[path = "virtual_fleet/planning.rs"]

@@ -23,7 +23,7 @@ use elevator_fleet::dispatch::{
     collective_stop,
 };
 use elevator_fleet::model::{
-    Availability, CarPhase, CarView, FloorSet, HallCall, NodeId, Timestamp,
+    Availability, CarPhase, CarView, FloorSet, HallCall, Mode, NodeId, Timestamp,
 };
 
 use crate::bank::{Bank, TICKS};
@@ -265,6 +265,7 @@ impl Driver {
                 direction: cabin.direction,
                 load: Some(percent(load)),
                 locked_out: FloorSet::default(),
+                mode: Mode::default(),
             };
             self.details.insert(cabin.name.clone(), detail(bank, cabin.id, position)?);
             situations.push(CarSituation { car: cabin.name.clone(), view, car_calls: calls });

@@ -57,6 +57,7 @@ fn kinds(data_dir: &Path) -> Vec<&'static str> {
         AuditEvent::ClearHang { .. } => "clear-hang",
         AuditEvent::FleetKeys { .. } => "fleet-keys",
         AuditEvent::Repair { .. } => "repair",
+        AuditEvent::Directive { .. } => "directive",
         AuditEvent::Other(_) => "other",
     };
     records.into_iter().map(kind).collect()

@@ -157,6 +157,11 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                     let what = format!("journal {fresh} in place of {old}");
                     ["repair", operator, &account(by), reason, &*what].map(str::to_owned)
                 }
+                AuditEvent::Directive { operator, reason, account: by, key, value } => {
+                    let reason = reason.as_deref().unwrap_or_default();
+                    let what = format!("{key} is {value}");
+                    ["directive", operator, &account(by), reason, &*what].map(str::to_owned)
+                }
                 AuditEvent::FleetKeys { sent, accepted, accepts_anybody } => {
                     let sent = sent.map_or_else(|| "none".to_owned(), |id| format!("key {id}"));
                     let ids = accepted.iter().map(u8::to_string);

@@ -15,6 +15,7 @@ mod keygen;
 #[cfg(feature = "simulator")]
 mod lab;
 mod man;
+mod mode;
 mod order;
 pub mod output;
 mod repair;
@@ -50,6 +51,7 @@ pub(crate) use flags::protocol;
 pub(crate) use keygen::KeygenArgs;
 pub use keygen::KeygenError;
 pub use man::ManError;
+pub(crate) use mode::{FireRecallArgs, ModeArgs};
 pub(crate) use order::OrderArgs;
 pub(crate) use repair::RepairArgs;
 pub(crate) use status::StatusArgs;
@@ -120,13 +122,19 @@ pub(crate) enum Command {
     /// Place an order at a running node, as if its button were pressed
     #[command(after_help = order::EXAMPLES)]
     Order(OrderArgs),
+    /// Set the service mode of a car, at any node, until it is set again, on record
+    #[command(after_help = mode::MODE_EXAMPLES)]
+    Mode(ModeArgs),
+    /// Recall all cars in a fire, or end that, on record
+    #[command(after_help = mode::FIRE_RECALL_EXAMPLES)]
+    FireRecall(FireRecallArgs),
     /// Put a node back in service after its car hung, on record
     #[command(after_help = clear_hang::CLEAR_EXAMPLES)]
     ClearHang(ClearHangArgs),
     /// Give the journal of a running node a fresh identity, on record
     #[command(after_help = repair::EXAMPLES)]
     Repair(RepairArgs),
-    /// Show the audit log of a node: hangs, who cleared them, and repairs
+    /// Show the audit log of a node: hangs, who cleared them, repairs and service modes
     #[command(after_help = clear_hang::AUDIT_EXAMPLES)]
     Audit(AuditArgs),
     /// Make a fleet key, with which nodes tell each other from strangers
@@ -418,7 +426,11 @@ impl CommandError {
                 | ErrorCode::UnknownCar
                 | ErrorCode::ReadOnly
                 | ErrorCode::FaultsNotAllowed => Exit::Usage,
-                ErrorCode::Busy | ErrorCode::NoJournal | ErrorCode::TooManyTrips => Exit::Failed,
+                ErrorCode::Busy
+                | ErrorCode::NoJournal
+                | ErrorCode::TooManyTrips
+                | ErrorCode::FireRecall
+                | ErrorCode::TooManyDirectives => Exit::Failed,
                 ErrorCode::NoAnswer => Exit::NoNode,
             },
             Self::Client(
@@ -479,6 +491,8 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Top(args) => args.execute()?,
         Command::Events(args) => args.execute()?,
         Command::Order(args) => args.execute()?,
+        Command::Mode(args) => args.execute()?,
+        Command::FireRecall(args) => args.execute()?,
         Command::ClearHang(args) => args.execute()?,
         Command::Repair(args) => args.execute()?,
         Command::Audit(args) => args.execute()?,

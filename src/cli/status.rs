@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use elevator_driver::{KeySwitch, LineCounters};
-use elevator_fleet::model::{CarView, NodeId, Role};
+use elevator_fleet::model::{CarView, Mode, NodeId, Role};
 use elevator_fleet::node::{
     CarStatus, ConflictKind, ConflictStatus, FleetKeysStatus, FleetStatus, LossCause, LostStatus,
     OrderStatus, Status,
@@ -186,6 +186,7 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
     write_conflicts(page, &status.conflicts)?;
     write_peers(page, status)?;
     write_lost(page, &status.lost)?;
+    write_directives(page, status)?;
     write_orders(page, &status.orders)
 }
 
@@ -381,6 +382,16 @@ fn write_conflicts(page: &mut String, conflicts: &[ConflictStatus]) -> fmt::Resu
     write!(page, "\nConflicts\n{}", table(heading, rows))
 }
 
+fn write_directives(page: &mut String, status: &Status) -> fmt::Result {
+    if status.directives.is_empty() {
+        return Ok(());
+    }
+    let rows = status.directives.iter().map(|directive| {
+        [directive.key.to_string(), directive.value.to_string(), directive.operator.to_string()]
+    });
+    write!(page, "\nDirectives\n{}", table(["WHAT", "SET TO", "BY"], rows))
+}
+
 fn write_orders(page: &mut String, orders: &[OrderStatus]) -> fmt::Result {
     if orders.is_empty() {
         return writeln!(page, "\nNo open order");
@@ -411,7 +422,11 @@ fn group_car(car: &CarView) -> String {
         Some(load) => format!(", load {load} %"),
         None => String::new(),
     };
-    format!("{floor}, {} for {:.1} s{load}, {service}", car.phase, car.elapsed.as_secs_f64())
+    let mode = match car.mode {
+        Mode::InService => String::new(),
+        mode => format!(", mode {mode}"),
+    };
+    format!("{floor}, {} for {:.1} s{load}, {service}{mode}", car.phase, car.elapsed.as_secs_f64())
 }
 
 fn choose(condition: bool, yes: &str, no: &str) -> String {

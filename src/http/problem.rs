@@ -62,6 +62,8 @@ impl From<Refused> for Problem {
             ErrorCode::NoSuchButton => (StatusCode::UNPROCESSABLE_ENTITY, "no_such_button"),
             ErrorCode::UnknownCar => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_car"),
             ErrorCode::TooManyTrips => (StatusCode::CONFLICT, "too_many_trips"),
+            ErrorCode::FireRecall => (StatusCode::CONFLICT, "fire_recall"),
+            ErrorCode::TooManyDirectives => (StatusCode::CONFLICT, "too_many_directives"),
             ErrorCode::FaultsNotAllowed => (StatusCode::FORBIDDEN, "faults_not_allowed"),
             ErrorCode::ReadOnly => (StatusCode::FORBIDDEN, "read_only"),
             ErrorCode::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy"),

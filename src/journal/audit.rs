@@ -1,5 +1,5 @@
 //! The audit log: what operators are accountable for, and what led to it. It is kept forever; it
-//! grows by one record per hang, clearing, repair and change of the fleet keys.
+//! grows by one record per hang, clearing, repair, directive and change of the fleet keys.
 //!
 //! Each record has a link in a chain of hashes, so that a record that is changed, removed or put in
 //! between shows. A user who can write the file can make the whole chain anew, or remove it, but not
@@ -127,6 +127,18 @@ pub(crate) enum AuditEvent {
         /// The journal that took its place, as 16 hexadecimal digits.
         fresh: String,
     },
+    /// An operator gave a command that holds until it is given otherwise, at this node.
+    Directive {
+        operator: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// The account that gave the command.
+        account: Account,
+        /// What was set, such as `mode/A`.
+        key: String,
+        /// To what.
+        value: String,
+    },
     /// The node has other fleet keys than before.
     FleetKeys {
         /// The id of the key with which messages are sent, if there is one.
@@ -229,12 +241,16 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
         AuditEvent::Hang { .. } | AuditEvent::LatchFound { .. } | AuditEvent::ClearHang { .. } => {
             true
         }
-        AuditEvent::Repair { .. } | AuditEvent::FleetKeys { .. } | AuditEvent::Other(_) => false,
+        AuditEvent::Repair { .. }
+        | AuditEvent::Directive { .. }
+        | AuditEvent::FleetKeys { .. }
+        | AuditEvent::Other(_) => false,
     })?;
     match last.event {
         AuditEvent::Hang { .. } | AuditEvent::LatchFound { .. } => Some(last),
         AuditEvent::ClearHang { .. }
         | AuditEvent::Repair { .. }
+        | AuditEvent::Directive { .. }
         | AuditEvent::FleetKeys { .. }
         | AuditEvent::Other(_) => None,
     }
@@ -254,6 +270,7 @@ pub(crate) fn last_fleet_keys(records: &[AuditRecord]) -> FleetKeysStatus {
         | AuditEvent::LatchFound { .. }
         | AuditEvent::ClearHang { .. }
         | AuditEvent::Repair { .. }
+        | AuditEvent::Directive { .. }
         | AuditEvent::Other(_) => None,
     });
     keys.unwrap_or_default()

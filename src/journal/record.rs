@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::car::{FlightRecord, Leg, LegEnd};
+use elevator_fleet::directives::{Directive, Key, Value, Version, Words};
 use elevator_fleet::model::{Call, Dot, HallCall, JournalId, NodeId};
 use elevator_fleet::orders::{Record, RecordState, Service};
 use serde::de::DeserializeOwned;
@@ -46,6 +47,9 @@ pub(super) const ORDERS: Kind = Kind { name: "orders", version: 4 };
 
 /// How long the legs of the car take: version 1 has the body [`FlightTimesV1`].
 pub(super) const FLIGHT_TIMES: Kind = Kind { name: "flight-times", version: 1 };
+
+/// What operators have commanded: version 1 has the body [`DirectiveV1`].
+pub(super) const DIRECTIVES: Kind = Kind { name: "directives", version: 1 };
 
 impl Kind {
     /// The bytes of a record.
@@ -345,6 +349,41 @@ pub(super) fn read_flight_times(bytes: &[u8]) -> Result<FlightRecord, ReadError>
         end: leg.end.into(),
     };
     Ok(FlightRecord { leg, samples })
+}
+
+/// Version 1 of a directive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct DirectiveV1 {
+    key: String,
+    counter: u64,
+    journal: u64,
+    value: String,
+    operator: String,
+}
+
+/// A directive.
+pub(super) fn directive(directive: &Directive) -> Result<Vec<u8>, redb::Error> {
+    let Directive { key, version, value, operator } = directive;
+    DIRECTIVES.encode(&DirectiveV1 {
+        key: key.to_string(),
+        counter: version.counter,
+        journal: version.journal.0,
+        value: value.to_string(),
+        operator: operator.to_string(),
+    })
+}
+
+/// A directive, as it was written.
+pub(super) fn read_directive(bytes: &[u8]) -> Result<Directive, ReadError> {
+    let (_, body) = DIRECTIVES.split(bytes)?;
+    let DirectiveV1 { key, counter, journal, value, operator } = DIRECTIVES.body(body)?;
+    let wrong = |_| ReadError::Malformed(DIRECTIVES.name);
+    Ok(Directive {
+        key: Key::new(&key).map_err(wrong)?,
+        version: Version { counter, journal: JournalId(journal) },
+        value: Value::new(&value).map_err(wrong)?,
+        operator: Words::new(&operator).map_err(wrong)?,
+    })
 }
 
 fn malformed<E>(_: E) -> ReadError {

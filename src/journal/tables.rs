@@ -6,6 +6,7 @@
 //! | `names` | name → text: the node's name | 1 |
 //! | `orders` | [`record::order_key`] → [`record::order`] | 2 |
 //! | `flight-times` | [`record::leg_key`] → [`record::flight_times`] | 2, may be absent |
+//! | `directives` | key → [`record::directive`] | 2, may be absent |
 //! | `audit` | number → JSON, see [`super::audit`] | 1 |
 //! | `audit-links` | number → hash, see [`super::audit`] | 2, may be absent |
 //! | `registers` | as `orders`, without a version byte | 1 only |
@@ -18,6 +19,7 @@
 use std::time::SystemTime;
 
 use elevator_fleet::car::FlightRecord;
+use elevator_fleet::directives::Directive;
 use elevator_fleet::model::{JournalId, NodeId, Term};
 use elevator_fleet::node::{Change, Restored};
 use elevator_fleet::orders::Record;
@@ -38,6 +40,7 @@ type Bytes = &'static [u8];
 
 const ORDERS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("orders");
 const FLIGHT_TIMES: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("flight-times");
+const DIRECTIVES: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("directives");
 const REGISTERS: TableDefinition<'_, (u64, Bytes), Bytes> = TableDefinition::new("registers");
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 const NAMES: TableDefinition<'_, &str, &str> = TableDefinition::new("names");
@@ -110,6 +113,7 @@ pub(super) fn read(database: &Database, now: SystemTime) -> Result<Contents, Rea
             term,
             records,
             flight_times: read_flight_times(&transaction)?,
+            directives: read_directives(&transaction)?,
         },
     })
 }
@@ -146,6 +150,20 @@ fn read_flight_times(transaction: &ReadTransaction) -> Result<Vec<FlightRecord>,
     for entry in legs.iter()? {
         let (_, bytes) = entry?;
         records.push(record::read_flight_times(bytes.value())?);
+    }
+    Ok(records)
+}
+
+fn read_directives(transaction: &ReadTransaction) -> Result<Vec<Directive>, ReadError> {
+    let directives = match transaction.open_table(DIRECTIVES) {
+        Ok(directives) => directives,
+        Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let mut records = Vec::new();
+    for entry in directives.iter()? {
+        let (_, bytes) = entry?;
+        records.push(record::read_directive(bytes.value())?);
     }
     Ok(records)
 }
@@ -222,6 +240,15 @@ pub(super) fn write<'a>(
                 }
                 Change::Reserve(sequence) => raise(&mut numbers, KEY_RESERVED, *sequence)?,
                 Change::Term(term) => raise(&mut numbers, KEY_TERM, term.0)?,
+                Change::Directives(all) => {
+                    let mut directives = transaction.open_table(DIRECTIVES)?;
+                    directives.retain(|_, _| false)?;
+                    for directive in all {
+                        let value = record::directive(directive)?;
+                        let key = directive.key.as_str().as_bytes();
+                        directives.insert(key, value.as_slice())?;
+                    }
+                }
                 Change::FlightTimes(learned) => {
                     let mut legs = transaction.open_table(FLIGHT_TIMES)?;
                     let (key, value) = (record::leg_key(learned)?, record::flight_times(learned)?);

@@ -5,11 +5,11 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use elevator_fleet::model::Call;
+use elevator_fleet::model::{Call, Mode, NodeId};
 use elevator_fleet::node::{Status, Taken};
 
 use super::Event;
-use super::protocol::{ErrorCode, QueryLine, ReplyLine};
+use super::protocol::{ErrorCode, QueryLine, Recall, ReplyLine};
 use super::socket::SOCKET;
 use super::stand_in::stand_ins;
 use crate::journal::AuditLog;
@@ -169,6 +169,50 @@ impl Client {
         }
     }
 
+    /// Sets the service mode of a car, of this node or another one, until it is set again.
+    ///
+    /// # Errors
+    /// [`ClientError`]; after [`ErrorCode::NoAnswer`] it is not known whether it was set. To set it
+    /// again does no harm.
+    pub fn set_mode(
+        &mut self,
+        car: &NodeId,
+        mode: Mode,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<(), ClientError> {
+        self.set(&QueryLine::Mode {
+            car: car.to_string(),
+            mode,
+            operator: operator.to_owned(),
+            reason: reason.map(str::to_owned),
+        })
+    }
+
+    /// Recalls all cars in a fire, or ends that.
+    ///
+    /// # Errors
+    /// As [`set_mode`](Self::set_mode).
+    pub fn set_fire_recall(
+        &mut self,
+        recall: Recall,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<(), ClientError> {
+        self.set(&QueryLine::FireRecall {
+            recall,
+            operator: operator.to_owned(),
+            reason: reason.map(str::to_owned),
+        })
+    }
+
+    fn set(&mut self, query: &QueryLine) -> Result<(), ClientError> {
+        match self.ask(query)? {
+            ReplyLine::Set => Ok(()),
+            _ => Err(ClientError::Unfit),
+        }
+    }
+
     /// The audit log.
     ///
     /// # Errors
@@ -290,6 +334,7 @@ impl Iterator for Watch {
                 | ReplyLine::Rewired
                 | ReplyLine::NothingToClear
                 | ReplyLine::Repaired { .. }
+                | ReplyLine::Set
                 | ReplyLine::Audit { .. }
                 | ReplyLine::Watching,
             ) => Err(ClientError::Unfit),

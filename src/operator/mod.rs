@@ -30,9 +30,9 @@ pub use client::{Client, ClientError, Notice, Watch};
 pub use event::Event;
 pub(crate) use latched::LatchedNode;
 pub(crate) use node_loop::{NodeLoop, Refused};
-pub use protocol::ErrorCode;
+pub use protocol::{ErrorCode, Recall};
 pub(crate) use reading::{ReadingError, ReadingSettings};
-pub(crate) use server::{EVENTS, Query, REQUESTS, Reply, Request, serve};
+pub(crate) use server::{Command, EVENTS, Query, REQUESTS, Reply, Request, serve};
 pub(crate) use socket::{BindError, Claim, OperatorSocket};
 
 #[cfg(test)]

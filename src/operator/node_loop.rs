@@ -3,14 +3,16 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use elevator_fleet::directives::Topic;
 use elevator_fleet::json::CallForm;
-use elevator_fleet::model::{Call, NodeId};
+use elevator_fleet::model::{Call, NodeId, Role};
 use elevator_fleet::node::{OrderRefused, Status, Taken};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::protocol::ErrorCode;
-use super::server::{Query, Reply, Request};
+use super::server::{Command, Query, Reply, Request};
+use crate::journal::Account;
 
 /// How long the node's loop may take for an answer.
 pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(2);
@@ -82,11 +84,46 @@ impl NodeLoop {
                         ErrorCode::NoSuchButton
                     }
                     OrderRefused::TooManyTrips { .. } => ErrorCode::TooManyTrips,
+                    OrderRefused::FireRecall { .. } => ErrorCode::FireRecall,
                 };
                 Refused::new(code, &cause)
             }),
             _ => Err(Refused::no_answer()),
         }
+    }
+
+    /// Sets what is to hold until it is commanded otherwise.
+    ///
+    /// # Errors
+    /// [`Refused`]; only after [`ErrorCode::NoAnswer`] it is not known whether it holds.
+    pub(crate) async fn direct(
+        &self,
+        command: Command,
+        operator: String,
+        reason: Option<String>,
+        account: Account,
+    ) -> Result<(), Refused> {
+        if let Command::Mode { car, .. } = &command {
+            self.check_known(car).await?;
+        }
+        match self.ask(Query::Directive { command, operator, reason, account }).await? {
+            Reply::Directive(set) => {
+                set.map_err(|cause| Refused::new(ErrorCode::TooManyDirectives, &cause))
+            }
+            _ => Err(Refused::no_answer()),
+        }
+    }
+
+    /// A mode for a car that nobody has would stay forever. The car's node may be lost for now, or
+    /// have a mode already.
+    async fn check_known(&self, car: &NodeId) -> Result<(), Refused> {
+        let status = self.status().await?;
+        let key = Topic::Mode(car.clone()).key();
+        let lost = status.lost.iter().any(|lost| lost.node == *car && lost.role == Role::Cabin);
+        if lost || status.directives.iter().any(|directive| directive.key == key) {
+            return Ok(());
+        }
+        self.check_car(car).await
     }
 
     /// An order for a car that does not exist would stay open forever.

@@ -1,6 +1,7 @@
 //! The lines on the socket.
 
 use elevator_fleet::json::CallForm;
+use elevator_fleet::model::Mode;
 use elevator_fleet::node::Status;
 use serde::{Deserialize, Serialize};
 
@@ -37,12 +38,42 @@ pub(crate) enum QueryLine {
     /// To give the node's journal a fresh identity: answered by [`ReplyLine::Repaired`]. It goes
     /// into the audit log, with the account at the other end of the connection.
     Repair { operator: String, reason: String },
+    /// To set the service mode of a car, of this node or another one, until it is set again:
+    /// answered by [`ReplyLine::Set`]. It goes into the audit log of this node.
+    Mode {
+        /// The car.
+        car: String,
+        /// Its mode.
+        mode: Mode,
+        operator: String,
+        /// Why; may be absent.
+        #[serde(default)]
+        reason: Option<String>,
+    },
+    /// To recall all cars in a fire, or to end that: answered by [`ReplyLine::Set`]. It goes into the
+    /// audit log of this node.
+    FireRecall {
+        /// What is to become of it.
+        recall: Recall,
+        operator: String,
+        /// Why; may be absent.
+        #[serde(default)]
+        reason: Option<String>,
+    },
     /// The audit log: answered by [`ReplyLine::Audit`].
     Audit,
     /// Every event from here on: answered by [`ReplyLine::Watching`], and then by
     /// [`ReplyLine::Event`] until the client closes the connection. No more requests are taken on
     /// it.
     Watch,
+}
+
+/// What is to become of a fire recall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recall {
+    Start,
+    End,
 }
 
 /// A reply, or a line of a stream of events.
@@ -74,6 +105,8 @@ pub(crate) enum ReplyLine {
         /// The one that holds from here on, as 16 hexadecimal digits.
         fresh: String,
     },
+    /// The node has the directive, and passes it on; its event is `directive`.
+    Set,
     /// The audit log.
     Audit {
         /// Every record, the oldest first.
@@ -121,6 +154,10 @@ pub enum ErrorCode {
     ReadOnly,
     /// There are too many clients.
     Busy,
+    /// All cars are recalled because of a fire.
+    FireRecall,
+    /// The fleet keeps no more directives.
+    TooManyDirectives,
     /// The node runs without its disk, or can't read it.
     NoJournal,
     /// The node's loop does not answer. It is unknown whether an order was placed.

@@ -3,9 +3,10 @@
 use std::io;
 use std::time::Duration;
 
+use elevator_fleet::directives::DirectiveError;
 use elevator_fleet::json::CallForm;
-use elevator_fleet::model::Call;
-use elevator_fleet::node::{OrderRefused, Renewed, Status, Taken};
+use elevator_fleet::model::{Call, Mode, NodeId};
+use elevator_fleet::node::{FireRecall, OrderRefused, Renewed, Status, Taken};
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf, SocketAddr};
@@ -18,7 +19,7 @@ use tracing::{debug, info, warn};
 
 use super::Event;
 use super::node_loop::{ANSWER_LIMIT, NodeLoop, Refused};
-use super::protocol::{ErrorCode, LONGEST_QUERY, QueryLine, ReplyLine};
+use super::protocol::{ErrorCode, LONGEST_QUERY, QueryLine, Recall, ReplyLine};
 use super::socket::OperatorSocket;
 use super::words;
 use crate::config::FaultInjection;
@@ -76,8 +77,25 @@ pub(crate) enum Query {
         /// The account at the other end of the connection.
         account: Account,
     },
+    /// `Node::handle_mode`, `Node::handle_fire_recall`: answered by [`Reply::Directive`].
+    Directive {
+        command: Command,
+        operator: String,
+        reason: Option<String>,
+        /// The account at the other end of the connection.
+        account: Account,
+    },
     /// The journal's audit log: answered by [`Reply::Audit`].
     Audit,
+}
+
+/// What is to hold until it is commanded otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// The service mode of a car, of this node or another one.
+    Mode { car: NodeId, mode: Mode },
+    /// A fire recall of all cars.
+    FireRecall(FireRecall),
 }
 
 /// What the node's loop answers.
@@ -93,6 +111,8 @@ pub(crate) enum Reply {
     NothingToClear,
     /// The journal has a fresh identity.
     Repaired(Renewed),
+    /// What became of a directive.
+    Directive(Result<(), DirectiveError>),
     /// The receiver of the audit log, for which the loop does not wait; it gets nothing if the log
     /// can't be read.
     Audit(oneshot::Receiver<AuditLog>),
@@ -214,6 +234,12 @@ impl Connection {
                     self.clear_hang(&operator, &reason).await
                 }
                 Ok(QueryLine::Repair { operator, reason }) => self.repair(&operator, &reason).await,
+                Ok(QueryLine::Mode { car, mode, operator, reason }) => {
+                    self.mode(&car, mode, &operator, reason.as_deref()).await
+                }
+                Ok(QueryLine::FireRecall { recall, operator, reason }) => {
+                    self.fire_recall(recall, &operator, reason.as_deref()).await
+                }
                 Ok(QueryLine::Audit) => self.audit().await,
                 Ok(QueryLine::Network { cable }) => self.network(cable).await,
                 Err(wrong) => Err(wrong),
@@ -230,6 +256,8 @@ impl Connection {
             | QueryLine::Network { .. }
             | QueryLine::ClearHang { .. }
             | QueryLine::Repair { .. }
+            | QueryLine::Mode { .. }
+            | QueryLine::FireRecall { .. }
             | QueryLine::Audit => false,
         };
         if reads || self.access == Access::Full {
@@ -317,6 +345,45 @@ impl Connection {
             }
             _ => Err(Refused::no_answer()),
         }
+    }
+
+    async fn mode(
+        &self,
+        car: &str,
+        mode: Mode,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<ReplyLine, Refused> {
+        let car =
+            NodeId::new(car).map_err(|cause| error(ErrorCode::UnknownCar, cause.to_string()))?;
+        self.direct(Command::Mode { car, mode }, operator, reason).await
+    }
+
+    async fn fire_recall(
+        &self,
+        recall: Recall,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<ReplyLine, Refused> {
+        let recall = match recall {
+            Recall::Start => FireRecall::Start,
+            Recall::End => FireRecall::End,
+        };
+        self.direct(Command::FireRecall(recall), operator, reason).await
+    }
+
+    async fn direct(
+        &self,
+        command: Command,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<ReplyLine, Refused> {
+        let wrong = |what, cause| error(ErrorCode::Malformed, format!("{what}: {cause}"));
+        let operator = words::operator(operator).map_err(|cause| wrong("operator", cause))?;
+        let reason =
+            reason.map(words::reason).transpose().map_err(|cause| wrong("reason", cause))?;
+        self.node_loop.direct(command, operator, reason, self.account()).await?;
+        Ok(ReplyLine::Set)
     }
 
     /// The account at the other end, as reported by the system, not by the client.

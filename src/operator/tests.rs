@@ -13,15 +13,16 @@ use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, KeySwitch, LineCounters};
 use elevator_fleet::climate::Reading;
+use elevator_fleet::directives::{DirectiveError, Key, Value, Words};
 use elevator_fleet::election::Detail;
 use elevator_fleet::model::{
-    Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, JournalId, Mac, NodeId,
-    Role, Term, Unavailable,
+    Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, JournalId, Mac, Mode,
+    NodeId, Role, Term, Unavailable,
 };
 use elevator_fleet::node::{
-    CarStatus, ClimateStatus, ConflictKind, ConflictStatus, DistrustedStatus, LossCause,
-    LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus, Renewed, Report, Status,
-    Taken, UnitStatus,
+    CarStatus, ClimateStatus, ConflictKind, ConflictStatus, DirectiveStatus, DistrustedStatus,
+    LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus, Renewed, Report,
+    Status, Taken, UnitStatus,
 };
 use elevator_fleet::wire::{NodeState, Protocol};
 use tempfile::TempDir;
@@ -33,10 +34,12 @@ use crate::config::FaultInjection;
 use crate::mesh::Cable;
 
 /// Every code of an error.
-const ERROR_CODES: [ErrorCode; 9] = [
+const ERROR_CODES: [ErrorCode; 11] = [
     ErrorCode::Malformed,
     ErrorCode::NoSuchButton,
     ErrorCode::TooManyTrips,
+    ErrorCode::FireRecall,
+    ErrorCode::TooManyDirectives,
     ErrorCode::UnknownCar,
     ErrorCode::FaultsNotAllowed,
     ErrorCode::ReadOnly,
@@ -79,6 +82,7 @@ fn car_view() -> CarView {
         direction: Some(Direction::Up),
         load: Some(40),
         locked_out: FloorSet::default(),
+        mode: Mode::default(),
     }
 }
 
@@ -143,6 +147,11 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             what: "node D has 9 floors, this one 4".to_owned(),
             since: Duration::from_secs(20),
             last: Duration::from_millis(30),
+        }],
+        directives: vec![DirectiveStatus {
+            key: Key::new("mode/B").unwrap(),
+            value: Value::new("independent").unwrap(),
+            operator: Words::new("kovac").unwrap(),
         }],
         orders,
         car: Some(CarStatus {
@@ -264,6 +273,10 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
             Query::ClearHang => Reply::NothingToClear,
             Query::Repair { .. } => {
                 Reply::Repaired(Renewed { old: JournalId(1), fresh: JournalId(2) })
+            }
+            Query::Directive { command: Command::Mode { .. }, .. } => Reply::Directive(Ok(())),
+            Query::Directive { command: Command::FireRecall(_), .. } => {
+                Reply::Directive(Err(DirectiveError::Full))
             }
             Query::Audit => Reply::Audit(oneshot::channel().1),
             Query::Network(Cable::Cut) => Reply::Network(FaultInjection::Refused),
@@ -602,6 +615,11 @@ fn an_event_reads_back_as_it_was_written() {
             waited: Duration::from_millis(2_500),
             here: false,
             car: None,
+        },
+        Report::Directive {
+            key: Key::new("mode/B").unwrap(),
+            value: Value::new("independent").unwrap(),
+            operator: Words::new("kovac").unwrap(),
         },
         Report::DiskFailed,
     ] {

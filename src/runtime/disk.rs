@@ -65,6 +65,7 @@ impl Disk {
                     term: restored.term,
                     records: restored.records,
                     flight_times: restored.flight_times,
+                    directives: restored.directives,
                 };
                 Ok((Self::Failed, restored, None))
             }

@@ -32,6 +32,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use elevator_driver::OpenError;
 use elevator_fleet::car::HangEvidence;
+use elevator_fleet::directives::{DirectiveError, Topic};
 use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::{JournalId, Timestamp};
 use elevator_fleet::node::{Action, FleetKeysStatus, Node, Renewed, Report, Status};
@@ -56,7 +57,7 @@ use crate::latch::{self, Refusal};
 use crate::log;
 use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, gather_time, mac_of};
 use crate::operator::{
-    self, BindError, NodeLoop, OperatorSocket, Query, ReadingError, Reply, Request,
+    self, BindError, Command, NodeLoop, OperatorSocket, Query, ReadingError, Reply, Request,
 };
 use crate::panel::Panel;
 
@@ -485,6 +486,9 @@ impl Running {
             Query::Repair { operator, reason, account } => {
                 Reply::Repaired(self.repair(operator, reason, account, now))
             }
+            Query::Directive { command, operator, reason, account } => {
+                Reply::Directive(self.direct(&command, operator, reason, account, now))
+            }
             Query::Audit => Reply::Audit(self.disk.audit()),
         };
         if reply.send(answer).is_err() {
@@ -511,6 +515,35 @@ impl Running {
             warn!(reason, "a repair is not in the audit log");
         }
         renewed
+    }
+
+    fn direct(
+        &mut self,
+        command: &Command,
+        operator: String,
+        reason: Option<String>,
+        account: Account,
+        now: Timestamp,
+    ) -> Result<(), DirectiveError> {
+        let topic = match command {
+            Command::Mode { car, mode } => {
+                self.node.handle_mode(car, *mode, &operator, now)?;
+                Topic::Mode(car.clone())
+            }
+            Command::FireRecall(recall) => {
+                self.node.handle_fire_recall(*recall, &operator, now)?;
+                Topic::FireRecall
+            }
+        };
+        let key = topic.key();
+        let value = self.node.directives().get(&key);
+        let value = value.map(|it| it.value.to_string()).unwrap_or_default();
+        let event =
+            AuditEvent::Directive { operator, reason, account, key: key.to_string(), value };
+        if let Err(reason) = self.record(event) {
+            warn!(reason, "a directive is not in the audit log");
+        }
+        Ok(())
     }
 
     /// Records the fleet keys in use, if they are others than before. Those that are missing count for

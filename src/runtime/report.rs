@@ -47,6 +47,10 @@ impl ReportLog {
             Report::Served { call, waited, here, car } => {
                 self.served(call, millis(*waited), *here, car.as_ref());
             }
+            Report::Dropped { call } => {
+                self.open.remove(call);
+                info!(%call, "order dropped: fire recall");
+            }
             Report::TakenOver { call, master } => {
                 warn!(%call, %master, "the master leaves a call without a car: this car serves it");
             }
@@ -75,6 +79,9 @@ impl ReportLog {
             }
             Report::Conflict(what) => error!(what, "two nodes in conflict"),
             Report::Hung(evidence) => hung(evidence),
+            Report::Directive { key, value, operator } => {
+                info!(%key, %value, %operator, "directive of an operator");
+            }
             Report::DiskFailed => error!("the node runs without its disk"),
         }
     }

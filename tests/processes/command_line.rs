@@ -60,6 +60,8 @@ fn help_shows_the_commands_and_every_exit_code() {
         "top",
         "events",
         "order",
+        "mode",
+        "fire-recall",
         "clear-hang",
         "repair",
         "audit",

@@ -23,8 +23,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Direction, DoorCommand, DriveFeedback, Floor, HallLantern, KeySwitch, MotorCommand,
-    PanelEvent, PanelInputs,
+    Button, Direction, DoorCommand, DriveFeedback, Floor, HallLantern, MotorCommand, PanelEvent,
+    PanelInputs,
 };
 
 pub use self::event::{CarEvent, CarTimer, HangCause, HangEvidence, ServedCall};
@@ -35,7 +35,7 @@ use self::door::Stage;
 use self::state::OperatingState;
 use self::supervision::{DoorHealth, Punctuality, Supervision};
 use crate::dispatch::CarPlan;
-use crate::model::{Availability, CarPhase, CarView, HallCall, Timestamp, Unavailable};
+use crate::model::{Availability, CarPhase, CarView, HallCall, Mode, Timestamp, Unavailable};
 use crate::seeded::{SeededBug, is_seeded};
 
 /// The calls that concern a car.
@@ -59,6 +59,8 @@ pub struct Car {
     hall: BTreeSet<HallCall>,
     /// What the master wants besides the calls.
     plan: CarPlan,
+    /// The mode that operators have commanded.
+    command: Mode,
     state: OperatingState,
     /// The last floor sensor seen since the panel was last connected.
     position: Option<Floor>,
@@ -90,6 +92,7 @@ impl Car {
             assigned: BTreeSet::new(),
             hall: BTreeSet::new(),
             plan: CarPlan::default(),
+            command: Mode::default(),
             state: OperatingState::NoPanel,
             position: None,
             direction: None,
@@ -178,6 +181,7 @@ impl Car {
             direction: self.direction,
             load: self.inputs.load,
             locked_out: self.locked_out().collect(),
+            mode: self.mode(),
         }
     }
 
@@ -210,6 +214,15 @@ impl Car {
     /// to follow.
     pub fn set_plan(&mut self, plan: CarPlan) {
         self.plan = plan;
+    }
+
+    /// Sets the mode that operators have commanded. The key switch may be more restrictive: see
+    /// [`mode`](Self::mode).
+    pub fn set_command(&mut self, command: Mode, now: Timestamp) {
+        let before = self.mode();
+        self.command = command;
+        self.end_back_off_if_recalled(before);
+        self.advance(now);
     }
 
     /// Whether the press of `call` needs no order, because the door is open right there for that
@@ -294,23 +307,28 @@ impl Car {
 
     fn read(&mut self, inputs: &PanelInputs) {
         let floors = self.settings.floors;
+        let mode_before = self.mode();
         let before = std::mem::replace(&mut self.inputs, inputs.clone());
         self.inputs.floor = inputs.floor.filter(|floor| floors.contains(*floor));
         self.inputs.next_stop = inputs.next_stop.filter(|floor| floors.contains(*floor));
         self.position = self.inputs.floor.or(self.position);
         self.supervision.observe_floor(self.inputs.floor);
-        // In a fire the car does not wait for the end of a back-off.
-        let is_recalled = inputs.key == KeySwitch::FireRecall && before.key != inputs.key;
-        if let OperatingState::Settling { halt, .. } = self.state
-            && is_recalled
-        {
-            self.state = OperatingState::halted(halt);
-        }
+        self.end_back_off_if_recalled(mode_before);
         if before.door != inputs.door {
             self.events.push_back(CarEvent::DoorChanged { from: before.door, to: inputs.door });
         }
         if self.state == OperatingState::Connecting {
             self.state = OperatingState::halted(state::Halt::Unplanned);
+        }
+    }
+
+    /// In a fire the car does not wait for the end of a back-off.
+    fn end_back_off_if_recalled(&mut self, before: Mode) {
+        let is_recalled = self.mode() == Mode::FireRecall && before != Mode::FireRecall;
+        if let OperatingState::Settling { halt, .. } = self.state
+            && is_recalled
+        {
+            self.state = OperatingState::halted(halt);
         }
     }
 
@@ -364,7 +382,7 @@ impl Car {
     fn defies(&self) -> bool {
         matches!(self.state, OperatingState::Settling { .. })
             && self.inputs.drive != DriveFeedback::Stopped
-            && self.inputs.key != KeySwitch::OutOfService
+            && !self.is_switched_off()
     }
 
     fn current_phase(&self) -> CarPhase {

@@ -8,14 +8,36 @@ use super::Car;
 use super::state::OperatingState;
 use super::supervision::DoorHealth;
 use super::sweep::Sweep;
-use crate::model::{Availability, Unavailable};
+use crate::model::{Availability, Mode, Unavailable};
 use crate::seeded::{SeededBug, is_seeded};
 
 impl Car {
+    /// The service mode: the most restrictive one of key switch and command.
+    ///
+    /// From the least restrictive on: in service, independent, out of service, fire recall, and out
+    /// of service by the key switch. That comes last because a mechanic may be in the shaft: such a
+    /// car must not be moved by a fire recall (ASME A17.1, 2.27.3.1; EN 81-73).
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        let by_key = match self.inputs.key {
+            KeySwitch::Normal => Mode::InService,
+            KeySwitch::Independent => Mode::Independent,
+            KeySwitch::FireRecall => Mode::FireRecall,
+            KeySwitch::OutOfService => return Mode::OutOfService,
+        };
+        by_key.max(self.command)
+    }
+
+    /// Whether the key switch has taken the car out of service: a mechanic may run it.
+    pub(super) fn is_switched_off(&self) -> bool {
+        self.inputs.key == KeySwitch::OutOfService
+    }
+
     /// The stops of the current service mode, without floors that can't be reached.
     pub(super) fn sweep(&self) -> Sweep {
-        let mut sweep = match self.inputs.key {
-            KeySwitch::Normal => Sweep {
+        let own = || Sweep { car_calls: self.own_calls.clone(), ..Sweep::default() };
+        let mut sweep = match self.mode() {
+            Mode::InService => Sweep {
                 car_calls: self.own_calls.clone(),
                 // A car that still has to prove that it can run serves its own passengers only.
                 hall: if self.is_full() || self.supervision.strikes.is_out_of_group() {
@@ -24,13 +46,12 @@ impl Car {
                     self.assigned.clone()
                 },
             },
-            KeySwitch::Independent => {
-                Sweep { car_calls: self.own_calls.clone(), ..Sweep::default() }
-            }
-            KeySwitch::FireRecall => {
+            Mode::FireRecall => {
                 Sweep { car_calls: [self.settings.recall_floor].into(), ..Sweep::default() }
             }
-            KeySwitch::OutOfService => Sweep::default(),
+            Mode::OutOfService if self.is_switched_off() => Sweep::default(),
+            // Nobody is locked in: who is in the car and presses a button is taken there.
+            Mode::Independent | Mode::OutOfService => own(),
         };
         let reachable = |floor: Floor| {
             self.settings.floors.contains(floor) && !self.supervision.is_locked_out(floor)
@@ -56,23 +77,23 @@ impl Car {
 
     /// Whether the door has to stay open at `floor` in the current conditions.
     pub(super) fn holds_open(&self, floor: Floor) -> bool {
-        let by_key = match self.inputs.key {
-            KeySwitch::Normal | KeySwitch::OutOfService => false,
-            KeySwitch::Independent => self.sweep().car_calls.iter().all(|stop| *stop == floor),
+        let by_mode = match self.mode() {
+            Mode::InService | Mode::OutOfService => false,
+            Mode::Independent => self.sweep().car_calls.iter().all(|stop| *stop == floor),
             // Or at any floor, while the recall floor can't be reached.
-            KeySwitch::FireRecall => {
+            Mode::FireRecall => {
                 let recall = self.settings.recall_floor;
                 floor == recall || self.supervision.is_locked_out(recall)
             }
         };
-        by_key || self.is_overloaded()
+        by_mode || self.is_overloaded()
     }
 
     /// Whether car calls are served where the door is open.
     pub(super) fn serves_car_calls(&self) -> bool {
-        match self.inputs.key {
-            KeySwitch::Normal | KeySwitch::Independent | KeySwitch::OutOfService => true,
-            KeySwitch::FireRecall => false,
+        match self.mode() {
+            Mode::InService | Mode::Independent | Mode::OutOfService => true,
+            Mode::FireRecall => false,
         }
     }
 
@@ -108,11 +129,11 @@ impl Car {
         if self.inputs.stop {
             return Some(Unavailable::Stopped);
         }
-        match self.inputs.key {
-            KeySwitch::Independent => return Some(Unavailable::Independent),
-            KeySwitch::FireRecall => return Some(Unavailable::FireRecall),
-            KeySwitch::OutOfService => return Some(Unavailable::OutOfService),
-            KeySwitch::Normal => {}
+        match self.mode() {
+            Mode::Independent => return Some(Unavailable::Independent),
+            Mode::FireRecall => return Some(Unavailable::FireRecall),
+            Mode::OutOfService => return Some(Unavailable::OutOfService),
+            Mode::InService => {}
         }
         let by_place = match self.state {
             OperatingState::Homing { .. } => Some(Unavailable::Homing),

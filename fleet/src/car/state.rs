@@ -1,8 +1,6 @@
 //! The operating states of a car, and its transitions.
 
-use elevator_driver::{
-    Direction, DoorCommand, DoorState, DriveFeedback, Floor, KeySwitch, MotorCommand,
-};
+use elevator_driver::{Direction, DoorCommand, DoorState, DriveFeedback, Floor, MotorCommand};
 
 use super::Car;
 use super::door::DoorCycle;
@@ -10,7 +8,7 @@ use super::event::{CarEvent, HangCause};
 use super::flight::{Flight, Homing};
 use super::supervision::{FoundBy, Missed};
 use super::sweep::Sweep;
-use crate::model::Timestamp;
+use crate::model::{Mode, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
 /// The operating state of a car.
@@ -254,7 +252,7 @@ impl Car {
             return None;
         }
         let departure = sweep.departure(floor, self.first_direction(), self.older);
-        let proves = self.supervision.strikes.is_proving() && self.inputs.key == KeySwitch::Normal;
+        let proves = self.supervision.strikes.is_proving() && self.mode() == Mode::InService;
         departure
             .or_else(|| proves.then(|| self.proving_run(floor)).flatten())
             .or_else(|| self.parking_departure(floor, now))
@@ -272,7 +270,7 @@ impl Car {
     /// Until when the car does not use a faulty drive. In a fire it does not wait.
     fn back_off(&self) -> Option<Timestamp> {
         let until = self.supervision.strikes.until();
-        until.filter(|_| self.inputs.key != KeySwitch::FireRecall)
+        until.filter(|_| self.mode() != Mode::FireRecall)
     }
 
     /// The car has come to rest at a floor. A door that is not closed is opened first.
@@ -282,13 +280,11 @@ impl Car {
         if self.supervision.strikes.until().is_some() {
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
-        match self.inputs.key {
+        if self.is_switched_off() {
             // Passengers get off here.
-            KeySwitch::OutOfService => OperatingState::AtDoor(DoorCycle::begin(floor, now)),
-            KeySwitch::Normal | KeySwitch::Independent | KeySwitch::FireRecall => {
-                OperatingState::Idle { after: Closed::Freely }
-            }
+            return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
+        OperatingState::Idle { after: Closed::Freely }
     }
 
     /// Sets the direction in which the car collects, or `None` when it may turn either way.

@@ -3,7 +3,7 @@ pub(super) mod properties;
 use elevator_driver::{Direction, FloorCount};
 
 use super::*;
-use crate::model::{Availability, CarPhase, FloorSet, Unavailable};
+use crate::model::{Availability, CarPhase, FloorSet, Mode, Unavailable};
 use Direction::{Down, Up};
 
 pub(super) fn floors(count: u8) -> FloorCount {
@@ -27,6 +27,7 @@ pub(super) fn idle_at(at: u8) -> CarView {
         direction: None,
         load: None,
         locked_out: FloorSet::default(),
+        mode: Mode::default(),
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::report::availability;
 use super::seconds;
-use crate::model::{Availability, CarPhase, CarView, FloorSet};
+use crate::model::{Availability, CarPhase, CarView, FloorSet, Mode};
 
 /// A car as the group sees it.
 #[derive(Serialize, Deserialize)]
@@ -25,6 +25,8 @@ pub(crate) struct CarForm {
     load: Option<u8>,
     #[serde(with = "floors", default)]
     locked_out: FloorSet,
+    #[serde(default)]
+    mode: Mode,
 }
 
 /// `{"kind":"moving","direction":"up","stop_at":3,"next_stop":2}`.

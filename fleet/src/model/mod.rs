@@ -3,6 +3,7 @@
 pub(crate) mod bounds;
 mod call;
 mod floor_set;
+mod mode;
 mod name;
 mod order;
 mod term;
@@ -12,6 +13,7 @@ mod view;
 
 pub use call::{Call, HallCall};
 pub use floor_set::FloorSet;
+pub use mode::{Mode, UnknownMode};
 pub use name::{FleetName, NameError, NodeId};
 pub(crate) use order::MOST_SEQUENCE;
 pub use order::{Dot, JournalId, Order};

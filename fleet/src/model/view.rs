@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount};
 use serde::{Deserialize, Serialize};
 
-use super::{FloorSet, HallCall};
+use super::{FloorSet, HallCall, Mode};
 
 /// A car, as its own node describes it to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +25,8 @@ pub struct CarView {
     pub load: Option<u8>,
     /// The floors that are locked out for a while, because the car can't be located there.
     pub locked_out: FloorSet,
+    /// Its service mode.
+    pub mode: Mode,
 }
 
 impl CarView {
@@ -131,12 +133,12 @@ pub enum Unavailable {
     /// Something, for example too much load, has held its door open for too long.
     #[serde(rename = "door blocked")]
     DoorBlocked,
-    /// A passenger's or attendant's key has taken it out of the group.
+    /// A key or an operator has taken it out of the group: it serves its car calls only.
     Independent,
     /// It is at the recall floor, for the fire brigade.
     #[serde(rename = "fire recall")]
     FireRecall,
-    /// It has been taken out of service by key.
+    /// A key or an operator has taken it out of service.
     #[serde(rename = "out of service")]
     OutOfService,
     /// It did not reach a floor in time (F9).

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PlanRequest, Report};
 use crate::car::FlightRecord;
+use crate::directives::Directive;
 use crate::model::{JournalId, NodeId, Term};
 use crate::orders::Record;
 use crate::wire::{Beacon, Frame};
@@ -86,6 +87,8 @@ pub enum Change {
     Term(Term),
     /// The learned duration of one leg of this node's car.
     FlightTimes(FlightRecord),
+    /// These are all directives.
+    Directives(Vec<Directive>),
     /// From now on, orders are placed under this journal; none of its sequences is reserved yet.
     Journal(JournalId),
 }

@@ -17,6 +17,7 @@ impl Node {
             durable: self.orders.all_durable(),
             journal: self.orders.journal(),
             car: self.cabin.view(now),
+            directive_digest: self.commands.directives().digest(),
         }
     }
 
@@ -25,6 +26,7 @@ impl Node {
         if self.started && self.peers.beacon_due(leads) <= now {
             let facts = self.facts(now);
             let mut beacon = self.peers.broadcast(facts, leads, now);
+            self.enclose_directives(&mut beacon);
             self.add_delta(&mut beacon, now);
             self.actions.push_back(Action::Broadcast(beacon));
         }

@@ -33,6 +33,12 @@ pub enum OrderRefused {
         /// The node.
         node: NodeId,
     },
+    /// All cars are recalled because of a fire.
+    #[error("{call} can't be placed: all cars are recalled because of a fire")]
+    FireRecall {
+        /// The rejected call.
+        call: Call,
+    },
     /// So many destination calls that were placed at this node are open.
     #[error("{call} can't be placed: {most} trips that were asked for at this node are open")]
     TooManyTrips {
@@ -95,7 +101,10 @@ impl Node {
         }
         match self.on_heard(&verdict, &beacon.hello, now) {
             Acceptance::None => {}
-            Acceptance::Orders => self.on_records(node, &beacon.delta, now),
+            Acceptance::Orders => {
+                self.on_directives(&beacon.directives, now);
+                self.on_records(node, &beacon.delta, now);
+            }
             Acceptance::Full => {
                 self.leadership.hear_term(beacon.term);
                 self.compare(beacon, now);
@@ -105,6 +114,8 @@ impl Node {
                     && beacon.digest == self.orders.store().digest();
                 self.peers.note_heard(node, equal, now);
                 self.step_heard(node, now);
+                // Before the orders: a fire recall explains what became of them.
+                self.on_directives(&beacon.directives, now);
                 self.on_delta(node, &beacon.delta, now);
             }
         }
@@ -150,6 +161,7 @@ impl Node {
                 // The old link is still open: the new one replaces it.
                 self.actions.push_back(Action::Close(before));
             }
+            self.send_all_directives(link);
             self.send_digest(link);
         }
         self.settle(now);
@@ -193,6 +205,7 @@ impl Node {
             }
             Frame::Delta(delta) => self.on_delta(&peer, &delta, now),
             Frame::CarPlan(plan) => self.on_car_plan(&peer, plan),
+            Frame::Directives(directives) => self.on_directives(&directives, now),
         }
         self.settle(now);
     }
@@ -244,6 +257,9 @@ impl Node {
         if !self.cabin.has_car() && matches!(call, Call::Car { .. }) {
             let node = self.hello.node.clone();
             return Err(OrderRefused::NoCar { call, node });
+        }
+        if self.commands.is_fire_recalled() {
+            return Err(OrderRefused::FireRecall { call });
         }
         if !self.orders.may_place(&call) {
             return Err(OrderRefused::TooManyTrips { call, most: MOST_OPEN_TRIPS });
@@ -328,7 +344,11 @@ impl Node {
         self.actions.push_back(Action::Report(report));
     }
 
+    /// In a fire recall the buttons do nothing (ASME A17.1, 2.27.3.1.6).
     fn press(&mut self, button: Button, now: Timestamp) {
+        if self.commands.is_fire_recalled() {
+            return;
+        }
         let call = Call::of_button(button, &self.hello.node);
         let absorbed = self.cabin.absorbs(&call, now);
         let served = match call {
@@ -346,7 +366,12 @@ impl Node {
         let Some(call) = call.filter(|call| call.is_within(self.hello.floors)) else {
             return;
         };
-        if self.orders.may_place(&call) {
+        if self.commands.is_fire_recalled() {
+            let refused = OrderRefused::FireRecall { call };
+            if let Some(report) = self.cabin.refused(refused.to_string(), now) {
+                self.report(report);
+            }
+        } else if self.orders.may_place(&call) {
             self.place(call, now);
         } else {
             let refused = OrderRefused::TooManyTrips { call, most: MOST_OPEN_TRIPS };

@@ -4,7 +4,7 @@
 //!   beacon, frame, link, panel, disk, operator, timer
 //!        │ handle_*(…, now)
 //!        ▼
-//!       Node ──▶ Leadership, Peers, Orders, Dispatching, Boarding, Cabin
+//!       Node ──▶ Leadership, Peers, Orders, Dispatching, Boarding, Commands, Cabin
 //!        │            each owns its state, and changes no other
 //!        │ ◀───────── wishes, verdicts, effects, changes
 //!        ▼ poll_action(), poll_timeout()
@@ -24,6 +24,7 @@
 //! - `orders/`: the order store, promises, and what disk and peers have not got yet;
 //! - `dispatching/`: the plan, and the requests for it;
 //! - `boarding.rs`: passengers with a destination who have entered the car;
+//! - `commands.rs`: the directives of operators, and their way to every node;
 //! - `cabin/`: the car, its panel and the climate.
 //!
 //! The other files route between components: `elect.rs` for the election, `neighbours.rs` for peers
@@ -35,6 +36,7 @@ mod assign;
 mod beacons;
 mod boarding;
 mod cabin;
+mod commands;
 mod delta;
 mod dispatching;
 mod elect;
@@ -57,11 +59,13 @@ use elevator_driver::PanelOutputs;
 
 use self::boarding::Boarding;
 use self::cabin::Cabin;
+use self::commands::Commands;
 use self::dispatching::Dispatching;
 use self::leadership::Leadership;
 use self::orders::Orders;
 use self::peers::Peers;
 use crate::car::CarTimer;
+use crate::directives::Directives;
 use crate::election::{Detail, ElectionTimer};
 use crate::model::{Dot, NodeId, Term, Timestamp};
 use crate::orders::OrderStore;
@@ -70,6 +74,7 @@ use crate::wire::{Hello, NodeState, Nonce};
 
 pub use action::{Action, Change, LinkId, Lsn};
 pub use cabin::{ClimateTimer, health};
+pub use commands::FireRecall;
 pub use dispatching::{PlanRequest, PlanVersion};
 pub use fleet_status::FleetStatus;
 pub use handle::{OrderRefused, Renewed, Taken};
@@ -77,8 +82,8 @@ pub use peers::{ConflictKind, LossCause, PacketCounts};
 pub use report::Report;
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{
-    CarStatus, ClimateStatus, ConflictStatus, DistrustedStatus, FleetKeysStatus, LostStatus,
-    OrderStatus, PeerStatus, RefusedStatus, Status, UnitStatus,
+    CarStatus, ClimateStatus, ConflictStatus, DirectiveStatus, DistrustedStatus, FleetKeysStatus,
+    LostStatus, OrderStatus, PeerStatus, RefusedStatus, Status, UnitStatus,
 };
 
 pub use crate::election::LinkSide;
@@ -93,6 +98,7 @@ pub struct Node {
     orders: Orders,
     dispatching: Dispatching,
     boarding: Boarding,
+    commands: Commands,
     cabin: Cabin,
     random: fastrand::Rng,
     actions: VecDeque<Action>,
@@ -127,7 +133,9 @@ impl Node {
             settings;
         let flight_times = &restored.flight_times;
         let climate = climate.requested_every(election.request_period());
-        let cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
+        let mut cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
+        let commands = Commands::new(&restored.directives);
+        cabin.set_command(commands.directives().mode(&hello.node), Timestamp::START);
         // A car is out of service until its panel is heard.
         let (health, mut term) = (cabin.health(true), restored.term.restored());
         if is_seeded(SeededBug::TermForgotten) {
@@ -144,6 +152,7 @@ impl Node {
             orders,
             dispatching: Dispatching::default(),
             boarding: Boarding::default(),
+            commands,
             cabin,
             random: fastrand::Rng::with_seed(seed),
             actions: VecDeque::new(),
@@ -212,6 +221,12 @@ impl Node {
     #[must_use]
     pub fn orders(&self) -> &OrderStore {
         self.orders.store()
+    }
+
+    /// Every directive that the node knows of.
+    #[must_use]
+    pub fn directives(&self) -> &Directives {
+        self.commands.directives()
     }
 
     /// Whether this press is promised to the passenger, as far as this node knows (P1).

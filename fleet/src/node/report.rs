@@ -8,6 +8,7 @@ use elevator_driver::{DoorState, Floor};
 use serde::{Deserialize, Serialize};
 
 use crate::car::{HangCause, HangEvidence};
+use crate::directives::{Key, Value, Words};
 use crate::json::{NodeStateForm, availability, call, conflict, hang, panel, seconds};
 use crate::model::{Availability, Call, NodeId, Term};
 use crate::wire::NodeState;
@@ -101,6 +102,12 @@ pub enum Report {
         /// The car that served it; `None` in records of older journals.
         car: Option<NodeId>,
     },
+    /// An order was dropped because of a fire recall: nobody serves it.
+    Dropped {
+        /// The call.
+        #[serde(with = "call")]
+        call: Call,
+    },
     /// The master has assigned or reassigned a call.
     Assigned {
         /// The call.
@@ -157,13 +164,23 @@ pub enum Report {
     Conflict(#[serde(with = "conflict")] String),
     /// The car did not reach a floor in time (F9): the motor is stopped, and the process must end.
     Hung(#[serde(with = "hang")] HangEvidence),
+    /// An operator has commanded something that holds until it is commanded otherwise, here or
+    /// elsewhere.
+    Directive {
+        /// What it sets, such as `mode/A`.
+        key: Key,
+        /// To what.
+        value: Value,
+        /// Who commanded it.
+        operator: Words,
+    },
     /// The disk has failed: no lamp is lit because of it (P5).
     DiskFailed,
 }
 
 impl Report {
     /// The names of all kinds, as in the field `event`.
-    pub const NAMES: [&str; 22] = [
+    pub const NAMES: [&str; 24] = [
         "node_state",
         "peer_discovered",
         "peer_lost",
@@ -173,6 +190,7 @@ impl Report {
         "placed",
         "promised",
         "served",
+        "dropped",
         "assigned",
         "taken_over",
         "door",
@@ -185,6 +203,7 @@ impl Report {
         "off_target",
         "conflict",
         "hung",
+        "directive",
         "disk_failed",
     ];
 
@@ -201,6 +220,7 @@ impl Report {
             Self::Placed { .. } => "placed",
             Self::Promised { .. } => "promised",
             Self::Served { .. } => "served",
+            Self::Dropped { .. } => "dropped",
             Self::Assigned { .. } => "assigned",
             Self::TakenOver { .. } => "taken_over",
             Self::Door { .. } => "door",
@@ -213,6 +233,7 @@ impl Report {
             Self::OffTarget { .. } => "off_target",
             Self::Conflict(_) => "conflict",
             Self::Hung(_) => "hung",
+            Self::Directive { .. } => "directive",
             Self::DiskFailed => "disk_failed",
         }
     }
@@ -240,6 +261,7 @@ impl fmt::Display for Report {
                 let waited = waited.as_secs_f64();
                 write!(f, "{call} served by {car} after {waited:.1} s")
             }
+            Self::Dropped { call } => write!(f, "{call} dropped: fire recall"),
             Self::Assigned { call, car } => write!(f, "{call} assigned to {car}"),
             Self::TakenOver { call, master } => {
                 write!(f, "{call} taken over: master {master} leaves it without a car")
@@ -263,6 +285,9 @@ impl fmt::Display for Report {
             }
             Self::Conflict(text) => write!(f, "conflict: {text}"),
             Self::Hung(evidence) => write_hang(f, evidence),
+            Self::Directive { key, value, operator } => {
+                write!(f, "{key} is {value}, by {operator}")
+            }
             Self::DiskFailed => f.write_str("the disk has failed"),
         }
     }

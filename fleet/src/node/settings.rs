@@ -7,6 +7,7 @@ use elevator_driver::FloorCount;
 
 use crate::car::{CarSettings, FlightRecord};
 use crate::climate::ClimateSettings;
+use crate::directives::Directive;
 use crate::election::ElectionSettings;
 use crate::model::{FleetName, JournalId, Mac, NodeId, Role, Term};
 use crate::orders::Record;
@@ -102,4 +103,6 @@ pub struct Restored {
     pub records: Vec<Record>,
     /// The learned durations of the legs of the node's car.
     pub flight_times: Vec<FlightRecord>,
+    /// The directives.
+    pub directives: Vec<Directive>,
 }

@@ -19,6 +19,7 @@ impl Node {
         self.orders.judge_early(fleet, &mut self.random, now);
         self.orders.place_contested(fleet, now);
         self.route_orders(now);
+        self.drop_recalled_orders(now);
         // Serving a call changes the orders, which changes the stops. In each round at least one
         // order is served, or its passenger enters the car, so this ends.
         loop {

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::peers::{ConflictKind, LossCause};
 use super::{Node, PacketCounts};
 use crate::climate::Reading;
+use crate::directives::{Directive, Key, Value, Words};
 use crate::election::{Carrier, Detail};
 use crate::json::{
     self, CarForm, NodeStateForm, connection, hexadecimal, is_zero, optional_car, optional_seconds,
@@ -104,6 +105,9 @@ pub struct Status {
     /// minute.
     #[serde(default)]
     pub conflicts: Vec<ConflictStatus>,
+    /// The directives: what operators have commanded until they command something else.
+    #[serde(default)]
+    pub directives: Vec<DirectiveStatus>,
     /// The open orders, oldest first; one entry per call.
     pub orders: Vec<OrderStatus>,
     /// The node's own car, if it has one.
@@ -111,6 +115,17 @@ pub struct Status {
     /// The climate, and what the indicator shows.
     #[serde(default)]
     pub climate: ClimateStatus,
+}
+
+/// A directive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectiveStatus {
+    /// What it sets, such as `mode/A`.
+    pub key: Key,
+    /// To what.
+    pub value: Value,
+    /// Who commanded it.
+    pub operator: Words,
 }
 
 /// How many records of peers were refused, by reason. JSON omits the zeros.
@@ -328,6 +343,7 @@ impl Node {
             peers: self.peer_status(now),
             lost: self.lost_status(now),
             conflicts: self.conflict_status(now),
+            directives: self.directive_status(),
             orders: self.order_status(now),
             car: self.cabin.car_status(self.orders.lamps(), now),
             climate: self.cabin.climate_status(now),
@@ -347,6 +363,17 @@ impl Node {
                 synced: self.peers.links().is_synced(name),
                 in_step: peer.digest == self.orders.store().digest(),
                 car: peer.car.map(|(view, _)| view),
+            })
+            .collect()
+    }
+
+    fn directive_status(&self) -> Vec<DirectiveStatus> {
+        let directives = self.directives().iter().cloned();
+        directives
+            .map(|Directive { key, version: _, value, operator }| DirectiveStatus {
+                key,
+                value,
+                operator,
             })
             .collect()
     }

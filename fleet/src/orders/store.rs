@@ -132,7 +132,8 @@ pub enum RecordState {
         /// How long it had waited when the record was made: nodes share no clock.
         waited: Duration,
     },
-    /// It was served. Journals from before services were recorded have `None`.
+    /// It was served. `None`: it was dropped in a fire recall, or comes from a journal from before
+    /// services were recorded.
     Served(Option<Service>),
 }
 
@@ -229,6 +230,13 @@ impl OrderStore {
             }
         }
         served
+    }
+
+    /// Drops a call that nobody is to serve: closes and returns every press of it known so far, each
+    /// without a service.
+    pub(crate) fn drop_call(&mut self, call: &Call) -> Vec<Order> {
+        let dots = self.open.get(call).cloned().unwrap_or_default();
+        dots.into_iter().filter_map(|dot| self.close(dot, None)).collect()
     }
 
     /// Merges a record of another node or of the disk.

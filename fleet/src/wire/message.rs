@@ -7,6 +7,7 @@ use std::str::FromStr;
 use elevator_driver::FloorCount;
 use serde::{Deserialize, Serialize};
 
+use crate::directives::Directive;
 use crate::dispatch::CarPlan;
 use crate::election::Message;
 use crate::model::{CarView, Dot, FleetName, HallCall, JournalId, Mac, NodeId, Role, Term};
@@ -144,6 +145,10 @@ pub struct Beacon {
     pub delta: Delta,
     /// A message of the election or the climate.
     pub piggybacked: Option<Piggybacked>,
+    /// The digest of the sender's directives; 0 without any.
+    pub directive_digest: u64,
+    /// Some of them, in turn, while the directives of a peer differ.
+    pub directives: Vec<Directive>,
 }
 
 /// A message carried by a beacon. It is handled once, however often the beacon arrives.
@@ -239,7 +244,7 @@ pub enum Frame {
     Probe,
     /// Answers [`Probe`](Self::Probe).
     Alive,
-    /// The digest of the sender's store: the first frame after the hello. If the two digests are
+    /// The digest of the sender's store, after the hello and the directives. If the two digests are
     /// equal, no state follows.
     Digest(StoreDigest),
     /// The sender has received a part of the peer's state and is ready for the next.
@@ -247,6 +252,8 @@ pub enum Frame {
     /// What the master wants the receiver's car to do besides serving its calls. It replaces what it
     /// wanted before, and ends with the link.
     CarPlan(CarPlan),
+    /// Directives: all of the sender's after the hello, and later those that have changed.
+    Directives(Vec<Directive>),
 }
 
 impl Frame {
@@ -262,7 +269,8 @@ impl Frame {
             | Self::Delta(_)
             | Self::Probe
             | Self::Alive
-            | Self::CarPlan(_) => None,
+            | Self::CarPlan(_)
+            | Self::Directives(_) => None,
         }
     }
 }

@@ -8,10 +8,11 @@ use elevator_driver::{
     Button, Climate, Direction, DoorState, DriveFeedback, Floor, FloorCount, KeySwitch, PanelEvent,
     PanelInputs, Trip,
 };
+use elevator_fleet::directives::{Directive, Key, OFF, ON, Topic, Value, Version, Words};
 use elevator_fleet::dispatch::CarPlan;
 use elevator_fleet::election::Message;
 use elevator_fleet::model::{
-    Availability, Call, CarPhase, CarView, Dot, HallCall, JournalId, Mac, NodeId, Role, Term,
+    Availability, Call, CarPhase, CarView, Dot, HallCall, JournalId, Mac, Mode, NodeId, Role, Term,
     Unavailable,
 };
 use elevator_fleet::node::Node;
@@ -141,12 +142,14 @@ impl Draw {
             echoes: vec![Echo { nonce: NONCE, sequence: heard }],
             delta: self.delta(script, own)?,
             piggybacked,
+            directive_digest: if script.arbitrary()? { 0 } else { script.arbitrary()? },
+            directives: self.some(script, |_, script| directive(script))?,
         };
         Ok((from, beacon))
     }
 
     pub(super) fn frame(&self, script: &mut Unstructured<'_>, own: &Node) -> Result<Frame> {
-        Ok(match script.int_in_range(0..=9_u8)? {
+        Ok(match script.int_in_range(0..=10_u8)? {
             0 => Frame::Hello(self.hello(script)?),
             1 => Frame::Probe,
             2 => Frame::Alive,
@@ -171,6 +174,7 @@ impl Draw {
                 direction: self.maybe(script, |_, script| direction(script))?,
                 park: self.maybe(script, Self::floor)?,
             }),
+            9 => Frame::Directives(self.some(script, |_, script| directive(script))?),
             _ => Frame::Delta(self.delta(script, own)?),
         })
     }
@@ -268,6 +272,7 @@ impl Draw {
             direction: self.maybe(script, |_, script| direction(script))?,
             load: script.arbitrary()?,
             locked_out: self.some(script, Self::floor)?.into_iter().collect(),
+            mode: *script.choose(&Mode::ALL)?,
         })
     }
 
@@ -353,6 +358,28 @@ impl Draw {
         let count = script.int_in_range(0..=5_u8)?.saturating_sub(2);
         (0..count).map(|_| one(self, script)).collect()
     }
+}
+
+/// What operators command, or something that this program does not understand.
+fn directive(script: &mut Unstructured<'_>) -> Result<Directive> {
+    let key = match script.int_in_range(0..=3_u8)? {
+        0 => Topic::FireRecall.key(),
+        1 => Key::new("of/a-later-program").expect("a key"),
+        _ => Topic::Mode(peer(script)?).key(),
+    };
+    let value = match script.int_in_range(0..=3_u8)? {
+        0 => ON,
+        1 => OFF,
+        _ => script.choose(&Mode::ALL)?.name(),
+    };
+    let counter =
+        if script.ratio(1_u8, 20)? { script.arbitrary()? } else { script.int_in_range(0..=9)? };
+    Ok(Directive {
+        key,
+        version: Version { counter, journal: JournalId(script.int_in_range(0..=4)?) },
+        value: Value::new(value).expect("a value"),
+        operator: Words::new("kovac").expect("a name"),
+    })
 }
 
 /// A peer; now and then the node itself, or nobody that is known.

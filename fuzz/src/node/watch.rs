@@ -65,7 +65,8 @@ impl Watch {
             | Frame::Synced
             | Frame::Probe
             | Frame::Alive
-            | Frame::CarPlan(_) => {}
+            | Frame::CarPlan(_)
+            | Frame::Directives(_) => {}
         }
     }
 

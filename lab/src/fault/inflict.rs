@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, Climate, Direction, Floor, Trip};
-use elevator_fleet::model::JournalId;
+use elevator_fleet::model::{JournalId, Mode};
+use elevator_fleet::node::FireRecall;
 use elevator_fleet::wire::{Beacon, Frame};
 use elevator_simulator::SimulatedCar;
 
@@ -13,6 +14,9 @@ use crate::agenda::{Event, TimedFault};
 use crate::disk::Disk;
 use crate::history::Note;
 use crate::machine::Line;
+
+/// Who commands modes.
+const OPERATOR: &str = "lab";
 
 /// How long a process must be suspended to notice it.
 const NOTICED: Duration = Duration::from_millis(150);
@@ -126,12 +130,42 @@ impl World {
             // Its presses follow.
             Fault::Crowd(_) => {}
             Fault::ClearHang(node) => self.machines[node].latched = false,
+            Fault::Mode { at, car, mode } => self.set_mode(at, car, mode),
+            Fault::FireRecall { at, start } => self.set_fire_recall(at, start),
         }
     }
 
     /// A fault has happened.
     pub(crate) fn count_fault(&mut self, fault: &Fault) {
         *self.inflicted.entry(fault.kind()).or_default() += 1;
+    }
+
+    fn set_mode(&mut self, at: usize, car: usize, mode: Mode) {
+        if self.machines[at].awake().is_none() {
+            return;
+        }
+        self.machines[car].commanded = mode;
+        self.oracles.key_turned(car);
+        let name = self.machines[car].name.clone();
+        self.with(at, |node, now| {
+            let set = node.handle_mode(&name, mode, OPERATOR, now);
+            set.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
+        });
+    }
+
+    fn set_fire_recall(&mut self, at: usize, start: bool) {
+        if self.machines[at].awake().is_none() {
+            return;
+        }
+        self.disturbances.fire_recalled = start;
+        for car in 0..self.machines.len() {
+            self.oracles.key_turned(car);
+        }
+        let recall = if start { FireRecall::Start } else { FireRecall::End };
+        self.with(at, |node, now| {
+            let set = node.handle_fire_recall(recall, OPERATOR, now);
+            set.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
+        });
     }
 
     fn cut_mains(&mut self) {

@@ -62,6 +62,8 @@ impl Fault {
             | Self::SilentClimate(..)
             | Self::Crowd(..)
             | Self::SharedAddress { .. }
+            | Self::Mode { .. }
+            | Self::FireRecall { .. }
             | Self::ClearHang(..) => Vec::new(),
         }
     }
@@ -104,7 +106,9 @@ impl Fault {
             | Self::SilentClimate(node, _)
             | Self::Crowd(node)
             | Self::Replay { to: node, .. }
+            | Self::FireRecall { at: node, .. }
             | Self::ClearHang(node) => vec![node],
+            Self::Mode { at, car, .. } => vec![at, car],
             Self::CutOneWay { from, to }
             | Self::DamageFrame { from, to }
             | Self::OtherVersion { from, to }

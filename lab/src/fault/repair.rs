@@ -1,6 +1,7 @@
 //! Faults of a schedule, and everything put right.
 
 use elevator_driver::KeySwitch;
+use elevator_fleet::model::Mode;
 use elevator_simulator::shaft::MotorFault;
 
 use super::Fault;
@@ -79,6 +80,21 @@ impl World {
             self.inflict(Fault::ClearHang(node));
             self.inflict(Fault::Resume(node));
             self.inflict(Fault::Restart(node));
+        }
+        self.end_modes();
+    }
+
+    /// Puts all cars back in service, and ends a fire recall.
+    fn end_modes(&mut self) {
+        let at = (0..self.machines.len()).find(|at| self.machines[*at].awake().is_some());
+        let Some(at) = at else { return };
+        for car in 0..self.machines.len() {
+            if self.machines[car].commanded != Mode::InService {
+                self.inflict(Fault::Mode { at, car, mode: Mode::InService });
+            }
+        }
+        if self.disturbances.fire_recalled {
+            self.inflict(Fault::FireRecall { at, start: false });
         }
     }
 

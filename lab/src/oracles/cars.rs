@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, KeySwitch, MotorCommand};
 use elevator_fleet::car::CarSettings;
+use elevator_fleet::model::Mode;
 
 use super::car_watch::{CarWatch, Riders};
 use super::{Finding, Violation};
@@ -120,7 +121,8 @@ pub(super) fn no_rider_is_carried_away(
         KeySwitch::Normal | KeySwitch::Independent => false,
         KeySwitch::FireRecall | KeySwitch::OutOfService => true,
     };
-    if riders.direction == heading || keyed {
+    let recalled = snapshot.disturbances.fire_recalled || machine.commanded == Mode::FireRecall;
+    if riders.direction == heading || keyed || recalled {
         return Vec::new();
     }
     let position = process.node.outputs().and_then(|outputs| outputs.indicator);

@@ -81,6 +81,10 @@ impl Taken {
     }
 
     pub(crate) fn inspect(&mut self, snapshot: &Snapshot) -> Vec<Finding> {
+        // In a fire recall the buttons do nothing.
+        if snapshot.disturbances.fire_recalled {
+            self.waiting.clear();
+        }
         self.waiting.retain(|press| {
             let machine = &snapshot.machines[press.node];
             is_attended(machine, press) && !is_taken(snapshot, machine, press)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::{Floor, KeySwitch};
 use elevator_fleet::car::CarSettings;
-use elevator_fleet::model::{Call, HallCall};
+use elevator_fleet::model::{Call, HallCall, Mode};
 
 use super::Finding;
 use super::car_watch::CarWatch;
@@ -94,5 +94,6 @@ fn is_sound_at(machine: &Machine, floor: Floor) -> bool {
         && !inputs.obstruction
         && !inputs.stop
         && inputs.key == KeySwitch::Normal
+        && machine.commanded == Mode::InService
         && inputs.load.is_none_or(|load| load < CarSettings::BYPASS_LOAD)
 }

@@ -1,6 +1,7 @@
 //! What a fault looks like in a drawing: a band that begins or ends.
 
 use elevator_driver::KeySwitch;
+use elevator_fleet::model::Mode;
 
 use super::TracedNode;
 use crate::Fault;
@@ -124,6 +125,11 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         Fault::StopSwitch(node, pulled) => lasts(*node, "stop switch", *pulled),
         Fault::Load(node, load) => lasts(*node, "load", *load != Some(0)),
         Fault::Key(node, key) => lasts(*node, "key switch", *key != KeySwitch::Normal),
+        Fault::Mode { car, mode, .. } => lasts(*car, "service mode", *mode != Mode::InService),
+        Fault::FireRecall { start: true, .. } => {
+            Effect::Begins((None, "fire recall"), "fire recall".to_owned())
+        }
+        Fault::FireRecall { start: false, .. } => Effect::Ends((None, "fire recall")),
         Fault::LineCut(node, cut) => lasts(*node, "panel line cut", *cut),
     }
 }

@@ -120,6 +120,7 @@ impl Kind {
             Frame::Digest(digest) => (Category::Link, "digest", format!("term {}", digest.term)),
             Frame::Next => (Category::Link, "next part", String::new()),
             Frame::CarPlan(_) => (Category::Link, "car plan", String::new()),
+            Frame::Directives(_) => (Category::Link, "directives", String::new()),
             Frame::State(state) => {
                 (Category::Orders, "state", format!("{} records", state.records.len()))
             }

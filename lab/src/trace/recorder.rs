@@ -242,6 +242,8 @@ impl Recorder {
             | Report::DriveRefused
             | Report::OffTarget { .. }
             | Report::Conflict(_)
+            | Report::Directive { .. }
+            | Report::Dropped { .. }
             | Report::DiskFailed => MarkKind::Report,
             Report::Hung(_) => {
                 self.ends_as[node] = "hung";

@@ -14,8 +14,8 @@ use elevator_fleet::dispatch::{
 };
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{
-    Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, Mac, NodeId, Role, Term,
-    Timestamp,
+    Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, Mac, Mode, NodeId, Role,
+    Term, Timestamp,
 };
 use elevator_fleet::node::{
     Action, Identity, LinkId, LinkSide, MeshTimes, Node, NodeSettings, PlanRequest, Restored,
@@ -48,6 +48,7 @@ fn car(number: u8) -> CarSituation {
             direction: None,
             load: None,
             locked_out: FloorSet::default(),
+            mode: Mode::default(),
         },
         car_calls: BTreeSet::from([floor(number * 7 % 50), floor(number * 11 % 50)]),
     }

@@ -309,6 +309,8 @@ fn weight(report: &Report) -> Style {
         | Report::PeerDiscovered { .. }
         | Report::Repair { .. }
         | Report::TakenOver { .. }
+        | Report::Dropped { .. }
+        | Report::Directive { .. }
         | Report::Availability(_)
         | Report::Panel(Ok(()))
         | Report::PressRefused { .. } => palette::notable(),

@@ -50,6 +50,7 @@ fn says(node: &str, node_state: NodeState) -> Box<Status> {
         peers: Vec::new(),
         lost: Vec::new(),
         conflicts: Vec::new(),
+        directives: Vec::new(),
         orders: Vec::new(),
         car: None,
         climate: ClimateStatus::default(),

@@ -17,6 +17,7 @@ use std::fmt::Write as _;
 use std::time::UNIX_EPOCH;
 
 use elevator_fleet::car::{FlightRecord, Leg, LegEnd};
+use elevator_fleet::directives::{Directive, Key, Value, Version, Words};
 use elevator_fleet::model::Term;
 use redb::{ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
 
@@ -132,6 +133,15 @@ fn flight_times() -> FlightRecord {
     }
 }
 
+fn directives() -> Vec<Directive> {
+    vec![Directive {
+        key: Key::new("mode/A").expect("a key"),
+        version: Version { counter: 3, journal: ID },
+        value: Value::new("out-of-service").expect("a value"),
+        operator: Words::new("kovac").expect("a name"),
+    }]
+}
+
 fn sorted(mut records: Vec<Record>) -> Vec<Record> {
     records.sort_by_key(|record| record.dot);
     records
@@ -144,6 +154,7 @@ fn write(path: &Path) {
     let mut changes: Vec<Change> = records().into_iter().map(Change::Record).collect();
     changes.extend([Change::Reserve(512), Change::Term(Term(5))]);
     changes.push(Change::FlightTimes(flight_times()));
+    changes.push(Change::Directives(directives()));
     let written = UNIX_EPOCH + Duration::from_secs(WRITTEN);
     tables::write(&database, &changes, written).expect("written");
     let mut journal = Journal { database };
@@ -239,6 +250,7 @@ fn a_golden_journal_of_this_format_is_read() {
     assert_eq!((restored.journal, restored.used), (ID, 512));
     assert_eq!(restored.term, Term(5));
     assert_eq!(restored.flight_times, [flight_times()]);
+    assert_eq!(restored.directives, directives());
     assert_eq!(journal.audit().expect("a log").records, audit_records());
     drop(journal);
     let database = Database::open(directory.path().join(FILE)).expect("a database");
@@ -267,6 +279,7 @@ fn a_golden_journal_with_orders_of_version_3_is_read() {
         panic!("{contents:?}");
     };
     assert_eq!(sorted(restored.records), sorted(records_without_destinations()));
+    assert_eq!(restored.directives, [], "nor any directives");
 }
 
 /// A journal whose orders do not say how they were served.

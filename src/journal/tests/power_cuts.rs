@@ -13,6 +13,7 @@ use std::thread;
 
 use elevator_driver::Direction;
 use elevator_fleet::car::{FlightRecord, Leg, LegEnd};
+use elevator_fleet::directives::{Directive, Key, Value, Version, Words};
 use elevator_fleet::model::{Call, HallCall, Term};
 use elevator_fleet::node::Change;
 use fastrand::Rng;
@@ -47,6 +48,7 @@ struct Acknowledged {
     term: Term,
     registers: BTreeMap<(JournalId, Call), Record>,
     flight_times: BTreeMap<Leg, FlightRecord>,
+    directives: Vec<Directive>,
     audit: Vec<AuditRecord>,
 }
 
@@ -69,6 +71,7 @@ impl Acknowledged {
                 .iter()
                 .map(|record| (register(record), aged(record)))
                 .collect(),
+            directives: restored.directives.clone(),
             flight_times: restored
                 .flight_times
                 .iter()
@@ -90,6 +93,7 @@ impl Acknowledged {
                 Change::Journal(_) => after.reserved = 0,
                 Change::Reserve(up_to) => after.reserved = after.reserved.max(*up_to),
                 Change::Term(term) => after.term = after.term.max(*term),
+                Change::Directives(all) => after.directives.clone_from(all),
                 Change::FlightTimes(record) => {
                     after.flight_times.insert(record.leg, record.clone());
                 }
@@ -106,6 +110,17 @@ fn aged(record: &Record) -> Record {
         *waited = AGE * u32::try_from(waited.as_secs() / AGE.as_secs()).expect("a day at most");
     }
     record
+}
+
+/// So many directives, of these versions, by key as they are read.
+fn directives(counter: u64, count: u8) -> Vec<Directive> {
+    let directive = |index: u8| Directive {
+        key: Key::new(&format!("mode/{index}")).expect("a key"),
+        version: Version { counter, journal: JournalId(7) },
+        value: Value::new("independent").expect("a value"),
+        operator: Words::new("kovac").expect("a name"),
+    };
+    (0..count).map(directive).collect()
 }
 
 /// From this floor to the next.
@@ -125,6 +140,9 @@ fn batch(journal: JournalId, sequence: &mut u64, random: &mut Rng) -> Vec<Change
         }
         if random.u8(0..8) == 0 {
             return Change::Term(Term(*sequence));
+        }
+        if random.u8(0..8) == 0 {
+            return Change::Directives(directives(*sequence, random.u8(0..4)));
         }
         if random.u8(0..8) == 0 {
             return Change::FlightTimes(FlightRecord {

@@ -84,7 +84,8 @@ fn cars() -> Vec<CarView> {
         load: None,
         ..car_view()
     });
-    phases.into_iter().chain(reasons).collect()
+    let modes = Mode::ALL.map(|mode| CarView { mode, ..car_view() });
+    phases.into_iter().chain(reasons).chain(modes).collect()
 }
 
 /// A node with a car, whose peers have a car in each phase, and every state and role.
@@ -223,6 +224,7 @@ fn bare() -> Status {
         peers: Vec::new(),
         lost: Vec::new(),
         conflicts: Vec::new(),
+        directives: Vec::new(),
         car: None,
         climate: ClimateStatus {
             own: Reading::default(),
@@ -321,6 +323,7 @@ fn reports() -> Vec<Report> {
         Report::Promised { call: call() },
         served(true, Some(node("A"))),
         served(false, None),
+        Report::Dropped { call: call() },
         Report::Assigned { call: call(), car: node("B") },
         Report::TakenOver { call: call(), master: node("C") },
     ]);
@@ -340,6 +343,11 @@ fn reports() -> Vec<Report> {
         Report::Conflict("another node is named A".to_owned()),
     ]);
     reports.extend(hangs().map(Report::Hung));
+    reports.push(Report::Directive {
+        key: Key::new("mode/B").unwrap(),
+        value: Value::new("out-of-service").unwrap(),
+        operator: Words::new("kovac").unwrap(),
+    });
     reports.push(Report::DiskFailed);
     reports
 }
@@ -400,6 +408,13 @@ fn audit_records() -> Vec<AuditRecord> {
             fresh: JournalId(2).to_string(),
         },
         AuditEvent::FleetKeys { sent: Some(143), accepted: vec![143, 12], accepts_anybody: false },
+        AuditEvent::Directive {
+            operator: "kovac".to_owned(),
+            reason: Some("new carpet".to_owned()),
+            account: Account::default(),
+            key: "mode/B".to_owned(),
+            value: "out-of-service".to_owned(),
+        },
         serde_json::from_str(r#"{"kind":"of-a-later-version","field":7}"#).unwrap(),
     ];
     events.extend(latches().into_iter().map(cleared));
@@ -422,6 +437,7 @@ fn replies_are_as_in_the_golden_file() {
             old: JournalId(0x00f3_a1c2_9d5e_7b84).to_string(),
             fresh: JournalId(0x9b0c_4d7e_21f6_a358).to_string(),
         },
+        ReplyLine::Set,
         ReplyLine::Watching,
         ReplyLine::Missed { events: 12 },
     ];
@@ -443,7 +459,15 @@ fn replies_are_as_in_the_golden_file() {
 fn queries_are_as_in_the_golden_file() {
     let order = |call: &Call| QueryLine::Order { call: call.into() };
     let (operator, reason) = ("kovac".to_owned(), "brake replaced".to_owned());
-    let queries = [
+    let mode = |mode| QueryLine::Mode {
+        car: "B".to_owned(),
+        mode,
+        operator: "kovac".to_owned(),
+        reason: Some("new carpet".to_owned()),
+    };
+    let recall =
+        |recall| QueryLine::FireRecall { recall, operator: "fire panel".to_owned(), reason: None };
+    let mut queries = vec![
         QueryLine::Status,
         order(&hall(3, Direction::Up)),
         order(&hall(3, Direction::Down)),
@@ -455,6 +479,8 @@ fn queries_are_as_in_the_golden_file() {
         QueryLine::Audit,
         QueryLine::Watch,
     ];
+    queries.extend(Mode::ALL.map(mode));
+    queries.extend([Recall::Start, Recall::End].map(recall));
     compare("queries.jsonl", &lines(&queries));
 }
 

@@ -231,6 +231,8 @@ impl Faulty {
             echoes: echoes.take(32).collect(),
             delta: Delta::default(),
             piggybacked: None,
+            directive_digest: 0,
+            directives: Vec::new(),
         }
     }
 
@@ -266,7 +268,8 @@ impl Faulty {
                 | Frame::Synced
                 | Frame::Alive
                 | Frame::Next
-                | Frame::CarPlan(_) => {}
+                | Frame::CarPlan(_)
+                | Frame::Directives(_) => {}
             },
             MeshEvent::LinkDown { link } | MeshEvent::Malformed { link } => {
                 self.links.remove(&link);

@@ -27,7 +27,7 @@ use crate::car::{Car, CarEvent, CarSettings, FlightRecord, Stops};
 use crate::climate::{ClimateSettings, DisplayData, Reading, Source};
 use crate::dispatch::CarPlan;
 use crate::election::Message;
-use crate::model::{Availability, Call, CarView, NodeId, Timestamp};
+use crate::model::{Availability, Call, CarView, Mode, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
 pub use climate::ClimateTimer;
@@ -252,6 +252,14 @@ impl Cabin {
         if let Some(car) = self.car.as_mut() {
             car.set_plan(plan);
             self.are_stops_dirty = true;
+        }
+    }
+
+    /// Sets the mode that operators have commanded for the car.
+    pub(super) fn set_command(&mut self, mode: Mode, now: Timestamp) {
+        if let Some(car) = self.car.as_mut() {
+            car.set_command(mode, now);
+            self.is_dirty = true;
         }
     }
 

@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
     use crate::election::testing::name;
-    use crate::model::Availability;
+    use crate::model::{Availability, Mode};
 
     fn floor(index: u8) -> Floor {
         Floor::try_from(index).expect("a floor")
@@ -157,6 +157,7 @@ mod tests {
             direction: None,
             load: None,
             locked_out: FloorSet::default(),
+            mode: Mode::default(),
         }
     }
 

@@ -269,7 +269,7 @@ mod tests {
 
     use super::*;
     use crate::election::testing::name;
-    use crate::model::{Availability, CarPhase, FloorSet};
+    use crate::model::{Availability, CarPhase, FloorSet, Mode};
 
     const CALL: HallCall = HallCall::new(Floor::BOTTOM, Direction::Up);
 
@@ -282,6 +282,7 @@ mod tests {
             direction: None,
             load: None,
             locked_out: FloorSet::default(),
+            mode: Mode::default(),
         }
     }
 

@@ -311,7 +311,7 @@ mod tests {
 
     use super::*;
     use crate::election::testing::name;
-    use crate::model::{Availability, CarPhase, FloorSet};
+    use crate::model::{Availability, CarPhase, FloorSet, Mode};
 
     const CALL: HallCall = HallCall::new(Floor::BOTTOM, Direction::Up);
 
@@ -325,6 +325,7 @@ mod tests {
             direction: None,
             load: None,
             locked_out: FloorSet::default(),
+            mode: Mode::default(),
         };
         let call = OpenCall { is_car_heard: car.is_some(), car, is_held: true };
         Bank {

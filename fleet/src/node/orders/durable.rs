@@ -4,6 +4,7 @@ use fastrand::Rng;
 
 use super::Orders;
 use crate::car::FlightRecord;
+use crate::directives::Directive;
 use crate::model::{Call, JournalId, Term, Timestamp};
 use crate::node::{Change, Lsn, Renewed, Report};
 use crate::orders::Holding;
@@ -43,6 +44,11 @@ impl Orders {
     /// The car has learned the duration of a leg.
     pub(in crate::node) fn note_flight_times(&mut self, record: FlightRecord) {
         self.ledger.note_flight_times(record);
+    }
+
+    /// The directives have changed: these are all of them.
+    pub(in crate::node) fn note_directives(&mut self, directives: Vec<Directive>) {
+        self.ledger.note_directives(directives);
     }
 
     /// The next batch to write, if any. The node knows this term.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::car::FlightRecord;
+use crate::directives::Directive;
 use crate::model::bounds::JUMP;
 use crate::model::{Call, Dot, JournalId, MOST_SEQUENCE, Term, Timestamp};
 use crate::node::{Change, Lsn, Restored};
@@ -57,6 +58,8 @@ pub(super) struct Ledger {
     raised: bool,
     /// What the car has learned since the last batch.
     flight_times: Vec<FlightRecord>,
+    /// All directives, if they have changed since the last batch.
+    directives: Option<Vec<Directive>>,
     failed: bool,
 }
 
@@ -84,6 +87,7 @@ impl Ledger {
             ahead: if rotates { TERMS_AHEAD } else { 0 },
             raised: false,
             flight_times: Vec::new(),
+            directives: None,
             failed: false,
         }
     }
@@ -183,11 +187,22 @@ impl Ledger {
         }
     }
 
+    /// The directives have changed: these are all of them.
+    pub(super) fn note_directives(&mut self, directives: Vec<Directive>) {
+        if !self.failed {
+            self.directives = Some(directives);
+        }
+    }
+
     /// The next batch, if there is anything to write and the disk keeps up: its number, the
     /// registers, and the changes to write before them.
     pub(super) fn batch(&mut self, now: Timestamp) -> Option<(Lsn, BTreeSet<Dot>, Vec<Change>)> {
         let low = self.reserved < self.next.saturating_add(BLOCK / 2) && self.reserving.is_none();
-        let idle = self.changed.is_empty() && self.collected.is_empty() && !low && !self.raised;
+        let idle = self.changed.is_empty()
+            && self.collected.is_empty()
+            && self.directives.is_none()
+            && !low
+            && !self.raised;
         if self.failed || idle {
             return None;
         }
@@ -213,7 +228,8 @@ impl Ledger {
         let learned = std::mem::take(&mut self.flight_times);
         let learned = learned.into_iter().map(Change::FlightTimes);
         let others = renewed.into_iter().chain(reserve).chain(term);
-        let others = others.chain(learned).chain(collected).collect();
+        let directives = self.directives.take().map(Change::Directives);
+        let others = others.chain(learned).chain(directives).chain(collected).collect();
         Some((self.lsn, dots, others))
     }
 
@@ -255,6 +271,7 @@ impl Ledger {
         self.reserving = None;
         self.changed.clear();
         self.flight_times.clear();
+        self.directives = None;
         self.unwritten.clear();
         self.collected.clear();
         self.raised = false;
@@ -295,6 +312,7 @@ mod tests {
             term: Term(7),
             records: Vec::new(),
             flight_times: Vec::new(),
+            directives: Vec::new(),
         };
         Ledger::new(&restored, rotates)
     }

@@ -293,6 +293,26 @@ impl Orders {
         self.on_served_here(hall, &served, now);
     }
 
+    /// Drops all open orders, and presses that wait for a sequence: in a fire recall nobody serves
+    /// them. Every node does so with what it holds, so that the stores become equal.
+    pub(in crate::node) fn drop_all(&mut self) {
+        self.ledger.take_postponed();
+        let calls: Vec<Call> = self.store.calls().cloned().collect();
+        for call in calls {
+            for order in self.store.drop_call(&call) {
+                self.promise.forget(order.dot);
+                self.ledger.note(order.dot);
+                self.replication.changed(order.dot, None);
+            }
+            if let Call::Hall(call) = call {
+                self.effects.push_back(Effect::Served { call, by: None });
+            }
+            self.report(Report::Dropped { call });
+            self.hurry();
+            self.invalidate();
+        }
+    }
+
     fn on_served_here(&mut self, call: Call, served: &[Order], now: Timestamp) {
         let own = self.own.node.clone();
         let Some(placed) = served.iter().map(|order| order.placed).min() else {

@@ -157,7 +157,8 @@ impl Peers {
         self.clock.sequence = self.clock.sequence.saturating_add(1);
         let period = self.clock.sent;
         self.membership.sent(self.clock.sequence, period, now);
-        let Facts { node_state, term, estimate, digest, durable, journal, car } = facts;
+        let Facts { node_state, term, estimate, digest, durable, journal, car, directive_digest } =
+            facts;
         Beacon {
             hello: self.own.clone(),
             link_port: self.link_port,
@@ -173,6 +174,8 @@ impl Peers {
             echoes: Vec::new(),
             delta: Delta { car, ..Delta::default() },
             piggybacked: None,
+            directive_digest,
+            directives: Vec::new(),
         }
     }
 }

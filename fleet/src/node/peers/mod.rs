@@ -84,6 +84,8 @@ pub(super) struct Facts {
     /// The journal under which orders are placed.
     pub(super) journal: JournalId,
     pub(super) car: Option<CarView>,
+    /// The digest of the directives.
+    pub(super) directive_digest: u64,
 }
 
 /// A peer's state from this node's point of view.
@@ -478,6 +480,7 @@ mod tests {
             durable: true,
             journal: JournalId(1),
             car: None,
+            directive_digest: 0,
         }
     }
 

@@ -51,7 +51,7 @@ mod tests {
     use elevator_driver::FloorCount;
 
     use super::*;
-    use crate::model::{Availability, CarPhase, FloorSet};
+    use crate::model::{Availability, CarPhase, FloorSet, Mode};
 
     fn idle_at(floor: Floor) -> CarView {
         CarView {
@@ -62,6 +62,7 @@ mod tests {
             direction: None,
             load: None,
             locked_out: FloorSet::default(),
+            mode: Mode::default(),
         }
     }
 

@@ -140,6 +140,7 @@ fn after_restart(written: &[Change]) -> Vec<Call> {
         | Change::Term(_)
         | Change::Journal(_)
         | Change::Collect(_)
+        | Change::Directives(_)
         | Change::FlightTimes(_) => None,
     });
     let restored = Restored {

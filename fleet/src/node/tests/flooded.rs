@@ -222,6 +222,7 @@ fn disk(actions: &[Action], disk: &mut OrderStore) {
                 Change::Reserve(_)
                 | Change::Term(_)
                 | Change::FlightTimes(_)
+                | Change::Directives(_)
                 | Change::Journal(_) => {}
             }
         }

@@ -4,7 +4,7 @@ use elevator_driver::{Direction, DoorState};
 
 use super::*;
 use crate::dispatch::Assignments;
-use crate::model::{Availability, CarPhase, FloorSet, HallCall, Unavailable};
+use crate::model::{Availability, CarPhase, FloorSet, HallCall, Mode, Unavailable};
 use crate::wire::{Delta, StateTransfer};
 
 pub(super) const LINK: LinkId = LinkId(1);
@@ -23,6 +23,7 @@ pub(super) fn idle_at(floor: u8) -> CarView {
         direction: None,
         load: None,
         locked_out: FloorSet::default(),
+        mode: Mode::default(),
     }
 }
 

@@ -6,11 +6,12 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount};
 
 use super::*;
+use crate::directives::{Directive, Directives, Topic, Value, Version, Words};
 use crate::dispatch::CarPlan;
 use crate::election::Message;
 use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, JournalId, Mac,
-    Role, Term, Timestamp,
+    Mode, Role, Term, Timestamp,
 };
 use crate::orders::{OrderStore, Record, RecordState, Service};
 use crate::wire::keyring::{Credential, SECRET};
@@ -64,6 +65,7 @@ fn delta() -> Delta {
             direction: Some(Direction::Up),
             load: None,
             locked_out: FloorSet::default(),
+            mode: Mode::default(),
         }),
         records: vec![open_record()],
         acks: vec![Ack { dot: dot(9, 7), served: false, durable: true }],
@@ -115,10 +117,21 @@ fn beacon() -> Beacon {
         echoes: vec![Echo { nonce: Nonce(2000), sequence: 299 }],
         delta: delta(),
         piggybacked: Some(Piggybacked { to: Some(node("B")), message: Message::SensorRequest }),
+        directive_digest: 0x1234,
+        directives: vec![directive()],
     }
 }
 
-fn frames() -> [(&'static str, Frame); 9] {
+fn directive() -> Directive {
+    Directive {
+        key: Topic::Mode(node("B")).key(),
+        version: Version { counter: 3, journal: JournalId(500) },
+        value: Value::new(Mode::Independent.name()).expect("a value"),
+        operator: Words::new("kovac").expect("a name"),
+    }
+}
+
+fn frames() -> [(&'static str, Frame); 10] {
     let state = StateTransfer {
         term: Term(5),
         records: vec![open_record(), served_record()],
@@ -139,6 +152,7 @@ fn frames() -> [(&'static str, Frame); 9] {
             "car-plan",
             Frame::CarPlan(CarPlan { direction: Some(Direction::Up), park: Some(floor(3)) }),
         ),
+        ("directives", Frame::Directives(vec![directive()])),
     ]
 }
 
@@ -180,6 +194,14 @@ fn a_store_has_the_digest_that_the_document_shows() {
         store.merge(record, Timestamp::START);
     }
     assert_eq!(store.digest().to_be_bytes(), *documented("digest"));
+}
+
+/// Nodes compare these digests, too.
+#[test]
+fn directives_have_the_digest_that_the_document_shows() {
+    let mut directives = Directives::default();
+    directives.merge(directive());
+    assert_eq!(directives.digest().to_be_bytes(), *documented("directive-digest"));
 }
 
 /// CRC-32C has a published check value; another polynomial or bit order would not give it.
@@ -238,7 +260,7 @@ fn other_protocols_other_versions_and_other_keys_are_told_apart() {
 
 #[test]
 fn an_intact_body_that_is_no_message_is_malformed() {
-    for wrong in [&[][..], &[9], &[4, 0], &[0], &[255; 40]] {
+    for wrong in [&[][..], &[10], &[4, 0], &[0], &[255; 40]] {
         let decoded = decode_frame(&sealed(wrong));
         assert!(matches!(decoded, Err(WireError::Malformed(_))), "{wrong:?}");
     }

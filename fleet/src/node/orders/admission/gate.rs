@@ -174,6 +174,10 @@ pub(in crate::node) fn rubbish(frame: &Frame, floors: FloorCount) -> Option<Stri
             let is_nowhere = plan.park.is_some_and(|floor| !floors.contains(floor));
             return is_nowhere.then(|| "it sends the car where there is no floor".to_owned());
         }
+        Frame::Directives(directives) => {
+            let impossible = directives.iter().find(|directive| !directive.is_possible())?;
+            return Some(format!("no operator can have set {} so often", impossible.key));
+        }
         Frame::Hello(_)
         | Frame::Digest(_)
         | Frame::Next

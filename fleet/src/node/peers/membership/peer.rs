@@ -25,6 +25,8 @@ pub(in crate::node) struct Peer {
     pub(in crate::node) term: Term,
     pub(super) estimate: u32,
     pub(in crate::node) digest: u64,
+    /// The digest of its directives.
+    pub(in crate::node) directive_digest: u64,
     /// The journal under which it places orders, once it has announced it.
     pub(in crate::node) journal: Option<JournalId>,
     /// Its car, and when that was received.
@@ -80,6 +82,7 @@ impl Peer {
             term: Term::default(),
             estimate: 0,
             digest: 0,
+            directive_digest: 0,
             journal: None,
             car: None,
             window: Window::default(),

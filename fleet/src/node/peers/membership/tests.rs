@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::model::{
-    Availability, CarPhase, CarView, FleetName, FloorSet, JournalId, Mac, Role, Term, Unavailable,
+    Availability, CarPhase, CarView, FleetName, FloorSet, JournalId, Mac, Mode, Role, Term,
+    Unavailable,
 };
 use crate::wire::{Delta, NodeState, Protocol};
 
@@ -37,6 +38,8 @@ fn beacon(hello: Hello, sequence: u64, echoes: &[Echo]) -> Beacon {
         echoes: echoes.to_vec(),
         delta: Delta::default(),
         piggybacked: None,
+        directive_digest: 0,
+        directives: Vec::new(),
     }
 }
 
@@ -234,6 +237,7 @@ fn a_lost_peer_whose_car_hung_is_told_from_a_silent_one() {
         direction: None,
         load: None,
         locked_out: FloorSet::default(),
+        mode: Mode::default(),
     };
     members.get_mut(&name).expect("met").car = Some((hung, start));
     let now = start + Duration::from_secs(1);

@@ -8,11 +8,13 @@ use proptest::prelude::*;
 
 use super::{dot, floor, keyring, sealed};
 use crate::climate::{DisplayData, Reading};
+use crate::directives::{Directive, Key, Value, Version, Words};
 use crate::dispatch::CarPlan;
 use crate::election::Message;
 use crate::election::testing::{any_message, any_name};
 use crate::model::{
-    Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, Role, Term, Unavailable,
+    Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, Mode, Role, Term,
+    Unavailable,
 };
 use crate::orders::{Record, RecordState, Service};
 use crate::wire::codec::*;
@@ -159,9 +161,10 @@ fn any_car() -> impl Strategy<Value = CarView> {
         proptest::option::of(any_direction()),
         any::<Option<u8>>(),
         proptest::collection::vec(any_floor(), 0..4),
+        proptest::sample::select(&Mode::ALL[..]),
     )
-        .prop_map(|(availability, floor, phase, elapsed, direction, load, locked_out)| {
-            CarView {
+        .prop_map(
+            |(availability, floor, phase, elapsed, direction, load, locked_out, mode)| CarView {
                 availability,
                 floor,
                 phase,
@@ -169,8 +172,9 @@ fn any_car() -> impl Strategy<Value = CarView> {
                 direction,
                 load,
                 locked_out: locked_out.into_iter().collect(),
-            }
-        })
+                mode,
+            },
+        )
 }
 
 fn any_record() -> impl Strategy<Value = Record> {
@@ -234,7 +238,8 @@ fn any_beacon() -> impl Strategy<Value = Beacon> {
     let numbers = any::<(u16, u64, u16, u64, u64, u32, u64)>();
     let flags = any::<(bool, bool)>();
     let echoes = proptest::collection::vec(echo, 0..8);
-    let told = (any_delta(), proptest::option::of(any_piggybacked()));
+    let directives = (any::<u64>(), proptest::collection::vec(any_directive(), 0..4));
+    let told = (any_delta(), proptest::option::of(any_piggybacked()), directives);
     (any_hello(), numbers, node_state, flags, echoes, told).prop_map(
         |(
             hello,
@@ -259,9 +264,21 @@ fn any_beacon() -> impl Strategy<Value = Beacon> {
                 echoes,
                 delta: told.0,
                 piggybacked: told.1,
+                directive_digest: told.2.0,
+                directives: told.2.1,
             }
         },
     )
+}
+
+fn any_directive() -> impl Strategy<Value = Directive> {
+    let text = "[a-z/é]{1,30}";
+    (any::<(u64, u64)>(), text, text, text).prop_map(|(version, key, value, operator)| Directive {
+        key: Key::new(&key).expect("a key"),
+        version: Version { counter: version.0, journal: crate::model::JournalId(version.1) },
+        value: Value::new(&value).expect("a value"),
+        operator: Words::new(&operator).expect("a name"),
+    })
 }
 
 fn any_car_plan() -> impl Strategy<Value = CarPlan> {
@@ -288,5 +305,6 @@ fn any_frame() -> impl Strategy<Value = Frame> {
         Just(Frame::Probe),
         Just(Frame::Alive),
         any_car_plan().prop_map(Frame::CarPlan),
+        proptest::collection::vec(any_directive(), 0..20).prop_map(Frame::Directives),
     ]
 }

@@ -1,0 +1,237 @@
+//! Directives: what operators command the fleet until they command something else.
+//!
+//! A directive is a register: a [`Key`], which says what it sets, and the latest value. Every node
+//! has all of them, on disk as well. Of two directives with one key the later [`Version`] wins, and of
+//! two with one version the greater value, so that [`Directives::merge`] is commutative, associative
+//! and idempotent like the merge of orders.
+//!
+//! Keys and values are text of bounded length. A node keeps and passes on what it does not
+//! understand, so that a later program can set more than this one without another wire version.
+//! [`Topic`] names what this program understands.
+
+mod text;
+
+use std::collections::BTreeMap;
+use std::hash::Hasher;
+
+use serde::{Deserialize, Serialize};
+use siphasher::sip::SipHasher13;
+
+use crate::model::{JournalId, Mode, NodeId};
+
+pub use self::text::{Key, TextError, Value, Words};
+
+/// The most directives of a fleet: with the modes of the largest fleet, room for as many others.
+///
+/// If there are more, those with the greatest keys are dropped, so that all nodes keep the same ones.
+pub const MOST_DIRECTIVES: usize = 512;
+
+/// The greatest counter of a version. Nobody gives so many commands; a greater one is refused, so
+/// that no node can use up the counters of the others.
+const MOST_CHANGES: u64 = 1 << 48;
+
+/// One directive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directive {
+    /// What it sets.
+    pub key: Key,
+    /// Which of two is the later one.
+    pub version: Version,
+    /// To what.
+    pub value: Value,
+    /// Who commanded it, for people.
+    pub operator: Words,
+}
+
+/// The version of a directive. The greater one is the later one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Version {
+    /// One more than any that the node knew when it took the command.
+    pub counter: u64,
+    /// The journal of the node that took the command: it decides between two nodes that took one at
+    /// the same time.
+    pub journal: JournalId,
+}
+
+/// What this program understands of directives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Topic {
+    /// `mode/CAR`: the service mode of a car, a [`Mode`] by its name.
+    Mode(NodeId),
+    /// `fire-recall`: whether all cars are recalled (ASME A17.1 *Phase I*): `on` or `off`.
+    FireRecall,
+}
+
+impl Topic {
+    const MODE: &str = "mode/";
+    const FIRE_RECALL: &str = "fire-recall";
+
+    /// The key of directives about it.
+    #[must_use]
+    pub fn key(&self) -> Key {
+        let text = match self {
+            Self::Mode(car) => format!("{}{car}", Self::MODE),
+            Self::FireRecall => Self::FIRE_RECALL.to_owned(),
+        };
+        Key::new(&text).unwrap_or_else(|error| unreachable!("a name is short: {error}"))
+    }
+
+    /// What a key is about, if this program understands it.
+    #[must_use]
+    pub fn of(key: &Key) -> Option<Self> {
+        if key.as_str() == Self::FIRE_RECALL {
+            return Some(Self::FireRecall);
+        }
+        NodeId::new(key.as_str().strip_prefix(Self::MODE)?).ok().map(Self::Mode)
+    }
+}
+
+/// A command that can't become a directive. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DirectiveError {
+    /// There are [`MOST_DIRECTIVES`].
+    #[error("the fleet has {MOST_DIRECTIVES} directives already, and keeps no more")]
+    Full,
+    /// The counter of versions has reached its end, which takes a faulty node.
+    #[error(
+        "the versions of directives are used up: a faulty node has counted them up; directives keep \
+         their present values"
+    )]
+    Spent,
+}
+
+/// Every directive that this node knows of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Directives {
+    registers: BTreeMap<Key, Directive>,
+    digest: u64,
+}
+
+impl Directives {
+    /// Sets a value, as the latest one; returns the directive.
+    ///
+    /// # Errors
+    /// [`DirectiveError`]: nothing has changed.
+    pub fn set(
+        &mut self,
+        key: Key,
+        value: Value,
+        operator: Words,
+        journal: JournalId,
+    ) -> Result<Directive, DirectiveError> {
+        if !self.registers.contains_key(&key) && self.registers.len() >= MOST_DIRECTIVES {
+            return Err(DirectiveError::Full);
+        }
+        let highest = self.registers.values().map(|directive| directive.version.counter).max();
+        let counter = highest.unwrap_or(0) + 1;
+        if counter > MOST_CHANGES {
+            return Err(DirectiveError::Spent);
+        }
+        let version = Version { counter, journal };
+        let directive = Directive { key, version, value, operator };
+        self.merge(directive.clone());
+        Ok(directive)
+    }
+
+    /// Merges a directive of any source; `true` if that changed anything.
+    pub fn merge(&mut self, directive: Directive) -> bool {
+        if !directive.is_possible() {
+            return false;
+        }
+        let known = self.registers.get(&directive.key);
+        if known.is_some_and(|known| known.rank() >= directive.rank()) {
+            return false;
+        }
+        let last = self.registers.last_key_value().map(|(key, _)| key.clone());
+        let is_full = known.is_none() && self.registers.len() >= MOST_DIRECTIVES;
+        if let Some(last) = last.filter(|_| is_full) {
+            if directive.key > last {
+                return false;
+            }
+            self.remove(&last);
+        }
+        self.remove(&directive.key);
+        self.digest ^= directive.hash();
+        self.registers.insert(directive.key.clone(), directive);
+        true
+    }
+
+    /// All directives, by key.
+    pub fn iter(&self) -> impl Iterator<Item = &Directive> {
+        self.registers.values()
+    }
+
+    /// The directives from this key on, by key, and then those before it.
+    pub(crate) fn from(&self, key: Option<&Key>) -> impl Iterator<Item = &Directive> {
+        let is_before = move |it: &&Directive| key.is_some_and(|key| it.key < *key);
+        let (later, earlier) = (self.iter(), self.iter());
+        later.filter(move |it| !is_before(it)).chain(earlier.filter(is_before))
+    }
+
+    /// The directive of a key.
+    #[must_use]
+    pub fn get(&self, key: &Key) -> Option<&Directive> {
+        self.registers.get(key)
+    }
+
+    /// A number that is equal if, and in practice only if, the directives are equal; 0 without any.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// The commanded mode of a car, fire recall of the fleet included. A mode that this program does
+    /// not know takes the car out of service: whoever commanded it did not want it to run as usual.
+    #[must_use]
+    pub fn mode(&self, car: &NodeId) -> Mode {
+        let directive = self.get(&Topic::Mode(car.clone()).key());
+        let own = directive
+            .map_or(Mode::InService, |it| it.value.as_str().parse().unwrap_or(Mode::OutOfService));
+        if self.is_fire_recalled() { own.max(Mode::FireRecall) } else { own }
+    }
+
+    /// Whether all cars are recalled. Only `off` ends that.
+    #[must_use]
+    pub fn is_fire_recalled(&self) -> bool {
+        self.get(&Topic::FireRecall.key()).is_some_and(|it| it.value.as_str() != OFF)
+    }
+
+    fn remove(&mut self, key: &Key) {
+        if let Some(removed) = self.registers.remove(key) {
+            self.digest ^= removed.hash();
+        }
+    }
+}
+
+/// The value that starts a fire recall of the fleet.
+pub const ON: &str = "on";
+
+/// The value that ends it.
+pub const OFF: &str = "off";
+
+impl Directive {
+    /// Whether operators can have given so many commands.
+    #[must_use]
+    pub fn is_possible(&self) -> bool {
+        self.version.counter <= MOST_CHANGES
+    }
+
+    /// The greater one wins. The version decides unless a faulty node has used one twice.
+    fn rank(&self) -> (Version, &Value, &Words) {
+        (self.version, &self.value, &self.operator)
+    }
+
+    fn hash(&self) -> u64 {
+        let mut hasher = SipHasher13::new();
+        for text in [self.key.as_str(), self.value.as_str(), self.operator.as_str()] {
+            hasher.write(text.as_bytes());
+            hasher.write(&[u8::MAX]);
+        }
+        hasher.write(&self.version.counter.to_le_bytes());
+        hasher.write(&self.version.journal.0.to_le_bytes());
+        hasher.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn journal(number: u64) -> JournalId {
+    JournalId(number)
+}
+
+fn directive(key: &str, counter: u64, journal: u64, value: &str) -> Directive {
+    Directive {
+        key: Key::new(key).expect("a key"),
+        version: Version { counter, journal: JournalId(journal) },
+        value: Value::new(value).expect("a value"),
+        operator: Words::new("kovac").expect("a name"),
+    }
+}
+
+fn merged<'a>(all: impl IntoIterator<Item = &'a Directive>) -> Directives {
+    let mut directives = Directives::default();
+    for directive in all {
+        directives.merge(directive.clone());
+    }
+    directives
+}
+
+fn union(one: &Directives, other: &Directives) -> Directives {
+    merged(one.iter().chain(other.iter()))
+}
+
+/// Few keys and versions, so that they collide; one version may have two values, as from a faulty
+/// node.
+fn any_directive() -> impl Strategy<Value = Directive> {
+    let value = prop_oneof![Just("in-service"), Just("independent"), Just("out-of-service")];
+    (0..4_u8, 0..3_u64, 0..3_u64, value).prop_map(|(key, counter, journal, value)| {
+        directive(&format!("mode/{key}"), counter, journal, value)
+    })
+}
+
+fn any_directives() -> impl Strategy<Value = Directives> {
+    prop::collection::vec(any_directive(), 0..8).prop_map(|all| merged(&all))
+}
+
+proptest! {
+    /// O2, for directives.
+    #[test]
+    fn merges_are_commutative_associative_and_idempotent(
+        one in any_directives(),
+        other in any_directives(),
+        third in any_directives(),
+    ) {
+        prop_assert_eq!(union(&one, &other), union(&other, &one));
+        let (left, right) = (union(&union(&one, &other), &third), union(&one, &union(&other, &third)));
+        prop_assert_eq!(left.digest(), right.digest());
+        prop_assert_eq!(left, right);
+        prop_assert_eq!(union(&one, &one), one);
+    }
+
+    #[test]
+    fn digests_are_equal_for_equal_directives_only(
+        one in any_directives(),
+        other in any_directives(),
+    ) {
+        let equal = one.iter().eq(other.iter());
+        prop_assert_eq!(one.digest() == other.digest(), equal);
+    }
+
+    /// Whatever comes first, all nodes keep the same ones.
+    #[test]
+    fn too_many_directives_leave_the_same_ones_everywhere(
+        mut keys in prop::collection::vec(0..2_000_u16, 600..900),
+        seed in any::<u64>(),
+    ) {
+        let of = |key: &u16| directive(&format!("later/{key:04}"), 1, 1, "x");
+        let one = merged(&keys.iter().map(of).collect::<Vec<_>>());
+        fastrand::Rng::with_seed(seed).shuffle(&mut keys);
+        let other = merged(&keys.iter().map(of).collect::<Vec<_>>());
+        prop_assert!(one.iter().count() <= MOST_DIRECTIVES);
+        prop_assert_eq!(one, other);
+    }
+}
+
+#[test]
+fn a_later_command_wins_over_all_that_its_node_knew() {
+    let mut directives = merged(&[directive("mode/A", 7, 9, "out-of-service")]);
+    let a = NodeId::new("A").expect("a name");
+    assert_eq!(directives.mode(&a), Mode::OutOfService);
+    let (key, value) = (Topic::Mode(a.clone()).key(), Value::new("in-service").expect("a value"));
+    let operator = Words::new("kovac").expect("a name");
+    let set = directives.set(key, value, operator, journal(1)).expect("room");
+    assert_eq!(set.version, Version { counter: 8, journal: journal(1) });
+    assert_eq!(directives.mode(&a), Mode::InService);
+}
+
+#[test]
+fn a_mode_that_is_not_known_takes_the_car_out_of_service() {
+    let directives = merged(&[directive("mode/A", 1, 1, "of-a-later-program")]);
+    assert_eq!(directives.mode(&NodeId::new("A").expect("a name")), Mode::OutOfService);
+    assert_eq!(directives.mode(&NodeId::new("B").expect("a name")), Mode::InService);
+}
+
+#[test]
+fn a_fire_recall_is_for_every_car_and_ends_by_command_only() {
+    let b = NodeId::new("B").expect("a name");
+    let recall = directive("fire-recall", 1, 1, "on");
+    assert_eq!(merged([&recall]).mode(&b), Mode::FireRecall);
+    let strange = directive("fire-recall", 2, 1, "of-a-later-program");
+    assert_eq!(merged([&recall, &strange]).mode(&b), Mode::FireRecall);
+    let off = directive("fire-recall", 3, 1, OFF);
+    assert_eq!(merged([&recall, &strange, &off]).mode(&b), Mode::InService);
+}
+
+#[test]
+fn no_node_can_use_up_the_versions() {
+    let mut directives = merged(&[directive("mode/A", MOST_CHANGES + 1, 1, "independent")]);
+    assert_eq!(directives, Directives::default());
+    assert!(directives.merge(directive("mode/A", MOST_CHANGES, 1, "independent")));
+    let (key, value) = (Topic::FireRecall.key(), Value::new(ON).expect("a value"));
+    let operator = Words::new("kovac").expect("a name");
+    let set = directives.set(key, value, operator, journal(1));
+    assert_eq!(set, Err(DirectiveError::Spent));
+}
+
+#[test]
+fn a_full_map_takes_no_new_key() {
+    let all: Vec<_> =
+        (0..MOST_DIRECTIVES).map(|key| directive(&format!("later/{key:04}"), 1, 1, "x")).collect();
+    let mut directives = merged(&all);
+    let (value, operator) = (Value::new(ON).expect("a value"), Words::new("k").expect("a name"));
+    let new = Topic::FireRecall.key();
+    let set = directives.set(new, value.clone(), operator.clone(), journal(1));
+    assert_eq!(set, Err(DirectiveError::Full));
+    assert!(directives.set(all[0].key.clone(), value, operator, journal(1)).is_ok());
+}
+
+#[test]
+fn texts_are_checked_when_they_are_read() {
+    let key = |text: &str| postcard::to_stdvec(text).expect("bytes");
+    let read = |bytes: &[u8]| postcard::from_bytes::<Key>(bytes).is_ok();
+    assert!(read(&key("mode/A")));
+    for bad in ["", "line\nfeed", &"x".repeat(Key::MOST + 1)] {
+        assert!(!read(&key(bad)), "{bad:?}");
+    }
+    let long = "é".repeat(40);
+    assert_eq!(Words::of(&long).map(|words| words.as_str().len()), Some(Words::MOST));
+    assert_eq!(Words::of("\n"), None);
+}
+
+#[test]
+fn keys_name_what_this_program_understands() {
+    for topic in [Topic::Mode(NodeId::new("A-1").expect("a name")), Topic::FireRecall] {
+        assert_eq!(Topic::of(&topic.key()), Some(topic));
+    }
+    assert_eq!(Topic::of(&Key::new("token/7").expect("a key")), None);
+}

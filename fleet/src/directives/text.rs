@@ -1,0 +1,115 @@
+//! Text of bounded length, which is checked before it is believed.
+
+use std::fmt;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Text that a directive can't have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TextError {
+    /// It is longer than it may be.
+    #[error("{length} bytes, more than the {most} allowed")]
+    Long {
+        /// Its length, in bytes.
+        length: usize,
+        /// The greatest length, in bytes.
+        most: usize,
+    },
+    /// It has a control character.
+    #[error("a control character")]
+    Control,
+    /// It is empty.
+    #[error("empty")]
+    Empty,
+}
+
+macro_rules! text {
+    ($(#[$doc:meta])* $name:ident, $most:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            /// The greatest length, in bytes.
+            pub const MOST: usize = $most;
+
+            /// Checks a text.
+            ///
+            /// # Errors
+            /// It is empty, longer than [`MOST`](Self::MOST) bytes, or has a control character.
+            pub fn new(text: &str) -> Result<Self, TextError> {
+                if text.is_empty() {
+                    Err(TextError::Empty)
+                } else if text.len() > Self::MOST {
+                    Err(TextError::Long { length: text.len(), most: Self::MOST })
+                } else if text.chars().any(char::is_control) {
+                    Err(TextError::Control)
+                } else {
+                    Ok(Self(text.into()))
+                }
+            }
+
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                Self::new(&text).map_err(D::Error::custom)
+            }
+        }
+    };
+}
+
+text! {
+    /// What a directive sets: its kind and, behind a slash, its subject, such as `mode/A`.
+    Key, 64
+}
+
+text! {
+    /// The value of a directive.
+    Value, 128
+}
+
+text! {
+    /// The name of the operator who gave a command.
+    Words, 64
+}
+
+impl Words {
+    /// As much of a text as fits, without control characters; `None` if nothing is left.
+    #[must_use]
+    pub fn of(text: &str) -> Option<Self> {
+        let mut kept = String::new();
+        for char in text.chars().filter(|char| !char.is_control()) {
+            if kept.len() + char.len_utf8() > Self::MOST {
+                break;
+            }
+            kept.push(char);
+        }
+        Self::new(&kept).ok()
+    }
+
+    /// For a command without a name.
+    #[must_use]
+    pub fn unnamed() -> Self {
+        Self("unnamed".into())
+    }
+}

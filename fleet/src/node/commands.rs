@@ -1,0 +1,199 @@
+//! The directives of operators, and their way to every node.
+//!
+//! ```text
+//!   operator ──▶ handle_mode, handle_fire_recall ──┐
+//!   beacons of peers ──────────────────────────────┴▶ Directives ──▶ own car, disk
+//!                                                        │
+//!                     beacons, while a peer's digest differs ▼
+//! ```
+//!
+//! Each beacon has the digest of its sender's directives. While that of any peer is another one, the
+//! node's own beacons carry directives, in turn. So directives need no link, no master and no
+//! acknowledgement, reach every node that hears another one, and cost nothing once all have them.
+//! Over links they go ahead of the orders that were dropped because of them.
+
+use super::peers::Room;
+use super::{Action, LinkId, Node, Report};
+use crate::directives::{Directive, DirectiveError, Directives, Key, OFF, ON, Topic, Value, Words};
+use crate::model::{Mode, NodeId, Timestamp};
+use crate::wire::codec::{CHUNK, size};
+use crate::wire::{Beacon, Frame};
+
+/// How many bytes of a beacon directives take at most: the largest one, and most often several.
+/// The rest is for orders.
+const MOST_BYTES: usize = 300;
+
+/// How many directives a frame has at most.
+const MOST_IN_A_FRAME: usize = CHUNK / 300;
+
+/// The directives, and which of them peers get next.
+#[derive(Debug)]
+pub(super) struct Commands {
+    directives: Directives,
+    /// With which the next beacon begins.
+    next: Option<Key>,
+    /// All cars are recalled.
+    fire_recalled: bool,
+}
+
+impl Commands {
+    pub(super) fn new(restored: &[Directive]) -> Self {
+        let mut directives = Directives::default();
+        for directive in restored {
+            directives.merge(directive.clone());
+        }
+        let fire_recalled = directives.is_fire_recalled();
+        Self { directives, next: None, fire_recalled }
+    }
+
+    pub(super) fn directives(&self) -> &Directives {
+        &self.directives
+    }
+
+    /// Whether all cars are recalled.
+    pub(super) fn is_fire_recalled(&self) -> bool {
+        self.fire_recalled
+    }
+
+    /// Adds directives to a beacon, those first that had to wait.
+    fn enclose(&mut self, list: &mut Vec<Directive>, room: &mut Room) {
+        let mut left = MOST_BYTES;
+        let mut next = None;
+        for directive in self.directives.from(self.next.as_ref()) {
+            let bytes = size(directive);
+            if bytes > left || !room.add(list, directive.clone()) {
+                next = Some(directive.key.clone());
+                break;
+            }
+            left -= bytes;
+        }
+        self.next = next;
+    }
+}
+
+impl Node {
+    /// An operator sets the service mode of a car, of this node or another one. It holds until
+    /// another one is commanded, whatever is restarted meanwhile. The car's key switch, or a fire
+    /// recall of the fleet, may be more restrictive.
+    ///
+    /// `operator` is cut to 64 bytes.
+    ///
+    /// # Errors
+    /// [`DirectiveError`]: nothing has changed.
+    pub fn handle_mode(
+        &mut self,
+        car: &NodeId,
+        mode: Mode,
+        operator: &str,
+        now: Timestamp,
+    ) -> Result<(), DirectiveError> {
+        self.command(&Topic::Mode(car.clone()), mode.name(), operator, now)
+    }
+
+    /// An operator starts or ends a fire recall of all cars. Nothing but this command ends it.
+    ///
+    /// # Errors
+    /// [`DirectiveError`]: nothing has changed.
+    pub fn handle_fire_recall(
+        &mut self,
+        recall: FireRecall,
+        operator: &str,
+        now: Timestamp,
+    ) -> Result<(), DirectiveError> {
+        let value = match recall {
+            FireRecall::Start => ON,
+            FireRecall::End => OFF,
+        };
+        self.command(&Topic::FireRecall, value, operator, now)
+    }
+
+    fn command(
+        &mut self,
+        topic: &Topic,
+        value: &str,
+        operator: &str,
+        now: Timestamp,
+    ) -> Result<(), DirectiveError> {
+        let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
+        let operator = Words::of(operator).unwrap_or_else(Words::unnamed);
+        let journal = self.orders.journal();
+        let directive = self.commands.directives.set(topic.key(), value, operator, journal)?;
+        self.peers.hurry();
+        self.directives_have_changed(vec![directive], now);
+        self.settle(now);
+        Ok(())
+    }
+
+    /// Handles the directives in a beacon of an accepted peer.
+    pub(super) fn on_directives(&mut self, directives: &[Directive], now: Timestamp) {
+        let known = &mut self.commands.directives;
+        let changed = directives.iter().filter(|directive| known.merge((*directive).clone()));
+        let changed: Vec<Directive> = changed.cloned().collect();
+        if !changed.is_empty() {
+            self.directives_have_changed(changed, now);
+        }
+    }
+
+    /// Passes the directives to the car, the disk and the linked peers, before anything that
+    /// follows from them.
+    fn directives_have_changed(&mut self, changed: Vec<Directive>, now: Timestamp) {
+        let directives = &self.commands.directives;
+        self.commands.fire_recalled = directives.is_fire_recalled();
+        self.orders.note_directives(directives.iter().cloned().collect());
+        self.cabin.set_command(directives.mode(&self.hello.node), now);
+        self.cabin.invalidate_stops();
+        self.dispatching.invalidate();
+        let links: Vec<LinkId> = self.peers.links().synced().map(|(link, _)| link).collect();
+        for link in links {
+            self.send_directives(link, &changed);
+        }
+        for Directive { key, version: _, value, operator } in changed {
+            self.report(Report::Directive { key, value, operator });
+        }
+        // The same message may say that others have dropped theirs.
+        self.drop_recalled_orders(now);
+    }
+
+    /// Sends all directives over a fresh link, before the orders: what was dropped in a fire recall
+    /// is understood by those who know of the recall.
+    pub(super) fn send_all_directives(&mut self, link: LinkId) {
+        let all: Vec<Directive> = self.commands.directives.iter().cloned().collect();
+        self.send_directives(link, &all);
+    }
+
+    /// Sends directives over a link, in parts that fit a frame.
+    fn send_directives(&mut self, link: LinkId, directives: &[Directive]) {
+        for part in directives.chunks(MOST_IN_A_FRAME) {
+            let frame = Frame::Directives(part.to_vec());
+            self.actions.push_back(Action::Send { link, frame });
+        }
+    }
+
+    /// Drops the orders that nobody serves in a fire recall, and those that come from peers which
+    /// have not heard of it yet.
+    pub(super) fn drop_recalled_orders(&mut self, now: Timestamp) {
+        if self.commands.is_fire_recalled() {
+            self.orders.drop_all();
+            self.route_orders(now);
+        }
+    }
+
+    /// Adds directives to a beacon, while a peer has others.
+    pub(super) fn enclose_directives(&mut self, beacon: &mut Beacon) {
+        let own = self.commands.directives.digest();
+        let mut peers = self.peers.members().peers();
+        if peers.any(|(_, peer)| peer.directive_digest != own) {
+            let mut room = Room::left_by(beacon);
+            self.commands.enclose(&mut beacon.directives, &mut room);
+        }
+    }
+}
+
+/// What becomes of the fire recall of the fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FireRecall {
+    /// All cars go to their recall floor.
+    Start,
+    /// They return to what they did before.
+    End,
+}

@@ -1,0 +1,98 @@
+//! `liftmesh mode` and `liftmesh fire-recall`.
+
+use clap::{Args, ValueEnum};
+use elevator_fleet::model::{Mode, NodeId};
+
+use super::{CommandError, NodeArgs, output};
+use crate::operator::Recall;
+use crate::operator::words::{operator, reason};
+
+pub(super) const MODE_EXAMPLES: &str = "\
+Examples:
+  liftmesh mode B out-of-service --operator 'J. Kovac' --reason 'new carpet' \\
+      --data-dir /var/lib/liftmesh
+  liftmesh mode B in-service --operator kovac --config /etc/liftmesh/node.toml
+
+Any running node takes the command for any car, and passes it on. The mode holds until another one is
+set, whatever is restarted meanwhile. Modes, the least restrictive first:
+  in-service      the group gives it hall calls
+  independent     it serves its car calls only, and keeps its door open until the next one
+  out-of-service  it takes its riders where they want to go, then stays with its door closed
+  fire-recall     it goes to its recall floor without a stop, and keeps its door open there
+Of this mode, the car's key switch and a fire recall of all cars the most restrictive one applies;
+a key switch at `out of service` comes before everything.";
+
+pub(super) const FIRE_RECALL_EXAMPLES: &str = "\
+Examples:
+  liftmesh fire-recall start --operator 'fire panel' --reason 'alarm on floor 3' \\
+      --data-dir /var/lib/liftmesh
+  liftmesh fire-recall end --operator 'J. Kovac' --data-dir /var/lib/liftmesh
+
+Any running node takes the command, and passes it on. All cars go to their recall floors without a
+stop and keep their doors open there (ASME A17.1 Phase I, EN 81-73). It never ends by itself: not by
+a restart, nor when the power comes back.";
+
+/// The arguments of `liftmesh mode`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ModeArgs {
+    /// The car
+    pub(crate) car: NodeId,
+    /// Its mode: in-service, independent, out-of-service or fire-recall
+    pub(crate) mode: Mode,
+    /// Who and why
+    #[command(flatten)]
+    pub(crate) who: Who,
+}
+
+/// The arguments of `liftmesh fire-recall`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FireRecallArgs {
+    /// What becomes of it
+    pub(crate) recall: RecallArg,
+    /// Who and why
+    #[command(flatten)]
+    pub(crate) who: Who,
+}
+
+/// Who gives a command, why and at which node.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Who {
+    /// Who commands it
+    #[arg(long, value_name = "NAME", value_parser = operator)]
+    pub(crate) operator: String,
+    /// Why
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
+    pub(crate) reason: Option<String>,
+    /// Which node takes it
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+}
+
+/// What becomes of a fire recall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecallArg {
+    /// All cars are recalled
+    Start,
+    /// They return to what they did before
+    End,
+}
+
+impl ModeArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let Who { operator, reason, node } = &self.who;
+        node.connect()?.set_mode(&self.car, self.mode, operator, reason.as_deref())?;
+        Ok(output::print(&format!("mode of {} set to {}\n", self.car, self.mode))?)
+    }
+}
+
+impl FireRecallArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let Who { operator, reason, node } = &self.who;
+        let (recall, text) = match self.recall {
+            RecallArg::Start => (Recall::Start, "fire recall of all cars started\n"),
+            RecallArg::End => (Recall::End, "fire recall of all cars ended\n"),
+        };
+        node.connect()?.set_fire_recall(recall, operator, reason.as_deref())?;
+        Ok(output::print(text)?)
+    }
+}

@@ -1,0 +1,105 @@
+//! `liftmesh mode` and `liftmesh fire-recall`: what an operator commands at one node holds at all, over
+//! real pseudo-terminals.
+
+use std::process::Output;
+
+use elevator_driver::{Direction, DoorState};
+use elevator_fleet::model::Mode;
+use liftmesh_harness::building::{Building, Line};
+
+const TWO: [&str; 2] = ["A", "B"];
+
+fn command(building: &Building, at: &str, words: &[&str]) -> Output {
+    let who = ["--operator", "J. Kovac", "--reason", "new carpet"];
+    building.operator(at, &[words, &who].concat()).output().expect("it runs")
+}
+
+fn done(building: &Building, at: &str, words: &[&str]) -> String {
+    let output = command(building, at, words);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{words:?}: {errors}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn mode(building: &Building, name: &str) -> Option<Mode> {
+    building.status(name)?.car.map(|car| car.view.mode)
+}
+
+fn is_recalled(building: &Building, name: &str) -> bool {
+    let car = building.car(name);
+    car.door == DoorState::Open && car.floor == Some(building.floor(0))
+}
+
+/// O1, F13: the command at one node is for the car of the other; it is kept through a restart of all.
+#[test]
+fn a_mode_set_at_one_node_holds_for_the_car_of_another() {
+    let mut building = Building::with_cars(4, Line::Serial, &TWO);
+    let said = done(&building, "A", &["mode", "B", "out-of-service"]);
+    assert_eq!(said, "mode of B set to out-of-service\n");
+    building.wait("B obeys", |building| mode(building, "B") == Some(Mode::OutOfService));
+
+    let call = building.hall(2, Direction::Up);
+    building.press("B", call);
+    building.wait_dark(&TWO, call);
+    assert_eq!(building.car("B").door, DoorState::Closed);
+
+    building.kill_all(&TWO);
+    for name in TWO {
+        building.start(name);
+    }
+    building.wait("the mode is kept", |building| mode(building, "B") == Some(Mode::OutOfService));
+    let page = building.operator("B", &["status"]).output().expect("it runs");
+    let page = String::from_utf8_lossy(&page.stdout).into_owned();
+    assert!(page.contains("mode out-of-service"), "{page}");
+    assert!(page.contains("mode/B"), "{page}");
+    let audit = building.operator("A", &["audit"]).output().expect("it runs");
+    let audit = String::from_utf8_lossy(&audit.stdout).into_owned();
+    let recorded = |line: &str| {
+        ["directive", "J. Kovac", "new carpet", "mode/B is out-of-service"]
+            .iter()
+            .all(|part| line.contains(part))
+    };
+    assert!(audit.lines().any(recorded), "{audit}");
+
+    done(&building, "B", &["mode", "B", "in-service"]);
+    building.wait("B is back", |building| mode(building, "B") == Some(Mode::InService));
+    let refused = command(&building, "A", &["mode", "Z", "independent"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let refused = command(&building, "A", &["mode", "B", "haunted"]);
+    assert_eq!(refused.status.code(), Some(2));
+    building.assert_safe();
+}
+
+/// ASME A17.1 Phase I: it outlives a restart of every node.
+#[test]
+fn a_fire_recall_brings_every_car_down_until_it_is_ended() {
+    let mut building = Building::with_cars(4, Line::Serial, &TWO);
+    let up = building.car_call(3);
+    building.press("B", up);
+    building.wait("B moves", |building| building.car("B").speed > 1.0);
+    done(&building, "A", &["fire-recall", "start"]);
+    building
+        .wait("both cars are down", |building| TWO.iter().all(|name| is_recalled(building, name)));
+    building.wait_all_dark();
+    building.kill_all(&TWO);
+    for name in TWO {
+        building.start(name);
+    }
+    building.wait("both know", |building| {
+        TWO.iter().all(|name| mode(building, name) == Some(Mode::FireRecall))
+    });
+    let call = building.hall(2, Direction::Up);
+    building.press("A", call);
+    let order = building.operator("A", &["order", "hall", "2", "up"]).output().expect("it runs");
+    assert_eq!(order.status.code(), Some(1), "{order:?}");
+    building
+        .wait("both doors are open", |building| TWO.iter().all(|name| is_recalled(building, name)));
+
+    done(&building, "B", &["fire-recall", "end"]);
+    building.wait("both are back", |building| {
+        TWO.iter().all(|name| mode(building, name) == Some(Mode::InService))
+    });
+    building.press("A", call);
+    building.wait_dark(&TWO, call);
+    building.assert_safe();
+}
