@@ -1,5 +1,6 @@
 //! Whole nodes, told what happens one thing at a time.
 
+mod commands;
 mod contested;
 mod destination;
 mod flooded;
