@@ -11,12 +11,12 @@ const FINGER_ROW = 44;
 const HIGHEST_ROW = 88;
 
 /** The width of a shaft, px: at least, and at most. */
-const NARROWEST = 38;
+const NARROWEST = 36;
 const WIDEST = 116;
 
 /** What else is on the screen, px: above and below the floors; beside the cars; beside each shaft. */
 const REST = 268;
-const BESIDE_CARS = { wide: 160, phone: 132 };
+const BESIDE_CARS = { wide: 160, phone: 138 };
 const BESIDE_SHAFT = 46;
 
 /** How many trips of a floor are named. */
