@@ -20,6 +20,15 @@ export class LiveSource extends Source {
   #timer = null;
   #request = null;
 
+  constructor() {
+    super();
+    // An address may bring a token along, as the one that the demo shows. It is not left in sight.
+    const token = new URLSearchParams(location.hash.slice(1)).get("token");
+    if (token === null) return;
+    this.token = token;
+    history.replaceState(null, "", "#/bank");
+  }
+
   start() {
     this.emit({ type: "connection", connection: { kind: "connecting" } });
     this.#connect();

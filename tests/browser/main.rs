@@ -95,6 +95,16 @@ fn a_pressed_hall_button_is_lit_and_served() {
 }
 
 #[test]
+fn an_address_may_bring_a_token_along() {
+    let Some((building, browser)) = building() else { return };
+    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
+    browser.wait_for(".light.live");
+    assert_eq!(browser.evaluate("return location.hash"), "#/bank");
+    browser.click("[data-call=hall-3-down]");
+    browser.wait_for("[data-call=hall-3-down][aria-pressed=true]");
+}
+
+#[test]
 fn a_panel_says_that_its_node_is_gone_and_moves_to_another() {
     let Some((mut building, browser)) = building() else { return };
     browser.open(&panel(&building, 1));
