@@ -3,10 +3,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use elevator_driver::Direction;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::Taken;
+use liftmesh_api::{CallSchema, id_of};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -16,7 +16,6 @@ use axum::http::StatusCode;
 
 use super::limits::Limits;
 use super::problem::Problem;
-use super::view::id_of;
 use crate::operator::NodeLoop;
 use crate::tokens::TokenName;
 
@@ -62,29 +61,6 @@ enum PlacedState {
     Absorbed,
     /// There is no order yet, because the node's disk does not answer.
     Waiting,
-}
-
-/// A call. Floors count from 0 at the bottom.
-#[derive(ToSchema)]
-#[schema(as = Call)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-#[derive(Serialize)]
-#[expect(dead_code, reason = "the schema of elevator_fleet's CallForm")]
-pub(super) enum CallSchema {
-    /// From a landing.
-    Hall {
-        floor: u8,
-        #[schema(value_type = String, example = "up")]
-        direction: Direction,
-    },
-    /// From a landing, with the destination.
-    Destination { from: u8, to: u8 },
-    /// From inside a car.
-    Car {
-        #[schema(example = "A")]
-        car: String,
-        floor: u8,
-    },
 }
 
 /// An answer, and whether it is that of an earlier request.

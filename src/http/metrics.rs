@@ -19,7 +19,7 @@ use tracing::error;
 
 use super::problem::Problem;
 use super::routes::App;
-use super::view::OrderState;
+use liftmesh_api::OrderState;
 
 /// The upper bounds of the histogram of waiting times, in seconds.
 const WAITING: [f64; 12] =
@@ -268,7 +268,7 @@ impl Page {
     }
 
     fn car(&self, status: &Status) -> Result<(), prometheus::Error> {
-        let hung = super::view::hung(status).len();
+        let hung = liftmesh_api::hung(status).len();
         self.gauge("liftmesh_hung_cars", "Cars that hung, as far as is known.", number(hung))?;
         let Some(car) = &status.car else {
             return Ok(());

@@ -11,8 +11,8 @@
 //! [`Looker`] asks for the node's state for all clients together, [`EventLog`] numbers and keeps
 //! events, [`Desk`] places calls. When the thread fails, the node goes on without it.
 //!
-//! Read `routes.rs` for what there is, `server.rs` for the limits of connections, and `view/` for what
-//! the API says.
+//! Read `routes.rs` for what there is, `server.rs` for the limits of connections, and
+//! `liftmesh-api` for what the API says.
 
 mod assets;
 mod auth;
@@ -27,7 +27,6 @@ mod routes;
 mod server;
 mod snapshot;
 mod stream;
-mod view;
 
 use std::io;
 use std::net::SocketAddr;
@@ -145,3 +144,6 @@ async fn run(
     }
     tasks.shutdown().await;
 }
+
+#[cfg(test)]
+mod tests;

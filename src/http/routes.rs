@@ -25,8 +25,8 @@ use super::openapi;
 use super::problem::Problem;
 use super::snapshot::{Look, Looks};
 use super::stream::Client;
-use super::view::{Car, Fleet, Order};
 use crate::tokens::{Scope, TokenStore};
+use liftmesh_api::{Car, Fleet, Order};
 
 /// The most clients of event streams at a time.
 pub(super) const STREAMS: usize = 256;
@@ -202,7 +202,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
         ("Last-Event-ID" = Option<String>, Header, description = "The same; it counts first"),
     ),
     responses(
-        (status = 200, body = super::view::State, content_type = "text/event-stream",
+        (status = 200, body = liftmesh_api::State, content_type = "text/event-stream",
          description = "Messages `state`, whose data is this, `event` and `missed`"),
         (status = 400, body = Problem, content_type = "application/problem+json", description = "This is no id of an event"),
         (status = 503, body = Problem, content_type = "application/problem+json", description = "There are too many clients, or the node's loop does not answer"),

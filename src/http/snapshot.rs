@@ -15,8 +15,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::stream::frame;
-use super::view::{Flights, State};
 use crate::operator::{NodeLoop, Refused};
+use liftmesh_api::{Flights, State};
 
 /// Between two requests to the node's loop, at least.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -83,6 +83,8 @@ pub(super) struct Looker {
     flights: Flights,
     wishes: mpsc::Receiver<Wish>,
     frames: watch::Sender<Bytes>,
+    /// When the task began.
+    began: Instant,
     asked: Instant,
     /// When a state was last published, and what it was but for ages.
     published: Option<(Instant, Status)>,
@@ -93,14 +95,15 @@ impl Looker {
         let (sender, wishes) = mpsc::channel(WISHES);
         let frames = watch::Sender::new(Bytes::new());
         let looks = Looks { node_loop: node_loop.clone(), wishes: sender, frames: frames.clone() };
-        let asked = Instant::now();
+        let began = Instant::now();
         (
             Self {
                 node_loop,
                 flights: Flights::new(kinematics),
                 wishes,
                 frames,
-                asked,
+                began,
+                asked: began,
                 published: None,
             },
             looks,
@@ -144,7 +147,7 @@ impl Looker {
     async fn look(&mut self) -> Result<Arc<Look>, Refused> {
         self.asked = Instant::now();
         let status = *self.node_loop.status().await?;
-        self.flights.update(&status, self.asked.into_std());
+        self.flights.update(&status, self.asked - self.began);
         let state = State::new(&status, &self.flights, SystemTime::now());
         Ok(Arc::new(Look { status, state, frame: OnceLock::new() }))
     }

@@ -1,7 +1,10 @@
+use std::time::{Duration, SystemTime};
+
 use elevator_fleet::dispatch::Kinematics;
+use elevator_fleet::model::{Call, HallCall, NodeId};
+use liftmesh_api::{Flights, State, id_of};
 use serde_json::json;
 
-use super::*;
 use crate::operator::tests::full_status;
 
 fn state() -> serde_json::Value {

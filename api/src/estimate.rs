@@ -1,7 +1,7 @@
 //! Where a moving car is between two floor sensors, as far as the kinematics say.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::dispatch::Kinematics;
@@ -30,34 +30,34 @@ impl Motion {
 
 /// The flights under way: what a car says of itself does not tell where its flight began.
 #[derive(Debug)]
-pub(in crate::http) struct Flights {
+pub struct Flights {
     kinematics: Kinematics,
     begun: BTreeMap<NodeId, Flight>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Flight {
-    at: Instant,
+    /// By the clock of the one that looks.
+    at: Duration,
     from: Floor,
 }
 
 impl Flights {
-    pub(in crate::http) fn new(kinematics: Kinematics) -> Self {
+    /// No flight is known yet; cars move by these kinematics.
+    #[must_use]
+    pub fn new(kinematics: Kinematics) -> Self {
         Self { kinematics, begun: BTreeMap::new() }
     }
 
-    /// Takes note of a look at the fleet. A flight that is seen for the first time is taken to have
+    /// Takes note of a look at the fleet, `now` by any clock that does not jump. A flight that is seen for the first time is taken to have
     /// begun at the last floor that the car has passed.
-    pub(in crate::http) fn update(&mut self, status: &Status, now: Instant) {
+    pub fn update(&mut self, status: &Status, now: Duration) {
         let known = std::mem::take(&mut self.begun);
         let moving =
             views(status).filter(|(_, view)| matches!(view.phase, CarPhase::Moving { .. }));
         let flights = moving.filter_map(|(node, view)| {
-            let at = now.checked_sub(view.elapsed)?;
-            let same = known.get(node).filter(|flight| {
-                let apart = flight.at.max(at) - flight.at.min(at);
-                apart <= SAME_FLIGHT
-            });
+            let at = now.saturating_sub(view.elapsed);
+            let same = known.get(node).filter(|flight| flight.at.abs_diff(at) <= SAME_FLIGHT);
             let flight = same.copied().or_else(|| Some(Flight { at, from: view.floor? }))?;
             Some((node.clone(), flight))
         });

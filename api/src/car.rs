@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, DoorState, Floor, FloorCount};
-use elevator_fleet::model::{CarPhase, CarView, NodeId, Unavailable};
+use elevator_fleet::model::{CarPhase, CarView, Mode, NodeId, Unavailable};
 use elevator_fleet::node::Status;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -17,7 +17,7 @@ const HEARD: Duration = Duration::from_secs(1);
 /// A car, as the node that answers knows it. Floors count from 0, times are in seconds.
 #[expect(clippy::struct_field_names, reason = "the names of the contract")]
 #[derive(Debug, Serialize, ToSchema)]
-pub(in crate::http) struct Car {
+pub struct Car {
     /// The car's name, which is that of its node.
     #[schema(value_type = String, example = "A")]
     car: NodeId,
@@ -44,6 +44,7 @@ pub(in crate::http) struct Car {
     direction: Option<Direction>,
     /// In per cent of the rated load; null without a load cell.
     load: Option<u8>,
+    #[schema(value_type = String, example = "in-service")]
     mode: Mode,
     /// `closed`, `opening`, `open` or `closing`.
     #[schema(value_type = String, example = "closed")]
@@ -77,16 +78,6 @@ enum Phase {
     Closing,
 }
 
-/// The service mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-enum Mode {
-    InService,
-    Independent,
-    FireRecall,
-    OutOfService,
-}
-
 /// The fields of Open-RMF's `rmf_lift_msgs/LiftState`, with its constants.
 #[derive(Debug, Serialize, ToSchema)]
 struct LiftState {
@@ -117,7 +108,7 @@ struct LiftTime {
 
 impl Car {
     /// Every car that is known, the own one first.
-    pub(super) fn all(status: &Status, flights: &Flights, at: SystemTime) -> Vec<Self> {
+    pub(crate) fn all(status: &Status, flights: &Flights, at: SystemTime) -> Vec<Self> {
         let cars = views(status).map(|(node, view)| {
             let own = status.car.as_ref().filter(|_| *node == status.node);
             let peer = status.peers.iter().find(|peer| peer.node == *node);
@@ -141,7 +132,7 @@ impl Car {
                 elapsed: seconds(view.elapsed),
                 direction: view.direction,
                 load: view.load,
-                mode: Mode::of(view),
+                mode: view.mode,
                 door,
                 locked_out: view.locked_out.iter().collect(),
                 heard: peer.is_none_or(|peer| peer.silent <= HEARD),
@@ -177,26 +168,6 @@ impl From<CarPhase> for Phase {
             CarPhase::Opening => Self::Opening,
             CarPhase::Open => Self::Open,
             CarPhase::Closing => Self::Closing,
-        }
-    }
-}
-
-impl Mode {
-    fn of(view: &CarView) -> Self {
-        match view.availability.unavailable() {
-            Some(Unavailable::Independent) => Self::Independent,
-            Some(Unavailable::FireRecall) => Self::FireRecall,
-            Some(Unavailable::OutOfService) => Self::OutOfService,
-            Some(
-                Unavailable::NoPanel
-                | Unavailable::Homing
-                | Unavailable::Stopped
-                | Unavailable::DoorBlocked
-                | Unavailable::Hung
-                | Unavailable::DriveFault
-                | Unavailable::Overdue,
-            )
-            | None => Self::InService,
         }
     }
 }
@@ -240,7 +211,7 @@ impl LiftState {
             },
             motion_state,
             available_modes: vec![Self::HUMAN],
-            current_mode: match (Mode::of(view), view.is_in_service()) {
+            current_mode: match (view.mode, view.is_in_service()) {
                 (Mode::FireRecall, _) => Self::FIRE,
                 (Mode::InService, true) => Self::HUMAN,
                 (Mode::InService | Mode::Independent | Mode::OutOfService, _) => Self::OFFLINE,

@@ -1,13 +1,15 @@
-//! What the API says of the fleet, made from a [`Status`].
+//! What the API of `/api/v1` says of a fleet, made from a [`Status`].
 //!
-//! These types are the contract of `/api/v1`, with a schema of their own: the status may change with
-//! the program, they only grow.
+//! These types are the contract, with a schema of their own: the status may change with the program,
+//! they only grow. They are the same whether a node serves them over HTTP or a fleet in virtual time
+//! shows them in a browser. Nothing here reads a clock, opens a file or a socket.
 
 mod car;
 mod estimate;
 
 use std::time::{Duration, SystemTime};
 
+use elevator_driver::Direction;
 use elevator_fleet::election::Detail;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{
@@ -18,21 +20,21 @@ use elevator_fleet::wire;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-pub(super) use self::car::Car;
-pub(super) use self::estimate::Flights;
+pub use self::car::Car;
+pub use self::estimate::Flights;
 
 /// Everything that a panel shows.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct State {
-    pub(super) fleet: Fleet,
-    pub(super) cars: Vec<Car>,
-    pub(super) orders: Vec<Order>,
+pub struct State {
+    pub fleet: Fleet,
+    pub cars: Vec<Car>,
+    pub orders: Vec<Order>,
 }
 
 /// The fleet, as the node that answers sees it. Times are in seconds.
 #[expect(clippy::struct_field_names, reason = "the names of the contract")]
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Fleet {
+pub struct Fleet {
     /// The node that answers.
     #[schema(value_type = String, example = "A")]
     node: NodeId,
@@ -113,11 +115,11 @@ enum NodeState {
 
 /// An open order.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Order {
+pub struct Order {
     /// Names the call: there is at most one open order for each.
     #[schema(example = "hall-3-up")]
     id: String,
-    #[schema(value_type = super::calls::CallSchema)]
+    #[schema(value_type = CallSchema)]
     call: CallForm,
     /// How long its oldest press has waited, in seconds.
     waited: f64,
@@ -128,13 +130,13 @@ pub(super) struct Order {
     promised: bool,
     /// How many living nodes are known to hold it.
     holders: usize,
-    pub(super) state: OrderState,
+    pub state: OrderState,
 }
 
 /// How far an order is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum OrderState {
+pub enum OrderState {
     /// No car is assigned.
     BeingAllocated,
     /// A car is assigned.
@@ -145,7 +147,8 @@ pub(super) enum OrderState {
 
 impl State {
     /// The state of the fleet at this moment of the wall clock.
-    pub(super) fn new(status: &Status, flights: &Flights, at: SystemTime) -> Self {
+    #[must_use]
+    pub fn new(status: &Status, flights: &Flights, at: SystemTime) -> Self {
         let cars = Car::all(status, flights, at);
         Self {
             fleet: Fleet::new(status, at),
@@ -203,7 +206,8 @@ impl Fleet {
 }
 
 /// The nodes whose car hung: those that say so, and those that were lost because of it.
-pub(super) fn hung(status: &Status) -> Vec<NodeId> {
+#[must_use]
+pub fn hung(status: &Status) -> Vec<NodeId> {
     let hangs = |view: &CarView| view.availability.unavailable() == Some(Unavailable::Hung);
     let living = views(status).filter(|(_, view)| hangs(view)).map(|(node, _)| node);
     let lost = status.lost.iter().filter(|lost| lost.cause == LossCause::Hung);
@@ -263,7 +267,8 @@ fn is_about_to_serve(view: &CarView, call: &Call) -> bool {
 }
 
 /// The name of a call, such as `hall-3-up`, `destination-0-3` or `car-A-5`.
-pub(super) fn id_of(call: &Call) -> String {
+#[must_use]
+pub fn id_of(call: &Call) -> String {
     match call {
         Call::Hall(HallCall { floor, to: Some(to), .. }) => format!("destination-{floor}-{to}"),
         Call::Hall(HallCall { floor, direction, to: None }) => format!("hall-{floor}-{direction}"),
@@ -272,9 +277,28 @@ pub(super) fn id_of(call: &Call) -> String {
 }
 
 /// Seconds, to the millisecond.
-pub(super) fn seconds(time: Duration) -> f64 {
+fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
-#[cfg(test)]
-mod tests;
+/// A call. Floors count from 0 at the bottom.
+#[derive(ToSchema)]
+#[schema(as = Call)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[derive(Serialize)]
+pub enum CallSchema {
+    /// From a landing.
+    Hall {
+        floor: u8,
+        #[schema(value_type = String, example = "up")]
+        direction: Direction,
+    },
+    /// From a landing, with the destination.
+    Destination { from: u8, to: u8 },
+    /// From inside a car.
+    Car {
+        #[schema(example = "A")]
+        car: String,
+        floor: u8,
+    },
+}
