@@ -196,7 +196,18 @@ fn is_said(quote: &str, code: &str) -> bool {
 
 #[test]
 fn every_quoted_line_is_in_the_source() {
-    const COMMANDS: [&str; 6] = ["liftmesh", "systemctl", "journalctl", "chmod", "ls", "-p"];
+    const COMMANDS: [&str; 10] = [
+        "liftmesh",
+        "systemctl",
+        "journalctl",
+        "chmod",
+        "ls",
+        "-p",
+        "ss",
+        "cargo",
+        "dpkg",
+        "packaging/test.sh",
+    ];
     let mut code = code_of("src");
     code.extend(code_of("fleet/src"));
     // A text that goes on in the next line of the source.
