@@ -73,7 +73,7 @@ if [ -n "$full" ]; then
     cargo clippy -p liftmesh-peer --all-targets -- -D warnings
 
     step "the brain and the lab are pure"
-    for package in elevator-fleet liftmesh-lab; do
+    for package in elevator-fleet liftmesh-api liftmesh-lab liftmesh-playground; do
         if cargo tree -p "$package" --edges normal --prefix none | grep -E '^(tokio|mio|socket2|serialport|rustix|nix|getrandom|redb) '; then
             echo "$package must not depend on the crates above: they do I/O" >&2
             exit 1
@@ -81,12 +81,12 @@ if [ -n "$full" ]; then
     done
     wasm=wasm32-unknown-unknown
     if [ -d "$(rustc --print target-libdir --target "$wasm")" ]; then
-        cargo check --quiet -p elevator-fleet -p liftmesh-lab --target "$wasm"
+        cargo check --quiet -p elevator-fleet -p liftmesh-lab -p liftmesh-playground --target "$wasm"
     elif [ -n "${LIFTMESH_SKIPS_FAIL:-}" ]; then
         echo "the target $wasm is not installed: rustup target add $wasm" >&2
         exit 1
     else
-        echo "skipped, because it is not installed: fleet/ and lab/ for $wasm (rustup target add $wasm)"
+        echo "skipped, because it is not installed: fleet/, lab/ and playground/ for $wasm (rustup target add $wasm)"
     fi
 
     step "documentation"

@@ -66,9 +66,24 @@ impl fmt::Debug for Note {
     }
 }
 
+fn report((at, machine, note): &(Duration, usize, Note)) -> Option<(Duration, usize, &Report)> {
+    match note {
+        Note::Reported(report) => Some((*at, *machine, report)),
+        Note::Started
+        | Note::Ended
+        | Note::Pressed(_)
+        | Note::Requested(_)
+        | Note::Lit(_)
+        | Note::Dark(_)
+        | Note::Fault(_) => None,
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct History {
     notes: VecDeque<(Duration, usize, Note)>,
+    /// How many of all notes were reports.
+    reports: u64,
     services: Vec<Service>,
     assignments: Vec<Assignment>,
     /// When each call was last served.
@@ -80,7 +95,23 @@ impl History {
         if self.notes.len() == MOST_NOTES {
             self.notes.pop_front();
         }
+        self.reports += u64::from(matches!(note, Note::Reported(_)));
         self.notes.push_back((at, machine, note));
+    }
+
+    pub(super) fn report_count(&self) -> u64 {
+        self.reports
+    }
+
+    /// The reports after the first `count`, the oldest first.
+    pub(super) fn reports_since(
+        &self,
+        count: u64,
+    ) -> impl Iterator<Item = (Duration, usize, &Report)> {
+        let wanted = usize::try_from(self.reports.saturating_sub(count)).unwrap_or(usize::MAX);
+        let mut latest: Vec<_> = self.notes.iter().rev().filter_map(report).take(wanted).collect();
+        latest.reverse();
+        latest.into_iter()
     }
 
     pub(super) fn serve(&mut self, service: Service) {

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use elevator_driver::{Button, FloorCount, LampSet};
 use elevator_fleet::model::{Call, NodeId};
-use elevator_fleet::node::Node;
+use elevator_fleet::node::{Node, Report, Status};
 use elevator_fleet::wire::NodeState;
 use elevator_simulator::SimulatedCar;
 
+use super::machine::Line;
 use super::{Assignment, Mastership, MeshTraffic, Service, Traffic, Violation, Wire, World};
 
 impl World {
@@ -101,6 +102,28 @@ impl World {
         self.machines[node].node()
     }
 
+    /// The status of a node as its operator would see it, while its process runs and is not
+    /// suspended.
+    #[must_use]
+    pub fn status(&self, node: usize) -> Option<Status> {
+        let machine = &self.machines[node];
+        machine.awake()?;
+        let process = machine.process.as_ref()?;
+        Some(process.node.status(process.clock(self.now)))
+    }
+
+    /// What nodes have reported since so many reports, the oldest first: when, which node, and what.
+    /// Of what is older than some thousand notes nothing is known any more.
+    pub fn reports_since(&self, count: u64) -> impl Iterator<Item = (Duration, usize, &Report)> {
+        self.history.reports_since(count)
+    }
+
+    /// How many reports there have been.
+    #[must_use]
+    pub fn report_count(&self) -> u64 {
+        self.history.report_count()
+    }
+
     /// A node's car.
     #[must_use]
     pub fn car(&self, node: usize) -> &SimulatedCar {
@@ -153,6 +176,18 @@ impl World {
     #[must_use]
     pub fn is_awake(&self, node: usize) -> bool {
         self.machines[node].awake().is_some()
+    }
+
+    /// Whether a machine's car hung, and nobody has cleared that.
+    #[must_use]
+    pub fn is_latched(&self, node: usize) -> bool {
+        self.machines[node].latched
+    }
+
+    /// Whether the line between a node and its panel is whole.
+    #[must_use]
+    pub fn is_plugged(&self, node: usize) -> bool {
+        self.machines[node].line == Line::Plugged
     }
 
     /// What the nodes have done so far to stay together.

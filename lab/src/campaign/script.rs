@@ -170,6 +170,17 @@ impl Script {
     }
 }
 
+impl World {
+    /// Does this; `false` if it names a machine that is not there, and nothing was done.
+    pub fn act(&mut self, act: &Act) -> bool {
+        let fits = act.fits(self.size());
+        if fits {
+            act.perform(self);
+        }
+        fits
+    }
+}
+
 /// Lets time pass until this moment, the events of which have happened then. Two steps of one moment
 /// have nothing between them.
 fn pass(world: &mut World, until: Duration) {
@@ -189,6 +200,12 @@ impl Act {
             }
             Note::Started | Note::Ended | Note::Lit(_) | Note::Dark(_) | Note::Reported(_) => None,
         }
+    }
+
+    /// Whether a world of so many machines has all that it names.
+    #[must_use]
+    pub fn fits(&self, machines: usize) -> bool {
+        self.clone().nodes_mut().into_iter().all(|node| *node < machines)
     }
 
     fn perform(&self, world: &mut World) {

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Builds the playground as a static site: ./playground/build.sh [DIRECTORY]
+#
+# The site is written to target/playground, or to DIRECTORY. `liftmesh lab playground` serves it on
+# this machine; any web server can serve it to others.
+#
+# Needs the target wasm32-unknown-unknown (rustup target add wasm32-unknown-unknown) and
+# wasm-bindgen in the version of Cargo.lock, which is installed into target/tools where it is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+site="${1:-target/playground}"
+wasm=wasm32-unknown-unknown
+if [ ! -d "$(rustc --print target-libdir --target "$wasm")" ]; then
+    echo "the target $wasm is not installed: rustup target add $wasm" >&2
+    exit 2
+fi
+version=$(cargo tree --package wasm-bindgen --depth 0 --target all --prefix none | sed -n '1s/^wasm-bindgen v//p')
+export PATH="$PWD/target/tools/bin:$PATH"
+if [ "$(wasm-bindgen --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
+    env -u CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_OPT_LEVEL=1 \
+        cargo install --debug --quiet --force --root target/tools \
+        --version "$version" wasm-bindgen-cli
+fi
+cargo build --package liftmesh-playground --release --target "$wasm"
+rm -rf "$site/assets"
+mkdir -p "$site/assets"
+wasm-bindgen --target web --no-typescript --out-dir "$site/fleet" \
+    "${CARGO_TARGET_DIR:-target}/$wasm/release/liftmesh_playground.wasm"
+# The panel's own page is not a part of it.
+cp -r web/. playground/page/. "$site/assets/"
+mv "$site/assets/index.html" "$site/index.html"
+rm -f "$site"/assets/{main,live}.js
+echo "$site/index.html"

@@ -1,0 +1,252 @@
+//! The playground: a whole fleet in virtual time behind the web panel.
+//!
+//! ```text
+//!   page (web/) ── advance, act ──▶ Playground ──▶ World (liftmesh-lab)
+//!        ▲                              │  Passengers: presses by seed
+//!        └────────── picture ───────────┘
+//! ```
+//!
+//! Nothing here reads a clock: the page says how much time passes. The same settings and the same
+//! acts at the same times give the same run, which is how a run is shared.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use liftmesh_playground::{Playground, Settings};
+//!
+//! let mut playground = Playground::new(Settings::default())?;
+//! playground.advance(Duration::from_secs(5));
+//! assert!(playground.picture(0).nodes.iter().all(|node| node.running));
+//! # Ok::<(), liftmesh_playground::Error>(())
+//! ```
+
+#[cfg(target_family = "wasm")]
+mod page;
+mod passengers;
+mod picture;
+
+use std::time::Duration;
+
+use elevator_driver::FloorCount;
+use elevator_fleet::dispatch::{Kinematics, Strategy};
+use elevator_fleet::election::ElectionSettings;
+use elevator_fleet::wire::Protocol;
+use liftmesh_api::Flights;
+use liftmesh_lab::trace::{self, Selection, Window};
+use liftmesh_lab::{Act, Step, World, WorldError, WorldSettings};
+use serde::{Deserialize, Serialize};
+
+use self::passengers::Passengers;
+pub use self::picture::{Event, NodePicture, Picture};
+
+/// What a run is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Settings {
+    /// The number of nodes with a car each, 2 to 32.
+    pub cars: usize,
+    /// The number of floors, 2 to 64.
+    pub floors: u8,
+    /// The seed of everything.
+    pub seed: u64,
+    /// The election protocol, as in the configuration: `lowest-ip`, for example.
+    pub election: String,
+    /// The strategy of dispatch: `planner`, for example.
+    pub strategy: String,
+    /// How many passengers come in a minute on average, at most 600.
+    pub passengers: u32,
+    /// What was done to it, for a run that is replayed.
+    pub steps: Vec<Step>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            cars: 4,
+            floors: 8,
+            seed: 1,
+            election: Protocol::LowestIp.to_string(),
+            strategy: Strategy::default().to_string(),
+            passengers: 12,
+            steps: Vec::new(),
+        }
+    }
+}
+
+/// Settings of which no run can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A number out of its range.
+    #[error("{what}: {is} is not within {least} to {most}")]
+    Range {
+        /// Of what.
+        what: &'static str,
+        /// The number.
+        is: u64,
+        /// The least that is possible.
+        least: u64,
+        /// The most that is possible.
+        most: u64,
+    },
+    /// There is no such protocol or strategy.
+    #[error("there is no {what} {name:?}")]
+    Unknown {
+        /// What was looked for.
+        what: &'static str,
+        /// By this name.
+        name: String,
+    },
+    /// A step names a node that is not there, or comes before the one above it.
+    #[error("step {0} of the run is impossible")]
+    Step(usize),
+    /// The world can't be made.
+    #[error(transparent)]
+    World(#[from] WorldError),
+}
+
+/// A fleet in virtual time.
+#[derive(Debug)]
+pub struct Playground {
+    settings: Settings,
+    world: World,
+    passengers: Passengers,
+    /// What somebody has done to it so far, passengers left out.
+    done: Vec<Step>,
+    /// What is still to be done of the run that is replayed, the last first.
+    planned: Vec<Step>,
+    /// When passengers look next whether a car has come.
+    look_at: Duration,
+    /// Where cars are between two floors, as the panel estimates it.
+    flights: Flights,
+    /// How many reports of nodes have been shown.
+    shown: u64,
+}
+
+impl Playground {
+    /// A fleet of which every process has just started.
+    ///
+    /// # Errors
+    /// A setting is out of its range or not known, or a step of the run is impossible.
+    pub fn new(settings: Settings) -> Result<Self, Error> {
+        let cars = settings.cars as u64;
+        within("cars", cars, 2, 32)?;
+        within("floors", settings.floors.into(), 2, 64)?;
+        within("passengers", settings.passengers.into(), 0, 600)?;
+        for (index, step) in settings.steps.iter().enumerate() {
+            let before = index.checked_sub(1).and_then(|before| settings.steps.get(before));
+            if before.is_some_and(|before| before.at > step.at) || !step.act.fits(settings.cars) {
+                return Err(Error::Step(index + 1));
+            }
+        }
+        let protocol = find("election protocol", &settings.election, Protocol::ALL)?;
+        let floors = FloorCount::try_from(settings.floors).map_err(|_| Error::Range {
+            what: "floors",
+            is: settings.floors.into(),
+            least: 2,
+            most: 64,
+        })?;
+        let mut world = World::new(WorldSettings {
+            floors,
+            election: ElectionSettings::of(protocol),
+            strategy: find("strategy", &settings.strategy, Strategy::ALL)?,
+            // A page has better things to do than to read what it has just written.
+            codec: false,
+            ..WorldSettings::new(settings.cars, settings.seed)
+        })?;
+        world.start_all();
+        let passengers = Passengers::new(settings.seed, floors, settings.passengers);
+        let planned = settings.steps.iter().rev().cloned().collect();
+        let done = Vec::new();
+        let flights = Flights::new(Kinematics::default());
+        Ok(Self { settings, world, passengers, done, planned, look_at: LOOK, flights, shown: 0 })
+    }
+
+    /// Lets time pass. How it is cut into pieces makes no difference.
+    pub fn advance(&mut self, time: Duration) {
+        let until = self.world.now() + time;
+        loop {
+            let planned = self.planned.last().map_or(Duration::MAX, |step| step.at);
+            let next = planned.min(self.passengers.due()).min(self.look_at).min(until);
+            self.world.run_for(next.saturating_sub(self.world.now()));
+            while let Some(step) = self.planned.pop_if(|step| step.at <= next) {
+                self.world.act(&step.act);
+                self.done.push(step);
+            }
+            if self.look_at <= next {
+                self.passengers.board(&self.world);
+                self.look_at += LOOK;
+            }
+            for press in self.passengers.presses(&self.world) {
+                self.world.act(&press);
+            }
+            if next >= until {
+                return;
+            }
+        }
+    }
+
+    /// Somebody does this now; `false` if it names a node that is not there. What was planned of a
+    /// replayed run is given up: from here on it is another one.
+    pub fn act(&mut self, act: Act) -> bool {
+        if !self.world.act(&act) {
+            return false;
+        }
+        self.planned.clear();
+        self.done.push(Step { at: self.world.now(), act });
+        true
+    }
+
+    /// The run so far, as settings that replay it.
+    #[must_use]
+    pub fn run(&self) -> Settings {
+        Settings { steps: self.done.clone(), ..self.settings.clone() }
+    }
+
+    /// What there is to see at this moment, as the node of this index says if it runs, or else the
+    /// next one that does; with its reports since the last picture.
+    pub fn picture(&mut self, node: usize) -> Picture {
+        let size = self.world.size();
+        let from = (node..node + size).map(|node| node % size).find(|it| self.world.is_awake(*it));
+        if let Some(status) = from.and_then(|node| self.world.status(node)) {
+            self.flights.update(&status, self.world.now());
+        }
+        let picture = Picture::of(&self.world, from, &self.flights, self.shown);
+        self.shown = self.world.report_count();
+        picture
+    }
+
+    /// A drawing of the messages that are sent while this time passes, as SVG.
+    pub fn messages(&mut self, time: Duration) -> String {
+        let now = self.world.now();
+        self.world.record(Window::new(now, now + time));
+        self.advance(time);
+        trace::svg(&self.world.recorded(), &Selection::default())
+    }
+
+    /// The world itself.
+    #[must_use]
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+}
+
+/// How often passengers look whether a car has come: at the same moments, whatever the page's rhythm
+/// is.
+const LOOK: Duration = Duration::from_millis(100);
+
+fn within(what: &'static str, is: u64, least: u64, most: u64) -> Result<(), Error> {
+    let fits = (least..=most).contains(&is);
+    if fits { Ok(()) } else { Err(Error::Range { what, is, least, most }) }
+}
+
+fn find<T: ToString>(
+    what: &'static str,
+    name: &str,
+    all: impl IntoIterator<Item = T>,
+) -> Result<T, Error> {
+    let found = all.into_iter().find(|known| known.to_string() == name);
+    found.ok_or_else(|| Error::Unknown { what, name: name.to_owned() })
+}
+
+#[cfg(test)]
+mod tests;
