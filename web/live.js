@@ -12,6 +12,9 @@ const LONGEST_PAUSE_MS = 10_000;
 const CHANGE_MS = 4_000;
 const REPEATS = 2;
 
+/** A node that was silent for longer than this may be gone as well, s. */
+const LONG_SILENT_S = 0.5;
+
 const TOKEN_KEY = "liftmesh-token";
 
 export class LiveSource extends Source {
@@ -168,9 +171,18 @@ export class LiveSource extends Source {
     if (own?.address !== location.hostname) return [];
     return state.fleet.nodes
       .filter((node) => !node.self)
-      .sort((one, other) => Number(other.synced) - Number(one.synced) || one.silent - other.silent)
+      .sort((one, other) => silence(one) - silence(other) || byName(one, other))
       .map(({ node, address }) => ({ node, url: pageAt(address, own.node) }));
   }
+}
+
+/** How much speaks against a node: that it was silent for long, and that it has no link. */
+function silence({ synced, silent }) {
+  return (silent > LONG_SILENT_S ? 2 : 0) + (synced ? 0 : 1);
+}
+
+function byName(one, other) {
+  return one.node.localeCompare(other.node, undefined, { numeric: true });
 }
 
 /** This page, served by the node with this address, which may say that it replaces another one. */
