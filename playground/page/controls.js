@@ -129,7 +129,7 @@ export class Controls extends Component {
               onClick=${() => this.#inflict({ cut: [state.one, state.other] })}>Cut both ways</button>
             <button type="button" disabled=${state.one === state.other}
               onClick=${() => this.#inflict({ "cut-one-way": { from: state.one, to: state.other } })}>Cut this way</button>
-            <button type="button" onClick=${() => this.#inflict("heal")}>Mend all links</button>
+            <button type="button" onClick=${() => this.#inflict("heal")}>Repair all links</button>
             <span class="quiet-text">${picture.cut.length === 0 ? "Every node reaches every other." : `Cut: ${picture.cut.map(([one, other]) => `${nodes[one].name}–${nodes[other].name}`).join(", ")}`}</span>
           </div>
         </details>
@@ -181,7 +181,7 @@ export class Controls extends Component {
   /** A part of a node that is broken or not. */
   #toggle(name, broken, fault) {
     return html`<button type="button" aria-pressed=${broken} class=${broken ? "broken" : ""}
-      onClick=${() => this.#inflict(fault(!broken))}>${broken ? `Mend ${name.toLowerCase()}` : `Break ${name.toLowerCase()}`}</button>`;
+      onClick=${() => this.#inflict(fault(!broken))}>${broken ? `Repair ${name.toLowerCase()}` : `Break ${name.toLowerCase()}`}</button>`;
   }
 
   #slider(label, name, least, most, step, unit) {

@@ -72,7 +72,7 @@ impl Passengers {
         presses
     }
 
-    /// Whoever was waiting where a car has come boards it.
+    /// Those who were waiting where a car has come board it.
     pub(crate) fn board(&mut self, world: &World) {
         let services = world.services();
         for service in services.iter().skip(self.looked_at) {
