@@ -1,8 +1,9 @@
 //! Looks at the node's state, for all clients together.
 //!
 //! One task asks the node's loop, with at most one request under way and at most one every
-//! [`PAUSE`]. Whoever wants a look gets one that was taken after the wish. While anybody follows the
-//! state, the task takes a look every [`PERIOD`] and publishes its frame, which is rendered once.
+//! [`PAUSE`]. A client that wants a look gets one that was taken after the wish. While anybody
+//! follows the state, the task takes a look every [`PERIOD`] and publishes its frame, which is
+//! rendered once.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};

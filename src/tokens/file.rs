@@ -13,7 +13,7 @@ use super::{MOST, Token, TokenName};
 /// The file in the data directory.
 const FILE: &str = "tokens.json";
 
-/// Whoever changes the file holds the lock on this one.
+/// A process that changes the file holds the lock on this one.
 const LOCK: &str = "tokens.lock";
 
 /// More than the file ever needs, in bytes.

@@ -16,7 +16,7 @@ impl Car {
     ///
     /// From the least restrictive on: in service, independent, out of service, fire recall, and out
     /// of service by the key switch. That comes last because a mechanic may be in the shaft: such a
-    /// car must not be moved by a fire recall (ASME A17.1, 2.27.3.1; EN 81-73).
+    /// car must not be moved by a fire recall (ASME A17.1, phase I; EN 81-73).
     #[must_use]
     pub fn mode(&self) -> Mode {
         let by_key = match self.inputs.key {

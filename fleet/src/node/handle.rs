@@ -344,7 +344,7 @@ impl Node {
         self.actions.push_back(Action::Report(report));
     }
 
-    /// In a fire recall the buttons do nothing (ASME A17.1, 2.27.3.1.6).
+    /// In a fire recall the buttons do nothing (ASME A17.1, phase I).
     fn press(&mut self, button: Button, now: Timestamp) {
         if self.commands.is_fire_recalled() {
             return;

@@ -45,7 +45,7 @@ fn directives_that_no_operator_gave_are_rubbish() {
     assert_eq!(one.status(now).distrusted.rubbish, 1);
 }
 
-/// ASME A17.1, 2.27.3.1.6: in a fire recall nothing is placed, and what was open is dropped.
+/// ASME A17.1, phase I: in a fire recall nothing is placed, and what was open is dropped.
 #[test]
 fn a_fire_recall_drops_every_order_and_takes_none() {
     let mut one = forged::with_journal(1, forged::sound(1));

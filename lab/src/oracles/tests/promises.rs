@@ -14,7 +14,7 @@ fn trip() -> Trip {
     Trip::new(Floor::BOTTOM, Floor::try_from(1).expect("a floor")).expect("a trip")
 }
 
-/// P1: whoever asks for a trip that the kiosk shows as promised relies on the earlier press.
+/// P1: a passenger who asks for a trip that the kiosk shows as promised relies on the earlier press.
 #[test]
 fn a_trip_may_be_asked_for_again_before_any_disk_knows() {
     for pause in 0..12 {
