@@ -5,8 +5,8 @@
 #   ./verify.sh --full  everything: also documentation, every set of features, tests that load the
 #                       machine, longer campaigns, examples, licences, unused dependencies
 #
-# Needs Rust and a C compiler. With --full, installs cargo-deny and cargo-machete into target/tools
-# where they are missing.
+# Needs Rust and a C compiler. With --full, installs cargo-deny, cargo-machete and wasm-bindgen into
+# target/tools where they are missing.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -48,7 +48,12 @@ if [ -n "$full" ]; then
     # What the compiler of the rest leaves idle is enough for it. It ends before the tests begin. In a
     # process group of its own it can be ended as a whole.
     set -m
-    (for tool in "${needed[@]}"; do need "$tool" || true; done) &
+    (
+        for tool in "${needed[@]}"; do need "$tool" || true; done
+        # For the tests in the browser. Its directory of builds is none that the steps below wait for.
+        rm -rf target/playground
+        nice -n 19 ./playground/build.sh >/dev/null || true
+    ) &
     installing=$!
     set +m
 fi

@@ -86,7 +86,7 @@ pub(crate) fn clear(
 ) -> Result<Option<Cleared>, ClearError> {
     check_user(data_dir)?;
     let _claim = claim(data_dir)?;
-    let Some(latch) = find(data_dir)? else {
+    let Some(latch) = latch_of(data_dir)? else {
         return Ok(None);
     };
     let node = latch::owner(data_dir).or(node).ok_or(ClearError::Nameless)?;
@@ -99,6 +99,18 @@ pub(crate) fn clear(
     Ok(Some(Cleared { latch, head }))
 }
 
+/// The latch that keeps a node from starting, if any. A node that is about to end because of it is
+/// waited for.
+///
+/// # Errors
+/// [`ClearError`] but for [`ClearError::Nameless`] and [`ClearError::Latch`];
+/// [`ClearError::Running`] only if there is no latch.
+pub(crate) fn find(data_dir: &Path) -> Result<Option<Latch>, ClearError> {
+    check_user(data_dir)?;
+    let _claim = claim(data_dir)?;
+    Ok(latch_of(data_dir)?)
+}
+
 /// The audit log of a node that does not run.
 ///
 /// # Errors
@@ -109,7 +121,7 @@ pub(crate) fn audit(data_dir: &Path) -> Result<AuditLog, ClearError> {
     Ok(journal::audit_of(data_dir)?)
 }
 
-fn find(data_dir: &Path) -> Result<Option<Latch>, JournalError> {
+fn latch_of(data_dir: &Path) -> Result<Option<Latch>, JournalError> {
     if let Some(latch) = latch::find(data_dir) {
         return Ok(Some(latch));
     }

@@ -22,6 +22,7 @@
     reason = "the documentation is for those who work on this crate"
 )]
 
+pub mod caretaker;
 mod clearance;
 pub mod cli;
 pub mod config;
@@ -36,9 +37,11 @@ pub mod journal;
 pub mod latch;
 pub mod log;
 pub mod mesh;
+mod mqtt;
 pub mod operator;
 mod panel;
 mod probe;
 pub mod runtime;
 mod screen;
+mod statistics;
 pub mod tokens;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use liftmesh::caretaker::{self, CaretakerError};
 use liftmesh::cli::{self, Cli, Exit, Next, output};
 use liftmesh::config::Settings;
 use liftmesh::log;
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
         Ok(Next::Done) => Exit::Done,
         Ok(Next::Latched) => Exit::Refused,
         Ok(Next::Run(settings)) => run(&settings),
+        Ok(Next::TakeCare(settings)) => take_care(&settings),
         Err(error) => {
             let exit = error.exit();
             if exit != Exit::Done {
@@ -50,6 +52,34 @@ fn run(settings: &Settings) -> Exit {
                 Some(error) if error.is_usage() => Exit::Usage,
                 Some(_) | None => Exit::Failed,
             }
+        }
+        Err(_panic) => Exit::Failed,
+    };
+    log.finish();
+    exit
+}
+
+fn take_care(settings: &Settings) -> Exit {
+    let log = match log::start(&settings.log) {
+        Ok(log) => log,
+        Err(error) => {
+            output::complain(&error);
+            return Exit::Failed;
+        }
+    };
+    let ended = panic::catch_unwind(AssertUnwindSafe(|| {
+        let threads = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let outcome = threads.block_on(caretaker::run(settings));
+        threads.shutdown_timeout(LEFTOVERS);
+        Ok::<_, anyhow::Error>(outcome?)
+    }));
+    let exit = match ended {
+        Ok(Ok(caretaker::Outcome::Cleared)) => Exit::Done,
+        // As a node that refuses to start: nothing but a clearing here ends with 0.
+        Ok(Ok(caretaker::Outcome::Stopped)) => Exit::Refused,
+        Ok(Err(error)) => {
+            log.complain(error.as_ref());
+            error.downcast_ref().map_or(Exit::Failed, CaretakerError::exit)
         }
         Err(_panic) => Exit::Failed,
     };

@@ -1,17 +1,44 @@
 // The frame around the pages: navigation, the state of the connection, messages, dialogs.
 import { Component, html, render } from "./html.js";
-import { ClearDialog, TokenDialog } from "./dialogs.js";
+import { ClearDialog, ModeDialog, RecallDialog, TokenDialog } from "./dialogs.js";
 import { duration, timeOfDay } from "./format.js";
 import { Model } from "./model.js";
 import { BankPage } from "./pages/bank.js";
 import { EventsPage } from "./pages/events.js";
 import { FleetPage } from "./pages/fleet.js";
+import { LatchedPage } from "./pages/hang.js";
+
+/** The page Service, which is loaded when it is opened first: few look at it, and it needs charts. */
+class LaterService extends Component {
+  state = { view: null, problem: null };
+
+  async componentDidMount() {
+    try {
+      const { ServicePage, prepare } = await import("./pages/service.js");
+      await prepare();
+      this.setState({ view: ServicePage });
+    } catch (error) {
+      this.setState({ problem: error.message });
+    }
+  }
+
+  render({ model }, { view: View, problem }) {
+    if (problem !== null) return html`<p class="empty" role="alert">This page could not be loaded: ${problem}</p>`;
+    return View === null ? html`<p class="empty">Loading the charts…</p>` : html`<${View} model=${model} />`;
+  }
+}
 
 const PAGES = [
   { name: "bank", title: "Bank", view: BankPage },
   { name: "fleet", title: "Fleet", view: FleetPage },
   { name: "events", title: "Events", view: EventsPage },
+  { name: "service", title: "Service", view: LaterService, isThere: (model) => model.hasStatistics },
 ];
+
+/** The pages that the model has something for. */
+function pagesOf(model) {
+  return PAGES.filter(({ isThere }) => isThere === undefined || isThere(model));
+}
 
 /** How long a node may be gone before the page offers another one, and before it moves there, ms. */
 const OFFER_MS = 4_000;
@@ -35,7 +62,7 @@ function sayWhereFrom(model) {
 }
 
 class App extends Component {
-  state = { page: pageOfHash(), clearing: null, stays: false };
+  state = { page: pageOfHash(this.props.model), dialog: null, stays: false };
 
   componentDidMount() {
     const { model } = this.props;
@@ -44,7 +71,7 @@ class App extends Component {
       if (!model.isLive) this.#moveAway();
       this.setState({});
     });
-    addEventListener("hashchange", () => this.#show(pageOfHash()));
+    addEventListener("hashchange", () => this.#show(pageOfHash(model)));
     addEventListener("online", () => model.retry());
   }
 
@@ -59,13 +86,16 @@ class App extends Component {
     const { model } = this.props;
     const there = model.elsewhere()[0];
     const gone = model.connection.kind === "lost" ? Date.now() - model.connection.since : 0;
-    if (!there || this.state.stays || model.wantsToken || this.state.clearing) return;
+    if (!there || this.state.stays || model.wantsToken || this.state.dialog) return;
     if (gone >= MOVE_MS) location.assign(there.url);
   }
 
-  render({ model }, { page, clearing, stays }) {
+  render({ model }, { page, dialog, stays }) {
     const { view: Page, title } = PAGES.find(({ name }) => name === page);
-    const { state } = model;
+    const { state, latched } = model;
+    const ask = (view, about) => this.setState({ dialog: { view, about } });
+    const onClear = (car) => ask(ClearDialog, { car });
+    const onRecall = (on) => ask(RecallDialog, { on });
     document.title = `${titlePrefix(model)}${title} · Liftmesh`;
     return html`
       <a class="skip" href="#main" onClick=${focusMain}>Skip to the page</a>
@@ -73,30 +103,34 @@ class App extends Component {
       <div class="notices">
         <${Connection} model=${model} stays=${stays} onStay=${() => this.setState({ stays: true })} />
         <${Hangs} model=${model} page=${page} />
+        <${Recall} model=${model} onRecall=${onRecall} />
         <${Messages} model=${model} />
       </div>
       <main id="main" tabindex="-1" class=${`page ${model.isLive ? "" : "stale"}`}>
         <h1 class="hidden">${title}</h1>
-        ${state === null
-          ? html`<p class="empty">Connecting to the node…</p>`
-          : html`<${Page} model=${model} onClear=${(car) => this.setState({ clearing: car })} />`}
+        ${latched !== null
+          ? html`<${LatchedPage} model=${model} onClear=${onClear} />`
+          : state === null
+            ? html`<p class="empty">Connecting to the node…</p>`
+            : html`<${Page}
+                model=${model}
+                onClear=${onClear}
+                onMode=${(car) => ask(ModeDialog, { car })}
+                onRecall=${onRecall}
+              />`}
       </main>
       <p class="hidden" role="status" aria-live="polite">${model.announcement}</p>
       ${model.wantsToken && html`<${TokenDialog} key=${model.wantsToken.key} wants=${model.wantsToken} hasToken=${model.hasToken} />`}
-      ${clearing &&
+      ${dialog &&
       !model.wantsToken &&
-      html`<${ClearDialog}
-        model=${model}
-        car=${clearing}
-        onClose=${() => this.setState({ clearing: null })}
-      />`}
+      html`<${dialog.view} model=${model} ...${dialog.about} onClose=${() => this.setState({ dialog: null })} />`}
     `;
   }
 }
 
-function pageOfHash() {
+function pageOfHash(model) {
   const name = location.hash.replace(/^#\/?/, "").split("?")[0];
-  return PAGES.some((page) => page.name === name) ? name : "bank";
+  return pagesOf(model).some((page) => page.name === name) ? name : "bank";
 }
 
 function focusMain(event) {
@@ -106,20 +140,25 @@ function focusMain(event) {
 
 function titlePrefix(model) {
   if (model.connection.kind === "lost") return "No data · ";
-  return model.state?.fleet.hung.length > 0 ? "Hung · " : "";
+  return model.latched || model.state?.fleet.hung.length > 0 ? "Hung · " : "";
 }
 
 function Bar({ model, page }) {
-  const fleet = model.state?.fleet;
+  const fleet = model.latched ? undefined : model.state?.fleet;
   return html`
     <header class="bar">
       <span class="brand">Liftmesh</span>
       <nav aria-label="Pages">
-        ${PAGES.map(
+        ${pagesOf(model).map(
           ({ name, title }) =>
             html`<a key=${name} href=${`#/${name}`} aria-current=${name === page ? "page" : null}>${title}</a>`,
         )}
       </nav>
+      ${model.latched &&
+      html`<p class="from">
+        <span>Node <strong>${model.latched.node}</strong></span>
+        <span class="light lost">${model.isLive ? "Does not run" : "No data"}</span>
+      </p>`}
       ${fleet &&
       html`<p class="from">
         <span class="wide">Fleet <strong>${fleet.fleet ?? "–"}</strong></span>
@@ -175,13 +214,29 @@ function Connection({ model, stays, onStay }) {
 
 function Hangs({ model, page }) {
   const hung = model.state?.fleet.hung ?? [];
-  if (hung.length === 0 || page === "events") return null;
+  if (hung.length === 0 || page === "events" || model.latched) return null;
   return html`
     <section class="banner alarm" role="alert">
       <p>
         <strong>${hung.length === 1 ? `Car ${hung[0]} hung` : `Cars ${hung.join(", ")} hung`}</strong>${" "}
         There may be people in it. <a href="#/events">What to do</a>
       </p>
+    </section>
+  `;
+}
+
+function Recall({ model, onRecall }) {
+  if (!model.state?.fleet.fire_recall || model.latched) return null;
+  return html`
+    <section class="banner alarm" role="alert">
+      <p>
+        <strong>Fire recall</strong>${" "} All cars go to their recall floors and stay there with open
+        doors. No call is taken.
+      </p>
+      ${model.takesCommands &&
+      html`<p class="actions">
+        <button type="button" disabled=${!model.isLive} onClick=${() => onRecall(false)}>End the fire recall…</button>
+      </p>`}
     </section>
   `;
 }

@@ -1,4 +1,5 @@
 // What the panel asks for: a token, and who clears a hang and why.
+import { capital, modeMeaning, modeText } from "./format.js";
 import { Component, createRef, html } from "./html.js";
 
 /** As the audit log has them. */
@@ -56,33 +57,117 @@ export function TokenDialog({ wants, hasToken }) {
   `;
 }
 
-export class ClearDialog extends Component {
+/** The fields that the audit log keeps. */
+function Who({ model, reason, isFirst = true }) {
+  return html`
+    <label>
+      Your name
+      <input
+        name="operator"
+        required
+        maxlength=${LONGEST_OPERATOR}
+        autocomplete="name"
+        defaultValue=${model.operator}
+        autofocus=${isFirst}
+      />
+    </label>
+    <label>
+      ${reason}
+      <input name="reason" required maxlength=${LONGEST_REASON} autocomplete="off" />
+    </label>
+  `;
+}
+
+function record({ operator, reason }) {
+  return { operator: operator.trim(), reason: reason.trim() };
+}
+
+/** A dialog whose change is under way at most once. */
+class ChangeDialog extends Component {
   state = { isBusy: false };
 
-  async #clear({ operator, reason }) {
-    const { model, car, onClose } = this.props;
+  async run(change) {
     this.setState({ isBusy: true });
-    await model.clearHang(car, { operator: operator.trim(), reason: reason.trim() });
-    onClose();
+    await change;
+    this.props.onClose();
   }
+}
 
-  render({ car, onClose }, { isBusy }) {
+export class ClearDialog extends ChangeDialog {
+  render({ model, car, onClose }, { isBusy }) {
+    const clear = (fields) => this.run(model.clearHang(car, record(fields)));
     return html`
-      <${Dialog} title=${`Clear the hang of car ${car}`} onClose=${onClose} onSubmit=${(record) => this.#clear(record)}>
+      <${Dialog} title=${`Clear the hang of car ${car}`} onClose=${onClose} onSubmit=${clear}>
         <p>
           Only once nobody is in the car, and it has been inspected and is fit to run. Name and reason
           are written to the audit log.
         </p>
-        <label>
-          Your name
-          <input name="operator" required maxlength=${LONGEST_OPERATOR} autocomplete="name" autofocus />
-        </label>
-        <label>
-          Reason: what was wrong, and what was done
-          <input name="reason" required maxlength=${LONGEST_REASON} autocomplete="off" />
-        </label>
+        <${Who} model=${model} reason="Reason: what was wrong, and what was done" />
         <p class="actions">
           <button type="submit" class="danger" disabled=${isBusy}>Clear the hang</button>
+          <button type="button" onClick=${onClose}>Cancel</button>
+        </p>
+      <//>
+    `;
+  }
+}
+
+/** Chooses the mode of a car, of those that the API names. */
+export class ModeDialog extends ChangeDialog {
+  render({ model, car, onClose }, { isBusy }) {
+    const { modes } = model.state.fleet;
+    const now = model.cars.find((one) => one.car === car);
+    const set = (fields) => this.run(model.setMode(car, { mode: fields.mode, ...record(fields) }));
+    const chosen = now?.mode_set ?? "in-service";
+    const other = now?.mode && now.mode !== chosen ? ` The car is ${modeText(now.mode)} now, by its key switch or a fire recall.` : "";
+    return html`
+      <${Dialog} title=${`Mode of car ${car}`} onClose=${onClose} onSubmit=${set}>
+        <p>
+          It holds until another mode is set, also after a restart.${other} Name and reason are written
+          to the audit log.
+        </p>
+        <fieldset class="choices">
+          <legend>Mode</legend>
+          ${modes.map(
+            (mode) => html`
+              <label key=${mode}>
+                <input type="radio" name="mode" value=${mode} required defaultChecked=${mode === chosen} />
+                <span><strong>${capital(modeText(mode))}</strong>${modeMeaning(mode) && `: ${modeMeaning(mode)}`}</span>
+              </label>
+            `,
+          )}
+        </fieldset>
+        <${Who} model=${model} reason="Reason" isFirst=${false} />
+        <p class="actions">
+          <button type="submit" class="main" disabled=${isBusy}>Set the mode of ${car}</button>
+          <button type="button" onClick=${onClose}>Cancel</button>
+        </p>
+      <//>
+    `;
+  }
+}
+
+/** Recalls all cars, or ends that. */
+export class RecallDialog extends ChangeDialog {
+  render({ model, on, onClose }, { isBusy }) {
+    const set = (fields) => this.run(model.setFireRecall({ on, ...record(fields) }));
+    return html`
+      <${Dialog} title=${on ? "Recall all cars in a fire" : "End the fire recall"} onClose=${onClose} onSubmit=${set}>
+        <p>
+          ${on
+            ? "Every car goes to its recall floor without a stop and keeps its door open there. Every open order is dropped, and no call is taken until an operator ends the recall."
+            : "Every car returns to its own mode and takes calls again. Only once the fire brigade has released the elevators."}${" "}
+          Name and reason are written to the audit log.
+        </p>
+        <${Who} model=${model} reason="Reason" />
+        <label class="confirm">
+          <input type="checkbox" required />
+          <span>${on ? "Recall all cars of the building" : "The elevators may run again"}</span>
+        </label>
+        <p class="actions">
+          <button type="submit" class=${on ? "danger" : "main"} disabled=${isBusy}>
+            ${on ? "Start the fire recall" : "End the fire recall"}
+          </button>
           <button type="button" onClick=${onClose}>Cancel</button>
         </p>
       <//>

@@ -76,6 +76,23 @@ export function capital(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** A service mode as people say it: `out of service`. */
+export function modeText(mode) {
+  return mode.replaceAll("-", " ");
+}
+
+/** What a mode means; one that is newer than this page has its name only. */
+const MODES = {
+  "in-service": "the group gives it hall calls",
+  independent: "it serves its car calls only, and keeps its door open until the next one",
+  "out-of-service": "it takes its riders where they want to go, then stays with its door closed",
+  "fire-recall": "it goes to its recall floor without a stop, and keeps its door open there",
+};
+
+export function modeMeaning(mode) {
+  return MODES[mode] ?? "";
+}
+
 /** How serious an event is: the ranks, from the least. */
 export const SEVERITIES = ["routine", "notice", "warning", "alarm"];
 
@@ -212,7 +229,13 @@ export function remedy(problem) {
       return "The car's node runs. If the car does not move, look at why it is not in service.";
     case "not_found":
     case "unknown_car":
-      return "This node can't do it. Clear a hang on the computer of the car: liftmesh clear-hang.";
+      return "This node knows no such car. Look at the page Fleet.";
+    case "not_here":
+      return "A hang is cleared on the computer of the car, where its latch is.";
+    case "latched":
+      return "Clear its hang first.";
+    case "fire_recall":
+      return "End the fire recall first.";
     case "no_journal":
       return "Look at the disk of the node: docs/OPERATIONS.md, “Without its disk”.";
     case "read_only":

@@ -23,6 +23,8 @@ export class History {
   /** When the first state was so. */
   begun = null;
   #last = null;
+  /** By the events from before the first state: the last master of them, and since when. */
+  #early = null;
 
   /** Takes a state that was so at a moment. */
   take({ fleet }, at) {
@@ -81,8 +83,10 @@ export class History {
     const first = this.masters.at(-1);
     const master = event.to.kind === "master" ? node : event.to.master;
     const at = Date.parse(event.at);
-    if (first && !first.isObserved && master === first.node && at <= first.from) {
-      Object.assign(first, { from: at, isStartKnown: true });
+    if (this.begun !== null && at > this.begun) return;
+    if (this.#early?.node !== master) this.#early = { node: master, from: at };
+    if (first && !first.isObserved && master === first.node) {
+      Object.assign(first, { from: this.#early.from, isStartKnown: true });
     }
   }
 

@@ -12,6 +12,12 @@ const LONGEST_PAUSE_MS = 10_000;
 const CHANGE_MS = 4_000;
 const REPEATS = 2;
 
+/** How long the clearing of a hang may take: it goes to disk first. */
+const CLEAR_MS = 8_000;
+
+/** So many of the events before this page was opened are shown. */
+const RECENT = 1_000;
+
 /** A node that was silent for longer than this may be gone as well, s. */
 const LONG_SILENT_S = 0.5;
 
@@ -71,7 +77,8 @@ export class LiveSource extends Source {
     try {
       const headers = { accept: "text/event-stream", ...this.#authorization() };
       if (this.#lastId !== null) headers["last-event-id"] = this.#lastId;
-      const response = await fetch("/api/v1/events", {
+      const recent = this.#lastId === null ? `?recent=${RECENT}` : "";
+      const response = await fetch(`/api/v1/events${recent}`, {
         headers,
         cache: "no-store",
         signal: request.signal,
@@ -110,6 +117,12 @@ export class LiveSource extends Source {
       this.#pause = FIRST_PAUSE_MS;
       this.emit({ type: "connection", connection: { kind: "live" } });
       this.emit({ type: "state", state: content, received: performance.now() });
+    } else if (kind === "latched") {
+      // Nobody runs here who could go on with the events: the next run of the node begins anew.
+      this.#lastId = null;
+      this.#pause = FIRST_PAUSE_MS;
+      this.emit({ type: "connection", connection: { kind: "live" } });
+      this.emit({ type: "latched", latched: content });
     } else if (kind === "event") {
       this.emit({ type: "event", event: content });
     } else if (kind === "missed") {
@@ -123,7 +136,7 @@ export class LiveSource extends Source {
     const body = { call, request_id: randomId() };
     for (let repeat = 0; ; repeat += 1) {
       try {
-        return await this.#post("/api/v1/calls", body);
+        return await this.#send("POST", "/api/v1/calls", body);
       } catch (problem) {
         // The node may have placed the call: with the same id it is not placed again.
         if (problem.status !== 0 || repeat === REPEATS) throw problem;
@@ -132,17 +145,61 @@ export class LiveSource extends Source {
   }
 
   async clearHang(car, { operator, reason }) {
-    return this.#post(`/api/v1/cars/${encodeURIComponent(car)}/clear-hang`, { operator, reason });
+    const path = `/api/v1/cars/${encodeURIComponent(car)}/clear-hang`;
+    return this.#send("POST", path, { operator, reason }, CLEAR_MS);
   }
 
-  async #post(path, body) {
+  get hasStatistics() {
+    return true;
+  }
+
+  async statistics(window) {
+    const query = new URLSearchParams({ window, utc_offset: -new Date().getTimezoneOffset() });
+    let response;
+    try {
+      response = await fetch(`/api/v1/statistics?${query}`, {
+        headers: this.#authorization(),
+        signal: AbortSignal.timeout(CHANGE_MS),
+      });
+    } catch {
+      throw new Problem(0, "no_connection", "The node does not answer.");
+    }
+    if (!response.ok) throw await problemOf(response);
+    return response.json();
+  }
+
+  statisticsCsv(window) {
+    return `/api/v1/statistics.csv?window=${window}`;
+  }
+
+  placeToClear(car, state) {
+    const there = [...state.fleet.lost, ...state.fleet.nodes].find(({ node }) => node === car);
+    const address = there?.address ?? null;
+    const isServedThere = address !== null && servesAtItsAddress(state);
+    return { address, url: isServedThere ? hangPageAt(address) : null };
+  }
+
+  get takesCommands() {
+    return true;
+  }
+
+  async setMode(car, { mode, operator, reason }) {
+    const path = `/api/v1/cars/${encodeURIComponent(car)}/mode`;
+    return this.#send("PUT", path, { mode, operator, reason });
+  }
+
+  async setFireRecall({ on, operator, reason }) {
+    return this.#send("PUT", "/api/v1/fire-recall", { on, operator, reason });
+  }
+
+  async #send(method, path, body, limit = CHANGE_MS) {
     let response;
     try {
       response = await fetch(path, {
-        method: "POST",
+        method,
         headers: { "content-type": "application/json", ...this.#authorization() },
         body: JSON.stringify(body),
-        signal: AbortSignal.timeout(CHANGE_MS),
+        signal: AbortSignal.timeout(limit),
       });
     } catch {
       throw new Problem(0, "no_connection", "The node does not answer.");
@@ -165,15 +222,30 @@ export class LiveSource extends Source {
   }
 
   elsewhere(state) {
+    if (!servesAtItsAddress(state)) return [];
     const own = state.fleet.nodes.find((node) => node.self);
-    // A node that is reached by another name than its mesh address listens there, often on loopback
-    // alone: nothing says where its peers do.
-    if (own?.address !== location.hostname) return [];
     return state.fleet.nodes
       .filter((node) => !node.self)
       .sort((one, other) => silence(one) - silence(other) || byName(one, other))
       .map(({ node, address }) => ({ node, url: pageAt(address, own.node) }));
   }
+}
+
+/**
+ * Whether this page came from the node's mesh address, so that peers have theirs at their own. A node
+ * that is reached by another name listens there, often on loopback alone: nothing says where its peers
+ * do.
+ */
+function servesAtItsAddress(state) {
+  return state.fleet.nodes.find((node) => node.self)?.address === location.hostname;
+}
+
+/** The page of a hung node at this address: `liftmesh caretaker` serves it. */
+function hangPageAt(address) {
+  const url = new URL(location.href);
+  url.hostname = address;
+  url.hash = "#/events";
+  return url.href;
 }
 
 /** How much speaks against a node: that it was silent for long, and that it has no link. */

@@ -1,5 +1,5 @@
 // Everything that the pages show, kept up to date from one source.
-import { callId, callText, eventText, remedy, severity } from "./format.js";
+import { callId, callText, eventText, modeText, remedy, severity } from "./format.js";
 import { History } from "./history.js";
 import { Problem } from "./source.js";
 
@@ -30,6 +30,10 @@ const NEVER_SEEN = {
 
 export class Model {
   state = null;
+  /** Why the node does not run, while its caretaker answers in its place. */
+  latched = null;
+  /** Who operates: the name that was given last. */
+  operator = "";
   /** When the state came, by `performance.now()` and by `Date.now()`. */
   received = 0;
   receivedAt = null;
@@ -72,6 +76,10 @@ export class Model {
     return this.connection.kind === "live";
   }
 
+  get takesCommands() {
+    return this.#source.takesCommands;
+  }
+
   get hasToken() {
     return Boolean(this.#source.token);
   }
@@ -87,6 +95,18 @@ export class Model {
 
   retry() {
     this.#source.retry();
+  }
+
+  get hasStatistics() {
+    return this.#source.hasStatistics;
+  }
+
+  statistics(window) {
+    return this.#source.statistics(window);
+  }
+
+  statisticsCsv(window) {
+    return this.#source.statisticsCsv(window);
   }
 
   elsewhere() {
@@ -112,14 +132,46 @@ export class Model {
     this.#changed();
   }
 
+  /** Where the hang of a car is cleared: null if here. */
+  placeToClear(car) {
+    return this.latched === null ? this.#source.placeToClear(car, this.state) : null;
+  }
+
+  /** Sets the mode of a car. Returns whether that was done. */
+  async setMode(car, command) {
+    this.operator = command.operator;
+    const what = `Car ${car}: ${modeText(command.mode)}`;
+    const set = await this.#change(() => this.#source.setMode(car, command), what);
+    if (set === null) return false;
+    this.say("info", `${what}.`, "It holds until another mode is set.");
+    return true;
+  }
+
+  /** Recalls all cars in a fire, or ends that. Returns whether that was done. */
+  async setFireRecall(command) {
+    this.operator = command.operator;
+    const what = command.on ? "Fire recall of all cars" : "End of the fire recall";
+    const set = await this.#change(() => this.#source.setFireRecall(command), what);
+    if (set === null) return false;
+    this.say("info", command.on ? "All cars are recalled." : "The fire recall has ended.");
+    return true;
+  }
+
   /** Clears a hang. Returns whether that was done. */
   async clearHang(car, record) {
+    this.operator = record.operator;
+    const isAtCaretaker = this.latched !== null;
     const cleared = await this.#change(
       () => this.#source.clearHang(car, record),
       `Clearing the hang of ${car}`,
     );
     if (cleared === null) return false;
-    this.say("info", `The hang of ${car} is cleared. Start its node now.`);
+    if (isAtCaretaker) {
+      const next = "The supervisor starts the node again. If none does: systemctl start liftmesh.";
+      this.say("info", `The hang of ${car} is cleared, and on record.`, next);
+    } else {
+      this.say("info", `The hang of ${car} is cleared. Start its node now.`);
+    }
     return true;
   }
 
@@ -180,6 +232,9 @@ export class Model {
       case "event":
         this.#onEvent(message.event);
         break;
+      case "latched":
+        this.#onLatched(message.latched);
+        break;
       case "missed":
         this.missed += message.events;
         break;
@@ -190,8 +245,15 @@ export class Model {
     this.#changed();
   }
 
+  #onLatched(latched) {
+    if (this.latched === null) this.announcement = `Node ${latched.node} does not run: ${latched.text}.`;
+    this.latched = latched;
+    this.receivedAt = Date.now();
+  }
+
   #onState({ state, received }) {
     const before = this.state;
+    this.latched = null;
     this.state = state;
     this.received = received;
     this.receivedAt = Date.now();

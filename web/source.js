@@ -11,8 +11,10 @@
  * @typedef {{type: "state", state: State, received: number} |
  *           {type: "event", event: object} |
  *           {type: "missed", events: number} |
+ *           {type: "latched", latched: object} |
  *           {type: "connection", connection: Connection}} Message
- * `received` is by the clock of `performance.now()`.
+ * `received` is by the clock of `performance.now()`. `latched` is what `/api/v1/latch` says of a node
+ * that does not run.
  */
 
 /** A change that was refused, or whose outcome is not known. */
@@ -75,6 +77,60 @@ export class Source {
    */
   async clearHang(car, record) {
     throw new Error(`a source implements clearHang(${car}, ${record})`);
+  }
+
+  /**
+   * Where the hang of a car is cleared: null if here, otherwise at the address of its computer, with
+   * the page there if it is known.
+   * @param {string} _car
+   * @param {State} _state the last one that came
+   * @returns {{address: string | null, url: string | null} | null}
+   */
+  placeToClear(_car, _state) {
+    return null;
+  }
+
+  /** Whether modes and fire recalls can be commanded. */
+  get takesCommands() {
+    return false;
+  }
+
+  /** Whether the node keeps statistics. */
+  get hasStatistics() {
+    return false;
+  }
+
+  /**
+   * Sets the service mode of a car, until it is set again.
+   * @param {string} car
+   * @param {{mode: string, operator: string, reason: string}} command one of `fleet.modes`
+   * @throws {Problem}
+   */
+  async setMode(car, command) {
+    throw new Error(`a source that takes commands implements setMode(${car}, ${command})`);
+  }
+
+  /**
+   * Recalls all cars in a fire, or ends that.
+   * @param {{on: boolean, operator: string, reason: string}} command
+   * @throws {Problem}
+   */
+  async setFireRecall(command) {
+    throw new Error(`a source that takes commands implements setFireRecall(${command})`);
+  }
+
+  /**
+   * The statistics of a window, as `GET /api/v1/statistics` has them, by the hours of this computer.
+   * @param {"hour" | "day" | "week"} window
+   * @throws {Problem}
+   */
+  async statistics(window) {
+    throw new Error(`a source with statistics implements statistics(${window})`);
+  }
+
+  /** Where they can be had as CSV. */
+  statisticsCsv(_window) {
+    return null;
   }
 
   /** Whether changes need a token, and where to keep one. */

@@ -3,13 +3,14 @@
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, DoorState, Floor, FloorCount};
+use elevator_fleet::directives::Topic;
 use elevator_fleet::model::{CarPhase, CarView, Mode, NodeId, Unavailable};
 use elevator_fleet::node::Status;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::estimate::{Flights, Motion};
-use super::{seconds, views};
+use super::{directive, seconds, views};
 
 /// How long a peer may be silent before the data of its car count as old.
 const HEARD: Duration = Duration::from_secs(1);
@@ -46,6 +47,10 @@ pub struct Car {
     load: Option<u8>,
     #[schema(value_type = String, example = "in-service")]
     mode: Mode,
+    /// The mode that an operator has set for it; null if none has. The car's key switch or a fire
+    /// recall may be more restrictive.
+    #[schema(value_type = Option<String>, example = "in-service")]
+    mode_set: Option<Mode>,
     /// `closed`, `opening`, `open` or `closing`.
     #[schema(value_type = String, example = "closed")]
     door: DoorState,
@@ -133,6 +138,8 @@ impl Car {
                 direction: view.direction,
                 load: view.load,
                 mode: view.mode,
+                mode_set: directive(status, &Topic::Mode(node.clone()))
+                    .and_then(|value| value.parse().ok()),
                 door,
                 locked_out: view.locked_out.iter().collect(),
                 heard: peer.is_none_or(|peer| peer.silent <= HEARD),
@@ -212,9 +219,11 @@ impl LiftState {
             motion_state,
             available_modes: vec![Self::HUMAN],
             current_mode: match (view.mode, view.is_in_service()) {
-                (Mode::FireRecall, _) => Self::FIRE,
-                (Mode::InService, true) => Self::HUMAN,
-                (Mode::InService | Mode::Independent | Mode::OutOfService, _) => Self::OFFLINE,
+                (Mode::FireRecall | Mode::FireService, _) => Self::FIRE,
+                (Mode::InService | Mode::Attendant, true) => Self::HUMAN,
+                (Mode::InService | Mode::Attendant | Mode::Independent | Mode::OutOfService, _) => {
+                    Self::OFFLINE
+                }
             },
             session_id: String::new(),
         }

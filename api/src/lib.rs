@@ -6,14 +6,16 @@
 
 mod car;
 mod estimate;
+mod statistics;
 
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::Direction;
+use elevator_fleet::directives::{OFF, Topic};
 use elevator_fleet::election::Detail;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{
-    Call, CarPhase, CarView, FleetName, HallCall, NodeId, Role, Unavailable,
+    Call, CarPhase, CarView, FleetName, HallCall, Mode, NodeId, Role, Unavailable,
 };
 use elevator_fleet::node::{ConflictStatus, LossCause, LostStatus, OrderStatus, Status};
 use elevator_fleet::wire;
@@ -22,6 +24,9 @@ use utoipa::ToSchema;
 
 pub use self::car::Car;
 pub use self::estimate::Flights;
+pub use self::statistics::{
+    CarShare, FloorShare, HourShare, Period, Share, Statistics, Times, Waiting,
+};
 
 /// Everything that a panel shows.
 #[derive(Debug, Serialize, ToSchema)]
@@ -76,6 +81,11 @@ pub struct Fleet {
     /// The nodes whose car hung, as far as is known.
     #[schema(value_type = Vec<String>)]
     hung: Vec<NodeId>,
+    /// Every service mode that a car can have, the least restrictive first.
+    #[schema(value_type = Vec<String>, example = json!(["in-service", "independent"]))]
+    modes: Vec<Mode>,
+    /// All cars are recalled because of a fire, until an operator ends that.
+    fire_recall: bool,
 }
 
 /// A node of the fleet.
@@ -130,6 +140,12 @@ pub struct Order {
     promised: bool,
     /// How many living nodes are known to hold it.
     holders: usize,
+    /// Which nodes these are, by name: eight at most.
+    #[schema(value_type = Vec<String>, example = json!(["A", "B"]))]
+    held_by: Vec<NodeId>,
+    /// On whose disk it is known to be, of them.
+    #[schema(value_type = Vec<String>, example = json!(["A"]))]
+    durable_at: Vec<NodeId>,
     pub state: OrderState,
 }
 
@@ -201,6 +217,8 @@ impl Fleet {
             durable: status.durable,
             disk_failed: status.disk_failed,
             hung: hung(status),
+            modes: Mode::ALL.to_vec(),
+            fire_recall: directive(status, &Topic::FireRecall).is_some_and(|value| value != OFF),
         }
     }
 }
@@ -212,6 +230,13 @@ pub fn hung(status: &Status) -> Vec<NodeId> {
     let living = views(status).filter(|(_, view)| hangs(view)).map(|(node, _)| node);
     let lost = status.lost.iter().filter(|lost| lost.cause == LossCause::Hung);
     living.chain(lost.map(|lost| &lost.node)).cloned().collect()
+}
+
+/// What operators have commanded about a topic, if anything.
+fn directive<'a>(status: &'a Status, topic: &Topic) -> Option<&'a str> {
+    let key = topic.key();
+    let found = status.directives.iter().find(|directive| directive.key == key);
+    found.map(|directive| directive.value.as_str())
 }
 
 /// The cars that are known, the node's own first.
@@ -249,6 +274,8 @@ impl Order {
             car: order.car.clone(),
             promised: order.promised,
             holders: order.holders,
+            held_by: order.held_by.clone(),
+            durable_at: order.durable_at.clone(),
             state,
         }
     }

@@ -177,7 +177,15 @@ impl Campaign {
     /// # Errors
     /// Such a world can't be made.
     pub fn run(&self) -> Result<Outcome, WorldError> {
-        self.play(None)
+        self.play(None, |_| false)
+    }
+
+    /// Runs it until this violation is there: the rest would only show more of them.
+    ///
+    /// # Errors
+    /// Such a world can't be made.
+    pub fn run_until(&self, enough: impl Fn(&Violation) -> bool) -> Result<Outcome, WorldError> {
+        self.play(None, |world| world.violations().iter().any(&enough))
     }
 
     /// Runs it, and records this part of it: see [`World::recorded`].
@@ -185,7 +193,7 @@ impl Campaign {
     /// # Errors
     /// Such a world can't be made.
     pub fn record(&self, window: Window) -> Result<Outcome, WorldError> {
-        self.play(Some(window))
+        self.play(Some(window), |_| false)
     }
 
     /// Chance has not brought yet what a run consists of at least.
@@ -193,7 +201,11 @@ impl Campaign {
         is_void(&Tally::new(world), self.duration, &BTreeSet::new()).is_some()
     }
 
-    fn play(&self, window: Option<Window>) -> Result<Outcome, WorldError> {
+    fn play(
+        &self,
+        window: Option<Window>,
+        ends: impl Fn(&World) -> bool,
+    ) -> Result<Outcome, WorldError> {
         let mut world = World::new(self.world.clone())?;
         if let Some(window) = window {
             world.record(window);
@@ -207,6 +219,9 @@ impl Campaign {
         {
             world.run_for(Duration::from_millis(fate.random.u64(1..=1_200)));
             fate.strikes(&mut world);
+            if ends(&world) {
+                return Ok(conclude(world, Ending::Stop));
+            }
         }
         fate.strike_what_is_due(&mut world);
         with_one_broken(&mut world, &mut fate);

@@ -118,9 +118,10 @@ fn a_warm_node_is_cut_off(election: &ElectionSettings, seed: u64) -> Vec<Violati
 }
 
 impl Case {
-    /// What is wrong in the campaign of this seed with the defect. A panic counts as such: where
-    /// debug assertions are compiled in, one of them may be the first to notice.
-    fn violations(&self, seed: u64) -> Vec<Violation> {
+    /// What is wrong in the campaign of this seed with the defect: all of it, or as much as shows
+    /// that the defect is caught. A panic counts as such: where debug assertions are compiled in, one
+    /// of them may be the first to notice.
+    fn violations(&self, seed: u64, to_the_end: bool) -> Vec<Violation> {
         let (protocol, preset) = self.election;
         let election = ElectionSettings::preset(protocol, preset);
         if let Some(scenario) = self.scenario {
@@ -128,7 +129,8 @@ impl Case {
         }
         let mut campaign = Campaign::by_seed(seed).under(election);
         campaign.world.first_address = self.first_address;
-        let run = || with_bug(Some(self.bug), || campaign.run());
+        let enough = |violation: &Violation| !to_the_end && self.by.contains(&violation.id);
+        let run = || with_bug(Some(self.bug), || campaign.run_until(enough));
         let Ok(outcome) = catch_unwind(AssertUnwindSafe(run)) else {
             let (at, what) = (campaign.duration, "a debug assertion".to_owned());
             return vec![Violation { at, id: "panic", what }];
@@ -140,7 +142,7 @@ impl Case {
     fn hunt(&self, seeds: Option<u64>) -> Hunt {
         let mut hunt = Hunt::default();
         for seed in 1..=seeds.unwrap_or(MOST_SEEDS) {
-            let violations = self.violations(seed);
+            let violations = self.violations(seed, seeds.is_some());
             let mut ids: Vec<_> = violations.iter().map(|violation| violation.id).collect();
             ids.sort_unstable();
             ids.dedup();

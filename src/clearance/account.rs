@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{IsTerminal, stderr, stdin, stdout};
 
 use crate::journal::Account;
+use crate::tokens::TokenName;
 
 /// What the kernel shows for a process that no login has led to.
 const NO_LOGIN: u32 = u32::MAX;
@@ -21,7 +22,15 @@ impl Account {
             login_uid: login.as_deref().and_then(login_uid),
             sudo_user: std::env::var("SUDO_USER").ok().and_then(printable),
             terminal: terminal(),
+            token: None,
         }
+    }
+
+    /// The account of a command that came over HTTP with this token.
+    #[must_use]
+    pub(crate) fn of_token(name: &TokenName) -> Self {
+        let uid = rustix::process::getuid().as_raw();
+        Self { uid, token: Some(name.to_string()), ..Self::default() }
     }
 }
 

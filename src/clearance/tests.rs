@@ -12,7 +12,7 @@ const BY: Clearance<'_> =
     Clearance { operator: "kovac", reason: "brake replaced", account: &ACCOUNT };
 
 const ACCOUNT: Account =
-    Account { uid: 990, login_uid: Some(1000), sudo_user: None, terminal: None };
+    Account { uid: 990, login_uid: Some(1000), sudo_user: None, terminal: None, token: None };
 
 fn node() -> NodeId {
     NodeId::new("car-1").expect("a name")

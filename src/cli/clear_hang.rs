@@ -187,7 +187,8 @@ fn account(account: &Account) -> String {
     let login = account.login_uid.map(|uid| format!("login uid {uid}"));
     let sudo = account.sudo_user.as_ref();
     let sudo = sudo.map(|user| format!("sudo by {user}"));
-    let parts = [uid, login, sudo, account.terminal.clone()];
+    let token = account.token.as_ref().map(|name| format!("token {name} over HTTP"));
+    let parts = [uid, login, sudo, account.terminal.clone(), token];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

@@ -3,6 +3,8 @@
 mod campaign;
 mod elections;
 mod files;
+mod mqtt;
+mod playground;
 mod trace;
 mod traffic;
 
@@ -18,6 +20,7 @@ use liftmesh_lab::{ScriptError, WorldError};
 
 use self::elections::ElectionsArgs;
 use super::CommandError;
+use crate::mqtt::CampusError;
 
 /// The arguments of `liftmesh lab`.
 #[derive(Debug, Clone, Args)]
@@ -42,6 +45,12 @@ pub(crate) enum Experiment {
     /// Compare the dispatchers on the same passengers: waiting, riding, energy, decision time
     #[command(after_help = traffic::EXAMPLES)]
     Traffic(traffic::TrafficArgs),
+    /// Measure an MQTT broker with many buildings: messages a second, and delays
+    #[command(after_help = mqtt::EXAMPLES)]
+    Mqtt(mqtt::MqttArgs),
+    /// Serve the playground on this machine: a whole fleet in a browser tab, to break
+    #[command(after_help = playground::EXAMPLES)]
+    Playground(playground::PlaygroundArgs),
 }
 
 /// An experiment failed.
@@ -162,6 +171,38 @@ pub enum LabError {
         /// The cause.
         source: ListError,
     },
+    /// The buildings can't use the MQTT broker.
+    #[error(transparent)]
+    Campus(#[from] CampusError),
+    /// The system provides no threads.
+    #[error("the system provides no threads")]
+    Threads(#[source] std::io::Error),
+    /// The broker is too slow for so many.
+    #[error("the client has heard {received} of {published} messages: the broker does not keep up")]
+    Unheard {
+        /// What it has heard.
+        received: u64,
+        /// What the buildings have sent.
+        published: u64,
+    },
+    /// The playground was not built there.
+    #[error(
+        "there is no playground in {}: build it with ./playground/build.sh in a checkout of the \
+         source, or say with --dir where it is",
+        .0.display()
+    )]
+    NoPlayground(PathBuf),
+    /// The playground's port can't be used.
+    #[error("port {port} of 127.0.0.1 can't be used; choose another one with --port")]
+    Port {
+        /// The port.
+        port: u16,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The playground can't be served.
+    #[error("the playground can't be served")]
+    Serve(#[source] std::io::Error),
     /// A filter fits nothing.
     #[error(transparent)]
     Filter(#[from] UnknownFilter),
@@ -188,6 +229,8 @@ impl LabArgs {
             Experiment::Campaign(args) => args.execute(),
             Experiment::Trace(args) => args.execute(),
             Experiment::Traffic(args) => args.execute(),
+            Experiment::Mqtt(args) => args.execute(),
+            Experiment::Playground(args) => args.execute(),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! [`Cli`] parses it and [`execute`] executes it, except for running a node, which `main` does.
 
 mod assign;
+mod caretaker;
 mod clear_hang;
 mod completions;
 mod doctor;
@@ -38,9 +39,10 @@ use crate::journal::JournalError;
 use crate::latch;
 use crate::operator::{Client, ClientError, ErrorCode, LatchedNode};
 use crate::probe::{self, Finding, Verdict};
-use crate::tokens::StoreError;
+use crate::tokens::OfflineError;
 
 pub(crate) use assign::AssignArgs;
+pub(crate) use caretaker::CaretakerArgs;
 pub(crate) use clear_hang::{AuditArgs, ClearHangArgs};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use events::EventsArgs;
@@ -131,6 +133,9 @@ pub(crate) enum Command {
     /// Put a node back in service after its car hung, on record
     #[command(after_help = clear_hang::CLEAR_EXAMPLES)]
     ClearHang(ClearHangArgs),
+    /// Serve the web panel of a node that does not run because of a hang, and clear the hang there
+    #[command(after_help = caretaker::EXAMPLES)]
+    Caretaker(CaretakerArgs),
     /// Give the journal of a running node a fresh identity, on record
     #[command(after_help = repair::EXAMPLES)]
     Repair(RepairArgs),
@@ -369,7 +374,10 @@ pub enum CommandError {
     Keygen(#[from] KeygenError),
     /// The tokens are as before.
     #[error(transparent)]
-    Token(#[from] StoreError),
+    Token(#[from] OfflineError),
+    /// No token can be drawn.
+    #[error("the system has no random numbers")]
+    Random(#[source] getrandom::Error),
     /// The man pages were not written.
     #[error(transparent)]
     Man(#[from] ManError),
@@ -398,15 +406,17 @@ impl CommandError {
             Self::Config(_) | Self::Probe(_) => Exit::Usage,
             Self::Assign(error) => error.exit(),
             Self::Token(error) => match error {
-                StoreError::Directory { .. }
-                | StoreError::AnotherUser { .. }
-                | StoreError::NameTaken(_)
-                | StoreError::NoToken(_)
-                | StoreError::TooMany => Exit::Usage,
-                StoreError::Io { .. }
-                | StoreError::Exposed { .. }
-                | StoreError::Damaged { .. }
-                | StoreError::Random(_) => Exit::Failed,
+                OfflineError::Directory { .. }
+                | OfflineError::AnotherUser { .. }
+                | OfflineError::Nameless(_)
+                | OfflineError::Refused(_)
+                | OfflineError::Journal(
+                    JournalError::Format { .. } | JournalError::Foreign { .. },
+                ) => Exit::Usage,
+                OfflineError::Directive(_)
+                | OfflineError::Running(_)
+                | OfflineError::Journal(_)
+                | OfflineError::Disk(_) => Exit::Failed,
             },
             Self::Latched(_) => Exit::Refused,
             Self::Clear(error) => match error {
@@ -424,12 +434,16 @@ impl CommandError {
                 ErrorCode::Malformed
                 | ErrorCode::NoSuchButton
                 | ErrorCode::UnknownCar
+                | ErrorCode::NameTaken
+                | ErrorCode::NoToken
                 | ErrorCode::ReadOnly
                 | ErrorCode::FaultsNotAllowed => Exit::Usage,
                 ErrorCode::Busy
                 | ErrorCode::NoJournal
                 | ErrorCode::TooManyTrips
                 | ErrorCode::FireRecall
+                | ErrorCode::TooManyTokens
+                | ErrorCode::NotInService
                 | ErrorCode::TooManyDirectives => Exit::Failed,
                 ErrorCode::NoAnswer => Exit::NoNode,
             },
@@ -446,6 +460,7 @@ impl CommandError {
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
             Self::Call(_) | Self::NoTerminal | Self::Keygen(KeygenError::Exists(_)) => Exit::Usage,
             Self::Output(_)
+            | Self::Random(_)
             | Self::Screen(_)
             | Self::Parent(_)
             | Self::Orphan(_)
@@ -469,9 +484,11 @@ pub enum Next {
     Latched,
     /// Run a node with these settings.
     Run(Box<Settings>),
+    /// Take care of the latched node that has these settings.
+    TakeCare(Box<Settings>),
 }
 
-/// Executes the command line, except for running a node.
+/// Executes the command line, except for running a node or its caretaker.
 ///
 /// # Errors
 /// [`CommandError`].
@@ -494,6 +511,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Mode(args) => args.execute()?,
         Command::FireRecall(args) => args.execute()?,
         Command::ClearHang(args) => args.execute()?,
+        Command::Caretaker(args) => return args.execute(),
         Command::Repair(args) => args.execute()?,
         Command::Audit(args) => args.execute()?,
         Command::Keygen(args) => args.execute()?,

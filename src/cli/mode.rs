@@ -12,13 +12,20 @@ Examples:
   liftmesh mode B out-of-service --operator 'J. Kovac' --reason 'new carpet' \\
       --data-dir /var/lib/liftmesh
   liftmesh mode B in-service --operator kovac --config /etc/liftmesh/node.toml
+  liftmesh mode B attendant --operator 'J. Kovac' --reason 'reception' \\
+      --data-dir /var/lib/liftmesh
 
 Any running node takes the command for any car, and passes it on. The mode holds until another one is
 set, whatever is restarted meanwhile. Modes, the least restrictive first:
   in-service      the group gives it hall calls
+  attendant       the group gives it hall calls, and at each stop it waits for an attendant, who
+                  presses the button of the floor to go to
   independent     it serves its car calls only, and keeps its door open until the next one
-  out-of-service  it takes its riders where they want to go, then stays with its door closed
+  out-of-service  it takes its riders where they asked to go, then stays with its door closed; a
+                  button in it opens the door
   fire-recall     it goes to its recall floor without a stop, and keeps its door open there
+  fire-service    a firefighter drives it: it goes to the floor whose button was pressed last, and
+                  opens there when that button is pressed again
 Of this mode, the car's key switch and a fire recall of all cars the most restrictive one applies;
 a key switch at `out of service` comes before everything.";
 
@@ -30,14 +37,15 @@ Examples:
 
 Any running node takes the command, and passes it on. All cars go to their recall floors without a
 stop and keep their doors open there (ASME A17.1 Phase I, EN 81-73). It never ends by itself: not by
-a restart, nor when the power comes back.";
+a restart, nor when the power comes back. Meanwhile the key switch in a car at `fire recall` lets a
+firefighter drive that car (ASME A17.1 Phase II).";
 
 /// The arguments of `liftmesh mode`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModeArgs {
     /// The car
     pub(crate) car: NodeId,
-    /// Its mode: in-service, independent, out-of-service or fire-recall
+    /// Its mode: in-service, attendant, independent, out-of-service, fire-recall or fire-service
     pub(crate) mode: Mode,
     /// Who and why
     #[command(flatten)]

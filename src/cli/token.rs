@@ -1,25 +1,34 @@
 //! `liftmesh token`: who may change something over HTTP.
 
 use clap::{Args, Subcommand};
+use elevator_fleet::directives::{Key, Value};
 
 use super::table::table;
 use super::{CommandError, NodeArgs, output};
-use crate::tokens::{Scope, TokenName, TokenStore};
+use crate::journal::Account;
+use crate::operator::words::operator;
+use crate::operator::{Client, ClientError};
+use crate::tokens::{self, Change, Offline, Scope, TokenHash, TokenName};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh token create --name kiosk --scope call --data-dir /var/lib/liftmesh
   sudo -u liftmesh liftmesh token list --config /etc/liftmesh/node.toml
-  liftmesh token revoke --name kiosk --data-dir /var/lib/liftmesh
+  liftmesh token revoke --name kiosk --operator 'J. Kovac' --data-dir /var/lib/liftmesh
 
-A token counts at the node in whose data directory it was made, from the next request on, whether the
-node runs already or not. It is printed once and stored nowhere; the node keeps its hash.";
+A token counts at every node of the fleet, once they have heard of it, and until it is revoked, which
+any node takes, too. The command works whether the node runs or not; of a node that does not run, the
+fleet hears once it does. A token is printed once and stored nowhere; the nodes keep its hash. Who made
+or revoked it is in the audit log of the node that took the command.";
 
 /// The arguments of `liftmesh token`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TokenArgs {
     #[command(subcommand)]
     command: TokenCommand,
+    /// Who does it, for the audit log [default: the name of this account]
+    #[arg(long, value_name = "NAME", value_parser = operator, global = true)]
+    operator: Option<String>,
     /// Which node
     #[command(flatten)]
     node: NodeArgs,
@@ -48,24 +57,79 @@ enum TokenCommand {
 
 impl TokenArgs {
     pub(super) fn execute(self) -> Result<(), CommandError> {
-        let (data_dir, _) = self.node.place()?;
-        let store = TokenStore::new(&data_dir);
+        let operator = self.operator.unwrap_or_else(account_name);
+        let mut keeper = Keeper::find(&self.node)?;
         match self.command {
             TokenCommand::Create { name, scope } => {
-                let token = store.create(name, scope)?;
+                let token = tokens::draw().map_err(CommandError::Random)?;
+                let hash = TokenHash::of(&token);
+                keeper.change(&Change::Create { name, scope, hash }, &operator)?;
                 output::print(&format!("{}\n", token.as_str()))?;
             }
             TokenCommand::List => {
-                let rows = store.list()?.into_iter();
-                let rows = rows
-                    .map(|token| [token.name.to_string(), token.scope.to_string(), token.created]);
-                output::print(&table(["name", "scope", "created"], rows))?;
+                let rows = keeper.directives()?.into_iter().filter_map(|(key, value, operator)| {
+                    tokens::listed(&key, &value)
+                        .map(|[name, scope, created]| [name, scope, created, operator])
+                });
+                output::print(&table(["name", "scope", "created", "by"], rows))?;
             }
             TokenCommand::Revoke { name } => {
-                store.revoke(&name)?;
+                keeper.change(&Change::Revoke { name: name.clone() }, &operator)?;
                 output::print(&format!("the token {name} counts no more\n"))?;
             }
         }
         Ok(())
     }
+}
+
+/// Who keeps the tokens: the running node, or else its journal.
+enum Keeper {
+    Node(Box<Client>),
+    Journal(Box<Offline>),
+}
+
+impl Keeper {
+    fn find(node: &NodeArgs) -> Result<Self, CommandError> {
+        let (data_dir, name) = node.place()?;
+        match Client::connect(&data_dir) {
+            Ok(client) => Ok(Self::Node(Box::new(client))),
+            Err(ClientError::NoNode(_)) => {
+                Ok(Self::Journal(Box::new(Offline::open(&data_dir, name)?)))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn change(&mut self, change: &Change, operator: &str) -> Result<(), CommandError> {
+        match self {
+            Self::Node(client) => Ok(client.change_token(change, operator)?),
+            Self::Journal(offline) => {
+                Ok(offline.change(change, operator, Account::of_process())?)
+            }
+        }
+    }
+
+    /// Every directive: its key, its value and who commanded it.
+    fn directives(&mut self) -> Result<Vec<(Key, Value, String)>, CommandError> {
+        Ok(match self {
+            Self::Node(client) => {
+                let directives = client.status()?.directives.into_iter();
+                directives.map(|it| (it.key, it.value, it.operator.to_string())).collect()
+            }
+            Self::Journal(offline) => {
+                let directives = offline.directives().iter().cloned();
+                directives.map(|it| (it.key, it.value, it.operator.to_string())).collect()
+            }
+        })
+    }
+}
+
+/// The name of the account that gives the command, as the system says.
+fn account_name() -> String {
+    let Account { uid, sudo_user, .. } = Account::of_process();
+    let name = sudo_user.or_else(|| {
+        let user = nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(uid));
+        user.ok().flatten().map(|user| user.name)
+    });
+    name.and_then(|name| operator(&name).ok()).unwrap_or_else(|| format!("user {uid}"))
 }

@@ -16,8 +16,10 @@ use elevator_fleet::wire::{Nonce, Protocol};
 use super::check::Checker;
 use super::tables::{Tables, car_settings, election};
 use crate::fleet_key::KeyFiles;
+use crate::http::TlsFiles;
 use crate::log::LogFilter;
 use crate::mesh::PacketSettings;
+use crate::mqtt::{Access, MqttSettings, Prefix};
 use crate::operator::ReadingSettings;
 
 /// The configuration of one node: every value in its range, and right beside the others.
@@ -64,6 +66,10 @@ pub struct Settings {
     pub(crate) reading: Option<ReadingSettings>,
     /// Where the node serves HTTP, if it does.
     pub(crate) http: Option<SocketAddr>,
+    /// With which certificate.
+    pub(crate) tls: Option<TlsFiles>,
+    /// The broker that the node uses, if there is one.
+    pub(crate) mqtt: Option<MqttSettings>,
     pub log: LogSettings,
     /// Whether an operator may break things; no key of the configuration allows it.
     pub(crate) faults: FaultInjection,
@@ -106,7 +112,7 @@ pub(crate) enum LogFormat {
     Human,
     /// With neither, and with priorities, for the system's journal.
     Journal,
-    /// A JSON object a line.
+    /// A JSON object a line, with its priority before it for the system's journal.
     Json,
 }
 
@@ -163,13 +169,30 @@ impl Settings {
             packets,
             operator,
             http,
+            mqtt,
             panel_line,
             log,
             ..
         } = tables;
         let group = operator.read_only_group;
+        let kinematics = Kinematics { dwell: door.dwell, ..kinematics };
+        let name = node.name(check);
+        let mqtt = mqtt.broker.map(|broker| MqttSettings {
+            access: Access {
+                encryption: broker.encryption,
+                username: mqtt.username,
+                password_file: mqtt.password_file,
+                ca_file: mqtt.ca_file,
+            },
+            broker,
+            prefix: mqtt.topic.unwrap_or_else(|| Prefix::of(&node.fleet)),
+            node: name.clone(),
+            period: mqtt.period,
+            session_expiry: mqtt.session_expiry,
+            kinematics,
+        });
         Self {
-            node: node.name(check),
+            node: name,
             fleet: node.fleet,
             role: node.role,
             address: node.address,
@@ -183,13 +206,18 @@ impl Settings {
             packets: (node.election == Protocol::Ballot).then_some(packets),
             election,
             car,
-            kinematics: Kinematics { dwell: door.dwell, ..kinematics },
+            kinematics,
             dispatch,
             mesh,
             climate,
             panel_line,
             reading: operator.read_only_socket.map(|path| ReadingSettings { path, group }),
+            mqtt,
             http: http.enabled.then(|| http.address.unwrap_or(default_http(node.address))),
+            tls: http
+                .certificate
+                .zip(http.key)
+                .map(|(certificate, key)| TlsFiles { certificate, key }),
             log,
             faults: FaultInjection::Refused,
         }

@@ -227,8 +227,8 @@ fn a_value_that_is_wrong_beside_another_names_both() {
             "node.toml:8:16: service.recall_floor = 4 is wrong; it has to be below floors = 4",
         ),
         (
-            "[service]\nbypass_load = 100\n",
-            "node.toml:8:15: service.bypass_load = 100 is wrong; it has to be below overload = 100",
+            "[service]\nbypass_load = 110\n",
+            "node.toml:8:15: service.bypass_load = 110 is wrong; it has to be below overload = 110",
         ),
         (
             "[mesh]\ndead_after = \"90 ms\"\n",
@@ -600,6 +600,7 @@ fn every_key_changes_the_settings() {
         "02:00:00:00:00:01",
         "tcp://host:1",
         "127.0.0.9:7081",
+        "mqtt://host",
     ];
     // `role` and `unit` go together, and with no car: C7 above.
     for key in KEYS.iter().filter(|key| !["role", "unit"].contains(&key.path)) {
@@ -610,10 +611,18 @@ fn every_key_changes_the_settings() {
         let base = format!("election = \"{}\"\n{REQUIRED}", protocol.map_or("bully", |name| name));
         let partner = match key.path {
             "operator.read_only_group" => "read_only_socket = \"/run/status\"\n",
+            "mqtt.broker" => "",
+            "mqtt.password_file" => "broker = \"mqtts://broker\"\nusername = \"node\"\n",
+            path if path.starts_with("mqtt.") => "broker = \"mqtts://broker\"\n",
             "bully.wins" => "estimate = \"7\"\n",
+            "http.certificate" => "key = \"/etc/node.key\"\n",
+            "http.key" => "certificate = \"/etc/node.crt\"\n",
             _ => "",
         };
+        // Their partners are wrong without them.
+        let is_paired = ["http.certificate", "http.key"].contains(&key.path);
         let settings = |value: Option<&str>| {
+            let value = value.or(is_paired.then_some("/etc/plain"));
             let line = value.map(|value| format!("{name} = {}\n", key.kind.written(value)));
             let line = line.unwrap_or_default();
             let others = base

@@ -17,6 +17,7 @@ use elevator_fleet::wire::Protocol;
 use super::settings::LogFormat;
 use crate::fleet_key::KeyFiles;
 use crate::log::LogFilter;
+use crate::mqtt::{Broker, Prefix};
 
 /// The type of a key: the domain's own, or one of this module that adds a range or a unit.
 pub(super) trait KeyType {
@@ -233,6 +234,11 @@ key_types! {
         "absolute paths of key files, or none, with commas between", Self::parse;
     Group => String: "GROUP", "the name or the number of a group of users",
         |text| plain(text, 32, |byte| byte.is_ascii_alphanumeric() || b"-_.$".contains(&byte));
+    Username => String: "NAME", "1 to 64 bytes without spaces",
+        |text| plain(text, 64, |byte| byte.is_ascii_graphic());
+    Broker => Self: "URL", "mqtt://HOST:PORT or mqtts://HOST:PORT; a name and a password do not go here", parsed;
+    Prefix => Self: "TOPIC", "up to 128 bytes, levels with slashes between, without + and #",
+        Self::new;
     Protocol => Self: "PROTOCOL", texts(&Self::ALL).join(", "), parsed,
         offering(|| texts(&Self::ALL));
     Estimate => Self: "ESTIMATE", "a whole number from 0 to 10000, or health, in quotes",
@@ -264,6 +270,9 @@ pub(super) enum Interface {}
 
 /// A percentage of the rated load.
 pub(super) enum Percent {}
+
+/// A name that another service knows.
+pub(super) enum Username {}
 
 /// A group of users.
 pub(super) enum Group {}

@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use elevator_simulator::control::ControlError;
 use liftmesh_harness::Process;
 
-use crate::tokens::{StoreError, TokenNameError};
+use crate::tokens::{OfflineError, TokenNameError};
 
 /// How many lines of a log are shown.
 const LOG_LINES: usize = 8;
@@ -57,9 +57,12 @@ pub enum DemoError {
     Program(#[source] io::Error),
     /// No token for the web panels.
     #[error(transparent)]
-    Token(#[from] StoreError),
+    Token(#[from] OfflineError),
     #[error(transparent)]
     TokenName(TokenNameError),
+    /// No token can be drawn.
+    #[error("the system has no random numbers")]
+    Random(#[from] getrandom::Error),
     /// No free port.
     #[error(
         "cannot find a port that is free on 127.0.0.11 and its neighbours and for broadcasts to \

@@ -19,7 +19,8 @@ use liftmesh_harness::{
 };
 
 use super::error::DemoError;
-use crate::tokens::{Scope, TokenName, TokenStore};
+use crate::journal::Account;
+use crate::tokens::{self, Change, Offline, Scope, TokenHash};
 
 /// Every node hears every other one, and all of them share this machine.
 const MOST_CARS: usize = 64;
@@ -91,19 +92,19 @@ impl Site {
         Ok(site)
     }
 
-    /// Lets the same token count at every node.
+    /// Makes a token in the first node's journal, from where it comes to all of them.
     fn make_token(&self) -> Result<String, DemoError> {
         let dirs: Vec<_> = (0..self.cars.len()).map(|car| self.data_dir(car)).collect();
         for dir in &dirs {
             let made = DirBuilder::new().mode(0o700).create(dir);
             made.map_err(|source| DemoError::Directory { dir: dir.clone(), source })?;
         }
-        let store = TokenStore::new(&dirs[0]);
-        let name: TokenName = "demo".parse().map_err(DemoError::TokenName)?;
-        let token = store.create(name, Scope::Operate)?;
-        for dir in &dirs[1..] {
-            store.copy_to(dir)?;
-        }
+        let name = "demo".parse().map_err(DemoError::TokenName)?;
+        let token = tokens::draw()?;
+        let hash = TokenHash::of(&token);
+        let change = Change::Create { name, scope: Scope::Operate, hash };
+        let mut offline = Offline::open(&dirs[0], self.cars.first().cloned())?;
+        offline.change(&change, "demo", Account::of_process())?;
         Ok(token.to_string())
     }
 
@@ -171,6 +172,21 @@ impl Site {
 
     /// The node of a car.
     pub(super) fn node(&self, car: usize) -> Command {
+        let mut command = self.with_settings(car, NodeCommand::build);
+        command.arg("--allow-faults");
+        command
+    }
+
+    /// What takes the place of the node of a car after a hang.
+    pub(super) fn caretaker(&self, car: usize) -> Command {
+        self.with_settings(car, NodeCommand::build_caretaker)
+    }
+
+    fn with_settings(
+        &self,
+        car: usize,
+        build: impl FnOnce(&NodeCommand, Command) -> Command,
+    ) -> Command {
         let name = self.name(car);
         let panel = format!("serial://{}", self.place.panel(name).display());
         let node = NodeCommand {
@@ -185,8 +201,8 @@ impl Site {
             election: self.election,
             data_dir: self.place.data_dir(name),
         };
-        let mut command = node.build(self.program());
-        command.arg("--allow-faults").args(["--http-address", &self.http(car).to_string()]);
+        let mut command = build(&node, self.program());
+        command.args(["--http-address", &self.http(car).to_string()]);
         if let Some(port) = self.ballot_port {
             command.args(["--ballot-port", &port.to_string()]);
         }

@@ -27,6 +27,7 @@ use super::traffic::{Arrivals, Crowd};
 use crate::cli::Exit;
 use crate::mesh::Cable;
 
+mod caretaker;
 mod chaos;
 mod faults;
 mod hear;
@@ -95,6 +96,8 @@ pub(super) struct Stage {
 #[derive(Debug)]
 struct Actor {
     node: Option<Process>,
+    /// Takes the place of a node that hung.
+    caretaker: Option<Process>,
     simulator: Process,
     to_node: Line<Cable>,
     to_car: Line<String>,
@@ -246,6 +249,7 @@ impl Stage {
         let (mut nodes, mut simulators, mut lines) = (Vec::new(), Vec::new(), Vec::new());
         for actor in actors {
             nodes.extend(actor.node);
+            nodes.extend(actor.caretaker);
             simulators.push(actor.simulator);
             lines.push((actor.to_node, actor.to_car));
         }
@@ -275,6 +279,7 @@ impl Stage {
 
     fn look_after_processes(&mut self) -> Result<(), DemoError> {
         for car in 0..self.actors.len() {
+            self.look_after_caretaker(car)?;
             let actor = &mut self.actors[car];
             if let Some(status) = actor.simulator.ended() {
                 return Err(DemoError::ended(&actor.simulator, status));
@@ -292,9 +297,11 @@ impl Stage {
                 scene.life = Life::Hung;
                 let text = "hung: its node has stopped the motor and ended";
                 self.log(Some(car), Weight::Bad, text);
+                self.start_caretaker(car)?;
             } else if exit(Exit::Refused) {
                 scene.life = Life::Hung;
                 self.log(Some(car), Weight::Bad, faults::HANG_NOT_CLEARED);
+                self.start_caretaker(car)?;
             } else if self.options.unattended || self.scene.phase == Phase::Starting {
                 return Err(failure);
             } else {
@@ -334,6 +341,7 @@ impl Actor {
             to_car: Line::to_car(car, client, site.slowdown(), updates.clone())?,
             to_node: Line::to_node(car, site.data_dir(car), site.slowdown(), updates.clone())?,
             node: Some(start_node(site, car)?),
+            caretaker: None,
             simulator,
             settled_since: None,
             still_since: None,

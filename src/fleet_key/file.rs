@@ -126,6 +126,14 @@ pub(super) fn read(path: &Path, user: u32) -> Result<KeyText, FileError> {
     }
 }
 
+/// Checks that nobody may read a file who should not, for a node that runs as the user of this process.
+///
+/// # Errors
+/// [`FileError`], whose text is that of a fleet key.
+pub(crate) fn check_secret(path: &Path, file: &File) -> Result<(), FileError> {
+    check_rights(path, file, geteuid().as_raw())
+}
+
 /// Who owns the file can change it whatever its mode says. The group of the node may read the key:
 /// then root can own it. So may root's group, which reads everything anyway: systemd gives credentials
 /// that group. Of another user than this process's no groups are known, so none counts as the node's.

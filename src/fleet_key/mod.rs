@@ -22,7 +22,7 @@ use rustix::process::geteuid;
 use tokio::sync::watch;
 
 pub use self::file::FileError;
-pub(crate) use self::file::{KeyText, create};
+pub(crate) use self::file::{KeyText, check_secret, create};
 
 /// The word for messages that nobody authenticates.
 const NONE: &str = "none";

@@ -44,6 +44,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const ASSETS: &[Asset] = assets! {
     "app.js": SCRIPT,
     "bank.css": STYLE,
+    "charts.js": SCRIPT,
     "dialogs.js": SCRIPT,
     "format.js": SCRIPT,
     "history.js": SCRIPT,
@@ -57,7 +58,10 @@ const ASSETS: &[Asset] = assets! {
     "pages/bank.js": SCRIPT,
     "pages/events.js": SCRIPT,
     "pages/fleet.js": SCRIPT,
+    "pages/hang.js": SCRIPT,
+    "pages/service.js": SCRIPT,
     "pages/shaft.js": SCRIPT,
+    "service.css": STYLE,
     "sheet.css": STYLE,
     "source.js": SCRIPT,
     "style.css": STYLE,
@@ -65,9 +69,12 @@ const ASSETS: &[Asset] = assets! {
     "toolbar.js": SCRIPT,
     "vendor/LICENSE-htm": TEXT,
     "vendor/LICENSE-preact": TEXT,
+    "vendor/LICENSE-uplot": TEXT,
     "vendor/README.md": TEXT,
     "vendor/htm.js": SCRIPT,
     "vendor/preact.js": SCRIPT,
+    "vendor/uplot.css": STYLE,
+    "vendor/uplot.js": SCRIPT,
 };
 
 /// What each file is sent as, in the order of [`ASSETS`].

@@ -1,7 +1,8 @@
 //! Who may change something: the bearer of a token.
 
+use std::sync::Arc;
+
 use axum::http::{HeaderMap, StatusCode, header};
-use tracing::warn;
 
 use super::problem::Problem;
 use super::routes::App;
@@ -11,8 +12,7 @@ use crate::tokens::{Scope, Token};
 /// against that of everybody without a token.
 ///
 /// # Errors
-/// 401 without a valid token, 403 if its scope is less than `needed`, 429 if the limit is reached, and
-/// 503 if the tokens can't be read.
+/// 401 without a valid token, 403 if its scope is less than `needed`, and 429 if the limit is reached.
 pub(super) async fn authorize(
     app: &App,
     headers: &HeaderMap,
@@ -26,16 +26,8 @@ pub(super) async fn authorize(
             "this needs a token: `Authorization: Bearer …`, with one made by `liftmesh token create`",
         ));
     };
-    let (store, text) = (app.tokens.clone(), text.to_owned());
-    let found = tokio::task::spawn_blocking(move || store.find(&text)).await;
-    let found = match found {
-        Ok(Ok(found)) => found,
-        Ok(Err(error)) => {
-            warn!(%error, "no token counts");
-            return Err(unusable());
-        }
-        Err(_) => return Err(unusable()),
-    };
+    let tokens = Arc::clone(&app.tokens.borrow());
+    let found = tokens.find(text).cloned();
     app.calls.admit(found.as_ref().map(|token| token.name.clone())).await?;
     match found {
         Some(token) if token.scope >= needed => Ok(token),
@@ -47,20 +39,12 @@ pub(super) async fn authorize(
         None => Err(Problem::new(
             StatusCode::UNAUTHORIZED,
             "token_unknown",
-            "no token of this node is the one given: it may be of another node, or revoked",
+            "no token of this fleet is the one given: it may be revoked, or of another fleet",
         )),
     }
 }
 
-fn unusable() -> Problem {
-    Problem::new(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "tokens_unusable",
-        "the node's tokens can't be read: its log says why",
-    )
-}
-
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())

@@ -1,11 +1,10 @@
-//! `POST /api/v1/calls`: one task places calls, one after the other, and remembers the answers to
-//! requests with an id, so that a repeated request places nothing twice.
+//! `POST /api/v1/calls`: one task places calls, one after the other. The fleet remembers the requests
+//! with an id, so that a repeated one places nothing twice, whichever node it comes to.
 
-use std::collections::{HashMap, VecDeque};
-
+use elevator_fleet::directives::RequestId;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
-use elevator_fleet::node::Taken;
+use elevator_fleet::node::{CallRequest, Requested, Taken};
 use liftmesh_api::{CallSchema, id_of};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
@@ -16,14 +15,11 @@ use axum::http::StatusCode;
 
 use super::limits::Limits;
 use super::problem::Problem;
-use crate::operator::NodeLoop;
-use crate::tokens::TokenName;
+use crate::operator::{ErrorCode, NodeLoop, Refused};
+use crate::tokens::{Token, TokenHash, TokenName};
 
 /// The bound of the queue of requests; when it is full, handlers wait until their own time limit.
 const QUEUE: usize = 32;
-
-/// How many answers are remembered; after that the oldest is forgotten.
-const REMEMBERED: usize = 1024;
 
 /// The longest id of a request, in bytes.
 const LONGEST_ID: usize = 64;
@@ -35,7 +31,7 @@ pub(super) struct PlaceCall {
     #[schema(value_type = CallSchema)]
     call: CallForm,
     /// Chosen by the client, 1 to 64 bytes without control characters: a request with the id of an
-    /// earlier one of the same token has no effect, and gets the same answer.
+    /// earlier one of the same token has no effect, and gets the same answer, at any node.
     #[schema(max_length = 64, example = "5b0e0f4e-0c65-4b5e-9d0f-1f1d6a8f2f11")]
     request_id: Option<String>,
 }
@@ -66,9 +62,16 @@ enum PlacedState {
 /// An answer, and whether it is that of an earlier request.
 pub(super) type Answer = Result<(StatusCode, PlacedCall), Problem>;
 
+/// Who places a call: a token is told from another of the same name by its hash.
+#[derive(Debug)]
+struct Bearer {
+    name: TokenName,
+    hash: TokenHash,
+}
+
 #[derive(Debug)]
 enum Wish {
-    Place { bearer: TokenName, body: PlaceCall, answer: oneshot::Sender<Answer> },
+    Place { bearer: Bearer, body: PlaceCall, answer: oneshot::Sender<Answer> },
     Admit { bearer: Option<TokenName>, answer: oneshot::Sender<bool> },
 }
 
@@ -78,7 +81,8 @@ pub(super) struct Calls(mpsc::Sender<Wish>);
 
 impl Calls {
     /// Places a call for the bearer of a token.
-    pub(super) async fn place(&self, bearer: TokenName, body: PlaceCall) -> Answer {
+    pub(super) async fn place(&self, token: &Token, body: PlaceCall) -> Answer {
+        let bearer = Bearer { name: token.name.clone(), hash: token.hash };
         let (answer, placed) = oneshot::channel();
         self.ask(Wish::Place { bearer, body, answer }, placed).await?
     }
@@ -105,24 +109,18 @@ impl Calls {
     }
 }
 
-type Key = (TokenName, String);
-
 /// The task's state.
 pub(super) struct Desk {
     node_loop: NodeLoop,
     wishes: mpsc::Receiver<Wish>,
     limits: Limits,
-    placed: HashMap<Key, PlacedCall>,
-    /// The keys of `placed`, the oldest first.
-    order: VecDeque<Key>,
 }
 
 impl Desk {
     pub(super) fn new(node_loop: NodeLoop) -> (Self, Calls) {
         let (sender, wishes) = mpsc::channel(QUEUE);
         let limits = Limits::new(Instant::now());
-        let (placed, order) = (HashMap::new(), VecDeque::new());
-        (Self { node_loop, wishes, limits, placed, order }, Calls(sender))
+        (Self { node_loop, wishes, limits }, Calls(sender))
     }
 
     /// Serves until every [`Calls`] is gone.
@@ -147,47 +145,47 @@ impl Desk {
 
     async fn place(
         &mut self,
-        bearer: TokenName,
-        PlaceCall { call, request_id }: PlaceCall,
+        bearer: Bearer,
+        PlaceCall { call: form, request_id }: PlaceCall,
     ) -> Answer {
-        let key = request_id.map(|id| check_id(id).map(|id| (bearer, id))).transpose()?;
-        if let Some(earlier) = key.as_ref().and_then(|key| self.placed.get(key)) {
-            return repeat(earlier, &call);
-        }
-        let state = match self.node_loop.order(&call).await? {
+        let call =
+            Call::try_from(&form).map_err(|cause| Refused::new(ErrorCode::NoSuchButton, &cause))?;
+        let requested = match request_id {
+            None => Requested::Now(self.node_loop.order(&form).await?),
+            Some(request_id) => {
+                let id = id_of_request(&bearer.hash, &check_id(request_id)?);
+                let (bearer, call) = (bearer.name.to_string(), call.clone());
+                self.node_loop.request(CallRequest { id, bearer, call }).await?
+            }
+        };
+        let (status, taken) = match requested {
+            Requested::Now(taken) => (StatusCode::CREATED, taken),
+            Requested::Before(taken) => (StatusCode::OK, taken),
+            Requested::ForAnotherCall => {
+                return Err(Problem::new(
+                    StatusCode::CONFLICT,
+                    "request_id_reused",
+                    "an earlier request with this request_id was for another call: use a new id for \
+                     each call",
+                ));
+            }
+        };
+        let state = match taken {
             Taken::Placed => PlacedState::Placed,
             Taken::Absorbed => PlacedState::Absorbed,
             Taken::Waiting => PlacedState::Waiting,
         };
-        let id = Call::try_from(&call).map(|call| id_of(&call)).unwrap_or_default();
-        let placed = PlacedCall { id, state, call };
-        if let Some(key) = key {
-            self.remember(key, placed.clone());
-        }
-        Ok((StatusCode::CREATED, placed))
-    }
-
-    fn remember(&mut self, key: Key, placed: PlacedCall) {
-        if self.order.len() == REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.placed.remove(&oldest);
-        }
-        self.order.push_back(key.clone());
-        self.placed.insert(key, placed);
+        Ok((status, PlacedCall { id: id_of(&call), state, call: form }))
     }
 }
 
-/// The answer to a request with the id of an earlier one.
-fn repeat(earlier: &PlacedCall, call: &CallForm) -> Answer {
-    if earlier.call == *call {
-        return Ok((StatusCode::OK, earlier.clone()));
-    }
-    Err(Problem::new(
-        StatusCode::CONFLICT,
-        "request_id_reused",
-        "an earlier request with this request_id was for another call: use a new id for each call",
-    ))
+/// By which the fleet remembers a request.
+fn id_of_request(bearer: &TokenHash, request_id: &str) -> RequestId {
+    let mut hasher = blake3::Hasher::new_derive_key("liftmesh HTTP request id");
+    hasher.update(bearer.as_bytes()).update(request_id.as_bytes());
+    let mut id = [0; 16];
+    hasher.finalize_xof().fill(&mut id);
+    RequestId(id)
 }
 
 fn check_id(id: String) -> Result<String, Problem> {

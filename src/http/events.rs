@@ -4,12 +4,11 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::metrics::Counted;
-use super::stream::frame;
+use super::stream::Frame;
 use crate::operator::{EVENTS, Event};
 
 /// The bound of the queue of clients that want events; when it is full, they wait.
@@ -20,7 +19,7 @@ const WISHES: usize = 16;
 pub(super) struct Numbered {
     id: EventId,
     event: Event,
-    frame: OnceLock<Bytes>,
+    frame: OnceLock<Frame>,
 }
 
 /// The name of an event: which run of the node, and the number in it, from 1.
@@ -32,8 +31,10 @@ pub(super) struct EventId {
 
 impl Numbered {
     /// The event as one of a stream, rendered once.
-    pub(super) fn frame(&self) -> Bytes {
-        self.frame.get_or_init(|| frame("event", Some(&self.id.to_string()), &self.event)).clone()
+    pub(super) fn frame(&self) -> Frame {
+        self.frame
+            .get_or_init(|| Frame::new("event", Some(&self.id.to_string()), &self.event))
+            .clone()
     }
 }
 
@@ -63,10 +64,22 @@ pub(super) struct Subscription {
     pub(super) live: broadcast::Receiver<Arc<Numbered>>,
 }
 
+/// From where a client wants events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Since {
+    /// From here on.
+    Now,
+    /// After the one with this name, as far as they are kept; from here on if it is of another run of
+    /// the node.
+    Event(EventId),
+    /// This many before, as far as they are kept: a client that has none yet misses none.
+    Recent(usize),
+}
+
 /// A wish for a subscription.
 #[derive(Debug)]
 struct Wish {
-    after: Option<EventId>,
+    since: Since,
     answer: oneshot::Sender<Subscription>,
 }
 
@@ -75,11 +88,10 @@ struct Wish {
 pub(super) struct Events(mpsc::Sender<Wish>);
 
 impl Events {
-    /// The events after the one with this name, as far as they are kept; without one, or if it is of
-    /// another run of the node, those from here on. `None` if the node ends.
-    pub(super) async fn subscribe(&self, after: Option<EventId>) -> Option<Subscription> {
+    /// The events that a client wants. `None` if the node ends.
+    pub(super) async fn subscribe(&self, since: Since) -> Option<Subscription> {
         let (answer, subscription) = oneshot::channel();
-        self.0.send(Wish { after, answer }).await.ok()?;
+        self.0.send(Wish { since, answer }).await.ok()?;
         subscription.await.ok()
     }
 }
@@ -122,7 +134,7 @@ impl EventLog {
                     Err(RecvError::Closed) => return,
                 },
                 Some(wish) = self.wishes.recv() => {
-                    let subscription = self.subscription(wish.after);
+                    let subscription = self.subscription(wish.since);
                     // A client that has gone does not need it.
                     drop(wish.answer.send(subscription));
                 }
@@ -143,11 +155,18 @@ impl EventLog {
         drop(self.live.send(event));
     }
 
-    fn subscription(&self, after: Option<EventId>) -> Subscription {
+    fn subscription(&self, since: Since) -> Subscription {
         let live = self.live.subscribe();
-        let after = after.filter(|after| after.boot == self.boot).map(|after| after.number);
-        let Some(after) = after else {
-            return Subscription { missed: 0, kept: Vec::new(), live };
+        let after = match since {
+            Since::Event(after) if after.boot == self.boot => after.number,
+            Since::Event(_) | Since::Now => {
+                return Subscription { missed: 0, kept: Vec::new(), live };
+            }
+            Since::Recent(count) => {
+                let first = self.kept.len().saturating_sub(count);
+                let kept = self.kept.range(first..).map(Arc::clone).collect();
+                return Subscription { missed: 0, kept, live };
+            }
         };
         let kept: Vec<_> =
             self.kept.iter().filter(|event| event.id.number > after).map(Arc::clone).collect();
@@ -167,7 +186,7 @@ mod tests {
 
     fn log() -> EventLog {
         let (_, source) = broadcast::channel(1);
-        EventLog::new(source, 7, Counted::new().unwrap()).0
+        EventLog::new(source, 7, Counted::new(None).unwrap()).0
     }
 
     fn push(log: &mut EventLog, count: usize) {
@@ -185,9 +204,9 @@ mod tests {
         let mut log = log();
         push(&mut log, 5);
         let id = EventId { boot: 7, number: 3 };
-        let subscription = log.subscription(EventId::parse(&id.to_string()));
+        let subscription = log.subscription(Since::Event(EventId::parse(&id.to_string()).unwrap()));
         assert_eq!((numbers(&subscription), subscription.missed), (vec![4, 5], 0));
-        let newest = log.subscription(None);
+        let newest = log.subscription(Since::Now);
         assert_eq!((numbers(&newest), newest.missed), (vec![], 0));
     }
 
@@ -195,15 +214,27 @@ mod tests {
     fn a_client_learns_how_many_events_are_not_kept() {
         let mut log = log();
         push(&mut log, EVENTS + 10);
-        let subscription = log.subscription(Some(EventId { boot: 7, number: 4 }));
+        let subscription = log.subscription(Since::Event(EventId { boot: 7, number: 4 }));
         assert_eq!((subscription.kept.len(), subscription.missed), (EVENTS, 6));
+    }
+
+    #[test]
+    fn a_new_client_gets_what_was_before_it() {
+        let mut log = log();
+        push(&mut log, 5);
+        let latest = log.subscription(Since::Recent(2));
+        assert_eq!((numbers(&latest), latest.missed), (vec![4, 5], 0));
+        assert_eq!(numbers(&log.subscription(Since::Recent(usize::MAX))), [1, 2, 3, 4, 5]);
+        push(&mut log, EVENTS);
+        let all = log.subscription(Since::Recent(usize::MAX));
+        assert_eq!((all.kept.len(), all.missed), (EVENTS, 0));
     }
 
     #[test]
     fn events_of_another_run_are_not_resumed() {
         let mut log = log();
         push(&mut log, 5);
-        let subscription = log.subscription(Some(EventId { boot: 8, number: 3 }));
+        let subscription = log.subscription(Since::Event(EventId { boot: 8, number: 3 }));
         assert_eq!((numbers(&subscription), subscription.missed), (vec![], 0));
         for wrong in
             ["", "7", "7-3", "000000000000000g-1", "0000000000000007-", "0000000000000007-x"]

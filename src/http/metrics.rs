@@ -19,6 +19,7 @@ use tracing::error;
 
 use super::problem::Problem;
 use super::routes::App;
+use crate::mqtt;
 use liftmesh_api::OrderState;
 
 /// The upper bounds of the histogram of waiting times, in seconds.
@@ -31,10 +32,11 @@ pub(super) struct Counted {
     waiting: Histogram,
     state_changes: IntCounter,
     missed: IntCounter,
+    mqtt: Option<mqtt::Counted>,
 }
 
 impl Counted {
-    pub(super) fn new() -> Result<Self, prometheus::Error> {
+    pub(super) fn new(mqtt: Option<mqtt::Counted>) -> Result<Self, prometheus::Error> {
         let waiting = HistogramOpts::new(
             "liftmesh_order_waiting_seconds",
             "How long served orders had waited, as this node knows it.",
@@ -49,6 +51,7 @@ impl Counted {
                 "liftmesh_http_events_missed_total",
                 "Events that the HTTP server was too slow to take from the node's loop.",
             )?,
+            mqtt,
         })
     }
 
@@ -93,6 +96,9 @@ impl Page {
         page.add(counted.waiting.clone())?;
         page.add(counted.state_changes.clone())?;
         page.add(counted.missed.clone())?;
+        for collector in counted.mqtt.iter().flat_map(mqtt::Counted::collectors) {
+            page.0.register(collector)?;
+        }
         Ok(page)
     }
 

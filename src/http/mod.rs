@@ -9,7 +9,7 @@
 //! All of it runs on one thread of its own, so that whatever clients do delays nothing in the node's
 //! loop, which it reaches only through the loop's bounded queue of requests. Each task owns its state:
 //! [`Looker`] asks for the node's state for all clients together, [`EventLog`] numbers and keeps
-//! events, [`Desk`] places calls. When the thread fails, the node goes on without it.
+//! events, [`Desk`] places calls, [`Collector`] keeps statistics. When the thread fails, the node goes on without it.
 //!
 //! Read `routes.rs` for what there is, `server.rs` for the limits of connections, and
 //! `liftmesh-api` for what the API says.
@@ -17,8 +17,10 @@
 mod assets;
 mod auth;
 mod calls;
+mod commands;
 mod events;
 mod health;
+pub(crate) mod latched;
 mod limits;
 mod metrics;
 mod openapi;
@@ -26,26 +28,33 @@ mod problem;
 mod routes;
 mod server;
 mod snapshot;
+mod statistics;
 mod stream;
+pub(crate) mod tls;
+mod websocket;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use elevator_fleet::dispatch::Kinematics;
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::{broadcast, oneshot, watch};
 use tokio::task::JoinSet;
 use tracing::{error, warn};
 
 use self::calls::Desk;
 use self::events::EventLog;
 use self::metrics::Counted;
-use self::routes::App;
+pub(crate) use self::problem::Problem;
+use self::routes::{App, Place};
 use self::snapshot::Looker;
+use self::statistics::Collector;
+pub(crate) use self::tls::TlsFiles;
+use crate::mqtt;
 use crate::operator::{Event, NodeLoop};
-use crate::tokens::TokenStore;
+use crate::tokens::Tokens;
 
 /// How long the thread may take to end.
 const END_LIMIT: Duration = Duration::from_secs(1);
@@ -53,18 +62,17 @@ const END_LIMIT: Duration = Duration::from_secs(1);
 /// How long what blocks, such as a disk that does not answer, may hold up the end of the thread.
 const LEFTOVERS: Duration = Duration::from_millis(100);
 
-/// Threads that read the tokens' file.
-const BLOCKING_THREADS: usize = 4;
-
 /// What the server needs to know.
 #[derive(Debug, Clone)]
 pub(crate) struct HttpSettings {
     /// Where it listens.
     pub(crate) address: SocketAddr,
-    /// Where the tokens are.
-    pub(crate) data_dir: PathBuf,
+    /// With which certificate, if it is over TLS.
+    pub(crate) tls: Option<TlsFiles>,
     /// By which positions are estimated.
     pub(crate) kinematics: Kinematics,
+    /// What MQTT counts, if the node uses it.
+    pub(crate) mqtt: Option<mqtt::Counted>,
 }
 
 /// The running server. When this is dropped it ends by itself.
@@ -83,16 +91,14 @@ impl Http {
         settings: HttpSettings,
         node_loop: NodeLoop,
         events: broadcast::Receiver<Event>,
+        tokens: watch::Receiver<Arc<Tokens>>,
     ) -> io::Result<Self> {
         let boot = getrandom::u64().map_err(io::Error::other)?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .max_blocking_threads(BLOCKING_THREADS)
-            .enable_all()
-            .build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
         let (report, ended) = oneshot::channel();
         thread::Builder::new().name("http".to_owned()).spawn(move || {
-            runtime.block_on(run(settings, node_loop, events, boot, stopped));
+            runtime.block_on(run(settings, node_loop, events, tokens, boot, stopped));
             runtime.shutdown_timeout(LEFTOVERS);
             drop(report);
         })?;
@@ -112,26 +118,40 @@ async fn run(
     settings: HttpSettings,
     node_loop: NodeLoop,
     events: broadcast::Receiver<Event>,
+    tokens: watch::Receiver<Arc<Tokens>>,
     boot: u64,
     stopped: oneshot::Receiver<()>,
 ) {
-    let counted = match Counted::new() {
+    // On this thread, as the disk may not answer.
+    let acceptor = match settings.tls.as_ref().map(tls::acceptor).transpose() {
+        Ok(acceptor) => acceptor,
+        Err(reason) => {
+            error!(%reason, "the HTTP server can't be started");
+            return;
+        }
+    };
+    let counted = match Counted::new(settings.mqtt) {
         Ok(counted) => counted,
         Err(reason) => {
             error!(%reason, "the HTTP server has failed: the node goes on without it");
             return;
         }
     };
+    let served = events.resubscribe();
     let (log, events) = EventLog::new(events, boot, counted.clone());
     let (looker, looks) = Looker::new(node_loop.clone(), settings.kinematics);
-    let (desk, calls) = Desk::new(node_loop);
-    let tokens = TokenStore::new(&settings.data_dir);
-    let router = routes::router(App::new(looks, events, calls, tokens, counted, settings.address));
+    let (collector, figures) = Collector::new(served, looks.clone(), node_loop.clone());
+    let (desk, calls) = Desk::new(node_loop.clone());
+    let place = Place { address: settings.address, is_tls: acceptor.is_some() };
+    let seats = routes::seats();
+    let app = App { looks, events, calls, figures, tokens, counted, node_loop, seats, place };
+    let router = routes::router(app);
     let mut tasks = JoinSet::new();
     tasks.spawn(log.run());
     tasks.spawn(looker.run());
     tasks.spawn(desk.run());
-    tasks.spawn(server::serve(settings.address, router));
+    tasks.spawn(collector.run());
+    tasks.spawn(server::serve(settings.address, acceptor, router));
     tokio::select! {
         _ = stopped => {}
         ended = tasks.join_next() => {

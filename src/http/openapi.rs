@@ -8,7 +8,7 @@ use bytes::Bytes;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use super::routes;
+use super::{commands, routes, statistics};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -18,7 +18,20 @@ use super::routes;
                        bottom, times are in seconds. Later versions may add fields."
     ),
     servers((url = "/api/v1")),
-    paths(routes::fleet, routes::cars, routes::orders, routes::events, routes::place),
+    paths(
+        routes::fleet,
+        routes::cars,
+        routes::orders,
+        routes::events,
+        routes::place,
+        routes::cancel,
+        commands::set_mode,
+        commands::set_fire_recall,
+        commands::clear_hang,
+        commands::latch,
+        statistics::statistics,
+        statistics::csv
+    ),
     modifiers(&Bearer),
 )]
 struct Api;
@@ -49,7 +62,21 @@ mod tests {
     fn every_address_and_every_type_is_described() {
         let api: serde_json::Value = serde_json::from_slice(&DOCUMENT).unwrap();
         let paths: Vec<_> = api["paths"].as_object().unwrap().keys().collect();
-        assert_eq!(paths, ["/calls", "/cars", "/events", "/fleet", "/orders"]);
+        let all = [
+            "/calls",
+            "/calls/{id}",
+            "/cars",
+            "/cars/{car}/clear-hang",
+            "/cars/{car}/mode",
+            "/events",
+            "/fire-recall",
+            "/fleet",
+            "/latch",
+            "/orders",
+            "/statistics",
+            "/statistics.csv",
+        ];
+        assert_eq!(paths, all);
         let text = api.to_string();
         let schemas = api["components"]["schemas"].as_object().unwrap();
         for (start, name) in text.match_indices("#/components/schemas/") {

@@ -10,7 +10,7 @@ use crate::operator::{ErrorCode, Refused};
 /// Why a request was not fulfilled. Nothing was changed, except that after `no_answer` it is not known
 /// whether an order was placed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     /// Always `about:blank`: `code` tells problems apart.
     #[serde(rename = "type")]
     kind: &'static str,
@@ -28,7 +28,7 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         Self {
             kind: "about:blank",
             title: status.canonical_reason().unwrap_or_default(),
@@ -38,7 +38,7 @@ impl Problem {
         }
     }
 
-    pub(super) fn malformed(detail: impl Into<String>) -> Self {
+    pub(crate) fn malformed(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "malformed", detail)
     }
 
@@ -63,6 +63,10 @@ impl From<Refused> for Problem {
             ErrorCode::UnknownCar => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_car"),
             ErrorCode::TooManyTrips => (StatusCode::CONFLICT, "too_many_trips"),
             ErrorCode::FireRecall => (StatusCode::CONFLICT, "fire_recall"),
+            ErrorCode::NotInService => (StatusCode::CONFLICT, "not_in_service"),
+            ErrorCode::NameTaken => (StatusCode::CONFLICT, "name_taken"),
+            ErrorCode::NoToken => (StatusCode::NOT_FOUND, "no_token"),
+            ErrorCode::TooManyTokens => (StatusCode::CONFLICT, "too_many_tokens"),
             ErrorCode::TooManyDirectives => (StatusCode::CONFLICT, "too_many_directives"),
             ErrorCode::FaultsNotAllowed => (StatusCode::FORBIDDEN, "faults_not_allowed"),
             ErrorCode::ReadOnly => (StatusCode::FORBIDDEN, "read_only"),

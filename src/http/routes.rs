@@ -6,27 +6,34 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{Query, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::{Path, Query, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post, put};
+use elevator_fleet::model::{Call, HallCall};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 use super::assets;
 use super::auth::authorize;
 use super::calls::{Calls, PlaceCall, PlacedCall};
-use super::events::{EventId, Events};
+use super::commands;
+use super::events::{EventId, Events, Since};
 use super::health;
 use super::metrics::{self, Counted};
 use super::openapi;
 use super::problem::Problem;
 use super::snapshot::{Look, Looks};
+use super::statistics::{self, Figures};
 use super::stream::Client;
-use crate::tokens::{Scope, TokenStore};
-use liftmesh_api::{Car, Fleet, Order};
+use super::websocket;
+use crate::operator::NodeLoop;
+use crate::tokens::{Scope, Tokens};
+use liftmesh_api::{Car, Fleet, Order, id_of};
 
 /// The most clients of event streams at a time.
 pub(super) const STREAMS: usize = 256;
@@ -41,33 +48,43 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub(super) struct App {
     pub(super) looks: Looks,
-    events: Events,
+    pub(super) events: Events,
     pub(super) calls: Calls,
-    pub(super) tokens: TokenStore,
+    pub(super) figures: Figures,
+    pub(super) tokens: watch::Receiver<Arc<Tokens>>,
     pub(super) counted: Counted,
-    seats: Arc<Semaphore>,
-    address: SocketAddr,
+    pub(super) node_loop: NodeLoop,
+    /// Places for clients of event streams: [`seats`].
+    pub(super) seats: Arc<Semaphore>,
+    pub(super) place: Place,
+}
+
+/// Where the server listens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) address: SocketAddr,
+    pub(super) is_tls: bool,
+}
+
+impl Place {
+    /// Whether everybody who can connect may read.
+    pub(super) fn is_open(self) -> bool {
+        self.address.ip().is_loopback()
+    }
+}
+
+/// A place for each client of an event stream.
+pub(super) fn seats() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(STREAMS))
 }
 
 impl App {
-    pub(super) fn new(
-        looks: Looks,
-        events: Events,
-        calls: Calls,
-        tokens: TokenStore,
-        counted: Counted,
-        address: SocketAddr,
-    ) -> Self {
-        let seats = Arc::new(Semaphore::new(STREAMS));
-        Self { looks, events, calls, tokens, counted, seats, address }
-    }
-
     /// How many clients of event streams there are.
     pub(super) fn streams(&self) -> usize {
         STREAMS - self.seats.available_permits()
     }
 
-    async fn look(&self) -> Result<Arc<Look>, Problem> {
+    pub(super) async fn look(&self) -> Result<Arc<Look>, Problem> {
         Ok(self.looks.take().await?)
     }
 }
@@ -79,14 +96,25 @@ pub(super) fn router(app: App) -> Router {
         .route("/orders", get(orders))
         .route("/events", get(events))
         .route("/calls", post(place))
+        .route("/calls/{id}", delete(cancel))
+        .route("/statistics", get(statistics::statistics))
+        .route("/statistics.csv", get(statistics::csv))
+        .route("/cars/{car}/mode", put(commands::set_mode))
+        .route("/cars/{car}/clear-hang", post(commands::clear_hang))
+        .route("/fire-recall", put(commands::set_fire_recall))
+        .route("/latch", get(commands::latch))
         .route("/openapi.json", get(openapi::document));
+    // What tells something of the fleet.
+    let readable = Router::new()
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(metrics::page))
+        .nest("/api/v1", api)
+        .route_layer(from_fn_with_state(app.clone(), admit_reader));
     Router::new()
         .route("/", get(assets::index))
         .route("/assets/{*name}", get(assets::asset))
         .route("/healthz", get(health::live))
-        .route("/readyz", get(health::ready))
-        .route("/metrics", get(metrics::page))
-        .nest("/api/v1", api)
+        .merge(readable)
         .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)
         .layer(from_fn_with_state(app.clone(), guard))
@@ -94,11 +122,11 @@ pub(super) fn router(app: App) -> Router {
         .with_state(app)
 }
 
-async fn not_found() -> Problem {
+pub(super) async fn not_found() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address")
 }
 
-async fn not_allowed() -> Problem {
+pub(super) async fn not_allowed() -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
@@ -107,7 +135,7 @@ async fn not_allowed() -> Problem {
 }
 
 /// Ends requests that take too long, and adds headers that hold for every response.
-async fn limit(request: Request, next: Next) -> Response {
+pub(super) async fn limit(request: Request, next: Next) -> Response {
     let answered = timeout(REQUEST_LIMIT, next.run(request)).await;
     let mut response = answered.unwrap_or_else(|_late| Problem::no_answer().into_response());
     let headers = response.headers_mut();
@@ -116,19 +144,42 @@ async fn limit(request: Request, next: Next) -> Response {
     response
 }
 
+/// Beyond loopback, reading needs a token, too. Handlers of what changes something ask for more.
+async fn admit_reader(State(app): State<App>, request: Request, next: Next) -> Response {
+    if app.place.is_open() || ![Method::GET, Method::HEAD].contains(request.method()) {
+        return next.run(request).await;
+    }
+    match authorize(&app, request.headers(), Scope::View).await {
+        Ok(_) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
 /// Refuses requests for another host. A page of another site whose name was made to point here after
 /// it was loaded would otherwise count as one of this node's.
 async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
-    let mut hosts = request.headers().get_all(header::HOST).iter();
-    if hosts.all(|host| host.to_str().is_ok_and(|host| is_own(host, app.address))) {
+    // The browser has checked whose certificate it is.
+    if app.place.is_tls {
         return next.run(request).await;
     }
-    Problem::new(
+    match check_host(request.headers(), app.place.address) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+/// # Errors
+/// The request is for another host than this address.
+pub(super) fn check_host(headers: &HeaderMap, address: SocketAddr) -> Result<(), Problem> {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    if hosts.all(|host| host.to_str().is_ok_and(|host| is_own(host, address))) {
+        return Ok(());
+    }
+    Err(Problem::new(
         StatusCode::MISDIRECTED_REQUEST,
         "other_host",
-        format!("this node is http://{}", app.address),
-    )
-    .into_response()
+        format!("this node is http://{address}"),
+    ))
 }
 
 /// Whether a host is this one: an address, with whatever port leads here, or `localhost`.
@@ -143,7 +194,7 @@ fn is_own(host: &str, own: SocketAddr) -> bool {
             .is_ok_and(|address: std::net::IpAddr| address == own.ip() || address.is_loopback())
 }
 
-fn json(status: StatusCode, value: &impl Serialize) -> Response {
+pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(body) => {
             let about =
@@ -188,17 +239,20 @@ pub(super) async fn orders(State(app): State<App>) -> Result<Response, Problem> 
 #[derive(Debug, Deserialize)]
 pub(super) struct Resume {
     after: Option<String>,
+    recent: Option<usize>,
 }
 
 /// The name of the last event that a client has; browsers send it by themselves.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// The state whenever it changes, and every event.
+/// The state whenever it changes, and every event: as server-sent events, or as a WebSocket if the
+/// request is for one. Its messages are objects with `event`, `id` and `data`.
 #[utoipa::path(
     get,
     path = "/events",
     params(
         ("after" = Option<String>, Query, description = "The id of the last event that the client has"),
+        ("recent" = Option<usize>, Query, description = "Without an id: begin with this many of the latest events, 1024 at most"),
         ("Last-Event-ID" = Option<String>, Header, description = "The same; it counts first"),
     ),
     responses(
@@ -212,22 +266,30 @@ pub(super) async fn events(
     State(app): State<App>,
     Query(resume): Query<Resume>,
     headers: HeaderMap,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
+    if headers.contains_key(header::SEC_WEBSOCKET_KEY) {
+        websocket::check_origin(&headers)?;
+    }
     let seat = Arc::clone(&app.seats).try_acquire_owned().map_err(|_none_free| {
         Problem::busy(format!("the node serves {STREAMS} event streams already"))
     })?;
     // What a browser sends after a break is newer than what the address says.
     let after = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
-    let after = match after.or(resume.after) {
-        None => None,
-        Some(text) => Some(EventId::parse(&text).ok_or_else(|| {
+    let since = match after.or(resume.after) {
+        None => resume.recent.map_or(Since::Now, Since::Recent),
+        Some(text) => Since::Event(EventId::parse(&text).ok_or_else(|| {
             Problem::malformed("this is no id of an event: give one that this API has sent")
         })?),
     };
-    let subscription = app.events.subscribe(after).await.ok_or_else(Problem::no_answer)?;
+    let subscription = app.events.subscribe(since).await.ok_or_else(Problem::no_answer)?;
     let states = app.looks.follow();
     let state = app.look().await?.frame();
-    Ok(Client::new(state, subscription, states, seat).into_response())
+    let client = Client::new(state, subscription, states, seat);
+    Ok(match upgrade {
+        Ok(upgrade) => websocket::start(upgrade, client),
+        Err(_no_websocket) => client.into_response(),
+    })
 }
 
 /// Places a call.
@@ -256,12 +318,59 @@ pub(super) async fn place(
     let (parts, body) = request.into_parts();
     let token = authorize(&app, &parts.headers, Scope::Call).await?;
     let body: PlaceCall = parsed(body).await?;
-    let (status, placed) = app.calls.place(token.name, body).await?;
+    let (status, placed) = app.calls.place(&token, body).await?;
     Ok(json(status, &placed))
 }
 
+/// Withdraws a call. No kind of call can be withdrawn.
+#[utoipa::path(
+    delete,
+    path = "/calls/{id}",
+    params(("id" = String, Path, description = "The id of the order, such as `hall-3-up`")),
+    security(("token" = ["call"])),
+    responses(
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
+        (status = 404, body = Problem, content_type = "application/problem+json", description = "No such order is open"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "It can't be withdrawn: `detail` says why"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
+    )
+)]
+pub(super) async fn cancel(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    authorize(&app, &headers, Scope::Call).await?;
+    let look = app.look().await?;
+    let order = look.status.orders.iter().find(|order| id_of(&order.call) == id);
+    Err(order.map_or_else(
+        || Problem::new(StatusCode::NOT_FOUND, "not_open", "no order with this id is open"),
+        |order| Problem::new(StatusCode::CONFLICT, "not_cancellable", kept_because(&order.call)),
+    ))
+}
+
+/// Why a call is not withdrawn.
+fn kept_because(call: &Call) -> &'static str {
+    match call {
+        Call::Hall(HallCall { to: None, .. }) => {
+            "a hall call stays until it is served: its lamp is a promise to everybody at the landing, \
+             and others may have pressed the same button since"
+        }
+        Call::Hall(HallCall { to: Some(_), .. }) => {
+            "a destination call stays until it is served: its passengers were told their car, and others \
+             may have asked for the same trip since"
+        }
+        Call::Car { .. } => {
+            "a car call stays until it is served: its lamp is a promise to everybody in the car, and \
+             others may have pressed the same button since"
+        }
+    }
+}
+
 /// The JSON of a body.
-async fn parsed<T: for<'de> Deserialize<'de>>(body: Body) -> Result<T, Problem> {
+pub(super) async fn parsed<T: for<'de> Deserialize<'de>>(body: Body) -> Result<T, Problem> {
     let bytes = to_bytes(body, LONGEST_BODY).await.map_err(|error| {
         let is_long = std::error::Error::source(&error)
             .is_some_and(|source| source.to_string().contains("length limit"));

@@ -8,10 +8,12 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
 /// The most connections at a time, those of event streams included; a further one is closed.
@@ -24,7 +26,7 @@ const RETRY: Duration = Duration::from_secs(10);
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
 
 /// How long a client may take no bytes while there are some for it.
-const WRITE_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(10);
 
 /// The longest head of a request, in bytes.
 const LONGEST_HEAD: usize = 16 * 1024;
@@ -32,9 +34,13 @@ const LONGEST_HEAD: usize = 16 * 1024;
 /// After an accept that failed, as it does where the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Listens and serves until it is dropped.
+pub(super) async fn serve(address: SocketAddr, tls: Option<TlsAcceptor>, router: Router) {
+    accept(listen(address).await, tls, router).await;
+}
+
 /// Serves until it is dropped.
-pub(super) async fn serve(address: SocketAddr, router: Router) {
-    let listener = listen(address).await;
+pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, router: Router) {
     let mut clients = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -43,7 +49,7 @@ pub(super) async fn serve(address: SocketAddr, router: Router) {
         };
         match accepted {
             Ok((stream, _)) if clients.len() < CONNECTIONS => {
-                clients.spawn(accompany(stream, router.clone()));
+                clients.spawn(accompany(stream, tls.clone(), router.clone()));
             }
             Ok((_, client)) => debug!(%client, "too many connections: one is closed"),
             Err(error) => {
@@ -79,18 +85,32 @@ fn warn_of(address: SocketAddr, error: &io::Error) {
     }
 }
 
-async fn accompany(stream: TcpStream, router: Router) {
+async fn accompany(stream: TcpStream, tls: Option<TlsAcceptor>, router: Router) {
     // Without it, small events would wait for the acknowledgement of the one before.
     if let Err(error) = stream.set_nodelay(true) {
         debug!(%error, "an HTTP connection stays slow");
     }
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(WRITE_LIMIT));
+    let stream = Box::pin(stream);
+    let Some(tls) = tls else {
+        return answer(stream, router).await;
+    };
+    match timeout(HEAD_LIMIT, tls.accept(stream)).await {
+        Ok(Ok(stream)) => answer(stream, router).await,
+        Ok(Err(error)) => debug!(%error, "no TLS connection came about"),
+        Err(_late) => debug!("no TLS connection came about in time"),
+    }
+}
+
+/// Answers the requests of one connection.
+async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, router: Router) {
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_LIMIT)
         .max_buf_size(LONGEST_HEAD)
-        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .with_upgrades();
     if let Err(error) = served.await {
         debug!(%error, "an HTTP connection broke");
     }

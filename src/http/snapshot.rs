@@ -8,14 +8,13 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::CarPhase;
 use elevator_fleet::node::Status;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
-use super::stream::frame;
+use super::stream::Frame;
 use crate::operator::{NodeLoop, Refused};
 use liftmesh_api::{Flights, State};
 
@@ -36,13 +35,13 @@ const WISHES: usize = 64;
 pub(super) struct Look {
     pub(super) status: Status,
     pub(super) state: State,
-    frame: OnceLock<Bytes>,
+    frame: OnceLock<Frame>,
 }
 
 impl Look {
     /// The state as an event of a stream, rendered once.
-    pub(super) fn frame(&self) -> Bytes {
-        self.frame.get_or_init(|| frame("state", None, &self.state)).clone()
+    pub(super) fn frame(&self) -> Frame {
+        self.frame.get_or_init(|| Frame::new("state", None, &self.state)).clone()
     }
 }
 
@@ -53,7 +52,7 @@ type Wish = oneshot::Sender<Result<Arc<Look>, Refused>>;
 pub(super) struct Looks {
     node_loop: NodeLoop,
     wishes: mpsc::Sender<Wish>,
-    frames: watch::Sender<Bytes>,
+    frames: watch::Sender<Frame>,
 }
 
 impl Looks {
@@ -73,7 +72,7 @@ impl Looks {
     }
 
     /// The frames of states, from here on. Take a look afterwards: that is the first one.
-    pub(super) fn follow(&self) -> watch::Receiver<Bytes> {
+    pub(super) fn follow(&self) -> watch::Receiver<Frame> {
         self.frames.subscribe()
     }
 }
@@ -83,7 +82,7 @@ pub(super) struct Looker {
     node_loop: NodeLoop,
     flights: Flights,
     wishes: mpsc::Receiver<Wish>,
-    frames: watch::Sender<Bytes>,
+    frames: watch::Sender<Frame>,
     /// When the task began.
     began: Instant,
     asked: Instant,
@@ -94,7 +93,7 @@ pub(super) struct Looker {
 impl Looker {
     pub(super) fn new(node_loop: NodeLoop, kinematics: Kinematics) -> (Self, Looks) {
         let (sender, wishes) = mpsc::channel(WISHES);
-        let frames = watch::Sender::new(Bytes::new());
+        let frames = watch::Sender::new(Frame::default());
         let looks = Looks { node_loop: node_loop.clone(), wishes: sender, frames: frames.clone() };
         let began = Instant::now();
         (

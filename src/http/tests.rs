@@ -1,11 +1,25 @@
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use elevator_fleet::directives::{Directives, Words};
 use elevator_fleet::dispatch::Kinematics;
-use elevator_fleet::model::{Call, HallCall, NodeId};
+use elevator_fleet::model::{Call, HallCall, JournalId, NodeId};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
 use liftmesh_api::{Flights, State, id_of};
 use serde_json::json;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::task::JoinSet;
 
+use super::calls::Desk;
+use super::events::EventLog;
+use super::metrics::Counted;
+use super::routes::{self, App, Place};
+use super::snapshot::Looker;
+use super::statistics::Collector;
 use crate::operator::tests::full_status;
+use crate::operator::{NodeLoop, Query, Reply, Request};
+use crate::tokens::{Change, Scope, TokenHash, Tokens};
 
 fn state() -> serde_json::Value {
     let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_500);
@@ -55,4 +69,79 @@ fn a_lift_state_has_every_field_of_open_rmf() {
         ]
     );
     assert_eq!(lift["lift_time"], json!({"sec": 1, "nanosec": 500_000_000}));
+}
+
+/// A router as at this address, over a loop that has one answer, and the token `view` in its fleet.
+fn router(address: &str, view: &str, tasks: &mut JoinSet<()>) -> axum::Router {
+    let (asked, mut requests) = mpsc::channel::<Request>(16);
+    tasks.spawn(async move {
+        while let Some(Request { query, reply }) = requests.recv().await {
+            let answer = match query {
+                Query::Status => Reply::Status(Box::new(full_status())),
+                Query::Statistics => {
+                    let (kept, statistics) = oneshot::channel();
+                    kept.send(Vec::new()).unwrap();
+                    Reply::Statistics(statistics)
+                }
+                other => panic!("nobody asked for {other:?}"),
+            };
+            // A client that has gone does not need it.
+            drop(reply.send(answer));
+        }
+    });
+    let mut directives = Directives::default();
+    let (scope, hash) = (Scope::View, TokenHash::of(view));
+    let change = Change::Create { name: "reader".parse().unwrap(), scope, hash };
+    let (key, value) = change.directive(&directives, SystemTime::now()).unwrap();
+    directives.set(key, value, Words::new("kovac").unwrap(), JournalId(1)).unwrap();
+    let (_, tokens) = watch::channel(Arc::new(Tokens::of(&directives)));
+    let node_loop = NodeLoop::new(asked);
+    let counted = Counted::new(None).unwrap();
+    let (source, events) = broadcast::channel(1);
+    let (log, events) = EventLog::new(events, 7, counted.clone());
+    let (looker, looks) = Looker::new(node_loop.clone(), Kinematics::default());
+    let (collector, figures) = Collector::new(source.subscribe(), looks.clone(), node_loop.clone());
+    let (desk, calls) = Desk::new(node_loop.clone());
+    tasks.spawn(async move {
+        log.run().await;
+        drop(source);
+    });
+    tasks.spawn(looker.run());
+    tasks.spawn(collector.run());
+    tasks.spawn(desk.run());
+    let seats = routes::seats();
+    let place = Place { address: address.parse().unwrap(), is_tls: true };
+    let app = App { looks, events, calls, figures, tokens, counted, node_loop, seats, place };
+    routes::router(app)
+}
+
+/// The status of a response.
+async fn status(router: &axum::Router, path: &str, token: Option<&str>) -> u16 {
+    let mut request = axum::http::Request::get(path);
+    if let Some(token) = token {
+        request = request.header("Authorization", format!("Bearer {token}"));
+    }
+    let request = request.body(axum::body::Body::empty()).unwrap();
+    let service = TowerToHyperService::new(router.clone());
+    service.call(request).await.unwrap().status().as_u16()
+}
+
+#[tokio::test]
+async fn beyond_loopback_reading_needs_a_token() {
+    let read = ["/api/v1/fleet", "/api/v1/cars", "/api/v1/orders", "/api/v1/events", "/metrics"];
+    let mut tasks = JoinSet::new();
+    let far = router("192.168.1.11:7080", "secret", &mut tasks);
+    let near = router("127.0.0.1:7080", "secret", &mut tasks);
+    for path in read.into_iter().chain(["/readyz"]) {
+        assert_eq!(status(&far, path, None).await, 401, "{path}");
+        assert_eq!(status(&far, path, Some("other")).await, 401, "{path}");
+    }
+    for path in read {
+        assert_eq!(status(&far, path, Some("secret")).await, 200, "{path}");
+        assert_eq!(status(&near, path, None).await, 200, "{path}");
+    }
+    // They say nothing of the fleet, and a browser has no token before it has the page.
+    for path in ["/", "/healthz"] {
+        assert_eq!(status(&far, path, None).await, 200, "{path}");
+    }
 }

@@ -180,6 +180,10 @@ pub(crate) struct Account {
     pub(crate) sudo_user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) terminal: Option<String>,
+    /// The name of the token, of a command over HTTP: the user is the one that the program which took
+    /// it runs as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) token: Option<String>,
 }
 
 impl AuditEvent {

@@ -17,6 +17,7 @@ mod error;
 pub(crate) mod fuzzing;
 mod medium;
 mod record;
+mod statistics;
 mod tables;
 mod version;
 mod writer;
@@ -158,6 +159,14 @@ impl Journal {
         }
         restored.reserved = reserved;
         Ok((Self { database }, restored))
+    }
+
+    /// Writes one change; it is on disk when this returns.
+    ///
+    /// # Errors
+    /// It is not.
+    pub(crate) fn write(&self, change: &Change) -> Result<(), Box<redb::Error>> {
+        tables::write(&self.database, [change], SystemTime::now()).map_err(Box::new)
     }
 
     /// Appends to the audit log, all or none; the records are on disk when this returns.

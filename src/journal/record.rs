@@ -72,7 +72,7 @@ impl Kind {
         }
     }
 
-    fn body<T: DeserializeOwned>(self, body: &[u8]) -> Result<T, ReadError> {
+    pub(super) fn body<T: DeserializeOwned>(self, body: &[u8]) -> Result<T, ReadError> {
         match postcard::take_from_bytes(body) {
             Ok((body, [])) => Ok(body),
             Ok((_, [_, ..])) | Err(_) => Err(ReadError::Malformed(self.name)),

@@ -7,6 +7,7 @@
 //! | `orders` | [`record::order_key`] → [`record::order`] | 2 |
 //! | `flight-times` | [`record::leg_key`] → [`record::flight_times`] | 2, may be absent |
 //! | `directives` | key → [`record::directive`] | 2, may be absent |
+//! | `statistics` | number of a quarter of an hour → see [`super::statistics`] | 2, may be absent |
 //! | `audit` | number → JSON, see [`super::audit`] | 1 |
 //! | `audit-links` | number → hash, see [`super::audit`] | 2, may be absent |
 //! | `registers` | as `orders`, without a version byte | 1 only |
@@ -16,6 +17,7 @@
 //! does not look at and an older file does not have; so it needs no new format. A table that
 //! changes needs one, and [`upgrade`] then brings older files up to date.
 
+use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use elevator_fleet::car::FlightRecord;
@@ -241,13 +243,7 @@ pub(super) fn write<'a>(
                 Change::Reserve(sequence) => raise(&mut numbers, KEY_RESERVED, *sequence)?,
                 Change::Term(term) => raise(&mut numbers, KEY_TERM, term.0)?,
                 Change::Directives(all) => {
-                    let mut directives = transaction.open_table(DIRECTIVES)?;
-                    directives.retain(|_, _| false)?;
-                    for directive in all {
-                        let value = record::directive(directive)?;
-                        let key = directive.key.as_str().as_bytes();
-                        directives.insert(key, value.as_slice())?;
-                    }
+                    write_directives(&mut transaction.open_table(DIRECTIVES)?, all)?;
                 }
                 Change::FlightTimes(learned) => {
                     let mut legs = transaction.open_table(FLIGHT_TIMES)?;
@@ -258,6 +254,24 @@ pub(super) fn write<'a>(
         }
     }
     Ok(transaction.commit()?)
+}
+
+/// Replaces all directives, of which most are usually as before.
+fn write_directives(
+    directives: &mut Table<'_, Bytes, Bytes>,
+    all: &[Directive],
+) -> Result<(), redb::Error> {
+    let key = |directive: &Directive| directive.key.as_str().as_bytes().to_vec();
+    let keys: BTreeSet<Vec<u8>> = all.iter().map(key).collect();
+    directives.retain(|key, _| keys.contains(key))?;
+    for directive in all {
+        let (key, value) = (key(directive), record::directive(directive)?);
+        let known = directives.get(key.as_slice())?.is_some_and(|known| known.value() == value);
+        if !known {
+            directives.insert(key.as_slice(), value.as_slice())?;
+        }
+    }
+    Ok(())
 }
 
 fn write_order(

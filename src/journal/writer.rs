@@ -9,7 +9,8 @@ use elevator_fleet::node::{Change, Lsn};
 use tokio::sync::{oneshot, watch};
 use tracing::{debug, warn};
 
-use super::{AuditLog, AuditRecord, Journal, audit, tables};
+use super::{AuditLog, AuditRecord, Journal, audit, statistics, tables};
+use crate::statistics::{Changes, Quarter, Slot};
 
 /// How many batches and questions may be queued for the disk. A disk that lets this many pile up
 /// counts as failed (P5): [`SubmitError::Full`]. The brain has at most 16 batches in flight, and
@@ -49,6 +50,8 @@ pub(super) enum Work {
     Write(Batch),
     Record(Box<AuditRecord>),
     Audit(oneshot::Sender<AuditLog>),
+    KeepStatistics(Changes),
+    ReadStatistics(oneshot::Sender<Vec<(Slot, Quarter)>>),
 }
 
 /// Writes batches on a thread of its own, in order, all that wait in one transaction.
@@ -111,6 +114,25 @@ impl JournalWriter {
         self.ask(Work::Audit(answer))
     }
 
+    /// Queues changes of the statistics. Never waits; after a crash they may be missing.
+    ///
+    /// # Errors
+    /// [`SubmitError`]: the changes are dropped.
+    pub(crate) fn keep_statistics(&self, changes: Changes) -> Result<(), SubmitError> {
+        self.ask(Work::KeepStatistics(changes))
+    }
+
+    /// Requests the statistics. Never waits; if they can't be read, the answer is dropped.
+    ///
+    /// # Errors
+    /// [`SubmitError`]: there will be no answer.
+    pub(crate) fn read_statistics(
+        &self,
+        answer: oneshot::Sender<Vec<(Slot, Quarter)>>,
+    ) -> Result<(), SubmitError> {
+        self.ask(Work::ReadStatistics(answer))
+    }
+
     fn ask(&self, work: Work) -> Result<(), SubmitError> {
         self.work.try_send(work).map_err(|error| match error {
             TrySendError::Full(_) => SubmitError::Full,
@@ -149,42 +171,81 @@ pub(super) fn write_all(
 ) -> usize {
     let mut commits = 0;
     while let Ok(first) = queue.recv() {
-        let (mut group, mut records, mut questions) = (Vec::new(), Vec::new(), Vec::new());
-        for work in std::iter::once(first).chain(queue.try_iter().take(WRITE_QUEUE)) {
-            match work {
-                Work::Write(batch) => group.push(batch),
-                Work::Record(record) => records.push(*record),
-                Work::Audit(answer) => questions.push(answer),
-            }
-        }
-        match write(journal, &group, &records) {
-            Ok(()) => {
-                commits += usize::from(!group.is_empty());
-                if let Some(last) = group.iter().map(|batch| batch.lsn).max() {
-                    report.send_modify(|progress| progress.durable = progress.durable.max(last));
-                }
-            }
+        let group = Group::of(std::iter::once(first).chain(queue.try_iter().take(WRITE_QUEUE)));
+        match write(journal, &group, report) {
+            Ok(()) => commits += usize::from(!group.batches.is_empty()),
             Err(error) => {
                 report.send_modify(|progress| progress.failure = Some(error.to_string()));
                 return commits;
             }
         }
-        for answer in questions {
+        for answer in group.audits {
             answer_audit(journal, answer);
+        }
+        for answer in group.statistics {
+            answer_statistics(journal, answer);
         }
     }
     commits
 }
 
-fn write(journal: &Journal, group: &[Batch], records: &[AuditRecord]) -> Result<(), redb::Error> {
-    if !group.is_empty() {
-        let changes = group.iter().flat_map(|batch| &batch.changes);
+/// What is done at one go.
+#[derive(Debug, Default)]
+struct Group {
+    batches: Vec<Batch>,
+    records: Vec<AuditRecord>,
+    changes: Vec<Changes>,
+    audits: Vec<oneshot::Sender<AuditLog>>,
+    statistics: Vec<oneshot::Sender<Vec<(Slot, Quarter)>>>,
+}
+
+impl Group {
+    fn of(works: impl Iterator<Item = Work>) -> Self {
+        let mut group = Self::default();
+        for work in works {
+            match work {
+                Work::Write(batch) => group.batches.push(batch),
+                Work::Record(record) => group.records.push(*record),
+                Work::Audit(answer) => group.audits.push(answer),
+                Work::KeepStatistics(changes) => group.changes.push(changes),
+                Work::ReadStatistics(answer) => group.statistics.push(answer),
+            }
+        }
+        group
+    }
+}
+
+/// Orders first, and reported as durable at once: they don't wait for the rest.
+fn write(
+    journal: &Journal,
+    group: &Group,
+    report: &watch::Sender<Progress>,
+) -> Result<(), redb::Error> {
+    if !group.batches.is_empty() {
+        let changes = group.batches.iter().flat_map(|batch| &batch.changes);
         tables::write(&journal.database, changes, SystemTime::now())?;
     }
-    if !records.is_empty() {
-        audit::append(&journal.database, records)?;
+    if !group.records.is_empty() {
+        audit::append(&journal.database, &group.records)?;
+    }
+    if let Some(last) = group.batches.iter().map(|batch| batch.lsn).max() {
+        report.send_modify(|progress| progress.durable = progress.durable.max(last));
+    }
+    for changes in &group.changes {
+        statistics::write(&journal.database, changes)?;
     }
     Ok(())
+}
+
+fn answer_statistics(journal: &Journal, answer: oneshot::Sender<Vec<(Slot, Quarter)>>) {
+    match statistics::read(&journal.database) {
+        Ok(quarters) => {
+            if answer.send(quarters).is_err() {
+                debug!("the receiver of the statistics is gone");
+            }
+        }
+        Err(error) => warn!(%error, "the statistics can't be read"),
+    }
 }
 
 fn answer_audit(journal: &Journal, answer: oneshot::Sender<AuditLog>) {

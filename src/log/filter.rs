@@ -4,14 +4,17 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 28] = [
+const TARGETS: [&str; 34] = [
+    "liftmesh::caretaker",
     "liftmesh::http",
-    "liftmesh::http::auth",
+    "liftmesh::http::latched",
     "liftmesh::http::metrics",
     "liftmesh::http::server",
+    "liftmesh::http::statistics",
     "liftmesh::journal",
     "liftmesh::journal::audit",
     "liftmesh::journal::medium",
+    "liftmesh::journal::statistics",
     "liftmesh::journal::writer",
     "liftmesh::log",
     "liftmesh::log::queue",
@@ -22,6 +25,9 @@ const TARGETS: [&str; 28] = [
     "liftmesh::mesh::interface",
     "liftmesh::mesh::keys",
     "liftmesh::mesh::link",
+    "liftmesh::mqtt",
+    "liftmesh::mqtt::connection",
+    "liftmesh::mqtt::count",
     "liftmesh::operator::reading",
     "liftmesh::operator::server",
     "liftmesh::operator::socket",

@@ -6,7 +6,7 @@ use std::fmt::{self, Debug, Write};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::field::RecordFields;
-use tracing_subscriber::fmt::format::{Format, Full, Writer};
+use tracing_subscriber::fmt::format::{Format, Full, Json, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
@@ -66,18 +66,31 @@ fn is_plain(value: &str) -> bool {
 }
 
 /// Each line starts with its priority, which the system's journal removes: `<3>` for an error,
-/// `<4>` for a warning (see `sd-daemon(3)`). Without a time, because the journal adds its own.
+/// `<4>` for a warning (see `sd-daemon(3)`).
 #[derive(Debug)]
-pub(super) struct Prefixed(Format<Full, ()>);
+pub(super) struct Prefixed<F>(F);
 
-impl Prefixed {
-    pub(super) fn new() -> Self {
+impl Prefixed<Format<Full, ()>> {
+    /// Without a time, because the journal adds its own.
+    pub(super) fn text() -> Self {
         Self(Format::default().without_time().with_ansi(false))
     }
 }
 
-impl<S, N> FormatEvent<S, N> for Prefixed
+impl Prefixed<Format<Json>> {
+    pub(super) fn json() -> Self {
+        Self(json())
+    }
+}
+
+/// An object a line.
+pub(super) fn json() -> Format<Json> {
+    Format::default().json().flatten_event(true).with_current_span(false).with_span_list(false)
+}
+
+impl<F, S, N> FormatEvent<S, N> for Prefixed<F>
 where
+    F: FormatEvent<S, N>,
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
 {
@@ -121,6 +134,7 @@ mod tests {
 
     use tracing::{error, info, warn};
     use tracing_subscriber::fmt::SubscriberBuilder;
+    use tracing_subscriber::fmt::format::JsonFields;
 
     use super::*;
 
@@ -138,16 +152,43 @@ mod tests {
         }
     }
 
+    impl Page {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().expect("a lock").clone()).expect("text")
+        }
+    }
+
     fn journal(log: impl FnOnce()) -> String {
         let page = Page::default();
         let pen = page.clone();
         let subscriber = SubscriberBuilder::default()
             .fmt_fields(Fields)
-            .event_format(Prefixed::new())
+            .event_format(Prefixed::text())
             .with_writer(move || pen.clone())
             .finish();
         tracing::subscriber::with_default(subscriber, log);
-        String::from_utf8(page.0.lock().expect("a lock").clone()).expect("text")
+        page.text()
+    }
+
+    #[test]
+    fn an_object_for_the_journal_has_its_priority_before_it() {
+        let page = Page::default();
+        let pen = page.clone();
+        let subscriber = SubscriberBuilder::default()
+            .fmt_fields(JsonFields::new())
+            .event_format(Prefixed::json())
+            .with_writer(move || pen.clone())
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            warn!(node = "A", waited_ms = 12, "two\nlines");
+        });
+        let text = page.text();
+        let object =
+            text.strip_prefix("<4>").and_then(|rest| rest.strip_suffix('\n')).expect("one line");
+        let object: serde_json::Value = serde_json::from_str(object).expect("JSON");
+        assert_eq!(object["message"], "two\nlines");
+        assert_eq!((&object["node"], &object["waited_ms"]), (&"A".into(), &12.into()));
+        assert_eq!(object["level"], "WARN");
     }
 
     #[test]

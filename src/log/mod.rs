@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use tracing::error;
 use tracing::metadata::Level;
+use tracing_subscriber::fmt::format::JsonFields;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 pub(crate) use self::filter::LogFilter;
@@ -60,6 +61,7 @@ enum Look {
     People,
     Journal,
     Json,
+    JsonForJournal,
 }
 
 /// Starts the log.
@@ -84,16 +86,15 @@ pub fn start(settings: &LogSettings) -> Result<Log, LogError> {
         Look::Journal => log
             .fmt_fields(Fields)
             .with_ansi(false)
-            .event_format(Prefixed::new())
+            .event_format(Prefixed::text())
             .finish()
             .try_init()?,
-        Look::Json => log
-            .json()
-            .flatten_event(true)
-            .with_current_span(false)
-            .with_span_list(false)
-            .finish()
-            .try_init()?,
+        Look::Json => {
+            log.fmt_fields(JsonFields::new()).event_format(format::json()).finish().try_init()?;
+        }
+        Look::JsonForJournal => {
+            log.fmt_fields(JsonFields::new()).event_format(Prefixed::json()).finish().try_init()?;
+        }
     }
     std::panic::set_hook(Box::new(log_panic));
     Ok(Log { queue, look })
@@ -110,7 +111,7 @@ impl Log {
                 let lines = format::prefix(Level::ERROR, &text);
                 self.queue.pen().write_line(lines.as_bytes());
             }
-            Look::Json => error!("{}", text.trim_end()),
+            Look::Json | Look::JsonForJournal => error!("{}", text.trim_end()),
         }
     }
 
@@ -128,23 +129,22 @@ pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The system names the journal's stream in `JOURNAL_STREAM`; standard error may still lead
-/// elsewhere.
 fn look_of(format: LogFormat, journal: Option<&str>) -> Look {
     match format {
-        LogFormat::Human => Look::People,
         LogFormat::Journal => Look::Journal,
+        LogFormat::Json if leads_to(journal) => Look::JsonForJournal,
         LogFormat::Json => Look::Json,
-        LogFormat::Auto => {
-            let stream = rustix::fs::fstat(io::stderr()).ok();
-            let stream = stream.map(|stream| format!("{}:{}", stream.st_dev, stream.st_ino));
-            if journal.is_some() && stream.as_deref() == journal {
-                Look::Journal
-            } else {
-                Look::People
-            }
-        }
+        LogFormat::Auto if leads_to(journal) => Look::Journal,
+        LogFormat::Human | LogFormat::Auto => Look::People,
     }
+}
+
+/// The system names the journal's stream in `JOURNAL_STREAM`; standard error may still lead
+/// elsewhere.
+fn leads_to(journal: Option<&str>) -> bool {
+    let stream = rustix::fs::fstat(io::stderr()).ok();
+    let stream = stream.map(|stream| format!("{}:{}", stream.st_dev, stream.st_ino));
+    journal.is_some() && stream.as_deref() == journal
 }
 
 fn log_panic(panic: &PanicHookInfo<'_>) {

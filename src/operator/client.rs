@@ -15,6 +15,7 @@ use super::stand_in::stand_ins;
 use crate::journal::AuditLog;
 #[cfg(any(test, feature = "simulator"))]
 use crate::mesh::Cable;
+use crate::tokens::Change as TokenChange;
 
 /// How long a node may take to answer: longer than it waits for its own loop.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
@@ -204,6 +205,18 @@ impl Client {
             operator: operator.to_owned(),
             reason: reason.map(str::to_owned),
         })
+    }
+
+    /// Makes or revokes a token of the HTTP API, which counts at every node.
+    ///
+    /// # Errors
+    /// [`ClientError`]; after [`ErrorCode::NoAnswer`] it is not known what became of it.
+    pub(crate) fn change_token(
+        &mut self,
+        change: &TokenChange,
+        operator: &str,
+    ) -> Result<(), ClientError> {
+        self.set(&QueryLine::Token { change: change.clone(), operator: operator.to_owned() })
     }
 
     fn set(&mut self, query: &QueryLine) -> Result<(), ClientError> {

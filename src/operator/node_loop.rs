@@ -6,13 +6,14 @@ use std::time::Duration;
 use elevator_fleet::directives::Topic;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, NodeId, Role};
-use elevator_fleet::node::{OrderRefused, Status, Taken};
+use elevator_fleet::node::{CallRequest, OrderRefused, Requested, Status, Taken};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::protocol::ErrorCode;
-use super::server::{Command, Query, Reply, Request};
+use super::server::{Command, Query, Reply, Request, TokenError};
 use crate::journal::Account;
+use crate::tokens::{Change as TokenChange, TokenRefused};
 
 /// How long the node's loop may take for an answer.
 pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(2);
@@ -78,13 +79,50 @@ impl NodeLoop {
             self.check_car(car).await?;
         }
         match self.ask(Query::Order(call)).await? {
-            Reply::Order(taken) => taken.map_err(|cause| {
+            Reply::Order(taken) => taken.map_err(|cause| Refused::order(&cause)),
+            _ => Err(Refused::no_answer()),
+        }
+    }
+
+    /// Places an order for a program that may ask again: nothing is placed for a request that the
+    /// fleet has fulfilled.
+    ///
+    /// # Errors
+    /// As [`order`](Self::order).
+    pub(crate) async fn request(&self, request: CallRequest) -> Result<Requested, Refused> {
+        // What was answered before is answered again, whatever has become of the car.
+        if let Call::Car { car, .. } = &request.call {
+            match self.ask(Query::Earlier(request.clone())).await? {
+                Reply::Earlier(Some(earlier)) => return Ok(earlier),
+                Reply::Earlier(None) => self.check_car(car).await?,
+                _ => return Err(Refused::no_answer()),
+            }
+        }
+        match self.ask(Query::Place(request)).await? {
+            Reply::Requested(requested) => requested.map_err(|cause| Refused::order(&cause)),
+            _ => Err(Refused::no_answer()),
+        }
+    }
+
+    /// Makes or revokes a token of the HTTP API.
+    ///
+    /// # Errors
+    /// [`Refused`]; only after [`ErrorCode::NoAnswer`] it is not known what became of it.
+    pub(crate) async fn change_token(
+        &self,
+        change: TokenChange,
+        operator: String,
+        account: Account,
+    ) -> Result<(), Refused> {
+        match self.ask(Query::Token { change, operator, account }).await? {
+            Reply::Token(changed) => changed.map_err(|cause| {
                 let code = match &cause {
-                    OrderRefused::NoSuchButton { .. } | OrderRefused::NoCar { .. } => {
-                        ErrorCode::NoSuchButton
+                    TokenError::Refused(TokenRefused::NameTaken(_)) => ErrorCode::NameTaken,
+                    TokenError::Refused(TokenRefused::NoToken(_)) => ErrorCode::NoToken,
+                    TokenError::Refused(TokenRefused::TooMany | TokenRefused::TooManyNames) => {
+                        ErrorCode::TooManyTokens
                     }
-                    OrderRefused::TooManyTrips { .. } => ErrorCode::TooManyTrips,
-                    OrderRefused::FireRecall { .. } => ErrorCode::FireRecall,
+                    TokenError::Directive(_) => ErrorCode::TooManyDirectives,
                 };
                 Refused::new(code, &cause)
             }),
@@ -139,8 +177,20 @@ impl NodeLoop {
 }
 
 impl Refused {
-    fn new(code: ErrorCode, cause: &dyn Display) -> Self {
+    pub(crate) fn new(code: ErrorCode, cause: &dyn Display) -> Self {
         Self { code, message: cause.to_string() }
+    }
+
+    fn order(cause: &OrderRefused) -> Self {
+        let code = match cause {
+            OrderRefused::NoSuchButton { .. } | OrderRefused::NoCar { .. } => {
+                ErrorCode::NoSuchButton
+            }
+            OrderRefused::TooManyTrips { .. } => ErrorCode::TooManyTrips,
+            OrderRefused::FireRecall { .. } => ErrorCode::FireRecall,
+            OrderRefused::NotInService { .. } => ErrorCode::NotInService,
+        };
+        Self::new(code, cause)
     }
 
     /// The loop does not answer, or not in time.

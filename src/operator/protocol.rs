@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Event;
 use crate::journal::{AuditRecord, Chain};
 use crate::mesh::Cable;
+use crate::tokens::Change as TokenChange;
 
 /// The longest request, in bytes, with its line feed; a longer one is answered with
 /// [`ErrorCode::Malformed`] and skipped.
@@ -59,6 +60,13 @@ pub(crate) enum QueryLine {
         /// Why; may be absent.
         #[serde(default)]
         reason: Option<String>,
+    },
+    /// To make or revoke a token of the HTTP API, of the whole fleet: answered by [`ReplyLine::Set`].
+    /// It goes into the audit log of this node.
+    Token {
+        #[serde(flatten)]
+        change: TokenChange,
+        operator: String,
     },
     /// The audit log: answered by [`ReplyLine::Audit`].
     Audit,
@@ -156,8 +164,16 @@ pub enum ErrorCode {
     Busy,
     /// All cars are recalled because of a fire.
     FireRecall,
+    /// The car takes no car calls in its present mode.
+    NotInService,
     /// The fleet keeps no more directives.
     TooManyDirectives,
+    /// There is a token of this name.
+    NameTaken,
+    /// There is no token of this name.
+    NoToken,
+    /// The fleet keeps no more tokens.
+    TooManyTokens,
     /// The node runs without its disk, or can't read it.
     NoJournal,
     /// The node's loop does not answer. It is unknown whether an order was placed.

@@ -6,7 +6,9 @@ use std::time::Duration;
 use elevator_fleet::directives::DirectiveError;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId};
-use elevator_fleet::node::{FireRecall, OrderRefused, Renewed, Status, Taken};
+use elevator_fleet::node::{
+    CallRequest, FireRecall, OrderRefused, Renewed, Requested, Status, Taken,
+};
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf, SocketAddr};
@@ -25,6 +27,8 @@ use super::words;
 use crate::config::FaultInjection;
 use crate::journal::{Account, AuditLog};
 use crate::mesh::Cable;
+use crate::statistics::{Changes, Quarter, Slot};
+use crate::tokens::{Change as TokenChange, TokenRefused};
 
 /// The bound of the queue of requests to the node's loop. When it is full, clients wait for 2 s and
 /// then get an error.
@@ -85,8 +89,23 @@ pub(crate) enum Query {
         /// The account at the other end of the connection.
         account: Account,
     },
+    /// `Node::handle_request`: answered by [`Reply::Requested`].
+    Place(CallRequest),
+    /// `Node::earlier`: answered by [`Reply::Earlier`].
+    Earlier(CallRequest),
+    /// `Node::handle_directive`: answered by [`Reply::Token`].
+    Token {
+        change: TokenChange,
+        operator: String,
+        /// The account at the other end of the connection.
+        account: Account,
+    },
     /// The journal's audit log: answered by [`Reply::Audit`].
     Audit,
+    /// The journal's statistics: answered by [`Reply::Statistics`].
+    Statistics,
+    /// Changes of the statistics, for the journal: answered by [`Reply::StatisticsKept`].
+    KeepStatistics(Changes),
 }
 
 /// What is to hold until it is commanded otherwise.
@@ -96,6 +115,15 @@ pub(crate) enum Command {
     Mode { car: NodeId, mode: Mode },
     /// A fire recall of all cars.
     FireRecall(FireRecall),
+}
+
+/// Why a token was not made or revoked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum TokenError {
+    #[error(transparent)]
+    Refused(#[from] TokenRefused),
+    #[error(transparent)]
+    Directive(#[from] DirectiveError),
 }
 
 /// What the node's loop answers.
@@ -113,9 +141,19 @@ pub(crate) enum Reply {
     Repaired(Renewed),
     /// What became of a directive.
     Directive(Result<(), DirectiveError>),
+    /// What became of a program's request.
+    Requested(Result<Requested, OrderRefused>),
+    /// What became of it before, if it is remembered.
+    Earlier(Option<Requested>),
+    /// What became of a token.
+    Token(Result<(), TokenError>),
     /// The receiver of the audit log, for which the loop does not wait; it gets nothing if the log
     /// can't be read.
     Audit(oneshot::Receiver<AuditLog>),
+    /// The receiver of the statistics, as that of the audit log.
+    Statistics(oneshot::Receiver<Vec<(Slot, Quarter)>>),
+    /// Whether the changes are queued for the disk, and if not, why.
+    StatisticsKept(Result<(), String>),
 }
 
 /// Serves clients, if the socket could be bound, each by itself, until `shutdown` completes. Then
@@ -240,6 +278,7 @@ impl Connection {
                 Ok(QueryLine::FireRecall { recall, operator, reason }) => {
                     self.fire_recall(recall, &operator, reason.as_deref()).await
                 }
+                Ok(QueryLine::Token { change, operator }) => self.token(change, &operator).await,
                 Ok(QueryLine::Audit) => self.audit().await,
                 Ok(QueryLine::Network { cable }) => self.network(cable).await,
                 Err(wrong) => Err(wrong),
@@ -258,6 +297,7 @@ impl Connection {
             | QueryLine::Repair { .. }
             | QueryLine::Mode { .. }
             | QueryLine::FireRecall { .. }
+            | QueryLine::Token { .. }
             | QueryLine::Audit => false,
         };
         if reads || self.access == Access::Full {
@@ -383,6 +423,13 @@ impl Connection {
         let reason =
             reason.map(words::reason).transpose().map_err(|cause| wrong("reason", cause))?;
         self.node_loop.direct(command, operator, reason, self.account()).await?;
+        Ok(ReplyLine::Set)
+    }
+
+    async fn token(&self, change: TokenChange, operator: &str) -> Result<ReplyLine, Refused> {
+        let operator = words::operator(operator)
+            .map_err(|cause| error(ErrorCode::Malformed, format!("operator: {cause}")))?;
+        self.node_loop.change_token(change, operator, self.account()).await?;
         Ok(ReplyLine::Set)
     }
 

@@ -22,7 +22,7 @@ use elevator_fleet::model::{
 use elevator_fleet::node::{
     CarStatus, ClimateStatus, ConflictKind, ConflictStatus, DirectiveStatus, DistrustedStatus,
     LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus, Renewed, Report,
-    Status, Taken, UnitStatus,
+    Requested, Status, Taken, UnitStatus,
 };
 use elevator_fleet::wire::{NodeState, Protocol};
 use tempfile::TempDir;
@@ -34,12 +34,16 @@ use crate::config::FaultInjection;
 use crate::mesh::Cable;
 
 /// Every code of an error.
-const ERROR_CODES: [ErrorCode; 11] = [
+const ERROR_CODES: [ErrorCode; 15] = [
     ErrorCode::Malformed,
     ErrorCode::NoSuchButton,
     ErrorCode::TooManyTrips,
     ErrorCode::FireRecall,
+    ErrorCode::NotInService,
     ErrorCode::TooManyDirectives,
+    ErrorCode::NameTaken,
+    ErrorCode::NoToken,
+    ErrorCode::TooManyTokens,
     ErrorCode::UnknownCar,
     ErrorCode::FaultsNotAllowed,
     ErrorCode::ReadOnly,
@@ -94,6 +98,8 @@ pub(crate) fn busy_status() -> Status {
         car: Some(node("A")),
         promised: true,
         holders: 2,
+        held_by: Vec::new(),
+        durable_at: Vec::new(),
     }])
 }
 
@@ -278,7 +284,12 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
             Query::Directive { command: Command::FireRecall(_), .. } => {
                 Reply::Directive(Err(DirectiveError::Full))
             }
+            Query::Place(_) => Reply::Requested(Ok(Requested::Now(Taken::Placed))),
+            Query::Earlier(_) => Reply::Earlier(None),
+            Query::Token { .. } => Reply::Token(Ok(())),
             Query::Audit => Reply::Audit(oneshot::channel().1),
+            Query::Statistics => Reply::Statistics(oneshot::channel().1),
+            Query::KeepStatistics(_) => Reply::StatisticsKept(Ok(())),
             Query::Network(Cable::Cut) => Reply::Network(FaultInjection::Refused),
             Query::Network(Cable::Whole) => Reply::Network(FaultInjection::Allowed),
             Query::Order(call) => {
@@ -288,6 +299,8 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
                     car: None,
                     promised: false,
                     holders: 1,
+                    held_by: Vec::new(),
+                    durable_at: Vec::new(),
                 });
                 Reply::Order(Ok(Taken::Placed))
             }

@@ -12,6 +12,7 @@ use crate::journal::{
     self, AuditLog, AuditRecord, Chain, Journal, JournalError, JournalWriter, Lost, Progress,
 };
 use crate::latch::{Latch, Refusal, commission};
+use crate::statistics::{Changes, Quarter, Slot};
 
 /// How long the journal may take to write its queue when the node ends.
 const FINISH_LIMIT: Duration = Duration::from_secs(2);
@@ -124,6 +125,33 @@ impl Disk {
             Self::Failed => drop(answer),
         }
         records
+    }
+
+    /// Queues changes of the statistics. Never waits.
+    ///
+    /// # Errors
+    /// Why they will not be on disk.
+    pub(super) fn keep_statistics(&self, changes: Changes) -> Result<(), String> {
+        match self {
+            Self::Writes(writer) => {
+                writer.keep_statistics(changes).map_err(|refused| refused.to_string())
+            }
+            Self::Failed => Err("the disk has failed".to_owned()),
+        }
+    }
+
+    /// The receiver of the statistics. Never waits.
+    pub(super) fn statistics(&self) -> oneshot::Receiver<Vec<(Slot, Quarter)>> {
+        let (answer, quarters) = oneshot::channel();
+        match self {
+            Self::Writes(writer) => {
+                if let Err(refused) = writer.read_statistics(answer) {
+                    warn!(reason = %refused, "the statistics can't be asked for");
+                }
+            }
+            Self::Failed => drop(answer),
+        }
+        quarters
     }
 
     /// Marks the disk as failed.

@@ -13,8 +13,8 @@
 //! happen, then `Running::handle`.
 //!
 //! The loop has one task of its own, in a `JoinSet`: the operator's socket. It holds no state; when
-//! it ends, its clients see a closed connection. One thread makes plans, one serves HTTP, and another
-//! writes the latch when the car hangs.
+//! it ends, its clients see a closed connection. One thread makes plans, one serves HTTP, one talks
+//! to the MQTT broker, and another writes the latch when the car hangs.
 
 mod clock;
 mod disk;
@@ -32,12 +32,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use elevator_driver::OpenError;
 use elevator_fleet::car::HangEvidence;
-use elevator_fleet::directives::{DirectiveError, Topic};
+use elevator_fleet::directives::{DirectiveError, Key, Topic};
 use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::{JournalId, Timestamp};
 use elevator_fleet::node::{Action, FleetKeysStatus, Node, Renewed, Report, Status};
 use elevator_fleet::wire::Nonce;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Sleep;
 use tracing::{debug, error, info, warn};
@@ -56,10 +56,13 @@ use crate::journal::{Account, AuditEvent, AuditRecord, JournalError};
 use crate::latch::{self, Refusal};
 use crate::log;
 use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, gather_time, mac_of};
+use crate::mqtt::{self, Mqtt};
 use crate::operator::{
     self, BindError, Command, NodeLoop, OperatorSocket, Query, ReadingError, Reply, Request,
+    TokenError,
 };
 use crate::panel::Panel;
+use crate::tokens::{self, Change as TokenChange, Tokens};
 
 /// How a node ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,6 +214,9 @@ struct Running {
     operator: JoinSet<()>,
     stop_operator: oneshot::Sender<()>,
     http: Option<Http>,
+    /// The tokens that count, for the HTTP server.
+    tokens: watch::Sender<Arc<Tokens>>,
+    mqtt: Option<Mqtt>,
     supervisor: Supervisor,
     /// Ends the loop's sleep. It is reused because usually its deadline only moves later, which is
     /// cheap.
@@ -275,7 +281,9 @@ impl Running {
         let (stop_operator, stopped) = oneshot::channel();
         let mut operator = JoinSet::new();
         let node_loop = NodeLoop::new(asked);
-        let http = start_http(settings, &node_loop, &reports);
+        let (tokens, known_tokens) = watch::channel(Arc::new(Tokens::of(node.directives())));
+        let (mqtt, mqtt_counted) = start_mqtt(settings, &node_loop, &reports).unzip();
+        let http = start_http(settings, mqtt_counted, &node_loop, &reports, known_tokens);
         let events = reports.clone();
         operator.spawn(async move {
             let stopped = async { drop(stopped.await) };
@@ -299,6 +307,8 @@ impl Running {
             operator,
             stop_operator,
             http,
+            tokens,
+            mqtt,
             supervisor: Supervisor::from_environment(),
             lease: settings.panel_line.lease,
             timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
@@ -489,7 +499,16 @@ impl Running {
             Query::Directive { command, operator, reason, account } => {
                 Reply::Directive(self.direct(&command, operator, reason, account, now))
             }
+            Query::Place(request) => Reply::Requested(self.node.handle_request(&request, now)),
+            Query::Earlier(request) => Reply::Earlier(self.node.earlier(&request)),
+            Query::Token { change, operator, account } => {
+                Reply::Token(self.change_token(&change, operator, account, now))
+            }
             Query::Audit => Reply::Audit(self.disk.audit()),
+            Query::Statistics => Reply::Statistics(self.disk.statistics()),
+            Query::KeepStatistics(changes) => {
+                Reply::StatisticsKept(self.disk.keep_statistics(changes))
+            }
         };
         if reply.send(answer).is_err() {
             debug!("an operator did not wait for the answer");
@@ -535,15 +554,38 @@ impl Running {
                 Topic::FireRecall
             }
         };
-        let key = topic.key();
-        let value = self.node.directives().get(&key);
-        let value = value.map(|it| it.value.to_string()).unwrap_or_default();
-        let event =
-            AuditEvent::Directive { operator, reason, account, key: key.to_string(), value };
+        self.record_directive(&topic.key(), operator, reason, account);
+        Ok(())
+    }
+
+    fn change_token(
+        &mut self,
+        change: &TokenChange,
+        operator: String,
+        account: Account,
+        now: Timestamp,
+    ) -> Result<(), TokenError> {
+        let (key, value) = change.directive(self.node.directives(), SystemTime::now())?;
+        self.node.handle_directive(key.clone(), value, &operator, now)?;
+        self.record_directive(&key, operator, None, account);
+        Ok(())
+    }
+
+    /// Records a directive that was just set.
+    fn record_directive(
+        &self,
+        key: &Key,
+        operator: String,
+        reason: Option<String>,
+        account: Account,
+    ) {
+        let value = self.node.directives().get(key);
+        let value = value.map(|it| tokens::shown(key, it.value.clone()).to_string());
+        let (key, value) = (key.to_string(), value.unwrap_or_default());
+        let event = AuditEvent::Directive { operator, reason, account, key, value };
         if let Err(reason) = self.record(event) {
             warn!(reason, "a directive is not in the audit log");
         }
-        Ok(())
     }
 
     /// Records the fleet keys in use, if they are others than before. Those that are missing count for
@@ -571,6 +613,9 @@ impl Running {
         status.log_lines_lost = log::lost();
         status.mesh = self.mesh.counters().by_name();
         status.fleet_keys = self.mesh.fleet_keys();
+        for directive in &mut status.directives {
+            directive.value = tokens::shown(&directive.key, directive.value.clone());
+        }
         if let (Some(car), Some(panel)) = (&mut status.car, &self.panel) {
             car.line = panel.counters();
             car.panel = panel.url().to_string();
@@ -613,13 +658,24 @@ impl Running {
                 if matches!(report, Report::PeerDiscovered { .. } | Report::PeerLost { .. }) {
                     self.mesh.set_proven(self.node.proven().collect());
                 }
-                self.report(&report);
+                self.report(report);
             }
         }
         Ok(())
     }
 
-    fn report(&mut self, report: &Report) {
+    fn report(&mut self, report: Report) {
+        let report = match report {
+            Report::Directive { key, value, operator } => {
+                if tokens::is_key(&key) {
+                    self.tokens.send_replace(Arc::new(Tokens::of(self.node.directives())));
+                }
+                let value = tokens::shown(&key, value);
+                Report::Directive { key, value, operator }
+            }
+            report => report,
+        };
+        let report = &report;
         self.log.log(report);
         self.supervisor.note(report);
         // There may be no listener. Rotations of the mastership are not an event.
@@ -638,16 +694,33 @@ impl Running {
 /// Starts the HTTP server, if the configuration has one. Without it a car runs as well.
 fn start_http(
     settings: &Settings,
+    mqtt: Option<mqtt::Counted>,
     node_loop: &NodeLoop,
     reports: &broadcast::Sender<operator::Event>,
+    tokens: watch::Receiver<Arc<Tokens>>,
 ) -> Option<Http> {
     let http = HttpSettings {
         address: settings.http?,
-        data_dir: settings.data_dir.clone(),
+        tls: settings.tls.clone(),
         kinematics: settings.kinematics,
+        mqtt,
     };
-    let started = Http::start(http, node_loop.clone(), reports.subscribe());
+    let started = Http::start(http, node_loop.clone(), reports.subscribe(), tokens);
     started.inspect_err(|error| error!(%error, "the HTTP server can't be started")).ok()
+}
+
+/// Starts the bridge to the MQTT broker, if the configuration has one. Without it a car runs as well.
+fn start_mqtt(
+    settings: &Settings,
+    node_loop: &NodeLoop,
+    reports: &broadcast::Sender<operator::Event>,
+) -> Option<(Mqtt, mqtt::Counted)> {
+    let mqtt = settings.mqtt.clone()?;
+    let counted = mqtt::Counted::new();
+    let counted = counted.inspect_err(|error| error!(%error, "MQTT can't be counted")).ok()?;
+    let started = Mqtt::start(mqtt, counted.clone(), node_loop.clone(), reports.subscribe());
+    let started = started.inspect_err(|error| error!(%error, "MQTT can't be started")).ok()?;
+    Some((started, counted))
 }
 
 /// The next event of the panel; never completes without a panel.

@@ -98,7 +98,9 @@ impl Running {
                 Ending::Stopped | Ending::Hung(_) => self.supervisor.stopping("told to stop"),
             }
         }
-        let Self { mesh, panel, disk, planner, requests, operator, stop_operator, http, .. } = self;
+        let Self {
+            mesh, panel, disk, planner, requests, operator, stop_operator, http, mqtt, ..
+        } = self;
         drop((requests, stop_operator));
         tokio::join!(
             async {
@@ -113,6 +115,11 @@ impl Running {
             async {
                 if let Some(http) = http {
                     http.finish().await;
+                }
+            },
+            async {
+                if let Some(mqtt) = mqtt {
+                    mqtt.finish().await;
                 }
             },
             async {

@@ -1,25 +1,26 @@
 //! The bearer tokens with which programs may change something over HTTP.
 //!
 //! ```text
-//!   liftmesh token ─▶ TokenStore ─▶ tokens.json in the data directory ◀─ TokenStore ◀─ http
+//!   liftmesh token ─▶ the node's loop ─▶ directives `token/NAME` ─▶ every node's disk
+//!                 └─▶ offline ─▶ journal ┘           └─▶ Tokens ─▶ http
 //! ```
 //!
-//! The file has the BLAKE3 hash of each token, never the token itself. A token counts at the node in
-//! whose data directory it was made, and a change counts from the next request on: the file is read
-//! for each request that needs a token.
+//! A token is a directive, so that it counts at every node of the fleet, and so is that it was
+//! revoked. The directive has the BLAKE3 hash of the token, never the token itself, which is drawn by
+//! the command that prints it. HTTP has a snapshot of the tokens, which the node's loop renews when
+//! they change.
 
-mod file;
+mod offline;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::SystemTime;
 
+use elevator_fleet::directives::{Directive, Directives, Key, Value};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-pub use self::file::StoreError;
-use self::file::{Locked, read};
+pub(crate) use self::offline::Offline;
+pub use self::offline::OfflineError;
 
 /// What a token begins with, so that nobody takes it for something else.
 const PREFIX: &str = "liftmesh-token-";
@@ -27,18 +28,28 @@ const PREFIX: &str = "liftmesh-token-";
 /// The number of random bytes of a token.
 const SECRET: usize = 16;
 
-/// The most tokens of a node.
+/// The most tokens of a fleet that count.
 const MOST: usize = 64;
+
+/// The most names that tokens of a fleet can have had: a name stays, so that a node that was away
+/// learns that the token was revoked.
+const MOST_NAMES: usize = 128;
 
 /// The longest name of a token, in bytes.
 const LONGEST_NAME: usize = 32;
+
+/// What the key of a token's directive begins with.
+const KIND: &str = "token/";
+
+/// The value of a token that counts no more.
+const REVOKED: &str = "revoked";
 
 /// What the bearer of a token may do. Each includes those before it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum,
 )]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Scope {
+pub enum Scope {
     /// Read
     View,
     /// Also place calls
@@ -47,13 +58,21 @@ pub(crate) enum Scope {
     Operate,
 }
 
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
+impl Scope {
+    const ALL: [Self; 3] = [Self::View, Self::Call, Self::Operate];
+
+    const fn name(self) -> &'static str {
+        match self {
             Self::View => "view",
             Self::Call => "call",
             Self::Operate => "operate",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 
@@ -66,6 +85,14 @@ pub struct TokenName(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a token's name has 1 to {LONGEST_NAME} letters, digits, dots, dashes or underscores")]
 pub struct TokenNameError;
+
+impl TokenName {
+    /// The key of the token's directive.
+    pub(crate) fn key(&self) -> Key {
+        Key::new(&format!("{KIND}{self}"))
+            .unwrap_or_else(|error| unreachable!("a name is short: {error}"))
+    }
+}
 
 impl FromStr for TokenName {
     type Err = TokenNameError;
@@ -97,110 +124,190 @@ impl fmt::Display for TokenName {
     }
 }
 
-/// A token as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The BLAKE3 hash of a token; 64 hexadecimal digits as text. Two are compared in constant time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct TokenHash(blake3::Hash);
+
+/// A text that is no hash of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the hash of a token has 64 hexadecimal digits")]
+pub(crate) struct TokenHashError;
+
+impl TokenHash {
+    pub(crate) fn of(token: &str) -> Self {
+        Self(blake3::hash(token.as_bytes()))
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
+        self.0.as_bytes()
+    }
+}
+
+impl TryFrom<String> for TokenHash {
+    type Error = TokenHashError;
+
+    fn try_from(text: String) -> Result<Self, TokenHashError> {
+        blake3::Hash::from_hex(text).map(Self).map_err(|_not_hex| TokenHashError)
+    }
+}
+
+impl From<TokenHash> for String {
+    fn from(hash: TokenHash) -> Self {
+        hash.0.to_hex().to_string()
+    }
+}
+
+/// A token that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) name: TokenName,
     pub(crate) scope: Scope,
     /// When it was made, in UTC.
     pub(crate) created: String,
-    /// The BLAKE3 hash of the token, as 64 hexadecimal digits.
-    hash: String,
+    pub(crate) hash: TokenHash,
 }
 
 impl Token {
-    /// Compares in constant time.
-    fn is(&self, hash: &blake3::Hash) -> bool {
-        blake3::Hash::from_hex(&self.hash).is_ok_and(|own| own == *hash)
+    /// The token of a directive, if it is one that counts and that this program understands.
+    fn of(directive: &Directive) -> Option<Self> {
+        let name = directive.key.as_str().strip_prefix(KIND)?.parse().ok()?;
+        let mut words = directive.value.as_str().split(' ');
+        let (scope, created, hash) = (words.next()?, words.next()?, words.next()?);
+        let scope = Scope::ALL.into_iter().find(|known| known.name() == scope)?;
+        let hash = TokenHash::try_from(hash.to_owned()).ok()?;
+        words.next().is_none().then(|| Self { name, scope, created: created.to_owned(), hash })
     }
 }
 
-/// The tokens of one node.
-#[derive(Debug, Clone)]
-pub(crate) struct TokenStore {
-    data_dir: PathBuf,
+/// Draws a token.
+///
+/// # Errors
+/// The system has no random numbers.
+pub(crate) fn draw() -> Result<Zeroizing<String>, getrandom::Error> {
+    let mut secret = Zeroizing::new([0; SECRET]);
+    getrandom::fill(&mut *secret)?;
+    let mut text = Zeroizing::new(String::with_capacity(PREFIX.len() + 2 * SECRET));
+    text.push_str(PREFIX);
+    let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or('0');
+    for byte in secret.iter() {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 0xf));
+    }
+    Ok(text)
 }
 
-impl TokenStore {
-    pub(crate) fn new(data_dir: &Path) -> Self {
-        Self { data_dir: data_dir.to_owned() }
-    }
-
-    /// Makes a token; returns its text, which is stored nowhere.
-    ///
-    /// # Errors
-    /// [`StoreError`]: there is no new token.
-    pub(crate) fn create(
-        &self,
+/// What an operator wants to become of a token.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub(crate) enum Change {
+    /// It is to count from now on.
+    Create {
         name: TokenName,
         scope: Scope,
-    ) -> Result<Zeroizing<String>, StoreError> {
-        let file = Locked::open(&self.data_dir)?;
-        let mut tokens = read(&self.data_dir)?;
-        if tokens.iter().any(|token| token.name == name) {
-            return Err(StoreError::NameTaken(name));
-        }
-        if tokens.len() >= MOST {
-            return Err(StoreError::TooMany);
-        }
-        let mut secret = Zeroizing::new([0; SECRET]);
-        getrandom::fill(&mut *secret)?;
-        let mut text = Zeroizing::new(String::with_capacity(PREFIX.len() + 2 * SECRET));
-        text.push_str(PREFIX);
-        let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or('0');
-        for byte in secret.iter() {
-            text.push(digit(byte >> 4));
-            text.push(digit(byte & 0xf));
-        }
-        tokens.push(Token {
-            name,
-            scope,
-            created: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-            hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
-        });
-        file.write(&tokens)?;
-        Ok(text)
-    }
+        /// Of its text, which the node never gets.
+        hash: TokenHash,
+    },
+    /// It is to count no more.
+    Revoke { name: TokenName },
+}
 
-    /// Every token, the oldest first.
+/// Why a token can't be made or revoked. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TokenRefused {
+    /// There is a token of this name.
+    #[error("there is a token {0} already: revoke it, or give another name")]
+    NameTaken(TokenName),
+    /// There is no token of this name.
+    #[error("there is no token {0}; `liftmesh token list` shows those that there are")]
+    NoToken(TokenName),
+    /// There are too many.
+    #[error("there are {MOST} tokens already: revoke one that nobody needs any more")]
+    TooMany,
+    /// There were too many.
+    #[error(
+        "tokens have had {MOST_NAMES} names, and a name stays: give the name of one that was revoked"
+    )]
+    TooManyNames,
+}
+
+impl Change {
+    /// The directive that makes the change, at this time of the wall clock.
     ///
     /// # Errors
-    /// [`StoreError`].
-    pub(crate) fn list(&self) -> Result<Vec<Token>, StoreError> {
-        read(&self.data_dir)
+    /// [`TokenRefused`].
+    pub(crate) fn directive(
+        &self,
+        directives: &Directives,
+        now: std::time::SystemTime,
+    ) -> Result<(Key, Value), TokenRefused> {
+        let tokens = Tokens::of(directives);
+        let is_there = |name: &TokenName| tokens.0.iter().any(|token| token.name == *name);
+        let (name, value) = match self {
+            Self::Create { name, .. } if is_there(name) => {
+                return Err(TokenRefused::NameTaken(name.clone()));
+            }
+            Self::Create { .. } if tokens.0.len() >= MOST => return Err(TokenRefused::TooMany),
+            Self::Create { name, .. }
+                if directives.get(&name.key()).is_none() && names(directives) >= MOST_NAMES =>
+            {
+                return Err(TokenRefused::TooManyNames);
+            }
+            Self::Create { name, scope, hash } => {
+                let created = humantime::format_rfc3339_seconds(now);
+                (name, format!("{scope} {created} {}", String::from(*hash)))
+            }
+            Self::Revoke { name } if !is_there(name) => {
+                return Err(TokenRefused::NoToken(name.clone()));
+            }
+            Self::Revoke { name } => (name, REVOKED.to_owned()),
+        };
+        let value = Value::new(&value).unwrap_or_else(|error| unreachable!("short: {error}"));
+        Ok((name.key(), value))
     }
+}
 
-    /// Takes a token back.
-    ///
-    /// # Errors
-    /// [`StoreError`]: the token counts as before.
-    pub(crate) fn revoke(&self, name: &TokenName) -> Result<(), StoreError> {
-        let file = Locked::open(&self.data_dir)?;
-        let mut tokens = read(&self.data_dir)?;
-        let before = tokens.len();
-        tokens.retain(|token| token.name != *name);
-        if tokens.len() == before {
-            return Err(StoreError::NoToken(name.clone()));
-        }
-        file.write(&tokens)
+/// How many tokens there are or were.
+fn names(directives: &Directives) -> usize {
+    directives.iter().filter(|directive| is_key(&directive.key)).count()
+}
+
+/// Whether a directive with this key is about a token.
+pub(crate) fn is_key(key: &Key) -> bool {
+    key.as_str().starts_with(KIND)
+}
+
+/// The value of a directive as it is shown and logged: a token without its hash.
+pub(crate) fn shown(key: &Key, value: Value) -> Value {
+    if !is_key(key) {
+        return value;
     }
+    let mut words: Vec<&str> = value.as_str().split(' ').collect();
+    words.truncate(2);
+    Value::new(&words.join(" ")).unwrap_or(value)
+}
 
-    /// Makes the tokens of this node those of another one too, which has none yet.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
-    #[cfg(feature = "simulator")]
-    pub(crate) fn copy_to(&self, data_dir: &Path) -> Result<(), StoreError> {
-        file::copy(&self.data_dir, data_dir)
+/// Name, scope and time of a token that counts, from a directive as it is [`shown`] or as it is.
+pub(crate) fn listed(key: &Key, value: &Value) -> Option<[String; 3]> {
+    let name = key.as_str().strip_prefix(KIND)?;
+    let mut words = value.as_str().split(' ');
+    Some([name, words.next()?, words.next()?].map(str::to_owned))
+}
+
+/// The tokens that count.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Tokens(Vec<Token>);
+
+impl Tokens {
+    /// The tokens among these directives.
+    pub(crate) fn of(directives: &Directives) -> Self {
+        Self(directives.iter().filter_map(Token::of).collect())
     }
 
     /// The token with this text, if there is one.
-    ///
-    /// # Errors
-    /// [`StoreError`]: the file can't be used, so nobody's token counts.
-    pub(crate) fn find(&self, text: &str) -> Result<Option<Token>, StoreError> {
-        let hash = blake3::hash(text.as_bytes());
-        Ok(read(&self.data_dir)?.into_iter().find(|token| token.is(&hash)))
+    pub(crate) fn find(&self, text: &str) -> Option<&Token> {
+        let hash = TokenHash::of(text);
+        self.0.iter().find(|token| token.hash == hash)
     }
 }
 

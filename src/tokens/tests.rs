@@ -1,63 +1,132 @@
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, SystemTime};
+
+use elevator_fleet::directives::{MOST_DIRECTIVES, Words};
+use elevator_fleet::model::{JournalId, NodeId};
 
 use super::*;
+use crate::journal::{Account, Journal};
 
-fn store() -> (tempfile::TempDir, TokenStore) {
-    let directory = tempfile::tempdir().unwrap();
-    let store = TokenStore::new(directory.path());
-    (directory, store)
-}
+const NOW: Duration = Duration::from_hours(500_000);
 
 fn name(text: &str) -> TokenName {
     text.parse().unwrap()
 }
 
+fn create(text: &str, scope: Scope, token: &str) -> Change {
+    Change::Create { name: name(text), scope, hash: TokenHash::of(token) }
+}
+
+fn revoke(text: &str) -> Change {
+    Change::Revoke { name: name(text) }
+}
+
+/// Makes a change, as a node with a journal of this number does.
+fn apply(directives: &mut Directives, journal: u64, change: &Change) -> Result<(), TokenRefused> {
+    let (key, value) = change.directive(directives, SystemTime::UNIX_EPOCH + NOW)?;
+    directives.set(key, value, Words::new("kovac").unwrap(), JournalId(journal)).unwrap();
+    Ok(())
+}
+
+fn merge(from: &Directives, to: &mut Directives) {
+    for directive in from.iter() {
+        to.merge(directive.clone());
+    }
+}
+
 #[test]
 fn a_token_is_found_until_it_is_revoked() {
-    let (_directory, store) = store();
-    assert!(store.find("liftmesh-token-00").unwrap().is_none());
-    let kiosk = store.create(name("kiosk"), Scope::Call).unwrap();
-    let robot = store.create(name("robot"), Scope::Operate).unwrap();
+    let mut directives = Directives::default();
+    let (kiosk, robot) = (draw().unwrap(), draw().unwrap());
     assert_ne!(kiosk, robot);
-    let found = store.find(&kiosk).unwrap().unwrap();
-    assert_eq!((found.name, found.scope), (name("kiosk"), Scope::Call));
-    assert!(store.find(&kiosk[1..]).unwrap().is_none());
-    store.revoke(&name("kiosk")).unwrap();
-    assert!(store.find(&kiosk).unwrap().is_none());
-    let left: Vec<_> = store.list().unwrap().into_iter().map(|token| token.name).collect();
-    assert_eq!(left, [name("robot")]);
-    assert!(matches!(store.revoke(&name("kiosk")), Err(StoreError::NoToken(_))));
+    apply(&mut directives, 1, &create("kiosk", Scope::Call, &kiosk)).unwrap();
+    apply(&mut directives, 1, &create("robot", Scope::Operate, &robot)).unwrap();
+    let tokens = Tokens::of(&directives);
+    let found = tokens.find(&kiosk).unwrap();
+    assert_eq!((&found.name, found.scope), (&name("kiosk"), Scope::Call));
+    assert_eq!(found.created, "2027-01-15T08:00:00Z");
+    assert_eq!(tokens.find(&kiosk[1..]), None);
+    apply(&mut directives, 1, &revoke("kiosk")).unwrap();
+    let tokens = Tokens::of(&directives);
+    assert_eq!(tokens.find(&kiosk), None);
+    assert!(tokens.find(&robot).is_some());
+    let refused = apply(&mut directives, 1, &revoke("kiosk"));
+    assert_eq!(refused, Err(TokenRefused::NoToken(name("kiosk"))));
 }
 
 #[test]
-fn the_file_has_no_token_and_is_for_its_user_alone() {
-    let (directory, store) = store();
-    let token = store.create(name("kiosk"), Scope::Call).unwrap();
-    let path = directory.path().join("tokens.json");
-    let text = std::fs::read_to_string(&path).unwrap();
-    assert!(!text.contains(&token[PREFIX.len()..]), "{text}");
-    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-    assert!(matches!(store.find(&token), Err(StoreError::Exposed { mode: 0o640, .. })));
+fn no_directive_has_a_token_and_what_is_shown_has_no_hash() {
+    let token = draw().unwrap();
+    let (key, value) = create("kiosk", Scope::Call, &token)
+        .directive(&Directives::default(), SystemTime::UNIX_EPOCH + NOW)
+        .unwrap();
+    assert!(!value.as_str().contains(&token[PREFIX.len()..]), "{value}");
+    assert_eq!(shown(&key, value.clone()).as_str(), "call 2027-01-15T08:00:00Z");
+    let listed = listed(&key, &value).unwrap();
+    assert_eq!(listed, ["kiosk", "call", "2027-01-15T08:00:00Z"]);
+    let mode = (Key::new("mode/A").unwrap(), Value::new("out-of-service").unwrap());
+    assert_eq!(shown(&mode.0, mode.1.clone()), mode.1);
+}
+
+/// A node that was away has the token still, and does not bring it back.
+#[test]
+fn a_revocation_wins_over_what_a_node_knew_before() {
+    let (mut one, mut two) = (Directives::default(), Directives::default());
+    let token = draw().unwrap();
+    apply(&mut one, 9, &create("kiosk", Scope::Call, &token)).unwrap();
+    merge(&one, &mut two);
+    apply(&mut two, 1, &revoke("kiosk")).unwrap();
+    let old = one.clone();
+    merge(&two, &mut one);
+    merge(&old, &mut two);
+    assert_eq!((Tokens::of(&one).find(&token), Tokens::of(&two).find(&token)), (None, None));
+    // The name may be given again, and the old token stays revoked.
+    let new = draw().unwrap();
+    apply(&mut one, 9, &create("kiosk", Scope::View, &new)).unwrap();
+    merge(&one, &mut two);
+    merge(&old, &mut two);
+    assert!(Tokens::of(&two).find(&new).is_some());
+    assert_eq!(Tokens::of(&two).find(&token), None);
 }
 
 #[test]
-fn a_name_is_used_once_and_a_damaged_file_is_not_overwritten() {
-    let (directory, store) = store();
-    store.create(name("kiosk"), Scope::Call).unwrap();
-    assert!(matches!(store.create(name("kiosk"), Scope::View), Err(StoreError::NameTaken(_))));
-    std::fs::write(directory.path().join("tokens.json"), "{").unwrap();
-    assert!(matches!(store.create(name("robot"), Scope::View), Err(StoreError::Damaged { .. })));
-}
-
-#[test]
-fn there_are_at_most_so_many() {
-    let (_directory, store) = store();
+fn a_name_is_used_once_and_there_are_so_many() {
+    let mut directives = Directives::default();
     for number in 0..MOST {
-        store.create(name(&format!("t{number}")), Scope::View).unwrap();
+        let text = format!("t{number}");
+        apply(&mut directives, 1, &create(&text, Scope::View, &text)).unwrap();
     }
-    assert!(matches!(store.create(name("one-more"), Scope::View), Err(StoreError::TooMany)));
+    let again = apply(&mut directives, 1, &create("t3", Scope::View, "x"));
+    assert_eq!(again, Err(TokenRefused::NameTaken(name("t3"))));
+    let more = create("one-more", Scope::View, "x");
+    assert_eq!(apply(&mut directives, 1, &more), Err(TokenRefused::TooMany));
+    apply(&mut directives, 1, &revoke("t3")).unwrap();
+    assert_eq!(apply(&mut directives, 1, &more), Ok(()));
+    for number in 0..MOST_NAMES - MOST - 1 {
+        let text = format!("u{number}");
+        apply(&mut directives, 1, &revoke("one-more")).ok();
+        apply(&mut directives, 1, &create(&text, Scope::View, &text)).unwrap();
+        apply(&mut directives, 1, &revoke(&text)).unwrap();
+    }
+    assert_eq!(names(&directives), MOST_NAMES);
+    let new = create("new", Scope::View, "x");
+    assert_eq!(apply(&mut directives, 1, &new), Err(TokenRefused::TooManyNames));
+    assert_eq!(apply(&mut directives, 1, &create("t3", Scope::View, "x")), Ok(()));
+    const { assert!(MOST_NAMES < MOST_DIRECTIVES / 2, "modes have room") };
+}
+
+/// A directive of a later program, or of somebody who makes them by hand.
+#[test]
+fn what_is_not_understood_counts_for_nothing() {
+    let hash = String::from(TokenHash::of("x"));
+    let wrong = ["revoked", "call", "admin 2027 ", "call 2027 00", "call 2027", "later 2027 "];
+    for value in
+        wrong.map(|value| format!("{value}{}", if value.ends_with(' ') { &*hash } else { "" }))
+    {
+        let mut directives = Directives::default();
+        let (key, value) = (name("kiosk").key(), Value::new(&value).unwrap());
+        directives.set(key, value, Words::new("k").unwrap(), JournalId(1)).unwrap();
+        assert_eq!(Tokens::of(&directives), Tokens::default());
+    }
 }
 
 #[test]
@@ -65,4 +134,36 @@ fn a_name_is_plain() {
     for wrong in ["", "a b", "ä", "a/b", &"a".repeat(33)] {
         assert!(wrong.parse::<TokenName>().is_err(), "{wrong}");
     }
+    let longest = create(&"a".repeat(32), Scope::Operate, "x");
+    assert!(longest.directive(&Directives::default(), SystemTime::UNIX_EPOCH + NOW).is_ok());
+}
+
+/// The journal of a node that does not run takes the directive, and the audit log who gave it.
+#[test]
+fn a_node_that_does_not_run_has_the_token_when_it_starts() {
+    let directory = tempfile::tempdir().unwrap();
+    let node = NodeId::new("A").unwrap();
+    let nameless = Offline::open(directory.path(), None);
+    assert!(matches!(nameless, Err(OfflineError::Nameless(_))));
+    let token = draw().unwrap();
+    for change in
+        [create("kiosk", Scope::Call, &token), create("robot", Scope::View, "x"), revoke("robot")]
+    {
+        let mut offline = Offline::open(directory.path(), Some(node.clone())).unwrap();
+        offline.change(&change, "kovac", Account::default()).unwrap();
+    }
+    let (journal, restored) = Journal::open(directory.path(), &node).unwrap();
+    let mut directives = Directives::default();
+    for directive in restored.directives {
+        directives.merge(directive);
+    }
+    let tokens = Tokens::of(&directives);
+    assert!(tokens.find(&token).is_some() && tokens.find("x").is_none());
+    let audit = serde_json::to_string(&journal.audit().unwrap().records).unwrap();
+    let [of_token, of_hash] = [token.to_string(), String::from(TokenHash::of(&token))];
+    assert!(!audit.contains(&of_token) && !audit.contains(&of_hash), "{audit}");
+    assert!(audit.contains("token/robot") && audit.contains("revoked"), "{audit}");
+    drop(journal);
+    let gone = Offline::open(&directory.path().join("none"), Some(node));
+    assert!(matches!(gone, Err(OfflineError::Directory { .. })));
 }

@@ -1,7 +1,8 @@
 //! The web panel in a real browser: Debian's chromium, without a window, in front of real nodes.
 //!
 //! Needs `chromium` and `chromedriver` (Debian: `apt-get install chromium-driver`); without them the
-//! tests say so and do nothing, or fail where `LIFTMESH_SKIPS_FAIL` is set.
+//! tests say so and do nothing, or fail where `LIFTMESH_SKIPS_FAIL` is set. The tests of the playground
+//! also need what `playground/build.sh` makes.
 //!
 //! `LIFTMESH_SHOTS=DIRECTORY cargo test --test browser screenshots` writes a picture of each page, light
 //! and dark, on a desktop and on a phone.
@@ -14,16 +15,21 @@
 )]
 
 mod browser;
+mod playground;
 
 use std::time::Duration;
 
 use elevator_driver::{Button, Direction};
+use elevator_fleet::model::Mode;
 use liftmesh_harness::building::{Building, Line, skip};
 
 use self::browser::{Browser, Look};
 
 /// The port of every node's panel.
 const PORT: u16 = 7080;
+
+/// Chromium's code of the key, as its driver has it.
+const ENTER: &str = "\u{E007}";
 
 /// The first paint of the panel: within this time, and with this many bytes of all its files.
 const FIRST_PAINT: Duration = Duration::from_millis(200);
@@ -141,19 +147,108 @@ fn a_hung_car_is_shown_with_what_to_do() {
     browser.wait_for_text(".banner.alarm", "Car B hung");
     browser.wait_for_text(".column.hung", "Hung");
     browser.open_page("events");
-    let token = serde_json::json!(token(&building, "A"));
-    browser.evaluate(&format!("sessionStorage.setItem('liftmesh-token', {token})"));
-    browser.click(".panel.hang button.danger");
-    browser.wait_for("dialog input[name=operator]");
+    // The latch is on the computer of B: node A can't clear it, and leads there.
+    let mut caretaker = building.start_caretaker("B");
+    let token = token(&building, "B");
+    browser.click(".panel.hang a.danger");
+    browser.wait_for_address(&format!("{}#/events", panel(&building, 2)));
+    browser.wait_for_text(".panel.latched h2", "Car B hung");
+    browser.wait_for_text(".panel.latched .evidence", "on its way up to floor 5");
+    shot(&browser, "latched");
+    browser.click(".panel.latched button.danger");
     browser.write("dialog input[name=operator]", "J. Kovac");
     browser.write("dialog input[name=reason]", "brake replaced");
     browser.click("dialog button[type=submit]");
-    // The latch is on the computer of B: node A can't clear it, and the page says so.
-    browser.wait_for_text(".notices .alarm", "Clearing the hang of B");
+    browser.wait_for("dialog input[name=token]");
+    browser.write("dialog input[name=token]", &token);
+    browser.click("dialog button[type=submit]");
+    browser.wait_for_text(".notices", "The hang of B is cleared");
+    assert_eq!(building.end_of(&mut caretaker).code(), Some(0));
     building.panel("B").send("fault motor ok").expect("taken");
-    building.clear_hang("B");
+    // As the supervisor does.
     building.start("B");
+    browser.wait_for_text(".bar", "Node B");
+    browser.wait_for(".light.live");
     browser.wait_until_gone(".panel.hang");
+}
+
+/// O1: by the keyboard alone.
+#[test]
+fn an_operator_sets_modes_and_a_fire_recall() {
+    let Some((building, browser)) = building() else { return };
+    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
+    let button = "button[data-mode-of=B]";
+    browser.wait_for_text(button, "In service");
+    browser.write(button, ENTER);
+    browser.wait_for("dialog input[value=in-service]:checked");
+    let offered = browser.evaluate(
+        "return [...document.querySelectorAll('dialog input[name=mode]')].map((one) => one.value)",
+    );
+    let names = Mode::ALL.map(|mode| mode.to_string());
+    assert_eq!(offered, serde_json::json!(names));
+    shot(&browser, "mode");
+    browser.write("dialog input[value=independent]", " ");
+    browser.wait_for("dialog input[value=independent]:checked");
+    browser.write("dialog input[name=operator]", "J. Kovac");
+    browser.write("dialog input[name=reason]", "new carpet");
+    browser.write("dialog button[type=submit]", ENTER);
+    browser.wait_for_text(button, "Independent");
+    browser.wait_for_text(".notices", "Car B: independent");
+    assert_eq!(mode(&building, "B"), Some(Mode::Independent));
+
+    browser.write("button.recall", ENTER);
+    assert_eq!(
+        browser.evaluate("return document.querySelector('dialog input[name=operator]').value"),
+        "J. Kovac"
+    );
+    browser.write("dialog input[name=reason]", "alarm on floor 3");
+    shot(&browser, "recall");
+    browser.write("dialog .confirm input", " ");
+    browser.write("dialog button[type=submit]", ENTER);
+    browser.wait_for_text(".banner.alarm", "Fire recall");
+    building.wait("every car is recalled", |building| {
+        ["A", "B", "C"].iter().all(|name| mode(building, name) == Some(Mode::FireRecall))
+    });
+    shot(&browser, "recalled");
+    browser.click(".banner.alarm button");
+    browser.write("dialog input[name=reason]", "all clear");
+    browser.click("dialog .confirm input");
+    browser.click("dialog button[type=submit]");
+    browser.wait_for_text("button[data-mode-of=A]", "In service");
+    building.wait("B has its own mode again", |building| {
+        mode(building, "B") == Some(Mode::Independent)
+    });
+}
+
+fn mode(building: &Building, name: &str) -> Option<Mode> {
+    building.status(name)?.car.map(|car| car.view.mode)
+}
+
+#[test]
+fn events_from_before_the_page_was_opened_are_shown() {
+    let Some((building, browser)) = building() else { return };
+    let up = Button::Hall(building.floor(4), Direction::Up);
+    building.press("A", up);
+    building.wait_dark(&["A", "B", "C"], up);
+    browser.open(&format!("{}#/events", panel(&building, 1)));
+    browser.wait_for_text(".events", "Hall call, floor 4 up: served by");
+    browser.wait_for_text(".events", "In service");
+    // They say since when the master leads: since it became master for the last time.
+    let led_since = browser.evaluate(
+        "return import('/assets/history.js').then(({ History }) => {
+            const history = new History();
+            const nodes = [{ node: 'A', node_state: { kind: 'master' } }];
+            history.take({ fleet: { nodes, lost: [], master: 'A', term: 3 } }, 9000);
+            const become = (at, to) =>
+                history.onEvent({ event: 'node_state', at: new Date(at).toISOString(), to }, 'A');
+            become(1000, { kind: 'master' });
+            become(2000, { kind: 'slave', master: 'B' });
+            become(3000, { kind: 'seeking' });
+            become(4000, { kind: 'master' });
+            return [history.master.from, history.master.isStartKnown];
+        })",
+    );
+    assert_eq!(led_since, serde_json::json!([4000, true]));
 }
 
 #[test]
@@ -212,6 +307,56 @@ fn the_first_paint_is_quick_and_small() {
     assert!((1_000.0..MOST_BYTES).contains(&bytes), "{paints:?}");
 }
 
+/// The charts come with the page that needs them, and not before.
+#[test]
+fn the_page_service_shows_how_long_passengers_have_waited() {
+    let Some((building, browser)) = building() else { return };
+    browser.open(&panel(&building, 1));
+    browser.wait_for(".light.live");
+    assert_eq!(browser.evaluate("return typeof window.uPlot"), "undefined");
+    // A page that was opened too early shows what is counted meanwhile.
+    browser.open_page("service");
+    for (name, button) in [
+        ("A", Button::Hall(building.floor(4), Direction::Up)),
+        ("B", Button::Car(building.floor(2))),
+    ] {
+        building.press(name, button);
+        building.wait_lit(&[name], button);
+    }
+    building.wait_all_dark();
+    browser.wait_for(".chart canvas");
+    browser.wait_for_text(".facts.times", "1 call");
+    // What the charts show is in tables as well, for those who do not see them.
+    let hidden = "return [...document.querySelectorAll('.chart')].every((one) => one.ariaHidden)";
+    assert_eq!(browser.evaluate(hidden), true);
+    browser.click(".service details summary");
+    browser.wait_for_text(".service details[open] table", "P90");
+    browser.click("[data-window=week]");
+    browser.wait_for("[data-window=week][aria-pressed=true]");
+    browser.wait_for_text(".service", "Each point stands for an hour.");
+    browser.wait_for_text(".heat thead", "Floor");
+    let cells = "return document.querySelectorAll('.heat tbody .cell').length";
+    assert_eq!(browser.evaluate(cells), 6 * 24);
+    browser.wait_for("[data-car=C]");
+    let csv = browser.evaluate(
+        "return fetch(document.querySelector('.service a[download]').href)
+            .then((answer) => answer.text())",
+    );
+    let csv = csv.as_str().expect("text");
+    assert!(csv.starts_with("start,watched,hall_calls,"), "{csv}");
+    let wide = "return document.documentElement.scrollWidth <= innerWidth";
+    assert_eq!(browser.evaluate(wide), true, "the page is wider than the window");
+}
+
+/// Takes a picture, if pictures are wanted.
+fn shot(browser: &Browser, name: &str) {
+    let Ok(directory) = std::env::var("LIFTMESH_SHOTS") else { return };
+    std::thread::sleep(Duration::from_millis(300));
+    let path = format!("{directory}/{name}-{}.png", Look::DESKTOP.name());
+    std::fs::write(&path, browser.screenshot()).expect("a picture");
+    println!("{path}");
+}
+
 #[test]
 fn screenshots() {
     let Ok(directory) = std::env::var("LIFTMESH_SHOTS") else {
@@ -228,7 +373,7 @@ fn screenshots() {
         }
         browser.open(&panel(&building, 1));
         browser.wait_for(".light.live");
-        for page in ["bank", "fleet", "events"] {
+        for page in ["bank", "fleet", "events", "service"] {
             browser.open_page(page);
             std::thread::sleep(Duration::from_millis(700));
             let path = format!("{directory}/{page}-{}.png", look.name());

@@ -1,5 +1,7 @@
 //! The binary, from outside.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
@@ -8,6 +10,7 @@ use elevator_driver::{Direction, Floor};
 use elevator_fleet::car::{HangCause, HangEvidence};
 use elevator_fleet::model::NodeId;
 use liftmesh::latch::{self, Hang, Latch};
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// Runs the binary with these words, in an environment without settings.
@@ -63,6 +66,7 @@ fn help_shows_the_commands_and_every_exit_code() {
         "mode",
         "fire-recall",
         "clear-hang",
+        "caretaker",
         "repair",
         "audit",
         "keygen",
@@ -429,7 +433,7 @@ fn a_node_whose_parent_has_ended_already_does_not_start() {
 #[test]
 fn every_experiment_has_examples() {
     let help = done(&["lab", "--help"]);
-    for experiment in ["elections", "campaign", "trace", "traffic"] {
+    for experiment in ["elections", "campaign", "trace", "traffic", "mqtt", "playground"] {
         assert!(help.contains(&format!("\n  {experiment} ")), "{experiment}");
         assert!(done(&["lab", experiment, "--help"]).contains("Examples:"), "{experiment}");
     }
@@ -454,4 +458,58 @@ fn traffic_compares_the_strategies_on_a_list_of_passengers() {
     std::fs::write(list, "id,t_s,from,to,kg\n0,1.5,0,12,75\n").unwrap();
     let error = fails(1, &words);
     assert!(error.contains("list.csv: line 2: A12 has no floor 12: 0 to 11"), "{error}");
+}
+
+#[test]
+fn a_playground_that_was_not_built_is_told_how_to_build_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let nowhere = directory.path().to_str().unwrap();
+    let error = fails(1, &["lab", "playground", "--dir", nowhere]);
+    assert!(error.contains(nowhere) && error.contains("./playground/build.sh"), "{error}");
+}
+
+#[test]
+fn the_playground_is_served_on_loopback_until_a_signal() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = directory.path().join("site");
+    std::fs::create_dir_all(site.join("fleet")).unwrap();
+    std::fs::write(directory.path().join("secret"), "not for others").unwrap();
+    std::fs::write(site.join("index.html"), "<!doctype html>a fleet").unwrap();
+    std::fs::write(site.join("fleet/liftmesh_playground_bg.wasm"), b"\0asm").unwrap();
+    let serve = |port: &str| {
+        let mut command = liftmesh(&["lab", "playground", "--port", port, "--dir"]);
+        command.arg(&site).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let mut server = serve("0");
+    let mut printed = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut printed).unwrap();
+    let address = printed.trim().strip_prefix("http://").unwrap().trim_end_matches('/').to_owned();
+    assert!(address.starts_with("127.0.0.1:"), "{printed}");
+    let get = |path: &str| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.to_lowercase()
+    };
+    let page = get("/");
+    assert!(page.contains("content-type: text/html") && page.ends_with("a fleet"), "{page}");
+    assert!(page.contains("cache-control: no-cache"), "{page}");
+    let program = get("/fleet/liftmesh_playground_bg.wasm");
+    assert!(program.contains("content-type: application/wasm"), "{program}");
+    for path in ["/../secret", "/%2e%2e/secret", "/nothing"] {
+        assert!(get(path).starts_with("http/1.1 404"), "{path}: {}", get(path));
+    }
+
+    let port = address.rsplit(':').next().unwrap();
+    let second = serve(port).wait_with_output().unwrap();
+    let error = String::from_utf8(second.stderr).unwrap();
+    assert_eq!(second.status.code(), Some(1), "{error}");
+    assert!(error.contains(port) && error.contains("--port"), "{error}");
+
+    let pid = Pid::from_raw(i32::try_from(server.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::TERM).unwrap();
+    assert_eq!(server.wait().unwrap().code(), Some(0));
 }

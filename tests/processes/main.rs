@@ -31,6 +31,7 @@ mod journal;
 mod key_files;
 mod keys;
 mod modes;
+mod mqtt;
 mod network;
 mod order;
 mod relayed;

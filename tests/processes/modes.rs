@@ -103,3 +103,54 @@ fn a_fire_recall_brings_every_car_down_until_it_is_ended() {
     building.wait_dark(&TWO, call);
     building.assert_safe();
 }
+
+/// The door waits for the attendant, whose presses come in over the panel.
+#[test]
+fn an_attended_car_leaves_when_its_attendant_presses_a_button() {
+    let building = Building::with_cars(4, Line::Serial, &TWO);
+    done(&building, "B", &["mode", "A", "attendant"]);
+    building.wait("its door is open", |building| building.car("A").door == DoorState::Open);
+    building.wait("B knows", |building| {
+        let status = building.status("B");
+        let peer = status.and_then(|it| it.peers.into_iter().find(|it| it.node.as_str() == "A"));
+        peer.and_then(|it| it.car).is_some_and(|car| car.mode == Mode::Attendant)
+    });
+    let call = building.car_call(2);
+    building.press("A", call);
+    building.wait("it is there, open", |building| {
+        let car = building.car("A");
+        car.floor == Some(building.floor(2)) && car.door == DoorState::Open
+    });
+    done(&building, "A", &["mode", "A", "in-service"]);
+    building.wait("its door closes", |building| building.car("A").door == DoorState::Closed);
+    building.assert_safe();
+}
+
+/// ASME A17.1 Phase II, commanded without the key.
+#[test]
+fn a_car_in_fire_service_goes_where_it_is_told_and_opens_when_it_is_told() {
+    let building = Building::with_cars(4, Line::Serial, &TWO);
+    done(&building, "A", &["fire-recall", "start"]);
+    building
+        .wait("both cars are down", |building| TWO.iter().all(|name| is_recalled(building, name)));
+    done(&building, "A", &["mode", "B", "fire-service"]);
+    building.wait("B obeys", |building| mode(building, "B") == Some(Mode::FireService));
+    let call = building.car_call(2);
+    building.press("B", call);
+    building.wait("it is there", |building| {
+        let car = building.car("B");
+        car.floor == Some(building.floor(2)) && car.speed.abs() < 0.01
+    });
+    assert_eq!(building.car("B").door, DoorState::Closed);
+    // Until its node knows that it stands, the button names a floor.
+    building.wait("its door opens", |building| {
+        if building.car("B").door == DoorState::Closed {
+            building.press("B", call);
+        }
+        building.car("B").door == DoorState::Open
+    });
+    assert!(is_recalled(&building, "A"));
+    done(&building, "A", &["mode", "B", "in-service"]);
+    building.wait("it is recalled again", |building| is_recalled(building, "B"));
+    building.assert_safe();
+}

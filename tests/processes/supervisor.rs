@@ -101,27 +101,45 @@ fn the_supervisor_hears_of_a_hang_before_the_end() {
     assert_eq!(building.exit("A").code(), Some(3));
 }
 
-/// F9: what must wait for a person is not restarted.
+/// F9: what must wait for a person is not restarted, but taken care of; only a clearing starts it.
 #[test]
-fn the_unit_file_is_right() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/liftmesh.service");
-    let unit = std::fs::read_to_string(file).expect("a unit file");
-    for line in ["Type=notify", "Restart=always", "RestartPreventExitStatus=2 3 4"] {
-        assert!(unit.lines().any(|found| found == line), "{line}");
-    }
+fn the_unit_files_are_right() {
+    let lines_of_the_node = [
+        "Type=notify",
+        "Restart=always",
+        "RestartPreventExitStatus=2 3 4",
+        "OnFailure=liftmesh-caretaker.service",
+    ];
+    let lines_of_the_caretaker = [
+        "OnSuccess=liftmesh.service",
+        "Restart=on-failure",
+        "RestartPreventExitStatus=2 4",
+        "DevicePolicy=closed",
+    ];
+    let units: [(&str, &[&str]); 2] = [
+        ("liftmesh.service", &lines_of_the_node),
+        ("liftmesh-caretaker.service", &lines_of_the_caretaker),
+    ];
     let directory = tempfile::tempdir().expect("a directory");
-    let installed = directory.path().join("liftmesh.service");
-    let unit = unit.replace("/usr/local/bin/liftmesh", env!("CARGO_BIN_EXE_liftmesh"));
-    std::fs::write(&installed, unit).expect("written");
+    for (name, lines) in units {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("config").join(name);
+        let unit = std::fs::read_to_string(file).expect("a unit file");
+        for line in lines {
+            assert!(unit.lines().any(|found| found == *line), "{name}: {line}");
+        }
+        let unit = unit.replace("/usr/local/bin/liftmesh", env!("CARGO_BIN_EXE_liftmesh"));
+        std::fs::write(directory.path().join(name), unit).expect("written");
+    }
+    let files = units.map(|(name, _)| directory.path().join(name));
     let verified =
-        Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&installed).output();
+        Command::new("systemd-analyze").args(["verify", "--man=no"]).args(files).output();
     let Ok(verified) = verified else {
-        println!("skipped: the_unit_file_is_right needs systemd-analyze to verify the unit");
+        println!("skipped: the_unit_files_are_right needs systemd-analyze to verify the units");
         return;
     };
     let said = String::from_utf8_lossy(&verified.stderr).into_owned();
     assert!(verified.status.success(), "{said}");
-    assert!(!said.contains("liftmesh.service"), "{said}");
+    assert!(!said.contains("liftmesh"), "{said}");
 }
 
 /// Whether `setsid` is there to give a node a session of its own.

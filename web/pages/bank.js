@@ -15,7 +15,7 @@ const NARROWEST = 36;
 const WIDEST = 116;
 
 /** What else is on the screen, px: above and below the floors; beside the cars; beside each shaft. */
-const REST = 268;
+const REST = 312;
 const BESIDE_CARS = { wide: 160, phone: 138 };
 const BESIDE_SHAFT = 46;
 
@@ -34,7 +34,7 @@ export class BankPage extends Component {
     removeEventListener("resize", this.#onResize);
   }
 
-  render({ model }) {
+  render({ model, onMode, onRecall }) {
     const { fleet, orders } = model.state;
     const row = rowHeight(fleet.floors);
     const byId = new Map(orders.map((order) => [order.id, order]));
@@ -42,7 +42,7 @@ export class BankPage extends Component {
     const shaft = shaftWidth(cars.length);
     return html`
       <div class="bank" style=${{ "--row": `${row}px`, "--shaft": `${shaft}px` }}>
-        <${Landings} model=${model} floors=${fleet.floors} byId=${byId} orders=${orders} />
+        <${Landings} model=${model} hasModes=${model.takesCommands} floors=${fleet.floors} byId=${byId} orders=${orders} />
         ${cars.map(
           (car) => html`
             <${Shaft}
@@ -57,6 +57,7 @@ export class BankPage extends Component {
               byId=${byId}
               orders=${orders}
               animator=${this.#animator}
+              onMode=${onMode}
             />
           `,
         )}
@@ -66,6 +67,9 @@ export class BankPage extends Component {
         <span><i class="lamp lit"></i> promised: it will be served</span>
         <span><i class="lamp pending"></i> pressed, not promised yet</span>
         <span><i class="target"></i> next stop</span>
+        ${model.takesCommands &&
+        !fleet.fire_recall &&
+        html`<button type="button" class="recall" disabled=${!model.isLive} onClick=${() => onRecall(true)}>Fire recall…</button>`}
       </p>
     `;
   }
@@ -89,7 +93,7 @@ export function fromTop(floors) {
   return Array.from({ length: floors }, (_, index) => floors - 1 - index);
 }
 
-function Landings({ model, floors, byId, orders }) {
+function Landings({ model, hasModes, floors, byId, orders }) {
   return html`
     <section class="column landings" aria-label="Landings">
       <div class="head"><span>Floor</span></div>
@@ -122,6 +126,7 @@ function Landings({ model, floors, byId, orders }) {
         )}
       </div>
       <div class="foot"></div>
+      ${hasModes && html`<div class="controls"><span>Mode</span></div>`}
     </section>
   `;
 }

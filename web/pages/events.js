@@ -1,6 +1,7 @@
 // The events of the node, and what to do about a car that hung.
 import { Component, html } from "../html.js";
-import { SEVERITIES, capital, carOf, eventText, hangText, plural, severity, timeOfDay } from "../format.js";
+import { SEVERITIES, capital, carOf, eventText, plural, severity, timeOfDay } from "../format.js";
+import { Hung } from "./hang.js";
 
 const SIGNS = { routine: "·", notice: "●", warning: "▲", alarm: "■" };
 
@@ -54,7 +55,7 @@ export class EventsPage extends Component {
           ${events.length === 0
             ? html`<p class="empty">
                 ${model.events.length === 0
-                  ? `No event since ${timeOfDay(model.openedAt)}, when this page was opened.`
+                  ? "Nothing has happened since the node was started."
                   : "No event matches the filters."}
               </p>`
             : html`<ol class="events" tabindex="0" aria-label="Events, the newest first">
@@ -84,30 +85,4 @@ class Event extends Component {
       </li>
     `;
   }
-}
-
-/** A car that hung: what is known, what to do, and the button that clears it. */
-function Hung({ model, name, onClear }) {
-  const evidence = model.hangs.get(name);
-  const lost = model.state.fleet.lost.find(({ node }) => node === name);
-  return html`
-    <section class="panel hang" aria-label=${`Car ${name} hung`}>
-      <h2>Car ${name} hung</h2>
-      <p>
-        ${evidence
-          ? `${timeOfDay(Date.parse(evidence.at))}: ${capital(hangText(evidence))}.`
-          : `The evidence is on the computer of ${name}${lost ? ` (${lost.address})` : ""}: liftmesh status shows it.`}
-      </p>
-      <ol>
-        <li><strong>Help the passengers.</strong> The car may be between floors with people in it. The panel's rescue equipment works without the node.</li>
-        <li><strong>Read what happened:</strong> <code>liftmesh status</code> on the computer of ${name}.</li>
-        <li><strong>Inspect the car:</strong> motor, brake, drive, floor sensors, and whether the flight limit is too short.</li>
-        <li><strong>Clear the hang</strong> once the car is fit to run: with the button, or on the computer of ${name} with <code>liftmesh clear-hang --operator NAME --reason TEXT</code> as the node's user.</li>
-        <li><strong>Start its node:</strong> <code>systemctl start liftmesh</code>. The car looks for the nearest floor, then serves its open orders.</li>
-      </ol>
-      <p class="actions">
-        <button type="button" class="danger" disabled=${!model.isLive} onClick=${() => onClear(name)}>Clear the hang of ${name}…</button>
-      </p>
-    </section>
-  `;
 }

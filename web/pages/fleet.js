@@ -135,12 +135,22 @@ function Orders({ orders, nodes }) {
       duration(order.waited),
       order.car ?? "none yet",
       order.promised ? html`<span class="yes">✓ promised</span>` : html`<span class="no">… not yet</span>`,
-      `${order.holders} of ${plural(nodes, "node")}`,
+      html`<${Holders} order=${order} nodes=${nodes} />`,
       order.state.replaceAll("_", " "),
     ],
   }));
   const columns = ["Call", "Age", "Car", "Lamp", "Held by", "State"];
   return html`<${Table} title="Open orders" columns=${columns} rows=${rows} empty="No order is open." />`;
+}
+
+/** Which nodes hold an order; those in bold have it on disk. */
+function Holders({ order, nodes }) {
+  const { holders, held_by = [], durable_at = [] } = order;
+  const count = `${holders} of ${plural(nodes, "node")}`;
+  if (held_by.length === 0) return count;
+  const named = (node) => (durable_at.includes(node) ? `${node} (disk)` : node);
+  const more = holders - held_by.length;
+  return html`${held_by.map(named).join(", ")}${more > 0 && ` and ${more} more`} <span class="dim">${count}</span>`;
 }
 
 const CAUSES = {

@@ -1,6 +1,6 @@
 // A shaft, drawn to scale, with its car; its display, and its car calls.
 import { Component, createRef, html } from "../html.js";
-import { arrow, callId, phaseText, unavailableText } from "../format.js";
+import { arrow, callId, capital, modeText, phaseText, unavailableText } from "../format.js";
 import { Motion } from "../motion.js";
 import { onToolbarKey } from "../toolbar.js";
 import { CallButton, fromTop } from "./bank.js";
@@ -56,7 +56,7 @@ export class Shaft extends Component {
     return goesOn && this.props.model.isLive;
   }
 
-  render({ model, car, isMaster, isServedFrom, floors, row, shaft, byId, orders }) {
+  render({ model, car, isMaster, isServedFrom, floors, row, shaft, byId, orders, onMode }) {
     const name = car.car;
     const [width, height] = [carWidth(shaft), carHeight(row)];
     const isHung = car.lost === "hung" || car.unavailable === "hung";
@@ -128,9 +128,31 @@ export class Shaft extends Component {
           <span class="doing">${trouble ?? phaseText(car)}</span>
           <span class="dim">${loadText(car)}</span>
         </div>
+        ${model.takesCommands && html`<${ModeButton} model=${model} car=${car} onMode=${onMode} />`}
       </section>
     `;
   }
+}
+
+/** Shows the mode of a car, and asks for another one. */
+function ModeButton({ model, car, onMode }) {
+  const mode = modeText(car.mode ?? car.mode_set ?? "in-service");
+  return html`
+    <div class="controls">
+      <button
+        type="button"
+        class=${`mode ${mode === "in service" ? "" : "special"}`}
+        aria-label=${`Mode of car ${car.car}: ${mode}. Change it`}
+        aria-haspopup="dialog"
+        data-mode-of=${car.car}
+        title=${capital(mode)}
+        disabled=${!model.isLive}
+        onClick=${() => onMode(car.car)}
+      >
+        ${capital(mode)}
+      </button>
+    </div>
+  `;
 }
 
 /** The calls that a car is to serve, at the left of its shaft, and its next stop. */

@@ -6,7 +6,7 @@ use super::event::{CarEvent, ServedCall};
 use super::state::{Closed, OperatingState};
 use super::supervision::DoorHealth;
 use super::{Car, CarSettings, CarTimer};
-use crate::model::{Availability, HallCall, Timestamp};
+use crate::model::{Availability, HallCall, Mode, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
 /// One opening of the door, with all its re-openings.
@@ -44,10 +44,20 @@ pub(super) enum Stage {
     Obstructed,
     /// Open for as long as the service mode, the load or the stop switch requires.
     Held,
+    /// Open until the attendant presses the button of another floor.
+    Attended {
+        /// How long the group counts on the attendant; `None` once it no longer does.
+        until: Option<Timestamp>,
+    },
     /// Commanded to close.
     Closing { since: Timestamp },
     /// Commanded to close regardless of presses and obstructions.
     Nudging { since: Timestamp },
+}
+
+impl Stage {
+    /// The attendant has not reacted for so long that the group no longer counts on the car.
+    pub(super) const UNATTENDED: Self = Self::Attended { until: None };
 }
 
 impl DoorCycle {
@@ -57,9 +67,11 @@ impl DoorCycle {
 
     pub(super) fn command(self) -> DoorCommand {
         match self.stage {
-            Stage::Opening { .. } | Stage::Open { .. } | Stage::Obstructed | Stage::Held => {
-                DoorCommand::Open
-            }
+            Stage::Opening { .. }
+            | Stage::Open { .. }
+            | Stage::Obstructed
+            | Stage::Held
+            | Stage::Attended { .. } => DoorCommand::Open,
             Stage::Closing { .. } => DoorCommand::Close,
             Stage::Nudging { .. } => DoorCommand::Nudge,
         }
@@ -71,7 +83,9 @@ impl DoorCycle {
             Stage::Opening { .. } => Stage::Opening { since: now },
             Stage::Closing { .. } => Stage::Closing { since: now },
             Stage::Nudging { .. } => Stage::Nudging { since: now },
-            Stage::Open { .. } | Stage::Obstructed | Stage::Held => self.stage,
+            Stage::Open { .. } | Stage::Obstructed | Stage::Held | Stage::Attended { .. } => {
+                self.stage
+            }
         };
         Self {
             stage,
@@ -100,12 +114,41 @@ impl DoorCycle {
             Stage::Open { until } => (Some((until, CarTimer::Dwell)), nudge),
             Stage::Obstructed => (None, nudge),
             Stage::Held => (None, None),
+            Stage::Attended { until } => (until.map(|until| (until, CarTimer::Attendant)), None),
         };
         let blocked = self.hindered.filter(|_| sound).map(|since| {
             let due = since + settings.door_blocked_after;
             (due, CarTimer::DoorBlocked)
         });
         [first, second, blocked].into_iter().flatten()
+    }
+
+    /// Whether the door waits for the attendant.
+    pub(super) fn is_attended(self) -> bool {
+        matches!(self.stage, Stage::Attended { .. })
+    }
+
+    pub(super) fn is_at(self, floor: Floor) -> bool {
+        self.floor == floor
+    }
+
+    /// The attendant has sent the car off: the door closes, and may take its usual time to do so.
+    pub(super) fn dismissed(self, now: Timestamp) -> Self {
+        Self { stage: Stage::Closing { since: now }, opened: Some(now), ..self }
+    }
+
+    /// The door opens again, if it is about to close and does not nudge.
+    pub(super) fn reopened(self, now: Timestamp) -> Self {
+        let stage = match self.stage {
+            Stage::Closing { .. } => Stage::Opening { since: now },
+            Stage::Opening { .. }
+            | Stage::Nudging { .. }
+            | Stage::Open { .. }
+            | Stage::Obstructed
+            | Stage::Held
+            | Stage::Attended { .. } => self.stage,
+        };
+        Self { stage, ..self }
     }
 
     fn in_stage(self, stage: Stage) -> OperatingState {
@@ -134,7 +177,9 @@ impl Car {
                 let until = now + self.settings.dwell;
                 cycle.in_stage(Stage::Open { until })
             }
-            Stage::Open { .. } | Stage::Obstructed | Stage::Held => self.step_open(cycle, now),
+            Stage::Open { .. } | Stage::Obstructed | Stage::Held | Stage::Attended { .. } => {
+                self.step_open(cycle, now)
+            }
             Stage::Closing { since } => {
                 self.watch_travel(since, now);
                 self.step_closing(cycle, now)
@@ -172,7 +217,13 @@ impl Car {
         if self.inputs.stop || self.holds_open(cycle.floor) {
             return cycle.in_stage(Stage::Held);
         }
-        if cycle.stage == Stage::Held {
+        match self.mode() {
+            Mode::Attendant => return self.step_attended(cycle, now),
+            // Another floor was asked for. Smoke may cover the light curtain.
+            Mode::FireService => return cycle.in_stage(Stage::Nudging { since: now }),
+            Mode::InService | Mode::Independent | Mode::OutOfService | Mode::FireRecall => {}
+        }
+        if cycle.stage == Stage::Held || cycle.is_attended() {
             let opened = Some(now);
             return DoorCycle { opened, ..cycle }.in_stage(dwell);
         }
@@ -188,10 +239,25 @@ impl Car {
             Stage::Open { .. }
             | Stage::Obstructed
             | Stage::Held
+            | Stage::Attended { .. }
             | Stage::Opening { .. }
             | Stage::Closing { .. }
             | Stage::Nudging { .. } => cycle.in_stage(dwell),
         }
+    }
+
+    /// The group counts on the attendant for a while; then others take over the hall calls.
+    fn step_attended(&self, cycle: DoorCycle, now: Timestamp) -> OperatingState {
+        let until = match cycle.stage {
+            Stage::Attended { until } => until.filter(|until| now < *until),
+            Stage::Opening { .. }
+            | Stage::Open { .. }
+            | Stage::Obstructed
+            | Stage::Held
+            | Stage::Closing { .. }
+            | Stage::Nudging { .. } => Some(now + self.settings.door_blocked_after),
+        };
+        cycle.in_stage(Stage::Attended { until })
     }
 
     /// The turn-round: if there is no stop ahead in the announced direction, passengers for the
@@ -297,6 +363,7 @@ impl Car {
             Stage::Open { .. } | Stage::Obstructed | Stage::Held => {
                 self.inputs.door == DoorState::Open && !cycle.is_overdue(&self.settings, now)
             }
+            Stage::Attended { .. } => self.inputs.door == DoorState::Open,
             Stage::Opening { .. } | Stage::Closing { .. } | Stage::Nudging { .. } => false,
         };
         if !is_open || call.floor() != cycle.floor || !self.welcomes(call) {

@@ -108,6 +108,8 @@ pub enum CarTimer {
     Dwell,
     /// The door has been kept open for too long in total.
     Nudge,
+    /// The attendant has not sent the car off for too long.
+    Attendant,
     /// An obstruction or an overload has held the door for too long.
     DoorBlocked,
     /// The door has not obeyed a command for too long.

@@ -70,9 +70,13 @@ impl Car {
         }
         let floor = self.inputs.floor;
         match (flight, self.inputs.drive) {
-            // A flight may be so short that no report of it got through.
-            (_, DriveFeedback::Stopped) if floor == Some(stop_at) => {
-                self.end_on_target(direction, stop_at, flight, now)
+            // A flight may be so short that no report of it got through. Or a sensor begins to lie
+            // while the drive is about to start: the car has to be seen at rest first (S1).
+            (Flight::Starting { .. }, DriveFeedback::Stopped) if floor == Some(stop_at) => {
+                OperatingState::halted(Halt::Unplanned)
+            }
+            (Flight::Driven(driven), DriveFeedback::Stopped) if floor == Some(stop_at) => {
+                self.end_on_target(direction, stop_at, driven, now)
             }
             (Flight::Starting { since }, DriveFeedback::Stopped) => {
                 if now.since(since) < self.settings.drive_start_limit {
@@ -172,23 +176,21 @@ impl Car {
         &mut self,
         direction: Direction,
         stop_at: Floor,
-        flight: Flight,
+        driven: Driven,
         now: Timestamp,
     ) -> OperatingState {
         self.supervision.progress.arrive(stop_at, now);
-        match flight {
-            Flight::Starting { .. } => {}
-            Flight::Driven(Driven { last, since, start, overshoot }) => match overshoot {
-                Overshoot::None => {
-                    let leg = Leg { from: last, to: stop_at, start, end: LegEnd::Rest };
-                    self.learn(leg, now.since(since));
-                }
-                Overshoot::Once { missed, sensor: Sensor::Silent } => self.lock_out(missed, now),
-                Overshoot::Once { missed, sensor: Sensor::Seen } => {
-                    let strike = Strike::Missed(missed);
-                    return self.judge(strike, direction, missed, LegEnd::Passing, stop_at, now);
-                }
-            },
+        let Driven { last, since, start, overshoot } = driven;
+        match overshoot {
+            Overshoot::None => {
+                let leg = Leg { from: last, to: stop_at, start, end: LegEnd::Rest };
+                self.learn(leg, now.since(since));
+            }
+            Overshoot::Once { missed, sensor: Sensor::Silent } => self.lock_out(missed, now),
+            Overshoot::Once { missed, sensor: Sensor::Seen } => {
+                let strike = Strike::Missed(missed);
+                return self.judge(strike, direction, missed, LegEnd::Passing, stop_at, now);
+            }
         }
         self.land(stop_at, FoundBy::Standstill, now)
     }

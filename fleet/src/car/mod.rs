@@ -28,6 +28,7 @@ use elevator_driver::{
 };
 
 pub use self::event::{CarEvent, CarTimer, HangCause, HangEvidence, ServedCall};
+pub use self::service::Press;
 pub use self::settings::CarSettings;
 pub use self::supervision::{FlightRecord, Leg, LegEnd};
 
@@ -61,6 +62,8 @@ pub struct Car {
     plan: CarPlan,
     /// The mode that operators have commanded.
     command: Mode,
+    /// In fire service, the floor that was asked for last: there the car goes, or its door is open.
+    fire_call: Option<Floor>,
     state: OperatingState,
     /// The last floor sensor seen since the panel was last connected.
     position: Option<Floor>,
@@ -93,6 +96,7 @@ impl Car {
             hall: BTreeSet::new(),
             plan: CarPlan::default(),
             command: Mode::default(),
+            fire_call: None,
             state: OperatingState::NoPanel,
             position: None,
             direction: None,
@@ -300,6 +304,7 @@ impl Car {
         self.state = state;
         self.inputs = PanelInputs::default();
         self.position = None;
+        self.fire_call = None;
         if self.own_calls.is_empty() {
             self.direction = None;
         }
@@ -324,7 +329,7 @@ impl Car {
 
     /// In a fire the car does not wait for the end of a back-off.
     fn end_back_off_if_recalled(&mut self, before: Mode) {
-        let is_recalled = self.mode() == Mode::FireRecall && before != Mode::FireRecall;
+        let is_recalled = self.mode() >= Mode::FireRecall && before < Mode::FireRecall;
         if let OperatingState::Settling { halt, .. } = self.state
             && is_recalled
         {
@@ -335,6 +340,9 @@ impl Car {
     /// Performs transitions until none is due, and reports the changes.
     fn advance(&mut self, now: Timestamp) {
         self.supervision.expire(now);
+        if self.mode() != Mode::FireService {
+            self.fire_call = None;
+        }
         for _ in 0..Self::TRANSITIONS {
             let next = self.step(now);
             if next == self.state {
@@ -400,7 +408,9 @@ impl Car {
             OperatingState::Settling { .. } if self.inputs.floor.is_none() => CarPhase::Homing,
             OperatingState::AtDoor(cycle) => match cycle.stage {
                 Stage::Opening { .. } => CarPhase::Opening,
-                Stage::Open { .. } | Stage::Obstructed | Stage::Held => CarPhase::Open,
+                Stage::Open { .. } | Stage::Obstructed | Stage::Held | Stage::Attended { .. } => {
+                    CarPhase::Open
+                }
                 Stage::Closing { .. } | Stage::Nudging { .. } => CarPhase::Closing,
             },
             OperatingState::NoPanel

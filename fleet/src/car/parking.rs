@@ -7,7 +7,7 @@
 use elevator_driver::{Direction, Floor};
 
 use super::{Car, CarTimer};
-use crate::model::{Availability, CarPhase, Timestamp};
+use crate::model::{Availability, CarPhase, Mode, Timestamp};
 
 impl Car {
     /// The direction in which a car without passengers begins, if it may turn either way: where it
@@ -22,6 +22,7 @@ impl Car {
     fn parking_floor(&self) -> Option<Floor> {
         let is_free = self.own_calls.is_empty()
             && self.assigned.is_empty()
+            && self.mode() == Mode::InService
             && self.availability() == Availability::InService
             && self.supervision.strikes.until().is_none();
         let reachable = |floor: &Floor| {

@@ -5,23 +5,39 @@ use std::collections::BTreeSet;
 use elevator_driver::{DoorState, DriveFeedback, Floor, KeySwitch};
 
 use super::Car;
+use super::door::{DoorCycle, Stage};
 use super::state::OperatingState;
 use super::supervision::DoorHealth;
 use super::sweep::Sweep;
-use crate::model::{Availability, Mode, Unavailable};
+use crate::model::{Availability, Mode, Timestamp, Unavailable};
 use crate::seeded::{SeededBug, is_seeded};
+
+/// How much of a text an indicator shows, in bytes.
+const DISPLAY_BYTES: usize = 32;
+
+/// What a press of a button in the car is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Press {
+    /// An order, unless the open door absorbs it.
+    Order,
+    /// A command to the car, which it has obeyed or ignored; no order.
+    Command,
+}
 
 impl Car {
     /// The service mode: the most restrictive one of key switch and command.
     ///
-    /// From the least restrictive on: in service, independent, out of service, fire recall, and out
-    /// of service by the key switch. That comes last because a mechanic may be in the shaft: such a
-    /// car must not be moved by a fire recall (ASME A17.1, phase I; EN 81-73).
+    /// From the least restrictive on: in service, attendant, independent, out of service, fire
+    /// recall, fire service, and out of service by the key switch. That comes last because a mechanic
+    /// may be in the shaft: such a car must not be moved by a fire recall (ASME A17.1, phase I; EN
+    /// 81-73). In a commanded recall the key at *fire recall* puts the car into fire service (ASME
+    /// A17.1, phase II): somebody with the key is in it.
     #[must_use]
     pub fn mode(&self) -> Mode {
         let by_key = match self.inputs.key {
             KeySwitch::Normal => Mode::InService,
             KeySwitch::Independent => Mode::Independent,
+            KeySwitch::FireRecall if self.command == Mode::FireRecall => Mode::FireService,
             KeySwitch::FireRecall => Mode::FireRecall,
             KeySwitch::OutOfService => return Mode::OutOfService,
         };
@@ -37,7 +53,7 @@ impl Car {
     pub(super) fn sweep(&self) -> Sweep {
         let own = || Sweep { car_calls: self.own_calls.clone(), ..Sweep::default() };
         let mut sweep = match self.mode() {
-            Mode::InService => Sweep {
+            Mode::InService | Mode::Attendant => Sweep {
                 car_calls: self.own_calls.clone(),
                 // A car that still has to prove that it can run serves its own passengers only.
                 hall: if self.is_full() || self.supervision.strikes.is_out_of_group() {
@@ -49,8 +65,10 @@ impl Car {
             Mode::FireRecall => {
                 Sweep { car_calls: [self.settings.recall_floor].into(), ..Sweep::default() }
             }
+            Mode::FireService => {
+                Sweep { car_calls: self.fire_call.into_iter().collect(), ..Sweep::default() }
+            }
             Mode::OutOfService if self.is_switched_off() => Sweep::default(),
-            // Nobody is locked in: who is in the car and presses a button is taken there.
             Mode::Independent | Mode::OutOfService => own(),
         };
         let reachable = |floor: Floor| {
@@ -78,7 +96,9 @@ impl Car {
     /// Whether the door has to stay open at `floor` in the current conditions.
     pub(super) fn holds_open(&self, floor: Floor) -> bool {
         let by_mode = match self.mode() {
-            Mode::InService | Mode::OutOfService => false,
+            Mode::InService | Mode::Attendant | Mode::OutOfService => false,
+            // Until another floor is asked for.
+            Mode::FireService => self.fire_call.is_none_or(|stop| stop == floor),
             Mode::Independent => self.sweep().car_calls.iter().all(|stop| *stop == floor),
             // Or at any floor, while the recall floor can't be reached.
             Mode::FireRecall => {
@@ -92,9 +112,88 @@ impl Car {
     /// Whether car calls are served where the door is open.
     pub(super) fn serves_car_calls(&self) -> bool {
         match self.mode() {
-            Mode::InService | Mode::Independent | Mode::OutOfService => true,
-            Mode::FireRecall => false,
+            Mode::InService | Mode::Attendant | Mode::Independent | Mode::OutOfService => true,
+            Mode::FireRecall | Mode::FireService => false,
         }
+    }
+
+    /// A button in the car was pressed. In some modes that is a command besides an order, or instead
+    /// of one.
+    #[must_use]
+    pub fn handle_press(&mut self, floor: Floor, now: Timestamp) -> Press {
+        let press = match self.mode() {
+            Mode::InService | Mode::Independent | Mode::FireRecall => Press::Order,
+            Mode::Attendant => {
+                self.leave_for(floor, now);
+                Press::Order
+            }
+            // What is kept until the mechanic is done.
+            Mode::OutOfService if self.is_switched_off() => Press::Order,
+            Mode::OutOfService => {
+                self.let_out(now);
+                Press::Command
+            }
+            Mode::FireService => {
+                if self.settings.floors.contains(floor) {
+                    self.fire_call = Some(floor);
+                }
+                Press::Command
+            }
+        };
+        self.advance(now);
+        press
+    }
+
+    /// Whether a car call for this car makes an order in its present mode.
+    pub(crate) fn takes_car_calls(&self) -> bool {
+        match self.mode() {
+            Mode::InService | Mode::Attendant | Mode::Independent | Mode::FireRecall => true,
+            Mode::OutOfService => self.is_switched_off(),
+            Mode::FireService => false,
+        }
+    }
+
+    /// The attendant's command to close the door and go.
+    fn leave_for(&mut self, floor: Floor, now: Timestamp) {
+        if let OperatingState::AtDoor(cycle) = self.state
+            && cycle.is_attended()
+            && !cycle.is_at(floor)
+        {
+            self.state = OperatingState::AtDoor(cycle.dismissed(now));
+        }
+    }
+
+    /// Nobody is locked into a car that is out of service.
+    fn let_out(&mut self, now: Timestamp) {
+        match (self.state, self.inputs.floor) {
+            (OperatingState::Idle { .. }, Some(floor)) if self.may_open() => {
+                self.state = OperatingState::AtDoor(DoorCycle::begin(floor, now));
+            }
+            (OperatingState::AtDoor(cycle), Some(_)) => {
+                self.state = OperatingState::AtDoor(cycle.reopened(now));
+            }
+            _ => {}
+        }
+    }
+
+    /// The hall calls as an attendant is shown them: those of this car, else all; `None` without any,
+    /// or without an attendant.
+    pub(crate) fn calls_for_attendant(&self) -> Option<String> {
+        if self.mode() != Mode::Attendant {
+            return None;
+        }
+        let calls = if self.assigned.is_empty() { &self.hall } else { &self.assigned };
+        let mut text = String::new();
+        for call in calls {
+            let next = format!("{} {}", call.floor, call.direction);
+            let separator = if text.is_empty() { "" } else { ", " };
+            if text.len() + separator.len() + next.len() > DISPLAY_BYTES {
+                break;
+            }
+            text.push_str(separator);
+            text.push_str(&next);
+        }
+        (!text.is_empty()).then_some(text)
     }
 
     /// Whether the motor may run at all (S1).
@@ -131,9 +230,9 @@ impl Car {
         }
         match self.mode() {
             Mode::Independent => return Some(Unavailable::Independent),
-            Mode::FireRecall => return Some(Unavailable::FireRecall),
+            Mode::FireRecall | Mode::FireService => return Some(Unavailable::FireRecall),
             Mode::OutOfService => return Some(Unavailable::OutOfService),
-            Mode::InService => {}
+            Mode::InService | Mode::Attendant => {}
         }
         let by_place = match self.state {
             OperatingState::Homing { .. } => Some(Unavailable::Homing),
@@ -142,7 +241,10 @@ impl Car {
             {
                 Some(Unavailable::Homing)
             }
-            OperatingState::AtDoor(_) => match self.supervision.door {
+            OperatingState::AtDoor(cycle) => match self.supervision.door {
+                DoorHealth::Sound if cycle.stage == Stage::UNATTENDED => {
+                    Some(Unavailable::Independent)
+                }
                 DoorHealth::Sound => None,
                 DoorHealth::Blocked => Some(Unavailable::DoorBlocked),
             },

@@ -59,13 +59,17 @@ pub struct CarSettings {
     /// by; below `overload`, [`BYPASS_LOAD`](Self::BYPASS_LOAD) unless set.
     pub bypass_load: u8,
     /// From this load on, in per cent of the rated load, the door stays open and the car does not
-    /// leave; 100 unless set.
+    /// leave; [`OVERLOAD`](Self::OVERLOAD) unless set.
     pub overload: u8,
 }
 
 impl CarSettings {
     /// The default of [`bypass_load`](Self::bypass_load), in per cent of the rated load.
     pub const BYPASS_LOAD: u8 = 80;
+
+    /// The default of [`overload`](Self::overload), in per cent of the rated load: a car may carry
+    /// its rated load, and a scale is not exact.
+    pub const OVERLOAD: u8 = 110;
 
     /// The default settings for a building with this many floors.
     #[must_use]
@@ -87,7 +91,7 @@ impl CarSettings {
             home_direction: Direction::Down,
             park_after: Duration::from_secs(2),
             bypass_load: Self::BYPASS_LOAD,
-            overload: 100,
+            overload: Self::OVERLOAD,
         }
     }
 }

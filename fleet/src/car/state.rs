@@ -211,11 +211,22 @@ impl Car {
         }
         let is_open =
             self.inputs.door != DoorState::Closed && !is_seeded(SeededBug::RunsWithOpenDoor);
-        if is_open || self.holds_open(floor) {
-            return OperatingState::AtDoor(DoorCycle::begin(floor, now));
-        }
         let sweep = self.sweep();
         let departure = self.next_departure(&sweep, floor, now);
+        let waits = match self.mode() {
+            Mode::Attendant => departure.is_none() || self.is_overloaded(),
+            // A door opens on a fire floor only for somebody who asks for it, or who asks to leave
+            // with too many.
+            Mode::FireService => {
+                self.fire_call.is_some_and(|stop| stop == floor || self.is_overloaded())
+            }
+            Mode::InService | Mode::Independent | Mode::OutOfService | Mode::FireRecall => {
+                self.holds_open(floor)
+            }
+        };
+        if is_open || waits {
+            return OperatingState::AtDoor(DoorCycle::begin(floor, now));
+        }
         let may_open = match after {
             Closed::Freely => true,
             Closed::Nudged => departure.is_none(),
@@ -270,12 +281,16 @@ impl Car {
     /// Until when the car does not use a faulty drive. In a fire it does not wait.
     fn back_off(&self) -> Option<Timestamp> {
         let until = self.supervision.strikes.until();
-        until.filter(|_| self.mode() != Mode::FireRecall)
+        until.filter(|_| self.mode() < Mode::FireRecall)
     }
 
     /// The car has come to rest at a floor. A door that is not closed is opened first.
     pub(super) fn arrive(&mut self, floor: Floor, now: Timestamp) -> OperatingState {
         self.events.push_back(CarEvent::Arrived(floor));
+        if self.mode() == Mode::FireService {
+            self.fire_call = self.fire_call.filter(|stop| *stop != floor);
+            return OperatingState::Idle { after: Closed::Freely };
+        }
         // Passengers get off a car that may not continue for a while, or whose drive is faulty.
         if self.supervision.strikes.until().is_some() {
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));

@@ -7,8 +7,10 @@
 //!
 //! Keys and values are text of bounded length. A node keeps and passes on what it does not
 //! understand, so that a later program can set more than this one without another wire version.
-//! [`Topic`] names what this program understands.
+//! [`Topic`] names what the brain understands; what else this program does, such as the tokens of the
+//! HTTP API (`token/NAME`), is the process's.
 
+mod receipts;
 mod text;
 
 use std::collections::BTreeMap;
@@ -19,6 +21,9 @@ use siphasher::sip::SipHasher13;
 
 use crate::model::{JournalId, Mode, NodeId};
 
+pub(crate) use self::receipts::Receipt;
+use self::receipts::Receipts;
+pub use self::receipts::{MOST_RECEIPTS, RequestId};
 pub use self::text::{Key, TextError, Value, Words};
 
 /// The most directives of a fleet: with the modes of the largest fleet, room for as many others.
@@ -105,6 +110,7 @@ pub enum DirectiveError {
 pub struct Directives {
     registers: BTreeMap<Key, Directive>,
     digest: u64,
+    receipts: Receipts,
 }
 
 impl Directives {
@@ -138,6 +144,9 @@ impl Directives {
         if !directive.is_possible() {
             return false;
         }
+        if directive.is_receipt() {
+            return self.receipts.merge(directive);
+        }
         let known = self.registers.get(&directive.key);
         if known.is_some_and(|known| known.rank() >= directive.rank()) {
             return false;
@@ -156,9 +165,30 @@ impl Directives {
         true
     }
 
-    /// All directives, by key.
+    /// All directives but receipts, by key.
     pub fn iter(&self) -> impl Iterator<Item = &Directive> {
         self.registers.values()
+    }
+
+    /// All directives, and then all receipts: what is on disk, and what a new link carries.
+    pub fn with_receipts(&self) -> impl Iterator<Item = &Directive> {
+        self.iter().chain(self.receipts.iter())
+    }
+
+    /// What a request came to, if the fleet has fulfilled it and has not forgotten it yet.
+    pub(crate) fn receipt(&self, id: RequestId) -> Option<Receipt> {
+        self.receipts.get(id)
+    }
+
+    /// Adds the receipt for a request, as the latest one.
+    pub(crate) fn add_receipt(
+        &mut self,
+        id: RequestId,
+        receipt: &Receipt,
+        bearer: Words,
+        journal: JournalId,
+    ) -> Option<Directive> {
+        self.receipts.add(id, receipt, bearer, journal)
     }
 
     /// The directives from this key on, by key, and then those before it.
@@ -214,6 +244,11 @@ impl Directive {
     #[must_use]
     pub fn is_possible(&self) -> bool {
         self.version.counter <= MOST_CHANGES
+    }
+
+    /// Whether it is the receipt for a request, which no operator has commanded.
+    pub(crate) fn is_receipt(&self) -> bool {
+        Receipts::hold(&self.key)
     }
 
     /// The greater one wins. The version decides unless a faulty node has used one twice.

@@ -152,3 +152,41 @@ fn keys_name_what_this_program_understands() {
     }
     assert_eq!(Topic::of(&Key::new("token/7").expect("a key")), None);
 }
+
+fn receipt(id: u64, counter: u64) -> Directive {
+    directive(&format!("receipt/{id:032x}"), counter, id % 3, "absorbed hall 3 up")
+}
+
+/// O2, for receipts: whatever comes first, all nodes keep the latest ones.
+#[test]
+fn the_latest_receipts_are_kept_everywhere() {
+    let most = MOST_RECEIPTS as u64;
+    let mut all: Vec<Directive> = (0..most + 50).map(|id| receipt(id, id / 2 + 1)).collect();
+    // Some requests were fulfilled again.
+    all.extend((0..20).map(|id| receipt(id, most + id)));
+    let one = merged(&all);
+    let kept = |directives: &Directives| directives.with_receipts().count();
+    assert_eq!((kept(&one), one.iter().count(), one.digest()), (MOST_RECEIPTS, 0, 0));
+    for seed in 0..20 {
+        fastrand::Rng::with_seed(seed).shuffle(&mut all);
+        let (left, right) = all.split_at(all.len() / 3);
+        let (left, right) = (merged(left), merged(right));
+        let both = merged(right.with_receipts().chain(left.with_receipts()));
+        assert_eq!(merged(&all), one);
+        assert_eq!(both, one);
+    }
+    assert!(one.receipt(RequestId(1_u128.to_be_bytes())).is_some(), "it was fulfilled again");
+    assert!(one.receipt(RequestId(30_u128.to_be_bytes())).is_none(), "it is forgotten");
+}
+
+#[test]
+fn receipts_do_not_use_up_what_directives_may() {
+    let mut directives = Directives::default();
+    for id in 0..2 * MOST_RECEIPTS as u64 {
+        directives.merge(receipt(id, id + 1));
+    }
+    let (value, operator) = (Value::new(ON).expect("a value"), Words::new("k").expect("a name"));
+    let set = directives.set(Topic::FireRecall.key(), value, operator, journal(1)).expect("room");
+    assert_eq!(set.version.counter, 1);
+    assert!(directives.is_fire_recalled());
+}

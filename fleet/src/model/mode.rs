@@ -17,14 +17,21 @@ pub enum Mode {
     /// The group assigns hall calls to it.
     #[default]
     InService,
+    /// The group assigns hall calls to it, and at each stop its door waits for an attendant, who
+    /// presses the button of the floor to go to.
+    Attendant,
     /// It serves its car calls only, and keeps its door open until the next one (ASME A17.1
     /// *independent service*).
     Independent,
-    /// It takes its riders where they want to go, and then stays where it is with its door closed.
+    /// It takes its riders where they have asked to go, and then stays where it is with its door
+    /// closed. A button in it opens the door there.
     OutOfService,
     /// It goes to the recall floor without a stop, and keeps its door open there (ASME A17.1 *Phase I
     /// emergency recall operation*, EN 81-73).
     FireRecall,
+    /// A firefighter drives it from within, floor by floor (ASME A17.1 *Phase II emergency in-car
+    /// operation*).
+    FireService,
 }
 
 /// Text that is no mode.
@@ -34,17 +41,35 @@ pub struct UnknownMode(String);
 
 impl Mode {
     /// Every mode, the least restrictive first.
-    pub const ALL: [Self; 4] =
-        [Self::InService, Self::Independent, Self::OutOfService, Self::FireRecall];
+    pub const ALL: [Self; 6] = [
+        Self::InService,
+        Self::Attendant,
+        Self::Independent,
+        Self::OutOfService,
+        Self::FireRecall,
+        Self::FireService,
+    ];
 
     /// The mode's name, as in directives, on the command line and in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::InService => "in-service",
+            Self::Attendant => "attendant",
             Self::Independent => "independent",
             Self::OutOfService => "out-of-service",
             Self::FireRecall => "fire-recall",
+            Self::FireService => "fire-service",
+        }
+    }
+
+    /// The mode as the beacons of version 4 name it, which have four modes only.
+    pub(crate) fn on_the_wire(self) -> Self {
+        match self {
+            Self::InService | Self::Attendant => Self::InService,
+            Self::Independent => Self::Independent,
+            Self::OutOfService => Self::OutOfService,
+            Self::FireRecall | Self::FireService => Self::FireRecall,
         }
     }
 }
@@ -61,5 +86,40 @@ impl FromStr for Mode {
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// A mode in the bytes between nodes: see [`Mode::on_the_wire`].
+pub(crate) mod wire {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Mode;
+
+    #[derive(Serialize, Deserialize)]
+    enum Form {
+        InService,
+        Independent,
+        OutOfService,
+        FireRecall,
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in references")]
+    pub(crate) fn serialize<S: Serializer>(mode: &Mode, to: S) -> Result<S::Ok, S::Error> {
+        let form = match mode {
+            Mode::InService | Mode::Attendant => Form::InService,
+            Mode::Independent => Form::Independent,
+            Mode::OutOfService => Form::OutOfService,
+            Mode::FireRecall | Mode::FireService => Form::FireRecall,
+        };
+        form.serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Mode, D::Error> {
+        Ok(match Form::deserialize(from)? {
+            Form::InService => Mode::InService,
+            Form::Independent => Mode::Independent,
+            Form::OutOfService => Mode::OutOfService,
+            Form::FireRecall => Mode::FireRecall,
+        })
     }
 }

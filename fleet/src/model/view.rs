@@ -25,7 +25,9 @@ pub struct CarView {
     pub load: Option<u8>,
     /// The floors that are locked out for a while, because the car can't be located there.
     pub locked_out: FloorSet,
-    /// Its service mode.
+    /// Its service mode. That of a peer's car is the nearest one that its beacons can name; the
+    /// status shows what was commanded.
+    #[serde(with = "super::mode::wire")]
     pub mode: Mode,
 }
 

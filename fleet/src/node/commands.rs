@@ -14,8 +14,10 @@
 
 use super::peers::Room;
 use super::{Action, LinkId, Node, Report};
-use crate::directives::{Directive, DirectiveError, Directives, Key, OFF, ON, Topic, Value, Words};
-use crate::model::{Mode, NodeId, Timestamp};
+use crate::directives::{
+    Directive, DirectiveError, Directives, Key, OFF, ON, Receipt, RequestId, Topic, Value, Words,
+};
+use crate::model::{Call, Dot, Mode, NodeId, Timestamp};
 use crate::wire::codec::{CHUNK, size};
 use crate::wire::{Beacon, Frame};
 
@@ -115,9 +117,26 @@ impl Node {
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
         let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
+        self.handle_directive(topic.key(), value, operator, now)
+    }
+
+    /// Somebody sets a directive that is none of the brain's business, such as a token of the HTTP API.
+    /// It reaches every node, and holds until it is set again.
+    ///
+    /// `operator` is cut to 64 bytes.
+    ///
+    /// # Errors
+    /// [`DirectiveError`]: nothing has changed.
+    pub fn handle_directive(
+        &mut self,
+        key: Key,
+        value: Value,
+        operator: &str,
+        now: Timestamp,
+    ) -> Result<(), DirectiveError> {
         let operator = Words::of(operator).unwrap_or_else(Words::unnamed);
         let journal = self.orders.journal();
-        let directive = self.commands.directives.set(topic.key(), value, operator, journal)?;
+        let directive = self.commands.directives.set(key, value, operator, journal)?;
         self.peers.hurry();
         self.directives_have_changed(vec![directive], now);
         self.settle(now);
@@ -136,17 +155,22 @@ impl Node {
 
     /// Passes the directives to the car, the disk and the linked peers, before anything that
     /// follows from them.
-    fn directives_have_changed(&mut self, changed: Vec<Directive>, now: Timestamp) {
+    fn directives_have_changed(&mut self, mut changed: Vec<Directive>, now: Timestamp) {
         let directives = &self.commands.directives;
-        self.commands.fire_recalled = directives.is_fire_recalled();
-        self.orders.note_directives(directives.iter().cloned().collect());
-        self.cabin.set_command(directives.mode(&self.hello.node), now);
-        self.cabin.invalidate_stops();
-        self.dispatching.invalidate();
+        self.orders.note_directives(directives.with_receipts().cloned().collect());
         let links: Vec<LinkId> = self.peers.links().synced().map(|(link, _)| link).collect();
         for link in links {
             self.send_directives(link, &changed);
         }
+        changed.retain(|directive| !directive.is_receipt());
+        if changed.is_empty() {
+            return;
+        }
+        let directives = &self.commands.directives;
+        self.commands.fire_recalled = directives.is_fire_recalled();
+        self.cabin.set_command(directives.mode(&self.hello.node), now);
+        self.cabin.invalidate_stops();
+        self.dispatching.invalidate();
         for Directive { key, version: _, value, operator } in changed {
             self.report(Report::Directive { key, value, operator });
         }
@@ -157,8 +181,26 @@ impl Node {
     /// Sends all directives over a fresh link, before the orders: what was dropped in a fire recall
     /// is understood by those who know of the recall.
     pub(super) fn send_all_directives(&mut self, link: LinkId) {
-        let all: Vec<Directive> = self.commands.directives.iter().cloned().collect();
+        let all: Vec<Directive> = self.commands.directives.with_receipts().cloned().collect();
         self.send_directives(link, &all);
+    }
+
+    /// Remembers, at every node, that a request for this call was fulfilled. `press` is the order, if
+    /// the call was not absorbed.
+    pub(super) fn give_receipt(
+        &mut self,
+        id: RequestId,
+        bearer: &str,
+        press: Option<Dot>,
+        call: &Call,
+        now: Timestamp,
+    ) {
+        let bearer = Words::of(bearer).unwrap_or_else(Words::unnamed);
+        let (receipt, journal) = (Receipt::new(press, call), self.orders.journal());
+        let directives = &mut self.commands.directives;
+        if let Some(added) = directives.add_receipt(id, &receipt, bearer, journal) {
+            self.directives_have_changed(vec![added], now);
+        }
     }
 
     /// Sends directives over a link, in parts that fit a frame.

@@ -4,7 +4,7 @@
 use super::orders::{Effect, Fleet, Purpose};
 use super::peers::Handshake;
 use super::{Action, LinkId, Node, Report};
-use crate::model::{CarView, NodeId, Timestamp};
+use crate::model::{Availability, CarView, NodeId, Timestamp, Unavailable};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Beacon, Delta, Frame, StateTransfer, StoreDigest};
 
@@ -49,6 +49,13 @@ impl Node {
         if let Some(view) = car {
             let shown = |view: &CarView| (view.availability, view.locked_out, view.floor.is_some());
             let before = self.peers.members().get(peer).and_then(|known| known.car);
+            // A hung node ends (F9). An older beacon may be overtaken by what came over the link.
+            let hung = Availability::Unavailable(Unavailable::Hung);
+            if before.is_some_and(|(before, _)| before.availability == hung)
+                && view.availability != hung
+            {
+                return;
+            }
             if before.is_none_or(|(before, _)| shown(&before) != shown(&view)) {
                 // A kiosk may show the car.
                 self.cabin.invalidate();

@@ -10,8 +10,10 @@ use super::neighbours::Acceptance;
 use super::orders::{MOST_OPEN_TRIPS, rubbish};
 use super::peers::{Handshake, Offence, Peers, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
+use crate::car::Press;
+use crate::directives::RequestId;
 use crate::election::{Input, LinkRule};
-use crate::model::{Call, HallCall, JournalId, NodeId, Timestamp};
+use crate::model::{Call, HallCall, JournalId, Mode, NodeId, Timestamp};
 use crate::wire::{Beacon, Frame, Hello, NodeState};
 
 /// An order that can't be placed. The node is unchanged.
@@ -38,6 +40,14 @@ pub enum OrderRefused {
     FireRecall {
         /// The rejected call.
         call: Call,
+    },
+    /// The car is out of service, or a firefighter drives it.
+    #[error("{call} can't be placed: the car is in mode {mode}")]
+    NotInService {
+        /// The rejected call.
+        call: Call,
+        /// The mode of the car.
+        mode: Mode,
     },
     /// So many destination calls that were placed at this node are open.
     #[error("{call} can't be placed: {most} trips that were asked for at this node are open")]
@@ -69,6 +79,28 @@ pub enum Taken {
     /// There is no order yet: the disk has not reserved a sequence for it (O4). The order is placed
     /// once the disk has done so or has failed. It is lost if the node ends before.
     Waiting,
+}
+
+/// A program's request to place a call, which it may repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallRequest {
+    /// Which request it is.
+    pub id: RequestId,
+    /// Who makes it, for people; cut to 64 bytes.
+    pub bearer: String,
+    /// The call to place.
+    pub call: Call,
+}
+
+/// The outcome of a [`CallRequest`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Requested {
+    /// It is the first one with its id, as far as the fleet remembers.
+    Now(Taken),
+    /// An earlier one with its id has come to this. Nothing was placed again.
+    Before(Taken),
+    /// An earlier one with its id was for another call. Nothing was placed.
+    ForAnotherCall,
 }
 
 impl Node {
@@ -247,9 +279,67 @@ impl Node {
     /// An operator places an order. Equivalent to a press of its button.
     ///
     /// # Errors
-    /// The building has no such button, the node has no car for a car call, or too many destination
-    /// calls are open.
+    /// The building has no such button, the node has no car for a car call or its car takes none in
+    /// its present mode, all cars are recalled, or too many destination calls are open.
     pub fn handle_order(&mut self, call: Call, now: Timestamp) -> Result<Taken, OrderRefused> {
+        let taken = self.take_order(call, now)?;
+        self.settle(now);
+        Ok(taken)
+    }
+
+    /// A program places an order, and may ask again because the answer did not arrive: the fleet
+    /// places nothing again for a request that it has fulfilled, whichever node is asked, and after a
+    /// restart, too. It remembers the latest [`MOST_RECEIPTS`](crate::directives::MOST_RECEIPTS)
+    /// requests.
+    ///
+    /// A request that was answered with [`Taken::Waiting`] is not remembered.
+    ///
+    /// # Errors
+    /// As [`handle_order`](Self::handle_order).
+    pub fn handle_request(
+        &mut self,
+        request: &CallRequest,
+        now: Timestamp,
+    ) -> Result<Requested, OrderRefused> {
+        if let Some(earlier) = self.earlier(request) {
+            return Ok(earlier);
+        }
+        let CallRequest { id, bearer, call } = request;
+        let taken = self.take_order(call.clone(), now)?;
+        // In the same batch for the disk as the order. Peers may get it before the order: `earlier`.
+        match taken {
+            Taken::Placed => {
+                let press = self.orders.latest_press(call);
+                self.give_receipt(*id, bearer, press, call, now);
+            }
+            Taken::Absorbed => self.give_receipt(*id, bearer, None, call, now),
+            Taken::Waiting => {}
+        }
+        self.settle(now);
+        Ok(Requested::Now(taken))
+    }
+
+    /// What became of an earlier request with this id, if the fleet remembers it.
+    ///
+    /// A receipt whose press is not known here is that of a node which was lost before the order got
+    /// here: then the order is placed again, as it may be lost. If it is not, it is the same open
+    /// order. A journal of which nothing is kept is one that was collected, as none of its orders was
+    /// open any more.
+    #[must_use]
+    pub fn earlier(&self, CallRequest { id, call, .. }: &CallRequest) -> Option<Requested> {
+        let receipt = self.commands.directives().receipt(*id)?;
+        if !receipt.is_for(call) {
+            return Some(Requested::ForAnotherCall);
+        }
+        let Some(press) = receipt.press else {
+            return Some(Requested::Before(Taken::Absorbed));
+        };
+        let is_known = self.orders.knows_press(press, call);
+        is_known.then_some(Requested::Before(Taken::Placed))
+    }
+
+    /// Places an order. The caller settles what follows.
+    fn take_order(&mut self, call: Call, now: Timestamp) -> Result<Taken, OrderRefused> {
         if !call.is_within(self.hello.floors) {
             let top = self.hello.floors.top().index();
             return Err(OrderRefused::NoSuchButton { call, top });
@@ -261,13 +351,13 @@ impl Node {
         if self.commands.is_fire_recalled() {
             return Err(OrderRefused::FireRecall { call });
         }
+        if let Some(mode) = self.refusing_mode(&call) {
+            return Err(OrderRefused::NotInService { call, mode });
+        }
         if !self.orders.may_place(&call) {
             return Err(OrderRefused::TooManyTrips { call, most: MOST_OPEN_TRIPS });
         }
-        let taken =
-            if self.cabin.absorbs(&call, now) { Taken::Absorbed } else { self.place(call, now) };
-        self.settle(now);
-        Ok(taken)
+        Ok(if self.cabin.absorbs(&call, now) { Taken::Absorbed } else { self.place(call, now) })
     }
 
     /// An operator replaces the journal, because other nodes hold wrong records of it and keep
@@ -344,8 +434,22 @@ impl Node {
         self.actions.push_back(Action::Report(report));
     }
 
-    /// In a fire recall the buttons do nothing (ASME A17.1, phase I).
+    /// The mode of this node's car, if it takes no car call such as this one.
+    fn refusing_mode(&self, call: &Call) -> Option<Mode> {
+        match call {
+            Call::Car { car, .. } if *car == self.hello.node => self.cabin.refusing_mode(),
+            Call::Car { .. } | Call::Hall(_) => None,
+        }
+    }
+
+    /// In a fire recall the buttons place no orders (ASME A17.1, phase I). Those in a car may be
+    /// commands to it.
     fn press(&mut self, button: Button, now: Timestamp) {
+        if let Button::Car(floor) = button
+            && self.cabin.press(floor, now) == Press::Command
+        {
+            return;
+        }
         if self.commands.is_fire_recalled() {
             return;
         }

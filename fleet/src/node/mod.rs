@@ -77,7 +77,7 @@ pub use cabin::{ClimateTimer, health};
 pub use commands::FireRecall;
 pub use dispatching::{PlanRequest, PlanVersion};
 pub use fleet_status::FleetStatus;
-pub use handle::{OrderRefused, Renewed, Taken};
+pub use handle::{CallRequest, OrderRefused, Renewed, Requested, Taken};
 pub use peers::{ConflictKind, LossCause, PacketCounts};
 pub use report::Report;
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};

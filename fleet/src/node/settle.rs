@@ -113,7 +113,10 @@ impl Node {
                         }
                     }
                 }
-                CarEvent::Hung(evidence) => self.report(Report::Hung(evidence)),
+                CarEvent::Hung(evidence) => {
+                    self.report(Report::Hung(evidence));
+                    self.peers.finish();
+                }
                 CarEvent::DoorChanged { to, .. } => self.report(Report::Door { door: to }),
                 CarEvent::AvailabilityChanged(availability) => {
                     self.report(Report::Availability(availability));

@@ -21,6 +21,7 @@ use crate::json::{
     seconds, text,
 };
 use crate::model::{Call, CarView, FleetName, Mac, NodeId, Role, Term, Timestamp};
+use crate::orders::Holding;
 use crate::wire::{NodeState, Protocol};
 
 /// The fleet keys of a node, by their ids. All empty: no key is configured.
@@ -257,7 +258,16 @@ pub struct OrderStatus {
     pub promised: bool,
     /// How many living nodes are known to hold it, including this one.
     pub holders: usize,
+    /// Which nodes these are, by name: the first eight. JSON omits it if there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_by: Vec<NodeId>,
+    /// On whose disk it is known to be, of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub durable_at: Vec<NodeId>,
 }
+
+/// The most nodes that are named for each order.
+const MOST_NAMED: usize = 8;
 
 /// The node's own car.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -362,9 +372,16 @@ impl Node {
                 silent: now.since(peer.heard_at),
                 synced: self.peers.links().is_synced(name),
                 in_step: peer.digest == self.orders.store().digest(),
-                car: peer.car.map(|(view, _)| view),
+                car: peer.car.map(|(view, _)| self.with_mode(name, view)),
             })
             .collect()
+    }
+
+    /// The car of a peer in the mode that was commanded, if that is what its beacons mean.
+    fn with_mode(&self, car: &NodeId, view: CarView) -> CarView {
+        let commanded = self.directives().mode(car);
+        let mode = if commanded.on_the_wire() == view.mode { commanded } else { view.mode };
+        CarView { mode, ..view }
     }
 
     fn directive_status(&self) -> Vec<DirectiveStatus> {
@@ -408,29 +425,44 @@ impl Node {
             .orders
             .store()
             .calls()
-            .map(|call| OrderStatus {
-                call: call.clone(),
-                waited: self.orders.store().waited(call, now).unwrap_or_default(),
-                car: match call {
-                    Call::Hall(hall) => self.car_of(*hall, now).cloned(),
-                    Call::Car { car, .. } => Some(car.clone()),
-                },
-                promised: self
-                    .orders
-                    .store()
-                    .of_call(call)
-                    .any(|order| self.orders.is_promised(order.dot)),
-                holders: self
-                    .orders
-                    .store()
-                    .of_call(call)
-                    .map(|order| self.orders.holders(order.dot, &heard))
-                    .max()
-                    .unwrap_or(0),
+            .map(|call| {
+                let named = self.holders_of(call, &heard);
+                let durable = |(_, how): &&(NodeId, Holding)| *how == Holding::Durable;
+                let name = |(node, _): &(NodeId, Holding)| node.clone();
+                OrderStatus {
+                    held_by: named.iter().map(name).collect(),
+                    durable_at: named.iter().filter(durable).map(name).collect(),
+                    call: call.clone(),
+                    waited: self.orders.store().waited(call, now).unwrap_or_default(),
+                    car: match call {
+                        Call::Hall(hall) => self.car_of(*hall, now).cloned(),
+                        Call::Car { car, .. } => Some(car.clone()),
+                    },
+                    promised: self
+                        .orders
+                        .store()
+                        .of_call(call)
+                        .any(|order| self.orders.is_promised(order.dot)),
+                    holders: self
+                        .orders
+                        .store()
+                        .of_call(call)
+                        .map(|order| self.orders.holders(order.dot, &heard))
+                        .max()
+                        .unwrap_or(0),
+                }
             })
             .collect();
         orders.sort_by_key(|order| std::cmp::Reverse(order.waited));
         orders
+    }
+
+    /// The living nodes that hold the press of a call which most of them hold, by name.
+    fn holders_of(&self, call: &Call, heard: &BTreeSet<NodeId>) -> Vec<(NodeId, Holding)> {
+        let presses = self.orders.store().of_call(call);
+        let best = presses.max_by_key(|order| self.orders.holders(order.dot, heard));
+        let holders = best.map(|order| self.orders.holdings(order.dot, heard).take(MOST_NAMED));
+        holders.into_iter().flatten().map(|(node, how)| (node.clone(), how)).collect()
     }
 
     /// The details of the election's state, and the counters of packets.

@@ -117,8 +117,18 @@ impl Promise {
     /// How many nodes hold an order, of this node and the `heard` ones.
     #[must_use]
     pub(crate) fn living_holders(&self, dot: Dot, heard: &BTreeSet<NodeId>) -> usize {
-        let living = |node: &NodeId| *node == self.own || heard.contains(node);
-        self.holdings.get(&dot).map_or(0, |known| known.keys().filter(|n| living(n)).count())
+        self.living_holdings(dot, heard).count()
+    }
+
+    /// Which nodes hold an order, and how, of this node and the `heard` ones, by name.
+    pub(crate) fn living_holdings<'a>(
+        &'a self,
+        dot: Dot,
+        heard: &'a BTreeSet<NodeId>,
+    ) -> impl Iterator<Item = (&'a NodeId, Holding)> {
+        let known = self.holdings.get(&dot).into_iter().flatten();
+        let is_living = |node: &NodeId| *node == self.own || heard.contains(node);
+        known.map(|(node, how)| (node, *how)).filter(move |(node, _)| is_living(node))
     }
 
     /// Makes every promise that can be made while just these other nodes are heard, and returns the

@@ -1,6 +1,6 @@
 //! Processes with other settings than usual, and what they cost.
 
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use super::{Building, Line};
 use crate::Process;
@@ -57,6 +57,33 @@ impl Building {
         let words = ["clear-hang", "--operator", "kovac", "--reason", "a test"];
         let cleared = self.operator(name, &words).output().expect("it runs");
         assert!(cleared.status.success(), "{cleared:?}");
+    }
+
+    /// The caretaker of a node, with the node's settings.
+    pub fn caretaker_command(&self, name: &str) -> Command {
+        let node = self.command(name);
+        let mut command = Command::new(node.get_program());
+        let words = node.get_args();
+        command.args(words.map(|word| if word == "run" { "caretaker".as_ref() } else { word }));
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Starts the caretaker of a node.
+    pub fn start_caretaker(&self, name: &str) -> Process {
+        let log = self.place.of(name).join("caretaker.log");
+        let what = format!("caretaker of {name}");
+        Process::start(what, self.caretaker_command(name), log).expect("the caretaker")
+    }
+
+    /// How a process ended, once it has.
+    pub fn end_of(&self, process: &mut Process) -> ExitStatus {
+        let mut status = None;
+        self.wait(&format!("{} ends", process.name().to_owned()), |_| {
+            status = status.or_else(|| process.ended());
+            status.is_some()
+        });
+        status.expect("an end")
     }
 
     /// Starts a node that logs to this.

@@ -121,7 +121,7 @@ pub(super) fn no_rider_is_carried_away(
         KeySwitch::Normal | KeySwitch::Independent => false,
         KeySwitch::FireRecall | KeySwitch::OutOfService => true,
     };
-    let recalled = snapshot.disturbances.fire_recalled || machine.commanded == Mode::FireRecall;
+    let recalled = snapshot.disturbances.fire_recalled || machine.commanded >= Mode::FireRecall;
     if riders.direction == heading || keyed || recalled {
         return Vec::new();
     }

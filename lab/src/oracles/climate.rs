@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use elevator_fleet::climate::ClimateSettings;
+use elevator_fleet::model::Mode;
 
 use super::{Finding, TOO_LONG};
 use crate::machine::Line;
@@ -36,7 +37,9 @@ pub(super) fn displays_show_the_climate_of_their_group(snapshot: &Snapshot) -> V
             let (least, most) = range.unwrap_or((read, read));
             Some((least.min(read), most.max(read)))
         });
-        for node in group {
+        // An attendant is shown the hall calls.
+        let is_attended = |node: &usize| snapshot.machines[*node].commanded == Mode::Attendant;
+        for node in group.into_iter().filter(|node| !is_attended(node)) {
             let outputs = snapshot.node(node).and_then(|node| node.outputs());
             let Some(text) = outputs.map(|outputs| &outputs.display.text) else {
                 continue;

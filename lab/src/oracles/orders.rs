@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::Button;
-use elevator_fleet::model::{Call, Dot, NodeId, Order};
+use elevator_fleet::model::{Call, Dot, Mode, NodeId, Order};
 
 use super::contested::{LONGEST_CONTEST, longest_difference};
 use super::{EQUAL_WITHIN, Finding};
@@ -64,6 +64,14 @@ struct Press {
     at: Duration,
 }
 
+/// Whether the press of a button may become an order in the commanded mode of the car.
+fn takes(machine: &Machine, button: Button) -> bool {
+    match (button, machine.commanded) {
+        (Button::Car(_), Mode::OutOfService | Mode::FireService) => false,
+        (Button::Hall(..) | Button::Car(_), _) => true,
+    }
+}
+
 impl Taken {
     /// A button of a panel was pressed.
     pub(crate) fn pressed(&mut self, snapshot: &Snapshot, node: usize, button: Button) {
@@ -75,7 +83,7 @@ impl Taken {
         let press = Press { node, incarnation: machine.incarnation, button, at: snapshot.now };
         // Where the door is open, its passenger gets in (F18).
         let gets_in = machine.lets_in_at(button.floor());
-        if is_lit_by && is_attended(machine, &press) && !gets_in {
+        if is_lit_by && is_attended(machine, &press) && takes(machine, button) && !gets_in {
             self.waiting.push(press);
         }
     }
@@ -87,7 +95,9 @@ impl Taken {
         }
         self.waiting.retain(|press| {
             let machine = &snapshot.machines[press.node];
-            is_attended(machine, press) && !is_taken(snapshot, machine, press)
+            is_attended(machine, press)
+                && takes(machine, press.button)
+                && !is_taken(snapshot, machine, press)
         });
         let is_late = |press: &mut Press| snapshot.now > press.at + TAKEN_WITHIN;
         let late = self.waiting.extract_if(.., is_late);

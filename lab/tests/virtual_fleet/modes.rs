@@ -1,6 +1,6 @@
 //! Service modes and fire recalls by command: they reach every car, and are kept.
 
-use elevator_driver::{DoorState, KeySwitch};
+use elevator_driver::{DoorState, DriveFeedback, KeySwitch};
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{Mode, Timestamp};
 use elevator_fleet::node::Node;
@@ -102,10 +102,15 @@ fn a_car_out_of_service_finishes_its_riders_and_takes_nobody() {
     assert_eq!(building.services()[2].node, 0);
     assert_eq!(building.car(1).inputs().door, DoorState::Closed);
 
-    // Nobody is locked in.
+    // Nobody is locked in, and nobody is taken anywhere.
     building.press(1, car_call(0));
-    building.until(mins(2), "who was still in it gets out", |world| world.services().len() > 3);
-    assert_eq!(building.services()[3].node, 1);
+    building.until(secs(10), "who was still in it gets out", |world| {
+        world.car(1).inputs().door == DoorState::Open
+    });
+    building.run_for(secs(20));
+    assert_eq!(building.car(1).inputs().door, DoorState::Closed);
+    assert_eq!(building.car(1).shaft().floor(), Some(floor(3)));
+    assert_eq!(building.services().len(), 3);
     set(&mut building, 1, 1, Mode::InService);
 }
 
@@ -315,4 +320,61 @@ fn a_mode_needs_no_certain_protocol() {
         building.inflict(Fault::FireRecall { at: 2, start: true });
         building.until(mins(1), "all cars are down", |w| (0..3).all(|node| is_recalled(w, node)));
     }
+}
+
+/// O7: hall calls of an attended car whose attendant has gone are for others.
+#[test]
+fn no_hall_call_waits_for_an_attendant_who_has_gone() {
+    let mut building = Building::merged_of(without_parking(2));
+    set(&mut building, 1, 0, Mode::Attendant);
+    building.until(secs(20), "its door is open", |w| w.car(0).inputs().door == DoorState::Open);
+    let at = building.car(0).shaft().floor();
+    building.press(1, down(3));
+    building.press(1, up(2));
+    building.press(1, down(1));
+    building.until_at_rest();
+    assert_eq!(building.car(0).shaft().floor(), at, "nobody sent it off");
+    // At its next command it is back.
+    building.press(0, car_call(2));
+    building.run_for(millis(200));
+    building.until_at_rest();
+    assert_eq!(building.car(0).shaft().floor(), Some(floor(2)));
+    building.recovers();
+}
+
+/// ASME A17.1 Phase II: in a recall of the fleet the key in a car gives it to a firefighter; no order
+/// is placed, no other car leaves, and nothing but the key ends it.
+#[test]
+fn a_firefighter_drives_one_car_while_the_others_stay_recalled() {
+    let mut building = Building::merged_of(without_parking(3));
+    building.inflict(Fault::FireRecall { at: 0, start: true });
+    building.until(mins(1), "all cars are down", |w| (0..3).all(|node| is_recalled(w, node)));
+    building.inflict(Fault::Key(1, KeySwitch::FireRecall));
+    building.run_for(secs(1));
+    let drive = |building: &mut Building, to: u8| {
+        building.press(1, car_call(to));
+        building.until(secs(40), "the car is there", |world| {
+            let inputs = world.car(1).inputs();
+            inputs.floor == Some(floor(to)) && inputs.drive == DriveFeedback::Stopped
+        });
+    };
+    drive(&mut building, 3);
+    building.run_for(mins(1));
+    assert_eq!(building.car(1).inputs().door, DoorState::Closed);
+    building.press(1, car_call(3));
+    building.until(secs(10), "it opens", |w| w.car(1).inputs().door == DoorState::Open);
+
+    // The firefighter is on the floor when the node starts again.
+    building.inflict(Fault::Kill(1));
+    building.run_for(secs(1));
+    building.inflict(Fault::Restart(1));
+    building.run_for(mins(1));
+    assert_eq!(building.car(1).inputs().floor, Some(floor(3)));
+    drive(&mut building, 2);
+    assert!(is_recalled(&building, 0) && is_recalled(&building, 2));
+    assert!(building.services().is_empty() && building.is_idle());
+
+    building.inflict(Fault::Key(1, KeySwitch::Normal));
+    building.until(mins(1), "it is recalled again", |world| is_recalled(world, 1));
+    building.recovers();
 }

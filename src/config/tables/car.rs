@@ -90,7 +90,7 @@ table! {
         bypass_load: Percent = Value("80"),
         /// From this load on, in per cent of the rated load, the door stays open and the car does
         /// not leave.
-        overload: Percent = Value("100"),
+        overload: Percent = Value("110"),
     }
 }
 

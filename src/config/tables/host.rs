@@ -29,12 +29,17 @@ table! {
     [http] struct Http {
         /// Whether the node serves HTTP.
         enabled: bool = Value("true"),
-        /// Where it listens. This version has no TLS, so only loopback is accepted: let a proxy on
-        /// the same machine serve others.
+        /// Where it listens. Beyond loopback it takes `certificate` and `key`, and reading needs a
+        /// token, too.
         address: Option<SocketAddr> = Absent(
             "port 7080 at the node's `address` if that is on loopback, otherwise at 127.0.0.1",
             "127.0.0.1:7080",
         ),
+        /// The certificate for TLS, as PEM: the node's own, and behind it those that vouch for it.
+        /// With it, HTTP is served over TLS alone.
+        certificate: Option<PathBuf> = Absent("none", "/etc/liftmesh/node.crt"),
+        /// The key of `certificate`, as PEM, in a file that only the node's user may read.
+        key: Option<PathBuf> = Absent("none", "/etc/liftmesh/node.key"),
     }
 }
 
@@ -74,8 +79,8 @@ table! {
         filter: LogFilter = Value("info"),
         /// `human` has times and, on a terminal, colours; `journal` has neither, as the journal of
         /// the system adds its own times, and starts each line with the priority that the journal
-        /// reads; `json` is one object a line; `auto` is `journal` where standard error leads
-        /// there, and `human` otherwise.
+        /// reads; `json` is one object a line, with that priority before it where standard error
+        /// leads to the journal; `auto` is `journal` where it leads there, and `human` otherwise.
         format: LogFormat = Value("auto"),
     }
 }
@@ -87,10 +92,15 @@ pub(super) fn relate(Tables { operator, http, panel_line, .. }: &Tables, check: 
         "absent, as read_only_socket is: give both",
     );
     check.relate(
-        http.address.is_none_or(|address| address.ip().is_loopback()),
-        &["http.address"],
-        "on loopback, such as 127.0.0.1:7080, as this version has no TLS: let a proxy on the same \
-         machine serve others",
+        http.certificate.is_some() == http.key.is_some(),
+        &["http.certificate", "http.key"],
+        "given both, or neither",
+    );
+    check.relate(
+        http.certificate.is_some() || http.address.is_none_or(|address| address.ip().is_loopback()),
+        &["http.address", "http.certificate"],
+        "on loopback, such as 127.0.0.1:7080, unless http.certificate and http.key are given for TLS: \
+         without it everybody on the network could read tokens",
     );
     check.relate(
         panel_line.silence >= panel_line.heartbeat * 3,

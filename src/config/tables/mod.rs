@@ -69,6 +69,7 @@ mod car;
 mod elections;
 mod fleet;
 mod host;
+mod mqtt;
 mod node;
 
 pub(super) use self::car::car_settings;
@@ -123,6 +124,7 @@ tables! {
     token_ring: elevator_fleet::election::token_ring::Settings,
     operator: host::Operator,
     http: host::Http,
+    mqtt: mqtt::Mqtt,
     panel_line: elevator_driver::LineSettings,
     log: super::LogSettings,
 }
@@ -135,5 +137,6 @@ impl Tables {
         fleet::relate(self, check);
         elections::relate(self, check);
         host::relate(self, check);
+        mqtt::relate(self, check);
     }
 }

@@ -92,6 +92,8 @@ fn scene() -> Scene {
             waited: Duration::from_millis(12_300),
             car: Some(name("A")),
             holders: 2,
+            held_by: Vec::new(),
+            durable_at: Vec::new(),
             promised: true,
         }],
         events: VecDeque::from([Event {
@@ -366,6 +368,8 @@ fn of_the_docs() -> Scene {
         waited: Duration::from_millis(waited),
         car: Some(name(car)),
         holders: 2,
+        held_by: Vec::new(),
+        durable_at: Vec::new(),
         promised: true,
     };
     scene.orders = vec![

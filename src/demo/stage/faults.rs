@@ -85,6 +85,8 @@ impl Stage {
             self.log(Some(car), Weight::Notable, "no hang to clear");
             return;
         }
+        // Its page is of no more use.
+        self.actors[car].caretaker = None;
         let by = Clearance { operator: "demo", reason, account: &Account::of_process() };
         let (weight, text) = match clearance::clear(&self.site.data_dir(car), None, by) {
             Ok(Some(_)) => {
@@ -101,6 +103,8 @@ impl Stage {
     /// it is: cars where they are, latches, and whatever stands in a door.
     pub(super) fn cut_power(&mut self) {
         self.scene.power = Power::Off;
+        let caretakers = self.actors.iter_mut().filter_map(|actor| actor.caretaker.take());
+        kill_all(caretakers.collect());
         let nodes = self.actors.iter_mut().map(|actor| actor.node.take());
         let nodes: Vec<_> = nodes.collect();
         for (car, node) in nodes.iter().enumerate() {
@@ -120,7 +124,9 @@ impl Stage {
         self.log(None, Weight::Notable, "the power is back: every node starts");
         for car in 0..self.actors.len() {
             // A hung one would only refuse.
-            if self.scene.cars[car].node.life != Life::Hung {
+            if self.scene.cars[car].node.life == Life::Hung {
+                self.start_caretaker(car)?;
+            } else {
                 self.start(car)?;
             }
         }

@@ -5,6 +5,7 @@
 //! so often, on all processors; `LIFTMESH_SEED=7` repeats what happened to one disk.
 
 mod disk;
+mod statistics;
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;

@@ -30,7 +30,7 @@ fn its_examples_are_what_the_code_reads_and_writes() {
         same::<ReplyLine>(line);
         replies += 1;
     }
-    assert_eq!((queries, replies), (13, 15));
+    assert_eq!((queries, replies), (15, 17));
     let latched = examples("{").map(|line| format!("{{{line}"));
     let latched: Vec<_> = latched.collect();
     assert_eq!(latched.len(), 1);
@@ -60,6 +60,8 @@ fn it_names_every_field_event_query_and_error() {
         car: None,
         promised: false,
         holders: 1,
+        held_by: vec![node("A")],
+        durable_at: vec![node("A")],
     }];
     let view = status(orders);
     let mut names = BTreeSet::new();

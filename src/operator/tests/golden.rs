@@ -21,6 +21,7 @@ use serde::de::DeserializeOwned;
 use super::*;
 use crate::journal::{Account, AuditEvent, AuditRecord, Chain};
 use crate::latch::{Hang, Latch};
+use crate::tokens::{Change as TokenChange, Scope, TokenHash};
 
 /// 2027-01-15T08:00:00.250Z.
 const NOW: Duration = Duration::from_millis(1_800_000_000_250);
@@ -97,6 +98,8 @@ pub(super) fn cabin() -> Status {
             car: Some(node("B")),
             promised: true,
             holders: 3,
+            held_by: Vec::new(),
+            durable_at: Vec::new(),
         },
         OrderStatus {
             call: hall(0, Direction::Up),
@@ -104,6 +107,8 @@ pub(super) fn cabin() -> Status {
             car: None,
             promised: false,
             holders: 1,
+            held_by: Vec::new(),
+            durable_at: Vec::new(),
         },
         OrderStatus {
             call: car_call("A", 2),
@@ -111,6 +116,8 @@ pub(super) fn cabin() -> Status {
             car: Some(node("A")),
             promised: true,
             holders: 2,
+            held_by: Vec::new(),
+            durable_at: Vec::new(),
         },
     ];
     let node_states = [NodeState::Seeking, slave("A"), NodeState::Master];
@@ -388,6 +395,7 @@ fn audit_records() -> Vec<AuditRecord> {
         login_uid: Some(1001),
         sudo_user: Some("kovac".to_owned()),
         terminal: Some("/dev/pts/3".to_owned()),
+        token: None,
     };
     let Latch::Hang(hang) = latches().remove(0) else {
         unreachable!("the first is a hang");
@@ -476,6 +484,18 @@ fn queries_are_as_in_the_golden_file() {
         QueryLine::Network { cable: Cable::Whole },
         QueryLine::ClearHang { operator: operator.clone(), reason: reason.clone() },
         QueryLine::Repair { operator, reason },
+        QueryLine::Token {
+            change: TokenChange::Create {
+                name: "kiosk".parse().unwrap(),
+                scope: Scope::Call,
+                hash: TokenHash::of("liftmesh-token-0"),
+            },
+            operator: "kovac".to_owned(),
+        },
+        QueryLine::Token {
+            change: TokenChange::Revoke { name: "kiosk".parse().unwrap() },
+            operator: "kovac".to_owned(),
+        },
         QueryLine::Audit,
         QueryLine::Watch,
     ];

@@ -9,20 +9,20 @@ use serde_json::Value;
 
 /// What a node has answered.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) head: String,
-    pub(super) body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// The code of a problem, which has to be one of RFC 9457.
     #[track_caller]
-    pub(super) fn problem(&self) -> String {
+    pub(crate) fn problem(&self) -> String {
         assert!(self.head.contains("content-type: application/problem+json\r\n"), "{self:?}");
         let problem = self.json();
         assert_eq!(problem["status"], self.status, "{self:?}");
@@ -31,29 +31,35 @@ impl Answer {
 }
 
 /// Where a node of a building serves HTTP.
-pub(super) fn address(building: &Building, number: u8) -> SocketAddr {
+pub(crate) fn address(building: &Building, number: u8) -> SocketAddr {
     SocketAddr::new(building.endpoint(number).0.into(), 7080)
 }
 
 /// The same, once it does.
-pub(super) fn serving(building: &Building, number: u8) -> SocketAddr {
+pub(crate) fn serving(building: &Building, number: u8) -> SocketAddr {
     let address = address(building, number);
     building.wait("HTTP is served", |_| TcpStream::connect(address).is_ok());
     address
 }
 
-pub(super) fn get(address: SocketAddr, path: &str) -> Answer {
+pub(crate) fn get(address: SocketAddr, path: &str) -> Answer {
     request(address, "GET", path, &[], "")
 }
 
 /// Posts JSON with a token, if there is one.
-pub(super) fn post(address: SocketAddr, path: &str, token: Option<&str>, body: &str) -> Answer {
+pub(crate) fn post(address: SocketAddr, path: &str, token: Option<&str>, body: &str) -> Answer {
     let bearer = token.map(|token| format!("Bearer {token}"));
     let header = bearer.as_deref().map(|bearer| ("Authorization", bearer));
     request(address, "POST", path, header.as_slice(), body)
 }
 
-pub(super) fn request(
+/// Puts JSON with a token.
+pub(super) fn put(address: SocketAddr, path: &str, token: &str, body: &Value) -> Answer {
+    let bearer = format!("Bearer {token}");
+    request(address, "PUT", path, &[("Authorization", &bearer)], &body.to_string())
+}
+
+pub(crate) fn request(
     address: SocketAddr,
     method: &str,
     path: &str,
@@ -94,20 +100,25 @@ fn send(
 
 /// A message of an event stream.
 #[derive(Debug, Clone)]
-pub(super) struct Message {
-    pub(super) kind: String,
-    pub(super) id: Option<String>,
-    pub(super) data: Value,
+pub(crate) struct Message {
+    pub(crate) kind: String,
+    pub(crate) id: Option<String>,
+    pub(crate) data: Value,
 }
 
 /// The messages of a node's event stream.
-pub(super) struct Events(BufReader<TcpStream>);
+pub(crate) struct Events(BufReader<TcpStream>);
 
 impl Events {
     /// Follows the events; after the one with this id, if there is one.
-    pub(super) fn follow(address: SocketAddr, after: Option<&str>) -> Self {
+    pub(crate) fn follow(address: SocketAddr, after: Option<&str>) -> Self {
+        Self::at(address, "/api/v1/events", after)
+    }
+
+    /// The same, at this path.
+    pub(super) fn at(address: SocketAddr, path: &str, after: Option<&str>) -> Self {
         let header = after.map(|id| ("Last-Event-ID", id));
-        let stream = send(address, "GET", "/api/v1/events", header.as_slice(), "");
+        let stream = send(address, "GET", path, header.as_slice(), "");
         let mut events = Self(BufReader::new(stream));
         let status = events.line();
         assert!(status.starts_with("HTTP/1.1 200 "), "{status}");
@@ -122,7 +133,7 @@ impl Events {
     }
 
     /// The next message. Each is a chunk, so that the lines of the encoding stand between messages.
-    pub(super) fn next(&mut self) -> Message {
+    pub(crate) fn next(&mut self) -> Message {
         let (mut kind, mut id) = (String::new(), None);
         loop {
             let line = self.line();
@@ -138,7 +149,7 @@ impl Events {
     }
 
     /// The next message of a kind that fulfils a condition.
-    pub(super) fn wait(&mut self, kind: &str, is_it: impl Fn(&Value) -> bool) -> Message {
+    pub(crate) fn wait(&mut self, kind: &str, is_it: impl Fn(&Value) -> bool) -> Message {
         let begun = std::time::Instant::now();
         loop {
             let message = self.next();

@@ -1,9 +1,16 @@
 //! HTTP: what programs and the web panel read and ask for.
 
-mod client;
+mod caretaker;
+pub(crate) mod client;
+mod commands;
+mod every_node;
 mod prometheus;
+mod prometheus_run;
+mod statistics;
+mod tls;
+mod websocket;
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
 use elevator_driver::Direction;
@@ -11,7 +18,7 @@ use elevator_fleet::model::Role;
 use liftmesh_harness::building::{Building, Line, skip};
 use serde_json::json;
 
-use self::client::{Events, address, get, post, request, serving};
+use self::client::{Answer, Events, address, get, post, request, serving};
 
 /// Makes a token at a node.
 fn token(building: &Building, node: &str, name: &str, scope: &str) -> String {
@@ -89,7 +96,40 @@ fn a_call_is_placed_by_post_and_seen_being_served() {
     assert_eq!((late.status, late.json()), (200, placed.json()));
     let orders = get(b, "/api/v1/orders").json();
     assert_eq!(orders, json!([]));
+    let none = withdraw(b, "hall-3-down", Some(&token));
+    assert_eq!((none.status, none.problem()), (404, "not_open".to_owned()));
     building.assert_safe();
+}
+
+fn withdraw(node: SocketAddr, id: &str, token: Option<&str>) -> Answer {
+    let bearer = token.map(|token| format!("Bearer {token}"));
+    let header = bearer.as_deref().map(|bearer| ("Authorization", bearer));
+    request(node, "DELETE", &format!("/api/v1/calls/{id}"), header.as_slice(), "")
+}
+
+/// P1: what was promised to people in the building is no client's to take back.
+#[test]
+fn no_call_is_withdrawn() {
+    let mut building = Building::new(4, Line::Serial);
+    building.install_unit("A", 1, Role::Indicator);
+    building.start("A");
+    building.wait("A runs", |building| building.status("A").is_some());
+    let a = serving(&building, 1);
+    let token = token(&building, "A", "kiosk", "call");
+    let calls = [
+        (json!({"kind": "hall", "floor": 1, "direction": "up"}), "hall-1-up", "hall call"),
+        (json!({"kind": "destination", "from": 0, "to": 3}), "destination-0-3", "destination call"),
+    ];
+    for (number, (kind, id, named)) in calls.iter().enumerate() {
+        let placed = post(a, "/api/v1/calls", Some(&token), &call(kind, &number.to_string()));
+        assert_eq!(placed.json()["id"], *id, "{placed:?}");
+        let refused = withdraw(a, id, Some(&token));
+        assert_eq!((refused.status, refused.problem()), (409, "not_cancellable".to_owned()));
+        assert!(refused.json()["detail"].as_str().is_some_and(|why| why.contains(named)));
+    }
+    let of_nobody = withdraw(a, "hall-1-up", None);
+    assert_eq!((of_nobody.status, of_nobody.problem()), (401, "token_required".to_owned()));
+    assert_eq!(building.status("A").expect("a status").orders.len(), 2);
 }
 
 #[test]
@@ -188,7 +228,7 @@ fn an_address_beyond_loopback_is_refused() {
         said.contains("flag --http-address: http.address = \"0.0.0.0:7080\" is wrong"),
         "{said}"
     );
-    assert!(said.contains("no TLS"), "{said}");
+    assert!(said.contains("unless http.certificate and http.key are given"), "{said}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use liftmesh_harness::building::{Building, Line, skip};
 
 use super::client::{get, serving};
 
-fn file(name: &str) -> String {
+pub(super) fn file(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     std::fs::read_to_string(path).expect("a file")
 }

@@ -247,3 +247,21 @@ fn flight_that_ends_unwatched_says_nothing_about_the_sensor_of_its_stop() {
     let unreachable = CarEvent::FloorUnreachable(floor(4));
     assert!(!world.events.contains(&unreachable));
 }
+
+/// S1: at that moment the drive has the command to run, and nobody knows whether it has begun to.
+#[test]
+fn door_stays_closed_while_the_drive_starts_whatever_the_sensors_say() {
+    for latency in 0..4 {
+        for ticks in 1..5 {
+            let mut world = World::at(1).settled();
+            world.latency = latency;
+            world.press_car(3);
+            world.run_until("commanded to run", |w| w.car.motor() != MotorCommand::Stop);
+            world.run(ticks);
+            world.faults.lie = Some(floor(3));
+            world.run(50);
+            let violations = &world.violations;
+            assert!(violations.is_empty(), "{latency} {ticks}: {violations:#?}");
+        }
+    }
+}

@@ -1,10 +1,10 @@
 //! Service modes and load.
 
-use elevator_driver::{Button, Direction, DoorCommand, DoorState, KeySwitch};
+use elevator_driver::{Button, Direction, DoorCommand, DoorState, KeySwitch, MotorCommand};
 
 use super::shaft::{TICK, World, floor};
-use crate::car::ServedCall;
-use crate::model::{Availability, Unavailable};
+use crate::car::{CarSettings, ServedCall};
+use crate::model::{Availability, HallCall, Mode, Unavailable};
 
 fn is_unavailable(world: &World, reason: Unavailable) -> bool {
     world.car.view(world.now).availability == Availability::Unavailable(reason)
@@ -66,7 +66,7 @@ fn overloaded_car_keeps_its_door_open_and_does_not_leave() {
     world.press_car(1);
     world.run_until("open", |w| w.door() == DoorState::Open);
     world.press_car(4);
-    world.load = Some(105);
+    world.load = Some(115);
     world.run(600);
     assert_eq!((world.floor(), world.door()), (Some(floor(1)), DoorState::Open));
     world.load = Some(95);
@@ -80,7 +80,7 @@ fn car_whose_overload_does_not_end_leaves_the_group_until_it_has() {
     world.press_car(1);
     world.run_until("open", |w| w.door() == DoorState::Open);
     world.press_car(4);
-    world.load = Some(105);
+    world.load = Some(115);
     let since = world.now;
     world.run_until("out of the group", |w| is_unavailable(w, Unavailable::DoorBlocked));
     let held = world.now.since(since);
@@ -104,7 +104,7 @@ fn overload_that_ends_in_time_does_not_take_the_car_out_of_the_group() {
     world.press_car(1);
     world.run_until("open", |w| w.door() == DoorState::Open);
     for _ in 0..5 {
-        world.load = Some(105);
+        world.load = Some(115);
         world.run(200);
         world.load = Some(95);
         world.run(10);
@@ -137,4 +137,190 @@ fn car_out_of_the_group_absorbs_no_hall_press() {
     let now = world.now;
     assert!(!world.car.absorbs(Button::Hall(floor(1), Direction::Up), now));
     assert!(world.car.absorbs(Button::Car(floor(1)), now));
+}
+
+/// A car may carry its rated load.
+#[test]
+fn car_leaves_with_its_rated_load_and_not_with_an_overload() {
+    let mut world = World::at(1).settled();
+    world.press_car(1);
+    world.run_until("open", |w| w.door() == DoorState::Open);
+    world.load = Some(CarSettings::OVERLOAD - 1);
+    world.press_car(4);
+    world.run_until("all served", World::is_quiet);
+    world.load = Some(CarSettings::OVERLOAD);
+    world.press_car(1);
+    world.run(600);
+    assert_eq!((world.floor(), world.door()), (Some(floor(4)), DoorState::Open));
+}
+
+fn command(world: &mut World, mode: Mode) {
+    let now = world.now;
+    world.car.set_command(mode, now);
+    world.tick();
+}
+
+/// An attended car at this floor, its door open.
+fn attended(index: u8) -> World {
+    let mut world = World::at(index).settled();
+    command(&mut world, Mode::Attendant);
+    world.run_until("open", |w| w.door() == DoorState::Open);
+    world
+}
+
+#[test]
+fn attended_car_leaves_at_the_command_of_its_attendant_only() {
+    let mut world = attended(0);
+    world.press_hall(2, Direction::Up);
+    world.run(100);
+    assert_eq!((world.floor(), world.door()), (Some(floor(0)), DoorState::Open));
+    assert_eq!(world.car.calls_for_attendant().as_deref(), Some("2 up"));
+    assert!(in_service(&world));
+    world.press_car(4);
+    world.run_until("it stops on the way", |w| w.served_hall(2, Direction::Up).is_some());
+    world.run(100);
+    assert_eq!((world.floor(), world.door()), (Some(floor(2)), DoorState::Open));
+    assert_eq!(world.car.calls_for_attendant(), None);
+    // Who is already on the way to a floor presses its button again.
+    world.press_car(4);
+    world.run_until("all served", World::is_quiet);
+    world.run(100);
+    assert_eq!((world.floor(), world.door()), (Some(floor(4)), DoorState::Open));
+    assert!(world.violations.is_empty(), "{:#?}", world.violations);
+}
+
+/// O7: the attendant may have gone.
+#[test]
+fn group_stops_counting_on_an_attendant_who_does_not_react() {
+    let mut world = attended(1);
+    let since = world.now;
+    world.run_until("out of the group", |w| is_unavailable(w, Unavailable::Independent));
+    let waited = world.now.since(since);
+    assert!(waited >= world.car.settings().door_blocked_after, "{waited:?}");
+    world.press_hall(1, Direction::Up);
+    world.run(100);
+    assert_eq!(world.served_hall(1, Direction::Up), None);
+    world.hall.clear();
+    world.withdraw(HallCall::new(floor(1), Direction::Up));
+    world.press_car(3);
+    world.tick();
+    assert!(in_service(&world));
+    world.run_until("all served", World::is_quiet);
+    assert!(in_service(&world));
+}
+
+#[test]
+fn attendant_passes_the_landings_by_with_the_key() {
+    let mut world = attended(0);
+    world.press_hall(2, Direction::Up);
+    world.key = KeySwitch::Independent;
+    world.tick();
+    world.press_car(4);
+    world.run_until("there", |w| w.served_at(ServedCall::Car(floor(4))).is_some());
+    assert_eq!(world.served_hall(2, Direction::Up), None);
+    world.key = KeySwitch::Normal;
+    world.run(200);
+    assert_eq!((world.floor(), world.door()), (Some(floor(4)), DoorState::Open));
+    command(&mut world, Mode::InService);
+    world.run_until("all served", World::is_quiet);
+}
+
+/// The key in the car and a commanded recall together.
+fn fire_service() -> World {
+    let mut world = World::at(2).settled();
+    command(&mut world, Mode::FireRecall);
+    world.run_until("recalled", |w| w.floor() == Some(floor(0)) && w.door() == DoorState::Open);
+    world.key = KeySwitch::FireRecall;
+    world.tick();
+    assert_eq!(world.car.mode(), Mode::FireService);
+    world
+}
+
+/// ASME A17.1, phase II: no door opens on a fire floor without somebody who asks for it.
+#[test]
+fn firefighter_drives_the_car_and_opens_its_door() {
+    let mut world = fire_service();
+    world.run(600);
+    assert_eq!((world.floor(), world.door()), (Some(floor(0)), DoorState::Open));
+    world.press_car(5);
+    world.run_until("on its way", World::is_moving);
+    world.press_car(3);
+    world.run_until("there", |w| w.floor() == Some(floor(3)) && !w.is_moving());
+    world.run(600);
+    assert_eq!((world.floor(), world.door()), (Some(floor(3)), DoorState::Closed));
+    world.press_hall(3, Direction::Up);
+    world.run(100);
+    assert_eq!(world.door(), DoorState::Closed);
+    world.press_car(3);
+    world.run_until("open", |w| w.door() == DoorState::Open);
+    world.run(600);
+    assert_eq!((world.floor(), world.door()), (Some(floor(3)), DoorState::Open));
+    assert!(world.car_calls.is_empty() && world.served.is_empty());
+    assert!(is_unavailable(&world, Unavailable::FireRecall));
+
+    world.key = KeySwitch::Normal;
+    world.run_until("recalled", |w| w.floor() == Some(floor(0)) && w.door() == DoorState::Open);
+    world.run(600);
+    assert_eq!(world.floor(), Some(floor(0)));
+    assert!(world.violations.is_empty(), "{:#?}", world.violations);
+}
+
+#[test]
+fn firefighter_reopens_a_door_that_is_closing() {
+    let mut world = fire_service();
+    world.press_car(4);
+    world.run_until("closing", |w| w.door() == DoorState::Closing);
+    world.press_car(0);
+    world.run_until("open again", |w| w.door() == DoorState::Open);
+    world.run(600);
+    assert_eq!((world.floor(), world.door()), (Some(floor(0)), DoorState::Open));
+    assert_eq!(world.car.motor(), MotorCommand::Stop);
+}
+
+/// Nor after an interruption, which leaves the car between two floors.
+#[test]
+fn car_in_fire_service_stays_closed_after_its_panel_has_restarted() {
+    let mut world = fire_service();
+    world.press_car(5);
+    world.run_until("past floor 2", |w| w.car.indicator() == Some(floor(2)));
+    world.run(3);
+    world.reconnect();
+    world.run(600);
+    assert!(world.floor().is_some());
+    assert_eq!(world.door(), DoorState::Closed);
+    assert_eq!(world.car.mode(), Mode::FireService);
+}
+
+/// A car out of service by command takes nobody anywhere who had not asked before.
+#[test]
+fn car_out_of_service_takes_no_new_car_call_and_lets_people_out() {
+    let mut world = World::at(0).settled();
+    world.press_car(3);
+    world.run_until("on its way", World::is_moving);
+    command(&mut world, Mode::OutOfService);
+    world.press_car(5);
+    world.run_until("all served", World::is_quiet);
+    world.run_until("closed", |w| w.door() == DoorState::Closed);
+    assert_eq!(world.floor(), Some(floor(3)));
+    world.press_car(1);
+    world.run_until("open", |w| w.door() == DoorState::Open);
+    world.run_until("closed", |w| w.door() == DoorState::Closed);
+    world.run(600);
+    assert_eq!((world.floor(), world.served.len()), (Some(floor(3)), 1));
+    assert!(world.violations.is_empty(), "{:#?}", world.violations);
+}
+
+#[test]
+fn overloaded_car_leaves_in_no_mode() {
+    for mode in Mode::ALL {
+        let mut world = World::at(1).settled();
+        world.press_car(1);
+        world.run_until("open", |w| w.door() == DoorState::Open);
+        world.load = Some(CarSettings::OVERLOAD);
+        world.tick();
+        command(&mut world, mode);
+        world.press_car(4);
+        world.run(600);
+        assert_eq!((world.floor(), world.door()), (Some(floor(1)), DoorState::Open), "{mode}");
+    }
 }

@@ -9,7 +9,7 @@ use elevator_driver::{
     MotorCommand, PanelEvent, PanelInputs,
 };
 
-use crate::car::{Car, CarEvent, CarSettings, HangEvidence, ServedCall, Stops};
+use crate::car::{Car, CarEvent, CarSettings, HangEvidence, Press, ServedCall, Stops};
 use crate::model::{Availability, HallCall, Timestamp};
 
 pub(super) const TICK: Duration = Duration::from_millis(100);
@@ -76,6 +76,8 @@ pub(super) struct Faults {
     pub(super) door: Door,
     /// Floor sensors that say nothing.
     pub(super) dead: BTreeSet<Floor>,
+    /// What the sensors say, wherever the car is.
+    pub(super) lie: Option<Floor>,
 }
 
 /// What the car's world is like, and what has been seen of it.
@@ -222,6 +224,11 @@ impl World {
 
     /// A press, which becomes an order of this car unless the open door absorbs it.
     pub(super) fn press(&mut self, button: Button) {
+        if let Button::Car(floor) = button
+            && self.car.handle_press(floor, self.now) == Press::Command
+        {
+            return self.drain();
+        }
         if self.car.absorbs(button, self.now) {
             return;
         }
@@ -424,7 +431,7 @@ impl World {
     }
 
     fn sensor(&self) -> Option<Floor> {
-        self.floor().filter(|f| !self.faults.dead.contains(f))
+        self.faults.lie.or_else(|| self.floor().filter(|f| !self.faults.dead.contains(f)))
     }
 
     /// The drive has come to where its command ends.

@@ -18,12 +18,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Kiosks, LampSet, Lamps, PanelEvent, PanelInputs, PanelOutputs, Trip,
+    Button, Floor, Kiosks, LampSet, Lamps, PanelEvent, PanelInputs, PanelOutputs, Trip,
 };
 
 use self::climate::Climate;
 use super::{Report, Timer};
-use crate::car::{Car, CarEvent, CarSettings, FlightRecord, Stops};
+use crate::car::{Car, CarEvent, CarSettings, FlightRecord, Press, Stops};
 use crate::climate::{ClimateSettings, DisplayData, Reading, Source};
 use crate::dispatch::CarPlan;
 use crate::election::Message;
@@ -95,9 +95,10 @@ impl Cabin {
         self.car.is_some()
     }
 
-    /// The car as sent to peers.
+    /// The car as sent to peers, whose beacons name fewer modes than there are.
     pub(super) fn view(&self, now: Timestamp) -> Option<CarView> {
-        self.car.as_ref().map(|car| car.view(now))
+        let view = self.car.as_ref()?.view(now);
+        Some(CarView { mode: view.mode.on_the_wire(), ..view })
     }
 
     /// The car, unless the linked peers know it already, apart from the elapsed time. They count as
@@ -176,6 +177,18 @@ impl Cabin {
         let before = self.panel.replace(line.clone());
         let has_changed = before.map(|before| before.is_ok()) != Some(line.is_ok());
         has_changed.then_some(Occurrence::Report(Report::Panel(line)))
+    }
+
+    /// A button in the car was pressed: what that is in its present mode.
+    pub(super) fn press(&mut self, floor: Floor, now: Timestamp) -> Press {
+        self.is_dirty = true;
+        self.car.as_mut().map_or(Press::Order, |car| car.handle_press(floor, now))
+    }
+
+    /// The mode of the car, if no car call makes an order in it.
+    pub(super) fn refusing_mode(&self) -> Option<Mode> {
+        let car = self.car.as_ref().filter(|car| !car.takes_car_calls())?;
+        Some(car.mode())
     }
 
     /// Whether the open door of the car makes an order for this call unnecessary.
@@ -284,7 +297,10 @@ impl Cabin {
         if is_seeded(SeededBug::LampsStayLit) {
             orders.extend(self.outputs.iter().flat_map(|outputs| &outputs.lamps.orders));
         }
-        let display = self.climate.display(now);
+        let mut display = self.climate.display(now);
+        if let Some(calls) = self.car.as_ref().and_then(Car::calls_for_attendant) {
+            display.text = calls;
+        }
         let outputs = match &self.car {
             Some(car) => PanelOutputs {
                 motor: car.motor(),

@@ -198,6 +198,15 @@ impl Orders {
         self.promise.living_holders(dot, heard)
     }
 
+    /// Which nodes hold an order, and how, of this node and the `heard` ones, by name.
+    pub(super) fn holdings<'a>(
+        &'a self,
+        dot: Dot,
+        heard: &'a BTreeSet<NodeId>,
+    ) -> impl Iterator<Item = (&'a NodeId, Holding)> {
+        self.promise.living_holdings(dot, heard)
+    }
+
     /// Whether this peer knows of a press of this call.
     pub(super) fn is_known_to(&self, peer: &NodeId, call: HallCall) -> bool {
         // A peer that reports a service that did not happen knows the order, too.

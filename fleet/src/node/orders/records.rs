@@ -33,8 +33,20 @@ impl Orders {
 
     /// Whether this node has placed a press of this call before, open or served.
     fn has_register(&self, call: &Call) -> bool {
+        self.latest_press(call).is_some()
+    }
+
+    /// The latest press of this call that this node has made, open or served.
+    pub(in crate::node) fn latest_press(&self, call: &Call) -> Option<Dot> {
         let last = Dot { journal: self.ledger.journal(), sequence: u64::MAX };
-        self.store.present(last, call).is_some()
+        self.store.present(last, call)
+    }
+
+    /// Whether this press, or a later one of its journal and call, has been seen here, open or served.
+    pub(in crate::node) fn knows_press(&self, press: Dot, call: &Call) -> bool {
+        let present = self.store.present(press, call);
+        present.is_some_and(|present| present.sequence >= press.sequence)
+            || self.store.journal(press.journal).is_none()
     }
 
     /// Whether another press of this call can be placed: so many trips are not open at a time.

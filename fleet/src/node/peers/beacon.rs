@@ -39,6 +39,8 @@ pub(super) struct BeaconClock {
     early: usize,
     /// There are changes that should not wait for the period.
     urgent: bool,
+    /// The next beacon is the last one: it does not wait at all.
+    is_last: bool,
 }
 
 impl BeaconClock {
@@ -46,11 +48,16 @@ impl BeaconClock {
         self.urgent = true;
     }
 
+    pub(super) fn finish(&mut self) {
+        self.is_last = true;
+    }
+
     /// A beacon is sent.
     fn send(&mut self, period: Duration, now: Timestamp) {
         let is_due = self.last.is_none_or(|last| last + self.sent <= now);
         self.early = if is_due { 0 } else { self.early.saturating_add(1) };
         (self.last, self.sent, self.urgent) = (Some(now), period, false);
+        self.is_last = false;
     }
 }
 
@@ -81,12 +88,20 @@ impl Peers {
         self.clock.hurry();
     }
 
+    /// The process ends after this turn: what it has to say goes out now.
+    pub(in crate::node) fn finish(&mut self) {
+        self.clock.finish();
+    }
+
     /// When the next beacon is due, of a node that `leads` or does not.
     pub(in crate::node) fn beacon_due(&self, leads: bool) -> Timestamp {
         let Some(last) = self.clock.last else {
             return Timestamp::START;
         };
         let clock = &self.clock;
+        if clock.is_last {
+            return last;
+        }
         let peers = self.membership.count().max(1);
         let most_early = (MOST_EARLY_OF_ALL / peers).max(MOST_EARLY);
         last + if clock.urgent && clock.early < most_early {

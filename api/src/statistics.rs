@@ -1,0 +1,135 @@
+//! The statistics in the API.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// How the fleet has served its passengers, as far as the node that answers has seen it. All times are in
+/// seconds, moments in UTC. A call counts when it is served.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Statistics {
+    /// The node that answers.
+    #[schema(example = "A")]
+    pub node: String,
+    /// `hour`, `day` or `week`.
+    #[schema(example = "day")]
+    pub window: String,
+    /// The beginning of the first quarter of an hour in the window.
+    #[schema(example = "2026-05-01T12:00:00Z")]
+    pub from: String,
+    /// When the node has answered.
+    #[schema(example = "2026-05-02T12:07:31Z")]
+    pub to: String,
+    /// The beginning of the first quarter of an hour that the node has kept, whatever the window; null
+    /// if it has none.
+    pub since: Option<String>,
+    /// For how long the node has watched the fleet in the window.
+    pub watched: f64,
+    /// The number of floors.
+    pub floors: u8,
+    /// The hours below are those of a clock that is this many minutes ahead of UTC.
+    pub utc_offset: i16,
+    pub waiting: Waiting,
+    /// Journeys of destination calls, from the press until the door opens at the destination.
+    pub journeys: Times,
+    /// How many calls had waited for how long.
+    pub distribution: Vec<Share>,
+    /// Every floor, from the bottom.
+    pub by_floor: Vec<FloorShare>,
+    /// Every hour of the day, from 0 to 23.
+    pub by_hour: Vec<HourShare>,
+    /// The cars that were seen in the window, by name.
+    pub cars: Vec<CarShare>,
+    /// How long each of `periods` is.
+    pub period: u32,
+    /// The window in parts, the oldest first. Those in which the node did not watch are left out.
+    pub periods: Vec<Period>,
+}
+
+/// Waiting times, by kind of call.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Waiting {
+    /// Hall calls and destination calls together.
+    pub landing: Times,
+    /// From the press until a door opens for its direction.
+    pub hall: Times,
+    /// From the press until the passenger has entered the car.
+    pub destination: Times,
+    /// From the press in the car until its door opens at the floor.
+    pub car: Times,
+}
+
+/// Times in seconds; null where nothing was counted. Percentiles are wrong by at most 0.5 s up to a minute,
+/// 1 s up to two, 2.5 s up to five, 7.5 s up to ten and 30 s up to an hour; mean and longest are exact.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
+pub struct Times {
+    pub calls: u64,
+    pub mean: Option<f64>,
+    pub p50: Option<f64>,
+    pub p90: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+    pub longest: Option<f64>,
+}
+
+/// The times of at least `from` and less than `to`.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Share {
+    pub from: f64,
+    /// Null: without a limit.
+    pub to: Option<f64>,
+    pub hall: u64,
+    pub destination: u64,
+    pub car: u64,
+    pub journeys: u64,
+}
+
+/// The calls of one floor: that of the button, or the one that a car call names.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct FloorShare {
+    pub floor: u8,
+    pub up: u64,
+    pub down: u64,
+    pub destination: u64,
+    pub car: u64,
+    /// All of them by the hour of the day, from 0 to 23.
+    pub hours: Vec<u64>,
+}
+
+/// The calls that were served in one hour of the day.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct HourShare {
+    pub hour: u8,
+    pub hall: u64,
+    pub destination: u64,
+    pub car: u64,
+}
+
+/// For how long a car was in which state, in seconds.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct CarShare {
+    #[schema(example = "A")]
+    pub car: String,
+    /// The part of the watched time in which hall calls could be assigned to it, from 0 to 1; null if
+    /// it was not watched.
+    pub availability: Option<f64>,
+    pub in_service: f64,
+    /// A key, an operator or a fire recall had taken it out of the group.
+    pub reserved: f64,
+    /// It could not serve, or its node was not heard.
+    pub down: f64,
+}
+
+/// A part of the window.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Period {
+    /// When it begins.
+    #[schema(example = "2026-05-01T12:00:00Z")]
+    pub start: String,
+    /// For how long the node has watched.
+    pub watched: f64,
+    /// Waiting times of hall calls and destination calls.
+    pub landing: Times,
+    /// Waiting times of car calls.
+    pub car: Times,
+    pub journeys: Times,
+}

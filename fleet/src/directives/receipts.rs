@@ -1,0 +1,138 @@
+//! Receipts: which requests to place a call the fleet has fulfilled, so that none is fulfilled twice,
+//! whichever node it is repeated at.
+//!
+//! A receipt travels and is stored as a directive: its key names the request and its value the call
+//! and the press. It is not gossiped in beacons, as no operator waits for it, so it is no part of the
+//! digest: links carry all receipts when they come up, and each new one from then on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use super::{Directive, Key, MOST_CHANGES, Value, Version, Words};
+use crate::model::{Call, Dot, JournalId};
+
+/// The most receipts of a fleet. Of more, those with the least versions are dropped, so that all nodes
+/// keep the same ones.
+pub const MOST_RECEIPTS: usize = 512;
+
+/// The name of a request: a hash of whatever tells it from all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestId(pub [u8; 16]);
+
+impl RequestId {
+    fn key(self) -> Key {
+        let text = format!("{}{:032x}", Receipts::KIND, u128::from_be_bytes(self.0));
+        Key::new(&text).unwrap_or_else(|error| unreachable!("a hash is short: {error}"))
+    }
+}
+
+/// What a request came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Receipt {
+    /// The press that was made; `None` if the call was absorbed.
+    pub(crate) press: Option<Dot>,
+    /// The call, as text.
+    call: String,
+}
+
+impl Receipt {
+    const ABSORBED: &str = "absorbed";
+
+    pub(crate) fn new(press: Option<Dot>, call: &Call) -> Self {
+        Self { press, call: call.to_string() }
+    }
+
+    /// Whether the request was for this call.
+    pub(crate) fn is_for(&self, call: &Call) -> bool {
+        self.call == call.to_string()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        let (press, call) = value.as_str().split_once(' ')?;
+        let call = call.to_owned();
+        if press == Self::ABSORBED {
+            return Some(Self { press: None, call });
+        }
+        let (journal, sequence) = press.split_once(':')?;
+        let journal = JournalId(u64::from_str_radix(journal, 16).ok()?);
+        let sequence = sequence.parse().ok()?;
+        Some(Self { press: Some(Dot { journal, sequence }), call })
+    }
+}
+
+/// The value of a receipt, such as `00c0ffee00c0ffee:17 hall 3 up` or `absorbed car A 5`.
+impl fmt::Display for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.press {
+            Some(press) => write!(f, "{press} {}", self.call),
+            None => write!(f, "{} {}", Self::ABSORBED, self.call),
+        }
+    }
+}
+
+/// Every receipt that this node keeps: the latest ones.
+///
+/// The set that is kept is a function of the union of all that were merged, so that merging is
+/// commutative, associative and idempotent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Receipts {
+    receipts: BTreeMap<Key, Directive>,
+    by_age: BTreeSet<(Version, Key)>,
+}
+
+impl Receipts {
+    const KIND: &str = "receipt/";
+
+    /// Whether directives with this key are receipts.
+    pub(super) fn hold(key: &Key) -> bool {
+        key.as_str().starts_with(Self::KIND)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Directive> {
+        self.receipts.values()
+    }
+
+    /// What a request came to, if it was fulfilled and is not forgotten.
+    pub(super) fn get(&self, id: RequestId) -> Option<Receipt> {
+        Receipt::parse(&self.receipts.get(&id.key())?.value)
+    }
+
+    /// Adds a receipt, as the latest one; `None` if the versions are used up, which takes a faulty
+    /// node.
+    pub(super) fn add(
+        &mut self,
+        id: RequestId,
+        receipt: &Receipt,
+        bearer: Words,
+        journal: JournalId,
+    ) -> Option<Directive> {
+        let value = Value::new(&receipt.to_string()).ok()?;
+        let latest = self.by_age.last().map_or(0, |(version, _)| version.counter);
+        let version = Version { counter: latest + 1, journal };
+        let directive = Directive { key: id.key(), version, value, operator: bearer };
+        (version.counter <= MOST_CHANGES && self.merge(directive.clone())).then_some(directive)
+    }
+
+    /// Merges a receipt of any source; `true` if that changed anything.
+    pub(super) fn merge(&mut self, receipt: Directive) -> bool {
+        let known = self.receipts.get(&receipt.key);
+        if known.is_some_and(|known| known.rank() >= receipt.rank()) {
+            return false;
+        }
+        let known = known.map(|known| (known.version, known.key.clone()));
+        let place = (receipt.version, receipt.key.clone());
+        if let Some(known) = known {
+            self.by_age.remove(&known);
+        } else if self.receipts.len() >= MOST_RECEIPTS {
+            let oldest = self.by_age.first().cloned();
+            let Some(oldest) = oldest.filter(|oldest| *oldest < place) else {
+                return false;
+            };
+            self.by_age.remove(&oldest);
+            self.receipts.remove(&oldest.1);
+        }
+        self.by_age.insert(place);
+        self.receipts.insert(receipt.key.clone(), receipt);
+        true
+    }
+}

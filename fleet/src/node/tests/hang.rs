@@ -1,0 +1,68 @@
+//! F9: peers learn why a node ends whose car hung.
+
+use elevator_driver::{Button, Direction};
+
+use super::planning::idle_at;
+use super::*;
+use crate::model::{Availability, Unavailable};
+use crate::wire::Delta;
+
+const HUNG: Availability = Availability::Unavailable(Unavailable::Hung);
+
+/// What a node does in the turn in which its car hangs; that turn comes at another point of the beacon's
+/// period for each `shift`.
+fn last_turn(shift: Duration) -> Vec<Action> {
+    let (mut node, mut now) = cabin(1);
+    let top = FloorCount::new(4).expect("floors").top();
+    node.handle_panel(PanelEvent::Pressed(Button::Car(top)), now);
+    let driven =
+        |floor| PanelInputs { floor, drive: DriveFeedback::Driven(Direction::Up), ..at_rest() };
+    drain(&mut node);
+    node.handle_panel(PanelEvent::Inputs(driven(Some(Floor::BOTTOM))), now);
+    node.handle_panel(PanelEvent::Inputs(driven(None)), now);
+    let begun = now;
+    now = now + PERIOD + shift;
+    loop {
+        assert!(now.since(begun) < Duration::from_mins(2), "it never hangs");
+        node.handle_timeout(now);
+        let actions = drain(&mut node);
+        if actions.iter().any(|action| matches!(action, Action::Report(Report::Hung(_)))) {
+            return actions;
+        }
+        now = now + Duration::from_millis(1);
+    }
+}
+
+/// The process ends after that turn: a beacon that were due later would never be sent.
+#[test]
+fn a_hang_is_told_in_a_beacon_of_the_same_turn() {
+    for shift in 0..25 {
+        let actions = last_turn(Duration::from_millis(shift));
+        let tells = |beacon: &Beacon| beacon.delta.car.is_some_and(|car| car.availability == HUNG);
+        assert!(broadcasts(&actions).any(tells), "{shift} ms: {actions:?}");
+    }
+}
+
+/// A beacon from before the hang, which was held back, comes after what the link had to say.
+#[test]
+fn an_older_beacon_does_not_undo_a_hang() {
+    let (mut one, mut two) = (node(1, 1), node(2, 1));
+    let mut now = Timestamp::START + PERIOD * 8;
+    talk(&mut one, &mut two, Timestamp::START, now);
+    let telling = |car| Delta { car: Some(car), ..Delta::default() };
+    let older = Beacon { delta: telling(idle_at(2)), ..two.plain_beacon(now) };
+    let hung = CarView { availability: HUNG, ..idle_at(2) };
+    one.on_delta(&name(2), &telling(hung), now);
+    one.handle_beacon(address(2), &older, now);
+    let begun = now;
+    let cause = loop {
+        assert!(now.since(begun) < Duration::from_secs(5), "it is never lost");
+        now = now + PERIOD;
+        one.handle_timeout(now);
+        drain(&mut one);
+        if let Some(lost) = one.status(now).lost.first() {
+            break lost.cause;
+        }
+    };
+    assert_eq!(cause, LossCause::Hung);
+}

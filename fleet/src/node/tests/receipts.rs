@@ -1,0 +1,86 @@
+//! Requests that are repeated: nothing is placed twice, and no order is lost by it.
+
+use super::*;
+use crate::directives::RequestId;
+use crate::node::{CallRequest, Requested};
+
+fn request(id: u8, call: Call) -> CallRequest {
+    CallRequest { id: RequestId([id; 16]), bearer: "robot".to_owned(), call }
+}
+
+/// Two nodes over a link, which place orders at once.
+fn linked() -> (Node, Node, Timestamp) {
+    let (mut one, mut two) =
+        (forged::with_journal(1, forged::sound(1)), forged::with_journal(2, forged::sound(2)));
+    let now = Timestamp::START + PERIOD * 8;
+    talk(&mut one, &mut two, Timestamp::START, now);
+    join(&mut two, &mut one, LinkId(1), now);
+    (one, two, now)
+}
+
+/// What `from` sends over the link, of which `keeps` says which frames arrive.
+fn deliver(from: &mut Node, to: &mut Node, now: Timestamp, keeps: impl Fn(&Frame) -> bool) {
+    for frame in frames(from).into_iter().filter(keeps) {
+        to.handle_frame(LinkId(1), frame, now);
+    }
+}
+
+#[test]
+fn a_request_is_fulfilled_once_by_all_nodes_together() {
+    let (mut one, mut two, now) = linked();
+    let (asked, other) = (request(1, forged::call(2)), request(1, forged::call(1)));
+    assert_eq!(one.handle_request(&asked, now), Ok(Requested::Now(Taken::Placed)));
+    let again = Requested::Before(Taken::Placed);
+    assert_eq!(one.handle_request(&asked, now), Ok(again));
+    assert_eq!(two.earlier(&asked), None);
+    deliver(&mut one, &mut two, now, |_| true);
+    let registers = two.orders().registers();
+    assert_eq!(two.handle_request(&asked, now), Ok(again));
+    assert_eq!(two.handle_request(&other, now), Ok(Requested::ForAnotherCall));
+    assert_eq!(two.orders().registers(), registers, "nothing was placed");
+    let next = request(2, forged::call(2));
+    assert_eq!(two.handle_request(&next, now), Ok(Requested::Now(Taken::Placed)));
+}
+
+/// O1: the receipt has come, and the node that placed the order is lost with it.
+#[test]
+fn an_order_that_never_came_is_placed_again() {
+    let (mut one, mut two, now) = linked();
+    // Its journal is known.
+    one.handle_order(forged::call(1), now).expect("placed");
+    deliver(&mut one, &mut two, now, |_| true);
+    let asked = request(1, forged::call(2));
+    one.handle_request(&asked, now).expect("placed");
+    deliver(&mut one, &mut two, now, |frame| matches!(frame, Frame::Directives(_)));
+    assert_eq!(two.handle_request(&asked, now), Ok(Requested::Now(Taken::Placed)));
+    assert_eq!(two.orders().calls().filter(|call| **call == asked.call).count(), 1);
+}
+
+/// The receipt is on disk with the order, in one batch.
+#[test]
+fn a_receipt_is_written_with_its_order() {
+    let mut one = forged::with_journal(1, forged::sound(1));
+    let now = Timestamp::START + PERIOD;
+    drain(&mut one);
+    let asked = request(1, forged::call(2));
+    one.handle_request(&asked, now).expect("placed");
+    let batches = persists(&drain(&mut one));
+    let [(_, changes)] = &batches[..] else { panic!("{batches:?}") };
+    let (mut records, mut directives) = (Vec::new(), Vec::new());
+    for change in changes.clone() {
+        match change {
+            Change::Record(record) => records.push(record),
+            Change::Directives(all) => directives = all,
+            Change::Collect(_)
+            | Change::Journal(_)
+            | Change::Reserve(_)
+            | Change::Term(_)
+            | Change::FlightTimes(_) => {}
+        }
+    }
+    assert_eq!((records.len(), directives.len()), (1, 1), "{changes:?}");
+    let restored = Restored { records, directives, ..forged::sound(1) };
+    let again = forged::with_journal(1, restored);
+    assert_eq!(again.earlier(&asked), Some(Requested::Before(Taken::Placed)));
+    assert_eq!(one.directives().iter().count(), 0, "no operator has commanded it");
+}

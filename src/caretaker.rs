@@ -1,0 +1,157 @@
+//! `liftmesh caretaker`: takes the place of a node that does not run because it is latched, at the
+//! address of its web panel, until an operator has cleared the latch there.
+//!
+//! ```text
+//!   node ends, 3 or 4 ──▶ supervisor ──▶ caretaker ── shows the latch ──▶ browser
+//!     ▲                                     │ ◀────── clear-hang ───────────┘
+//!     └──── supervisor ◀── ends with 0 ─────┘ audit record, then the latch is removed
+//! ```
+//!
+//! It is another process, for a hung node ends (F9), and it has no panel line: it can move no motor. It
+//! starts no node either. That is for the supervisor, which is told by the exit code: only 0 says that
+//! the latch was cleared here.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::sleep;
+use tracing::{info, warn};
+
+use crate::clearance::{self, ClearError};
+use crate::cli::Exit;
+use crate::config::Settings;
+use crate::http::latched::{self, LatchedSettings};
+use crate::http::tls::{self, TlsError};
+use crate::latch;
+
+/// Between two attempts to listen: a node that ends has the port for a moment.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// How often it is looked whether the latch was cleared by other means.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// So many looks without a latch mean that it is gone: they take longer than a clearing here needs to
+/// end this process.
+const LOOKS: u32 = 6;
+
+/// How the caretaker ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The latch was cleared here, on record: the node can be started.
+    Cleared,
+    /// It was told to stop; the latch is there.
+    Stopped,
+}
+
+/// Why the caretaker does not serve. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum CaretakerError {
+    /// There is nothing to do.
+    #[error(
+        "the node with the data directory {} is not latched: there is nothing to take care of",
+        .0.display()
+    )]
+    NotLatched(PathBuf),
+    /// `liftmesh clear-hang` has cleared it, or somebody has removed the file.
+    #[error("the latch is gone, but was not cleared here: start the node")]
+    ClearedElsewhere,
+    /// The configuration turns HTTP off.
+    #[error("http.enabled = false: there is no address at which to serve")]
+    NoAddress,
+    /// The certificate or its key can't be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The data directory can't be used, or a node runs with it.
+    #[error(transparent)]
+    Directory(#[from] ClearError),
+    /// The system reports no signals.
+    #[error("the system reports no signals")]
+    Signals(#[source] io::Error),
+}
+
+impl CaretakerError {
+    /// The exit code for this error.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::NotLatched(_) | Self::ClearedElsewhere | Self::NoAddress | Self::Tls(_) => {
+                Exit::Usage
+            }
+            Self::Directory(error) => match error {
+                ClearError::Running(_)
+                | ClearError::Directory { .. }
+                | ClearError::AnotherUser { .. }
+                | ClearError::Nameless => Exit::Usage,
+                ClearError::Journal(_) | ClearError::Latch(_) => Exit::Failed,
+            },
+            Self::Signals(_) => Exit::Failed,
+        }
+    }
+}
+
+/// Serves until the latch is cleared, or a signal tells it to stop.
+///
+/// # Errors
+/// [`CaretakerError`]: it does not serve, or the latch is gone without it.
+pub async fn run(settings: &Settings) -> Result<Outcome, CaretakerError> {
+    let address = settings.http.ok_or(CaretakerError::NoAddress)?;
+    let data_dir = settings.data_dir.clone();
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(CaretakerError::Signals)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(CaretakerError::Signals)?;
+    let directory = data_dir.clone();
+    // Waits for a node that is about to end.
+    let found = tokio::task::spawn_blocking(move || clearance::find(&directory)).await;
+    let latch = found
+        .map_err(|panicked| ClearError::Latch(io::Error::other(panicked)))??
+        .ok_or_else(|| CaretakerError::NotLatched(data_dir.clone()))?;
+    warn!(%address, %latch, "taking care of a node that does not run");
+    let node = latch::owner(&data_dir).unwrap_or_else(|| settings.node.clone());
+    let tls = settings.tls.as_ref().map(tls::acceptor).transpose()?;
+    let latched = LatchedSettings { address, data_dir: data_dir.clone(), node, latch, tls };
+    tokio::select! {
+        () = serve(latched) => {
+            info!("cleared: the node can be started");
+            Ok(Outcome::Cleared)
+        }
+        () = removal(&data_dir) => Err(CaretakerError::ClearedElsewhere),
+        _ = interrupt.recv() => Ok(Outcome::Stopped),
+        _ = terminate.recv() => Ok(Outcome::Stopped),
+    }
+}
+
+async fn serve(latched: LatchedSettings) {
+    let listener = listen(latched.address).await;
+    info!(address = %latched.address, "serving HTTP in place of the node");
+    latched::serve(listener, latched).await;
+}
+
+async fn listen(address: SocketAddr) -> TcpListener {
+    let mut is_first = true;
+    loop {
+        match TcpListener::bind(address).await {
+            Ok(listener) => return listener,
+            Err(error) if is_first => warn!(%address, %error, "the HTTP address can't be used yet"),
+            Err(_) => {}
+        }
+        is_first = false;
+        sleep(RETRY).await;
+    }
+}
+
+/// Completes when a latch that was there as a file is there no more, for [`LOOKS`] looks in a row. A
+/// clearing here ends this process first.
+async fn removal(data_dir: &Path) {
+    if latch::find(data_dir).is_none() {
+        // It is in the audit log, or is the lack of a journal: only a clearing here ends that.
+        std::future::pending::<()>().await;
+    }
+    let mut absent = 0;
+    while absent < LOOKS {
+        sleep(LOOK_EVERY).await;
+        absent = if latch::find(data_dir).is_none() { absent + 1 } else { 0 };
+    }
+}

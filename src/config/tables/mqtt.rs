@@ -1,0 +1,58 @@
+//! The site's broker: `[mqtt]`.
+
+use std::path::PathBuf;
+
+use super::{Checker, Tables};
+use crate::config::key::KeyDefault::{Absent, Value};
+use crate::config::value::{Time, Username};
+use crate::mqtt::{Broker, Encryption, Prefix};
+
+table! {
+    /// MQTT 5: state and events of the fleet for a broker, and calls from there. The same on every
+    /// node but for the files; see docs/MQTT.md.
+    [mqtt] struct Mqtt {
+        /// The broker; `mqtts` is with TLS. Who may publish to the topic of calls may call cars:
+        /// the broker's access control says who that is.
+        broker: Option<Broker> = Absent("none: the node does not use MQTT", "mqtts://broker.example:8883"),
+        /// What every topic begins with, different for each fleet of a broker.
+        topic: Option<Prefix> = Absent("`liftmesh/` and the fleet's name", "liftmesh/north"),
+        /// The name by which the broker knows the nodes.
+        username: Option<Username> = Absent("none", "liftmesh"),
+        /// The file with the password for `username`, a line of text. One that everybody can read
+        /// is refused.
+        password_file: Option<PathBuf> = Absent("none", "/etc/liftmesh/mqtt-password"),
+        /// The certificates in PEM format, one of which has to have signed the broker's. For
+        /// `mqtts`.
+        ca_file: Option<PathBuf> = Absent("those of the system", "/etc/liftmesh/mqtt-ca.pem"),
+        /// Between two states of a fleet in which something moves.
+        period: Time<100, 60_000> = Value("500 ms"),
+        /// How long the broker keeps calls while no node takes them.
+        session_expiry: Time<1_000, 86_400_000> = Value("10 min"),
+    }
+}
+
+pub(super) fn relate(Tables { mqtt, .. }: &Tables, check: &Checker<'_>) {
+    let needs_broker = [
+        ("mqtt.username", mqtt.username.is_some()),
+        ("mqtt.ca_file", mqtt.ca_file.is_some()),
+        ("mqtt.topic", mqtt.topic.is_some()),
+    ];
+    for (key, is_given) in needs_broker {
+        check.relate(
+            mqtt.broker.is_some() || !is_given,
+            &[key, "mqtt.broker"],
+            "absent, as mqtt.broker is: give both",
+        );
+    }
+    check.relate(
+        mqtt.username.is_some() || mqtt.password_file.is_none(),
+        &["mqtt.password_file", "mqtt.username"],
+        "absent, as mqtt.username is: give both",
+    );
+    let has_tls = |broker: &Broker| broker.encryption == Encryption::Tls;
+    check.relate(
+        mqtt.ca_file.is_none() || mqtt.broker.as_ref().is_none_or(has_tls),
+        &["mqtt.ca_file", "mqtt.broker"],
+        "absent, as mqtt.broker has no TLS: give mqtts://",
+    );
+}

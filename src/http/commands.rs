@@ -1,0 +1,272 @@
+//! What an operator commands over HTTP: the mode of a car and a fire recall, as `liftmesh mode` and
+//! `liftmesh fire-recall` do. And where a hang can be cleared, which a running node can't.
+
+use std::fmt::Display;
+
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use elevator_fleet::model::{Mode, NodeId, Role};
+use elevator_fleet::node::{FireRecall, Status};
+use liftmesh_api::hung;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::auth::authorize;
+use super::problem::Problem;
+use super::routes::{App, json, parsed};
+use crate::journal::Account;
+use crate::latch::Latch;
+use crate::operator::{Command, words};
+use crate::tokens::Scope;
+
+/// The mode that a car is to have.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetMode {
+    /// One of `modes` of the fleet.
+    #[schema(value_type = String, example = "independent")]
+    mode: Mode,
+    /// Who commands it: 1 to 64 characters, for the audit log.
+    #[schema(max_length = 64, example = "J. Kovac")]
+    operator: String,
+    /// Why: 1 to 500 characters, for the audit log.
+    #[schema(max_length = 500, example = "new carpet")]
+    reason: Option<String>,
+}
+
+/// The mode that a car has from here on, unless something more restrictive applies to it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ModeSet {
+    #[schema(value_type = String, example = "B")]
+    car: NodeId,
+    #[schema(value_type = String, example = "independent")]
+    mode: Mode,
+}
+
+/// Whether all cars are to be recalled.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetFireRecall {
+    on: bool,
+    /// Who commands it: 1 to 64 characters, for the audit log.
+    #[schema(max_length = 64, example = "J. Kovac")]
+    operator: String,
+    /// Why: 1 to 500 characters, for the audit log.
+    #[schema(max_length = 500, example = "alarm on floor 3")]
+    reason: Option<String>,
+}
+
+/// Whether all cars are recalled from here on.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct FireRecallSet {
+    on: bool,
+}
+
+/// Who clears a hang, and what was found and done.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClearHang {
+    /// Who has looked into the car: 1 to 64 characters, for the audit log.
+    #[schema(max_length = 64, example = "J. Kovac")]
+    operator: String,
+    /// What was found and done: 1 to 500 characters, for the audit log.
+    #[schema(max_length = 500, example = "brake replaced")]
+    reason: String,
+}
+
+/// A hang that was cleared.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct HangCleared {
+    #[schema(value_type = String, example = "B")]
+    pub(super) car: NodeId,
+    /// What was cleared.
+    pub(super) cleared: String,
+    /// How many records the audit log has, with the one of this.
+    pub(super) audit_records: u64,
+    /// The head of the audit log's chain: note it elsewhere.
+    pub(super) audit_head: String,
+}
+
+/// Whether the node runs, and the latch that keeps it from running.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct LatchState {
+    pub(super) running: bool,
+    #[schema(value_type = String, example = "B")]
+    pub(super) node: NodeId,
+    /// As in `liftmesh status --json`: `cause` is `hang`, `journal-lost`, `unreadable` or `removed`; a
+    /// hang has `at` and `evidence`. Null while the node runs.
+    #[schema(value_type = Option<Object>)]
+    pub(super) latch: Option<Latch>,
+    /// The latch in words.
+    pub(super) text: Option<String>,
+    /// The command that clears it at the computer of the node.
+    pub(super) remedy: Option<String>,
+}
+
+impl ClearHang {
+    /// Operator and reason, as the audit log takes them.
+    pub(super) fn checked(&self) -> Result<(String, String), Problem> {
+        let operator = words::operator(&self.operator).map_err(|cause| wrong("operator", cause))?;
+        let reason = words::reason(&self.reason).map_err(|cause| wrong("reason", cause))?;
+        Ok((operator, reason))
+    }
+}
+
+/// Sets the mode of a car, of this node or another one, until it is set again.
+#[utoipa::path(
+    put,
+    path = "/cars/{car}/mode",
+    params(("car" = String, Path, description = "The car")),
+    request_body = SetMode,
+    security(("token" = ["operate"])),
+    responses(
+        (status = 200, body = ModeSet, description = "This node has it, and passes it on"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet keeps no more directives"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "No node that is known has this car"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether the mode holds"),
+    )
+)]
+pub(super) async fn set_mode(
+    State(app): State<App>,
+    Path(car): Path<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let token = authorize(&app, &parts.headers, Scope::Operate).await?;
+    let SetMode { mode, operator, reason } = parsed(body).await?;
+    let car = NodeId::new(&car).map_err(|cause| no_car(&cause))?;
+    let command = Command::Mode { car: car.clone(), mode };
+    direct(&app, command, &operator, reason.as_deref(), Account::of_token(&token.name)).await?;
+    Ok(json(StatusCode::OK, &ModeSet { car, mode }))
+}
+
+/// Recalls all cars in a fire, or ends that.
+#[utoipa::path(
+    put,
+    path = "/fire-recall",
+    request_body = SetFireRecall,
+    security(("token" = ["operate"])),
+    responses(
+        (status = 200, body = FireRecallSet, description = "This node has it, and passes it on"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet keeps no more directives"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it holds"),
+    )
+)]
+pub(super) async fn set_fire_recall(
+    State(app): State<App>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let token = authorize(&app, &parts.headers, Scope::Operate).await?;
+    let SetFireRecall { on, operator, reason } = parsed(body).await?;
+    let recall = if on { FireRecall::Start } else { FireRecall::End };
+    let command = Command::FireRecall(recall);
+    direct(&app, command, &operator, reason.as_deref(), Account::of_token(&token.name)).await?;
+    Ok(json(StatusCode::OK, &FireRecallSet { on }))
+}
+
+async fn direct(
+    app: &App,
+    command: Command,
+    operator: &str,
+    reason: Option<&str>,
+    account: Account,
+) -> Result<(), Problem> {
+    let operator = words::operator(operator).map_err(|cause| wrong("operator", cause))?;
+    let reason = reason.map(words::reason).transpose().map_err(|cause| wrong("reason", cause))?;
+    Ok(app.node_loop.direct(command, operator, reason, account).await?)
+}
+
+/// Clears the hang of the car of this computer, while its node does not run because of it: then
+/// `liftmesh caretaker` answers here. A node that runs has none, and says where another one is cleared.
+#[utoipa::path(
+    post,
+    path = "/cars/{car}/clear-hang",
+    params(("car" = String, Path, description = "The car")),
+    request_body = ClearHang,
+    security(("token" = ["operate"])),
+    responses(
+        (status = 200, body = HangCleared, description = "It is cleared and on record; the node is started again"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "There is nothing to clear, or not at this computer"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "No node that is known has this car"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The clearing can't be recorded, so nothing is cleared"),
+    )
+)]
+pub(super) async fn clear_hang(
+    State(app): State<App>,
+    Path(car): Path<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    authorize(&app, &parts.headers, Scope::Operate).await?;
+    parsed::<ClearHang>(body).await?.checked()?;
+    let car = NodeId::new(&car).map_err(|cause| no_car(&cause))?;
+    Err(not_cleared(&app.look().await?.status, &car))
+}
+
+/// Why a running node clears no hang of this car.
+fn not_cleared(status: &Status, car: &NodeId) -> Problem {
+    let lost = status.lost.iter().find(|lost| lost.node == *car && lost.role == Role::Cabin);
+    // One that has just hung still counts as a peer for a moment.
+    let peer = status.peers.iter().find(|peer| peer.node == *car && peer.car.is_some());
+    let address = lost.map(|lost| lost.address).or(peer.map(|peer| peer.address));
+    match address {
+        Some(address) if hung(status).contains(car) => not_here(format!(
+            "the latch of {car} is on its own computer, {address}: clear it at the panel there, which \
+             `liftmesh caretaker` serves, or with `liftmesh clear-hang`"
+        )),
+        Some(address) if lost.is_some() => not_here(format!(
+            "node {car} is lost; if its car hung, its own computer, {address}, has the latch: clear it \
+             there"
+        )),
+        Some(_) | None if status.cars().any(|known| known == car) => {
+            nothing_to_clear(&format!("node {car} runs, so there is no hang to clear"))
+        }
+        Some(_) | None => no_car(&format!("no car {car} is known")),
+    }
+}
+
+pub(super) fn nothing_to_clear(detail: &str) -> Problem {
+    Problem::new(StatusCode::CONFLICT, "nothing_to_clear", detail)
+}
+
+pub(super) fn not_here(detail: String) -> Problem {
+    Problem::new(StatusCode::CONFLICT, "not_here", detail)
+}
+
+pub(super) fn no_car(detail: &dyn Display) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_car", detail.to_string())
+}
+
+fn wrong(what: &str, cause: impl Display) -> Problem {
+    Problem::malformed(format!("{what}: {cause}"))
+}
+
+/// Whether the node runs, and if not, why. Needs no token.
+#[utoipa::path(
+    get,
+    path = "/latch",
+    responses((status = 200, body = LatchState), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"))
+)]
+pub(super) async fn latch(State(app): State<App>) -> Result<Response, Problem> {
+    let node = app.look().await?.status.node.clone();
+    let state = LatchState { running: true, node, latch: None, text: None, remedy: None };
+    Ok(json(StatusCode::OK, &state))
+}

@@ -1,0 +1,373 @@
+//! What is served in place of a node that does not run because it is latched: the panel, which shows
+//! why, and the way to clear the latch. Nothing here knows a panel line.
+//!
+//! [`serve`] ends once the latch is cleared. One task, [`Keeper`], clears it, and counts requests
+//! against their limits.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use bytes::Bytes;
+use elevator_fleet::model::NodeId;
+use futures_util::stream;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::time::{Instant, sleep};
+use tokio_rustls::TlsAcceptor;
+use tracing::{info, warn};
+
+use super::auth::bearer;
+use super::commands::{ClearHang, HangCleared, LatchState, no_car, not_here, nothing_to_clear};
+use super::limits::Limits;
+use super::problem::Problem;
+use super::routes::{Place, STREAMS, check_host, json, limit, not_allowed, parsed};
+use super::stream::Frame;
+use super::{assets, openapi, server};
+use crate::clearance::{self, ClearError, Clearance, Cleared};
+use crate::journal::Account;
+use crate::latch::{self, Latch};
+use crate::tokens::{Offline, OfflineError, Scope, Token, TokenName, Tokens};
+
+/// The bound of the queue of requests; when it is full, handlers wait until their own time limit.
+const QUEUE: usize = 32;
+
+/// A stream says that often that the latch is there, as a sign of life.
+const REFRESH: Duration = Duration::from_secs(2);
+
+/// After the latch was cleared, for the answer to be on its way.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// What is served.
+#[derive(Clone)]
+pub(crate) struct LatchedSettings {
+    /// Where.
+    pub(crate) address: SocketAddr,
+    pub(crate) data_dir: PathBuf,
+    pub(crate) node: NodeId,
+    pub(crate) latch: Latch,
+    /// With which certificate, if it is over TLS.
+    pub(crate) tls: Option<TlsAcceptor>,
+}
+
+/// What the handlers have in common.
+#[derive(Debug, Clone)]
+struct App {
+    state: Arc<LatchState>,
+    frame: Bytes,
+    place: Place,
+    keeper: mpsc::Sender<Wish>,
+    seats: Arc<Semaphore>,
+}
+
+/// Serves until somebody has cleared the latch here.
+pub(crate) async fn serve(listener: TcpListener, settings: LatchedSettings) {
+    let (wishes, received) = mpsc::channel(QUEUE);
+    let keeper = Keeper {
+        data_dir: settings.data_dir.clone(),
+        node: settings.node.clone(),
+        limits: Limits::new(Instant::now()),
+        wishes: received,
+    };
+    let tls = settings.tls.clone();
+    let router = router(App::new(settings, wishes));
+    tokio::select! {
+        () = keeper.run() => {}
+        () = server::accept(listener, tls, router) => {}
+    }
+}
+
+impl App {
+    fn new(settings: LatchedSettings, keeper: mpsc::Sender<Wish>) -> Self {
+        let LatchedSettings { address, data_dir, node, latch, tls } = settings;
+        let state = LatchState {
+            running: false,
+            node,
+            text: Some(latch.to_string()),
+            remedy: Some(latch::remedy(&data_dir)),
+            latch: Some(latch),
+        };
+        Self {
+            frame: Frame::new("latched", None, &state).event(),
+            state: Arc::new(state),
+            place: Place { address, is_tls: tls.is_some() },
+            keeper,
+            seats: Arc::new(Semaphore::new(STREAMS)),
+        }
+    }
+
+    /// What is wrong with every other request.
+    fn refusal(&self) -> Problem {
+        let text = self.state.text.as_deref().unwrap_or_default();
+        let detail = format!("node {} does not run: {text}", self.state.node);
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "latched", detail)
+    }
+
+    async fn ask<T>(&self, wish: Wish, answer: oneshot::Receiver<T>) -> Result<T, Problem> {
+        self.keeper.send(wish).await.map_err(|_closed| Problem::no_answer())?;
+        answer.await.map_err(|_closed| Problem::no_answer())
+    }
+
+    async fn admit(&self, bearer: Option<TokenName>) -> Result<(), Problem> {
+        let (answer, admitted) = oneshot::channel();
+        if self.ask(Wish::Admit { bearer, answer }, admitted).await? {
+            return Ok(());
+        }
+        Err(Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "rate_limited",
+            "too many requests: wait for a second",
+        ))
+    }
+
+    /// The token of a request, if its scope is enough. As at a node that runs.
+    async fn authorize(&self, headers: &HeaderMap, needed: Scope) -> Result<Token, Problem> {
+        let Some(text) = bearer(headers) else {
+            self.admit(None).await?;
+            return Err(Problem::new(
+                StatusCode::UNAUTHORIZED,
+                "token_required",
+                "this needs a token: `Authorization: Bearer …`, with one made by `liftmesh token create`",
+            ));
+        };
+        let (answer, found) = oneshot::channel();
+        let found = self.ask(Wish::Find { text: text.to_owned(), answer }, found).await??;
+        self.admit(found.as_ref().map(|token| token.name.clone())).await?;
+        match found {
+            Some(token) if token.scope >= needed => Ok(token),
+            Some(Token { name, scope, .. }) => Err(Problem::new(
+                StatusCode::FORBIDDEN,
+                "scope_missing",
+                format!("the token {name} has the scope {scope}, and this needs {needed}"),
+            )),
+            None => Err(Problem::new(
+                StatusCode::UNAUTHORIZED,
+                "token_unknown",
+                "no token of this fleet is the one given: it may be revoked, or of another fleet",
+            )),
+        }
+    }
+}
+
+fn router(app: App) -> Router {
+    let api = Router::new()
+        .route("/latch", get(state))
+        .route("/events", get(events))
+        .route("/cars/{car}/clear-hang", post(clear))
+        .route("/openapi.json", get(openapi::document));
+    // What tells something of the fleet.
+    let readable = Router::new()
+        .route("/metrics", get(metrics))
+        .nest("/api/v1", api)
+        .route_layer(from_fn_with_state(app.clone(), admit_reader));
+    Router::new()
+        .route("/", get(assets::index))
+        .route("/assets/{*name}", get(assets::asset))
+        .route("/healthz", get(super::health::live))
+        .merge(readable)
+        .fallback(refuse)
+        .method_not_allowed_fallback(not_allowed)
+        .layer(from_fn_with_state(app.clone(), guard))
+        .layer(from_fn(limit))
+        .with_state(app)
+}
+
+/// Beyond loopback only the bearer of a token may read. As at a node that runs.
+async fn admit_reader(State(app): State<App>, request: Request, next: Next) -> Response {
+    if app.place.is_open() || ![Method::GET, Method::HEAD].contains(request.method()) {
+        return next.run(request).await;
+    }
+    match app.authorize(request.headers(), Scope::View).await {
+        Ok(_) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+    // The browser has checked whose certificate it is.
+    if app.place.is_tls {
+        return next.run(request).await;
+    }
+    match check_host(request.headers(), app.place.address) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+async fn refuse(State(app): State<App>) -> Problem {
+    app.refusal()
+}
+
+async fn state(State(app): State<App>) -> Response {
+    json(StatusCode::OK, &*app.state)
+}
+
+/// The stream of a node that does not run: the latch, at once and every [`REFRESH`].
+async fn events(State(app): State<App>) -> Result<Response, Problem> {
+    let seat = Arc::clone(&app.seats).try_acquire_owned().map_err(|_none_free| {
+        Problem::busy(format!("{STREAMS} event streams are served already"))
+    })?;
+    let frames = stream::unfold((app.frame, seat, true), |(frame, seat, is_first)| async move {
+        if !is_first {
+            sleep(REFRESH).await;
+        }
+        Some((Ok::<_, Infallible>(frame.clone()), (frame, seat, false)))
+    });
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    Ok((headers, Body::from_stream(frames)).into_response())
+}
+
+/// What a scrape of a node that does not run gets.
+async fn metrics(State(app): State<App>) -> Response {
+    let text = format!(
+        "# HELP liftmesh_latched 1 while the node does not run because of a latch.\n\
+         # TYPE liftmesh_latched gauge\n\
+         liftmesh_latched{{node=\"{}\"}} 1\n",
+        app.state.node
+    );
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+}
+
+async fn clear(
+    State(app): State<App>,
+    Path(car): Path<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let token = app.authorize(&parts.headers, Scope::Operate).await?;
+    let (operator, reason) = parsed::<ClearHang>(body).await?.checked()?;
+    let own = &app.state.node;
+    if NodeId::new(&car).map_err(|cause| no_car(&cause))? != *own {
+        return Err(not_here(format!("this is the computer of {own}: clear {car} at its own")));
+    }
+    let (answer, cleared) = oneshot::channel();
+    let account = Account::of_token(&token.name);
+    let wish = Wish::Clear { operator, reason, account, answer };
+    Ok(json(StatusCode::OK, &app.ask(wish, cleared).await??))
+}
+
+#[derive(Debug)]
+enum Wish {
+    Admit {
+        bearer: Option<TokenName>,
+        answer: oneshot::Sender<bool>,
+    },
+    /// The token with this text, if it counts.
+    Find {
+        text: String,
+        answer: oneshot::Sender<Result<Option<Token>, Problem>>,
+    },
+    Clear {
+        operator: String,
+        reason: String,
+        account: Account,
+        answer: oneshot::Sender<Result<HangCleared, Problem>>,
+    },
+}
+
+/// The task's state.
+struct Keeper {
+    data_dir: PathBuf,
+    node: NodeId,
+    limits: Limits,
+    wishes: mpsc::Receiver<Wish>,
+}
+
+impl Keeper {
+    /// Serves until the latch is cleared.
+    async fn run(mut self) {
+        while let Some(wish) = self.wishes.recv().await {
+            match wish {
+                Wish::Admit { bearer, answer } => {
+                    let now = Instant::now();
+                    let is_admitted = match &bearer {
+                        Some(name) => self.limits.allow(name, now),
+                        None => self.limits.allow_stranger(now),
+                    };
+                    answer.send(is_admitted).ok();
+                }
+                Wish::Find { text, answer } => {
+                    answer.send(self.find(text).await).ok();
+                }
+                Wish::Clear { operator, reason, account, answer } => {
+                    let cleared = self.clear(operator, reason, account).await;
+                    let is_done = cleared.is_ok();
+                    answer.send(cleared).ok();
+                    if is_done {
+                        sleep(GRACE).await;
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The journal has the tokens, and nothing else opens it meanwhile.
+    async fn find(&self, text: String) -> Result<Option<Token>, Problem> {
+        let (data_dir, node) = (self.data_dir.clone(), self.node.clone());
+        let found = tokio::task::spawn_blocking(move || {
+            let journal = Offline::open(&data_dir, Some(node))?;
+            Ok::<_, OfflineError>(Tokens::of(journal.directives()).find(&text).cloned())
+        });
+        match found.await {
+            Ok(Ok(found)) => Ok(found),
+            Ok(Err(error)) => {
+                warn!(error = &error as &dyn std::error::Error, "no token counts");
+                Err(Problem::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "tokens_unusable",
+                    "the tokens can't be read: the caretaker's log says why",
+                ))
+            }
+            Err(_panicked) => Err(Problem::no_answer()),
+        }
+    }
+
+    async fn clear(
+        &self,
+        operator: String,
+        reason: String,
+        account: Account,
+    ) -> Result<HangCleared, Problem> {
+        let (data_dir, node) = (self.data_dir.clone(), self.node.clone());
+        let by = operator.clone();
+        let cleared = tokio::task::spawn_blocking(move || {
+            let by = Clearance { operator: &operator, reason: &reason, account: &account };
+            clearance::clear(&data_dir, Some(node), by)
+        });
+        match cleared.await {
+            Ok(Ok(Some(Cleared { latch, head }))) => {
+                info!(operator = by, %latch, records = head.records, head = %head.link, "cleared");
+                Ok(HangCleared {
+                    car: self.node.clone(),
+                    cleared: latch.to_string(),
+                    audit_records: head.records,
+                    audit_head: head.link,
+                })
+            }
+            Ok(Ok(None)) => Err(nothing_to_clear("the latch was cleared already: start the node")),
+            Ok(Err(error)) => Err(refused(&error)),
+            Err(_panicked) => Err(Problem::no_answer()),
+        }
+    }
+}
+
+fn refused(error: &ClearError) -> Problem {
+    warn!(error = error as &dyn std::error::Error, "nothing is cleared");
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    let detail = format!("{error}{}", cause.unwrap_or_default());
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_cleared", detail)
+}

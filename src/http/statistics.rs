@@ -1,0 +1,333 @@
+//! How well the fleet serves: counted from the node's events and its state, kept in the journal.
+//!
+//! One task owns the [`Tally`]. It counts each served call as the node reports it, and looks at the cars
+//! every [`WATCH`]. What it has counted goes to the journal's thread by way of the node's loop, for which
+//! this is one message: nothing waits for the disk. What was counted since the last write is lost if the
+//! process ends, for whatever reason.
+
+use std::time::{Duration, SystemTime};
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use elevator_fleet::model::{NodeId, Role};
+use elevator_fleet::node::{Report, Status};
+use liftmesh_api::Statistics;
+use serde::Deserialize;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+use tracing::debug;
+
+use super::problem::Problem;
+use super::routes::{App, json};
+use super::snapshot::Looks;
+use crate::operator::{self, Event, NodeLoop, Reply};
+use crate::statistics::{Asked, CarState, Quarter, Slot, Tally, Window};
+
+/// How often the cars are looked at.
+const WATCH: Duration = Duration::from_secs(5);
+
+/// Served calls are written this often, at most.
+const SAVE: Duration = Duration::from_secs(10);
+
+/// How often the states of the cars are written while no call is served.
+const SAVE_IDLE: Duration = Duration::from_mins(5);
+
+/// The bound of the queue of wishes; when it is full, handlers wait until their own time limit.
+const WISHES: usize = 16;
+
+/// The farthest that clocks are from UTC, in minutes.
+const MOST_OFFSET: i16 = 14 * 60;
+
+/// What a client wants.
+#[derive(Debug)]
+enum Wish {
+    Statistics(Asked, oneshot::Sender<Statistics>),
+    Csv(Asked, oneshot::Sender<String>),
+}
+
+/// Where the statistics can be had.
+#[derive(Debug, Clone)]
+pub(super) struct Figures(mpsc::Sender<Wish>);
+
+impl Figures {
+    async fn statistics(&self, asked: Asked) -> Option<Statistics> {
+        let (answer, statistics) = oneshot::channel();
+        self.0.send(Wish::Statistics(asked, answer)).await.ok()?;
+        statistics.await.ok()
+    }
+
+    async fn csv(&self, asked: Asked) -> Option<String> {
+        let (answer, csv) = oneshot::channel();
+        self.0.send(Wish::Csv(asked, answer)).await.ok()?;
+        csv.await.ok()
+    }
+}
+
+/// What earlier runs of the node have counted.
+type Kept = Vec<(Slot, Quarter)>;
+
+/// The task's state.
+pub(super) struct Collector {
+    tally: Tally,
+    /// Nothing is written before this has come: it would count twice.
+    kept: Option<oneshot::Receiver<Kept>>,
+    began: Instant,
+    /// When something was last written, and whether calls were served since.
+    saved: Instant,
+    has_calls: bool,
+    events: broadcast::Receiver<Event>,
+    looks: Looks,
+    node_loop: NodeLoop,
+    wishes: mpsc::Receiver<Wish>,
+}
+
+impl Collector {
+    pub(super) fn new(
+        events: broadcast::Receiver<Event>,
+        looks: Looks,
+        node_loop: NodeLoop,
+    ) -> (Self, Figures) {
+        let (sender, wishes) = mpsc::channel(WISHES);
+        let now = Instant::now();
+        let collector = Self {
+            tally: Tally::default(),
+            kept: None,
+            began: now,
+            saved: now,
+            has_calls: false,
+            events,
+            looks,
+            node_loop,
+            wishes,
+        };
+        (collector, Figures(sender))
+    }
+
+    /// Counts until the node ends.
+    pub(super) async fn run(mut self) {
+        let [mut watch, mut save] = [WATCH, SAVE].map(interval);
+        for interval in [&mut watch, &mut save] {
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        }
+        if let Ok(Reply::Statistics(kept)) = self.node_loop.ask(operator::Query::Statistics).await {
+            self.kept = Some(kept);
+        }
+        loop {
+            tokio::select! {
+                event = self.events.recv() => match event {
+                    Ok(event) => self.count(&event.report),
+                    // The log of events counts them.
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return,
+                },
+                Some(wish) = self.wishes.recv() => self.answer(wish),
+                kept = next(&mut self.kept) => self.restore(kept),
+                _ = watch.tick() => self.look().await,
+                _ = save.tick() => self.save().await,
+            }
+        }
+    }
+
+    fn restore(&mut self, kept: Option<Kept>) {
+        self.kept = None;
+        self.tally.week.restore(kept.unwrap_or_default(), Slot::of(SystemTime::now()));
+    }
+
+    fn count(&mut self, report: &Report) {
+        if let Report::Served { call, waited, car, .. } = report {
+            let slot = Slot::of(SystemTime::now());
+            self.tally.record_served(call, *waited, car.as_ref(), self.began.elapsed(), slot);
+            self.has_calls = true;
+        }
+    }
+
+    /// A loop that does not answer has nothing to look at.
+    async fn look(&mut self) {
+        if let Ok(look) = self.looks.take().await {
+            let slot = Slot::of(SystemTime::now());
+            self.tally.record_cars(cars(&look.status), self.began.elapsed(), slot);
+        }
+    }
+
+    async fn save(&mut self) {
+        if self.kept.is_some() || !(self.has_calls || self.saved.elapsed() >= SAVE_IDLE) {
+            return;
+        }
+        let changes = self.tally.week.take_changes();
+        if changes.is_empty() {
+            return;
+        }
+        let query = operator::Query::KeepStatistics(changes.clone());
+        let refused = match self.node_loop.ask(query).await {
+            Ok(Reply::StatisticsKept(Ok(()))) => {
+                (self.saved, self.has_calls) = (Instant::now(), false);
+                return;
+            }
+            Ok(Reply::StatisticsKept(Err(reason))) => reason,
+            Ok(_) | Err(_) => "the node's loop does not answer".to_owned(),
+        };
+        debug!(reason = refused, "the statistics are not written yet");
+        self.tally.week.postpone(&changes);
+    }
+
+    fn answer(&self, wish: Wish) {
+        // A client that has gone does not need it.
+        match wish {
+            Wish::Statistics(asked, answer) => {
+                drop(answer.send(self.tally.week.statistics(&asked)));
+            }
+            Wish::Csv(asked, answer) => drop(answer.send(self.tally.week.csv(&asked))),
+        }
+    }
+}
+
+/// What was kept; `None` if it can't be read. Never completes if nothing is awaited. Cancel-safe.
+async fn next(kept: &mut Option<oneshot::Receiver<Kept>>) -> Option<Kept> {
+    match kept {
+        Some(kept) => kept.await.ok(),
+        None => std::future::pending().await,
+    }
+}
+
+/// The state of every car of the fleet.
+fn cars(status: &Status) -> impl Iterator<Item = (&NodeId, CarState)> {
+    let own = status.car.iter().map(|car| (&status.node, CarState::of(&car.view)));
+    let others = status.peers.iter().filter_map(|peer| {
+        let view = peer.car.as_ref()?;
+        Some((&peer.node, CarState::of(view)))
+    });
+    let lost = status.lost.iter().filter(|lost| lost.role == Role::Cabin);
+    own.chain(others).chain(lost.map(|lost| (&lost.node, CarState::Down)))
+}
+
+/// Which part of the statistics.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Part {
+    window: Option<String>,
+    utc_offset: Option<String>,
+}
+
+impl Part {
+    fn window(&self) -> Result<Window, Problem> {
+        let Some(name) = &self.window else {
+            return Ok(Window::Day);
+        };
+        let known = Window::ALL.into_iter().find(|window| window.name() == name);
+        known.ok_or_else(|| {
+            Problem::malformed(format!("{name:?} is no window: give `hour`, `day` or `week`"))
+        })
+    }
+
+    fn utc_offset(&self) -> Result<i16, Problem> {
+        let Some(text) = &self.utc_offset else {
+            return Ok(0);
+        };
+        let offset = text.parse().ok().filter(|offset: &i16| offset.abs() <= MOST_OFFSET);
+        offset.ok_or_else(|| {
+            Problem::malformed(format!(
+                "{text:?} is no offset from UTC: give minutes, from -{MOST_OFFSET} to {MOST_OFFSET}"
+            ))
+        })
+    }
+}
+
+async fn asked(app: &App, part: Result<Query<Part>, QueryRejection>) -> Result<Asked, Problem> {
+    let Query(part) = part.map_err(|cause| Problem::malformed(cause.body_text()))?;
+    let (window, utc_offset) = (part.window()?, part.utc_offset()?);
+    let look = app.looks.take().await?;
+    Ok(Asked {
+        node: look.status.node.to_string(),
+        floors: look.status.floors.get(),
+        window,
+        utc_offset,
+        at: SystemTime::now(),
+    })
+}
+
+/// How well the fleet has served its passengers.
+#[utoipa::path(
+    get,
+    path = "/statistics",
+    params(
+        ("window" = Option<String>, Query, description = "`hour`, `day` (if left out) or `week`: the present quarter of an hour, and those before it"),
+        ("utc_offset" = Option<i16>, Query, description = "Which hours of the day are meant: how many minutes their clock is ahead of UTC, 0 if left out"),
+    ),
+    responses(
+        (status = 200, body = Statistics),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "There is no such window or offset"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
+    )
+)]
+pub(super) async fn statistics(
+    State(app): State<App>,
+    part: Result<Query<Part>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let asked = asked(&app, part).await?;
+    let statistics = app.figures.statistics(asked).await.ok_or_else(Problem::no_answer)?;
+    Ok(json(StatusCode::OK, &statistics))
+}
+
+/// The same as a table: a row for each quarter of an hour.
+#[utoipa::path(
+    get,
+    path = "/statistics.csv",
+    params(("window" = Option<String>, Query, description = "`hour`, `day` (if left out) or `week`")),
+    responses(
+        (status = 200, body = String, content_type = "text/csv"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "There is no such window"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
+    )
+)]
+pub(super) async fn csv(
+    State(app): State<App>,
+    part: Result<Query<Part>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let asked = asked(&app, part).await?;
+    let name = format!("liftmesh-{}-{}.csv", asked.node, asked.window.name());
+    let text = app.figures.csv(asked).await.ok_or_else(Problem::no_answer)?;
+    let about = [
+        (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
+        (header::CACHE_CONTROL, "no-store".to_owned()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
+    ];
+    Ok((about, text).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(window: &str, utc_offset: &str) -> Part {
+        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        Part { window: text(window), utc_offset: text(utc_offset) }
+    }
+
+    #[test]
+    fn a_part_is_a_window_and_an_offset() {
+        assert_eq!(part("", "").window().unwrap(), Window::Day);
+        assert_eq!(part("week", "").window().unwrap(), Window::Week);
+        assert_eq!(part("", "-210").utc_offset().unwrap(), -210);
+        for wrong in ["month", "Day", "day "] {
+            assert_eq!(part(wrong, "").window().unwrap_err().status(), StatusCode::BAD_REQUEST);
+        }
+        for wrong in ["841", "-841", "x", "1.5", "99999999"] {
+            assert_eq!(part("", wrong).utc_offset().unwrap_err().status(), StatusCode::BAD_REQUEST);
+        }
+    }
+
+    /// Own car, peers and lost cabins; nodes without a car have no state.
+    #[test]
+    fn every_car_of_the_fleet_is_watched() {
+        let status = crate::operator::tests::full_status();
+        let seen: Vec<_> = cars(&status).collect();
+        assert_eq!(seen[0].0, &status.node);
+        let lost = status.lost.iter().filter(|lost| lost.role == Role::Cabin).count();
+        let down = seen.iter().filter(|(_, state)| *state == CarState::Down).count();
+        assert!(down >= lost, "{seen:?}");
+        let peers = status.peers.iter().filter(|peer| peer.car.is_some()).count();
+        assert_eq!(seen.len(), 1 + peers + lost);
+    }
+}

@@ -1,0 +1,98 @@
+//! `/api/v1/events` as a WebSocket, for clients that can't read server-sent events.
+
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use tokio::time::timeout;
+
+use super::problem::Problem;
+use super::server::WRITE_LIMIT;
+use super::stream::Client;
+
+/// The longest message that a client may send, in bytes: it has nothing to say.
+const LONGEST: usize = 1024;
+
+/// How long a client may take to answer the end of the stream.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Refuses a page of another site: browsers let it open a WebSocket to any host.
+///
+/// # Errors
+/// 403 if there is an `Origin` that is not the host that was asked.
+pub(super) fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
+    let Some(origin) = headers.get(ORIGIN) else {
+        // No browser.
+        return Ok(());
+    };
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let site = origin.to_str().ok().and_then(|origin| Some(origin.split_once("://")?.1));
+    if site.is_some() && site == host {
+        return Ok(());
+    }
+    let detail = "a WebSocket is for pages of this node only";
+    Err(Problem::new(StatusCode::FORBIDDEN, "other_origin", detail))
+}
+
+/// Goes over to a WebSocket, and sends the client its stream.
+pub(super) fn start(upgrade: WebSocketUpgrade, client: Client) -> Response {
+    upgrade
+        .max_message_size(LONGEST)
+        .max_frame_size(LONGEST)
+        .on_upgrade(move |socket| serve(socket, client))
+}
+
+/// Ends when the client does, when it takes nothing for a while, or when the node ends.
+async fn serve(mut socket: WebSocket, mut client: Client) {
+    loop {
+        let frame = tokio::select! {
+            frame = client.next() => frame,
+            received = socket.recv() => match received {
+                // Pings are answered below this.
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                Some(Ok(Message::Text(_) | Message::Binary(_))) => {
+                    return end(socket, close_code::POLICY, "this stream takes no messages").await;
+                }
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+            },
+        };
+        let Some(frame) = frame else {
+            return end(socket, close_code::AWAY, "the node ends").await;
+        };
+        match timeout(WRITE_LIMIT, socket.send(Message::Text(frame.text().into()))).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) | Err(_) => return,
+        }
+    }
+}
+
+async fn end(mut socket: WebSocket, code: u16, reason: &'static str) {
+    let farewell = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
+    // A client that has gone does not need it.
+    drop(timeout(FAREWELL, socket.send(farewell)).await);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pages_of_the_node_may_open_one() {
+        let outcome = |host: &'static str, origin: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, host.parse().unwrap());
+            if let Some(origin) = origin {
+                headers.insert(ORIGIN, origin.parse().unwrap());
+            }
+            check_origin(&headers).is_ok()
+        };
+        assert!(outcome("127.0.0.1:7080", None));
+        assert!(outcome("127.0.0.1:7080", Some("http://127.0.0.1:7080")));
+        assert!(outcome("lifts.example", Some("https://lifts.example")));
+        for other in ["http://evil.example", "http://127.0.0.1:9", "null", "", "http://"] {
+            assert!(!outcome("127.0.0.1:7080", Some(other)), "{other}");
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Calls that come over MQTT: placed one after the other, answered, and acknowledged once their order
+//! is promised.
+//!
+//! Until a call is acknowledged the broker keeps it, and delivers it again to the node that has the
+//! session next. So a call that was acknowledged survives the loss of any one node, and one that was
+//! not is placed by the next master; while the first order is open, that makes no second one.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use bytes::Bytes;
+use elevator_fleet::json::CallForm;
+use elevator_fleet::model::Call;
+use elevator_fleet::node::{Report, Status, Taken};
+use liftmesh_api::id_of;
+use rumqttc::v5::mqttbytes::v5::{Publish, PublishProperties};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use super::broker::Prefix;
+use super::count::CallOutcome;
+use super::line::Message;
+use super::session::JSON;
+use crate::http::Problem;
+use crate::operator::{ErrorCode, NodeLoop};
+
+/// Between two calls: the node's loop has more to do.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How many calls wait to be placed. The broker sends no more that are to be acknowledged; of others
+/// the newest is dropped.
+const WAITING: usize = 256;
+
+/// How many answers are remembered; after that the oldest is forgotten.
+const REMEMBERED: usize = 1024;
+
+/// The longest id of a request, in bytes.
+const LONGEST_ID: usize = 64;
+
+/// The longest payload, in bytes.
+const LONGEST_CALL: usize = 4 * 1024;
+
+/// The longest topic for an answer, in bytes.
+const LONGEST_TOPIC: usize = 256;
+
+/// The topic of answers to calls that name none, below the prefix.
+const ANSWERS: &str = "answers";
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlaceCall {
+    call: CallForm,
+    request_id: Option<String>,
+}
+
+/// What became of a call: as the API says it, with the id of the request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Placed {
+    id: String,
+    state: PlacedState,
+    call: CallForm,
+}
+
+/// As in the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum PlacedState {
+    Placed,
+    Absorbed,
+    Waiting,
+}
+
+/// An answer, with the request that it belongs to.
+#[derive(Serialize)]
+struct Answered<'a, T> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<&'a str>,
+    #[serde(flatten)]
+    answer: &'a T,
+}
+
+/// A call that was placed and is not acknowledged yet.
+#[derive(Debug)]
+struct Held {
+    message: Publish,
+    call: Call,
+    /// There is, or was, an order.
+    is_placed: bool,
+}
+
+/// What to do about a call.
+#[derive(Debug)]
+pub(super) struct Handled {
+    /// Whether the call is acknowledged now; otherwise it is held.
+    pub(super) acknowledge: Option<Publish>,
+    pub(super) answer: Option<Message>,
+    pub(super) outcome: CallOutcome,
+}
+
+/// The node's loop does not answer, so it is not known whether a call was placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NoAnswer;
+
+#[derive(Debug)]
+pub(super) struct Desk {
+    node_loop: NodeLoop,
+    prefix: Prefix,
+    waiting: VecDeque<Publish>,
+    held: Vec<Held>,
+    remembered: HashMap<String, Placed>,
+    /// The keys of `remembered`, the oldest first.
+    order: VecDeque<String>,
+    next_at: Instant,
+}
+
+impl Desk {
+    pub(super) fn new(node_loop: NodeLoop, prefix: Prefix) -> Self {
+        Self {
+            node_loop,
+            prefix,
+            waiting: VecDeque::new(),
+            held: Vec::new(),
+            remembered: HashMap::new(),
+            order: VecDeque::new(),
+            next_at: Instant::now(),
+        }
+    }
+
+    pub(super) fn push(&mut self, message: Publish) {
+        if self.waiting.len() < WAITING {
+            self.waiting.push_back(message);
+        }
+    }
+
+    /// The connection has ended: the broker will deliver again what was not acknowledged.
+    pub(super) fn forget(&mut self) {
+        self.waiting.clear();
+        self.held.clear();
+    }
+
+    /// When the next call may be placed, if one waits.
+    pub(super) fn next_at(&self) -> Option<Instant> {
+        (!self.waiting.is_empty()).then_some(self.next_at)
+    }
+
+    /// Places the call that has waited longest.
+    ///
+    /// # Errors
+    /// [`NoAnswer`]; the call must not be acknowledged.
+    pub(super) async fn place_next(&mut self) -> Result<Option<Handled>, NoAnswer> {
+        self.next_at = Instant::now() + PAUSE;
+        let Some(message) = self.waiting.pop_front() else { return Ok(None) };
+        let request = read(&message);
+        let id = request.as_ref().ok().and_then(|request| request.request_id.clone());
+        let placed = match request {
+            Ok(request) => self.place(request).await?,
+            Err(problem) => Err(problem),
+        };
+        let answer = self.answer(&message, id.as_deref(), &placed);
+        let (acknowledge, outcome) = match placed {
+            Ok((placed, outcome)) => (self.hold(message, &placed), outcome),
+            Err(_problem) => (Some(message), CallOutcome::Refused),
+        };
+        Ok(Some(Handled { acknowledge, answer, outcome }))
+    }
+
+    /// The calls of which a state of the node says that their orders are promised, or gone: they are
+    /// to be acknowledged.
+    pub(super) fn settle(&mut self, status: &Status) -> Vec<Publish> {
+        for held in &mut self.held {
+            held.is_placed |= status.orders.iter().any(|order| order.call == held.call);
+        }
+        let is_open = |held: &Held| {
+            let order = status.orders.iter().find(|order| order.call == held.call);
+            !held.is_placed || order.is_some_and(|order| !order.promised)
+        };
+        let settled = self.held.extract_if(.., |held| !is_open(held));
+        settled.map(|held| held.message).collect()
+    }
+
+    /// Takes note of an event: an order that is there, or has been there.
+    pub(super) fn note(&mut self, report: &Report) {
+        if let Report::Placed { call, .. }
+        | Report::Promised { call }
+        | Report::Served { call, .. }
+        | Report::Dropped { call } = report
+        {
+            for held in self.held.iter_mut().filter(|held| held.call == *call) {
+                held.is_placed = true;
+            }
+        }
+    }
+
+    async fn place(
+        &mut self,
+        PlaceCall { call, request_id }: PlaceCall,
+    ) -> Result<Result<(Placed, CallOutcome), Problem>, NoAnswer> {
+        if let Some(earlier) = request_id.as_ref().and_then(|id| self.remembered.get(id)) {
+            if earlier.call == call {
+                return Ok(Ok((earlier.clone(), CallOutcome::Repeated)));
+            }
+            return Ok(Err(Problem::new(
+                StatusCode::CONFLICT,
+                "request_id_reused",
+                "an earlier call with this request_id was another one: use a new id for each call",
+            )));
+        }
+        let state = match self.node_loop.order(&call).await {
+            Ok(Taken::Placed) => PlacedState::Placed,
+            Ok(Taken::Absorbed) => PlacedState::Absorbed,
+            Ok(Taken::Waiting) => PlacedState::Waiting,
+            Err(refused) if refused.code == ErrorCode::NoAnswer => return Err(NoAnswer),
+            Err(refused) => return Ok(Err(refused.into())),
+        };
+        let id = Call::try_from(&call).map(|call| id_of(&call)).unwrap_or_default();
+        let placed = Placed { id, state, call };
+        if let Some(id) = request_id {
+            self.remember(id, placed.clone());
+        }
+        Ok(Ok((placed, CallOutcome::Taken)))
+    }
+
+    /// Returns the call if nothing has to be waited for.
+    fn hold(&mut self, message: Publish, placed: &Placed) -> Option<Publish> {
+        match (placed.state, Call::try_from(&placed.call)) {
+            (PlacedState::Absorbed, _) | (_, Err(_)) => Some(message),
+            (state, Ok(call)) => {
+                let is_placed = state == PlacedState::Placed;
+                self.held.push(Held { message, call, is_placed });
+                None
+            }
+        }
+    }
+
+    fn remember(&mut self, id: String, placed: Placed) {
+        if self.order.len() == REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.remembered.remove(&oldest);
+        }
+        self.order.push_back(id.clone());
+        self.remembered.insert(id, placed);
+    }
+
+    /// The answer, if the caller can be answered.
+    fn answer(
+        &self,
+        message: &Publish,
+        request_id: Option<&str>,
+        placed: &Result<(Placed, CallOutcome), Problem>,
+    ) -> Option<Message> {
+        let asked = message.properties.as_ref();
+        let topic = match asked.and_then(|properties| properties.response_topic.as_deref()) {
+            Some(topic) => self.is_for_answers(topic).then(|| topic.to_owned())?,
+            None => self.prefix.topic(ANSWERS),
+        };
+        let (payload, content_type) = match placed {
+            Ok((placed, _)) => (json(&Answered { request_id, answer: placed }), JSON),
+            Err(problem) => {
+                (json(&Answered { request_id, answer: problem }), "application/problem+json")
+            }
+        };
+        let properties = PublishProperties {
+            payload_format_indicator: Some(1),
+            content_type: Some(content_type.to_owned()),
+            correlation_data: asked.and_then(|properties| properties.correlation_data.clone()),
+            ..PublishProperties::default()
+        };
+        Some(Message { topic, payload, retain: false, properties })
+    }
+
+    /// Whether a caller may have its answer there: not where the node says something else.
+    fn is_for_answers(&self, topic: &str) -> bool {
+        let is_topic = (1..=LONGEST_TOPIC).contains(&topic.len())
+            && !topic.starts_with('$')
+            && !topic.chars().any(|letter| "+#".contains(letter) || letter.is_control());
+        let own = self.prefix.strip(topic);
+        is_topic && own.is_none_or(|own| own == ANSWERS || own.starts_with("answers/"))
+    }
+}
+
+fn json(value: &impl Serialize) -> Bytes {
+    serde_json::to_vec(value).unwrap_or_default().into()
+}
+
+fn read(message: &Publish) -> Result<PlaceCall, Problem> {
+    if message.payload.len() > LONGEST_CALL {
+        let detail = format!("a call has at most {LONGEST_CALL} bytes");
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail));
+    }
+    let request: PlaceCall =
+        serde_json::from_slice(&message.payload).map_err(|error| malformed(&error))?;
+    let is_id =
+        |id: &String| (1..=LONGEST_ID).contains(&id.len()) && !id.chars().any(char::is_control);
+    if request.request_id.as_ref().is_none_or(is_id) {
+        return Ok(request);
+    }
+    let detail = format!("request_id has 1 to {LONGEST_ID} bytes and no control characters");
+    Err(Problem::malformed(detail))
+}
+
+fn malformed(error: &serde_json::Error) -> Problem {
+    let example = r#"{"call":{"kind":"hall","floor":3,"direction":"up"},"request_id":"1"}"#;
+    Problem::malformed(format!("{error}: a call is such as {example}"))
+}

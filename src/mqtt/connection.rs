@@ -1,0 +1,158 @@
+//! A connection that is opened again whenever it has ended.
+
+use std::time::Duration;
+
+use rumqttc::v5::MqttOptions;
+use rumqttc::v5::mqttbytes::v5::Publish;
+use tokio::time::{Instant, sleep_until};
+use tracing::{debug, info, warn};
+
+use super::access::Access;
+use super::line::{End, Heard, Line};
+
+/// Between two attempts to connect: the first is doubled at each further one up to the second, with
+/// jitter.
+const RETRY: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(30)];
+
+/// The least wait after another connection has taken this one's name.
+const YIELD: Duration = Duration::from_secs(2);
+
+/// After this, a connection was a good one: the next retry is quick again.
+const GOOD: Duration = Duration::from_secs(10);
+
+/// Between two warnings about what the broker refuses.
+const WARN_PERIOD: Duration = Duration::from_mins(1);
+
+/// What has come over a connection.
+#[derive(Debug)]
+pub(super) enum News {
+    /// It is there. What was on its way over the one before may be lost.
+    Connected,
+    Message(Box<Publish>),
+    /// Nothing, or there is room for a message again.
+    Other,
+    /// It is not there any more, and will be opened again.
+    Disconnected,
+}
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// What it is for, in the log.
+    purpose: &'static str,
+    options: MqttOptions,
+    access: Access,
+    line: Option<Line>,
+    retry_at: Instant,
+    wait: Duration,
+    connected_at: Option<Instant>,
+    /// The log has been told that it fails.
+    is_known_to_fail: bool,
+    warned_at: Option<Instant>,
+}
+
+impl Connection {
+    /// A connection that is opened at the first [`next`](Self::next).
+    pub(super) fn new(purpose: &'static str, options: MqttOptions, access: Access) -> Self {
+        Self {
+            purpose,
+            options,
+            access,
+            line: None,
+            retry_at: Instant::now(),
+            wait: RETRY[0],
+            connected_at: None,
+            is_known_to_fail: false,
+            warned_at: None,
+        }
+    }
+
+    /// What comes next. Nothing is lost if this is dropped while it waits.
+    pub(super) async fn next(&mut self) -> News {
+        let line = if let Some(line) = &mut self.line {
+            line
+        } else {
+            sleep_until(self.retry_at).await;
+            self.line.insert(Line::open(self.options.clone(), self.access.clone()))
+        };
+        match line.next().await {
+            Heard::Connected => {
+                self.is_known_to_fail = false;
+                self.connected_at = Some(Instant::now());
+                info!(purpose = self.purpose, "connected with the MQTT broker");
+                News::Connected
+            }
+            Heard::Message(message) => News::Message(Box::new(message)),
+            Heard::Acknowledged(Ok(())) | Heard::Alive => News::Other,
+            Heard::Acknowledged(Err(reason)) => {
+                self.warn_of("publish", &reason);
+                News::Other
+            }
+            Heard::NotSubscribed(reason) => {
+                self.warn_of("subscribe", &reason);
+                News::Other
+            }
+            Heard::Ended(end) => {
+                self.close(&end);
+                News::Disconnected
+            }
+        }
+    }
+
+    /// The line, while it is there.
+    pub(super) fn line(&mut self) -> Option<&mut Line> {
+        self.line.as_mut().filter(|line| line.is_connected())
+    }
+
+    /// Ends this connection, and opens another one later.
+    pub(super) fn give_up(&mut self, reason: &str) {
+        self.close(&End::Failed(reason.to_owned()));
+    }
+
+    /// Ends it in an orderly way.
+    pub(super) async fn finish(self) {
+        if let Some(line) = self.line {
+            line.finish().await;
+        }
+    }
+
+    fn close(&mut self, end: &End) {
+        self.line = None;
+        let now = Instant::now();
+        let was_good = self.connected_at.take().is_some_and(|at| now - at >= GOOD);
+        if was_good {
+            self.wait = RETRY[0];
+        }
+        let purpose = self.purpose;
+        match end {
+            End::TakenOver => {
+                self.wait = self.wait.max(YIELD);
+                info!(purpose, "another node has taken over the MQTT connection");
+            }
+            End::Failed(reason) if self.is_known_to_fail => {
+                debug!(purpose, reason, "the MQTT broker still can't be reached");
+            }
+            End::Failed(reason) => {
+                self.is_known_to_fail = true;
+                warn!(purpose, reason, "no connection with the MQTT broker: trying again");
+            }
+        }
+        self.retry_at = now + jittered(self.wait);
+        self.wait = (self.wait * 2).min(RETRY[1]);
+    }
+
+    fn warn_of(&mut self, what: &str, reason: &str) {
+        let now = Instant::now();
+        if self.warned_at.is_none_or(|at| now - at >= WARN_PERIOD) {
+            self.warned_at = Some(now);
+            let purpose = self.purpose;
+            warn!(purpose, what, reason, "the MQTT broker refuses: look at its access control");
+        }
+    }
+}
+
+/// Half of the time to one and a half of it, so that not all nodes come back at once.
+fn jittered(time: Duration) -> Duration {
+    // Without random numbers they do.
+    let random = getrandom::u32().unwrap_or(u32::MAX / 2);
+    time.mul_f64(0.5 + f64::from(random) / f64::from(u32::MAX))
+}

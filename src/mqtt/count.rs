@@ -1,0 +1,111 @@
+//! What `/metrics` says of MQTT.
+
+use std::time::Duration;
+
+use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts};
+use tokio::time::Instant;
+use tracing::warn;
+
+/// Between two warnings about dropped events.
+const WARN_PERIOD: Duration = Duration::from_mins(1);
+
+/// What became of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallOutcome {
+    /// There is an order, or there will be, or none was needed.
+    Taken,
+    /// It was one that had been answered before.
+    Repeated,
+    Refused,
+}
+
+/// Counted as it happens; clones count together.
+#[derive(Debug, Clone)]
+pub(crate) struct Counted {
+    connected: IntGauge,
+    published: IntCounter,
+    dropped: IntCounter,
+    calls: IntCounterVec,
+}
+
+impl Counted {
+    pub(crate) fn new() -> Result<Self, prometheus::Error> {
+        let calls = Opts::new("liftmesh_mqtt_calls_total", "Calls that came over MQTT.");
+        let calls = IntCounterVec::new(calls, &["outcome"])?;
+        for outcome in ["taken", "repeated", "refused"] {
+            calls.with_label_values(&[outcome]);
+        }
+        Ok(Self {
+            connected: IntGauge::new(
+                "liftmesh_mqtt_publishing",
+                "The node publishes the fleet's state to the MQTT broker (1).",
+            )?,
+            published: IntCounter::new(
+                "liftmesh_mqtt_published_total",
+                "Messages that the node has sent for the fleet to the MQTT broker.",
+            )?,
+            dropped: IntCounter::new(
+                "liftmesh_mqtt_events_dropped_total",
+                "Events that the MQTT broker was too slow for, or too long away.",
+            )?,
+            calls,
+        })
+    }
+
+    pub(super) fn set_connected(&self, is_connected: bool) {
+        self.connected.set(is_connected.into());
+    }
+
+    pub(super) fn publish(&self) {
+        self.published.inc();
+    }
+
+    pub(super) fn drop_events(&self, events: u64) {
+        self.dropped.inc_by(events);
+    }
+
+    pub(super) fn count_call(&self, outcome: CallOutcome) {
+        let word = match outcome {
+            CallOutcome::Taken => "taken",
+            CallOutcome::Repeated => "repeated",
+            CallOutcome::Refused => "refused",
+        };
+        self.calls.with_label_values(&[word]).inc();
+    }
+
+    #[cfg(feature = "simulator")]
+    pub(super) fn published(&self) -> u64 {
+        self.published.get()
+    }
+
+    /// Everything, for a registry.
+    pub(crate) fn collectors(&self) -> Vec<Box<dyn prometheus::core::Collector>> {
+        vec![
+            Box::new(self.connected.clone()),
+            Box::new(self.published.clone()),
+            Box::new(self.dropped.clone()),
+            Box::new(self.calls.clone()),
+        ]
+    }
+}
+
+/// Warns of dropped events, not more often than once in [`WARN_PERIOD`].
+#[derive(Debug, Default)]
+pub(super) struct DropWatch {
+    warned: Option<(Instant, u64)>,
+}
+
+impl DropWatch {
+    pub(super) fn check(&mut self, counted: &Counted) {
+        let (now, dropped) = (Instant::now(), counted.dropped.get());
+        let known = self.warned.map_or(0, |(_, known)| known);
+        let is_time = self.warned.is_none_or(|(at, _)| now - at >= WARN_PERIOD);
+        if dropped > known && is_time {
+            warn!(
+                events = dropped - known,
+                "events were dropped: the MQTT broker does not keep up"
+            );
+            self.warned = Some((now, dropped));
+        }
+    }
+}

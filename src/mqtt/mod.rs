@@ -1,0 +1,344 @@
+//! MQTT 5: the fleet's state and events for the site's broker, and calls from there.
+//!
+//! ```text
+//!   node's loop ──events──▶ ┌────────┐ state, events, answers   ┌─────────┐
+//!        ▲                  │ Bridge │ ──▶ Session ──▶ Line ──▶ │         │
+//!        └── NodeLoop ◀──── │        │ ◀── calls ◀──────────────│ broker  │
+//!                           │        │ ──▶ Presence ─▶ Line ──▶ │         │
+//!                           └────────┘     online, offline      └─────────┘
+//! ```
+//!
+//! All of it runs on a separate thread, so that whatever the broker does delays nothing in the
+//! node's loop, which it reaches only through the loop's bounded queue of requests. When the thread
+//! fails, the node goes on without it.
+//!
+//! Every node has a [`Presence`]. One node of the fleet, usually the master, has the [`Session`]: it
+//! publishes, and takes calls. Read [`Bridge`] for who has it, `session.rs` for what a handover means,
+//! and `docs/MQTT.md` for the topics.
+
+mod access;
+mod board;
+mod broker;
+mod calls;
+#[cfg(feature = "simulator")]
+mod campus;
+mod connection;
+mod count;
+mod line;
+mod presence;
+mod session;
+
+use std::io;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use elevator_fleet::dispatch::Kinematics;
+use elevator_fleet::model::NodeId;
+use elevator_fleet::node::Status;
+use elevator_fleet::wire::NodeState;
+use liftmesh_api::{Flights, State};
+use rumqttc::v5::MqttOptions;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+use tracing::{error, info, warn};
+
+pub(crate) use self::access::Access;
+pub(crate) use self::broker::{Broker, Encryption, Prefix};
+use self::calls::{Desk, Handled, NoAnswer};
+#[cfg(feature = "simulator")]
+pub(crate) use self::campus::{Campus, CampusError, run as run_campus};
+pub(crate) use self::count::Counted;
+use self::count::DropWatch;
+use self::presence::Presence;
+use self::session::{Session, SessionNews};
+use crate::operator::{Event, NodeLoop};
+
+/// How long the thread may take to end.
+const END_LIMIT: Duration = Duration::from_secs(1);
+
+/// How long what blocks, such as a disk that does not answer, may hold up the end of the thread.
+const LEFTOVERS: Duration = Duration::from_millis(100);
+
+/// Threads that read files.
+const BLOCKING_THREADS: usize = 2;
+
+/// Between two looks at the node's state, at least.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How often a node that does not publish looks at its state, beside the looks after events.
+const IDLE_PERIOD: Duration = Duration::from_secs(1);
+
+/// A mastership shorter than this is none for MQTT: nodes that start, or have just lost their master, may
+/// change it several times within milliseconds.
+const SETTLED: Duration = Duration::from_millis(200);
+
+/// What the bridge needs to know.
+#[derive(Debug, Clone)]
+pub(crate) struct MqttSettings {
+    pub(crate) broker: Broker,
+    pub(crate) access: Access,
+    pub(crate) prefix: Prefix,
+    pub(crate) node: NodeId,
+    /// Between two states of a fleet in which something moves.
+    pub(crate) period: Duration,
+    /// How long the broker keeps calls while no node takes them.
+    pub(crate) session_expiry: Duration,
+    /// By which positions are estimated.
+    pub(crate) kinematics: Kinematics,
+}
+
+/// The running bridge. When this is dropped it ends by itself.
+#[derive(Debug)]
+pub(crate) struct Mqtt {
+    stop: oneshot::Sender<()>,
+    ended: oneshot::Receiver<()>,
+}
+
+impl Mqtt {
+    /// Starts the bridge. A broker that can't be reached is tried again; the log says so.
+    ///
+    /// # Errors
+    /// The system provides no thread.
+    pub(crate) fn start(
+        settings: MqttSettings,
+        counted: Counted,
+        node_loop: NodeLoop,
+        events: broadcast::Receiver<Event>,
+    ) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .max_blocking_threads(BLOCKING_THREADS)
+            .enable_all()
+            .build()?;
+        let (stop, stopped) = oneshot::channel();
+        let (report, ended) = oneshot::channel();
+        thread::Builder::new().name("mqtt".to_owned()).spawn(move || {
+            runtime.block_on(async {
+                let mut bridge = JoinSet::new();
+                bridge.spawn(Bridge::new(settings, counted, node_loop, events).run(stopped));
+                if let Some(Err(failure)) = bridge.join_next().await {
+                    error!(%failure, "MQTT has failed: the node goes on without it");
+                }
+            });
+            runtime.shutdown_timeout(LEFTOVERS);
+            drop(report);
+        })?;
+        Ok(Self { stop, ended })
+    }
+
+    /// Ends the bridge and its connections.
+    pub(crate) async fn finish(self) {
+        drop(self.stop);
+        if tokio::time::timeout(END_LIMIT, self.ended).await.is_err() {
+            warn!("MQTT does not end in time");
+        }
+    }
+}
+
+/// What both connections of a node have in common; a client's name is a topic below the prefix.
+fn options(settings: &MqttSettings, name: &str) -> MqttOptions {
+    MqttOptions::new(
+        settings.prefix.topic(name),
+        settings.broker.host.clone(),
+        settings.broker.port,
+    )
+}
+
+/// Takes the session when this node is to publish, and leaves it when it is not.
+///
+/// The master publishes. Where the mastership rotates all the time, the node with the first name does,
+/// of those that hear each other. Of two masters that do not hear each other but reach the same broker,
+/// the one with the higher term does.
+#[derive(Debug)]
+struct Bridge {
+    settings: MqttSettings,
+    counted: Counted,
+    node_loop: NodeLoop,
+    events: broadcast::Receiver<Event>,
+    presence: Presence,
+    session: Option<Session>,
+    desk: Desk,
+    flights: Flights,
+    drops: DropWatch,
+    began: Instant,
+    looked: Instant,
+    next_look: Instant,
+    is_standing_by: bool,
+    /// Since when this node is to publish.
+    due_since: Option<Instant>,
+}
+
+/// What the bridge waits for.
+enum Input {
+    Stop,
+    Event(Result<Event, RecvError>),
+    Look,
+    Presence,
+    Session(SessionNews),
+    Place,
+}
+
+impl Bridge {
+    fn new(
+        settings: MqttSettings,
+        counted: Counted,
+        node_loop: NodeLoop,
+        events: broadcast::Receiver<Event>,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            presence: Presence::new(&settings),
+            session: None,
+            desk: Desk::new(node_loop.clone(), settings.prefix.clone()),
+            flights: Flights::new(settings.kinematics),
+            drops: DropWatch::default(),
+            began: now,
+            looked: now,
+            next_look: now,
+            is_standing_by: false,
+            due_since: None,
+            settings,
+            counted,
+            node_loop,
+            events,
+        }
+    }
+
+    async fn run(mut self, mut stopped: oneshot::Receiver<()>) {
+        let broker = &self.settings.broker;
+        if broker.encryption == Encryption::None && !broker.is_on_loopback() {
+            warn!(%broker, "MQTT without TLS: others on the network can read and change it");
+        }
+        loop {
+            match self.next(&mut stopped).await {
+                Input::Stop | Input::Event(Err(RecvError::Closed)) => break,
+                Input::Event(Ok(event)) => self.on_event(&event),
+                Input::Event(Err(RecvError::Lagged(events))) => {
+                    if self.session.is_some() {
+                        self.counted.drop_events(events);
+                    }
+                }
+                Input::Look => self.look().await,
+                Input::Presence => {}
+                Input::Session(news) => self.on_session(news),
+                Input::Place => self.place().await,
+            }
+            self.drops.check(&self.counted);
+        }
+        if let Some(session) = self.session.take() {
+            session.finish().await;
+        }
+        self.presence.finish().await;
+    }
+
+    async fn next(&mut self, stopped: &mut oneshot::Receiver<()>) -> Input {
+        let place_at = self.desk.next_at().filter(|_| self.session.is_some());
+        tokio::select! {
+            _ = stopped => Input::Stop,
+            event = self.events.recv() => Input::Event(event),
+            () = sleep_until(self.next_look) => Input::Look,
+            () = self.presence.next() => Input::Presence,
+            news = next_of(&mut self.session) => Input::Session(news),
+            () = sleep_until(place_at.unwrap_or(self.next_look)), if place_at.is_some() => Input::Place,
+        }
+    }
+
+    fn on_event(&mut self, event: &Event) {
+        self.desk.note(&event.report);
+        if let Some(session) = &mut self.session {
+            session.push_event(event);
+        }
+        // It may have changed the state.
+        self.next_look = self.next_look.min(self.looked + PAUSE);
+    }
+
+    fn on_session(&mut self, news: SessionNews) {
+        match news {
+            SessionNews::Disconnected => self.desk.forget(),
+            SessionNews::Call(message) => self.desk.push(*message),
+            SessionNews::Nothing => {}
+        }
+    }
+
+    async fn look(&mut self) {
+        self.looked = Instant::now();
+        self.next_look = self.looked + IDLE_PERIOD;
+        // A loop that does not answer shows by a state that is not refreshed.
+        let Ok(status) = self.node_loop.status().await else { return };
+        self.flights.update(&status, self.looked - self.began);
+        self.take_or_leave(&status).await;
+        let Some(session) = &mut self.session else { return };
+        self.next_look = self.looked + self.settings.period;
+        session.show(&State::new(&status, &self.flights, SystemTime::now()), status.term);
+        for settled in self.desk.settle(&status) {
+            session.acknowledge(&settled);
+        }
+    }
+
+    async fn take_or_leave(&mut self, status: &Status) {
+        let is_due = is_publisher(status);
+        let has_rival = is_due && self.presence.has_better_rival(status.term);
+        if has_rival != self.is_standing_by {
+            self.is_standing_by = has_rival;
+            if has_rival {
+                warn!("another master of this fleet publishes by MQTT: this node does not");
+            }
+        }
+        let due_since = is_due.then(|| self.due_since.unwrap_or(self.looked));
+        self.due_since = due_since;
+        let settled_at = due_since.map(|since| since + SETTLED);
+        if let Some(at) = settled_at.filter(|at| *at > self.looked) {
+            self.next_look = self.next_look.min(at);
+            return;
+        }
+        if is_due && !has_rival {
+            self.session.get_or_insert_with(|| {
+                info!("this node publishes the fleet's state by MQTT");
+                Session::new(&self.settings, status.term, self.counted.clone())
+            });
+        } else if let Some(session) = self.session.take() {
+            info!("this node no longer publishes the fleet's state by MQTT");
+            self.desk.forget();
+            session.finish().await;
+        }
+    }
+
+    async fn place(&mut self) {
+        let Some(session) = &mut self.session else { return };
+        match self.desk.place_next().await {
+            Ok(None) => {}
+            Ok(Some(Handled { acknowledge, answer, outcome })) => {
+                self.counted.count_call(outcome);
+                if let Some(answer) = answer {
+                    session.answer(answer);
+                }
+                if let Some(message) = acknowledge {
+                    session.acknowledge(&message);
+                } else {
+                    self.next_look = self.next_look.min(self.looked + PAUSE);
+                }
+            }
+            Err(NoAnswer) => {
+                session.give_up("the node's loop does not answer to a call");
+                self.desk.forget();
+            }
+        }
+    }
+}
+
+async fn next_of(session: &mut Option<Session>) -> SessionNews {
+    match session {
+        Some(session) => session.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether this node is the one of its group that publishes.
+fn is_publisher(status: &Status) -> bool {
+    if !status.election.profile().rotates {
+        return status.node_state == NodeState::Master;
+    }
+    let is_first = status.peers.iter().all(|peer| !peer.synced || status.node < peer.node);
+    is_first && status.node_state != NodeState::Seeking
+}

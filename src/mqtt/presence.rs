@@ -1,0 +1,136 @@
+//! Every node's own connection: it says that the node is there, by a retained message and a will, and
+//! listens for another master that publishes for the same fleet.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use elevator_fleet::model::{NodeId, Term};
+use rumqttc::v5::mqttbytes::QoS;
+use rumqttc::v5::mqttbytes::v5::{LastWill, Publish, PublishProperties, RetainForwardRule};
+use tokio::time::{Instant, timeout};
+
+use super::board::REFRESH;
+use super::connection::{Connection, News};
+use super::line::Message;
+use super::{MqttSettings, options};
+
+/// After this a rival that publishes no more is gone.
+const RIVAL_LIMIT: Duration = REFRESH.saturating_mul(3);
+
+/// How long the broker may take to learn that the node ends.
+const END_LIMIT: Duration = Duration::from_millis(300);
+
+const ONLINE: &[u8] = b"online";
+const OFFLINE: &[u8] = b"offline";
+
+/// Another node that publishes for the fleet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Rival {
+    node: String,
+    term: Term,
+    heard: Instant,
+}
+
+#[derive(Debug)]
+pub(super) struct Presence {
+    settings: MqttSettings,
+    topic: String,
+    connection: Connection,
+    rival: Option<Rival>,
+}
+
+impl Presence {
+    pub(super) fn new(settings: &MqttSettings) -> Self {
+        let name = format!("nodes/{}", settings.node);
+        let topic = settings.prefix.topic(&name);
+        let mut options = options(settings, &name);
+        options.set_last_will(LastWill::new(&topic, OFFLINE, QoS::AtLeastOnce, true, None));
+        let connection = Connection::new("presence", options, settings.access.clone());
+        Self { settings: settings.clone(), topic, connection, rival: None }
+    }
+
+    /// What comes next. Nothing is lost if this is dropped while it waits.
+    pub(super) async fn next(&mut self) {
+        match self.connection.next().await {
+            News::Connected => {
+                self.say(ONLINE);
+                let prefix = &self.settings.prefix;
+                let topics = [prefix.topic("fleet"), prefix.topic("nodes/+")];
+                if let Some(line) = self.connection.line() {
+                    for topic in topics {
+                        line.subscribe(topic, QoS::AtMostOnce, RetainForwardRule::Never);
+                    }
+                }
+            }
+            News::Message(message) => self.on_message(&message),
+            News::Other => {}
+            News::Disconnected => self.rival = None,
+        }
+    }
+
+    /// Whether another node publishes with more right: it has a higher term, or the same and the lower
+    /// name. Two such masters do not hear each other.
+    pub(super) fn has_better_rival(&self, term: Term) -> bool {
+        let own = (std::cmp::Reverse(term), self.settings.node.as_str());
+        self.rival.as_ref().is_some_and(|rival| {
+            rival.heard.elapsed() < RIVAL_LIMIT
+                && (std::cmp::Reverse(rival.term), rival.node.as_str()) < own
+        })
+    }
+
+    /// Says that the node is there no longer, and ends.
+    pub(super) async fn finish(mut self) {
+        self.say(OFFLINE);
+        let told = async {
+            while self.connection.line().is_some_and(|line| line.unacknowledged() > 0) {
+                self.connection.next().await;
+            }
+        };
+        timeout(END_LIMIT, told).await.ok();
+        self.connection.finish().await;
+    }
+
+    fn say(&mut self, word: &'static [u8]) {
+        let message = Message {
+            topic: self.topic.clone(),
+            payload: Bytes::from_static(word),
+            retain: true,
+            properties: PublishProperties::default(),
+        };
+        if let Some(line) = self.connection.line()
+            && line.has_room()
+        {
+            line.send(message);
+        }
+    }
+
+    fn on_message(&mut self, message: &Publish) {
+        let topic = String::from_utf8_lossy(&message.topic);
+        match self.settings.prefix.strip(&topic) {
+            Some("fleet") => {
+                let rival = rival_in(message, &self.settings.node);
+                self.rival = rival.or(self.rival.take());
+            }
+            Some(topic) => {
+                let node = topic.strip_prefix("nodes/");
+                let is_rival = self.rival.as_ref().is_some_and(|it| Some(it.node.as_str()) == node);
+                if is_rival && message.payload == OFFLINE {
+                    self.rival = None;
+                }
+            }
+            None => {}
+        }
+    }
+}
+
+/// Who has published a state of the fleet, if it was another node.
+fn rival_in(message: &Publish, own: &NodeId) -> Option<Rival> {
+    let properties = &message.properties.as_ref()?.user_properties;
+    let value = |name: &str| properties.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+    let (node, term) = (value("node")?, value("term")?.parse().ok()?);
+    (node != own.as_str()).then(|| Rival {
+        node: node.clone(),
+        term: Term(term),
+        heard: Instant::now(),
+    })
+}

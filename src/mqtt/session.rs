@@ -1,0 +1,231 @@
+//! What one node publishes for the whole fleet: state, events and answers, over a session that the
+//! fleet has in common.
+//!
+//! The session has one name for the fleet, so the broker lets one node have it at a time, and ends the
+//! connection of the one before. It outlives its connection for a while: what was sent to it meanwhile,
+//! and what was not acknowledged, the broker delivers to the node that connects next.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use elevator_fleet::model::{NodeId, Term};
+use liftmesh_api::State;
+use rumqttc::v5::mqttbytes::QoS;
+use rumqttc::v5::mqttbytes::v5::{Publish, PublishProperties, RetainForwardRule};
+use serde::Serialize;
+use tokio::time::Instant;
+
+use super::board::Board;
+use super::connection::{Connection, News};
+use super::count::Counted;
+use super::line::Message;
+use super::{MqttSettings, options};
+
+/// How many events wait for the broker; when there are more, the oldest is dropped.
+const EVENTS: usize = 1024;
+
+/// How many answers wait for the broker; when there are more, the oldest is dropped.
+const ANSWERS: usize = 256;
+
+/// The topic of calls, below the prefix.
+pub(super) const CALLS: &str = "calls";
+
+const EVENTS_TOPIC: &str = "events";
+
+/// The media type of what is not a problem.
+pub(super) const JSON: &str = "application/json";
+
+#[derive(Debug)]
+pub(super) struct Session {
+    settings: MqttSettings,
+    connection: Connection,
+    board: Board,
+    events: VecDeque<Bytes>,
+    answers: VecDeque<Message>,
+    is_turn_of_events: bool,
+    term: Term,
+    counted: Counted,
+}
+
+impl Session {
+    /// The session, for the node that publishes in this term.
+    pub(super) fn new(settings: &MqttSettings, term: Term, counted: Counted) -> Self {
+        let mut options = options(settings, "master");
+        let expiry = u32::try_from(settings.session_expiry.as_secs()).unwrap_or(u32::MAX);
+        options.set_clean_start(false).set_session_expiry_interval(Some(expiry));
+        Self {
+            connection: Connection::new("fleet", options, settings.access.clone()),
+            settings: settings.clone(),
+            board: Board::default(),
+            events: VecDeque::new(),
+            answers: VecDeque::new(),
+            is_turn_of_events: false,
+            term,
+            counted,
+        }
+    }
+
+    /// Publishes a state of the fleet, unless a newer one comes before there is room.
+    pub(super) fn show(&mut self, state: &State, term: Term) {
+        self.term = term;
+        self.board.show(state, Instant::now());
+        self.send_all();
+    }
+
+    /// Publishes an event.
+    pub(super) fn push_event(&mut self, event: &impl Serialize) {
+        let Ok(payload) = serde_json::to_vec(event) else { return };
+        if self.events.len() == EVENTS {
+            self.events.pop_front();
+            self.counted.drop_events(1);
+        }
+        self.events.push_back(payload.into());
+        self.send_all();
+    }
+
+    /// Publishes an answer.
+    pub(super) fn answer(&mut self, mut answer: Message) {
+        if self.answers.len() == ANSWERS {
+            self.answers.pop_front();
+        }
+        answer.properties.user_properties = author(&self.settings.node, self.term);
+        self.answers.push_back(answer);
+        self.send_all();
+    }
+
+    /// Acknowledges a call, which the broker then forgets.
+    pub(super) fn acknowledge(&mut self, call: &Publish) {
+        if let Some(line) = self.connection.line() {
+            line.acknowledge(call);
+        }
+    }
+
+    /// What comes next: a call, or the end of a connection. Nothing is lost if this is dropped
+    /// while it waits.
+    pub(super) async fn next(&mut self) -> SessionNews {
+        let news = self.connection.next().await;
+        let news = match news {
+            News::Connected => {
+                self.counted.set_connected(true);
+                self.on_connected();
+                SessionNews::Nothing
+            }
+            News::Message(message) => self.on_message(message),
+            News::Other => SessionNews::Nothing,
+            News::Disconnected => {
+                self.counted.set_connected(false);
+                SessionNews::Disconnected
+            }
+        };
+        self.send_all();
+        news
+    }
+
+    /// Ends the connection: the broker delivers again what was not acknowledged.
+    pub(super) fn give_up(&mut self, reason: &str) {
+        self.counted.set_connected(false);
+        self.connection.give_up(reason);
+    }
+
+    /// Ends it in an orderly way; the session stays for the next node.
+    pub(super) async fn finish(self) {
+        self.counted.set_connected(false);
+        self.connection.finish().await;
+    }
+
+    #[cfg(feature = "simulator")]
+    pub(super) fn is_connected(&mut self) -> bool {
+        self.connection.line().is_some()
+    }
+
+    /// Removes everything that it has retained.
+    #[cfg(feature = "simulator")]
+    pub(super) fn clear(&mut self) {
+        self.board.clear(Instant::now());
+        self.send_all();
+    }
+
+    /// How many messages wait for the broker, or for its acknowledgement.
+    #[cfg(feature = "simulator")]
+    pub(super) fn unsent(&mut self) -> usize {
+        let waiting = self.events.len() + self.answers.len() + self.board.due();
+        waiting + self.connection.line().map_or(0, |line| usize::from(line.unacknowledged()))
+    }
+
+    fn on_connected(&mut self) {
+        self.board.forget_sent();
+        let (calls, cars) =
+            (self.settings.prefix.topic(CALLS), self.settings.prefix.topic("cars/+"));
+        if let Some(line) = self.connection.line() {
+            // A call that somebody had retained would be placed at each change of the master.
+            line.subscribe(calls, QoS::AtLeastOnce, RetainForwardRule::Never);
+            line.subscribe(cars, QoS::AtMostOnce, RetainForwardRule::OnEverySubscribe);
+        }
+    }
+
+    fn on_message(&mut self, message: Box<Publish>) -> SessionNews {
+        let topic = String::from_utf8_lossy(&message.topic).into_owned();
+        match self.settings.prefix.strip(&topic) {
+            Some(CALLS) => SessionNews::Call(message),
+            Some(topic) if topic.starts_with("cars/") => {
+                if !message.payload.is_empty() {
+                    self.board.found(topic, Instant::now());
+                }
+                self.acknowledge(&message);
+                SessionNews::Nothing
+            }
+            _ => {
+                self.acknowledge(&message);
+                SessionNews::Nothing
+            }
+        }
+    }
+
+    /// Sends what there is room for: answers first, as somebody waits for them.
+    fn send_all(&mut self) {
+        while self.connection.line().is_some_and(|line| line.has_room()) {
+            let Some(message) = self.next_message() else { return };
+            if let Some(line) = self.connection.line() {
+                self.counted.publish();
+                line.send(message);
+            }
+        }
+    }
+
+    fn next_message(&mut self) -> Option<Message> {
+        if let Some(answer) = self.answers.pop_front() {
+            return Some(answer);
+        }
+        // In turns, so that neither waits for the other while the broker is slow.
+        self.is_turn_of_events = !self.is_turn_of_events;
+        let event = if self.is_turn_of_events { self.events.pop_front() } else { None };
+        let (name, payload, retain) = match event {
+            Some(event) => (EVENTS_TOPIC.to_owned(), event, false),
+            None => match self.board.take() {
+                Some((name, payload)) => (name, payload, true),
+                None => (EVENTS_TOPIC.to_owned(), self.events.pop_front()?, false),
+            },
+        };
+        let properties = PublishProperties {
+            payload_format_indicator: Some(1),
+            content_type: Some(JSON.to_owned()),
+            user_properties: author(&self.settings.node, self.term),
+            ..PublishProperties::default()
+        };
+        Some(Message { topic: self.settings.prefix.topic(&name), payload, retain, properties })
+    }
+}
+
+/// What comes over the session.
+#[derive(Debug)]
+pub(super) enum SessionNews {
+    /// The broker will deliver again what was not acknowledged.
+    Disconnected,
+    Call(Box<Publish>),
+    Nothing,
+}
+
+/// Who sends a message, and in which term.
+fn author(node: &NodeId, term: Term) -> Vec<(String, String)> {
+    vec![("node".to_owned(), node.to_string()), ("term".to_owned(), term.0.to_string())]
+}

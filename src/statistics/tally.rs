@@ -1,0 +1,221 @@
+//! Counts what a node sees.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use elevator_driver::Floor;
+use elevator_fleet::model::{Call, CarView, HallCall, Mode, NodeId};
+
+use super::week::{Slot, Week};
+
+/// The most passengers with a destination whose arrival is awaited; further journeys don't count.
+const JOURNEYS: usize = 512;
+
+/// After this time no arrival is awaited any more.
+const LONGEST_JOURNEY: Duration = Duration::from_hours(1);
+
+/// If more time than this passes between two looks at the cars, the process did not run meanwhile, and
+/// has not watched them.
+const LONGEST_WATCH: Duration = Duration::from_mins(1);
+
+/// What kind of call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Hall,
+    Destination,
+    Car,
+}
+
+/// What a car is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CarState {
+    /// Hall calls may be assigned to it.
+    InService,
+    /// Somebody has taken it out of the group, by a key, by a command or by a fire recall.
+    Reserved,
+    /// It can't serve: it hung, its door is blocked, its node is not heard…
+    Down,
+}
+
+impl CarState {
+    pub(crate) fn of(view: &CarView) -> Self {
+        match (view.is_in_service(), view.mode) {
+            (true, _) => Self::InService,
+            (false, Mode::InService) => Self::Down,
+            (false, _) => Self::Reserved,
+        }
+    }
+}
+
+/// A passenger who has entered a car.
+#[derive(Debug, Clone, Copy)]
+struct Journey {
+    waited: Duration,
+    entered: Duration,
+}
+
+/// The week, and what it takes to count further.
+///
+/// `at` is the time since any moment by a monotonic clock, `slot` the quarter by the wall clock.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) week: Week,
+    journeys: BTreeMap<(NodeId, Floor), Vec<Journey>>,
+    looked: Option<Duration>,
+}
+
+impl Tally {
+    /// A call is served.
+    pub(crate) fn record_served(
+        &mut self,
+        call: &Call,
+        waited: Duration,
+        car: Option<&NodeId>,
+        at: Duration,
+        slot: Slot,
+    ) {
+        let kind = match call {
+            Call::Hall(HallCall { to: None, .. }) => Kind::Hall,
+            Call::Hall(HallCall { to: Some(to), .. }) => {
+                if let Some(car) = car {
+                    self.begin_journey(car, *to, Journey { waited, entered: at });
+                }
+                Kind::Destination
+            }
+            Call::Car { car, floor } => {
+                let arrived = self.journeys.remove(&(car.clone(), *floor)).unwrap_or_default();
+                for journey in &arrived {
+                    let time = journey.waited + at.saturating_sub(journey.entered);
+                    self.week.quarter(slot).journeys.record(time);
+                }
+                if !arrived.is_empty() {
+                    // The car has made this call itself, for its passengers: nobody has pressed it.
+                    return;
+                }
+                Kind::Car
+            }
+        };
+        self.week.quarter(slot).record_call(kind, call, waited);
+    }
+
+    fn begin_journey(&mut self, car: &NodeId, to: Floor, journey: Journey) {
+        self.journeys.retain(|_, waiting| {
+            waiting.retain(|one| journey.entered.saturating_sub(one.entered) < LONGEST_JOURNEY);
+            !waiting.is_empty()
+        });
+        if self.journeys.values().map(Vec::len).sum::<usize>() < JOURNEYS {
+            self.journeys.entry((car.clone(), to)).or_default().push(journey);
+        }
+    }
+
+    /// A look at the cars: each has been in its state since the look before.
+    pub(crate) fn record_cars<'a>(
+        &mut self,
+        cars: impl IntoIterator<Item = (&'a NodeId, CarState)>,
+        at: Duration,
+        slot: Slot,
+    ) {
+        let looked = self.looked.replace(at);
+        let Some(time) = looked.and_then(|looked| at.checked_sub(looked)) else { return };
+        if time > LONGEST_WATCH {
+            return;
+        }
+        let quarter = self.week.quarter(slot);
+        quarter.record_watch(time);
+        for (car, state) in cars {
+            quarter.record_car(car, state, time);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use elevator_driver::Direction;
+
+    use super::*;
+    use crate::statistics::{Quarter, Window};
+
+    const NOW: Slot = Slot(7);
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn floor(index: u8) -> Floor {
+        Floor::try_from(index).unwrap()
+    }
+
+    fn name(name: &str) -> NodeId {
+        NodeId::new(name).unwrap()
+    }
+
+    fn quarter(tally: &Tally) -> Quarter {
+        let mut all = Quarter::default();
+        tally.week.within(Window::Hour, NOW).for_each(|(_, quarter)| all.add(quarter));
+        all
+    }
+
+    #[test]
+    fn calls_count_by_kind_and_floor_when_they_are_served() {
+        let mut tally = Tally::default();
+        let up = Call::Hall(HallCall::new(floor(3), Direction::Up));
+        let down = Call::Hall(HallCall::new(floor(3), Direction::Down));
+        let car = Call::Car { car: name("A"), floor: floor(5) };
+        for (call, waited) in [(&up, 10), (&up, 20), (&down, 30), (&car, 7)] {
+            tally.record_served(call, seconds(waited), Some(&name("A")), seconds(99), NOW);
+        }
+        let quarter = quarter(&tally);
+        assert_eq!((quarter.hall.count(), quarter.car.count()), (3, 1));
+        assert_eq!(quarter.hall.mean(), Some(seconds(20)));
+        assert_eq!((quarter.floors[&3].up, quarter.floors[&3].down), (2, 1));
+        assert_eq!(quarter.floors[&5].car, 1);
+    }
+
+    #[test]
+    fn a_journey_lasts_from_the_press_until_the_arrival() {
+        let mut tally = Tally::default();
+        let call = Call::Hall(HallCall::to(floor(0), floor(4)).unwrap());
+        let ride = Call::Car { car: name("A"), floor: floor(4) };
+        let other = Call::Car { car: name("B"), floor: floor(4) };
+        tally.record_served(&call, seconds(12), Some(&name("A")), seconds(100), NOW);
+        tally.record_served(&other, seconds(3), Some(&name("B")), seconds(110), NOW);
+        tally.record_served(&ride, seconds(20), Some(&name("A")), seconds(121), NOW);
+        let seen = quarter(&tally);
+        assert_eq!((seen.journeys.count(), seen.journeys.mean()), (1, Some(seconds(33))));
+        assert_eq!((seen.destination.count(), seen.destination.mean()), (1, Some(seconds(12))));
+        // The ride is no press of a passenger; the call of the other car is.
+        assert_eq!((seen.car.count(), seen.car.mean()), (1, Some(seconds(3))));
+        tally.record_served(&ride, seconds(5), Some(&name("A")), seconds(200), NOW);
+        assert_eq!((quarter(&tally).car.count(), quarter(&tally).journeys.count()), (2, 1));
+    }
+
+    #[test]
+    fn journeys_without_an_end_are_bounded() {
+        let mut tally = Tally::default();
+        let call = Call::Hall(HallCall::to(floor(0), floor(4)).unwrap());
+        for passenger in 0..2 * JOURNEYS {
+            let car = name(&format!("car{passenger}"));
+            tally.record_served(&call, seconds(1), Some(&car), seconds(0), NOW);
+        }
+        assert_eq!(tally.journeys.len(), JOURNEYS);
+        tally.record_served(&call, seconds(1), Some(&name("A")), LONGEST_JOURNEY, NOW);
+        assert_eq!(tally.journeys.len(), 1);
+    }
+
+    #[test]
+    fn a_car_is_in_the_state_in_which_it_was_seen() {
+        let mut tally = Tally::default();
+        let (a, b) = (name("A"), name("B"));
+        tally.record_cars([(&a, CarState::InService)], seconds(0), NOW);
+        tally.record_cars([(&a, CarState::InService), (&b, CarState::Down)], seconds(10), NOW);
+        tally.record_cars([(&a, CarState::Reserved)], seconds(15), NOW);
+        // The process was suspended.
+        tally.record_cars([(&a, CarState::Down)], seconds(500), NOW);
+        tally.record_cars([(&a, CarState::Down)], seconds(501), NOW);
+        let seen = quarter(&tally);
+        assert_eq!(seen.watched, 16_000);
+        let a = seen.cars[&a];
+        assert_eq!((a.in_service, a.reserved, a.down), (10_000, 5_000, 1_000));
+        assert_eq!((seen.cars[&b].down, seen.cars[&b].watched()), (10_000, 10_000));
+    }
+}

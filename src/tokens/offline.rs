@@ -1,0 +1,141 @@
+//! Tokens of a node that does not run: its journal gets the directive, and the node takes it to the
+//! fleet when it runs.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use elevator_fleet::directives::{DirectiveError, Directives, Words};
+use elevator_fleet::model::NodeId;
+use elevator_fleet::node;
+
+use super::{Change, TokenRefused, shown};
+use crate::journal::{Account, AuditEvent, AuditRecord, Journal, JournalError, Lost};
+use crate::latch::{self, commission};
+use crate::operator::{BindError, Claim};
+
+/// Why a token of a node that does not run could not be made, listed or revoked. Nothing has changed.
+#[derive(Debug, thiserror::Error)]
+pub enum OfflineError {
+    /// The change is refused.
+    #[error(transparent)]
+    Refused(#[from] TokenRefused),
+    /// There are too many directives.
+    #[error(transparent)]
+    Directive(#[from] DirectiveError),
+    /// The data directory is missing or can't be used.
+    #[error(
+        "the data directory {path} can't be used: the node makes it when it first runs",
+        path = path.display()
+    )]
+    Directory { path: PathBuf, source: io::Error },
+    /// The node could not read what another user writes.
+    #[error(
+        "the data directory {path} is the user {owner}'s: give the command as that user, with \
+        `sudo -u '#{owner}' liftmesh …`", path = path.display()
+    )]
+    AnotherUser {
+        path: PathBuf,
+        /// Its owner's number.
+        owner: u32,
+    },
+    /// The node has just started, or is about to end.
+    #[error("the node of {} is starting or ending: try again", .0.display())]
+    Running(PathBuf),
+    /// Nothing says whose directory it is.
+    #[error("what is in {} does not say which node's it is; give --config FILE", .0.display())]
+    Nameless(PathBuf),
+    /// The journal can't be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The journal can't be written.
+    #[error("the journal can't be written: the disk is full or failing")]
+    Disk(#[from] Box<redb::Error>),
+}
+
+/// The directives of a node that does not run, which can't start meanwhile.
+#[derive(Debug)]
+pub(crate) struct Offline {
+    node: NodeId,
+    journal: Journal,
+    own: elevator_fleet::model::JournalId,
+    directives: Directives,
+    _claim: Claim,
+}
+
+impl Offline {
+    /// `node` is the node's name, if configured.
+    ///
+    /// # Errors
+    /// [`OfflineError`].
+    pub(crate) fn open(data_dir: &Path, node: Option<NodeId>) -> Result<Self, OfflineError> {
+        check_user(data_dir)?;
+        let claim = Claim::new(data_dir).map_err(|error| refused(data_dir, error))?;
+        let name = latch::owner(data_dir).or(node);
+        let node = name.ok_or_else(|| OfflineError::Nameless(data_dir.to_owned()))?;
+        let lost = if commission::is_marked(data_dir) { Lost::Refuse } else { Lost::MakeAnew };
+        let (journal, restored) = Journal::open_or(data_dir, &node, lost)?;
+        let mut directives = Directives::default();
+        for directive in restored.directives {
+            directives.merge(directive);
+        }
+        Ok(Self { node, journal, own: restored.journal, directives, _claim: claim })
+    }
+
+    pub(crate) fn directives(&self) -> &Directives {
+        &self.directives
+    }
+
+    /// Makes a change, and records it in the audit log.
+    ///
+    /// # Errors
+    /// [`OfflineError`]; if only the record can't be written, the change is made.
+    pub(crate) fn change(
+        &mut self,
+        change: &Change,
+        operator: &str,
+        account: Account,
+    ) -> Result<(), OfflineError> {
+        let now = SystemTime::now();
+        let (key, value) = change.directive(&self.directives, now)?;
+        let words = Words::of(operator).unwrap_or_else(Words::unnamed);
+        self.directives.set(key.clone(), value.clone(), words, self.own)?;
+        let all = self.directives.with_receipts().cloned().collect();
+        self.journal.write(&node::Change::Directives(all))?;
+        let event = AuditEvent::Directive {
+            operator: operator.to_owned(),
+            reason: None,
+            account,
+            value: shown(&key, value).to_string(),
+            key: key.to_string(),
+        };
+        self.journal.record(&[AuditRecord::now(self.node.clone(), event, now)])?;
+        Ok(())
+    }
+}
+
+/// A directory that is not there is not made, and what is made in one belongs to its owner.
+fn check_user(data_dir: &Path) -> Result<(), OfflineError> {
+    use std::os::unix::fs::MetadataExt;
+
+    let path = data_dir.to_owned();
+    let owner = match std::fs::read_dir(data_dir).and_then(|_| std::fs::metadata(data_dir)) {
+        Ok(directory) => directory.uid(),
+        Err(source) => return Err(OfflineError::Directory { path, source }),
+    };
+    if owner == rustix::process::geteuid().as_raw() {
+        Ok(())
+    } else {
+        Err(OfflineError::AnotherUser { path, owner })
+    }
+}
+
+fn refused(data_dir: &Path, error: BindError) -> OfflineError {
+    let path = data_dir.to_owned();
+    match error {
+        BindError::AnotherNode(path) => OfflineError::Running(path),
+        BindError::Directory { source, .. }
+        | BindError::Lock { source, .. }
+        | BindError::Socket { source, .. } => OfflineError::Directory { path, source },
+    }
+}

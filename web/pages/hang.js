@@ -1,0 +1,98 @@
+// A car that hung: what is known, what to do, and how the hang is cleared.
+import { html } from "../html.js";
+import { capital, hangText, tenths, timeOfDay } from "../format.js";
+
+/** A hung car of the fleet, as a node shows it that runs. */
+export function Hung({ model, name, onClear }) {
+  const evidence = model.hangs.get(name);
+  const lost = model.state.fleet.lost.find(({ node }) => node === name);
+  const place = model.placeToClear(name);
+  const where = place?.address ? ` (${place.address})` : "";
+  return html`
+    <section class="panel hang" aria-label=${`Car ${name} hung`}>
+      <h2>Car ${name} hung</h2>
+      <p>
+        ${evidence
+          ? `${timeOfDay(Date.parse(evidence.at))}: ${capital(hangText(evidence))}.`
+          : `The evidence is on the computer of ${name}${lost ? ` (${lost.address})` : ""}: its panel and liftmesh status show it.`}
+      </p>
+      <${Procedure} name=${name} isHere=${place === null} />
+      <p class="actions">
+        ${place === null
+          ? html`<button type="button" class="danger" disabled=${!model.isLive} onClick=${() => onClear(name)}>Clear the hang of ${name}…</button>`
+          : place.url !== null
+            ? html`<a class="button danger" href=${place.url}>Go to the panel of ${name}, to clear it there</a>`
+            : html`<span>Its latch is on its own computer${where}: clear it at the panel there.</span>`}
+      </p>
+    </section>
+  `;
+}
+
+function Procedure({ name, isHere }) {
+  return html`
+    <ol>
+      <li><strong>Help the passengers.</strong> The car may be between floors with people in it. The panel's rescue equipment works without the node.</li>
+      <li><strong>Read what happened:</strong> ${isHere ? "above" : `at the panel of ${name}`}, or by <code>liftmesh status</code> on the computer of ${name}.</li>
+      <li><strong>Inspect the car:</strong> motor, brake, drive, floor sensors, and whether the flight limit is too short.</li>
+      <li><strong>Clear the hang</strong> once the car is fit to run: with the button${isHere ? "" : ` at the panel of ${name}`}, or on the computer of ${name} with <code>liftmesh clear-hang --operator NAME --reason TEXT</code> as the node's user.</li>
+      <li><strong>Its node starts:</strong> by itself after the button, otherwise by <code>systemctl start liftmesh</code>. The car looks for the nearest floor, then serves its open orders.</li>
+    </ol>
+  `;
+}
+
+/** The node of this computer does not run: its caretaker shows why. */
+export function LatchedPage({ model, onClear }) {
+  const { node, latch, text } = model.latched;
+  const hung = latch.cause === "hang";
+  return html`
+    <div class="sheet">
+      <section class="panel hang latched" aria-label=${`Node ${node} does not run`}>
+        <${HungCar} evidence=${latch.evidence} />
+        <div>
+          <h2>${hung ? `Car ${node} hung` : `Node ${node} is latched`}</h2>
+          <p>
+            Its motor is stopped, and its node does not run until an operator has cleared the
+            ${hung ? " hang" : " latch"}. The other cars serve its hall calls.
+          </p>
+          <p class="evidence">${capital(text)}.</p>
+          ${hung && html`<${Evidence} hang=${latch} />`}
+          <${Procedure} name=${node} isHere=${true} />
+          <p class="actions">
+            <button type="button" class="danger" disabled=${!model.isLive} onClick=${() => onClear(node)}>Clear the hang of ${node}…</button>
+          </p>
+        </div>
+      </section>
+    </div>
+  `;
+}
+
+function Evidence({ hang }) {
+  const { evidence, at } = hang;
+  const floor = (floor) => floor ?? "none";
+  const facts = [
+    ["When", `${timeOfDay(Date.parse(at))} (${at})`],
+    ["Going", `${evidence.direction}${evidence.floor === undefined ? "" : ` to floor ${evidence.floor}`}`],
+    ["Last floor sensor", floor(evidence.last_sensor)],
+    [evidence.not_stopped ? "Since told to stop" : "Driven without a new sensor", tenths(evidence.actual_s)],
+    ["Allowed", tenths(evidence.expected_s)],
+  ];
+  return html`<dl class="facts">
+    ${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
+  </dl>`;
+}
+
+/** The car in its shaft, in red: it stands by the last floor sensor that was seen, or beyond it. */
+function HungCar({ evidence }) {
+  const last = evidence?.last_sensor;
+  const said = last === undefined ? "The car hung" : `The car hung near floor ${last}`;
+  return html`
+    <svg class="hung-car" width="84" height="150" viewBox="0 0 84 150" role="img" aria-label=${said}>
+      <rect class="well" width="84" height="150" />
+      <path class="sill" d="M0 125.5h84" />
+      <path class="rope" d="M42 0v40" />
+      <rect class="stuck" x="14" y="40" width="56" height="66" />
+      <text class="sign" x="42" y="82">!</text>
+      ${last !== undefined && html`<text class="floor-name" x="42" y="142">${last}</text>`}
+    </svg>
+  `;
+}
