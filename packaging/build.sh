@@ -1,33 +1,59 @@
 #!/usr/bin/env bash
 # Makes the Debian package of the node, without demo, simulator and lab:
 #
-#   packaging/build.sh                                  for this machine
-#   packaging/build.sh aarch64-unknown-linux-gnu        needs gcc-aarch64-linux-gnu
-#   packaging/build.sh armv7-unknown-linux-gnueabihf    needs gcc-arm-linux-gnueabihf
+#   packaging/build.sh          for this machine
+#   packaging/build.sh amd64    for x86-64, on such a machine
+#   packaging/build.sh arm64    for a 64-bit ARM
+#   packaging/build.sh armhf    for a 32-bit ARM (v7) with floating point
 #
-# It needs `cargo install cargo-deb`, and the target: `rustup target add TARGET`. The package is in
-# target/debian/, or in target/TARGET/debian/. CARGO names another cargo.
+# Debian's cross compilers and Rust's targets, once:
+#
+#   apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross     # arm64
+#   rustup target add aarch64-unknown-linux-gnu
+#   apt-get install gcc-arm-linux-gnueabihf libc6-dev-armhf-cross   # armhf
+#   rustup target add armv7-unknown-linux-gnueabihf
+#
+# It needs cargo-deb: cargo install --locked cargo-deb. The package is in target/debian/, or in
+# target/TARGET/debian/; its path is the last line that is printed. CARGO names another cargo.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
-target=${1:-}
-case $target in
-'') ;;
-aarch64-unknown-linux-gnu)
-    export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc ;;
-armv7-unknown-linux-gnueabihf)
-    export CARGO_TARGET_ARMV7_UNKNOWN_LINUX_GNUEABIHF_LINKER=arm-linux-gnueabihf-gcc ;;
+built=${CARGO_TARGET_DIR:-target}
+host=$(rustc -vV | sed -n 's/^host: //p')
+case ${1:-} in
+'') target=$host ;;
+amd64) target=x86_64-unknown-linux-gnu ;;
+arm64) target=aarch64-unknown-linux-gnu compiler=aarch64-linux-gnu-gcc ;;
+armhf) target=armv7-unknown-linux-gnueabihf compiler=arm-linux-gnueabihf-gcc ;;
+-h | --help)
+    sed -n '2,/^set /s/^# \{0,1\}//p' "$0" | sed '$d'
+    exit ;;
 *)
-    echo "packaging/build.sh: there is no package for $target" >&2
+    echo "packaging/build.sh: there is no package for $1: amd64, arm64 or armhf" >&2
     exit 2 ;;
 esac
+lack() {
+    echo "packaging/build.sh: $1 is missing: $2" >&2
+    exit 2
+}
+command -v cargo-deb >/dev/null || lack cargo-deb 'cargo install --locked cargo-deb'
+if [ "$target" = "$host" ]; then
+    target=
+else
+    [ -d "$(rustc --print target-libdir --target "$target")" ] ||
+        lack "the target $target" "rustup target add $target"
+    command -v "${compiler:?no cross compiler is known for $target}" >/dev/null ||
+        lack "$compiler" "apt-get install gcc-${compiler%-gcc}"
+    variable=${target//-/_}
+    export "CARGO_TARGET_${variable^^}_LINKER=$compiler"
+fi
 
 # The man pages and completions are those of the program as it is packaged, made on this machine.
 $cargo build --release --no-default-features --bin liftmesh
 out=target/package
 rm -rf "$out"
 mkdir -p "$out/completions"
-program=target/release/liftmesh
+program=$built/release/liftmesh
 "$program" man --out "$out/man"
 "$program" completions bash >"$out/completions/liftmesh.bash"
 "$program" completions zsh >"$out/completions/_liftmesh"
@@ -36,6 +62,8 @@ program=target/release/liftmesh
 # A package owns /usr/bin; by hand the program is installed in /usr/local/bin.
 sed 's|/usr/local/bin/liftmesh|/usr/bin/liftmesh|' config/liftmesh.service >"$out/liftmesh.service"
 grep -q '^ExecStart=/usr/bin/liftmesh ' "$out/liftmesh.service"
+sed 's|/usr/local/bin/liftmesh|/usr/bin/liftmesh|' config/liftmesh-caretaker.service >"$out/liftmesh-caretaker.service"
+grep -q '^ExecStart=/usr/bin/liftmesh ' "$out/liftmesh-caretaker.service"
 
 if [ -n "$target" ]; then
     $cargo build --release --no-default-features --bin liftmesh --target "$target"
