@@ -35,6 +35,29 @@ fn both_sides_of_a_partition_serve_and_the_merge_unites_them() {
     assert_eq!(building.services().len(), 3, "nothing came back");
 }
 
+/// E6: nobody is lost where packets travel for up to 100 ms, and none for much less.
+#[test]
+fn a_slow_network_costs_no_peer() {
+    for protocol in Protocol::ALL {
+        let mut settings = WorldSettings::new(4, seed());
+        settings.election = ElectionSettings::of(protocol);
+        // The ring takes a token back that is not acknowledged within 150 ms.
+        let most = if protocol == Protocol::TokenRing { 70_000 } else { 100_000 };
+        settings.weather.delay = most - 5_000..=most;
+        settings.weather.duplication = 5;
+        let mut building = Building::of(settings);
+        building.start_all();
+        building.run_for(secs(10));
+        building.inflict(Fault::Kill(2));
+        building.run_for(secs(5));
+        building.inflict(Fault::Restart(2));
+        building.run_for(secs(10));
+        let losses = building.mesh_traffic().losses;
+        building.run_for(mins(2));
+        assert_eq!(building.mesh_traffic().losses, losses, "{protocol}: {}", building.story(40));
+    }
+}
+
 /// F14: one call, pressed on both sides and served on both, is done with.
 #[test]
 fn a_call_that_both_sides_served_does_not_come_back() {

@@ -184,6 +184,9 @@ impl Membership {
             return Heard::Ignored;
         };
         peer.note_delay(beacon.sequence, now);
+        if let Some(sent_at) = echoed {
+            peer.echo_age.note(now.since(sent_at), now);
+        }
         if strange {
             peer.note_stranger(now);
         }

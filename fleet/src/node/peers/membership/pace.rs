@@ -27,6 +27,12 @@ const USUAL_DELAY: Duration = Duration::from_millis(20);
 /// The longest extension.
 const MOST_GRANTED: Duration = Duration::from_secs(1);
 
+/// How long the shortest way of an echo counts; after that, the shortest of the time that follows.
+const REMEMBERED: Duration = Duration::from_secs(1);
+
+/// The longest extension for echoes that travel slowly: 100 ms there and as much back.
+const MOST_TRAVEL: Duration = Duration::from_millis(200);
+
 /// After this time, in whole seconds, the worst delay counts half: long enough for a busy machine to
 /// show its worst.
 const HALVED_AFTER: Duration = Duration::from_secs(8);
@@ -73,13 +79,14 @@ pub(super) struct Limits {
 
 impl Limits {
     /// The limits for a peer with this period that needs this many of its beacons to echo everybody
-    /// once, and a node with the other period.
+    /// once, and a node with the other period. The network delays every echo by `travel`.
     #[inline]
     pub(super) fn new(
         peer: Duration,
         own: Duration,
         turns: u32,
         granted: Duration,
+        travel: Duration,
         times: &MeshTimes,
     ) -> Self {
         let (by_peer, by_own) =
@@ -90,9 +97,9 @@ impl Limits {
         let wait = (peer * turns).min(echoed / 2);
         Self {
             heard: heard + granted,
-            echoed: echoed + granted,
+            echoed: echoed + granted + travel,
             probe_heard: by_peer(times.probe_after),
-            probe_echoed: wait + by_own(times.probe_after),
+            probe_echoed: wait + by_own(times.probe_after) + travel,
             // All peers of a node may probe it at once.
             probe_period: by_peer(times.probe_period).max(by_own(times.probe_period)),
         }
@@ -134,6 +141,31 @@ impl Delay {
     }
 }
 
+/// How old a peer's echoes are when they arrive, at best: the time that they travel, and that both nodes
+/// wait until their next beacon.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct EchoAge {
+    before: Option<Duration>,
+    latest: Option<Duration>,
+    until: Timestamp,
+}
+
+impl EchoAge {
+    pub(super) fn note(&mut self, age: Duration, now: Timestamp) {
+        if now >= self.until {
+            (self.before, self.latest, self.until) = (self.latest, None, now + REMEMBERED);
+        }
+        self.latest = Some(self.latest.map_or(age, |latest| latest.min(age)));
+    }
+
+    /// By how much the network delays every echo, where the nodes wait for so long between beacons.
+    /// That says nothing of the peer.
+    pub(super) fn travel(&self, between: Duration) -> Duration {
+        let least = self.before.into_iter().chain(self.latest).min();
+        least.unwrap_or_default().saturating_sub(between).min(MOST_TRAVEL)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,7 +179,7 @@ mod tests {
             assert_eq!(period(peers, &times), times.beacon_period);
         }
         let usual = times.beacon_period;
-        let limits = Limits::new(usual, usual, 1, Duration::ZERO, &times);
+        let limits = Limits::new(usual, usual, 1, Duration::ZERO, Duration::ZERO, &times);
         let expected = Limits {
             heard: times.dead_after,
             echoed: times.dead_after,
@@ -177,10 +209,10 @@ mod tests {
         let times = MeshTimes::default();
         let usual = times.beacon_period;
         let stretched = period(63, &times);
-        let of_master = Limits::new(usual, stretched, 2, Duration::ZERO, &times);
+        let of_master = Limits::new(usual, stretched, 2, Duration::ZERO, Duration::ZERO, &times);
         assert_eq!(of_master.heard, times.dead_after);
         assert_eq!(of_master.probe_heard, times.probe_after);
-        let of_peer = Limits::new(stretched, stretched, 2, Duration::ZERO, &times);
+        let of_peer = Limits::new(stretched, stretched, 2, Duration::ZERO, Duration::ZERO, &times);
         assert_eq!(of_peer.heard, stretched * 8);
         // In a sound network an echo is this old.
         let echo = stretched + stretched * 2;
@@ -223,5 +255,32 @@ mod tests {
             delay.note(MS(late), start);
             assert_eq!(delay.granted(start), MS(granted), "{late} ms late");
         }
+    }
+
+    /// E6: 82 ms there and as much back are more than a sound network needs, and cost no peer.
+    #[test]
+    fn a_delay_of_every_echo_extends_the_limits_on_echoes_alone() {
+        let times = MeshTimes::default();
+        let usual = times.beacon_period;
+        let mut age = EchoAge::default();
+        let at = |millis| Timestamp::START + MS(millis);
+        assert_eq!(age.travel(usual * 2), Duration::ZERO);
+        age.note(MS(180), at(0));
+        age.note(MS(164), at(25));
+        assert_eq!(age.travel(usual * 2), MS(114));
+        let limits = |travel| Limits::new(usual, usual, 1, Duration::ZERO, travel, &times);
+        let (quick, slow) = (limits(Duration::ZERO), limits(MS(114)));
+        assert_eq!(slow.echoed, quick.echoed + MS(114));
+        assert_eq!(slow.probe_echoed, quick.probe_echoed + MS(114));
+        assert_eq!((slow.heard, slow.probe_heard), (quick.heard, quick.probe_heard));
+        // One quick echo is enough to show that the network is quick, for a second at least.
+        age.note(MS(30), at(50));
+        age.note(MS(164), at(1_100));
+        assert_eq!(age.travel(usual * 2), Duration::ZERO);
+        age.note(MS(164), at(2_200));
+        assert_eq!(age.travel(usual * 2), MS(114));
+        age.note(MS(900), at(3_300));
+        age.note(MS(900), at(4_400));
+        assert_eq!(age.travel(usual * 2), MOST_TRAVEL);
     }
 }

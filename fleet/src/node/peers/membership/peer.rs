@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::pace::{Delay, Limits};
+use super::pace::{Delay, EchoAge, Limits};
 use super::window::Window;
 use crate::election::Candidate;
 use crate::model::{CarView, JournalId, Term, Timestamp};
@@ -37,6 +37,7 @@ pub(in crate::node) struct Peer {
     pub(in crate::node) period: Duration,
     /// How late its beacons are, where none is missing.
     pub(super) delay: Delay,
+    pub(super) echo_age: EchoAge,
     pub(in crate::node) heard_at: Timestamp,
     /// When the latest beacon that it echoes was sent.
     pub(super) echoed_at: Option<Timestamp>,
@@ -76,6 +77,7 @@ impl Peer {
         Self {
             period,
             delay: Delay::default(),
+            echo_age: EchoAge::default(),
             hello,
             link_port: 0,
             node_state: NodeState::Seeking,

@@ -56,26 +56,31 @@ impl Membership {
 
     /// The limits on the silence of this peer.
     pub(super) fn limits(&self, peer: &Peer, now: Timestamp) -> Limits {
-        self.limits_for(peer.period, self.granted_to(peer, now))
+        self.limits_for(peer.period, self.granted_to(peer, now), self.travel(peer))
     }
 
     fn granted_to(&self, peer: &Peer, now: Timestamp) -> Duration {
         self.granted.max(peer.delay.granted(now))
     }
 
-    fn limits_for(&self, period: Duration, granted: Duration) -> Limits {
-        Limits::new(period, self.slowest, self.turns(), granted, &self.times)
+    /// By how much the network delays this peer's echoes.
+    fn travel(&self, peer: &Peer) -> Duration {
+        peer.echo_age.travel(self.slowest + peer.period * self.turns())
+    }
+
+    fn limits_for(&self, period: Duration, granted: Duration, travel: Duration) -> Limits {
+        Limits::new(period, self.slowest, self.turns(), granted, travel, &self.times)
     }
 
     /// When the first incarnation has to be probed or dropped, and which one.
     fn next_deadline(&self, now: Timestamp) -> Option<(Timestamp, Option<Nonce>)> {
         // This runs for every other beacon. As a rule all peers have the same limits.
-        let mut latest: Option<((Duration, Duration), Limits)> = None;
+        let mut latest: Option<((Duration, Duration, Duration), Limits)> = None;
         let incarnations = self.incarnations.iter().map(|(nonce, peer)| {
-            let terms = (peer.period, self.granted_to(peer, now));
+            let terms = (peer.period, self.granted_to(peer, now), self.travel(peer));
             let limits = match latest {
                 Some((same, limits)) if same == terms => limits,
-                Some(_) | None => self.limits_for(terms.0, terms.1),
+                Some(_) | None => self.limits_for(terms.0, terms.1, terms.2),
             };
             latest = Some((terms, limits));
             let silent = peer.heard_at + limits.heard;
