@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
-# Makes a site of the documentation: ./docs/book.sh, then open target/book/html/index.html.
+# Makes a site of the documentation, with the playground in it: ./docs/book.sh
 #
-# Needs mdbook: cargo install mdbook --no-default-features --features search
+# The site is target/book/html. The playground needs a web server, such as
+# python3 -m http.server --bind 127.0.0.1 --directory target/book/html 8000
+#
+# Needs mdbook: cargo install --root target/tools mdbook --no-default-features --features search
+# Needs what playground/build.sh needs, of which it installs wasm-bindgen.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export PATH="$PATH:$PWD/target/tools/bin"
 if ! command -v mdbook >/dev/null; then
     sed -n '/^# Needs/s/^# //p' "$0" >&2
     exit 2
@@ -25,5 +30,13 @@ grep -oh '](config/[^)#]*' README.md | sed 's/^](//' | sort -u | while read -r f
     mkdir -p "$book/src/$(dirname "$file")"
     cp "$file" "$book/src/$file"
 done
+# The page about the playground shows it. Elsewhere than on the site there is nothing to show.
+sed -i '1r /dev/stdin' "$book/src/docs/PLAYGROUND.md" <<'FRAME'
+
+<iframe src="../playground/index.html" title="The playground" style="width: 100%; height: 85vh; border: 1px solid #ccc"></iframe>
+
+[The playground in a tab of its own](../playground/index.html)
+FRAME
 mdbook build "$book"
+./playground/build.sh "$book/html/playground"
 echo "$book/html/index.html"
