@@ -216,12 +216,15 @@ impl Oracles {
                 service::served_here(snapshot, node, call)
             }
             Report::Dropped { call } => {
+                // Who comes to know of a recall that is over drops what others have dropped.
+                let may_be = snapshot.disturbances.fire_recalled
+                    || self.promises.are_closed(snapshot, node, call);
                 self.promises.served(snapshot, node, call);
                 if call.button().is_none() {
                     self.promises.trip_is_over(node, call);
                 }
                 let finding = || Finding::new("O1", node, format!("{call} was dropped"));
-                (!snapshot.disturbances.fire_recalled).then(finding).into_iter().collect()
+                (!may_be).then(finding).into_iter().collect()
             }
             Report::Promised { call } => match call.button() {
                 Some(button) => self.promises.lamp_is_lit(snapshot, node, button),

@@ -71,6 +71,9 @@ impl Topic {
     const MODE: &str = "mode/";
     const FIRE_RECALL: &str = "fire-recall";
 
+    /// What orders may be a consequence of: beacons carry these ahead of all others.
+    pub(crate) const URGENT: [Self; 1] = [Self::FireRecall];
+
     /// The key of directives about it.
     #[must_use]
     pub fn key(&self) -> Key {

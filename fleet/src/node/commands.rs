@@ -57,11 +57,17 @@ impl Commands {
         self.fire_recalled
     }
 
-    /// Adds directives to a beacon, those first that had to wait.
+    /// Adds directives to a beacon: first those that the orders in it may be a consequence of, then
+    /// those that had to wait.
     fn enclose(&mut self, list: &mut Vec<Directive>, room: &mut Room) {
+        let urgent = Topic::URGENT.map(|topic| topic.key());
+        for directive in urgent.iter().filter_map(|key| self.directives.get(key)) {
+            room.add(list, directive.clone());
+        }
         let mut left = MOST_BYTES;
         let mut next = None;
-        for directive in self.directives.from(self.next.as_ref()) {
+        let others = self.directives.from(self.next.as_ref());
+        for directive in others.filter(|directive| !urgent.contains(&directive.key)) {
             let bytes = size(directive);
             if bytes > left || !room.add(list, directive.clone()) {
                 next = Some(directive.key.clone());
@@ -168,6 +174,9 @@ impl Node {
         }
         let directives = &self.commands.directives;
         self.commands.fire_recalled = directives.is_fire_recalled();
+        if changed.iter().any(|it| Topic::of(&it.key) == Some(Topic::FireRecall)) {
+            self.orders.note_recall(now);
+        }
         self.cabin.set_command(directives.mode(&self.hello.node), now);
         self.cabin.invalidate_stops();
         self.dispatching.invalidate();

@@ -65,7 +65,7 @@ use self::leadership::Leadership;
 use self::orders::Orders;
 use self::peers::Peers;
 use crate::car::CarTimer;
-use crate::directives::Directives;
+use crate::directives::{Directives, Topic};
 use crate::election::{Detail, ElectionTimer};
 use crate::model::{Dot, NodeId, Term, Timestamp};
 use crate::orders::OrderStore;
@@ -144,7 +144,10 @@ impl Node {
         let leadership = Leadership::new(election, &hello, health, term, mesh);
         let rule = leadership.link_rule();
         let peers = Peers::new(hello.clone(), identity.link_port, mesh, rule);
-        let orders = Orders::new(hello.clone(), &restored, leadership.rotates());
+        let mut orders = Orders::new(hello.clone(), &restored, leadership.rotates());
+        if commands.directives().get(&Topic::FireRecall.key()).is_some() {
+            orders.note_recall(Timestamp::START);
+        }
         Self {
             started: false,
             leadership,

@@ -207,6 +207,17 @@ impl Promises {
         }
     }
 
+    /// Whether every press of this call that a node holds as served has been served, or dropped, before.
+    pub(crate) fn are_closed(&self, snapshot: &Snapshot, node: usize, call: &Call) -> bool {
+        let process = snapshot.machines[node].process.as_ref();
+        process.is_none_or(|process| {
+            let records = process.node.orders().records(process.clock(snapshot.now));
+            let mut served =
+                records.filter(|record| record.call == *call && record.state.is_served());
+            served.all(|record| self.is_closed(record.dot, call))
+        })
+    }
+
     /// A car has served this call, as its node reports: every press of it that the node knows.
     pub(crate) fn served(&mut self, snapshot: &Snapshot, node: usize, call: &Call) {
         let Some(process) = &snapshot.machines[node].process else {

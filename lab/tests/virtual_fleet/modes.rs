@@ -1,6 +1,6 @@
 //! Service modes and fire recalls by command: they reach every car, and are kept.
 
-use elevator_driver::{DoorState, DriveFeedback, KeySwitch};
+use elevator_driver::{DoorState, DriveFeedback, KeySwitch, LampSet};
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{Mode, Timestamp};
 use elevator_fleet::node::Node;
@@ -304,6 +304,54 @@ fn a_node_that_was_cut_off_joins_a_fire_recall() {
     building.until(secs(5), "the stores are equal", World::in_step);
     assert!((0..3).all(|node| building.lamps(node).is_empty()));
     building.recovers();
+}
+
+/// O1, C7: a node that was cut off for the whole of a fire recall drops the hall calls that the others
+/// have dropped. What was pressed there since stays, and so does what the riders of its car have
+/// pressed, who were never recalled. The same after a restart, with what is on its disk.
+#[test]
+fn a_node_that_missed_a_whole_recall_drops_what_the_others_dropped() {
+    for restarts in [false, true] {
+        let mut building = Building::merged_of(without_parking(3));
+        for node in 0..3 {
+            building.inflict(Fault::StopSwitch(node, true));
+        }
+        for button in [up(1), down(2), car_call(3)] {
+            building.press(2, button);
+        }
+        building.press(0, up(2));
+        building.until(secs(2), "the lamps are lit", |world| {
+            world.lamps(2).len() == 4 && world.lamps(0).len() == 3
+        });
+        building.inflict(Fault::NetworkCut(2, true));
+        building.run_for(secs(2));
+        if restarts {
+            building.inflict(Fault::Kill(2));
+            building.run_for(secs(1));
+        }
+        building.inflict(Fault::FireRecall { at: 0, start: true });
+        building.run_for(secs(20));
+        building.inflict(Fault::FireRecall { at: 1, start: false });
+        building.run_for(secs(2));
+        building.press(1, down(3));
+        building.run_for(secs(2));
+        if restarts {
+            building.inflict(Fault::Restart(2));
+            building.run_for(secs(2));
+        }
+        assert_eq!(building.lamps(2).len(), 4, "it knows of no recall");
+        building.press(2, down(1));
+        building.run_for(secs(1));
+        building.inflict(Fault::NetworkCut(2, false));
+        let own: LampSet = [down(3), down(1), car_call(3)].into();
+        building.until(secs(5), "it drops them", |world| world.lamps(2) == own);
+        building.until(secs(5), "the stores are equal", World::in_step);
+        building.run_for(secs(5));
+        assert_eq!(building.lamps(2), own, "they stay dropped");
+        building.recovers();
+        let to_three = building.call(car_call(3), 2);
+        assert!(building.services().iter().any(|service| service.call == to_three));
+    }
 }
 
 /// Under every protocol, whatever carries its messages.

@@ -66,9 +66,11 @@ impl Orders {
     /// again. After [`ANSWER_LIMIT`] the others have had their time: a peer without a disk never says
     /// that the press is on it.
     fn keep_open(&mut self, record: &Record, fleet: Fleet<'_>, now: Timestamp) -> bool {
+        // The record itself closes what it names, and earlier presses of the same register.
+        let stays = |dot: Dot| dot.journal != record.dot.journal || dot > record.dot;
         let made_here = || {
             let orders = self.store.of_call(&record.call);
-            orders.filter(|order| self.store.is_made_here(order.dot))
+            orders.filter(|order| self.store.is_made_here(order.dot) && stays(order.dot))
         };
         if made_here().next().is_none() {
             if !self.may_place(&record.call) {

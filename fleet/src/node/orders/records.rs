@@ -9,7 +9,7 @@ use super::{Effect, Fleet, MOST_OPEN_TRIPS, Orders};
 use crate::car::ServedCall;
 use crate::model::{Call, Dot, HallCall, NodeId, Order, Timestamp};
 use crate::node::{Report, Taken};
-use crate::orders::{Holding, Merged, Record, RecordState};
+use crate::orders::{Holding, Merged, Record, RecordState, Service};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Ack, Delta, StateTransfer};
 
@@ -27,7 +27,7 @@ impl Orders {
         let since = self.placed_before(&call).unwrap_or(now);
         let merged = self.store.place(dot, &own, call.clone(), since, now);
         debug_assert_ne!(merged, Merged::Nothing, "{dot} is not fresh");
-        self.on_merged(dot, &call, &own, merged, None, now);
+        self.on_merged(dot, &call, &own, merged, None);
         Taken::Placed
     }
 
@@ -89,7 +89,6 @@ impl Orders {
         origin: &NodeId,
         merged: Merged,
         from: Option<&NodeId>,
-        now: Timestamp,
     ) {
         match merged {
             Merged::Nothing | Merged::Refused => return,
@@ -115,7 +114,7 @@ impl Orders {
                     if closed.dot != dot {
                         self.replication.replaced(closed.dot);
                     }
-                    self.served_elsewhere(call, dot, closed.placed, now);
+                    self.closed_elsewhere(call, dot);
                 }
             }
         }
@@ -125,18 +124,28 @@ impl Orders {
         self.invalidate();
     }
 
-    fn served_elsewhere(&mut self, call: &Call, dot: Dot, placed: Timestamp, now: Timestamp) {
+    /// The last open press of a call is closed: another node's car has served it, or it was dropped.
+    fn closed_elsewhere(&mut self, call: &Call, dot: Dot) {
         if self.store.of_call(call).next().is_some() {
             return;
         }
-        let service = self.store.service(dot);
-        let waited = service.map_or_else(|| now.since(placed), |service| service.waited);
-        let car = service.map(|service| service.car.clone());
+        let service = self.store.service(dot).cloned();
         if let Call::Hall(hall) = call {
-            let by = car.clone();
+            let by = service.as_ref().map(|service| service.car.clone());
             self.effects.push_back(Effect::Served { call: *hall, by });
         }
-        self.report(Report::Served { call: call.clone(), waited, here: false, car });
+        let call = call.clone();
+        self.report(match service {
+            Some(Service { waited, car }) => {
+                Report::Served { call, waited, here: false, car: Some(car) }
+            }
+            None => Report::Dropped { call },
+        });
+    }
+
+    /// A fire recall was begun or ended, as this node learns just now.
+    pub(in crate::node) fn note_recall(&mut self, now: Timestamp) {
+        self.admission.note_recall(now);
     }
 
     /// Merges a record, handles the change, and returns it.
@@ -148,7 +157,7 @@ impl Orders {
     ) -> Merged {
         let merged = self.store.merge(record.clone(), now);
         let (call, origin) = (&record.call, &record.origin);
-        self.on_merged(record.dot, call, origin, merged.clone(), from, now);
+        self.on_merged(record.dot, call, origin, merged.clone(), from);
         merged
     }
 

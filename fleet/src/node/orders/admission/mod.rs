@@ -261,6 +261,11 @@ impl Admission {
         self.witness.note_equal(peer, known);
     }
 
+    /// A fire recall was begun or ended, as this node learns just now.
+    pub(super) fn note_recall(&mut self, now: Timestamp) {
+        self.witness.note_recall(now);
+    }
+
     /// Whether this peer said that the order was served.
     pub(super) fn is_contested_by(&self, dot: Dot, peer: &NodeId) -> bool {
         self.contested.is_contested_by(dot, peer)
