@@ -1,6 +1,6 @@
 // The frame around the pages: navigation, the state of the connection, messages, dialogs.
 import { Component, html, render } from "./html.js";
-import { ClearDialog, ModeDialog, RecallDialog, TokenDialog } from "./dialogs.js";
+import { ClearDialog, LockDialog, ModeDialog, RecallDialog, TokenDialog } from "./dialogs.js";
 import { duration, timeOfDay } from "./format.js";
 import { Model } from "./model.js";
 import { BankPage } from "./pages/bank.js";
@@ -117,6 +117,7 @@ class App extends Component {
                 onClear=${onClear}
                 onMode=${(car) => ask(ModeDialog, { car })}
                 onRecall=${onRecall}
+                onLock=${() => ask(LockDialog, {})}
               />`}
       </main>
       <p class="hidden" role="status" aria-live="polite">${model.announcement}</p>

@@ -147,6 +147,40 @@ export class ModeDialog extends ChangeDialog {
   }
 }
 
+/** Locks a floor against calls without a right of access, or unlocks it. */
+export class LockDialog extends ChangeDialog {
+  render({ model, onClose }, { isBusy }) {
+    const { floors, locked_floors: locked } = model.state.fleet;
+    const set = ({ floor, locked, ...fields }) =>
+      this.run(model.setFloorLock({ floor: Number(floor), locked: locked === "yes", ...record(fields) }));
+    return html`
+      <${Dialog} title="Lock or unlock a floor" onClose=${onClose} onSubmit=${set}>
+        <p>
+          Buttons in the cars and trips from kiosks to a locked floor do nothing: only calls that come with
+          a right of access are taken. Hall calls are taken at every floor, so that people can leave. Name
+          and reason are written to the audit log.
+        </p>
+        <label>
+          Floor
+          <select name="floor" required autofocus>
+            ${Array.from({ length: floors }, (_, floor) => html`<option value=${floor}>${floor}${locked.includes(floor) && " (locked)"}</option>`)}
+          </select>
+        </label>
+        <fieldset class="choices">
+          <legend>Lock</legend>
+          <label><input type="radio" name="locked" value="yes" required defaultChecked /> <span>Locked</span></label>
+          <label><input type="radio" name="locked" value="no" required /> <span>Open to everybody</span></label>
+        </fieldset>
+        <${Who} model=${model} reason="Reason" isFirst=${false} />
+        <p class="actions">
+          <button type="submit" class="main" disabled=${isBusy}>Set the lock</button>
+          <button type="button" onClick=${onClose}>Cancel</button>
+        </p>
+      <//>
+    `;
+  }
+}
+
 /** Recalls all cars, or ends that. */
 export class RecallDialog extends ChangeDialog {
   render({ model, on, onClose }, { isBusy }) {

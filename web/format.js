@@ -234,6 +234,8 @@ export function remedy(problem) {
       return "A hang is cleared on the computer of the car, where its latch is.";
     case "latched":
       return "Clear its hang first.";
+    case "floor_locked":
+      return "Only calls with a right of access come to a locked floor. Unlock it: “Lock floors…” on the page Bank.";
     case "fire_recall":
       return "End the fire recall first.";
     case "no_journal":

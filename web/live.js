@@ -192,6 +192,10 @@ export class LiveSource extends Source {
     return this.#send("PUT", "/api/v1/fire-recall", { on, operator, reason });
   }
 
+  async setFloorLock({ floor, locked, operator, reason }) {
+    return this.#send("PUT", `/api/v1/floors/${floor}/lock`, { locked, operator, reason });
+  }
+
   async #send(method, path, body, limit = CHANGE_MS) {
     let response;
     try {

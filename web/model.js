@@ -157,6 +157,16 @@ export class Model {
     return true;
   }
 
+  /** Locks a floor, or unlocks it. Returns whether that was done. */
+  async setFloorLock(command) {
+    this.operator = command.operator;
+    const what = `Floor ${command.floor} ${command.locked ? "locked" : "unlocked"}`;
+    const set = await this.#change(() => this.#source.setFloorLock(command), what);
+    if (set === null) return false;
+    this.say("info", `${what}.`, command.locked ? "It holds until it is unlocked." : undefined);
+    return true;
+  }
+
   /** Clears a hang. Returns whether that was done. */
   async clearHang(car, record) {
     this.operator = record.operator;

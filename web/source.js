@@ -90,7 +90,7 @@ export class Source {
     return null;
   }
 
-  /** Whether modes and fire recalls can be commanded. */
+  /** Whether modes, fire recalls and locks of floors can be commanded. */
   get takesCommands() {
     return false;
   }
@@ -117,6 +117,15 @@ export class Source {
    */
   async setFireRecall(command) {
     throw new Error(`a source that takes commands implements setFireRecall(${command})`);
+  }
+
+  /**
+   * Locks a floor for the whole fleet, or unlocks it.
+   * @param {{floor: number, locked: boolean, operator: string, reason: string}} command
+   * @throws {Problem}
+   */
+  async setFloorLock(command) {
+    throw new Error(`a source that takes commands implements setFloorLock(${command})`);
   }
 
   /**

@@ -10,7 +10,7 @@ mod statistics;
 
 use std::time::{Duration, SystemTime};
 
-use elevator_driver::Direction;
+use elevator_driver::{Direction, Floor};
 use elevator_fleet::directives::{OFF, Topic};
 use elevator_fleet::election::Detail;
 use elevator_fleet::json::CallForm;
@@ -86,6 +86,11 @@ pub struct Fleet {
     modes: Vec<Mode>,
     /// All cars are recalled because of a fire, until an operator ends that.
     fire_recall: bool,
+    /// The floors to which a car call or a destination call needs a right of access.
+    #[schema(value_type = Vec<u8>, example = json!([5]))]
+    locked_floors: Vec<Floor>,
+    /// How many such calls the node that answers has refused since its start.
+    locked_floor_refusals: u64,
 }
 
 /// A node of the fleet.
@@ -219,6 +224,8 @@ impl Fleet {
             hung: hung(status),
             modes: Mode::ALL.to_vec(),
             fire_recall: directive(status, &Topic::FireRecall).is_some_and(|value| value != OFF),
+            locked_floors: status.access.locked.clone(),
+            locked_floor_refusals: status.access.refused,
         }
     }
 }

@@ -272,6 +272,15 @@ pub enum Fault {
         /// Whether the recall starts.
         start: bool,
     },
+    /// An operator locks a floor, or unlocks it.
+    FloorLock {
+        /// At which node. If it does not run, nothing happens.
+        at: usize,
+        /// The floor.
+        floor: Floor,
+        /// Whether it is locked.
+        locked: bool,
+    },
 }
 
 /// How a node falsifies its plan while it is the master. Its own car serves no hall call.
@@ -388,6 +397,7 @@ impl Fault {
             Self::SharedAddress { with, .. } => of(with.is_some(), "duplicate address"),
             Self::Mode { mode, .. } => of(*mode != Mode::InService, "service mode"),
             Self::FireRecall { start, .. } => of(*start, "fire recall"),
+            Self::FloorLock { locked, .. } => of(*locked, "locked floor"),
             Self::NoCrash(_)
             | Self::Restart(_)
             | Self::Resume(_)
@@ -476,6 +486,7 @@ impl Fault {
             | Self::Crowd(_)
             | Self::Mode { .. }
             | Self::FireRecall { .. }
+            | Self::FloorLock { .. }
             | Self::ClearHang(_) => false,
         }
     }

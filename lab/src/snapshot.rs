@@ -1,9 +1,10 @@
 //! The world at one moment, read only: all that an oracle may see.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use elevator_driver::Floor;
 use elevator_fleet::election::Preferred;
 use elevator_fleet::model::{NodeId, Role};
 use elevator_fleet::node::Node;
@@ -58,6 +59,8 @@ pub(super) struct Disturbances {
     pub(super) twins_until: Duration,
     /// An operator has recalled all cars.
     pub(super) fire_recalled: bool,
+    /// The floors that an operator has locked.
+    pub(super) locked: BTreeSet<Floor>,
 }
 
 /// A node that has had another address before: a peer that still counts its former incarnation

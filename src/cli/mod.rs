@@ -10,6 +10,7 @@ mod doctor;
 mod events;
 mod exit;
 mod flags;
+mod floors;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 mod keygen;
@@ -50,6 +51,7 @@ pub use exit::Exit;
 pub(crate) use flags::SettingFlags;
 #[cfg(feature = "simulator")]
 pub(crate) use flags::protocol;
+pub(crate) use floors::FloorsArgs;
 pub(crate) use keygen::KeygenArgs;
 pub use keygen::KeygenError;
 pub use man::ManError;
@@ -130,6 +132,9 @@ pub(crate) enum Command {
     /// Recall all cars in a fire, or end that, on record
     #[command(after_help = mode::FIRE_RECALL_EXAMPLES)]
     FireRecall(FireRecallArgs),
+    /// Lock floors against calls without a right of access, unlock and show them
+    #[command(after_help = floors::EXAMPLES)]
+    Floors(FloorsArgs),
     /// Put a node back in service after its car hung, on record
     #[command(after_help = clear_hang::CLEAR_EXAMPLES)]
     ClearHang(ClearHangArgs),
@@ -444,6 +449,7 @@ impl CommandError {
                 | ErrorCode::FireRecall
                 | ErrorCode::TooManyTokens
                 | ErrorCode::NotInService
+                | ErrorCode::FloorLocked
                 | ErrorCode::TooManyDirectives => Exit::Failed,
                 ErrorCode::NoAnswer => Exit::NoNode,
             },
@@ -510,6 +516,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Order(args) => args.execute()?,
         Command::Mode(args) => args.execute()?,
         Command::FireRecall(args) => args.execute()?,
+        Command::Floors(args) => args.execute()?,
         Command::ClearHang(args) => args.execute()?,
         Command::Caretaker(args) => return args.execute(),
         Command::Repair(args) => args.execute()?,

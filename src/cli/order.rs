@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum, value_parser};
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::json::CallError;
 use elevator_fleet::model::{Call, HallCall, NodeId};
-use elevator_fleet::node::{Report, Taken};
+use elevator_fleet::node::{Access, Report, Taken};
 
 use super::{CommandError, NodeArgs, output};
 use crate::operator::{Client, Notice, Watch};
@@ -35,6 +35,9 @@ pub(crate) struct OrderArgs {
     /// Which node takes it in
     #[command(flatten)]
     pub(crate) node: NodeArgs,
+    /// The passenger has a right of access: a locked floor does not refuse the order
+    #[arg(long, global = true)]
+    pub(crate) access: bool,
     /// What to wait for
     #[arg(long, global = true)]
     pub(crate) wait: Option<Wait>,
@@ -122,9 +125,10 @@ impl TryFrom<&OrderCommand> for Call {
 impl OrderArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let call = Call::try_from(&self.order)?;
+        let access = if self.access { Access::Granted } else { Access::Public };
         let mut client = self.node.connect()?;
         let Some(wait) = self.wait else {
-            return match client.order(&call)? {
+            return match client.order_with(&call, access)? {
                 Taken::Placed => Ok(output::print(&format!("{call} placed\n"))?),
                 Taken::Absorbed => print_absorbed(&call),
                 Taken::Waiting => Err(CommandError::NotPlaced(call.to_string())),
@@ -133,7 +137,7 @@ impl OrderArgs {
         // Before the order, so that no event is missed.
         let watch = self.node.connect()?.watch()?;
         let started = Instant::now();
-        let taken = client.order(&call)?;
+        let taken = client.order_with(&call, access)?;
         if taken == Taken::Absorbed {
             return print_absorbed(&call);
         }

@@ -187,7 +187,16 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
     write_peers(page, status)?;
     write_lost(page, &status.lost)?;
     write_directives(page, status)?;
+    write_access(page, status)?;
     write_orders(page, &status.orders)
+}
+
+fn write_access(page: &mut String, status: &Status) -> fmt::Result {
+    let access = &status.access;
+    if access.locked.is_empty() && access.released.is_empty() && access.refused == 0 {
+        return Ok(());
+    }
+    write!(page, "\nAccess:\n{}", super::floors::page(access))
 }
 
 fn write_keys(page: &mut String, keys: &FleetKeysStatus) -> fmt::Result {

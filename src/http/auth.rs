@@ -30,18 +30,27 @@ pub(super) async fn authorize(
     let found = tokens.find(text).cloned();
     app.calls.admit(found.as_ref().map(|token| token.name.clone())).await?;
     match found {
-        Some(token) if token.scope >= needed => Ok(token),
-        Some(Token { name, scope, .. }) => Err(Problem::new(
-            StatusCode::FORBIDDEN,
-            "scope_missing",
-            format!("the token {name} has the scope {scope}, and this needs {needed}"),
-        )),
+        Some(token) => check_scope(&token, needed).map(|()| token),
         None => Err(Problem::new(
             StatusCode::UNAUTHORIZED,
             "token_unknown",
             "no token of this fleet is the one given: it may be revoked, or of another fleet",
         )),
     }
+}
+
+/// # Errors
+/// 403 if the scope of the token is less than `needed`.
+pub(super) fn check_scope(token: &Token, needed: Scope) -> Result<(), Problem> {
+    let Token { name, scope, .. } = token;
+    if *scope >= needed {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::FORBIDDEN,
+        "scope_missing",
+        format!("the token {name} has the scope {scope}, and this needs {needed}"),
+    ))
 }
 
 pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {

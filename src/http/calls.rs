@@ -4,7 +4,7 @@
 use elevator_fleet::directives::RequestId;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
-use elevator_fleet::node::{CallRequest, Requested, Taken};
+use elevator_fleet::node::{Access, CallRequest, Requested, Taken};
 use liftmesh_api::{CallSchema, id_of};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
@@ -16,7 +16,7 @@ use axum::http::StatusCode;
 use super::limits::Limits;
 use super::problem::Problem;
 use crate::operator::{ErrorCode, NodeLoop, Refused};
-use crate::tokens::{Token, TokenHash, TokenName};
+use crate::tokens::{Scope, Token, TokenHash, TokenName};
 
 /// The bound of the queue of requests; when it is full, handlers wait until their own time limit.
 const QUEUE: usize = 32;
@@ -34,6 +34,17 @@ pub(super) struct PlaceCall {
     /// earlier one of the same token has no effect, and gets the same answer, at any node.
     #[schema(max_length = 64, example = "5b0e0f4e-0c65-4b5e-9d0f-1f1d6a8f2f11")]
     request_id: Option<String>,
+    /// The passenger has shown a right of access, so a locked floor does not refuse the call. Needs a
+    /// token with the scope `access`.
+    #[serde(default)]
+    access: bool,
+}
+
+impl PlaceCall {
+    /// The scope that its token needs.
+    pub(super) fn scope(&self) -> Scope {
+        if self.access { Scope::Access } else { Scope::Call }
+    }
 }
 
 /// What became of a call.
@@ -146,16 +157,17 @@ impl Desk {
     async fn place(
         &mut self,
         bearer: Bearer,
-        PlaceCall { call: form, request_id }: PlaceCall,
+        PlaceCall { call: form, request_id, access }: PlaceCall,
     ) -> Answer {
         let call =
             Call::try_from(&form).map_err(|cause| Refused::new(ErrorCode::NoSuchButton, &cause))?;
+        let access = if access { Access::Granted } else { Access::Public };
         let requested = match request_id {
-            None => Requested::Now(self.node_loop.order(&form).await?),
+            None => Requested::Now(self.node_loop.order(&form, access).await?),
             Some(request_id) => {
                 let id = id_of_request(&bearer.hash, &check_id(request_id)?);
                 let (bearer, call) = (bearer.name.to_string(), call.clone());
-                self.node_loop.request(CallRequest { id, bearer, call }).await?
+                self.node_loop.request(CallRequest { id, bearer, call, access }).await?
             }
         };
         let (status, taken) = match requested {

@@ -177,7 +177,8 @@ pub(super) async fn set_fire_recall(
     Ok(json(StatusCode::OK, &FireRecallSet { on }))
 }
 
-async fn direct(
+/// Gives a command to the node's loop.
+pub(super) async fn direct(
     app: &App,
     command: Command,
     operator: &str,

@@ -244,6 +244,16 @@ impl Page {
             "How often a faulty peer was treated as lost.",
             [("rubbish", status.distrusted.rubbish), ("neglect", status.distrusted.neglect)],
         )?;
+        self.counters(
+            ("liftmesh_calls_refused_total", "reason"),
+            "Calls that this node has not taken.",
+            [("floor_locked", status.access.refused)],
+        )?;
+        self.gauge(
+            "liftmesh_floors_locked",
+            "Floors to which calls need a right of access.",
+            number(status.access.locked.len()),
+        )?;
         self.gauge("liftmesh_peers", "Nodes that are heard.", number(status.peers.len()))?;
         self.gauge("liftmesh_peers_lost", "Nodes that were heard.", number(status.lost.len()))?;
         self.gauge(

@@ -14,6 +14,7 @@
 //! Read `routes.rs` for what there is, `server.rs` for the limits of connections, and
 //! `liftmesh-api` for what the API says.
 
+mod access;
 mod assets;
 mod auth;
 mod calls;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use super::{commands, routes, statistics};
+use super::{access, commands, routes, statistics};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -25,6 +25,8 @@ use super::{commands, routes, statistics};
         routes::events,
         routes::place,
         routes::cancel,
+        access::set_lock,
+        access::release,
         commands::set_mode,
         commands::set_fire_recall,
         commands::clear_hang,
@@ -68,9 +70,11 @@ mod tests {
             "/cars",
             "/cars/{car}/clear-hang",
             "/cars/{car}/mode",
+            "/cars/{car}/release",
             "/events",
             "/fire-recall",
             "/fleet",
+            "/floors/{floor}/lock",
             "/latch",
             "/orders",
             "/statistics",

@@ -64,6 +64,7 @@ impl From<Refused> for Problem {
             ErrorCode::TooManyTrips => (StatusCode::CONFLICT, "too_many_trips"),
             ErrorCode::FireRecall => (StatusCode::CONFLICT, "fire_recall"),
             ErrorCode::NotInService => (StatusCode::CONFLICT, "not_in_service"),
+            ErrorCode::FloorLocked => (StatusCode::CONFLICT, "floor_locked"),
             ErrorCode::NameTaken => (StatusCode::CONFLICT, "name_taken"),
             ErrorCode::NoToken => (StatusCode::NOT_FOUND, "no_token"),
             ErrorCode::TooManyTokens => (StatusCode::CONFLICT, "too_many_tokens"),

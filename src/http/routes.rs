@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
+use super::access;
 use super::assets;
-use super::auth::authorize;
+use super::auth::{authorize, check_scope};
 use super::calls::{Calls, PlaceCall, PlacedCall};
 use super::commands;
 use super::events::{EventId, Events, Since};
@@ -101,6 +102,8 @@ pub(super) fn router(app: App) -> Router {
         .route("/statistics.csv", get(statistics::csv))
         .route("/cars/{car}/mode", put(commands::set_mode))
         .route("/cars/{car}/clear-hang", post(commands::clear_hang))
+        .route("/cars/{car}/release", post(access::release))
+        .route("/floors/{floor}/lock", put(access::set_lock))
         .route("/fire-recall", put(commands::set_fire_recall))
         .route("/latch", get(commands::latch))
         .route("/openapi.json", get(openapi::document));
@@ -304,7 +307,7 @@ pub(super) async fn events(
         (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
         (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
         (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "The id was used for another call, or too many trips are open"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "The id was used for another call, the floor is locked, or too many trips are open"),
         (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
         (status = 422, body = Problem, content_type = "application/problem+json", description = "There is no such button or car"),
         (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
@@ -318,6 +321,7 @@ pub(super) async fn place(
     let (parts, body) = request.into_parts();
     let token = authorize(&app, &parts.headers, Scope::Call).await?;
     let body: PlaceCall = parsed(body).await?;
+    check_scope(&token, body.scope())?;
     let (status, placed) = app.calls.place(&token, body).await?;
     Ok(json(status, &placed))
 }

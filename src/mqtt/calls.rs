@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use bytes::Bytes;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
-use elevator_fleet::node::{Report, Status, Taken};
+use elevator_fleet::node::{Access, Report, Status, Taken};
 use liftmesh_api::id_of;
 use rumqttc::v5::mqttbytes::v5::{Publish, PublishProperties};
 use serde::{Deserialize, Serialize};
@@ -206,7 +206,7 @@ impl Desk {
                 "an earlier call with this request_id was another one: use a new id for each call",
             )));
         }
-        let state = match self.node_loop.order(&call).await {
+        let state = match self.node_loop.order(&call, Access::Public).await {
             Ok(Taken::Placed) => PlacedState::Placed,
             Ok(Taken::Absorbed) => PlacedState::Absorbed,
             Ok(Taken::Waiting) => PlacedState::Waiting,

@@ -5,8 +5,9 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use elevator_driver::Floor;
 use elevator_fleet::model::{Call, Mode, NodeId};
-use elevator_fleet::node::{Status, Taken};
+use elevator_fleet::node::{Access, FloorLock, Status, Taken};
 
 use super::Event;
 use super::protocol::{ErrorCode, QueryLine, Recall, ReplyLine};
@@ -133,7 +134,16 @@ impl Client {
     /// [`ClientError`]; only if it is `Refused` for another reason than [`ErrorCode::NoAnswer`] is
     /// it certain that the order was not placed.
     pub fn order(&mut self, call: &Call) -> Result<Taken, ClientError> {
-        match self.ask(&QueryLine::Order { call: call.into() })? {
+        self.order_with(call, Access::Public)
+    }
+
+    /// As [`order`](Self::order), for a passenger who may have shown a right of access.
+    ///
+    /// # Errors
+    /// As [`order`](Self::order).
+    pub(crate) fn order_with(&mut self, call: &Call, access: Access) -> Result<Taken, ClientError> {
+        let access = access == Access::Granted;
+        match self.ask(&QueryLine::Order { call: call.into(), access })? {
             ReplyLine::Placed => Ok(Taken::Placed),
             ReplyLine::Absorbed => Ok(Taken::Absorbed),
             ReplyLine::Waiting => Ok(Taken::Waiting),
@@ -202,6 +212,25 @@ impl Client {
     ) -> Result<(), ClientError> {
         self.set(&QueryLine::FireRecall {
             recall,
+            operator: operator.to_owned(),
+            reason: reason.map(str::to_owned),
+        })
+    }
+
+    /// Locks a floor for the whole fleet, or unlocks it.
+    ///
+    /// # Errors
+    /// As [`set_mode`](Self::set_mode).
+    pub(crate) fn set_floor_lock(
+        &mut self,
+        floor: Floor,
+        lock: FloorLock,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<(), ClientError> {
+        self.set(&QueryLine::FloorLock {
+            floor,
+            locked: lock == FloorLock::Lock,
             operator: operator.to_owned(),
             reason: reason.map(str::to_owned),
         })

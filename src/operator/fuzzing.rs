@@ -86,7 +86,7 @@ async fn serve_one(access: Access, pieces: &[&[u8]]) -> io::Result<Served> {
 #[must_use]
 pub fn request(line: &[u8]) -> Option<String> {
     let query: QueryLine = serde_json::from_slice(line).ok()?;
-    if let QueryLine::Order { call } = &query {
+    if let QueryLine::Order { call, .. } = &query {
         // A call that is no button is refused by the server.
         drop(Call::try_from(call));
     }

@@ -3,10 +3,13 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use elevator_driver::Floor;
 use elevator_fleet::directives::Topic;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, NodeId, Role};
-use elevator_fleet::node::{CallRequest, OrderRefused, Requested, Status, Taken};
+use elevator_fleet::node::{
+    Access, CallRequest, OrderRefused, ReleaseRefused, Requested, Status, Taken,
+};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
@@ -72,13 +75,13 @@ impl NodeLoop {
     ///
     /// # Errors
     /// [`Refused`]; only after [`ErrorCode::NoAnswer`] it is not known whether it was placed.
-    pub(crate) async fn order(&self, form: &CallForm) -> Result<Taken, Refused> {
+    pub(crate) async fn order(&self, form: &CallForm, access: Access) -> Result<Taken, Refused> {
         let call =
             Call::try_from(form).map_err(|cause| Refused::new(ErrorCode::NoSuchButton, &cause))?;
         if let Call::Car { car, .. } = &call {
             self.check_car(car).await?;
         }
-        match self.ask(Query::Order(call)).await? {
+        match self.ask(Query::Order(call, access)).await? {
             Reply::Order(taken) => taken.map_err(|cause| Refused::order(&cause)),
             _ => Err(Refused::no_answer()),
         }
@@ -141,8 +144,10 @@ impl NodeLoop {
         reason: Option<String>,
         account: Account,
     ) -> Result<(), Refused> {
-        if let Command::Mode { car, .. } = &command {
-            self.check_known(car).await?;
+        match &command {
+            Command::Mode { car, .. } => self.check_known(car).await?,
+            Command::FloorLock { floor, .. } => self.check_floor(*floor).await?,
+            Command::FireRecall(_) => {}
         }
         match self.ask(Query::Directive { command, operator, reason, account }).await? {
             Reply::Directive(set) => {
@@ -150,6 +155,34 @@ impl NodeLoop {
             }
             _ => Err(Refused::no_answer()),
         }
+    }
+
+    /// Releases a locked floor in the car of this node.
+    ///
+    /// # Errors
+    /// [`Refused`]: nothing has changed.
+    pub(crate) async fn release(&self, floor: Floor, time: Duration) -> Result<(), Refused> {
+        match self.ask(Query::Release { floor, time }).await? {
+            Reply::Released(released) => released.map_err(|cause| {
+                let code = match &cause {
+                    ReleaseRefused::NoCar(_) => ErrorCode::UnknownCar,
+                    ReleaseRefused::NoSuchFloor { .. } => ErrorCode::NoSuchButton,
+                    ReleaseRefused::Time => ErrorCode::Malformed,
+                };
+                Refused::new(code, &cause)
+            }),
+            _ => Err(Refused::no_answer()),
+        }
+    }
+
+    /// A lock of a floor that is not there would stay forever.
+    async fn check_floor(&self, floor: Floor) -> Result<(), Refused> {
+        let floors = self.status().await?.floors;
+        if floors.contains(floor) {
+            return Ok(());
+        }
+        let cause = ReleaseRefused::NoSuchFloor { floor, top: floors.top().index() };
+        Err(Refused::new(ErrorCode::NoSuchButton, &cause))
     }
 
     /// A mode for a car that nobody has would stay forever. The car's node may be lost for now, or
@@ -189,6 +222,7 @@ impl Refused {
             OrderRefused::TooManyTrips { .. } => ErrorCode::TooManyTrips,
             OrderRefused::FireRecall { .. } => ErrorCode::FireRecall,
             OrderRefused::NotInService { .. } => ErrorCode::NotInService,
+            OrderRefused::FloorLocked { .. } => ErrorCode::FloorLocked,
         };
         Self::new(code, cause)
     }

@@ -1,5 +1,6 @@
 //! The lines on the socket.
 
+use elevator_driver::Floor;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Mode;
 use elevator_fleet::node::Status;
@@ -25,6 +26,10 @@ pub(crate) enum QueryLine {
     Order {
         /// What is asked for.
         call: CallForm,
+        /// Whether its passenger has shown a right of access: then no locked floor refuses it; may be
+        /// absent.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        access: bool,
     },
     /// Fault injection, for demo and tests only: starts or stops dropping everything that the node
     /// sends to the mesh or receives from it. Answered by [`ReplyLine::Rewired`]; refused by a node
@@ -56,6 +61,17 @@ pub(crate) enum QueryLine {
     FireRecall {
         /// What is to become of it.
         recall: Recall,
+        operator: String,
+        /// Why; may be absent.
+        #[serde(default)]
+        reason: Option<String>,
+    },
+    /// To lock a floor for the whole fleet, or to unlock it: answered by [`ReplyLine::Set`]. It goes
+    /// into the audit log of this node.
+    FloorLock {
+        floor: Floor,
+        /// Whether calls to it need a right of access.
+        locked: bool,
         operator: String,
         /// Why; may be absent.
         #[serde(default)]
@@ -166,6 +182,8 @@ pub enum ErrorCode {
     FireRecall,
     /// The car takes no car calls in its present mode.
     NotInService,
+    /// The floor is locked, and the call came without a right of access.
+    FloorLocked,
     /// The fleet keeps no more directives.
     TooManyDirectives,
     /// There is a token of this name.

@@ -3,11 +3,13 @@
 use std::io;
 use std::time::Duration;
 
+use elevator_driver::Floor;
 use elevator_fleet::directives::DirectiveError;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId};
 use elevator_fleet::node::{
-    CallRequest, FireRecall, OrderRefused, Renewed, Requested, Status, Taken,
+    Access as Right, CallRequest, FireRecall, FloorLock, OrderRefused, ReleaseRefused, Renewed,
+    Requested, Status, Taken,
 };
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -68,8 +70,8 @@ pub(crate) struct Request {
 pub(crate) enum Query {
     /// `Node::status`: answered by [`Reply::Status`].
     Status,
-    /// `Node::handle_order`: answered by [`Reply::Order`].
-    Order(Call),
+    /// `Node::handle_order_with`: answered by [`Reply::Order`].
+    Order(Call, Right),
     /// `Mesh::set_cable`: answered by [`Reply::Network`].
     Network(Cable),
     /// Whether there is a hang to clear: answered by [`Reply::NothingToClear`].
@@ -81,7 +83,7 @@ pub(crate) enum Query {
         /// The account at the other end of the connection.
         account: Account,
     },
-    /// `Node::handle_mode`, `Node::handle_fire_recall`: answered by [`Reply::Directive`].
+    /// `Node::handle_mode`, `Node::handle_fire_recall`, `Node::handle_floor_lock`: answered by [`Reply::Directive`].
     Directive {
         command: Command,
         operator: String,
@@ -93,6 +95,8 @@ pub(crate) enum Query {
     Place(CallRequest),
     /// `Node::earlier`: answered by [`Reply::Earlier`].
     Earlier(CallRequest),
+    /// `Node::handle_release`: answered by [`Reply::Released`].
+    Release { floor: Floor, time: Duration },
     /// `Node::handle_directive`: answered by [`Reply::Token`].
     Token {
         change: TokenChange,
@@ -115,6 +119,8 @@ pub(crate) enum Command {
     Mode { car: NodeId, mode: Mode },
     /// A fire recall of all cars.
     FireRecall(FireRecall),
+    /// The lock of a floor.
+    FloorLock { floor: Floor, lock: FloorLock },
 }
 
 /// Why a token was not made or revoked.
@@ -145,6 +151,8 @@ pub(crate) enum Reply {
     Requested(Result<Requested, OrderRefused>),
     /// What became of it before, if it is remembered.
     Earlier(Option<Requested>),
+    /// What became of the release of a floor.
+    Released(Result<(), ReleaseRefused>),
     /// What became of a token.
     Token(Result<(), TokenError>),
     /// The receiver of the audit log, for which the loop does not wait; it gets nothing if the log
@@ -267,7 +275,7 @@ impl Connection {
             let reply = match query.and_then(|query| self.permitted(query)) {
                 Ok(QueryLine::Watch) => return self.watch(events.subscribe()).await,
                 Ok(QueryLine::Status) => self.status().await,
-                Ok(QueryLine::Order { call }) => self.order(&call).await,
+                Ok(QueryLine::Order { call, access }) => self.order(&call, access).await,
                 Ok(QueryLine::ClearHang { operator, reason }) => {
                     self.clear_hang(&operator, &reason).await
                 }
@@ -277,6 +285,11 @@ impl Connection {
                 }
                 Ok(QueryLine::FireRecall { recall, operator, reason }) => {
                     self.fire_recall(recall, &operator, reason.as_deref()).await
+                }
+                Ok(QueryLine::FloorLock { floor, locked, operator, reason }) => {
+                    let lock = if locked { FloorLock::Lock } else { FloorLock::Unlock };
+                    let command = Command::FloorLock { floor, lock };
+                    self.direct(command, &operator, reason.as_deref()).await
                 }
                 Ok(QueryLine::Token { change, operator }) => self.token(change, &operator).await,
                 Ok(QueryLine::Audit) => self.audit().await,
@@ -297,6 +310,7 @@ impl Connection {
             | QueryLine::Repair { .. }
             | QueryLine::Mode { .. }
             | QueryLine::FireRecall { .. }
+            | QueryLine::FloorLock { .. }
             | QueryLine::Token { .. }
             | QueryLine::Audit => false,
         };
@@ -341,8 +355,9 @@ impl Connection {
         Ok(ReplyLine::Status { status })
     }
 
-    async fn order(&self, form: &CallForm) -> Result<ReplyLine, Refused> {
-        Ok(match self.node_loop.order(form).await? {
+    async fn order(&self, form: &CallForm, access: bool) -> Result<ReplyLine, Refused> {
+        let access = if access { Right::Granted } else { Right::Public };
+        Ok(match self.node_loop.order(form, access).await? {
             Taken::Placed => ReplyLine::Placed,
             Taken::Absorbed => ReplyLine::Absorbed,
             Taken::Waiting => ReplyLine::Waiting,

@@ -20,9 +20,9 @@ use elevator_fleet::model::{
     NodeId, Role, Term, Unavailable,
 };
 use elevator_fleet::node::{
-    CarStatus, ClimateStatus, ConflictKind, ConflictStatus, DirectiveStatus, DistrustedStatus,
-    LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus, Renewed, Report,
-    Requested, Status, Taken, UnitStatus,
+    AccessStatus, CarStatus, ClimateStatus, ConflictKind, ConflictStatus, DirectiveStatus,
+    DistrustedStatus, LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus,
+    ReleaseStatus, Renewed, Report, Requested, Status, Taken, UnitStatus,
 };
 use elevator_fleet::wire::{NodeState, Protocol};
 use tempfile::TempDir;
@@ -34,12 +34,13 @@ use crate::config::FaultInjection;
 use crate::mesh::Cable;
 
 /// Every code of an error.
-const ERROR_CODES: [ErrorCode; 15] = [
+const ERROR_CODES: [ErrorCode; 16] = [
     ErrorCode::Malformed,
     ErrorCode::NoSuchButton,
     ErrorCode::TooManyTrips,
     ErrorCode::FireRecall,
     ErrorCode::NotInService,
+    ErrorCode::FloorLocked,
     ErrorCode::TooManyDirectives,
     ErrorCode::NameTaken,
     ErrorCode::NoToken,
@@ -159,6 +160,11 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             value: Value::new("independent").unwrap(),
             operator: Words::new("kovac").unwrap(),
         }],
+        access: AccessStatus {
+            locked: vec![floor(3)],
+            released: vec![ReleaseStatus { floor: floor(3), left: Duration::from_secs(8) }],
+            refused: 9,
+        },
         orders,
         car: Some(CarStatus {
             view: car_view(),
@@ -263,10 +269,10 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
     while let Some(Request { query, reply }) = requests.recv().await {
         let answer = match query {
             Query::Status => Reply::Status(Box::new(status(orders.clone()))),
-            Query::Order(call) if !call.is_within(FloorCount::new(4).unwrap()) => {
+            Query::Order(call, _) if !call.is_within(FloorCount::new(4).unwrap()) => {
                 Reply::Order(Err(OrderRefused::NoSuchButton { call, top: 3 }))
             }
-            Query::Order(call @ Call::Hall(_)) => {
+            Query::Order(call @ Call::Hall(_), _) => {
                 for report in [
                     Report::Promised { call: call.clone() },
                     Report::Served { call, waited: Duration::ZERO, here: true, car: None },
@@ -280,7 +286,9 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
             Query::Repair { .. } => {
                 Reply::Repaired(Renewed { old: JournalId(1), fresh: JournalId(2) })
             }
-            Query::Directive { command: Command::Mode { .. }, .. } => Reply::Directive(Ok(())),
+            Query::Directive {
+                command: Command::Mode { .. } | Command::FloorLock { .. }, ..
+            } => Reply::Directive(Ok(())),
             Query::Directive { command: Command::FireRecall(_), .. } => {
                 Reply::Directive(Err(DirectiveError::Full))
             }
@@ -292,7 +300,8 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
             Query::KeepStatistics(_) => Reply::StatisticsKept(Ok(())),
             Query::Network(Cable::Cut) => Reply::Network(FaultInjection::Refused),
             Query::Network(Cable::Whole) => Reply::Network(FaultInjection::Allowed),
-            Query::Order(call) => {
+            Query::Release { .. } => Reply::Released(Ok(())),
+            Query::Order(call, _) => {
                 orders.push(OrderStatus {
                     call,
                     waited: Duration::from_millis(1_500),

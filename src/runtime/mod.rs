@@ -483,7 +483,9 @@ impl Running {
         let Request { query, reply } = request;
         let answer = match query {
             Query::Status => Reply::Status(Box::new(self.status(now))),
-            Query::Order(call) => Reply::Order(self.node.handle_order(call, now)),
+            Query::Order(call, access) => {
+                Reply::Order(self.node.handle_order_with(call, access, now))
+            }
             Query::Network(cable) => {
                 if self.faults == FaultInjection::Allowed {
                     warn!(?cable, "the network is rewired on demand");
@@ -501,6 +503,9 @@ impl Running {
             }
             Query::Place(request) => Reply::Requested(self.node.handle_request(&request, now)),
             Query::Earlier(request) => Reply::Earlier(self.node.earlier(&request)),
+            Query::Release { floor, time } => {
+                Reply::Released(self.node.handle_release(floor, time, now))
+            }
             Query::Token { change, operator, account } => {
                 Reply::Token(self.change_token(&change, operator, account, now))
             }
@@ -552,6 +557,10 @@ impl Running {
             Command::FireRecall(recall) => {
                 self.node.handle_fire_recall(*recall, &operator, now)?;
                 Topic::FireRecall
+            }
+            Command::FloorLock { floor, lock } => {
+                self.node.handle_floor_lock(*floor, *lock, &operator, now)?;
+                Topic::FloorLock(*floor)
             }
         };
         self.record_directive(&topic.key(), operator, reason, account);

@@ -54,17 +54,20 @@ pub enum Scope {
     View,
     /// Also place calls
     Call,
+    /// Also place calls to locked floors, and release those in a car
+    Access,
     /// Also what an operator does
     Operate,
 }
 
 impl Scope {
-    const ALL: [Self; 3] = [Self::View, Self::Call, Self::Operate];
+    const ALL: [Self; 4] = [Self::View, Self::Call, Self::Access, Self::Operate];
 
     const fn name(self) -> &'static str {
         match self {
             Self::View => "view",
             Self::Call => "call",
+            Self::Access => "access",
             Self::Operate => "operate",
         }
     }

@@ -220,6 +220,32 @@ fn an_operator_sets_modes_and_a_fire_recall() {
     });
 }
 
+/// O1: by the keyboard alone.
+#[test]
+fn an_operator_locks_a_floor_and_unlocks_it() {
+    let Some((building, browser)) = building() else { return };
+    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
+    let set = |how: &str| {
+        browser.wait_for("button.lock");
+        browser.write("button.lock", ENTER);
+        browser.wait_for("dialog select[name=floor]");
+        browser.write("dialog select[name=floor]", "3");
+        browser.write(&format!("dialog input[name=locked][value={how}]"), " ");
+        browser.write("dialog input[name=operator]", "J. Kovac");
+        browser.write("dialog input[name=reason]", "server room");
+        shot(&browser, "lock");
+        browser.write("dialog button[type=submit]", ENTER);
+    };
+    set("yes");
+    browser.wait_for("[data-locked='3']");
+    building.wait("C knows", |building| {
+        building.status("C").is_some_and(|it| it.access.locked == [building.floor(3)])
+    });
+    shot(&browser, "locked");
+    set("no");
+    browser.wait_until_gone("[data-locked='3']");
+}
+
 fn mode(building: &Building, name: &str) -> Option<Mode> {
     building.status(name)?.car.map(|car| car.view.mode)
 }

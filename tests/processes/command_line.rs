@@ -65,6 +65,7 @@ fn help_shows_the_commands_and_every_exit_code() {
         "order",
         "mode",
         "fire-recall",
+        "floors",
         "clear-hang",
         "caretaker",
         "repair",

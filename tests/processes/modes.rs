@@ -1,4 +1,4 @@
-//! `liftmesh mode` and `liftmesh fire-recall`: what an operator commands at one node holds at all, over
+//! `liftmesh mode`, `liftmesh fire-recall` and `liftmesh floors`: what an operator commands at one node holds at all, over
 //! real pseudo-terminals.
 
 use std::process::Output;
@@ -152,5 +152,60 @@ fn a_car_in_fire_service_goes_where_it_is_told_and_opens_when_it_is_told() {
     assert!(is_recalled(&building, "A"));
     done(&building, "A", &["mode", "B", "in-service"]);
     building.wait("it is recalled again", |building| is_recalled(building, "B"));
+    building.assert_safe();
+}
+
+/// O1, F13: a lock at one node is against the buttons of the other car, and is kept through a restart
+/// of all; a right of access passes it.
+#[test]
+fn a_floor_locked_at_one_node_is_locked_in_every_car() {
+    let mut building = Building::with_cars(4, Line::Serial, &TWO);
+    assert_eq!(done(&building, "A", &["floors", "lock", "3"]), "floor 3 locked\n");
+    let is_locked = |building: &Building, name: &str| {
+        building.status(name).is_some_and(|it| it.access.locked == [building.floor(3)])
+    };
+    let refused = |building: &Building, name: &str| {
+        building.status(name).map_or(0, |status| status.access.refused)
+    };
+    building.wait("B knows", |building| is_locked(building, "B"));
+    let (to_locked, free) = (building.car_call(3), building.car_call(2));
+    building.press("B", to_locked);
+    building.wait("it is counted", |building| refused(building, "B") == 1);
+    // The later press is served, so the earlier one was handled.
+    building.press("B", free);
+    building.wait("B went to the free floor", |building| {
+        let car = building.car("B");
+        car.floor == Some(building.floor(2)) && car.door == DoorState::Open
+    });
+    building.wait_all_dark();
+
+    building.kill_all(&TWO);
+    for name in TWO {
+        building.start(name);
+    }
+    building
+        .wait("both know it still", |building| TWO.iter().all(|name| is_locked(building, name)));
+    building.press("A", to_locked);
+    building.wait("it is counted again", |building| refused(building, "A") == 1);
+    let order = |words: &[&str]| building.operator("A", words).output().expect("it runs");
+    let refusal = order(&["order", "car", "A", "3"]);
+    let errors = String::from_utf8_lossy(&refusal.stderr).into_owned();
+    assert_eq!(refusal.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("floor 3 is locked"), "{errors}");
+    let taken = order(&["order", "car", "A", "3", "--access", "--wait", "served"]);
+    assert_eq!(taken.status.code(), Some(0), "{taken:?}");
+    assert_eq!(building.car("A").floor, Some(building.floor(3)));
+
+    // People leave.
+    let leaving = building.hall(3, Direction::Down);
+    building.press("A", leaving);
+    building.wait_dark(&TWO, leaving);
+    let shown = String::from_utf8(order(&["floors", "show"]).stdout).expect("text");
+    assert_eq!(shown, "locked floors: 3\ncalls refused by this node: 2\n");
+    assert_eq!(done(&building, "B", &["floors", "unlock", "3"]), "floor 3 unlocked\n");
+    building.wait("B was told", |building| !is_locked(building, "B"));
+    building.press("B", to_locked);
+    building.wait("B serves it", |building| building.car("B").floor == Some(building.floor(3)));
+    assert_eq!(command(&building, "A", &["floors", "lock", "4"]).status.code(), Some(2));
     building.assert_safe();
 }

@@ -34,7 +34,7 @@ export class BankPage extends Component {
     removeEventListener("resize", this.#onResize);
   }
 
-  render({ model, onMode, onRecall }) {
+  render({ model, onMode, onRecall, onLock }) {
     const { fleet, orders } = model.state;
     const row = rowHeight(fleet.floors);
     const byId = new Map(orders.map((order) => [order.id, order]));
@@ -42,7 +42,7 @@ export class BankPage extends Component {
     const shaft = shaftWidth(cars.length);
     return html`
       <div class="bank" style=${{ "--row": `${row}px`, "--shaft": `${shaft}px` }}>
-        <${Landings} model=${model} hasModes=${model.takesCommands} floors=${fleet.floors} byId=${byId} orders=${orders} />
+        <${Landings} model=${model} hasModes=${model.takesCommands} floors=${fleet.floors} locked=${fleet.locked_floors ?? []} byId=${byId} orders=${orders} />
         ${cars.map(
           (car) => html`
             <${Shaft}
@@ -67,6 +67,8 @@ export class BankPage extends Component {
         <span><i class="lamp lit"></i> promised: it will be served</span>
         <span><i class="lamp pending"></i> pressed, not promised yet</span>
         <span><i class="target"></i> next stop</span>
+        ${model.takesCommands &&
+        html`<button type="button" class="lock" disabled=${!model.isLive} onClick=${onLock}>Lock floors…</button>`}
         ${model.takesCommands &&
         !fleet.fire_recall &&
         html`<button type="button" class="recall" disabled=${!model.isLive} onClick=${() => onRecall(true)}>Fire recall…</button>`}
@@ -93,7 +95,7 @@ export function fromTop(floors) {
   return Array.from({ length: floors }, (_, index) => floors - 1 - index);
 }
 
-function Landings({ model, hasModes, floors, byId, orders }) {
+function Landings({ model, hasModes, floors, locked, byId, orders }) {
   return html`
     <section class="column landings" aria-label="Landings">
       <div class="head"><span>Floor</span></div>
@@ -101,7 +103,7 @@ function Landings({ model, hasModes, floors, byId, orders }) {
         ${fromTop(floors).map(
           (floor) => html`
             <div class="floor" key=${floor}>
-              <span class="number">${floor}</span>
+              <${FloorNumber} floor=${floor} isLocked=${locked.includes(floor)} />
               ${["up", "down"].map((direction) => {
                 const isThere = direction === "up" ? floor < floors - 1 : floor > 0;
                 if (!isThere) return html`<span class="no-button"></span>`;
@@ -128,6 +130,15 @@ function Landings({ model, hasModes, floors, byId, orders }) {
       <div class="foot"></div>
       ${hasModes && html`<div class="controls"><span>Mode</span></div>`}
     </section>
+  `;
+}
+
+function FloorNumber({ floor, isLocked }) {
+  if (!isLocked) return html`<span class="number">${floor}</span>`;
+  return html`
+    <span class="number locked" title="Locked: only calls with a right of access come here" data-locked=${floor}>
+      ${floor}<span class="hidden"> locked</span>
+    </span>
   `;
 }
 

@@ -16,6 +16,7 @@ mod text;
 use std::collections::BTreeMap;
 use std::hash::Hasher;
 
+use elevator_driver::Floor;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
@@ -65,11 +66,14 @@ pub enum Topic {
     Mode(NodeId),
     /// `fire-recall`: whether all cars are recalled (ASME A17.1 *Phase I*): `on` or `off`.
     FireRecall,
+    /// `lock/FLOOR`: whether a call to a floor needs a right of access: `on` or `off`.
+    FloorLock(Floor),
 }
 
 impl Topic {
     const MODE: &str = "mode/";
     const FIRE_RECALL: &str = "fire-recall";
+    const FLOOR_LOCK: &str = "lock/";
 
     /// What orders may be a consequence of: beacons carry these ahead of all others.
     pub(crate) const URGENT: [Self; 1] = [Self::FireRecall];
@@ -80,6 +84,7 @@ impl Topic {
         let text = match self {
             Self::Mode(car) => format!("{}{car}", Self::MODE),
             Self::FireRecall => Self::FIRE_RECALL.to_owned(),
+            Self::FloorLock(floor) => format!("{}{floor}", Self::FLOOR_LOCK),
         };
         Key::new(&text).unwrap_or_else(|error| unreachable!("a name is short: {error}"))
     }
@@ -89,6 +94,11 @@ impl Topic {
     pub fn of(key: &Key) -> Option<Self> {
         if key.as_str() == Self::FIRE_RECALL {
             return Some(Self::FireRecall);
+        }
+        if let Some(floor) = key.as_str().strip_prefix(Self::FLOOR_LOCK) {
+            let topic = Floor::try_from(floor.parse::<u8>().ok()?).ok().map(Self::FloorLock)?;
+            // `lock/05` is none, as only `lock/5` is looked at.
+            return (topic.key() == *key).then_some(topic);
         }
         NodeId::new(key.as_str().strip_prefix(Self::MODE)?).ok().map(Self::Mode)
     }
@@ -229,6 +239,21 @@ impl Directives {
         self.get(&Topic::FireRecall.key()).is_some_and(|it| it.value.as_str() != OFF)
     }
 
+    /// Whether a call to this floor needs a right of access. Only `off` ends that.
+    #[must_use]
+    pub fn is_locked(&self, floor: Floor) -> bool {
+        self.get(&Topic::FloorLock(floor).key()).is_some_and(|it| it.value.as_str() != OFF)
+    }
+
+    /// The floors to which a call needs a right of access.
+    pub fn locked_floors(&self) -> impl Iterator<Item = Floor> {
+        let locked = self.iter().filter(|it| it.value.as_str() != OFF);
+        locked.filter_map(|it| match Topic::of(&it.key)? {
+            Topic::FloorLock(floor) => Some(floor),
+            Topic::Mode(_) | Topic::FireRecall => None,
+        })
+    }
+
     fn remove(&mut self, key: &Key) {
         if let Some(removed) = self.registers.remove(key) {
             self.digest ^= removed.hash();
@@ -236,7 +261,7 @@ impl Directives {
     }
 }
 
-/// The value that starts a fire recall of the fleet.
+/// The value that starts a fire recall of the fleet, or locks a floor.
 pub const ON: &str = "on";
 
 /// The value that ends it.

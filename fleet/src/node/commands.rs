@@ -115,7 +115,7 @@ impl Node {
         self.command(&Topic::FireRecall, value, operator, now)
     }
 
-    fn command(
+    pub(super) fn command(
         &mut self,
         topic: &Topic,
         value: &str,

@@ -3,8 +3,9 @@
 use core::net::Ipv4Addr;
 use std::time::Duration;
 
-use elevator_driver::{Button, PanelEvent, Trip};
+use elevator_driver::{Button, Floor, PanelEvent, Trip};
 
+use super::access::Access;
 use super::cabin::Occurrence;
 use super::neighbours::Acceptance;
 use super::orders::{MOST_OPEN_TRIPS, rubbish};
@@ -49,6 +50,14 @@ pub enum OrderRefused {
         /// The mode of the car.
         mode: Mode,
     },
+    /// The floor is locked, and whoever placed the call has shown no right of access.
+    #[error("{call} can't be placed: floor {floor} is locked")]
+    FloorLocked {
+        /// The rejected call.
+        call: Call,
+        /// The locked floor.
+        floor: Floor,
+    },
     /// So many destination calls that were placed at this node are open.
     #[error("{call} can't be placed: {most} trips that were asked for at this node are open")]
     TooManyTrips {
@@ -90,6 +99,8 @@ pub struct CallRequest {
     pub bearer: String,
     /// The call to place.
     pub call: Call,
+    /// Whether its passenger has shown a right of access.
+    pub access: Access,
 }
 
 /// The outcome of a [`CallRequest`].
@@ -280,9 +291,23 @@ impl Node {
     ///
     /// # Errors
     /// The building has no such button, the node has no car for a car call or its car takes none in
-    /// its present mode, all cars are recalled, or too many destination calls are open.
+    /// its present mode, all cars are recalled, the floor is locked, or too many destination calls
+    /// are open.
     pub fn handle_order(&mut self, call: Call, now: Timestamp) -> Result<Taken, OrderRefused> {
-        let taken = self.take_order(call, now)?;
+        self.handle_order_with(call, Access::Public, now)
+    }
+
+    /// As [`handle_order`](Self::handle_order), for a passenger who may have shown a right of access.
+    ///
+    /// # Errors
+    /// As [`handle_order`](Self::handle_order); with a right no lock matters.
+    pub fn handle_order_with(
+        &mut self,
+        call: Call,
+        access: Access,
+        now: Timestamp,
+    ) -> Result<Taken, OrderRefused> {
+        let taken = self.take_order(call, access, now)?;
         self.settle(now);
         Ok(taken)
     }
@@ -304,8 +329,8 @@ impl Node {
         if let Some(earlier) = self.earlier(request) {
             return Ok(earlier);
         }
-        let CallRequest { id, bearer, call } = request;
-        let taken = self.take_order(call.clone(), now)?;
+        let CallRequest { id, bearer, call, access } = request;
+        let taken = self.take_order(call.clone(), *access, now)?;
         // In the same batch for the disk as the order. Peers may get it before the order: `earlier`.
         match taken {
             Taken::Placed => {
@@ -339,7 +364,12 @@ impl Node {
     }
 
     /// Places an order. The caller settles what follows.
-    fn take_order(&mut self, call: Call, now: Timestamp) -> Result<Taken, OrderRefused> {
+    fn take_order(
+        &mut self,
+        call: Call,
+        access: Access,
+        now: Timestamp,
+    ) -> Result<Taken, OrderRefused> {
         if !call.is_within(self.hello.floors) {
             let top = self.hello.floors.top().index();
             return Err(OrderRefused::NoSuchButton { call, top });
@@ -353,6 +383,12 @@ impl Node {
         }
         if let Some(mode) = self.refusing_mode(&call) {
             return Err(OrderRefused::NotInService { call, mode });
+        }
+        if access == Access::Public
+            && let Some(refused) = self.lock_against(&call, now)
+        {
+            self.access.count_refused();
+            return Err(refused);
         }
         if !self.orders.may_place(&call) {
             return Err(OrderRefused::TooManyTrips { call, most: MOST_OPEN_TRIPS });
@@ -445,15 +481,25 @@ impl Node {
     /// In a fire recall the buttons place no orders (ASME A17.1, phase I). Those in a car may be
     /// commands to it.
     fn press(&mut self, button: Button, now: Timestamp) {
-        if let Button::Car(floor) = button
-            && self.cabin.press(floor, now) == Press::Command
-        {
-            return;
+        let call = Call::of_button(button, &self.hello.node);
+        let refused = self.lock_against(&call, now);
+        if let Button::Car(floor) = button {
+            // A lock holds against calls: a command in a fire or in a car out of service passes it.
+            let is_call = self.refusing_mode(&call).is_none();
+            if is_call && let Some(refused) = refused {
+                // Where the door is open, the button keeps it open.
+                if !self.cabin.absorbs(&call, now) {
+                    self.refuse_press(&refused, now);
+                }
+                return;
+            }
+            if self.cabin.press(floor, now) == Press::Command {
+                return;
+            }
         }
         if self.commands.is_fire_recalled() {
             return;
         }
-        let call = Call::of_button(button, &self.hello.node);
         let absorbed = self.cabin.absorbs(&call, now);
         let served = match call {
             Call::Hall(_) => true,
@@ -475,6 +521,8 @@ impl Node {
             if let Some(report) = self.cabin.refused(refused.to_string(), now) {
                 self.report(report);
             }
+        } else if let Some(refused) = self.lock_against(&call, now) {
+            self.refuse_press(&refused, now);
         } else if self.orders.may_place(&call) {
             self.place(call, now);
         } else {

@@ -4,7 +4,7 @@
 //!   beacon, frame, link, panel, disk, operator, timer
 //!        │ handle_*(…, now)
 //!        ▼
-//!       Node ──▶ Leadership, Peers, Orders, Dispatching, Boarding, Commands, Cabin
+//!       Node ──▶ Leadership, Peers, Orders, Dispatching, Boarding, Commands, Access, Cabin
 //!        │            each owns its state, and changes no other
 //!        │ ◀───────── wishes, verdicts, effects, changes
 //!        ▼ poll_action(), poll_timeout()
@@ -25,12 +25,14 @@
 //! - `dispatching/`: the plan, and the requests for it;
 //! - `boarding.rs`: passengers with a destination who have entered the car;
 //! - `commands.rs`: the directives of operators, and their way to every node;
+//! - `access.rs`: locked floors, and who may ride there;
 //! - `cabin/`: the car, its panel and the climate.
 //!
 //! The other files route between components: `elect.rs` for the election, `neighbours.rs` for peers
 //! that come and go, `messages.rs` for messages between nodes, `beacons.rs` for the contents of
 //! beacons, `delta.rs` for changes of orders, `assign.rs` for plans.
 
+mod access;
 mod action;
 mod assign;
 mod beacons;
@@ -57,6 +59,7 @@ use std::collections::VecDeque;
 
 use elevator_driver::PanelOutputs;
 
+use self::access::AccessControl;
 use self::boarding::Boarding;
 use self::cabin::Cabin;
 use self::commands::Commands;
@@ -72,6 +75,7 @@ use crate::orders::OrderStore;
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Hello, NodeState, Nonce};
 
+pub use access::{Access, FloorLock, LONGEST_RELEASE, ReleaseRefused};
 pub use action::{Action, Change, LinkId, Lsn};
 pub use cabin::{ClimateTimer, health};
 pub use commands::FireRecall;
@@ -82,8 +86,9 @@ pub use peers::{ConflictKind, LossCause, PacketCounts};
 pub use report::Report;
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{
-    CarStatus, ClimateStatus, ConflictStatus, DirectiveStatus, DistrustedStatus, FleetKeysStatus,
-    LostStatus, OrderStatus, PeerStatus, RefusedStatus, Status, UnitStatus,
+    AccessStatus, CarStatus, ClimateStatus, ConflictStatus, DirectiveStatus, DistrustedStatus,
+    FleetKeysStatus, LostStatus, OrderStatus, PeerStatus, RefusedStatus, ReleaseStatus, Status,
+    UnitStatus,
 };
 
 pub use crate::election::LinkSide;
@@ -99,6 +104,7 @@ pub struct Node {
     dispatching: Dispatching,
     boarding: Boarding,
     commands: Commands,
+    access: AccessControl,
     cabin: Cabin,
     random: fastrand::Rng,
     actions: VecDeque<Action>,
@@ -156,6 +162,7 @@ impl Node {
             dispatching: Dispatching::default(),
             boarding: Boarding::default(),
             commands,
+            access: AccessControl::default(),
             cabin,
             random: fastrand::Rng::with_seed(seed),
             actions: VecDeque::new(),

@@ -109,6 +109,9 @@ pub struct Status {
     /// The directives: what operators have commanded until they command something else.
     #[serde(default)]
     pub directives: Vec<DirectiveStatus>,
+    /// The locked floors, and who was refused because of them.
+    #[serde(default)]
+    pub access: AccessStatus,
     /// The open orders, oldest first; one entry per call.
     pub orders: Vec<OrderStatus>,
     /// The node's own car, if it has one.
@@ -127,6 +130,27 @@ pub struct DirectiveStatus {
     pub value: Value,
     /// Who commanded it.
     pub operator: Words,
+}
+
+/// The locked floors.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AccessStatus {
+    /// The floors to which calls need a right of access.
+    pub locked: Vec<Floor>,
+    /// Those that are open in the node's own car for now.
+    pub released: Vec<ReleaseStatus>,
+    /// How many calls this node has refused because of a lock since its start.
+    pub refused: u64,
+}
+
+/// A floor that is released in a car.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReleaseStatus {
+    /// The floor.
+    pub floor: Floor,
+    /// For how long still.
+    #[serde(with = "seconds")]
+    pub left: Duration,
 }
 
 /// How many records of peers were refused, by reason. JSON omits the zeros.
@@ -354,6 +378,7 @@ impl Node {
             lost: self.lost_status(now),
             conflicts: self.conflict_status(now),
             directives: self.directive_status(),
+            access: self.access_status(now),
             orders: self.order_status(now),
             car: self.cabin.car_status(self.orders.lamps(), now),
             climate: self.cabin.climate_status(now),
@@ -393,6 +418,17 @@ impl Node {
                 operator,
             })
             .collect()
+    }
+
+    fn access_status(&self, now: Timestamp) -> AccessStatus {
+        let locked: BTreeSet<Floor> = self.directives().locked_floors().collect();
+        let is_here = |floor: &Floor| self.hello.floors.contains(*floor);
+        let released = self.access.released(now);
+        AccessStatus {
+            locked: locked.into_iter().filter(is_here).collect(),
+            released: released.map(|(floor, left)| ReleaseStatus { floor, left }).collect(),
+            refused: self.access.refused(),
+        }
     }
 
     fn lost_status(&self, now: Timestamp) -> Vec<LostStatus> {

@@ -1,5 +1,6 @@
 //! Whole nodes, told what happens one thing at a time.
 
+mod access;
 mod commands;
 mod contested;
 mod destination;

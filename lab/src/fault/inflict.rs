@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, Climate, Direction, Floor, Trip};
 use elevator_fleet::model::{JournalId, Mode};
-use elevator_fleet::node::FireRecall;
+use elevator_fleet::node::{FireRecall, FloorLock};
 use elevator_fleet::wire::{Beacon, Frame};
 use elevator_simulator::SimulatedCar;
 
@@ -132,6 +132,7 @@ impl World {
             Fault::ClearHang(node) => self.machines[node].latched = false,
             Fault::Mode { at, car, mode } => self.set_mode(at, car, mode),
             Fault::FireRecall { at, start } => self.set_fire_recall(at, start),
+            Fault::FloorLock { at, floor, locked } => self.set_floor_lock(at, floor, locked),
         }
     }
 
@@ -164,6 +165,23 @@ impl World {
         let recall = if start { FireRecall::Start } else { FireRecall::End };
         self.with(at, |node, now| {
             let set = node.handle_fire_recall(recall, OPERATOR, now);
+            set.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
+        });
+    }
+
+    fn set_floor_lock(&mut self, at: usize, floor: Floor, locked: bool) {
+        if self.machines[at].awake().is_none() {
+            return;
+        }
+        let lock = if locked {
+            self.disturbances.locked.insert(floor);
+            FloorLock::Lock
+        } else {
+            self.disturbances.locked.remove(&floor);
+            FloorLock::Unlock
+        };
+        self.with(at, |node, now| {
+            let set = node.handle_floor_lock(floor, lock, OPERATOR, now);
             set.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
         });
     }

@@ -64,6 +64,7 @@ impl Fault {
             | Self::SharedAddress { .. }
             | Self::Mode { .. }
             | Self::FireRecall { .. }
+            | Self::FloorLock { .. }
             | Self::ClearHang(..) => Vec::new(),
         }
     }
@@ -107,6 +108,7 @@ impl Fault {
             | Self::Crowd(node)
             | Self::Replay { to: node, .. }
             | Self::FireRecall { at: node, .. }
+            | Self::FloorLock { at: node, .. }
             | Self::ClearHang(node) => vec![node],
             Self::Mode { at, car, .. } => vec![at, car],
             Self::CutOneWay { from, to }

@@ -84,7 +84,7 @@ impl World {
         self.end_modes();
     }
 
-    /// Puts all cars back in service, and ends a fire recall.
+    /// Puts all cars back in service, ends a fire recall, and unlocks every floor.
     fn end_modes(&mut self) {
         let at = (0..self.machines.len()).find(|at| self.machines[*at].awake().is_some());
         let Some(at) = at else { return };
@@ -95,6 +95,9 @@ impl World {
         }
         if self.disturbances.fire_recalled {
             self.inflict(Fault::FireRecall { at, start: false });
+        }
+        for floor in self.disturbances.locked.clone() {
+            self.inflict(Fault::FloorLock { at, floor, locked: false });
         }
     }
 

@@ -64,9 +64,11 @@ struct Press {
     at: Duration,
 }
 
-/// Whether the press of a button may become an order in the commanded mode of the car.
-fn takes(machine: &Machine, button: Button) -> bool {
+/// Whether the press of a button may become an order in the commanded mode of the car, as far as no
+/// floor is locked.
+fn takes(snapshot: &Snapshot, machine: &Machine, button: Button) -> bool {
     match (button, machine.commanded) {
+        (Button::Car(floor), _) if snapshot.disturbances.locked.contains(&floor) => false,
         (Button::Car(_), Mode::OutOfService | Mode::FireService) => false,
         (Button::Hall(..) | Button::Car(_), _) => true,
     }
@@ -83,7 +85,8 @@ impl Taken {
         let press = Press { node, incarnation: machine.incarnation, button, at: snapshot.now };
         // Where the door is open, its passenger gets in (F18).
         let gets_in = machine.lets_in_at(button.floor());
-        if is_lit_by && is_attended(machine, &press) && takes(machine, button) && !gets_in {
+        if is_lit_by && is_attended(machine, &press) && takes(snapshot, machine, button) && !gets_in
+        {
             self.waiting.push(press);
         }
     }
@@ -96,7 +99,7 @@ impl Taken {
         self.waiting.retain(|press| {
             let machine = &snapshot.machines[press.node];
             is_attended(machine, press)
-                && takes(machine, press.button)
+                && takes(snapshot, machine, press.button)
                 && !is_taken(snapshot, machine, press)
         });
         let is_late = |press: &mut Press| snapshot.now > press.at + TAKEN_WITHIN;

@@ -126,6 +126,7 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         Fault::Load(node, load) => lasts(*node, "load", *load != Some(0)),
         Fault::Key(node, key) => lasts(*node, "key switch", *key != KeySwitch::Normal),
         Fault::Mode { car, mode, .. } => lasts(*car, "service mode", *mode != Mode::InService),
+        Fault::FloorLock { at, locked, .. } => lasts(*at, "locked floor", *locked),
         Fault::FireRecall { start: true, .. } => {
             Effect::Begins((None, "fire recall"), "fire recall".to_owned())
         }

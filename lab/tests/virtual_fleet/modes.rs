@@ -426,3 +426,70 @@ fn a_firefighter_drives_one_car_while_the_others_stay_recalled() {
     building.until(mins(1), "it is recalled again", |world| is_recalled(world, 1));
     building.recovers();
 }
+
+fn all_know_the_lock(world: &World, index: u8, locked: bool) -> bool {
+    let directives = |node| world.node(node).map(Node::directives);
+    world.running().filter_map(directives).all(|it| it.is_locked(floor(index)) == locked)
+}
+
+/// O1, F13: a lock at one node is against the buttons of every car, through the loss of the master
+/// and of all power; what was promised before is kept.
+#[test]
+fn a_locked_floor_stays_locked_through_failover_and_a_power_cut() {
+    let mut building = Building::merged_of(without_parking(3));
+    building.press(1, car_call(3));
+    building.until(secs(2), "it is promised", |world| !world.lamps(1).is_empty());
+    building.inflict(Fault::FloorLock { at: 2, floor: floor(3), locked: true });
+    building.until(secs(1), "all know it", |world| all_know_the_lock(world, 3, true));
+    building.until_at_rest();
+    assert_eq!(building.car(1).shaft().floor(), Some(floor(3)), "the promise is kept");
+
+    building.inflict(Fault::Kill(0));
+    building.run_for(secs(5));
+    for node in [1, 2] {
+        building.press(node, car_call(3));
+    }
+    building.run_for(secs(2));
+    assert!((1..3).all(|node| building.lamps(node).is_empty()), "the lamps stay dark");
+    building.inflict(Fault::MainsCut);
+    building.run_for(secs(5));
+    // Alone, before it hears anybody.
+    building.start(2);
+    building.run_for(secs(5));
+    building.press(2, car_call(3));
+    building.run_for(secs(2));
+    assert!(building.lamps(2).is_empty());
+    building.start_all();
+    building.run_for(secs(5));
+    assert!(all_know_the_lock(&building, 3, true));
+    // People leave, all the same.
+    building.press(1, down(3));
+    building.run_for(millis(200));
+    building.until_at_rest();
+    building.recovers();
+    assert!(all_know_the_lock(&building, 3, false));
+}
+
+/// Each half keeps what it was told; the later command of those who knew of the other counts.
+#[test]
+fn halves_agree_on_locks_after_a_partition() {
+    let mut building = Building::merged(4);
+    building.inflict(Fault::FloorLock { at: 0, floor: floor(2), locked: true });
+    building.until(secs(1), "all know it", |world| all_know_the_lock(world, 2, true));
+    building.inflict(Fault::Partition(vec![vec![0, 1], vec![2, 3]]));
+    building.run_for(secs(2));
+    building.inflict(Fault::FloorLock { at: 1, floor: floor(3), locked: true });
+    building.inflict(Fault::FloorLock { at: 2, floor: floor(2), locked: false });
+    building.run_for(secs(1));
+    building.press(1, car_call(3));
+    building.press(3, car_call(3));
+    building.run_for(millis(500));
+    assert!(building.lamps(1).is_empty());
+    assert!(!building.lamps(3).is_empty(), "there it is not locked");
+    building.inflict(Fault::Heal);
+    building.until(secs(5), "all agree", directives_are_equal);
+    building.until_at_rest();
+    assert_eq!(building.car(3).shaft().floor(), Some(floor(3)), "the promise is kept");
+    assert!(all_know_the_lock(&building, 2, false) && all_know_the_lock(&building, 3, true));
+    building.recovers();
+}

@@ -51,6 +51,7 @@ fn says(node: &str, node_state: NodeState) -> Box<Status> {
         lost: Vec::new(),
         conflicts: Vec::new(),
         directives: Vec::new(),
+        access: elevator_fleet::node::AccessStatus::default(),
         orders: Vec::new(),
         car: None,
         climate: ClimateStatus::default(),

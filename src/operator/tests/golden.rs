@@ -232,6 +232,7 @@ fn bare() -> Status {
         lost: Vec::new(),
         conflicts: Vec::new(),
         directives: Vec::new(),
+        access: AccessStatus::default(),
         car: None,
         climate: ClimateStatus {
             own: Reading::default(),
@@ -465,7 +466,7 @@ fn replies_are_as_in_the_golden_file() {
 
 #[test]
 fn queries_are_as_in_the_golden_file() {
-    let order = |call: &Call| QueryLine::Order { call: call.into() };
+    let order = |call: &Call| QueryLine::Order { call: call.into(), access: false };
     let (operator, reason) = ("kovac".to_owned(), "brake replaced".to_owned());
     let mode = |mode| QueryLine::Mode {
         car: "B".to_owned(),
@@ -495,6 +496,13 @@ fn queries_are_as_in_the_golden_file() {
         QueryLine::Token {
             change: TokenChange::Revoke { name: "kiosk".parse().unwrap() },
             operator: "kovac".to_owned(),
+        },
+        QueryLine::Order { call: (&car_call("A", 5)).into(), access: true },
+        QueryLine::FloorLock {
+            floor: floor(5),
+            locked: true,
+            operator: "kovac".to_owned(),
+            reason: Some("server room".to_owned()),
         },
         QueryLine::Audit,
         QueryLine::Watch,

@@ -90,6 +90,63 @@ fn a_fire_recall_is_commanded_and_ended() {
     building.assert_safe();
 }
 
+/// An access-control system calls for a passenger, or releases a floor in one car for a while.
+#[test]
+fn access_control_lets_people_ride_to_a_locked_floor() {
+    let building = Building::with_cars(4, Line::Serial, &TWO);
+    let (a, b) = (serving(&building, 1), serving(&building, 2));
+    let [phone, reader, kiosk] = [("phone", "operate"), ("reader", "access"), ("kiosk", "call")]
+        .map(|(name, scope)| token(&building, "A", name, scope));
+    let lock = |locked: bool| json!({"locked": locked, "operator": "J. Kovac"});
+    let set = put(a, "/api/v1/floors/3/lock", &phone, &lock(true));
+    assert_eq!((set.status, set.json()), (200, json!({"floor": 3, "locked": true})));
+    let refused = |answer: super::client::Answer| (answer.status, answer.problem());
+    let is = |status: u16, code: &str| (status, code.to_owned());
+    let at_four = put(a, "/api/v1/floors/4/lock", &phone, &lock(true));
+    assert_eq!(refused(at_four), is(422, "no_such_button"));
+    let by_reader = put(a, "/api/v1/floors/3/lock", &reader, &lock(false));
+    assert_eq!(refused(by_reader), is(403, "scope_missing"));
+    building.wait("B knows", |building| {
+        building.status("B").is_some_and(|it| it.access.locked == [building.floor(3)])
+    });
+    assert_eq!(get(b, "/api/v1/fleet").json()["locked_floors"], json!([3]));
+    // The tokens of the other two have to get there as well.
+    building.wait("B knows the tokens", |_| {
+        let body = json!({"call": {"kind": "hall", "floor": 0, "direction": "up"}}).to_string();
+        [&reader, &kiosk]
+            .iter()
+            .all(|token| post(b, "/api/v1/calls", Some(token), &body).status < 400)
+    });
+
+    let call = |access: bool| {
+        json!({"call": {"kind": "car", "car": "B", "floor": 3}, "access": access}).to_string()
+    };
+    let place = |token: &str, access| post(b, "/api/v1/calls", Some(token), &call(access));
+    assert_eq!(refused(place(&reader, false)), is(409, "floor_locked"));
+    assert_eq!(refused(place(&kiosk, true)), is(403, "scope_missing"));
+    assert_eq!(place(&reader, true).status, 201);
+    building.wait("B is there", |building| building.car("B").floor == Some(building.floor(3)));
+
+    let release = |at, car: &str, token: &str, seconds: u8| {
+        let body = json!({"floor": 3, "seconds": seconds}).to_string();
+        post(at, &format!("/api/v1/cars/{car}/release"), Some(token), &body)
+    };
+    building.press("A", building.car_call(3));
+    building.wait("it is counted", |building| {
+        building.status("A").is_some_and(|status| status.access.refused == 1)
+    });
+    assert_eq!(refused(release(b, "A", &reader, 10)), is(409, "other_node"));
+    assert_eq!(refused(release(a, "A", &kiosk, 10)), is(403, "scope_missing"));
+    assert_eq!(refused(release(a, "A", &reader, 61)), is(400, "malformed"));
+    assert_eq!(refused(release(a, "Z", &reader, 10)), is(422, "unknown_car"));
+    let released = release(a, "A", &reader, 60);
+    let expected = json!({"car": "A", "floor": 3, "seconds": 60});
+    assert_eq!((released.status, released.json()), (200, expected));
+    building.press("A", building.car_call(3));
+    building.wait("A is there", |building| building.car("A").floor == Some(building.floor(3)));
+    building.assert_safe();
+}
+
 /// A page that is opened late shows what was before it.
 #[test]
 fn a_new_client_gets_the_events_from_before_it() {

@@ -191,6 +191,11 @@ impl Cabin {
         Some(car.mode())
     }
 
+    /// Whether who is in the car may ride to locked floors as well.
+    pub(super) fn overrides_locks(&self) -> bool {
+        self.car.as_ref().is_some_and(|car| car.mode() == Mode::Independent)
+    }
+
     /// Whether the open door of the car makes an order for this call unnecessary.
     pub(super) fn absorbs(&mut self, call: &Call, now: Timestamp) -> bool {
         let is_here = match call {

@@ -5,7 +5,12 @@ use crate::directives::RequestId;
 use crate::node::{CallRequest, Requested};
 
 fn request(id: u8, call: Call) -> CallRequest {
-    CallRequest { id: RequestId([id; 16]), bearer: "robot".to_owned(), call }
+    CallRequest {
+        id: RequestId([id; 16]),
+        bearer: "robot".to_owned(),
+        call,
+        access: Access::Public,
+    }
 }
 
 /// Two nodes over a link, which place orders at once.

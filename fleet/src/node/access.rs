@@ -1,0 +1,166 @@
+//! Locked floors: which calls need a right of access, and how many were refused for lack of it.
+//!
+//! ```text
+//!   operator ──▶ handle_floor_lock ──▶ Directives `lock/FLOOR` ──▶ every node
+//!   access control ──▶ handle_release ──▶ Access, of this car alone, for seconds
+//!                                            │
+//!   a press, a trip, an order ──▶ lock_against ▼ ──▶ refused, unless it came with a right
+//! ```
+//!
+//! A lock keeps people from riding to a floor, never from leaving it: hall calls are taken at every
+//! floor. It is asked when a call is placed, and never again, so that what was promised stays
+//! promised.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use elevator_driver::Floor;
+
+use super::{Node, OrderRefused};
+use crate::directives::{DirectiveError, OFF, ON, Topic};
+use crate::model::{Call, NodeId, Timestamp};
+
+/// The longest time for which a floor can be released in a car. An access-control system releases it
+/// for a press of a button.
+pub const LONGEST_RELEASE: Duration = Duration::from_secs(60);
+
+/// What becomes of the lock of a floor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FloorLock {
+    /// Calls to it need a right of access.
+    Lock,
+    /// Everybody may ride there.
+    Unlock,
+}
+
+/// Whether who places a call has shown a right of access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// No: like everybody who presses a button.
+    #[default]
+    Public,
+    /// Yes: a credential was checked by who places the call.
+    Granted,
+}
+
+/// A floor that can't be released. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReleaseRefused {
+    /// The node has no car.
+    #[error("{0} has no car in which a floor could be released")]
+    NoCar(NodeId),
+    /// The building has no such floor.
+    #[error("there is no floor {floor} in a building with floors 0 to {top}")]
+    NoSuchFloor {
+        /// The floor.
+        floor: Floor,
+        /// The highest floor.
+        top: u8,
+    },
+    /// The time is none, or too long.
+    #[error("a floor is released for 1 ms to {} s", LONGEST_RELEASE.as_secs())]
+    Time,
+}
+
+/// What of access is this node's own: nothing of it is replicated or on disk.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AccessControl {
+    /// Until when floors are released in the own car.
+    released: BTreeMap<Floor, Timestamp>,
+    /// How many calls were refused.
+    refused: u64,
+}
+
+impl AccessControl {
+    fn is_released(&self, floor: Floor, now: Timestamp) -> bool {
+        self.released.get(&floor).is_some_and(|until| now < *until)
+    }
+
+    /// The released floors, and for how long still.
+    pub(super) fn released(&self, now: Timestamp) -> impl Iterator<Item = (Floor, Duration)> {
+        let left = move |(floor, until): (&Floor, &Timestamp)| (*floor, until.since(now));
+        self.released.iter().map(left).filter(|(_, left)| !left.is_zero())
+    }
+
+    pub(super) fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    pub(super) fn count_refused(&mut self) {
+        self.refused = self.refused.saturating_add(1);
+    }
+}
+
+impl Node {
+    /// An operator locks a floor for the whole fleet, or unlocks it. It holds until it is commanded
+    /// otherwise, whatever is restarted meanwhile.
+    ///
+    /// # Errors
+    /// [`DirectiveError`]: nothing has changed.
+    pub fn handle_floor_lock(
+        &mut self,
+        floor: Floor,
+        lock: FloorLock,
+        operator: &str,
+        now: Timestamp,
+    ) -> Result<(), DirectiveError> {
+        let value = match lock {
+            FloorLock::Lock => ON,
+            FloorLock::Unlock => OFF,
+        };
+        self.command(&Topic::FloorLock(floor), value, operator, now)
+    }
+
+    /// An access-control system lets somebody in this node's car press the button of a locked floor,
+    /// for `time`. A floor that is released already is released for the longer of both times.
+    ///
+    /// It is of this node alone, and a restart ends it.
+    ///
+    /// # Errors
+    /// [`ReleaseRefused`]: nothing has changed.
+    pub fn handle_release(
+        &mut self,
+        floor: Floor,
+        time: Duration,
+        now: Timestamp,
+    ) -> Result<(), ReleaseRefused> {
+        if !self.cabin.has_car() {
+            return Err(ReleaseRefused::NoCar(self.hello.node.clone()));
+        }
+        if !self.hello.floors.contains(floor) {
+            let top = self.hello.floors.top().index();
+            return Err(ReleaseRefused::NoSuchFloor { floor, top });
+        }
+        if time.is_zero() || time > LONGEST_RELEASE {
+            return Err(ReleaseRefused::Time);
+        }
+        let until = self.access.released.entry(floor).or_insert(now);
+        *until = (*until).max(now + time);
+        Ok(())
+    }
+
+    /// The lock that keeps this call from being placed, if who places it has shown no right.
+    ///
+    /// In independent service whoever has the key drives the car, and in fire service a press is no
+    /// call at all: no lock holds there. It holds with an attendant, who may be anybody.
+    pub(super) fn lock_against(&self, call: &Call, now: Timestamp) -> Option<OrderRefused> {
+        let (floor, is_open) = match call {
+            Call::Hall(call) => (call.to?, false),
+            Call::Car { car, floor } if *car == self.hello.node => {
+                let is_released = self.access.is_released(*floor, now);
+                (*floor, is_released || self.cabin.overrides_locks())
+            }
+            Call::Car { floor, .. } => (*floor, false),
+        };
+        let is_locked = !is_open && self.directives().is_locked(floor);
+        is_locked.then(|| OrderRefused::FloorLocked { call: call.clone(), floor })
+    }
+
+    /// A call from the panel was refused because of a lock: its lamp stays dark.
+    pub(super) fn refuse_press(&mut self, refused: &OrderRefused, now: Timestamp) {
+        self.access.count_refused();
+        if let Some(report) = self.cabin.refused(refused.to_string(), now) {
+            self.report(report);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Locked floors: which calls are taken, and which are not.
+
+use elevator_driver::{Button, DoorCommand, DoorState, KeySwitch, MotorCommand, Trip};
+
+use super::*;
+use crate::directives::Topic;
+use crate::model::Mode;
+
+fn floor(index: u8) -> Floor {
+    Floor::try_from(index).expect("a floor")
+}
+
+fn ride(to: u8) -> Call {
+    Call::Car { car: name(1), floor: floor(to) }
+}
+
+/// A node whose car stands at floor 0, with floor 3 locked.
+fn locked() -> (Node, Timestamp) {
+    let (mut node, now) = cabin(1);
+    node.handle_floor_lock(floor(3), FloorLock::Lock, "kovac", now).expect("room");
+    leave_cars_idle(&mut node, now);
+    (node, now)
+}
+
+fn press(node: &mut Node, button: Button, now: Timestamp) {
+    node.handle_panel(PanelEvent::Pressed(button), now);
+}
+
+fn calls(node: &Node) -> Vec<Call> {
+    node.orders().calls().cloned().collect()
+}
+
+fn goes_up(node: &Node) -> bool {
+    let motor = node.outputs().map(|outputs| outputs.motor);
+    matches!(motor, Some(MotorCommand::Run { direction: Direction::Up, .. }))
+}
+
+fn turn(node: &mut Node, key: KeySwitch, now: Timestamp) {
+    node.handle_panel(PanelEvent::Inputs(PanelInputs { key, ..at_rest() }), now);
+}
+
+#[test]
+fn a_call_to_a_locked_floor_is_taken_only_with_a_right_of_access() {
+    let (mut node, now) = locked();
+    press(&mut node, Button::Car(floor(3)), now);
+    let reports: Vec<Report> = reports(drain(&mut node)).collect();
+    let refusals = reports.iter().filter(|it| matches!(it, Report::PressRefused { .. }));
+    assert_eq!(refusals.count(), 1, "{reports:?}");
+    assert_eq!(calls(&node), []);
+    let refused = OrderRefused::FloorLocked { call: ride(3), floor: floor(3) };
+    assert_eq!(node.handle_order(ride(3), now), Err(refused));
+    assert_eq!(node.status(now).access.refused, 2);
+    assert_eq!(node.status(now).access.locked, [floor(3)]);
+    // Floors that are not locked, and a passenger with a right.
+    assert_eq!(node.handle_order(ride(2), now), Ok(Taken::Placed));
+    assert_eq!(node.handle_order_with(ride(3), Access::Granted, now), Ok(Taken::Placed));
+    assert_eq!(calls(&node), [ride(2), ride(3)]);
+
+    node.handle_floor_lock(floor(3), FloorLock::Unlock, "kovac", now).expect("room");
+    let (mut other, now) = cabin(1);
+    other.handle_floor_lock(floor(3), FloorLock::Lock, "kovac", now).expect("room");
+    other.handle_floor_lock(floor(3), FloorLock::Unlock, "kovac", now).expect("room");
+    press(&mut other, Button::Car(floor(3)), now);
+    assert_eq!(calls(&other), [ride(3)]);
+}
+
+/// People must be able to leave: a lock is against those who want to come.
+#[test]
+fn a_locked_floor_can_be_left() {
+    let (mut node, now) = locked();
+    press(&mut node, Button::Hall(floor(3), Direction::Down), now);
+    let out = Trip::new(floor(3), floor(1)).expect("a trip");
+    node.handle_panel(PanelEvent::Requested(out), now);
+    let into = Trip::new(floor(1), floor(3)).expect("a trip");
+    node.handle_panel(PanelEvent::Requested(into), now);
+    let hall = |call: Option<HallCall>| Call::Hall(call.expect("a call"));
+    let trip_out = hall(HallCall::to(floor(3), floor(1)));
+    let trip_in = hall(HallCall::to(floor(1), floor(3)));
+    let open = calls(&node);
+    assert!(open.contains(&Call::Hall(HallCall::new(floor(3), Direction::Down))), "{open:?}");
+    assert!(open.contains(&trip_out) && !open.contains(&trip_in), "{open:?}");
+    assert_eq!(node.status(now).access.refused, 1);
+    assert_eq!(node.handle_order_with(trip_in, Access::Granted, now), Ok(Taken::Placed));
+}
+
+/// F13: the lock comes after the promise.
+#[test]
+fn what_was_placed_before_the_lock_stays() {
+    let (mut node, now) = cabin(1);
+    press(&mut node, Button::Car(floor(3)), now);
+    node.handle_floor_lock(floor(3), FloorLock::Lock, "kovac", now).expect("room");
+    assert_eq!(calls(&node), [ride(3)]);
+}
+
+/// For the press that follows a badge.
+#[test]
+fn a_released_floor_is_open_for_its_time_in_its_car() {
+    let (mut node, now) = locked();
+    let five = Duration::from_secs(5);
+    node.handle_release(floor(3), five, now).expect("a floor");
+    node.handle_release(floor(3), five / 5, now).expect("a floor");
+    assert_eq!(node.status(now).access.released.len(), 1);
+    // Not in another car.
+    let other = Call::Car { car: name(2), floor: floor(3) };
+    assert!(matches!(node.handle_order(other, now), Err(OrderRefused::FloorLocked { .. })));
+    let end = now + five;
+    press(&mut node, Button::Car(floor(3)), end);
+    assert_eq!(calls(&node), [], "it is over");
+    assert_eq!(node.status(end).access.released, []);
+    node.handle_release(floor(3), LONGEST_RELEASE, end).expect("a floor");
+    press(&mut node, Button::Car(floor(3)), end + five);
+    assert_eq!(calls(&node), [ride(3)]);
+
+    let long = LONGEST_RELEASE + Duration::from_millis(1);
+    for time in [Duration::ZERO, long] {
+        assert_eq!(node.handle_release(floor(3), time, end), Err(ReleaseRefused::Time));
+    }
+    let nowhere = node.handle_release(floor(4), five, end);
+    assert_eq!(nowhere, Err(ReleaseRefused::NoSuchFloor { floor: floor(4), top: 3 }));
+    let no_car = super::node(2, 1).handle_release(floor(3), five, end);
+    assert_eq!(no_car, Err(ReleaseRefused::NoCar(name(2))));
+}
+
+/// The key of independent service is a right of access; that of a car out of service is none.
+#[test]
+fn modes_decide_whether_a_lock_holds_in_the_car() {
+    for (key, is_taken) in [
+        (KeySwitch::Normal, false),
+        (KeySwitch::Independent, true),
+        (KeySwitch::FireRecall, false),
+        (KeySwitch::OutOfService, false),
+    ] {
+        let (mut node, now) = locked();
+        turn(&mut node, key, now);
+        press(&mut node, Button::Car(floor(3)), now);
+        let expected = if is_taken { vec![ride(3)] } else { vec![] };
+        assert_eq!(calls(&node), expected, "{key:?}");
+    }
+    for (mode, is_taken) in [(Mode::Attendant, false), (Mode::Independent, true)] {
+        let (mut node, now) = locked();
+        node.handle_mode(&name(1), mode, "kovac", now).expect("room");
+        press(&mut node, Button::Car(floor(3)), now);
+        assert_eq!(calls(&node).len(), usize::from(is_taken), "{mode}");
+    }
+}
+
+/// ASME A17.1, phase II: a firefighter is not kept from any floor, and a press is no order.
+#[test]
+fn fire_service_passes_every_lock() {
+    let (mut node, mut now) = locked();
+    node.handle_mode(&name(1), Mode::FireService, "fire panel", now).expect("room");
+    press(&mut node, Button::Car(floor(3)), now);
+    for _ in 0..1200 {
+        now = now + PERIOD;
+        node.handle_timeout(now);
+        let door = match node.outputs().map(|outputs| outputs.door) {
+            Some(DoorCommand::Open) => DoorState::Open,
+            Some(DoorCommand::Close | DoorCommand::Nudge) | None => DoorState::Closed,
+        };
+        node.handle_panel(PanelEvent::Inputs(PanelInputs { door, ..at_rest() }), now);
+        drain(&mut node);
+        if goes_up(&node) {
+            break;
+        }
+    }
+    assert!(goes_up(&node));
+    assert_eq!((calls(&node), node.status(now).access.refused), (vec![], 0));
+}
+
+/// A value that this program does not know, and a floor that is written in another way.
+#[test]
+fn only_off_unlocks_a_floor() {
+    let (mut node, now) = locked();
+    let value = crate::directives::Value::new("half").expect("a value");
+    node.handle_directive(Topic::FloorLock(floor(3)).key(), value, "x", now).expect("room");
+    assert!(node.directives().is_locked(floor(3)));
+    let key = crate::directives::Key::new("lock/03").expect("a key");
+    assert_eq!(Topic::of(&key), None);
+    let key = Topic::FloorLock(floor(3)).key();
+    assert_eq!(key.as_str(), "lock/3");
+    assert_eq!(Topic::of(&key), Some(Topic::FloorLock(floor(3))));
+}
+
+/// A lock set at one node holds at all, and after a restart.
+#[test]
+fn a_lock_reaches_every_node() {
+    let (mut one, mut two) = (node(1, 1), node(2, 2));
+    let now = Timestamp::START + PERIOD * 8;
+    talk(&mut one, &mut two, Timestamp::START, now);
+    one.handle_floor_lock(floor(3), FloorLock::Lock, "kovac", now).expect("room");
+    talk(&mut one, &mut two, now, now + PERIOD * 8);
+    assert!(two.directives().is_locked(floor(3)));
+    let restored =
+        Restored { directives: two.directives().iter().cloned().collect(), ..Restored::default() };
+    let settings = settings(2, 3, ElectionSettings::of(Protocol::LowestIp));
+    let again = Node::new(NodeSettings { restored, ..settings });
+    assert!(again.directives().is_locked(floor(3)));
+}

@@ -1,0 +1,104 @@
+//! `liftmesh floors`.
+
+use std::fmt::Write;
+
+use clap::builder::TypedValueParser;
+use clap::{Args, Subcommand, value_parser};
+use elevator_driver::Floor;
+use elevator_fleet::node::{AccessStatus, FloorLock};
+
+use super::mode::Who;
+use super::{CommandError, NodeArgs, output};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  liftmesh floors lock 5 --operator 'J. Kovac' --reason 'server room' --data-dir /var/lib/liftmesh
+  liftmesh floors unlock 5 --operator 'J. Kovac' --data-dir /var/lib/liftmesh
+  liftmesh floors show --data-dir /var/lib/liftmesh
+
+Any running node takes the command, for all cars. A lock holds until the floor is unlocked, whatever
+is restarted meanwhile. A button in a car, a trip from a kiosk, and a call of a program to a locked
+floor place no order, unless the call comes with a right of access: over HTTP, with a token of the
+scope `access`, or with `liftmesh order car A 5 --access`. Hall calls are taken at every floor, so
+that people can leave. No lock holds in a car in independent or fire service.";
+
+/// The arguments of `liftmesh floors`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FloorsArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: FloorsCommand,
+}
+
+/// What to do with locks.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum FloorsCommand {
+    /// Take calls to a floor only from those with a right of access, on record
+    #[command(
+        after_help = "Example: liftmesh floors lock 5 --operator kovac --data-dir /var/lib/liftmesh"
+    )]
+    Lock(LockArgs),
+    /// Take calls to a floor from everybody, on record
+    #[command(
+        after_help = "Example: liftmesh floors unlock 5 --operator kovac --data-dir /var/lib/liftmesh"
+    )]
+    Unlock(LockArgs),
+    /// Show the locked floors, and how many calls a node has refused
+    #[command(after_help = "Example: liftmesh floors show --data-dir /var/lib/liftmesh")]
+    Show(NodeArgs),
+}
+
+/// Which floor, and who commands it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LockArgs {
+    /// The floor, from 0 at the bottom
+    #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
+    pub(crate) floor: Floor,
+    /// Who and why
+    #[command(flatten)]
+    pub(crate) who: Who,
+}
+
+impl FloorsArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        match &self.command {
+            FloorsCommand::Lock(args) => args.set(FloorLock::Lock, "locked"),
+            FloorsCommand::Unlock(args) => args.set(FloorLock::Unlock, "unlocked"),
+            FloorsCommand::Show(node) => {
+                let status = node.connect()?.status()?;
+                Ok(output::print(&page(&status.access))?)
+            }
+        }
+    }
+}
+
+impl LockArgs {
+    fn set(&self, lock: FloorLock, what: &str) -> Result<(), CommandError> {
+        let Who { operator, reason, node } = &self.who;
+        node.connect()?.set_floor_lock(self.floor, lock, operator, reason.as_deref())?;
+        Ok(output::print(&format!("floor {} {what}\n", self.floor))?)
+    }
+}
+
+/// What is locked, a line each.
+pub(super) fn page(access: &AccessStatus) -> String {
+    let mut page = String::new();
+    let floors = |floors: Vec<String>| match floors.as_slice() {
+        [] => "none".to_owned(),
+        floors => floors.join(", "),
+    };
+    let locked = floors(access.locked.iter().map(ToString::to_string).collect());
+    let mut write = || -> std::fmt::Result {
+        writeln!(page, "locked floors: {locked}")?;
+        if !access.released.is_empty() {
+            let left = |it: &elevator_fleet::node::ReleaseStatus| {
+                format!("{} for {:.0} s", it.floor, it.left.as_secs_f64())
+            };
+            let released = floors(access.released.iter().map(left).collect());
+            writeln!(page, "released in this car: {released}")?;
+        }
+        writeln!(page, "calls refused by this node: {}", access.refused)
+    };
+    write().unwrap_or_else(|error| unreachable!("{error}"));
+    page
+}

@@ -1,0 +1,146 @@
+//! Locked floors over HTTP: an operator locks them, and an access-control system lets people in.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use elevator_driver::Floor;
+use elevator_fleet::model::NodeId;
+use elevator_fleet::node::FloorLock;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::auth::authorize;
+use super::commands::{direct, no_car};
+use super::problem::Problem;
+use super::routes::{App, json, parsed};
+use crate::journal::Account;
+use crate::operator::Command;
+use crate::tokens::Scope;
+
+/// Whether a floor is to be locked.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetLock {
+    /// Whether calls to the floor need a right of access.
+    locked: bool,
+    /// Who commands it: 1 to 64 characters, for the audit log.
+    #[schema(max_length = 64, example = "J. Kovac")]
+    operator: String,
+    /// Why: 1 to 500 characters, for the audit log.
+    #[schema(max_length = 500, example = "server room")]
+    reason: Option<String>,
+}
+
+/// Whether a floor is locked from here on.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct LockSet {
+    #[schema(value_type = u8, example = 5)]
+    floor: Floor,
+    locked: bool,
+}
+
+/// A floor that is to be released in a car.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Release {
+    #[schema(value_type = u8, example = 5)]
+    floor: Floor,
+    /// For how long: 1 to 60 seconds.
+    #[schema(minimum = 1, maximum = 60, example = 10)]
+    seconds: u8,
+}
+
+/// A floor that is released in a car.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Released {
+    #[schema(value_type = String, example = "B")]
+    car: NodeId,
+    #[schema(value_type = u8, example = 5)]
+    floor: Floor,
+    seconds: u8,
+}
+
+/// Locks a floor for the whole fleet, or unlocks it, until that is commanded again.
+#[utoipa::path(
+    put,
+    path = "/floors/{floor}/lock",
+    params(("floor" = u8, Path, description = "The floor, from 0 at the bottom")),
+    request_body = SetLock,
+    security(("token" = ["operate"])),
+    responses(
+        (status = 200, body = LockSet, description = "This node has it, and passes it on"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet keeps no more directives"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "There is no such floor"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it holds"),
+    )
+)]
+pub(super) async fn set_lock(
+    State(app): State<App>,
+    Path(floor): Path<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let token = authorize(&app, &parts.headers, Scope::Operate).await?;
+    let SetLock { locked, operator, reason } = parsed(body).await?;
+    let index = floor.parse::<u8>().ok();
+    let floor = index.and_then(|index| Floor::try_from(index).ok()).ok_or_else(|| {
+        let detail = format!("{floor} is no floor");
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_button", detail)
+    })?;
+    let lock = if locked { FloorLock::Lock } else { FloorLock::Unlock };
+    let command = Command::FloorLock { floor, lock };
+    direct(&app, command, &operator, reason.as_deref(), Account::of_token(&token.name)).await?;
+    Ok(json(StatusCode::OK, &LockSet { floor, locked }))
+}
+
+/// Lets whoever is in a car press the button of a locked floor, for some seconds: for a reader in the
+/// car. Only the node of the car takes it, and a restart of that node ends it.
+#[utoipa::path(
+    post,
+    path = "/cars/{car}/release",
+    params(("car" = String, Path, description = "The car of the node that answers")),
+    request_body = Release,
+    security(("token" = ["access"])),
+    responses(
+        (status = 200, body = Released, description = "The button of the floor places a call"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected, or the time too long"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "The car is that of another node: `detail` has its address"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "There is no such car or floor"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
+    )
+)]
+pub(super) async fn release(
+    State(app): State<App>,
+    Path(car): Path<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    authorize(&app, &parts.headers, Scope::Access).await?;
+    let Release { floor, seconds } = parsed(body).await?;
+    let car = NodeId::new(&car).map_err(|cause| no_car(&cause))?;
+    let look = app.look().await?;
+    let status = &look.status;
+    if status.node != car || status.car.is_none() {
+        let peer = status.peers.iter().find(|peer| peer.node == car && peer.car.is_some());
+        let peer = peer.ok_or_else(|| no_car(&format!("no car {car} is known")))?;
+        return Err(Problem::new(
+            StatusCode::CONFLICT,
+            "other_node",
+            format!("floors are released in {car} at its own node, {}", peer.address),
+        ));
+    }
+    app.node_loop.release(floor, Duration::from_secs(seconds.into())).await?;
+    Ok(json(StatusCode::OK, &Released { car, floor, seconds }))
+}
