@@ -5,6 +5,7 @@
 #   packaging/build.sh amd64    for x86-64, on such a machine
 #   packaging/build.sh arm64    for a 64-bit ARM
 #   packaging/build.sh armhf    for a 32-bit ARM (v7) with floating point
+#   packaging/build.sh debug    for packaging/test.sh alone: the program of `cargo build`, in a moment
 #
 # Debian's cross compilers and Rust's targets, once:
 #
@@ -20,8 +21,11 @@ cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 built=${CARGO_TARGET_DIR:-target}
 host=$(rustc -vV | sed -n 's/^host: //p')
+profile=release
+build=(--release --no-default-features)
 case ${1:-} in
 '') target=$host ;;
+debug) target=$host profile=debug build=() ;;
 amd64) target=x86_64-unknown-linux-gnu ;;
 arm64) target=aarch64-unknown-linux-gnu compiler=aarch64-linux-gnu-gcc ;;
 armhf) target=armv7-unknown-linux-gnueabihf compiler=arm-linux-gnueabihf-gcc ;;
@@ -29,7 +33,7 @@ armhf) target=armv7-unknown-linux-gnueabihf compiler=arm-linux-gnueabihf-gcc ;;
     sed -n '2,/^set /s/^# \{0,1\}//p' "$0" | sed '$d'
     exit ;;
 *)
-    echo "packaging/build.sh: there is no package for $1: amd64, arm64 or armhf" >&2
+    echo "packaging/build.sh: there is no package for $1: amd64, arm64, armhf or debug" >&2
     exit 2 ;;
 esac
 lack() {
@@ -49,11 +53,11 @@ else
 fi
 
 # The man pages and completions are those of the program as it is packaged, made on this machine.
-$cargo build --release --no-default-features --bin liftmesh
+$cargo build "${build[@]}" --bin liftmesh
 out=target/package
 rm -rf "$out"
 mkdir -p "$out/completions"
-program=$built/release/liftmesh
+program=$built/$profile/liftmesh
 "$program" man --out "$out/man"
 "$program" completions bash >"$out/completions/liftmesh.bash"
 "$program" completions zsh >"$out/completions/_liftmesh"
@@ -68,5 +72,11 @@ grep -q '^ExecStart=/usr/bin/liftmesh ' "$out/liftmesh-caretaker.service"
 if [ -n "$target" ]; then
     $cargo build --release --no-default-features --bin liftmesh --target "$target"
     exec $cargo deb --no-build --target "$target"
+fi
+if [ $profile = debug ]; then
+    # cargo-deb packages releases only: this one is somewhere else.
+    mkdir -p "$out/test/release"
+    cp "$program" "$out/test/release/"
+    CARGO_TARGET_DIR=$PWD/$out/test exec $cargo deb --no-build --fast
 fi
 exec $cargo deb --no-build
