@@ -110,6 +110,10 @@ struct Node {
     node_state: NodeState,
     /// The time since it was last heard, in seconds.
     silent: f64,
+    /// The shortest time in the last minute between a beacon and its echo, in seconds.
+    round_trip: Option<f64>,
+    /// The share of its beacons that got lost in the last minute, from 0 to 1.
+    loss: Option<f64>,
     /// There is a link to it, and the state transfer over it is complete.
     synced: bool,
     /// Its order store equals that of the node that answers.
@@ -188,6 +192,8 @@ impl Fleet {
             is_self: true,
             node_state: NodeState::from(&status.node_state),
             silent: 0.0,
+            round_trip: None,
+            loss: None,
             synced: true,
             in_step: true,
         };
@@ -198,6 +204,8 @@ impl Fleet {
             is_self: false,
             node_state: NodeState::from(&peer.node_state),
             silent: seconds(peer.silent),
+            round_trip: peer.round_trip.map(|time| time.as_secs_f64()),
+            loss: peer.loss,
             synced: peer.synced,
             in_step: peer.in_step,
         });

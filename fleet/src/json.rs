@@ -15,7 +15,9 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub(crate) use self::car::{CarForm, connection, optional_car};
-pub(crate) use self::number::{hexadecimal, is_zero, optional_seconds, seconds, text};
+pub(crate) use self::number::{
+    hexadecimal, is_zero, optional_fine_seconds, optional_seconds, seconds, text,
+};
 pub(crate) use self::report::{availability, conflict, hang, panel};
 use crate::model::{Call, HallCall, NameError, NodeId};
 use crate::wire::NodeState;

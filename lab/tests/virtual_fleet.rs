@@ -55,6 +55,7 @@ mod network;
 mod planning;
 #[path = "virtual_fleet/promise.rs"]
 mod promise;
+mod reception;
 #[path = "virtual_fleet/restarted.rs"]
 mod restarted;
 #[path = "virtual_fleet/resumed.rs"]

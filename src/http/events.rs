@@ -186,7 +186,7 @@ mod tests {
 
     fn log() -> EventLog {
         let (_, source) = broadcast::channel(1);
-        EventLog::new(source, 7, Counted::new(None).unwrap()).0
+        EventLog::new(source, 7, Counted::new(None, None).unwrap()).0
     }
 
     fn push(log: &mut EventLog, count: usize) {

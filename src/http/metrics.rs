@@ -19,6 +19,7 @@ use tracing::error;
 
 use super::problem::Problem;
 use super::routes::App;
+use crate::journal::CommitTimes;
 use crate::mqtt;
 use liftmesh_api::OrderState;
 
@@ -33,10 +34,14 @@ pub(super) struct Counted {
     state_changes: IntCounter,
     missed: IntCounter,
     mqtt: Option<mqtt::Counted>,
+    commits: Option<CommitTimes>,
 }
 
 impl Counted {
-    pub(super) fn new(mqtt: Option<mqtt::Counted>) -> Result<Self, prometheus::Error> {
+    pub(super) fn new(
+        mqtt: Option<mqtt::Counted>,
+        commits: Option<CommitTimes>,
+    ) -> Result<Self, prometheus::Error> {
         let waiting = HistogramOpts::new(
             "liftmesh_order_waiting_seconds",
             "How long served orders had waited, as this node knows it.",
@@ -52,6 +57,7 @@ impl Counted {
                 "Events that the HTTP server was too slow to take from the node's loop.",
             )?,
             mqtt,
+            commits,
         })
     }
 
@@ -96,6 +102,9 @@ impl Page {
         page.add(counted.waiting.clone())?;
         page.add(counted.state_changes.clone())?;
         page.add(counted.missed.clone())?;
+        if let Some(commits) = &counted.commits {
+            page.add(commits.collector())?;
+        }
         for collector in counted.mqtt.iter().flat_map(mqtt::Counted::collectors) {
             page.0.register(collector)?;
         }
@@ -270,6 +279,19 @@ impl Page {
             ("liftmesh_peer_silent_seconds", "peer"),
             "How long ago a peer was last heard.",
             each(|peer| peer.silent.as_secs_f64()),
+        )?;
+        let known = |value: fn(&elevator_fleet::node::PeerStatus) -> Option<f64>| {
+            peers.iter().filter_map(move |(name, peer)| Some((*name, value(peer)?)))
+        };
+        self.gauges(
+            ("liftmesh_link_delay_seconds", "peer"),
+            "The shortest time in the last minute between a beacon and its echo by a peer.",
+            known(|peer| peer.round_trip.map(|time| time.as_secs_f64())),
+        )?;
+        self.gauges(
+            ("liftmesh_beacon_loss_ratio", "peer"),
+            "The share of a peer's beacons that got lost in the last minute, from 0 to 1.",
+            known(|peer| peer.loss),
         )?;
         self.gauges(
             ("liftmesh_peer_synced", "peer"),

@@ -53,6 +53,7 @@ use self::routes::{App, Place};
 use self::snapshot::Looker;
 use self::statistics::Collector;
 pub(crate) use self::tls::TlsFiles;
+use crate::journal::CommitTimes;
 use crate::mqtt;
 use crate::operator::{Event, NodeLoop};
 use crate::tokens::Tokens;
@@ -74,6 +75,8 @@ pub(crate) struct HttpSettings {
     pub(crate) kinematics: Kinematics,
     /// What MQTT counts, if the node uses it.
     pub(crate) mqtt: Option<mqtt::Counted>,
+    /// What the journal counts.
+    pub(crate) commits: Option<CommitTimes>,
 }
 
 /// The running server. When this is dropped it ends by itself.
@@ -131,7 +134,7 @@ async fn run(
             return;
         }
     };
-    let counted = match Counted::new(settings.mqtt) {
+    let counted = match Counted::new(settings.mqtt, settings.commits) {
         Ok(counted) => counted,
         Err(reason) => {
             error!(%reason, "the HTTP server has failed: the node goes on without it");

@@ -180,6 +180,7 @@ fn without_ages(status: &Status) -> Status {
     status.mesh.clear();
     for peer in &mut status.peers {
         peer.silent = Duration::ZERO;
+        (peer.round_trip, peer.loss) = (None, None);
         if let Some(car) = &mut peer.car {
             car.elapsed = Duration::ZERO;
         }

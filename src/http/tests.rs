@@ -96,7 +96,7 @@ fn router(address: &str, view: &str, tasks: &mut JoinSet<()>) -> axum::Router {
     directives.set(key, value, Words::new("kovac").unwrap(), JournalId(1)).unwrap();
     let (_, tokens) = watch::channel(Arc::new(Tokens::of(&directives)));
     let node_loop = NodeLoop::new(asked);
-    let counted = Counted::new(None).unwrap();
+    let counted = Counted::new(None, None).unwrap();
     let (source, events) = broadcast::channel(1);
     let (log, events) = EventLog::new(events, 7, counted.clone());
     let (looker, looks) = Looker::new(node_loop.clone(), Kinematics::default());

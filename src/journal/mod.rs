@@ -12,6 +12,7 @@
 //! the task of the network or of the car.
 
 mod audit;
+mod commit_times;
 mod error;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
@@ -37,6 +38,7 @@ use tracing::{error, info, warn};
 pub(crate) use self::audit::{
     Account, AuditEvent, AuditLog, AuditRecord, Chain, Head, OtherEvent, last_fleet_keys, uncleared,
 };
+pub(crate) use self::commit_times::CommitTimes;
 pub use self::error::JournalError;
 pub(crate) use self::error::{OtherFormat, ReadError};
 pub(crate) use self::medium::is_failing;

@@ -120,7 +120,7 @@ fn batches_that_wait_are_committed_together() {
         batches.send(writer::Work::Write(writer::Batch { lsn: Lsn(lsn), changes })).expect("room");
     }
     drop(batches);
-    let commits = writer::write_all(&journal, &queue, &report);
+    let commits = writer::write_all(&journal, &queue, &report, None);
     assert_eq!(commits, 1);
     assert_eq!(progress.borrow_and_update().durable, Lsn(40));
     drop(journal);

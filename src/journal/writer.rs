@@ -3,13 +3,13 @@
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use elevator_fleet::node::{Change, Lsn};
 use tokio::sync::{oneshot, watch};
 use tracing::{debug, warn};
 
-use super::{AuditLog, AuditRecord, Journal, audit, statistics, tables};
+use super::{AuditLog, AuditRecord, CommitTimes, Journal, audit, statistics, tables};
 use crate::statistics::{Changes, Quarter, Slot};
 
 /// How many batches and questions may be queued for the disk. A disk that lets this many pile up
@@ -71,10 +71,18 @@ impl JournalWriter {
     /// # Errors
     /// The system gives no thread.
     pub fn start(journal: Journal) -> io::Result<Self> {
+        Self::start_counting(journal, None)
+    }
+
+    /// Starts the thread, which counts its commits.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub(crate) fn start_counting(journal: Journal, times: Option<CommitTimes>) -> io::Result<Self> {
         let (work, queue) = sync_channel(WRITE_QUEUE);
         let (report, progress) = watch::channel(Progress::default());
         let thread = thread::Builder::new().name("journal".to_owned()).spawn(move || {
-            write_all(&journal, &queue, &report);
+            write_all(&journal, &queue, &report, times.as_ref());
             // Who sees the report end may open the journal again.
             drop(journal);
             drop(report);
@@ -168,11 +176,12 @@ pub(super) fn write_all(
     journal: &Journal,
     queue: &Receiver<Work>,
     report: &watch::Sender<Progress>,
+    times: Option<&CommitTimes>,
 ) -> usize {
     let mut commits = 0;
     while let Ok(first) = queue.recv() {
         let group = Group::of(std::iter::once(first).chain(queue.try_iter().take(WRITE_QUEUE)));
-        match write(journal, &group, report) {
+        match write(journal, &group, report, times) {
             Ok(()) => commits += usize::from(!group.batches.is_empty()),
             Err(error) => {
                 report.send_modify(|progress| progress.failure = Some(error.to_string()));
@@ -220,10 +229,15 @@ fn write(
     journal: &Journal,
     group: &Group,
     report: &watch::Sender<Progress>,
+    times: Option<&CommitTimes>,
 ) -> Result<(), redb::Error> {
     if !group.batches.is_empty() {
         let changes = group.batches.iter().flat_map(|batch| &batch.changes);
+        let began = Instant::now();
         tables::write(&journal.database, changes, SystemTime::now())?;
+        if let Some(times) = times {
+            times.note(began.elapsed());
+        }
     }
     if !group.records.is_empty() {
         audit::append(&journal.database, &group.records)?;

@@ -134,6 +134,8 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             address: Ipv4Addr::new(127, 0, 0, 2),
             node_state: NodeState::Slave { master: node("A") },
             silent: Duration::from_millis(12),
+            round_trip: Some(Duration::from_micros(1_500)),
+            loss: Some(0.0125),
             synced: true,
             in_step: false,
             car: Some(CarView {

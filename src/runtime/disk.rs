@@ -9,7 +9,8 @@ use tracing::{error, info, warn};
 
 use super::{RunError, hang};
 use crate::journal::{
-    self, AuditLog, AuditRecord, Chain, Journal, JournalError, JournalWriter, Lost, Progress,
+    self, AuditLog, AuditRecord, Chain, CommitTimes, Journal, JournalError, JournalWriter, Lost,
+    Progress,
 };
 use crate::latch::{Latch, Refusal, commission};
 use crate::statistics::{Changes, Quarter, Slot};
@@ -35,6 +36,7 @@ impl Disk {
     pub(super) fn open(
         directory: &std::path::Path,
         node: &NodeId,
+        commits: Option<CommitTimes>,
     ) -> Result<(Self, Restored, Option<FleetKeysStatus>), RunError> {
         let lost = if commission::is_marked(directory) { Lost::Refuse } else { Lost::MakeAnew };
         match Journal::open_or(directory, node, lost) {
@@ -46,7 +48,8 @@ impl Disk {
                 if let Err(error) = commission::mark(directory, node, SystemTime::now()) {
                     warn!(%error, "the node can't be marked as commissioned");
                 }
-                let writer = JournalWriter::start(journal).map_err(RunError::Thread)?;
+                let writer = JournalWriter::start_counting(journal, commits);
+                let writer = writer.map_err(RunError::Thread)?;
                 Ok((Self::Writes(writer), restored, Some(keys)))
             }
             Err(JournalError::Failing { path, restored, source }) => {

@@ -52,7 +52,7 @@ use self::supervisor::Supervisor;
 use crate::config::{FaultInjection, Settings};
 use crate::fleet_key::Keys;
 use crate::http::{Http, HttpSettings};
-use crate::journal::{Account, AuditEvent, AuditRecord, JournalError};
+use crate::journal::{Account, AuditEvent, AuditRecord, CommitTimes, JournalError};
 use crate::latch::{self, Refusal};
 use crate::log;
 use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, gather_time, mac_of};
@@ -241,7 +241,9 @@ impl Running {
             OperatorSocket::bind(&settings.data_dir)?.with_reading(settings.reading.as_ref())?;
         latch::check(&settings.data_dir)
             .inspect_err(|refusal| hang::note(refusal, &settings.node))?;
-        let (disk, restored, recorded_keys) = Disk::open(&settings.data_dir, &settings.node)?;
+        let (commits, data_dir) = (commit_times(), &settings.data_dir);
+        let (disk, restored, recorded_keys) =
+            Disk::open(data_dir, &settings.node, commits.clone())?;
         let spare = disk::spare_id()?;
         let (nonce, seed) = (Nonce(getrandom::u64()?), getrandom::u64()?);
         info!(
@@ -283,7 +285,8 @@ impl Running {
         let node_loop = NodeLoop::new(asked);
         let (tokens, known_tokens) = watch::channel(Arc::new(Tokens::of(node.directives())));
         let (mqtt, mqtt_counted) = start_mqtt(settings, &node_loop, &reports).unzip();
-        let http = start_http(settings, mqtt_counted, &node_loop, &reports, known_tokens);
+        let http =
+            start_http(settings, (mqtt_counted, commits), &node_loop, &reports, known_tokens);
         let events = reports.clone();
         operator.spawn(async move {
             let stopped = async { drop(stopped.await) };
@@ -700,10 +703,16 @@ impl Running {
     }
 }
 
+/// What counts the journal's commits. Without it a car runs as well.
+fn commit_times() -> Option<CommitTimes> {
+    let times = CommitTimes::new();
+    times.inspect_err(|error| error!(%error, "the journal's commits can't be counted")).ok()
+}
+
 /// Starts the HTTP server, if the configuration has one. Without it a car runs as well.
 fn start_http(
     settings: &Settings,
-    mqtt: Option<mqtt::Counted>,
+    (mqtt, commits): (Option<mqtt::Counted>, Option<CommitTimes>),
     node_loop: &NodeLoop,
     reports: &broadcast::Sender<operator::Event>,
     tokens: watch::Receiver<Arc<Tokens>>,
@@ -713,6 +722,7 @@ fn start_http(
         tls: settings.tls.clone(),
         kinematics: settings.kinematics,
         mqtt,
+        commits,
     };
     let started = Http::start(http, node_loop.clone(), reports.subscribe(), tokens);
     started.inspect_err(|error| error!(%error, "the HTTP server can't be started")).ok()

@@ -38,7 +38,7 @@ impl ReportLog {
             }
             Report::Synced { node } => info!(%node, "peer synced"),
             Report::Repair { node } => warn!(%node, "stores differed: the whole state is sent"),
-            Report::Placed { call, origin } => {
+            Report::Placed { call, origin, .. } => {
                 self.open.insert(call.clone(), origin.clone());
                 debug!(%call, %origin, "order placed");
             }

@@ -114,12 +114,26 @@ function Nodes({ fleet }) {
       node.role,
       html`<code>${node.address}</code>`,
       node.self ? "–" : tenths(node.silent),
+      delayText(node.round_trip),
+      lossText(node.loss),
       yesNo(node.synced, node.self),
       yesNo(node.in_step, node.self),
     ],
   }));
-  const columns = ["Node", "State", "Role", "Address", "Last heard", "Synced", "In step"];
+  const columns = ["Node", "State", "Role", "Address", "Last heard", "Round trip", "Beacons lost", "Synced", "In step"];
   return html`<${Table} title="Nodes" columns=${columns} rows=${rows} />`;
+}
+
+/** A round trip: nodes of an older program don't tell it. */
+function delayText(seconds) {
+  return seconds == null ? "–" : `${(seconds * 1000).toFixed(1)} ms`;
+}
+
+/** The share of beacons that got lost in the last minute; from 5 % on the network needs attention. */
+function lossText(share) {
+  if (share == null) return "–";
+  const text = `${(share * 100).toFixed(1)} %`;
+  return share < 0.05 ? text : html`<span class="no">${text}</span>`;
 }
 
 function yesNo(is, isSelf) {

@@ -13,8 +13,8 @@ use crate::wire::{NodeState, Protocol};
 /// The whole fleet as one node sees it: what `liftmesh status --fleet --json` prints.
 ///
 /// It is derived from the [`Status`] of that node and has the same forms. In a healthy fleet every
-/// node gives the same picture, but for `silent`, `synced` and `in_step`, which are about the node
-/// that was asked.
+/// node gives the same picture, but for `silent`, `round_trip`, `loss`, `synced` and `in_step`, which
+/// are about the node that was asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FleetStatus {
     /// The node that was asked.
@@ -48,6 +48,8 @@ impl From<&Status> for FleetStatus {
             address: status.address,
             node_state: status.node_state.clone(),
             silent: Duration::ZERO,
+            round_trip: None,
+            loss: None,
             synced: true,
             in_step: true,
             car: status.car.as_ref().map(|car| car.view),

@@ -254,7 +254,7 @@ impl fmt::Display for Report {
             }
             Self::Synced { node } => write!(f, "states exchanged with {node}"),
             Self::Repair { node } => write!(f, "whole state sent to {node}, whose store differed"),
-            Self::Placed { call, origin } => write!(f, "{call} placed at {origin}"),
+            Self::Placed { call, origin, .. } => write!(f, "{call} placed at {origin}"),
             Self::Promised { call } => write!(f, "{call} promised"),
             Self::Served { call, waited, car, .. } => {
                 let car = car.as_ref().map_or("another car", NodeId::as_str);

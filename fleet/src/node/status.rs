@@ -17,8 +17,8 @@ use crate::climate::Reading;
 use crate::directives::{Directive, Key, Value, Words};
 use crate::election::{Carrier, Detail};
 use crate::json::{
-    self, CarForm, NodeStateForm, connection, hexadecimal, is_zero, optional_car, optional_seconds,
-    seconds, text,
+    self, CarForm, NodeStateForm, connection, hexadecimal, is_zero, optional_car,
+    optional_fine_seconds, optional_seconds, seconds, text,
 };
 use crate::model::{Call, CarView, FleetName, Mac, NodeId, Role, Term, Timestamp};
 use crate::orders::Holding;
@@ -213,7 +213,7 @@ pub struct UnitStatus {
 }
 
 /// A peer, as this node sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PeerStatus {
     /// Its name.
     pub node: NodeId,
@@ -227,6 +227,14 @@ pub struct PeerStatus {
     /// How long ago it was last heard.
     #[serde(with = "seconds")]
     pub silent: Duration,
+    /// The shortest time in the last minute between a beacon of this node and its echo: the round trip,
+    /// and the time until the peer's next beacon. JSON omits it if there was none.
+    #[serde(with = "optional_fine_seconds", default, skip_serializing_if = "Option::is_none")]
+    pub round_trip: Option<Duration>,
+    /// The share of its beacons that got lost in the last minute, from 0 to 1. JSON omits it if it is
+    /// not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
     /// Whether the link to it is synced.
     pub synced: bool,
     /// Whether its store equals this node's.
@@ -395,6 +403,9 @@ impl Node {
                 address: peer.hello.address,
                 node_state: peer.node_state.clone(),
                 silent: now.since(peer.heard_at),
+                round_trip: peer.round_trip(now),
+                // To what can be told from a minute's beacons.
+                loss: peer.loss(now).map(|loss| (loss * 10_000.0).round() / 10_000.0),
                 synced: self.peers.links().is_synced(name),
                 in_step: peer.digest == self.orders.store().digest(),
                 car: peer.car.map(|(view, _)| self.with_mode(name, view)),

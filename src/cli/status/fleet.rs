@@ -1,6 +1,7 @@
 //! The page of `liftmesh status --fleet`.
 
 use std::fmt::{self, Write};
+use std::time::Duration;
 
 use elevator_fleet::model::{CarView, Role};
 use elevator_fleet::node::{FleetStatus, PeerStatus};
@@ -42,21 +43,33 @@ fn write_page(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
 
 fn write_nodes(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
     let rows = fleet.nodes.iter().map(|node| {
-        let [silent, link, store] = if node.node == fleet.seen_by {
-            ["-", "-", "-"].map(str::to_owned)
+        let [silent, round_trip, lost, link, store] = if node.node == fleet.seen_by {
+            ["-"; 5].map(str::to_owned)
         } else {
             [
                 format!("{} ms", node.silent.as_millis()),
+                node.round_trip.map_or_else(|| "-".to_owned(), delay),
+                node.loss.map_or_else(|| "-".to_owned(), loss),
                 choose(node.synced, "synced", "none"),
                 choose(node.in_step, "in step", "differs"),
             ]
         };
         let [name, role, state] =
             [node.node.to_string(), node.role.to_string(), node.node_state.to_string()];
-        [name, role, state, node.address.to_string(), silent, link, store]
+        [name, role, state, node.address.to_string(), silent, round_trip, lost, link, store]
     });
-    let heading = ["NODE", "ROLE", "STATE", "ADDRESS", "SILENT", "LINK", "STORE"];
+    let heading = ["NODE", "ROLE", "STATE", "ADDRESS", "SILENT", "DELAY", "LOSS", "LINK", "STORE"];
     write!(page, "\nNodes\n{}", table(heading, rows))
+}
+
+/// A round trip.
+fn delay(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1_000.0)
+}
+
+/// A share of beacons.
+fn loss(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
 }
 
 fn write_cars(page: &mut String, fleet: &FleetStatus) -> fmt::Result {

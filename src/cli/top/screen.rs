@@ -30,6 +30,9 @@ use crate::screen::{self, LISTS, block, first_shown, legend, palette};
 /// The columns and lines of the smallest useful terminal.
 const NEEDED: (u16, u16) = (80, 22);
 
+/// From this share of lost beacons on the network needs attention.
+const LOSSY: f64 = 0.05;
+
 /// Draws the whole screen, as it is at `now`.
 pub(super) fn draw(scene: &Scene, now: Instant, frame: &mut Frame<'_>) {
     if frame.area().width < NEEDED.0 || frame.area().height < NEEDED.1 {
@@ -107,6 +110,10 @@ fn warnings(scene: &Scene) -> Line<'_> {
     if let Some(reason) = &status.fleet_keys.missing {
         told.push(format!("a fleet key is missing: {reason}"));
     }
+    let lossy = status.peers.iter().filter_map(|peer| Some((peer, peer.loss?)));
+    told.extend(lossy.filter(|(_, loss)| *loss >= LOSSY).map(|(peer, loss)| {
+        format!("{:.0} % of the beacons of {} get lost", loss * 100.0, peer.node)
+    }));
     told.extend(status.conflicts.iter().map(|conflict| conflict.what.clone()));
     if told.is_empty() {
         return Line::styled(" no warnings", palette::quiet());

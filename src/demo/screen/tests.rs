@@ -345,6 +345,8 @@ fn of_the_docs() -> Scene {
             address: [127, 0, 0, 12].into(),
             node_state: node_state.clone(),
             silent: Duration::ZERO,
+            round_trip: Some(Duration::from_micros(1_500)),
+            loss: Some(0.0125),
             synced: true,
             in_step: true,
             car: None,

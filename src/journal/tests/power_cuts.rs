@@ -376,7 +376,7 @@ impl Machine {
             work.send(Work::Record(Box::new(record))).expect("room");
         }
         drop(work);
-        write_all(journal, &queue, &report);
+        write_all(journal, &queue, &report, None);
         let mut all = after_batches.clone();
         all.audit.extend(after_records);
         let progress = progress.borrow().clone();

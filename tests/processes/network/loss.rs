@@ -75,3 +75,37 @@ fn orders_are_placed_and_served_while_a_quarter_of_all_packets_is_lost() {
 fn orders_are_placed_and_served_while_half_of_all_packets_is_lost() {
     orders_are_placed_and_served_at_a_loss_of(50, Duration::from_secs(1));
 }
+
+/// Each node shows which share of the beacons of each other one gets lost.
+#[test]
+fn the_share_of_beacons_that_is_shown_as_lost_is_the_one_that_gets_lost() {
+    let Some(building) = building(&THREE) else {
+        return;
+    };
+    building.lan().lose(20);
+    building.wait("every node shows the loss", |building| {
+        THREE.iter().all(|name| {
+            let peers = building.status(name).map(|status| status.peers).unwrap_or_default();
+            peers.len() == 2
+                && peers
+                    .iter()
+                    .all(|peer| peer.loss.is_some_and(|loss| (0.14..0.26).contains(&loss)))
+        })
+    });
+    let (lost, all) = building.lan().lost();
+    building.lan().mend();
+    for name in THREE {
+        for peer in building.status(name).expect("it runs").peers {
+            println!(
+                "{name} of {}: loss {:?}, round trip {:?}",
+                peer.node, peer.loss, peer.round_trip
+            );
+            assert!(
+                peer.round_trip.is_some_and(|time| time < Duration::from_millis(100)),
+                "{peer:?}"
+            );
+        }
+    }
+    println!("{lost} of {all} packets were lost");
+    building.assert_safe();
+}

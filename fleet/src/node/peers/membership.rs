@@ -9,6 +9,7 @@ mod echoes;
 mod lost;
 pub(super) mod pace;
 mod peer;
+mod reception;
 mod silence;
 mod window;
 
@@ -162,7 +163,8 @@ impl Membership {
         if self.ignores(&beacon.hello, now) {
             return Heard::Ignored;
         }
-        let echoed = self.echo_sent_at(&beacon.echoes);
+        let echoed_beacon = self.echoed(&beacon.echoes);
+        let echoed = echoed_beacon.map(|sent| sent.at);
         let own = self.own.nonce;
         let is_strange = |echo: &Echo| {
             // A node that does not fit can have served nothing.
@@ -180,6 +182,9 @@ impl Membership {
         if echoed.is_some() {
             self.make_room(beacon.hello.nonce);
         }
+        // It came to this node alone.
+        let addressee = beacon.piggybacked.as_ref().and_then(|it| it.to.as_ref());
+        let is_addressed = beacon.probe || addressee == Some(&self.own.node);
         let Some(peer) = self.incarnation(&beacon.hello, now) else {
             return Heard::Ignored;
         };
@@ -187,13 +192,24 @@ impl Membership {
         if let Some(sent_at) = echoed {
             peer.echo_age.note(now.since(sent_at), now);
         }
+        let is_single = peer.note_echo(echoed_beacon, now) || is_addressed;
         if strange {
             peer.note_stranger(now);
         }
         match peer.window.mark(beacon.sequence, echoed, now) {
-            Order::Latest => peer.echoed_at = peer.echoed_at.max(echoed),
+            Order::Latest => {
+                peer.echoed_at = peer.echoed_at.max(echoed);
+                if is_single {
+                    peer.reception.note_single();
+                } else {
+                    peer.reception.note_latest(beacon.sequence, peer.period, now);
+                }
+            }
             Order::Reordered { first } => {
                 peer.echoed_at = peer.echoed_at.max(echoed);
+                if first && !is_single {
+                    peer.reception.note_late();
+                }
                 return if self.counts(&beacon.hello) {
                     Heard::Reordered { first }
                 } else {

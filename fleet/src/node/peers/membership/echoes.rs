@@ -19,6 +19,8 @@ pub(super) struct Sent {
     pub(super) at: Timestamp,
     /// The announced time until the next one.
     pub(super) period: Duration,
+    /// It went to one node, which answers at once.
+    pub(super) is_probe: bool,
 }
 
 fn echo((nonce, peer): (&Nonce, &Peer)) -> Option<Echo> {
@@ -28,13 +30,20 @@ fn echo((nonce, peer): (&Nonce, &Peer)) -> Option<Echo> {
 impl Membership {
     /// Records a beacon of this node that announces this period.
     pub(in crate::node::peers) fn sent(&mut self, sequence: u64, period: Duration, now: Timestamp) {
-        self.sent.push_back(Sent { sequence, at: now, period });
+        self.sent.push_back(Sent { sequence, at: now, period, is_probe: false });
         let limit = self.echoes_count_for();
         while self.sent.front().is_some_and(|sent| now.since(sent.at) > limit) {
             self.sent.pop_front();
         }
         let periods = self.sent.iter().map(|sent| sent.period);
         self.slowest = periods.max().unwrap_or(period);
+    }
+
+    /// The latest beacon of this node is a probe.
+    pub(in crate::node::peers) fn sent_as_probe(&mut self) {
+        if let Some(sent) = self.sent.back_mut() {
+            sent.is_probe = true;
+        }
     }
 
     /// For how long an echo of a beacon of this node counts.
@@ -84,10 +93,10 @@ impl Membership {
         u32::try_from(turns).unwrap_or(u32::MAX).max(1)
     }
 
-    /// When the latest echoed beacon was sent, if that is recent.
-    pub(super) fn echo_sent_at(&self, echoes: &[Echo]) -> Option<Timestamp> {
+    /// The latest echoed beacon of this node, if it is recent.
+    pub(super) fn echoed(&self, echoes: &[Echo]) -> Option<Sent> {
         let echo = echoes.iter().find(|echo| echo.nonce == self.own.nonce)?;
         let at = self.sent.binary_search_by_key(&echo.sequence, |sent| sent.sequence).ok()?;
-        self.sent.get(at).map(|sent| sent.at)
+        self.sent.get(at).copied()
     }
 }

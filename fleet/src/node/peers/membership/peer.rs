@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use super::echoes::Sent;
 use super::pace::{Delay, EchoAge, Limits};
+use super::reception::Reception;
 use super::window::Window;
 use crate::election::Candidate;
 use crate::model::{CarView, JournalId, Term, Timestamp};
@@ -38,6 +40,10 @@ pub(in crate::node) struct Peer {
     /// How late its beacons are, where none is missing.
     pub(super) delay: Delay,
     pub(super) echo_age: EchoAge,
+    /// How well its beacons arrive.
+    pub(super) reception: Reception,
+    /// The latest beacon of this node that it has echoed.
+    echoed: u64,
     pub(in crate::node) heard_at: Timestamp,
     /// When the latest beacon that it echoes was sent.
     pub(super) echoed_at: Option<Timestamp>,
@@ -78,6 +84,8 @@ impl Peer {
             period,
             delay: Delay::default(),
             echo_age: EchoAge::default(),
+            reception: Reception::default(),
+            echoed: 0,
             hello,
             link_port: 0,
             node_state: NodeState::Seeking,
@@ -113,6 +121,28 @@ impl Peer {
             let late = now.since(at).saturating_sub(self.period);
             self.delay.note(late, now);
         }
+    }
+
+    /// Updates the round trip with the beacon of this node that it echoes. Returns whether its beacon is
+    /// the answer to a probe, which is sent at once and to this node alone.
+    pub(super) fn note_echo(&mut self, echoed: Option<Sent>, now: Timestamp) -> bool {
+        // Later beacons repeat an echo until a newer one is due: only the first shows the delay.
+        let Some(sent) = echoed.filter(|sent| sent.sequence > self.echoed) else {
+            return false;
+        };
+        self.echoed = sent.sequence;
+        self.reception.note_echo(now.since(sent.at), now);
+        sent.is_probe
+    }
+
+    /// The share of its beacons that got lost in the last minute.
+    pub(in crate::node) fn loss(&self, now: Timestamp) -> Option<f64> {
+        self.reception.loss(now)
+    }
+
+    /// The shortest time in the last minute between a beacon of this node and its echo.
+    pub(in crate::node) fn round_trip(&self, now: Timestamp) -> Option<Duration> {
+        self.reception.round_trip(now)
     }
 
     /// It has echoed a node that is not heard here.
