@@ -16,6 +16,7 @@
 
 mod assign;
 mod busy;
+mod clients;
 mod idle;
 mod lamps;
 mod plan;
@@ -41,6 +42,9 @@ enum Subject {
     Restart,
     /// A wide bank with every hall call lit, on one processor: a lamp is lit.
     Busy,
+    /// 200 clients follow the event stream of a node of a busy bank: what they cost, and whether a lamp
+    /// is lit later.
+    Clients,
     /// Nothing happens: processor and memory.
     Idle,
     /// Virtual against real time.
@@ -82,6 +86,7 @@ fn main() {
             Subject::Lamps => lamps::measure(rounds),
             Subject::Restart => restart::measure(rounds),
             Subject::Busy => busy::measure(rounds),
+            Subject::Clients => clients::measure(rounds),
             Subject::Idle => idle::measure(),
             Subject::Virtual => virtual_time::measure(rounds),
             Subject::Assign => assign::measure(rounds),
