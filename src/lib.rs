@@ -44,4 +44,5 @@ mod probe;
 pub mod runtime;
 mod screen;
 mod statistics;
+mod telemetry;
 pub mod tokens;

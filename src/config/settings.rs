@@ -21,6 +21,7 @@ use crate::log::LogFilter;
 use crate::mesh::PacketSettings;
 use crate::mqtt::{Access, MqttSettings, Prefix};
 use crate::operator::ReadingSettings;
+use crate::telemetry::TelemetrySettings;
 
 /// The configuration of one node: every value in its range, and right beside the others.
 #[derive(Debug, Clone)]
@@ -70,6 +71,8 @@ pub struct Settings {
     pub(crate) tls: Option<TlsFiles>,
     /// The broker that the node uses, if there is one.
     pub(crate) mqtt: Option<MqttSettings>,
+    /// Where the node exports its traces, if it does.
+    pub(crate) telemetry: Option<TelemetrySettings>,
     pub log: LogSettings,
     /// Whether an operator may break things; no key of the configuration allows it.
     pub(crate) faults: FaultInjection,
@@ -170,6 +173,7 @@ impl Settings {
             operator,
             http,
             mqtt,
+            telemetry,
             panel_line,
             log,
             ..
@@ -190,6 +194,11 @@ impl Settings {
             period: mqtt.period,
             session_expiry: mqtt.session_expiry,
             kinematics,
+        });
+        let telemetry = telemetry.endpoint.map(|endpoint| TelemetrySettings {
+            endpoint,
+            node: name.clone(),
+            fleet: node.fleet.clone(),
         });
         Self {
             node: name,
@@ -213,6 +222,7 @@ impl Settings {
             panel_line,
             reading: operator.read_only_socket.map(|path| ReadingSettings { path, group }),
             mqtt,
+            telemetry,
             http: http.enabled.then(|| http.address.unwrap_or(default_http(node.address))),
             tls: http
                 .certificate

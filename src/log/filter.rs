@@ -4,7 +4,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 34] = [
+const TARGETS: [&str; 35] = [
     "liftmesh::caretaker",
     "liftmesh::http",
     "liftmesh::http::latched",
@@ -39,6 +39,7 @@ const TARGETS: [&str; 34] = [
     "liftmesh::runtime::report",
     "liftmesh::runtime::stop",
     "liftmesh::runtime::supervisor",
+    "liftmesh::telemetry",
 ];
 
 /// The lines to log: a level, or levels by module, separated by commas, such as

@@ -14,7 +14,7 @@
 //!
 //! The loop has one task of its own, in a `JoinSet`: the operator's socket. It holds no state; when
 //! it ends, its clients see a closed connection. One thread makes plans, one serves HTTP, one talks
-//! to the MQTT broker, and another writes the latch when the car hangs.
+//! to the MQTT broker, one exports traces, and another writes the latch when the car hangs.
 
 mod clock;
 mod disk;
@@ -62,6 +62,7 @@ use crate::operator::{
     TokenError,
 };
 use crate::panel::Panel;
+use crate::telemetry::Telemetry;
 use crate::tokens::{self, Change as TokenChange, Tokens};
 
 /// How a node ended.
@@ -217,6 +218,7 @@ struct Running {
     /// The tokens that count, for the HTTP server.
     tokens: watch::Sender<Arc<Tokens>>,
     mqtt: Option<Mqtt>,
+    telemetry: Option<Telemetry>,
     supervisor: Supervisor,
     /// Ends the loop's sleep. It is reused because usually its deadline only moves later, which is
     /// cheap.
@@ -288,6 +290,7 @@ impl Running {
         let http =
             start_http(settings, (mqtt_counted, commits), &node_loop, &reports, known_tokens);
         let events = reports.clone();
+        let telemetry = start_telemetry(settings, &reports);
         operator.spawn(async move {
             let stopped = async { drop(stopped.await) };
             if let Err(error) = operator::serve(socket, node_loop, events, stopped).await {
@@ -312,6 +315,7 @@ impl Running {
             http,
             tokens,
             mqtt,
+            telemetry,
             supervisor: Supervisor::from_environment(),
             lease: settings.panel_line.lease,
             timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
@@ -740,6 +744,15 @@ fn start_mqtt(
     let started = Mqtt::start(mqtt, counted.clone(), node_loop.clone(), reports.subscribe());
     let started = started.inspect_err(|error| error!(%error, "MQTT can't be started")).ok()?;
     Some((started, counted))
+}
+
+/// Starts the export of traces, if the configuration has a collector. Without it a car runs as well.
+fn start_telemetry(
+    settings: &Settings,
+    reports: &broadcast::Sender<operator::Event>,
+) -> Option<Telemetry> {
+    let started = Telemetry::start(settings.telemetry.clone()?, reports.subscribe());
+    started.inspect_err(|error| error!(%error, "the export of traces can't be started")).ok()
 }
 
 /// The next event of the panel; never completes without a panel.

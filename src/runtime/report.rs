@@ -164,7 +164,7 @@ mod tests {
         let call = Call::Hall(HallCall::new(Floor::try_from(3).expect("a floor"), Direction::Up));
         let life = |own: &str| {
             let call = call.clone();
-            let placed = Report::Placed { call: call.clone(), origin: node("A") };
+            let placed = Report::Placed { call: call.clone(), origin: node("A"), press: None };
             let promised = Report::Promised { call: call.clone() };
             let assigned = Report::Assigned { call: call.clone(), car: node("B") };
             let served = Report::Served {

@@ -99,7 +99,17 @@ impl Running {
             }
         }
         let Self {
-            mesh, panel, disk, planner, requests, operator, stop_operator, http, mqtt, ..
+            mesh,
+            panel,
+            disk,
+            planner,
+            requests,
+            operator,
+            stop_operator,
+            http,
+            mqtt,
+            telemetry,
+            ..
         } = self;
         drop((requests, stop_operator));
         tokio::join!(
@@ -115,6 +125,11 @@ impl Running {
             async {
                 if let Some(http) = http {
                     http.finish().await;
+                }
+            },
+            async {
+                if let Some(telemetry) = telemetry {
+                    telemetry.finish().await;
                 }
             },
             async {

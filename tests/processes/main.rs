@@ -38,4 +38,5 @@ mod relayed;
 mod stalls;
 mod status;
 mod supervisor;
+mod telemetry;
 mod top;

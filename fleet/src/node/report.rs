@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::car::{HangCause, HangEvidence};
 use crate::directives::{Key, Value, Words};
 use crate::json::{NodeStateForm, availability, call, conflict, hang, panel, seconds};
-use crate::model::{Availability, Call, NodeId, Term};
+use crate::model::{Availability, Call, Dot, NodeId, Term};
 use crate::wire::NodeState;
 
 /// A transition that the log and the operator see.
@@ -82,6 +82,9 @@ pub enum Report {
         call: Call,
         /// The node at which it was placed.
         origin: NodeId,
+        /// The press. It is the same at every node, and no part of the JSON.
+        #[serde(skip)]
+        press: Option<Dot>,
     },
     /// An order's lamp may be lit (F12).
     Promised {

@@ -125,6 +125,7 @@ tables! {
     operator: host::Operator,
     http: host::Http,
     mqtt: mqtt::Mqtt,
+    telemetry: host::Telemetry,
     panel_line: elevator_driver::LineSettings,
     log: super::LogSettings,
 }

@@ -364,7 +364,8 @@ mod tests {
         let mut orders = Orders::new(hello.clone(), &restored, false);
         let call = Call::Hall(HallCall::new(Floor::BOTTOM, Direction::Up));
         assert_eq!(orders.place(call.clone(), now), Taken::Placed);
-        let placed = Report::Placed { call: call.clone(), origin: hello.node };
+        let press = Some(Dot { journal: restored.journal, sequence: 1 });
+        let placed = Report::Placed { call: call.clone(), origin: hello.node, press };
         let opened = Effect::Opened(HallCall::new(Floor::BOTTOM, Direction::Up));
         let expected = [opened, Effect::Report(placed), Effect::Hurry, Effect::Changed];
         assert_eq!(effects(&mut orders), expected);

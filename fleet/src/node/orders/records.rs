@@ -105,7 +105,8 @@ impl Orders {
                     self.promise.inherit(replaced.dot, dot);
                     self.replication.replaced(replaced.dot);
                 }
-                self.report(Report::Placed { call: call.clone(), origin: origin.clone() });
+                let (call, origin, press) = (call.clone(), origin.clone(), Some(dot));
+                self.report(Report::Placed { call, origin, press });
             }
             Merged::Served { closed } => {
                 self.promise.forget(dot);
