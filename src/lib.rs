@@ -41,6 +41,7 @@ mod mqtt;
 pub mod operator;
 mod panel;
 mod probe;
+mod remote;
 pub mod runtime;
 mod screen;
 mod statistics;

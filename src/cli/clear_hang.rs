@@ -3,12 +3,13 @@
 use clap::Args;
 
 use super::table::table;
-use super::{CommandError, NodeArgs, output};
+use super::{CommandError, NodeArgs, RemoteArgs, output};
 use crate::clearance::{self, ClearError, Clearance, Cleared};
 use crate::journal::{Account, AuditEvent, AuditLog, AuditRecord, Chain, OtherEvent};
 use crate::latch::Latch;
 use crate::operator::words::{operator, reason};
 use crate::operator::{Client, ClientError};
+use crate::remote::{Remote, RemoteCleared};
 
 pub(super) const CLEAR_EXAMPLES: &str = "\
 Examples:
@@ -16,9 +17,12 @@ Examples:
       --data-dir /var/lib/liftmesh
   sudo -u liftmesh liftmesh clear-hang --operator kovac --reason 'sensor at floor 3 cleaned' \\
       --config /etc/liftmesh/node.toml
+  liftmesh clear-hang --operator kovac --reason 'brake replaced' \\
+      --url https://192.168.1.12:7080 --token-file ~/.config/liftmesh/token
 
 Give it as the user that the node runs as, once the car has been looked into. Afterwards the node
-can be started. Where there is nothing to clear it says so and ends with 0. It prints the head of the
+can be started. With --url it goes to `liftmesh caretaker`, which answers at the address of a node that
+hung, and which then ends so that the node is started. Where there is nothing to clear it says so and ends with 0. It prints the head of the
 audit log with the record of the clearing: note it elsewhere, see `liftmesh audit --help`.";
 
 pub(super) const AUDIT_EXAMPLES: &str = "\
@@ -46,6 +50,9 @@ pub(crate) struct ClearHangArgs {
     /// Which node
     #[command(flatten)]
     pub(crate) node: NodeArgs,
+    /// Or one at another computer
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
 }
 
 /// The arguments of `liftmesh audit`.
@@ -64,6 +71,9 @@ pub(crate) struct AuditArgs {
 
 impl ClearHangArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
+        if let Some(remote) = self.remote.remote(self.node.is_given())? {
+            return self.clear_at(&remote);
+        }
         let (data_dir, name) = self.node.place()?;
         let by = Clearance {
             operator: &self.operator,
@@ -81,6 +91,18 @@ impl ClearHangArgs {
                 "nothing to clear: the node runs\n".to_owned()
             }
             Err(error) => return Err(error.into()),
+        };
+        Ok(output::print(&text)?)
+    }
+
+    /// At the computer of the car, over HTTP.
+    fn clear_at(&self, remote: &Remote) -> Result<(), CommandError> {
+        let text = match remote.clear_hang(&self.operator, &self.reason)? {
+            Some(RemoteCleared { car, cleared, audit_records, audit_head }) => format!(
+                "cleared: {cleared}\naudit log: {audit_records} records, chain head {audit_head}\nThe \
+                 node of {car} is started again.\n"
+            ),
+            None => "nothing to clear: the node runs\n".to_owned(),
         };
         Ok(output::print(&text)?)
     }

@@ -4,14 +4,15 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use elevator_fleet::node::Report;
 
-use super::{CommandError, ReadArgs, output};
-use crate::operator::{ClientError, Event, Notice};
+use super::{CommandError, ReadArgs, RemoteArgs, output};
+use crate::operator::{Event, Notice};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh events --data-dir /var/lib/liftmesh
   liftmesh events --kind placed,assigned,served --config /etc/liftmesh/node.toml
   liftmesh events --json --socket /run/liftmesh/status.sock | jq 'select(.event == \"hung\")'
+  liftmesh events --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
 
 It prints what happens from now on until it is interrupted. When the node ends it ends with 5.";
 
@@ -21,6 +22,9 @@ pub(crate) struct EventsArgs {
     /// Which node
     #[command(flatten)]
     pub(crate) node: ReadArgs,
+    /// Or one at another computer
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
     /// Print JSON, one event a line: times in seconds, floors from 0
     #[arg(long)]
     pub(crate) json: bool,
@@ -36,10 +40,9 @@ pub(crate) struct EventsArgs {
 impl EventsArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let mut left = self.limit.unwrap_or(u64::MAX);
-        let mut watch = self.node.connect()?.watch()?;
+        let mut watch = self.remote.connect_to_read(&self.node)?.watch()?;
         while left > 0 {
-            let notice = watch.next().unwrap_or(Err(ClientError::Ended))?;
-            match notice {
+            match watch.next()? {
                 Notice::Event(event) if !self.wants(&event) => {}
                 Notice::Event(event) => {
                     left -= 1;

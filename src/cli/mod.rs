@@ -20,6 +20,7 @@ mod man;
 mod mode;
 mod order;
 pub mod output;
+mod remote;
 mod repair;
 mod status;
 mod table;
@@ -40,6 +41,7 @@ use crate::journal::JournalError;
 use crate::latch;
 use crate::operator::{Client, ClientError, ErrorCode, LatchedNode};
 use crate::probe::{self, Finding, Verdict};
+use crate::remote::{RemoteError, UrlError};
 use crate::tokens::OfflineError;
 
 pub(crate) use assign::AssignArgs;
@@ -57,6 +59,7 @@ pub use keygen::KeygenError;
 pub use man::ManError;
 pub(crate) use mode::{FireRecallArgs, ModeArgs};
 pub(crate) use order::OrderArgs;
+pub(crate) use remote::RemoteArgs;
 pub(crate) use repair::RepairArgs;
 pub(crate) use status::StatusArgs;
 pub(crate) use token::TokenArgs;
@@ -70,7 +73,8 @@ Examples:
   liftmesh status --data-dir /var/lib/liftmesh
   liftmesh order hall 3 up --data-dir /var/lib/liftmesh
   liftmesh clear-hang --operator kovac --reason 'brake replaced' --data-dir /var/lib/liftmesh
-  liftmesh audit --data-dir /var/lib/liftmesh";
+  liftmesh audit --data-dir /var/lib/liftmesh
+  liftmesh status --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token";
 
 const RUN_EXAMPLES: &str = "\
 Each setting is a key of the file of --config, a variable of the environment such as
@@ -244,6 +248,11 @@ pub(crate) struct NodeArgs {
 }
 
 impl NodeArgs {
+    /// Whether a flag names a node of this machine.
+    fn is_given(&self) -> bool {
+        self.data_dir.is_some() || self.config.is_some()
+    }
+
     /// Connects to the running node. If the node does not run because of a latch, the error says
     /// so.
     fn connect(&self) -> Result<Client, CommandError> {
@@ -332,6 +341,21 @@ pub enum CommandError {
     /// The running node can't be reached, or refused the request.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// The node at another computer can't be reached, or refused the request.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
+    /// The node at another computer has no such address.
+    #[error("LIFTMESH_URL: {0}")]
+    Url(#[from] UrlError),
+    /// Two nodes are named.
+    #[error(
+        "--url names a node at another computer, and --data-dir, --config or --socket one of this \
+             machine: give one of them"
+    )]
+    TwoNodes,
+    /// The node of this machine needs neither token nor certificate.
+    #[error("--token-file and --ca are for a node at another computer: give --url, too")]
+    NoUrl,
     /// Standard output can't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -424,6 +448,7 @@ impl CommandError {
                 | OfflineError::Disk(_) => Exit::Failed,
             },
             Self::Latched(_) => Exit::Refused,
+            Self::Remote(error) => error.exit(),
             Self::Clear(error) => match error {
                 ClearError::Directory { .. }
                 | ClearError::AnotherUser { .. }
@@ -464,6 +489,7 @@ impl CommandError {
             ) => Exit::Failed,
             // The reader closed the pipe: it has read enough.
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
+            Self::Url(_) | Self::TwoNodes | Self::NoUrl => Exit::Usage,
             Self::Call(_) | Self::NoTerminal | Self::Keygen(KeygenError::Exists(_)) => Exit::Usage,
             Self::Output(_)
             | Self::Random(_)

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use elevator_fleet::model::{Mode, NodeId};
 
-use super::{CommandError, NodeArgs, output};
+use super::{CommandError, NodeArgs, RemoteArgs, output};
 use crate::operator::Recall;
 use crate::operator::words::{operator, reason};
 
@@ -14,6 +14,8 @@ Examples:
   liftmesh mode B in-service --operator kovac --config /etc/liftmesh/node.toml
   liftmesh mode B attendant --operator 'J. Kovac' --reason 'reception' \\
       --data-dir /var/lib/liftmesh
+  liftmesh mode B in-service --operator kovac --url https://192.168.1.11:7080 \\
+      --token-file ~/.config/liftmesh/token
 
 Any running node takes the command for any car, and passes it on. The mode holds until another one is
 set, whatever is restarted meanwhile. Modes, the least restrictive first:
@@ -34,6 +36,8 @@ Examples:
   liftmesh fire-recall start --operator 'fire panel' --reason 'alarm on floor 3' \\
       --data-dir /var/lib/liftmesh
   liftmesh fire-recall end --operator 'J. Kovac' --data-dir /var/lib/liftmesh
+  LIFTMESH_URL=https://192.168.1.11:7080 liftmesh fire-recall end --operator kovac \\
+      --token-file ~/.config/liftmesh/token
 
 Any running node takes the command, and passes it on. All cars go to their recall floors without a
 stop and keep their doors open there (ASME A17.1 Phase I, EN 81-73). It never ends by itself: not by
@@ -74,6 +78,9 @@ pub(crate) struct Who {
     /// Which node takes it
     #[command(flatten)]
     pub(crate) node: NodeArgs,
+    /// Or one at another computer
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
 }
 
 /// What becomes of a fire recall.
@@ -87,20 +94,20 @@ pub(crate) enum RecallArg {
 
 impl ModeArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let Who { operator, reason, node } = &self.who;
-        node.connect()?.set_mode(&self.car, self.mode, operator, reason.as_deref())?;
+        let Who { operator, reason, node, remote } = &self.who;
+        remote.connect(node)?.set_mode(&self.car, self.mode, operator, reason.as_deref())?;
         Ok(output::print(&format!("mode of {} set to {}\n", self.car, self.mode))?)
     }
 }
 
 impl FireRecallArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let Who { operator, reason, node } = &self.who;
+        let Who { operator, reason, node, remote } = &self.who;
         let (recall, text) = match self.recall {
             RecallArg::Start => (Recall::Start, "fire recall of all cars started\n"),
             RecallArg::End => (Recall::End, "fire recall of all cars ended\n"),
         };
-        node.connect()?.set_fire_recall(recall, operator, reason.as_deref())?;
+        remote.connect(node)?.set_fire_recall(recall, operator, reason.as_deref())?;
         Ok(output::print(text)?)
     }
 }

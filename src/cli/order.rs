@@ -9,8 +9,9 @@ use elevator_fleet::json::CallError;
 use elevator_fleet::model::{Call, HallCall, NodeId};
 use elevator_fleet::node::{Access, Report, Taken};
 
-use super::{CommandError, NodeArgs, output};
-use crate::operator::{Client, Notice, Watch};
+use super::remote::{Events, Target};
+use super::{CommandError, NodeArgs, RemoteArgs, output};
+use crate::operator::Notice;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -18,6 +19,7 @@ Examples:
   liftmesh order car A 5 --data-dir /var/lib/liftmesh
   liftmesh order destination 0 5 --wait assigned --data-dir /var/lib/liftmesh
   liftmesh order hall 0 up --wait served --timeout 2m --config /etc/liftmesh/node.toml
+  liftmesh order hall 3 up --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
 
 Floors count from 0 at the bottom. The order is placed when the command returns with 0; --wait lit
 waits until it is promised (its lamp may be lit), --wait assigned until it also has a car, --wait
@@ -35,6 +37,9 @@ pub(crate) struct OrderArgs {
     /// Which node takes it in
     #[command(flatten)]
     pub(crate) node: NodeArgs,
+    /// Or one at another computer
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
     /// The passenger has a right of access: a locked floor does not refuse the order
     #[arg(long, global = true)]
     pub(crate) access: bool,
@@ -126,22 +131,22 @@ impl OrderArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let call = Call::try_from(&self.order)?;
         let access = if self.access { Access::Granted } else { Access::Public };
-        let mut client = self.node.connect()?;
+        let mut node = self.remote.connect(&self.node)?;
         let Some(wait) = self.wait else {
-            return match client.order_with(&call, access)? {
+            return match node.order(&call, access)? {
                 Taken::Placed => Ok(output::print(&format!("{call} placed\n"))?),
                 Taken::Absorbed => print_absorbed(&call),
                 Taken::Waiting => Err(CommandError::NotPlaced(call.to_string())),
             };
         };
         // Before the order, so that no event is missed.
-        let watch = self.node.connect()?.watch()?;
+        let watch = self.remote.connect(&self.node)?.watch()?;
         let started = Instant::now();
-        let taken = client.order_with(&call, access)?;
+        let taken = node.order(&call, access)?;
         if taken == Taken::Absorbed {
             return print_absorbed(&call);
         }
-        self.follow(&call, wait, taken, client, watch, started)
+        self.follow(&call, wait, taken, node, watch, started)
     }
 
     fn follow(
@@ -149,13 +154,13 @@ impl OrderArgs {
         call: &Call,
         wait: Wait,
         taken: Taken,
-        mut client: Client,
-        mut watch: Watch,
+        mut node: Target,
+        mut watch: Events,
         started: Instant,
     ) -> Result<(), CommandError> {
         let mut is_placed = taken == Taken::Placed;
         // A repeated press of a promised order causes no further event.
-        if let Some(what) = reached(&mut client, call, wait)? {
+        if let Some(what) = reached(&mut node, call, wait)? {
             return print_outcome(call, &what, started);
         }
         loop {
@@ -188,7 +193,7 @@ impl OrderArgs {
                     Report::Promised { call: ready } | Report::Assigned { call: ready, .. }
                         if ready == *call =>
                     {
-                        if let Some(what) = reached(&mut client, call, wait)? {
+                        if let Some(what) = reached(&mut node, call, wait)? {
                             return print_outcome(call, &what, started);
                         }
                     }
@@ -196,11 +201,11 @@ impl OrderArgs {
                     _ => {}
                 },
                 Notice::Missed(_) => {
-                    if let Some(what) = reached(&mut client, call, wait)? {
+                    if let Some(what) = reached(&mut node, call, wait)? {
                         return print_outcome(call, &what, started);
                     }
                     // This many events after its press, an open order is in the status.
-                    let is_open = client.status()?.order(call).is_some();
+                    let is_open = node.open_order(call)?.is_some();
                     if is_placed && !is_open {
                         return print_outcome(call, "served", started);
                     }
@@ -212,13 +217,12 @@ impl OrderArgs {
 }
 
 /// What the node says of the order, if that is what is waited for.
-fn reached(client: &mut Client, call: &Call, wait: Wait) -> Result<Option<String>, CommandError> {
-    let status = client.status()?;
-    let promised = status.order(call).filter(|order| order.promised);
+fn reached(node: &mut Target, call: &Call, wait: Wait) -> Result<Option<String>, CommandError> {
+    let promised = node.open_order(call)?.filter(|order| order.promised);
     Ok(match wait {
         Wait::Lit => promised.map(|_| "promised".to_owned()),
         Wait::Assigned => {
-            let car = promised.and_then(|order| order.car.as_ref());
+            let car = promised.and_then(|order| order.car);
             car.map(|car| format!("given to {car}"))
         }
         Wait::Served => None,

@@ -16,8 +16,9 @@ use elevator_fleet::node::{
 use elevator_fleet::wire::NodeState;
 use serde::Serialize;
 
+use super::remote::Target;
 use super::table::table;
-use super::{CommandError, Next, ReadArgs, output};
+use super::{CommandError, Next, ReadArgs, RemoteArgs, output};
 use crate::operator::LatchedNode;
 
 /// The period of `--watch`.
@@ -28,10 +29,12 @@ Examples:
   liftmesh status --data-dir /var/lib/liftmesh
   liftmesh status --config /etc/liftmesh/node.toml --watch
   liftmesh status --config /etc/liftmesh/node.toml --fleet
+  liftmesh status --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
   liftmesh status --data-dir /tmp/A --json | jq '.orders[] | select(.waited > 60)'
 
 It ends with 0 for a running node, with 4 for one that does not run because a hang has not been
-cleared, and with 5 for one that does not run for another reason.";
+cleared, and with 5 for one that does not run for another reason. With --url it shows what --fleet
+does.";
 
 /// The arguments of `liftmesh status`.
 #[derive(Debug, Clone, Args)]
@@ -39,6 +42,9 @@ pub(crate) struct StatusArgs {
     /// Which node
     #[command(flatten)]
     pub(crate) node: ReadArgs,
+    /// Or one at another computer
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
     /// Show the whole fleet as this node sees it: all nodes, cars and open orders
     #[arg(long)]
     pub(crate) fleet: bool,
@@ -52,7 +58,7 @@ pub(crate) struct StatusArgs {
 
 impl StatusArgs {
     pub(super) fn execute(&self) -> Result<Next, CommandError> {
-        let mut client = match self.node.connect() {
+        let mut node = match self.remote.connect_to_read(&self.node) {
             Err(CommandError::Latched(latched)) => {
                 output::print(&if self.json {
                     format!("{}\n", json(&*latched))
@@ -61,11 +67,13 @@ impl StatusArgs {
                 })?;
                 return Ok(Next::Latched);
             }
-            client => client?,
+            node => node?,
         };
         loop {
-            let status = client.status()?;
-            let text = self.text(&status);
+            let text = match &mut node {
+                Target::Here(client) => self.text(&client.status()?),
+                Target::There(remote) => self.fleet_text(&remote.fleet()?),
+            };
             if self.watch && !self.json {
                 output::redraw(&text)?;
             } else {
@@ -83,9 +91,12 @@ impl StatusArgs {
         match (self.fleet, self.json) {
             (false, false) => page(status),
             (false, true) => json(status) + "\n",
-            (true, false) => fleet::page(&FleetStatus::from(status)),
-            (true, true) => json(&FleetStatus::from(status)) + "\n",
+            (true, _) => self.fleet_text(&FleetStatus::from(status)),
         }
+    }
+
+    fn fleet_text(&self, fleet: &FleetStatus) -> String {
+        if self.json { json(fleet) + "\n" } else { fleet::page(fleet) }
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Access {
 
 /// Why the broker can't be asked. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum AccessError {
+pub enum AccessError {
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("{}: not a file", path.display())]
@@ -49,7 +49,9 @@ pub(crate) enum AccessError {
     NoPassword { path: PathBuf },
     #[error("{}: no certificate in PEM format", path.display())]
     NoCertificate { path: PathBuf },
-    #[error("the system has no certificates of authorities: give mqtt.ca_file")]
+    #[error(
+        "the system has no certificates of authorities: name a file of them (mqtt.ca_file, or --ca)"
+    )]
     NoAuthorities,
     #[error("TLS: {0}")]
     Tls(#[from] rustls::Error),
@@ -91,7 +93,11 @@ impl Access {
     }
 }
 
-fn password(path: &Path) -> Result<Zeroizing<String>, AccessError> {
+/// The line of a file that others can't read: a password or a token.
+///
+/// # Errors
+/// [`AccessError`]
+pub(crate) fn password(path: &Path) -> Result<Zeroizing<String>, AccessError> {
     let (bytes, mode) = contents(path)?;
     if mode & 0o007 != 0 {
         return Err(AccessError::Exposed { path: path.to_owned(), mode });
@@ -105,7 +111,11 @@ fn password(path: &Path) -> Result<Zeroizing<String>, AccessError> {
     Ok(Zeroizing::new(word.to_owned()))
 }
 
-fn tls(ca_file: Option<&Path>) -> Result<ClientConfig, AccessError> {
+/// A client that trusts the authorities of a file, or else the system's.
+///
+/// # Errors
+/// [`AccessError`]
+pub(crate) fn tls(ca_file: Option<&Path>) -> Result<ClientConfig, AccessError> {
     let mut authorities = RootCertStore::empty();
     if let Some(path) = ca_file {
         let no_certificate = || AccessError::NoCertificate { path: path.to_owned() };

@@ -16,7 +16,7 @@
 //! publishes, and takes calls. Read [`Bridge`] for who has it, `session.rs` for what a handover means,
 //! and `docs/MQTT.md` for the topics.
 
-mod access;
+pub(crate) mod access;
 mod board;
 mod broker;
 mod calls;

@@ -23,7 +23,7 @@ fn is(status: u16, code: &str) -> (u16, String) {
 }
 
 /// Lets the car of a node hang on its way to a floor; its order is promised.
-fn hang(building: &mut Building, name: &str, to: Button) {
+pub(super) fn hang(building: &mut Building, name: &str, to: Button) {
     building.panel(name).send("fault motor stuck").expect("taken");
     building.press(name, to);
     building.wait_lit(&[name], to);

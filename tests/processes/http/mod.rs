@@ -6,6 +6,7 @@ mod commands;
 mod every_node;
 mod prometheus;
 mod prometheus_run;
+mod remote;
 mod statistics;
 mod tls;
 mod websocket;

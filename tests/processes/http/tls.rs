@@ -18,7 +18,7 @@ use super::client::address;
 use super::{call, token};
 
 /// Makes a certificate for an address; where it and its key are.
-fn certificate(directory: &Path, of: SocketAddr) -> [PathBuf; 2] {
+pub(super) fn certificate(directory: &Path, of: SocketAddr) -> [PathBuf; 2] {
     let made = rcgen::generate_simple_self_signed([of.ip().to_string()]).expect("a certificate");
     let paths = ["node.crt", "node.key"].map(|name| directory.join(name));
     fs::write(&paths[0], made.cert.pem()).expect("written");

@@ -1,0 +1,96 @@
+//! The address of a node's HTTP API.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use axum::http::Uri;
+
+/// `https://HOST:PORT`, or on this machine also `http://HOST:PORT`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeUrl {
+    is_encrypted: bool,
+    /// Without the brackets of an IPv6 address.
+    host: String,
+    port: u16,
+}
+
+/// Not the address of a node.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UrlError {
+    #[error("{0} is not the address of a node, such as https://192.168.1.11:7080")]
+    Malformed(String),
+    #[error(
+        "give the address alone, such as https://192.168.1.11:7080, and the token by --token-file or \
+         LIFTMESH_TOKEN: others can see the words of a command"
+    )]
+    HasMore,
+    #[error(
+        "http://{0} is not encrypted, and others on the network could read the token: use https, for \
+         which the node needs `http.certificate` and `http.key`"
+    )]
+    Exposed(String),
+}
+
+impl NodeUrl {
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.is_encrypted
+    }
+
+    pub(super) fn host(&self) -> &str {
+        &self.host
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Host and port, as `Host` has them.
+    pub(super) fn authority(&self) -> String {
+        let Self { host, port, .. } = self;
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    }
+}
+
+impl FromStr for NodeUrl {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        // The panel's address has a token behind the path. It is not repeated.
+        if text.contains(['#', '?', '@']) {
+            return Err(UrlError::HasMore);
+        }
+        let malformed = || UrlError::Malformed(text.to_owned());
+        let uri: Uri = text.parse().map_err(|_error| malformed())?;
+        let (is_encrypted, usual) = match uri.scheme_str() {
+            Some("https") => (true, 443),
+            Some("http") => (false, 80),
+            Some(_) | None => return Err(malformed()),
+        };
+        let authority = uri.authority().ok_or_else(malformed)?;
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let has_port = authority.as_str().len() > authority.host().len();
+        let port = match authority.port_u16() {
+            None if has_port => return Err(malformed()),
+            Some(0) => return Err(malformed()),
+            port => port.unwrap_or(usual),
+        };
+        if host.is_empty() || !matches!(uri.path(), "" | "/") {
+            return Err(malformed());
+        }
+        let url = Self { is_encrypted, host, port };
+        let is_here = url.host == "localhost"
+            || url.host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+        if !is_encrypted && !is_here {
+            return Err(UrlError::Exposed(url.authority()));
+        }
+        Ok(url)
+    }
+}
+
+impl fmt::Display for NodeUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.is_encrypted { "https" } else { "http" };
+        write!(f, "{scheme}://{}", self.authority())
+    }
+}
