@@ -1,8 +1,11 @@
 // A fleet inside this page: the source of data that the panel shows, and what can be done to it.
 import { Problem, Source } from "./source.js";
 
-/** How long a turn may compute, ms: the rest of a picture's 16 ms is the browser's. */
-const BUDGET_MS = 13;
+/**
+ * How long a turn may compute, ms: most of two pictures. To draw each of them would cost a fast run a
+ * quarter of its speed; a speed that is reached leaves the turn early, and draws them all.
+ */
+const BUDGET_MS = 30;
 
 /** How much virtual time passes at once within a turn, s. */
 const SLICE_S = 0.1;
