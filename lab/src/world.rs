@@ -10,7 +10,7 @@ use std::time::Duration;
 use elevator_driver::{Button, Trip};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
-use elevator_fleet::dispatch::Kinematics;
+use elevator_fleet::dispatch::{Kinematics, WeekTime};
 use elevator_fleet::model::{FleetName, Mac, Role, Timestamp};
 use elevator_fleet::node::{Action, Identity, MeshTimes, Node, NodeSettings};
 use elevator_fleet::wire::Nonce;
@@ -224,7 +224,7 @@ impl World {
         machine.powered = true;
         machine.incarnation += 1;
         machine.process = Some(Process {
-            node: Node::new(settings),
+            node: Node::new(settings).with_schedule(self.settings.schedule.clone()),
             dispatcher: self.settings.strategy.dispatcher(
                 Kinematics::default(),
                 self.settings.floors,
@@ -254,6 +254,14 @@ impl World {
         }
         self.judge(|oracles, snapshot| oracles.started(snapshot, node));
         self.panel_connects(node);
+    }
+
+    /// The clocks of these machines show this local time of the week from here on; they stand still.
+    /// Without it no entry of the schedule holds.
+    pub fn set_local_time(&mut self, nodes: impl IntoIterator<Item = usize>, time: WeekTime) {
+        for node in nodes {
+            self.with(node, |node, now| node.handle_local_time(time, now));
+        }
     }
 
     /// Lets time pass.

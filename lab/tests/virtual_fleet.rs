@@ -76,3 +76,5 @@ mod steady;
 mod stuck_motor;
 #[path = "virtual_fleet/twins.rs"]
 mod twins;
+#[path = "virtual_fleet/week.rs"]
+mod week;

@@ -11,7 +11,7 @@ use elevator_driver::{KeySwitch, LineCounters};
 use elevator_fleet::model::{CarView, Mode, NodeId, Role};
 use elevator_fleet::node::{
     CarStatus, ConflictKind, ConflictStatus, FleetKeysStatus, FleetStatus, LossCause, LostStatus,
-    OrderStatus, Status,
+    OrderStatus, ScheduleStatus, Status,
 };
 use elevator_fleet::wire::NodeState;
 use serde::Serialize;
@@ -154,6 +154,7 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
         (false, false) => "not all on disk yet",
     };
     writeln!(page, "  store {:016x}, {disk}", status.digest)?;
+    write_schedule(page, status)?;
     write_keys(page, &status.fleet_keys)?;
     let dropped = [
         "foreign",
@@ -200,6 +201,20 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
     write_directives(page, status)?;
     write_access(page, status)?;
     write_orders(page, &status.orders)
+}
+
+/// Which entry of the schedule holds. The master's counts.
+fn write_schedule(page: &mut String, status: &Status) -> fmt::Result {
+    let Some(ScheduleStatus { local_time, entry }) = &status.schedule else {
+        return Ok(());
+    };
+    let entry = entry.as_deref().unwrap_or("no entry holds");
+    let time = local_time.as_deref().unwrap_or("unknown");
+    let whose = match &status.node_state {
+        NodeState::Slave { master } => format!("; that of the master {master} counts"),
+        NodeState::Master | NodeState::Seeking => String::new(),
+    };
+    writeln!(page, "  schedule: {entry} (local time {time}{whose})")
 }
 
 fn write_access(page: &mut String, status: &Status) -> fmt::Result {

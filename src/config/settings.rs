@@ -7,7 +7,7 @@ use std::time::Duration;
 use elevator_driver::{FloorCount, LineSettings, PanelUrl};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
-use elevator_fleet::dispatch::{Dispatcher, Kinematics, Strategy};
+use elevator_fleet::dispatch::{Dispatcher, Kinematics, Schedule, Strategy};
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::node::{Identity, MeshTimes, NodeSettings, Restored};
@@ -88,7 +88,7 @@ pub(crate) enum FaultInjection {
 }
 
 /// How a master assigns hall calls, and how an idle car follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DispatchSettings {
     /// By what rule.
     pub(crate) strategy: Strategy,
@@ -96,6 +96,8 @@ pub(crate) struct DispatchSettings {
     pub(crate) capacity: u8,
     /// How long an idle car rests before it drives to where it is to wait.
     pub(crate) park_after: Duration,
+    /// Where idle cars wait by the time of the week.
+    pub(crate) schedule: Schedule,
 }
 
 /// What is logged, and how.

@@ -601,6 +601,7 @@ fn every_key_changes_the_settings() {
         "tcp://host:1",
         "127.0.0.9:7081",
         "mqtt://host",
+        "daily 22:00-06:00 park 0",
     ];
     // `role` and `unit` go together, and with no car: C7 above.
     for key in KEYS.iter().filter(|key| !["role", "unit"].contains(&key.path)) {
@@ -675,5 +676,25 @@ fn the_example_file_is_right_and_its_commented_keys_are_the_defaults() {
             assert_eq!(setting.value, value, "{}", key.path);
             assert_eq!(given.get(key.path).unwrap().origin, "default");
         }
+    }
+}
+
+#[test]
+fn a_schedule_is_in_the_building_and_each_of_its_entries_can_hold() {
+    let table = |schedule: &str| format!("[dispatch]\nschedule = {schedule:?}\n");
+    let text = "mon-fri 07:00-09:30 park 0; daily 22:00-06:00 park 0 3 cars 2";
+    let settings = check(&format!("{REQUIRED}{}", table(text))).unwrap();
+    assert_eq!(settings.dispatch.schedule.to_string(), text);
+    for (schedule, expected) in [
+        ("daily 7:00-9:30 park 0", "expected entries such as mon-fri 07:00-09:30 park 0"),
+        ("daily 07:00-09:30 park 4", "floors from 0 to 3, as floors = 4"),
+        (
+            "sun 07:00-09:30 park 0; daily 07:00-10:00 park 3",
+            "without an entry that later ones always override, such as `sun 07:00-09:30 park 0`",
+        ),
+    ] {
+        let error = wrong(&table(schedule));
+        assert!(error.contains("node.toml:8:12: dispatch.schedule"), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
 }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount, PanelUrl};
-use elevator_fleet::dispatch::Strategy;
+use elevator_fleet::dispatch::{Schedule, Strategy};
 use elevator_fleet::election::Preset;
 use elevator_fleet::election::bully::{Estimate, Wins};
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
@@ -224,6 +224,8 @@ key_types! {
     FloorCount => Self: "NUMBER",
         format!("a whole number from {} to {}", Self::MIN, Self::MAX),
         |text| Self::new(parsed(text)?), bare();
+    Schedule => Self: "ENTRIES",
+        "entries such as mon-fri 07:00-09:30 park 0; daily 22:00-06:00 park 0 8 cars 2", parsed;
     Floor => Self: "FLOOR", "a floor from 0 to 253",
         |text| Self::try_from(parsed::<u8>(text)?).ok(), bare();
     Percent => u8: "PERCENT", "a whole number from 1 to 200, in per cent",

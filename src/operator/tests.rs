@@ -22,7 +22,7 @@ use elevator_fleet::model::{
 use elevator_fleet::node::{
     AccessStatus, CarStatus, ClimateStatus, ConflictKind, ConflictStatus, DirectiveStatus,
     DistrustedStatus, LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus,
-    ReleaseStatus, Renewed, Report, Requested, Status, Taken, UnitStatus,
+    ReleaseStatus, Renewed, Report, Requested, ScheduleStatus, Status, Taken, UnitStatus,
 };
 use elevator_fleet::wire::{NodeState, Protocol};
 use tempfile::TempDir;
@@ -167,6 +167,10 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             released: vec![ReleaseStatus { floor: floor(3), left: Duration::from_secs(8) }],
             refused: 9,
         },
+        schedule: Some(ScheduleStatus {
+            local_time: Some("Tue 08:12".to_owned()),
+            entry: Some("mon-fri 07:00-09:30 park 0".to_owned()),
+        }),
         orders,
         car: Some(CarStatus {
             view: car_view(),

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use elevator_fleet::dispatch::WeekTime;
 use elevator_fleet::model::Timestamp;
+use jiff::tz::TimeZone;
 
 /// The longest sleep of the loop, so that it notices a suspension even when idle.
 pub(super) const HEARTBEAT: Duration = Duration::from_millis(100);
@@ -28,6 +30,25 @@ impl Clock {
 
     pub(super) fn instant(&self, at: Timestamp) -> tokio::time::Instant {
         (self.origin + at.since_start()).into()
+    }
+}
+
+/// The time zone of the system, which is read once: nothing in the loop waits for a file. It knows when
+/// summer time begins and ends.
+#[derive(Debug, Clone)]
+pub(super) struct LocalTime(TimeZone);
+
+impl LocalTime {
+    /// The zone of the variable `TZ`, or that of `/etc/localtime`; UTC without either.
+    pub(super) fn of_system() -> Self {
+        Self(TimeZone::try_system().unwrap_or(TimeZone::UTC))
+    }
+
+    /// The local time of the week, so many seconds after 1970-01-01.
+    pub(super) fn of(&self, seconds: u32) -> WeekTime {
+        let at =
+            jiff::Timestamp::from_second(seconds.into()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        WeekTime::of_unix(seconds, self.0.to_offset(at).seconds())
     }
 }
 
@@ -83,5 +104,16 @@ mod tests {
         assert_eq!(suspended(at(1000), at(990)), None);
         assert_eq!(suspended(at(1000), at(1150)), None);
         assert_eq!(suspended(at(1000), at(1151)), Some(Duration::from_millis(151)));
+    }
+
+    /// Summer time begins in Berlin on 2026-03-29 at 01:00 UTC.
+    #[test]
+    fn local_time_knows_of_summer_time() {
+        let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").expect("a zone");
+        let begins = 1_774_746_000;
+        let local = |seconds| LocalTime(berlin.clone()).of(seconds);
+        assert_eq!(local(begins - 60), WeekTime::new(6, 1, 59));
+        assert_eq!(local(begins), WeekTime::new(6, 3, 0));
+        assert_eq!(LocalTime(TimeZone::UTC).of(begins), WeekTime::new(6, 1, 0));
     }
 }

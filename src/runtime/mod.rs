@@ -42,7 +42,7 @@ use tokio::task::JoinSet;
 use tokio::time::Sleep;
 use tracing::{debug, error, info, warn};
 
-use self::clock::Clock;
+use self::clock::{Clock, LocalTime};
 use self::disk::{Disk, DiskFailure};
 pub(crate) use self::event::{Event, Failure};
 use self::hang::Latching;
@@ -197,6 +197,7 @@ enum Ending {
 #[derive(Debug)]
 struct Running {
     clock: Clock,
+    local_time: LocalTime,
     /// When the node last got the time of the wall clock.
     wall_clock_at: Timestamp,
     node: Node,
@@ -258,7 +259,8 @@ impl Running {
             "node starts"
         );
         let mac = settings.mac.unwrap_or_else(|| mac_of(settings.address));
-        let node = Node::new(settings.brain(mac, nonce, restored, seed));
+        let node = Node::new(settings.brain(mac, nonce, restored, seed))
+            .with_schedule(settings.dispatch.schedule.clone());
         let mut mesh = Mesh::start(MeshSettings {
             hello: node.hello().clone(),
             broadcast: settings.broadcast,
@@ -299,6 +301,7 @@ impl Running {
         });
         let mut running = Self {
             clock: Clock::start(),
+            local_time: LocalTime::of_system(),
             wall_clock_at: Timestamp::START,
             node,
             mesh,
@@ -425,7 +428,7 @@ impl Running {
         self.supervisor.alive(self.clock.now());
     }
 
-    /// The wall clock is only displayed; nothing else depends on it (E5).
+    /// The wall clock is only displayed, and chooses where idle cars wait (E5).
     fn refresh_wall_clock(&mut self) {
         let now = self.turned;
         if now.since(self.wall_clock_at) >= clock::WALL_CLOCK_PERIOD {
@@ -438,6 +441,7 @@ impl Running {
         self.wall_clock_at = now;
         if let Some(seconds) = clock::wall_clock() {
             self.node.handle_wall_clock(seconds, now);
+            self.node.handle_local_time(self.local_time.of(seconds), now);
         }
     }
 

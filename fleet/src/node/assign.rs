@@ -19,12 +19,15 @@ impl Node {
     pub fn handle_plan(&mut self, version: PlanVersion, plan: Plan, now: Timestamp) {
         if self.dispatching.accept_answer(version) && self.leadership.leads() {
             let (calls, cars) = (self.orders.hall_calls(), self.cars(now));
-            // First: a car that gets its first call then knows in which direction to begin.
             let guidance = self.dispatching.guide(&plan.cars, &cars, self.hello.floors);
-            self.send_guidance(guidance);
+            // First: a car that gets its first call then knows in which direction to begin. After the
+            // calls, where a car waits: one that still has a call forgets it.
+            let (after, before) = guidance.into_iter().partition(|(_, plan)| plan.park.is_some());
+            self.send_guidance(before);
             let outside = self.cars_outside(now);
             let changed = self.dispatching.adopt(plan.assignments, calls, cars, outside, now);
             self.send_plan(changed);
+            self.send_guidance(after);
         }
         self.settle(now);
     }

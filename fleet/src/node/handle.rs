@@ -13,6 +13,7 @@ use super::peers::{Handshake, Offence, Peers, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
 use crate::car::Press;
 use crate::directives::RequestId;
+use crate::dispatch::WeekTime;
 use crate::election::{Input, LinkRule};
 use crate::model::{Call, HallCall, JournalId, Mode, NodeId, Timestamp};
 use crate::wire::{Beacon, Frame, Hello, NodeState};
@@ -284,6 +285,14 @@ impl Node {
     /// The time is only displayed; nothing else depends on it (E5).
     pub fn handle_wall_clock(&mut self, unix_seconds: u32, now: Timestamp) {
         self.cabin.set_wall_clock(unix_seconds, now);
+        self.settle(now);
+    }
+
+    /// The local time of the week. Call it before the start and every few seconds. Where idle cars wait
+    /// depends on it, if there is a schedule, and nothing else: a clock that jumps loses no order and
+    /// moves no car that has one.
+    pub fn handle_local_time(&mut self, time: WeekTime, now: Timestamp) {
+        self.dispatching.set_local_time(time);
         self.settle(now);
     }
 

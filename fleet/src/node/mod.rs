@@ -69,6 +69,7 @@ use self::orders::Orders;
 use self::peers::Peers;
 use crate::car::CarTimer;
 use crate::directives::{Directives, Topic};
+use crate::dispatch::Schedule;
 use crate::election::{Detail, ElectionTimer};
 use crate::model::{Dot, NodeId, Term, Timestamp};
 use crate::orders::OrderStore;
@@ -87,8 +88,8 @@ pub use report::Report;
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{
     AccessStatus, CarStatus, ClimateStatus, ConflictStatus, DirectiveStatus, DistrustedStatus,
-    FleetKeysStatus, LostStatus, OrderStatus, PeerStatus, RefusedStatus, ReleaseStatus, Status,
-    UnitStatus,
+    FleetKeysStatus, LostStatus, OrderStatus, PeerStatus, RefusedStatus, ReleaseStatus,
+    ScheduleStatus, Status, UnitStatus,
 };
 
 pub use crate::election::LinkSide;
@@ -168,6 +169,14 @@ impl Node {
             actions: VecDeque::new(),
             hello,
         }
+    }
+
+    /// The same, with a schedule by which idle cars wait while it is master: see
+    /// [`handle_local_time`](Self::handle_local_time).
+    #[must_use]
+    pub fn with_schedule(mut self, schedule: Schedule) -> Self {
+        self.dispatching.set_schedule(schedule);
+        self
     }
 
     /// The node's identity and configuration, as sent to peers.

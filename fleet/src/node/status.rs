@@ -112,6 +112,9 @@ pub struct Status {
     /// The locked floors, and who was refused because of them.
     #[serde(default)]
     pub access: AccessStatus,
+    /// The schedule by which idle cars wait; `None` without one.
+    #[serde(default)]
+    pub schedule: Option<ScheduleStatus>,
     /// The open orders, oldest first; one entry per call.
     pub orders: Vec<OrderStatus>,
     /// The node's own car, if it has one.
@@ -130,6 +133,15 @@ pub struct DirectiveStatus {
     pub value: Value,
     /// Who commanded it.
     pub operator: Words,
+}
+
+/// The schedule by which idle cars wait while this node is master.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScheduleStatus {
+    /// The local time of the week, such as `Tue 08:12`; `None` if the machine does not know it.
+    pub local_time: Option<String>,
+    /// The entry that holds, as it was configured; `None` if none does.
+    pub entry: Option<String>,
 }
 
 /// The locked floors.
@@ -387,6 +399,7 @@ impl Node {
             conflicts: self.conflict_status(now),
             directives: self.directive_status(),
             access: self.access_status(now),
+            schedule: self.schedule_status(),
             orders: self.order_status(now),
             car: self.cabin.car_status(self.orders.lamps(), now),
             climate: self.cabin.climate_status(now),
@@ -429,6 +442,11 @@ impl Node {
                 operator,
             })
             .collect()
+    }
+
+    fn schedule_status(&self) -> Option<ScheduleStatus> {
+        let (local_time, entry) = self.dispatching.schedule_shown()?;
+        Some(ScheduleStatus { local_time, entry })
     }
 
     fn access_status(&self, now: Timestamp) -> AccessStatus {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use elevator_driver::FloorCount;
 use elevator_fleet::car::CarSettings;
-use elevator_fleet::dispatch::Strategy;
+use elevator_fleet::dispatch::{Schedule, Strategy};
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{NameError, Role};
 use elevator_fleet::node::MeshTimes;
@@ -49,6 +49,9 @@ pub struct WorldSettings {
     /// that does not park them.
     #[serde(with = "form::strategy")]
     pub strategy: Strategy,
+    /// Where idle cars wait by the time of the week: see [`World::set_local_time`](crate::World).
+    #[serde(default)]
+    pub schedule: Schedule,
     /// How long a plan takes, in microseconds; up to 0, the answer comes at once.
     pub planning: std::ops::RangeInclusive<u64>,
     /// Packets go through their real bytes, which costs time.
@@ -79,6 +82,7 @@ impl WorldSettings {
             clock_rates: BTreeMap::new(),
             commit: 1_000..=8_000,
             strategy: Strategy::default(),
+            schedule: Schedule::default(),
             planning: 0..=0,
             codec: true,
             key: false,

@@ -1,7 +1,7 @@
 //! What concerns the fleet: `[dispatch]`, `[mesh]`, `[climate]`.
 
 use elevator_fleet::climate::ClimateSettings;
-use elevator_fleet::dispatch::Strategy;
+use elevator_fleet::dispatch::{Schedule, Strategy};
 use elevator_fleet::node::MeshTimes;
 
 use super::{Checker, Tables};
@@ -25,6 +25,13 @@ table! {
         /// How long this node's car rests idle with its door closed before it drives to where the
         /// master wants it to wait. A passenger who has just boarded can press a button meanwhile.
         park_after: Time<0, 600_000> = Value("2 s"),
+        /// Where idle cars wait by the day and the time, whatever the strategy: entries
+        /// `DAYS FROM-TO park FLOORS [cars NUMBER]` with semicolons between, in the local time of the
+        /// master's computer. `mon-fri 07:00-09:30 park 0` sends every idle car to the lobby for the
+        /// up-peak, `daily 22:00-06:00 park 0 8 cars 2` two at night to floors 0 and 8. Of entries
+        /// that hold at once the last one counts; an end that is not after the beginning is on the next
+        /// day. Alike on every node.
+        schedule: Schedule = Value(""),
     }
 }
 
@@ -75,7 +82,22 @@ table! {
     }
 }
 
-pub(super) fn relate(Tables { mesh, climate, .. }: &Tables, check: &Checker<'_>) {
+pub(super) fn relate(Tables { mesh, climate, dispatch, node, .. }: &Tables, check: &Checker<'_>) {
+    let (schedule, top) = (&dispatch.schedule, node.floors.top());
+    check.relate(
+        schedule.top().is_none_or(|highest| highest <= top),
+        &["dispatch.schedule", "floors"],
+        format_args!("of floors from 0 to {top}, as floors = {}", node.floors.get()),
+    );
+    let covered = schedule.covered();
+    check.relate(
+        covered.is_none(),
+        &["dispatch.schedule"],
+        format_args!(
+            "without an entry that later ones always override, such as `{}`",
+            covered.as_deref().unwrap_or_default()
+        ),
+    );
     let (beacon, dead) = (mesh.beacon_period, mesh.dead_after);
     for (key, time, other, words, most) in [
         ("mesh.beacon_period", beacon, "mesh.dead_after", "dead_after / 4", dead / 4),

@@ -52,6 +52,7 @@ fn says(node: &str, node_state: NodeState) -> Box<Status> {
         conflicts: Vec::new(),
         directives: Vec::new(),
         access: elevator_fleet::node::AccessStatus::default(),
+        schedule: None,
         orders: Vec::new(),
         car: None,
         climate: ClimateStatus::default(),

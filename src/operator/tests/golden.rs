@@ -237,6 +237,7 @@ fn bare() -> Status {
         conflicts: Vec::new(),
         directives: Vec::new(),
         access: AccessStatus::default(),
+        schedule: None,
         car: None,
         climate: ClimateStatus {
             own: Reading::default(),

@@ -15,6 +15,7 @@ mod guidance;
 mod outside;
 mod plan;
 mod planning;
+mod timetable;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -25,7 +26,10 @@ use self::guidance::Guidance;
 use self::outside::Outside;
 use self::plan::Plan;
 use self::planning::Planning;
-use crate::dispatch::{Assignments, CarPlan, CarSituation, HallDemand, Predictor};
+use self::timetable::Timetable;
+use crate::dispatch::{
+    Assignments, CarPlan, CarSituation, HallDemand, Predictor, Schedule, WeekTime,
+};
 use crate::model::{CarView, HallCall, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{NodeState, PlanEntry};
@@ -39,6 +43,7 @@ pub(super) struct Dispatching {
     planning: Planning,
     guidance: Guidance,
     outside: Outside,
+    timetable: Timetable,
     /// The last request left out trips, which others stand for.
     is_crowded: bool,
     /// The inputs of the plan have changed.
@@ -46,6 +51,24 @@ pub(super) struct Dispatching {
 }
 
 impl Dispatching {
+    /// Where idle cars wait by the time of the week.
+    pub(super) fn set_schedule(&mut self, schedule: Schedule) {
+        self.timetable = Timetable::new(schedule);
+    }
+
+    /// It is this local time of the week.
+    pub(super) fn set_local_time(&mut self, time: WeekTime) {
+        if self.timetable.set_time(time) {
+            self.guidance.forget_rest();
+            self.is_dirty = true;
+        }
+    }
+
+    /// The local time, and the entry of the schedule that holds; `None` without a schedule.
+    pub(super) fn schedule_shown(&self) -> Option<(Option<String>, Option<String>)> {
+        self.timetable.shown()
+    }
+
     /// The inputs of the plan have changed.
     pub(super) fn invalidate(&mut self) {
         self.is_dirty = true;
@@ -195,7 +218,8 @@ impl Dispatching {
         let (demand, is_crowded) = crowd::planned(demand.collect());
         self.is_crowded = is_crowded;
         let shown = self.guidance.shown(now);
-        Some(PlanRequest { version: self.planning.ask(now), now, cars, shown, demand })
+        let parking = self.timetable.planned();
+        Some(PlanRequest { version: self.planning.ask(now), now, cars, shown, demand, parking })
     }
 
     /// Whether to use the answer to this request. Each answer is used once.

@@ -8,7 +8,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::dispatch::{Bank, CarDetail, CarSituation, Dispatcher, HallDemand, Kinematics, Plan};
+use crate::dispatch::{
+    Bank, CarDetail, CarSituation, Dispatcher, HallDemand, Kinematics, Parking, Plan,
+};
 use crate::model::{NodeId, Timestamp};
 
 /// How often the plan is reconsidered while calls are open: waiting raises their cost.
@@ -35,6 +37,8 @@ pub struct PlanRequest {
     pub shown: BTreeMap<NodeId, Duration>,
     /// The open hall calls; of very many trips, those that stand for others.
     pub demand: Vec<HallDemand>,
+    /// Where idle cars wait at this time of the week, if the schedule says so.
+    pub parking: Option<Parking>,
 }
 
 impl PlanRequest {
@@ -45,8 +49,12 @@ impl PlanRequest {
             Some((car.car.clone(), CarDetail::estimate(&car.view, shown, kinematics)?))
         };
         let details = self.cars.iter().filter_map(detail).collect();
-        let Self { version: _, now, cars, shown: _, demand } = self;
-        dispatcher.plan(&Bank { now: *now, cars, details: &details, demand })
+        let Self { version: _, now, cars, shown: _, demand, parking } = self;
+        let mut plan = dispatcher.plan(&Bank { now: *now, cars, details: &details, demand });
+        if let Some(parking) = parking {
+            parking.apply(&mut plan, cars);
+        }
+        plan
     }
 }
 

@@ -1,0 +1,135 @@
+//! Where idle cars wait by the time of the week.
+
+use elevator_fleet::dispatch::{Strategy, WeekTime};
+use elevator_fleet::election::ElectionSettings;
+use elevator_fleet::model::Timestamp;
+use elevator_fleet::wire::Protocol;
+use liftmesh_lab::{Fault, World, WorldSettings};
+
+use crate::building::{Building, car_call, mins, secs, seed, up};
+
+const CARS: usize = 3;
+const SCHEDULE: &str = "mon-fri 07:00-09:30 park 0; daily 22:00-06:00 park 0 3 cars 2";
+
+fn scheduled(strategy: Strategy) -> WorldSettings {
+    let schedule = SCHEDULE.parse().expect("a schedule");
+    WorldSettings { strategy, schedule, ..WorldSettings::new(CARS, seed()) }
+}
+
+fn bank(settings: WorldSettings) -> Building {
+    let mut building = Building::of(settings);
+    building.start_all();
+    building.run_for(secs(20));
+    building
+}
+
+/// Where the cars are.
+fn places(world: &World) -> Vec<u8> {
+    let floor = |car| world.car(car).inputs().floor.map_or(u8::MAX, |floor| floor.index());
+    (0..CARS).map(floor).collect()
+}
+
+fn all_in_the_lobby(world: &World) -> bool {
+    places(world) == [0; CARS]
+}
+
+fn entry(world: &World, node: usize) -> Option<String> {
+    world.node(node)?.status(Timestamp::START).schedule?.entry
+}
+
+/// Each car goes to a floor of its own.
+fn spread(building: &mut Building) {
+    for (node, index) in [(0, 1), (1, 2), (2, 3)] {
+        building.press(node, car_call(index));
+    }
+    building.run_for(secs(1));
+    building.until_at_rest();
+    building.run_for(secs(20));
+}
+
+/// Whether the strategy parks cars or not.
+#[test]
+fn idle_cars_wait_in_the_lobby_for_the_up_peak() {
+    for strategy in [Strategy::Collective, Strategy::Planner] {
+        let mut building = bank(scheduled(strategy));
+        building.set_local_time(0..CARS, WeekTime::new(0, 6, 59));
+        spread(&mut building);
+        assert!(!all_in_the_lobby(&building), "{:?}", places(&building));
+        let served = building.services().len();
+        building.set_local_time(0..CARS, WeekTime::new(0, 7, 0));
+        building.until(mins(1), "all are in the lobby", all_in_the_lobby);
+        assert_eq!(entry(&building, 1).as_deref(), Some("mon-fri 07:00-09:30 park 0"));
+        // A car that has brought somebody up comes back; a call is no less urgent than ever.
+        building.press(0, up(2));
+        building.press(1, car_call(3));
+        building.run_for(secs(1));
+        building.until_at_rest();
+        assert_eq!(building.services().len(), served + 2);
+        building.until(mins(1), "they are back", all_in_the_lobby);
+        building.set_local_time(0..CARS, WeekTime::new(0, 9, 30));
+        assert_eq!(entry(&building, 1), None);
+    }
+}
+
+#[test]
+fn at_night_so_many_cars_wait_at_the_floors_of_the_entry() {
+    let mut building = bank(scheduled(Strategy::Collective));
+    spread(&mut building);
+    building.set_local_time(0..CARS, WeekTime::new(2, 23, 0));
+    building
+        .until(mins(1), "two have a place, the third stays", |world| places(world) == [0, 2, 3]);
+    building.run_for(mins(2));
+    assert_eq!(places(&building), [0, 2, 3]);
+}
+
+/// A clock that jumps, back and forth and by days, moves idle cars; no order is lost and no rider waits.
+#[test]
+fn a_clock_that_jumps_moves_idle_cars_only() {
+    let mut building = bank(scheduled(Strategy::Collective));
+    spread(&mut building);
+    let mut random = fastrand::Rng::with_seed(seed());
+    for round in 0..40 {
+        let time = WeekTime::new(random.u8(0..7), random.u8(0..24), random.u8(0..60));
+        building.set_local_time(0..CARS, time);
+        if round % 4 == 0 {
+            building.press(round % CARS, up(random.u8(0..3)));
+            building.press(round % CARS, car_call(random.u8(0..4)));
+        }
+        building.run_for(secs(random.u64(1..8)));
+    }
+    building.until_at_rest();
+    assert!(building.broken_promises().is_empty());
+    building.recovers();
+}
+
+/// The master's clock counts: cars follow the master, and the next one after its loss.
+#[test]
+fn the_next_master_goes_on_with_the_schedule() {
+    let mut building = bank(scheduled(Strategy::Collective));
+    spread(&mut building);
+    // Only the clock of the slaves is in the up-peak.
+    building.set_local_time([1, 2], WeekTime::new(0, 8, 0));
+    building.run_for(mins(1));
+    assert_eq!(places(&building), [1, 2, 3]);
+    building.inflict(Fault::Kill(0));
+    building.until(mins(1), "the next master sends them to the lobby", |world| {
+        places(world)[1..] == [0, 0]
+    });
+    building.recovers();
+}
+
+/// T5: a mastership that rotates does not move cars to and fro.
+#[test]
+fn a_rotating_master_keeps_to_the_schedule() {
+    let mut settings = scheduled(Strategy::Planner);
+    settings.election = ElectionSettings::of(Protocol::TokenRing);
+    let mut building = bank(settings);
+    spread(&mut building);
+    building.set_local_time(0..CARS, WeekTime::new(0, 8, 0));
+    building.until(mins(2), "all are in the lobby", all_in_the_lobby);
+    for _ in 0..60 {
+        building.run_for(secs(1));
+        building.set_local_time(0..CARS, WeekTime::new(0, 8, 1));
+        assert!(all_in_the_lobby(&building), "{:?}", places(&building));
+    }
+}
