@@ -22,7 +22,7 @@ use crate::model::{Call, NodeId, Timestamp};
 
 /// The longest time for which a floor can be released in a car. An access-control system releases it
 /// for a press of a button.
-pub const LONGEST_RELEASE: Duration = Duration::from_secs(60);
+pub const LONGEST_RELEASE: Duration = Duration::from_mins(1);
 
 /// What becomes of the lock of a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

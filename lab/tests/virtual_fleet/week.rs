@@ -1,5 +1,6 @@
 //! Where idle cars wait by the time of the week.
 
+use elevator_driver::Floor;
 use elevator_fleet::dispatch::{Strategy, WeekTime};
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::Timestamp;
@@ -25,7 +26,7 @@ fn bank(settings: WorldSettings) -> Building {
 
 /// Where the cars are.
 fn places(world: &World) -> Vec<u8> {
-    let floor = |car| world.car(car).inputs().floor.map_or(u8::MAX, |floor| floor.index());
+    let floor = |car| world.car(car).inputs().floor.map_or(u8::MAX, Floor::index);
     (0..CARS).map(floor).collect()
 }
 

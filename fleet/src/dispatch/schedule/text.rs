@@ -86,12 +86,11 @@ fn parse(text: &str) -> Result<Entry, Part> {
     if floors.is_empty() || floors.len() > MOST_PLACES {
         return Err(Part::Floors);
     }
-    let cars = match words.next() {
-        None => None,
-        Some(_) => {
-            let number = words.next().and_then(|word| word.parse().ok());
-            Some(number.filter(|number: &u8| *number > 0).ok_or(Part::Cars)?)
-        }
+    let cars = if words.next().is_some() {
+        let number = words.next().and_then(|word| word.parse().ok());
+        Some(number.filter(|number: &u8| *number > 0).ok_or(Part::Cars)?)
+    } else {
+        None
     };
     if words.next().is_some() {
         return Err(Part::Cars);
@@ -149,7 +148,7 @@ impl fmt::Display for Entry {
         if days.iter().all(|is_on| *is_on) {
             f.write_str("daily")?;
         } else {
-            write_days(f, days)?;
+            write_days(f, *days)?;
         }
         let clock = |time: u16| format!("{:02}:{:02}", time / HOUR, time % HOUR);
         write!(f, " {}-{} park", clock(*from), clock(*to))?;
@@ -164,7 +163,7 @@ impl fmt::Display for Entry {
 }
 
 /// Days in a row as a range.
-fn write_days(f: &mut fmt::Formatter<'_>, days: &[bool; 7]) -> fmt::Result {
+fn write_days(f: &mut fmt::Formatter<'_>, days: [bool; 7]) -> fmt::Result {
     let mut separator = "";
     let mut day = 0;
     while day < days.len() {
