@@ -162,7 +162,7 @@ impl Building {
     /// Returns whether the broker has taken everything.
     async fn run(mut self, duration: Duration, begin: Arc<Barrier>) -> bool {
         while !self.session.is_connected() {
-            self.session.next().await;
+            self.session.next(false).await;
         }
         begin.wait().await;
         let started = Instant::now();
@@ -173,15 +173,15 @@ impl Building {
             self.world.run_for(started.elapsed().saturating_sub(passed));
             self.publish();
             let next = Instant::now() + STEP;
-            while timeout_at(next, self.session.next()).await.is_ok() {}
+            while timeout_at(next, self.session.next(false)).await.is_ok() {}
         }
         let sent = async {
             while self.session.unsent() > 0 {
-                self.session.next().await;
+                self.session.next(false).await;
             }
             self.session.clear();
             while self.session.unsent() > 0 {
-                self.session.next().await;
+                self.session.next(false).await;
             }
         };
         let is_drained = timeout(DRAIN_LIMIT, sent).await.is_ok();
@@ -247,13 +247,13 @@ impl Ear {
     }
 
     async fn connect(&mut self) {
-        while !matches!(self.connection.next().await, News::Connected) {}
+        while !matches!(self.connection.next(false).await, News::Connected) {}
         let all = self.prefix.topic("#");
         if let Some(line) = self.connection.line() {
             line.subscribe(all, QoS::AtLeastOnce, RetainForwardRule::Never);
         }
         // The broker has answered to the subscription.
-        self.connection.next().await;
+        self.connection.next(false).await;
     }
 
     /// Hears until then, or until it has heard so many.
@@ -263,7 +263,7 @@ impl Ear {
         while self.received < count {
             tokio::select! {
                 () = &mut over => return,
-                news = self.connection.next() => if let News::Message(message) = news {
+                news = self.connection.next(false) => if let News::Message(message) = news {
                     self.hear(&message);
                 },
             }

@@ -66,8 +66,9 @@ impl Connection {
         }
     }
 
-    /// What comes next. Nothing is lost if this is dropped while it waits.
-    pub(super) async fn next(&mut self) -> News {
+    /// What comes next; `is_broker_there` says whether another connection with the broker stands. Nothing
+    /// is lost if this is dropped while it waits.
+    pub(super) async fn next(&mut self, is_broker_there: bool) -> News {
         let line = if let Some(line) = &mut self.line {
             line
         } else {
@@ -92,7 +93,13 @@ impl Connection {
                 News::Other
             }
             Heard::Ended(end) => {
-                self.close(&end);
+                self.close(match end {
+                    // Mosquitto does not say it.
+                    End::Broken(_) if is_broker_there && self.connected_at.is_some() => {
+                        End::TakenOver
+                    }
+                    end => end,
+                });
                 News::Disconnected
             }
         }
@@ -105,7 +112,7 @@ impl Connection {
 
     /// Ends this connection, and opens another one later.
     pub(super) fn give_up(&mut self, reason: &str) {
-        self.close(&End::Failed(reason.to_owned()));
+        self.close(End::Failed(reason.to_owned()));
     }
 
     /// Ends it in an orderly way.
@@ -115,7 +122,7 @@ impl Connection {
         }
     }
 
-    fn close(&mut self, end: &End) {
+    fn close(&mut self, end: End) {
         self.line = None;
         let now = Instant::now();
         let was_good = self.connected_at.take().is_some_and(|at| now - at >= GOOD);
@@ -128,10 +135,10 @@ impl Connection {
                 self.wait = self.wait.max(YIELD);
                 info!(purpose, "another node has taken over the MQTT connection");
             }
-            End::Failed(reason) if self.is_known_to_fail => {
+            End::Broken(reason) | End::Failed(reason) if self.is_known_to_fail => {
                 debug!(purpose, reason, "the MQTT broker still can't be reached");
             }
-            End::Failed(reason) => {
+            End::Broken(reason) | End::Failed(reason) => {
                 self.is_known_to_fail = true;
                 warn!(purpose, reason, "no connection with the MQTT broker: trying again");
             }

@@ -8,11 +8,11 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use rumqttc::v5::mqttbytes::QoS;
 use rumqttc::v5::mqttbytes::v5::{
     DisconnectReasonCode, Filter, Packet, PubAckReason, Publish, PublishProperties,
     RetainForwardRule, SubscribeReasonCode,
 };
+use rumqttc::v5::mqttbytes::{self, QoS};
 use rumqttc::v5::{AsyncClient, ConnectionError, Event, EventLoop, MqttOptions, StateError};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -73,6 +73,8 @@ pub(super) enum End {
     Failed(String),
 }
 
+    /// It broke off, and the broker did not say why: this is how it looked.
+    Broken(String),
 /// A message to send.
 #[derive(Debug, Clone)]
 pub(super) struct Message {
@@ -230,3 +232,8 @@ fn end_of(error: &ConnectionError) -> End {
         error => End::Failed(error.to_string()),
     }
 }
+        ConnectionError::MqttState(
+            reason @ (StateError::ConnectionAborted
+            | StateError::Io(_)
+            | StateError::Deserialization(mqttbytes::Error::Io(_))),
+        ) => End::Broken(reason.to_string()),

@@ -234,12 +234,13 @@ impl Bridge {
 
     async fn next(&mut self, stopped: &mut oneshot::Receiver<()>) -> Input {
         let place_at = self.desk.next_at().filter(|_| self.session.is_some());
+        let is_broker_there = self.presence.is_connected();
         tokio::select! {
             _ = stopped => Input::Stop,
             event = self.events.recv() => Input::Event(event),
             () = sleep_until(self.next_look) => Input::Look,
             () = self.presence.next() => Input::Presence,
-            news = next_of(&mut self.session) => Input::Session(news),
+            news = next_of(&mut self.session, is_broker_there) => Input::Session(news),
             () = sleep_until(place_at.unwrap_or(self.next_look)), if place_at.is_some() => Input::Place,
         }
     }
@@ -327,9 +328,9 @@ impl Bridge {
     }
 }
 
-async fn next_of(session: &mut Option<Session>) -> SessionNews {
+async fn next_of(session: &mut Option<Session>, is_broker_there: bool) -> SessionNews {
     match session {
-        Some(session) => session.next().await,
+        Some(session) => session.next(is_broker_there).await,
         None => std::future::pending().await,
     }
 }

@@ -51,7 +51,7 @@ impl Presence {
 
     /// What comes next. Nothing is lost if this is dropped while it waits.
     pub(super) async fn next(&mut self) {
-        match self.connection.next().await {
+        match self.connection.next(false).await {
             News::Connected => {
                 self.say(ONLINE);
                 let prefix = &self.settings.prefix;
@@ -78,12 +78,17 @@ impl Presence {
         })
     }
 
+    /// Whether the broker is there, as far as this connection knows.
+    pub(super) fn is_connected(&mut self) -> bool {
+        self.connection.line().is_some()
+    }
+
     /// Says that the node is there no longer, and ends.
     pub(super) async fn finish(mut self) {
         self.say(OFFLINE);
         let told = async {
             while self.connection.line().is_some_and(|line| line.unacknowledged() > 0) {
-                self.connection.next().await;
+                self.connection.next(false).await;
             }
         };
         timeout(END_LIMIT, told).await.ok();

@@ -100,10 +100,10 @@ impl Session {
         }
     }
 
-    /// What comes next: a call, or the end of a connection. Nothing is lost if this is dropped
-    /// while it waits.
-    pub(super) async fn next(&mut self) -> SessionNews {
-        let news = self.connection.next().await;
+    /// What comes next: a call, or the end of a connection; `is_broker_there` says whether another
+    /// connection with the broker stands. Nothing is lost if this is dropped while it waits.
+    pub(super) async fn next(&mut self, is_broker_there: bool) -> SessionNews {
+        let news = self.connection.next(is_broker_there).await;
         let news = match news {
             News::Connected => {
                 self.counted.set_connected(true);

@@ -37,6 +37,11 @@ impl Broker {
 
     /// The same, where the lines name files in a directory.
     pub(super) fn prepared(prepare: impl FnOnce(&Path) -> String) -> Option<Self> {
+        Self::configured(|place, port| format!("listener {port} {ADDRESS}\n{}", prepare(place)))
+    }
+
+    /// Starts a broker with this configuration, which has a listener with the given port.
+    pub(super) fn configured(configure: impl FnOnce(&Path, u16) -> String) -> Option<Self> {
         if Command::new("mosquitto").arg("-h").output().is_err() {
             skip("mosquitto is not installed: apt install mosquitto");
             return None;
@@ -45,9 +50,9 @@ impl Broker {
         let directory = directory.expect("a directory");
         let port = TcpListener::bind((ADDRESS, 0)).and_then(|held| held.local_addr());
         let port = port.expect("a port").port();
-        let lines = prepare(directory.path());
+        let lines = configure(directory.path(), port);
         // It is in the test's own directory, which another user could not enter.
-        let text = format!("user root\npersistence false\nlistener {port} {ADDRESS}\n{lines}");
+        let text = format!("user root\npersistence false\n{lines}");
         fs::write(directory.path().join("broker.conf"), text).expect("a file");
         let mut broker = Self { process: None, port, directory };
         broker.start();
@@ -92,8 +97,17 @@ impl Broker {
     }
 
     pub(super) fn ear_as(&self, change: impl FnOnce(&mut MqttOptions)) -> Ear {
-        let name = format!("ear-{:08x}", fastrand::u32(..));
-        let mut options = MqttOptions::new(name, ADDRESS.to_string(), self.port);
+        self.ear_named(&format!("ear-{:08x}", fastrand::u32(..)), self.port, change)
+    }
+
+    /// The same with this client identifier, at this port.
+    pub(super) fn ear_named(
+        &self,
+        name: &str,
+        port: u16,
+        change: impl FnOnce(&mut MqttOptions),
+    ) -> Ear {
+        let mut options = MqttOptions::new(name, ADDRESS.to_string(), port);
         let properties =
             ConnectProperties { max_packet_size: Some(1 << 20), ..ConnectProperties::new() };
         options.set_connect_properties(properties);
@@ -191,12 +205,22 @@ impl Ear {
 
     /// Publishes a call; the answer comes to `reply`, with `id` as correlation data.
     pub(super) fn call(&self, prefix: &str, payload: &str, reply: Option<(&str, &str)>) {
+        self.call_with(QoS::AtLeastOnce, prefix, payload, reply);
+    }
+
+    pub(super) fn call_with(
+        &self,
+        qos: QoS,
+        prefix: &str,
+        payload: &str,
+        reply: Option<(&str, &str)>,
+    ) {
         let properties = PublishProperties {
             response_topic: reply.map(|(topic, _)| topic.to_owned()),
             correlation_data: reply.map(|(_, id)| id.to_owned().into()),
             ..PublishProperties::default()
         };
-        let (topic, qos) = (format!("{prefix}/calls"), QoS::AtLeastOnce);
+        let topic = format!("{prefix}/calls");
         let payload = payload.to_owned();
         self.client
             .publish_with_properties(topic, qos, false, payload, properties)

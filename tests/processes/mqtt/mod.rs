@@ -1,6 +1,7 @@
 //! MQTT: what a Mosquitto hears of a fleet, and calls that come from there.
 
 mod broker;
+mod crowd;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
