@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use super::broker::Prefix;
 use super::count::CallOutcome;
-use super::line::Message;
+use super::line::{Ack, Message};
 use super::session::JSON;
 use crate::http::Problem;
 use crate::operator::{ErrorCode, NodeLoop};
@@ -28,9 +28,14 @@ use crate::operator::{ErrorCode, NodeLoop};
 /// Between two calls: the node's loop has more to do.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How many calls wait to be placed. The broker sends no more that are to be acknowledged; of others
-/// the newest is dropped.
-const WAITING: usize = 256;
+/// How many calls wait to be placed that the broker does not keep (QoS 0); after that the newest is
+/// dropped.
+const NOT_KEPT: usize = 256;
+
+/// How many calls that the broker keeps may be unacknowledged. It has to stop at
+/// [`RECEIVE_WINDOW`](super::line::RECEIVE_WINDOW), but some send more. None is dropped: the connection
+/// ends instead, so that the broker delivers them again.
+const KEPT: usize = 1024;
 
 /// How many answers are remembered; after that the oldest is forgotten.
 const REMEMBERED: usize = 1024;
@@ -43,6 +48,9 @@ const LONGEST_CALL: usize = 4 * 1024;
 
 /// The longest topic for an answer, in bytes.
 const LONGEST_TOPIC: usize = 256;
+
+/// The longest correlation data, in bytes.
+const LONGEST_CORRELATION: usize = 1024;
 
 /// The topic of answers to calls that name none, below the prefix.
 const ANSWERS: &str = "answers";
@@ -80,10 +88,23 @@ struct Answered<'a, T> {
     answer: &'a T,
 }
 
+/// A call that waits to be placed, with no more of its message than is needed.
+#[derive(Debug)]
+struct Waiting {
+    ack: Ack,
+    request: Result<PlaceCall, Problem>,
+    /// The topic of the answer, if there is to be one.
+    answer_to: Option<String>,
+    correlation: Option<Bytes>,
+}
+
+/// Callers count their requests as they like, so that an id stands for one where its answers go.
+type RequestKey = (Option<String>, String);
+
 /// A call that was placed and is not acknowledged yet.
 #[derive(Debug)]
 struct Held {
-    message: Publish,
+    ack: Ack,
     call: Call,
     /// There is, or was, an order.
     is_placed: bool,
@@ -93,7 +114,7 @@ struct Held {
 #[derive(Debug)]
 pub(super) struct Handled {
     /// Whether the call is acknowledged now; otherwise it is held.
-    pub(super) acknowledge: Option<Publish>,
+    pub(super) acknowledge: Option<Ack>,
     pub(super) answer: Option<Message>,
     pub(super) outcome: CallOutcome,
 }
@@ -102,15 +123,27 @@ pub(super) struct Handled {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NoAnswer;
 
+/// There is no room for one more call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overflow {
+    /// The broker does not keep it: it is dropped.
+    NotKept,
+    /// The broker keeps it, and delivers it again over another connection: this one has to end.
+    Kept,
+}
+
 #[derive(Debug)]
 pub(super) struct Desk {
     node_loop: NodeLoop,
     prefix: Prefix,
-    waiting: VecDeque<Publish>,
+    /// The calls that the broker keeps until they are acknowledged. They come first.
+    kept: VecDeque<Waiting>,
+    /// The others.
+    not_kept: VecDeque<Waiting>,
     held: Vec<Held>,
-    remembered: HashMap<String, Placed>,
+    remembered: HashMap<RequestKey, Placed>,
     /// The keys of `remembered`, the oldest first.
-    order: VecDeque<String>,
+    order: VecDeque<RequestKey>,
     next_at: Instant,
 }
 
@@ -119,7 +152,8 @@ impl Desk {
         Self {
             node_loop,
             prefix,
-            waiting: VecDeque::new(),
+            kept: VecDeque::new(),
+            not_kept: VecDeque::new(),
             held: Vec::new(),
             remembered: HashMap::new(),
             order: VecDeque::new(),
@@ -127,47 +161,75 @@ impl Desk {
         }
     }
 
-    pub(super) fn push(&mut self, message: Publish) {
-        if self.waiting.len() < WAITING {
-            self.waiting.push_back(message);
+    /// Takes a call that is to be placed.
+    ///
+    /// # Errors
+    /// [`Overflow`].
+    pub(super) fn push(&mut self, message: &Publish) -> Result<(), Overflow> {
+        let ack = Ack::of(message);
+        if ack.is_awaited() && self.kept.len() + self.held.len() >= KEPT {
+            return Err(Overflow::Kept);
         }
+        if !ack.is_awaited() && self.not_kept.len() >= NOT_KEPT {
+            return Err(Overflow::NotKept);
+        }
+        let asked = message.properties.as_ref();
+        let answer_to = match asked.and_then(|properties| properties.response_topic.as_deref()) {
+            Some(topic) => self.is_for_answers(topic).then(|| topic.to_owned()),
+            None => Some(self.prefix.topic(ANSWERS)),
+        };
+        let correlation = asked.and_then(|properties| properties.correlation_data.as_ref());
+        let is_long = correlation.is_some_and(|data| data.len() > LONGEST_CORRELATION);
+        let request = if is_long {
+            Err(too_large(format!("correlation data has at most {LONGEST_CORRELATION} bytes")))
+        } else {
+            read(message)
+        };
+        // Copied: the rest of the message need not be kept for it.
+        let correlation = correlation.filter(|_| !is_long).map(|data| Bytes::copy_from_slice(data));
+        let queue = if ack.is_awaited() { &mut self.kept } else { &mut self.not_kept };
+        queue.push_back(Waiting { ack, request, answer_to, correlation });
+        Ok(())
     }
 
     /// The connection has ended: the broker will deliver again what was not acknowledged.
     pub(super) fn forget(&mut self) {
-        self.waiting.clear();
+        self.kept.clear();
+        self.not_kept.clear();
         self.held.clear();
     }
 
     /// When the next call may be placed, if one waits.
     pub(super) fn next_at(&self) -> Option<Instant> {
-        (!self.waiting.is_empty()).then_some(self.next_at)
+        (!self.kept.is_empty() || !self.not_kept.is_empty()).then_some(self.next_at)
     }
 
-    /// Places the call that has waited longest.
+    /// Places the call that has waited longest, of those that the broker keeps if there are any.
     ///
     /// # Errors
     /// [`NoAnswer`]; the call must not be acknowledged.
     pub(super) async fn place_next(&mut self) -> Result<Option<Handled>, NoAnswer> {
         self.next_at = Instant::now() + PAUSE;
-        let Some(message) = self.waiting.pop_front() else { return Ok(None) };
-        let request = read(&message);
+        let next = self.kept.pop_front().or_else(|| self.not_kept.pop_front());
+        let Some(Waiting { ack, request, answer_to, correlation }) = next else {
+            return Ok(None);
+        };
         let id = request.as_ref().ok().and_then(|request| request.request_id.clone());
         let placed = match request {
-            Ok(request) => self.place(request).await?,
+            Ok(request) => self.place(request, answer_to.as_ref()).await?,
             Err(problem) => Err(problem),
         };
-        let answer = self.answer(&message, id.as_deref(), &placed);
+        let answer = answer_to.map(|topic| answer(topic, correlation, id.as_deref(), &placed));
         let (acknowledge, outcome) = match placed {
-            Ok((placed, outcome)) => (self.hold(message, &placed), outcome),
-            Err(_problem) => (Some(message), CallOutcome::Refused),
+            Ok((placed, outcome)) => (self.hold(ack, &placed), outcome),
+            Err(_problem) => (Some(ack), CallOutcome::Refused),
         };
         Ok(Some(Handled { acknowledge, answer, outcome }))
     }
 
     /// The calls of which a state of the node says that their orders are promised, or gone: they are
     /// to be acknowledged.
-    pub(super) fn settle(&mut self, status: &Status) -> Vec<Publish> {
+    pub(super) fn settle(&mut self, status: &Status) -> Vec<Ack> {
         for held in &mut self.held {
             held.is_placed |= status.orders.iter().any(|order| order.call == held.call);
         }
@@ -176,7 +238,7 @@ impl Desk {
             !held.is_placed || order.is_some_and(|order| !order.promised)
         };
         let settled = self.held.extract_if(.., |held| !is_open(held));
-        settled.map(|held| held.message).collect()
+        settled.map(|held| held.ack).collect()
     }
 
     /// Takes note of an event: an order that is there, or has been there.
@@ -195,8 +257,10 @@ impl Desk {
     async fn place(
         &mut self,
         PlaceCall { call, request_id }: PlaceCall,
+        answer_to: Option<&String>,
     ) -> Result<Result<(Placed, CallOutcome), Problem>, NoAnswer> {
-        if let Some(earlier) = request_id.as_ref().and_then(|id| self.remembered.get(id)) {
+        let key = request_id.map(|id| (answer_to.cloned(), id));
+        if let Some(earlier) = key.as_ref().and_then(|key| self.remembered.get(key)) {
             if earlier.call == call {
                 return Ok(Ok((earlier.clone(), CallOutcome::Repeated)));
             }
@@ -215,59 +279,34 @@ impl Desk {
         };
         let id = Call::try_from(&call).map(|call| id_of(&call)).unwrap_or_default();
         let placed = Placed { id, state, call };
-        if let Some(id) = request_id {
-            self.remember(id, placed.clone());
+        // What waits may come to nothing: a repetition is placed.
+        if let Some(key) = key.filter(|_| state != PlacedState::Waiting) {
+            self.remember(key, placed.clone());
         }
         Ok(Ok((placed, CallOutcome::Taken)))
     }
 
-    /// Returns the call if nothing has to be waited for.
-    fn hold(&mut self, message: Publish, placed: &Placed) -> Option<Publish> {
+    /// Returns the acknowledgement if nothing has to be waited for.
+    fn hold(&mut self, ack: Ack, placed: &Placed) -> Option<Ack> {
         match (placed.state, Call::try_from(&placed.call)) {
-            (PlacedState::Absorbed, _) | (_, Err(_)) => Some(message),
+            (PlacedState::Absorbed, _) | (_, Err(_)) => Some(ack),
+            _ if !ack.is_awaited() => Some(ack),
             (state, Ok(call)) => {
                 let is_placed = state == PlacedState::Placed;
-                self.held.push(Held { message, call, is_placed });
+                self.held.push(Held { ack, call, is_placed });
                 None
             }
         }
     }
 
-    fn remember(&mut self, id: String, placed: Placed) {
+    fn remember(&mut self, key: RequestKey, placed: Placed) {
         if self.order.len() == REMEMBERED
             && let Some(oldest) = self.order.pop_front()
         {
             self.remembered.remove(&oldest);
         }
-        self.order.push_back(id.clone());
-        self.remembered.insert(id, placed);
-    }
-
-    /// The answer, if the caller can be answered.
-    fn answer(
-        &self,
-        message: &Publish,
-        request_id: Option<&str>,
-        placed: &Result<(Placed, CallOutcome), Problem>,
-    ) -> Option<Message> {
-        let asked = message.properties.as_ref();
-        let topic = match asked.and_then(|properties| properties.response_topic.as_deref()) {
-            Some(topic) => self.is_for_answers(topic).then(|| topic.to_owned())?,
-            None => self.prefix.topic(ANSWERS),
-        };
-        let (payload, content_type) = match placed {
-            Ok((placed, _)) => (json(&Answered { request_id, answer: placed }), JSON),
-            Err(problem) => {
-                (json(&Answered { request_id, answer: problem }), "application/problem+json")
-            }
-        };
-        let properties = PublishProperties {
-            payload_format_indicator: Some(1),
-            content_type: Some(content_type.to_owned()),
-            correlation_data: asked.and_then(|properties| properties.correlation_data.clone()),
-            ..PublishProperties::default()
-        };
-        Some(Message { topic, payload, retain: false, properties })
+        self.order.push_back(key.clone());
+        self.remembered.insert(key, placed);
     }
 
     /// Whether a caller may have its answer there: not where the node says something else.
@@ -280,14 +319,34 @@ impl Desk {
     }
 }
 
+fn answer(
+    topic: String,
+    correlation_data: Option<Bytes>,
+    request_id: Option<&str>,
+    placed: &Result<(Placed, CallOutcome), Problem>,
+) -> Message {
+    let (payload, content_type) = match placed {
+        Ok((placed, _)) => (json(&Answered { request_id, answer: placed }), JSON),
+        Err(problem) => {
+            (json(&Answered { request_id, answer: problem }), "application/problem+json")
+        }
+    };
+    let properties = PublishProperties {
+        payload_format_indicator: Some(1),
+        content_type: Some(content_type.to_owned()),
+        correlation_data,
+        ..PublishProperties::default()
+    };
+    Message { topic, payload, retain: false, properties }
+}
+
 fn json(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value).unwrap_or_default().into()
 }
 
 fn read(message: &Publish) -> Result<PlaceCall, Problem> {
     if message.payload.len() > LONGEST_CALL {
-        let detail = format!("a call has at most {LONGEST_CALL} bytes");
-        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail));
+        return Err(too_large(format!("a call has at most {LONGEST_CALL} bytes")));
     }
     let request: PlaceCall =
         serde_json::from_slice(&message.payload).map_err(|error| malformed(&error))?;
@@ -298,6 +357,10 @@ fn read(message: &Publish) -> Result<PlaceCall, Problem> {
     }
     let detail = format!("request_id has 1 to {LONGEST_ID} bytes and no control characters");
     Err(Problem::malformed(detail))
+}
+
+fn too_large(detail: String) -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
 }
 
 fn malformed(error: &serde_json::Error) -> Problem {

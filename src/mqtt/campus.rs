@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::connection::{Connection, News};
 use super::count::Counted;
+use super::line::Ack;
 use super::session::Session;
 use super::{Access, Broker, MqttSettings, Prefix, options};
 use crate::operator::Event;
@@ -273,7 +274,7 @@ impl Ear {
     fn hear(&mut self, message: &Publish) {
         let now = SystemTime::now();
         if let Some(line) = self.connection.line() {
-            line.acknowledge(message);
+            line.acknowledge(&Ack::of(message));
         }
         self.received += 1;
         let topic = String::from_utf8_lossy(&message.topic);

@@ -9,6 +9,9 @@ use tracing::warn;
 /// Between two warnings about dropped events.
 const WARN_PERIOD: Duration = Duration::from_mins(1);
 
+/// What the metric calls [`CallOutcome::Dropped`].
+const DROPPED: &str = "dropped";
+
 /// What became of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallOutcome {
@@ -17,6 +20,8 @@ pub(super) enum CallOutcome {
     /// It was one that had been answered before.
     Repeated,
     Refused,
+    /// The broker does not keep it, and there were too many.
+    Dropped,
 }
 
 /// Counted as it happens; clones count together.
@@ -32,7 +37,7 @@ impl Counted {
     pub(crate) fn new() -> Result<Self, prometheus::Error> {
         let calls = Opts::new("liftmesh_mqtt_calls_total", "Calls that came over MQTT.");
         let calls = IntCounterVec::new(calls, &["outcome"])?;
-        for outcome in ["taken", "repeated", "refused"] {
+        for outcome in ["taken", "repeated", "refused", DROPPED] {
             calls.with_label_values(&[outcome]);
         }
         Ok(Self {
@@ -69,6 +74,7 @@ impl Counted {
             CallOutcome::Taken => "taken",
             CallOutcome::Repeated => "repeated",
             CallOutcome::Refused => "refused",
+            CallOutcome::Dropped => DROPPED,
         };
         self.calls.with_label_values(&[word]).inc();
     }
@@ -89,23 +95,35 @@ impl Counted {
     }
 }
 
-/// Warns of dropped events, not more often than once in [`WARN_PERIOD`].
+/// Warns of what was dropped: of each kind, not more often than once in [`WARN_PERIOD`].
 #[derive(Debug, Default)]
 pub(super) struct DropWatch {
-    warned: Option<(Instant, u64)>,
+    events: Warned,
+    calls: Warned,
 }
+
+/// When it was warned of, and how many there had been.
+type Warned = Option<(Instant, u64)>;
 
 impl DropWatch {
     pub(super) fn check(&mut self, counted: &Counted) {
-        let (now, dropped) = (Instant::now(), counted.dropped.get());
-        let known = self.warned.map_or(0, |(_, known)| known);
-        let is_time = self.warned.is_none_or(|(at, _)| now - at >= WARN_PERIOD);
-        if dropped > known && is_time {
-            warn!(
-                events = dropped - known,
-                "events were dropped: the MQTT broker does not keep up"
-            );
-            self.warned = Some((now, dropped));
+        if let Some(events) = news(&mut self.events, counted.dropped.get()) {
+            warn!(events, "events were dropped: the MQTT broker does not keep up");
+        }
+        let calls = counted.calls.with_label_values(&[DROPPED]).get();
+        if let Some(calls) = news(&mut self.calls, calls) {
+            warn!(calls, "calls with QoS 0 were dropped: more came over MQTT than are placed");
         }
     }
+}
+
+/// How many have been dropped since the last warning, if it is time for one.
+fn news(warned: &mut Warned, dropped: u64) -> Option<u64> {
+    let now = Instant::now();
+    let known = warned.map_or(0, |(_, known)| known);
+    let is_time = warned.is_none_or(|(at, _)| now - at >= WARN_PERIOD);
+    (dropped > known && is_time).then(|| {
+        *warned = Some((now, dropped));
+        dropped - known
+    })
 }

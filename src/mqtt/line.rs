@@ -44,8 +44,12 @@ pub(super) const LARGEST_PACKET: u32 = 64 * 1024;
 /// The queue of what was heard; when it is full, the line's task waits.
 const HEARD: usize = 128;
 
-/// Messages, acknowledgements, subscriptions and the end: there is always room.
-const REQUESTS: usize = WINDOW as usize + RECEIVE_WINDOW as usize + 8;
+/// How many acknowledgements may wait for the broker: far more than it may have messages on their way,
+/// as some brokers send more. When there are more, the line ends, and the broker delivers again.
+const ACKS: usize = 1024;
+
+/// Messages, acknowledgements, subscriptions and the end.
+const REQUESTS: usize = WINDOW as usize + ACKS + 8;
 
 /// What comes over the line.
 #[derive(Debug)]
@@ -69,12 +73,27 @@ pub(super) enum Heard {
 pub(super) enum End {
     /// Another connection has the same name.
     TakenOver,
+    /// It broke off, and the broker did not say why: this is how it looked.
+    Broken(String),
     /// Anything else.
     Failed(String),
 }
 
-    /// It broke off, and the broker did not say why: this is how it looked.
-    Broken(String),
+/// The acknowledgement of a message of the broker's, without what the message said.
+#[derive(Debug)]
+pub(super) struct Ack(Publish);
+
+impl Ack {
+    pub(super) fn of(message: &Publish) -> Self {
+        Self(Publish { qos: message.qos, pkid: message.pkid, ..Publish::default() })
+    }
+
+    /// Whether the broker waits for it, and delivers the message again if it does not come.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.0.qos != QoS::AtMostOnce
+    }
+}
+
 /// A message to send.
 #[derive(Debug, Clone)]
 pub(super) struct Message {
@@ -94,6 +113,8 @@ pub(super) struct Line {
     is_connected: bool,
     unacknowledged: u16,
     last_heard: Instant,
+    /// An acknowledgement found no room.
+    is_overrun: bool,
 }
 
 impl Line {
@@ -117,11 +138,18 @@ impl Line {
             is_connected: false,
             unacknowledged: 0,
             last_heard: Instant::now(),
+            is_overrun: false,
         }
     }
 
     /// What comes next. Nothing is lost if this is dropped while it waits.
     pub(super) async fn next(&mut self) -> Heard {
+        // Why the client has ended, if it has, says more.
+        if self.is_overrun && !self.heard.is_closed() {
+            self.is_connected = false;
+            let reason = "the broker does not take the acknowledgements of its messages";
+            return Heard::Ended(End::Failed(reason.to_owned()));
+        }
         let heard = match timeout_at(self.last_heard + SILENCE, self.heard.recv()).await {
             Ok(Some(heard)) => heard,
             Ok(None) => Heard::Ended(End::Failed("the MQTT client has failed".to_owned())),
@@ -164,9 +192,8 @@ impl Line {
     }
 
     /// Acknowledges a message of the broker's.
-    pub(super) fn acknowledge(&mut self, message: &Publish) {
-        // There is room. A line that has just ended needs none: the broker delivers again.
-        self.client.try_ack(message).ok();
+    pub(super) fn acknowledge(&mut self, Ack(message): &Ack) {
+        self.is_overrun |= self.client.try_ack(message).is_err();
     }
 
     /// Subscribes; the own messages are left out.
@@ -229,11 +256,11 @@ fn end_of(error: &ConnectionError) -> End {
         {
             End::TakenOver
         }
-        error => End::Failed(error.to_string()),
-    }
-}
         ConnectionError::MqttState(
             reason @ (StateError::ConnectionAborted
             | StateError::Io(_)
             | StateError::Deserialization(mqttbytes::Error::Io(_))),
         ) => End::Broken(reason.to_string()),
+        error => End::Failed(error.to_string()),
+    }
+}

@@ -38,6 +38,7 @@ use elevator_fleet::node::Status;
 use elevator_fleet::wire::NodeState;
 use liftmesh_api::{Flights, State};
 use rumqttc::v5::MqttOptions;
+use rumqttc::v5::mqttbytes::v5::Publish;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, oneshot};
 use tokio::task::JoinSet;
@@ -46,11 +47,11 @@ use tracing::{error, info, warn};
 
 pub(crate) use self::access::Access;
 pub(crate) use self::broker::{Broker, Encryption, Prefix};
-use self::calls::{Desk, Handled, NoAnswer};
+use self::calls::{Desk, Handled, NoAnswer, Overflow};
 #[cfg(feature = "simulator")]
 pub(crate) use self::campus::{Campus, CampusError, run as run_campus};
 pub(crate) use self::count::Counted;
-use self::count::DropWatch;
+use self::count::{CallOutcome, DropWatch};
 use self::presence::Presence;
 use self::session::{Session, SessionNews};
 use crate::operator::{Event, NodeLoop};
@@ -233,8 +234,8 @@ impl Bridge {
     }
 
     async fn next(&mut self, stopped: &mut oneshot::Receiver<()>) -> Input {
-        let place_at = self.desk.next_at().filter(|_| self.session.is_some());
         let is_broker_there = self.presence.is_connected();
+        let place_at = self.desk.next_at().filter(|_| self.session.is_some());
         tokio::select! {
             _ = stopped => Input::Stop,
             event = self.events.recv() => Input::Event(event),
@@ -257,8 +258,23 @@ impl Bridge {
     fn on_session(&mut self, news: SessionNews) {
         match news {
             SessionNews::Disconnected => self.desk.forget(),
-            SessionNews::Call(message) => self.desk.push(*message),
+            SessionNews::Call(message) => self.push(&message),
             SessionNews::Nothing => {}
+        }
+    }
+
+    fn push(&mut self, message: &Publish) {
+        match self.desk.push(message) {
+            Ok(()) => {}
+            Err(Overflow::NotKept) => self.counted.count_call(CallOutcome::Dropped),
+            // Acknowledged by nobody, it comes again.
+            Err(Overflow::Kept) => {
+                if let Some(session) = &mut self.session {
+                    session
+                        .give_up("the broker sends more calls than it may before they are placed");
+                }
+                self.desk.forget();
+            }
         }
     }
 
@@ -314,8 +330,8 @@ impl Bridge {
                 if let Some(answer) = answer {
                     session.answer(answer);
                 }
-                if let Some(message) = acknowledge {
-                    session.acknowledge(&message);
+                if let Some(ack) = acknowledge {
+                    session.acknowledge(&ack);
                 } else {
                     self.next_look = self.next_look.min(self.looked + PAUSE);
                 }

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::board::Board;
 use super::connection::{Connection, News};
 use super::count::Counted;
-use super::line::Message;
+use super::line::{Ack, Message};
 use super::{MqttSettings, options};
 
 /// How many events wait for the broker; when there are more, the oldest is dropped.
@@ -94,7 +94,7 @@ impl Session {
     }
 
     /// Acknowledges a call, which the broker then forgets.
-    pub(super) fn acknowledge(&mut self, call: &Publish) {
+    pub(super) fn acknowledge(&mut self, call: &Ack) {
         if let Some(line) = self.connection.line() {
             line.acknowledge(call);
         }
@@ -171,11 +171,11 @@ impl Session {
                 if !message.payload.is_empty() {
                     self.board.found(topic, Instant::now());
                 }
-                self.acknowledge(&message);
+                self.acknowledge(&Ack::of(&message));
                 SessionNews::Nothing
             }
             _ => {
-                self.acknowledge(&message);
+                self.acknowledge(&Ack::of(&message));
                 SessionNews::Nothing
             }
         }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use liftmesh_harness::building::Building;
+use rumqttc::v5::mqttbytes::QoS;
 
 use super::broker::Broker;
-use super::{building, is_whole, topic};
+use super::{PREFIX, building, hall, is_whole, services, text, topic};
 use crate::http::client::{get, serving};
 
 /// The client identifier of the fleet's session.
@@ -16,6 +17,62 @@ fn metric(building: &Building, name: &str) -> Option<f64> {
     let page = get(serving(building, 1), "/metrics").body;
     let line = page.lines().find(|line| line.starts_with(name))?;
     line.rsplit(' ').next()?.parse().ok()
+}
+
+/// What the broker does not keep is dropped where there is too much of it, and takes no place from what
+/// it keeps.
+#[test]
+fn calls_that_the_broker_keeps_are_all_answered_in_a_flood_of_others() {
+    let Some(broker) = Broker::open() else { return };
+    let building = building(&["A"], &broker);
+    let ear = broker.ear();
+    ear.wait(&topic("fleet"), |said| is_whole(said, "A", 1));
+    let flood = broker.ear();
+    for _ in 0..900 {
+        flood.call_with(QoS::AtMostOnce, PREFIX, &text(&hall(1, "up"), None), Some(("crowd", "")));
+    }
+    building.wait("some are dropped", |building| {
+        metric(building, "liftmesh_mqtt_calls_total{outcome=\"dropped\"}") > Some(0.0)
+    });
+    // There are no more than 256 in the queue, and so none in front of these for long.
+    for number in 0..60 {
+        let id = format!("kept-{number}");
+        ear.call(PREFIX, &text(&hall(2, "up"), Some(&id)), Some(("careful", &id)));
+    }
+    building.wait("all are answered", |_| ear.on("careful").len() >= 60);
+    assert_eq!(ear.on("careful").len(), 60);
+    let shown = "calls with QoS 0 were dropped: more came over MQTT than are placed";
+    assert_eq!(building.logged("A").matches(shown).count(), 1);
+    building.wait_all_dark();
+    building.assert_safe();
+}
+
+/// Callers count their requests as they like: an id stands for one of them only.
+#[test]
+fn callers_with_the_same_ids_are_told_apart() {
+    let Some(broker) = Broker::open() else { return };
+    let building = building(&["A"], &broker);
+    let ear = broker.ear();
+    ear.wait(&topic("fleet"), |said| is_whole(said, "A", 1));
+    let call = hall(2, "up");
+    for (robot, count) in [("robot-1", 1), ("robot-2", 2)] {
+        ear.call(PREFIX, &text(&call, Some("1")), Some((robot, "")));
+        let answer = ear.wait(robot, |_| true).json();
+        assert_eq!(answer["state"], "placed", "{answer}");
+        building.wait("it is served", |_| services(&ear, &call) == count);
+        // The car goes elsewhere: at an open door a call needs no order.
+        let away = hall(3, "down");
+        ear.call(PREFIX, &text(&away, None), None);
+        building.wait("it is away", |_| services(&ear, &away) == count);
+        building.wait_all_dark();
+    }
+    ear.call(PREFIX, &text(&hall(1, "up"), Some("1")), Some(("robot-2", "again")));
+    let again = ear.wait("robot-2", |said| said.correlation.as_deref() == Some("again"));
+    assert_eq!(again.json()["code"], "request_id_reused", "{again:?}");
+    let long = "c".repeat(1025);
+    ear.call(PREFIX, &text(&call, None), Some(("robot-3", &long)));
+    let refused = ear.wait("robot-3", |_| true);
+    assert_eq!((refused.json()["code"].as_str(), &refused.correlation), (Some("too_large"), &None));
 }
 
 /// Mosquitto does not say that another client has the name now: the node yields all the same.
