@@ -1,8 +1,12 @@
 //! What others at the broker do: calls of many kinds at once, and clients that take the session's name.
 
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::time::Duration;
 
-use liftmesh_harness::building::Building;
+use liftmesh_harness::building::{Building, Line};
 use rumqttc::v5::mqttbytes::QoS;
 
 use super::broker::Broker;
@@ -93,4 +97,67 @@ fn a_node_yields_to_another_client_with_the_name_of_the_session() {
     drop(thief);
     building
         .wait("A publishes", |building| metric(building, "liftmesh_mqtt_publishing") == Some(1.0));
+}
+
+/// `config/mosquitto/`: who may only read can't have the session, and with it the calls that wait there.
+#[test]
+fn with_the_shipped_configuration_only_a_node_gets_the_session() {
+    let other = TcpListener::bind("127.0.0.40:0").and_then(|held| held.local_addr());
+    let other = other.expect("a port");
+    let broker = Broker::configured(|place, port| {
+        let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/config/mosquitto/liftmesh");
+        let acl = fs::read_to_string(format!("{shipped}.acl")).expect("a list");
+        fs::write(place.join("liftmesh.acl"), acl.replace("liftmesh/north", PREFIX))
+            .expect("written");
+        for (file, users) in [
+            ("liftmesh-nodes.passwords", &["liftmesh"][..]),
+            ("liftmesh.passwords", &["bms", "robot"]),
+        ] {
+            for (number, user) in users.iter().enumerate() {
+                let mut command = Command::new("mosquitto_passwd");
+                command.args(if number == 0 { &["-c", "-b"][..] } else { &["-b"] });
+                let made = command.arg(place.join(file)).args([user, "sesame"]).status();
+                assert!(made.expect("mosquitto_passwd").success());
+            }
+        }
+        let text = fs::read_to_string(format!("{shipped}.conf")).expect("a configuration");
+        // TLS and the place of the database are another matter.
+        let is_kept = |line: &&str| {
+            !["certfile", "keyfile", "persistence"].iter().any(|it| line.starts_with(it))
+        };
+        let lines: Vec<_> = text.lines().filter(is_kept).collect();
+        (lines.join("\n") + "\n")
+            .replace("/etc/mosquitto", &place.display().to_string())
+            .replace("listener 8883", &format!("listener {port} 127.0.0.40"))
+            .replace("listener 8884", &format!("listener {} 127.0.0.40", other.port()))
+    });
+    let Some(broker) = broker else { return };
+    let password = broker.path("password");
+    fs::write(&password, "sesame\n").expect("a file");
+    fs::set_permissions(&password, fs::Permissions::from_mode(0o600)).expect("a mode");
+    let mut building = Building::new(4, Line::Serial);
+    building.install("A", 1);
+    building.start_with("A", |command| {
+        command.args(["--mqtt-broker", &broker.url(), "--mqtt-username", "liftmesh"]);
+        command.arg("--mqtt-password-file").arg(&password);
+    });
+    building.wait_in_service(&["A"]);
+    let ear = |name: &str, port: u16, user: &str| {
+        broker.ear_named(name, port, |options| {
+            options.set_credentials(user, "sesame");
+        })
+    };
+    let thief = ear(SESSION, other.port(), "bms");
+    thief.wait(&topic("fleet"), |said| is_whole(said, "A", 1));
+    let intruder = ear(SESSION, broker.port(), "bms");
+    let robot = ear("robot", other.port(), "robot");
+    let call = hall(2, "up");
+    robot.call(PREFIX, &text(&call, Some("1")), Some(("replies/robot/1", "1")));
+    let answer = robot.wait("replies/robot/1", |_| true).json();
+    assert_eq!(answer["state"], "placed", "{answer}");
+    building.wait("it is served", |_| services(&thief, &call) == 1);
+    assert!(intruder.all().is_empty(), "{:?}", intruder.all());
+    assert!(!building.logged("A").contains("taken over"), "{}", building.logged("A"));
+    assert!(!building.logged("A").contains("no connection with"), "{}", building.logged("A"));
+    building.wait_all_dark();
 }
