@@ -103,6 +103,9 @@ pub(super) struct LatchState {
     pub(super) text: Option<String>,
     /// The command that clears it at the computer of the node.
     pub(super) remedy: Option<String>,
+    /// Whether a token can clear it: the journal can be read, and has one of the scope `operate`. Null
+    /// while the node runs.
+    pub(super) tokens_usable: Option<bool>,
 }
 
 impl ClearHang {
@@ -268,6 +271,13 @@ fn wrong(what: &str, cause: impl Display) -> Problem {
 )]
 pub(super) async fn latch(State(app): State<App>) -> Result<Response, Problem> {
     let node = app.look().await?.status.node.clone();
-    let state = LatchState { running: true, node, latch: None, text: None, remedy: None };
+    let state = LatchState {
+        running: true,
+        node,
+        latch: None,
+        text: None,
+        remedy: None,
+        tokens_usable: None,
+    };
     Ok(json(StatusCode::OK, &state))
 }

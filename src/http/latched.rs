@@ -21,7 +21,7 @@ use bytes::Bytes;
 use elevator_fleet::model::NodeId;
 use futures_util::stream;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep};
 use tokio_rustls::TlsAcceptor;
 use tracing::{info, warn};
@@ -30,13 +30,13 @@ use super::auth::bearer;
 use super::commands::{ClearHang, HangCleared, LatchState, no_car, not_here, nothing_to_clear};
 use super::limits::Limits;
 use super::problem::Problem;
-use super::routes::{Place, STREAMS, check_host, json, limit, not_allowed, parsed};
+use super::routes::{Place, STREAMS, check_host, json, limit, not_allowed, parsed, within};
 use super::stream::Frame;
 use super::{assets, openapi, server};
 use crate::clearance::{self, ClearError, Clearance, Cleared};
 use crate::journal::Account;
 use crate::latch::{self, Latch};
-use crate::tokens::{Offline, OfflineError, Scope, Token, TokenName, Tokens};
+use crate::tokens::{Scope, StoredTokens, Token, TokenName};
 
 /// The bound of the queue of requests; when it is full, handlers wait until their own time limit.
 const QUEUE: usize = 32;
@@ -46,6 +46,10 @@ const REFRESH: Duration = Duration::from_secs(2);
 
 /// After the latch was cleared, for the answer to be on its way.
 const GRACE: Duration = Duration::from_millis(500);
+
+/// How long a clearing may take before the client is told that it goes on: a node that is about to end
+/// is waited for, and the disk may be slow.
+const CLEAR_LIMIT: Duration = Duration::from_secs(30);
 
 /// What is served.
 #[derive(Clone)]
@@ -62,24 +66,52 @@ pub(crate) struct LatchedSettings {
 /// What the handlers have in common.
 #[derive(Debug, Clone)]
 struct App {
-    state: Arc<LatchState>,
-    frame: Bytes,
+    shown: watch::Receiver<Shown>,
     place: Place,
     keeper: mpsc::Sender<Wish>,
     seats: Arc<Semaphore>,
 }
 
+/// The latch as clients see it.
+#[derive(Debug, Clone)]
+struct Shown {
+    state: Arc<LatchState>,
+    frame: Bytes,
+}
+
+impl Shown {
+    fn new(state: LatchState) -> Self {
+        Self { frame: Frame::new("latched", None, &state).event(), state: Arc::new(state) }
+    }
+}
+
 /// Serves until somebody has cleared the latch here.
 pub(crate) async fn serve(listener: TcpListener, settings: LatchedSettings) {
     let (wishes, received) = mpsc::channel(QUEUE);
-    let keeper = Keeper {
-        data_dir: settings.data_dir.clone(),
-        node: settings.node.clone(),
+    let LatchedSettings { address, data_dir, node, latch, tls } = settings;
+    let (show, shown) = watch::channel(Shown::new(LatchState {
+        running: false,
+        node: node.clone(),
+        text: Some(latch.to_string()),
+        remedy: Some(latch::remedy(&data_dir)),
+        latch: Some(latch),
+        tokens_usable: Some(false),
+    }));
+    let mut keeper = Keeper {
+        tokens: StoredTokens::new(data_dir.clone(), node.clone()),
+        data_dir,
+        node,
         limits: Limits::new(Instant::now()),
         wishes: received,
+        show,
     };
-    let tls = settings.tls.clone();
-    let router = router(App::new(settings, wishes));
+    keeper.refresh().await;
+    let router = router(App {
+        shown,
+        place: Place { address, is_tls: tls.is_some() },
+        keeper: wishes,
+        seats: Arc::new(Semaphore::new(STREAMS)),
+    });
     tokio::select! {
         () = keeper.run() => {}
         () = server::accept(listener, tls, router) => {}
@@ -87,28 +119,15 @@ pub(crate) async fn serve(listener: TcpListener, settings: LatchedSettings) {
 }
 
 impl App {
-    fn new(settings: LatchedSettings, keeper: mpsc::Sender<Wish>) -> Self {
-        let LatchedSettings { address, data_dir, node, latch, tls } = settings;
-        let state = LatchState {
-            running: false,
-            node,
-            text: Some(latch.to_string()),
-            remedy: Some(latch::remedy(&data_dir)),
-            latch: Some(latch),
-        };
-        Self {
-            frame: Frame::new("latched", None, &state).event(),
-            state: Arc::new(state),
-            place: Place { address, is_tls: tls.is_some() },
-            keeper,
-            seats: Arc::new(Semaphore::new(STREAMS)),
-        }
+    fn state(&self) -> Arc<LatchState> {
+        Arc::clone(&self.shown.borrow().state)
     }
 
     /// What is wrong with every other request.
     fn refusal(&self) -> Problem {
-        let text = self.state.text.as_deref().unwrap_or_default();
-        let detail = format!("node {} does not run: {text}", self.state.node);
+        let state = self.state();
+        let text = state.text.as_deref().unwrap_or_default();
+        let detail = format!("node {} does not run: {text}", state.node);
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "latched", detail)
     }
 
@@ -140,9 +159,10 @@ impl App {
             ));
         };
         let (answer, found) = oneshot::channel();
-        let found = self.ask(Wish::Find { text: text.to_owned(), answer }, found).await??;
-        self.admit(found.as_ref().map(|token| token.name.clone())).await?;
-        match found {
+        let found = self.ask(Wish::Find { text: text.to_owned(), answer }, found).await?;
+        let bearer = found.as_ref().ok().and_then(|found| Some(found.as_ref()?.name.clone()));
+        self.admit(bearer).await?;
+        match found? {
             Some(token) if token.scope >= needed => Ok(token),
             Some(Token { name, scope, .. }) => Err(Problem::new(
                 StatusCode::FORBIDDEN,
@@ -177,7 +197,7 @@ fn router(app: App) -> Router {
         .fallback(refuse)
         .method_not_allowed_fallback(not_allowed)
         .layer(from_fn_with_state(app.clone(), guard))
-        .layer(from_fn(limit))
+        .layer(from_fn(limit_latched))
         .with_state(app)
 }
 
@@ -203,12 +223,27 @@ async fn guard(State(app): State<App>, request: Request, next: Next) -> Response
     }
 }
 
+/// A clearing may take longer than other requests, and does not end with its limit.
+async fn limit_latched(request: Request, next: Next) -> Response {
+    if request.uri().path().ends_with("/clear-hang") {
+        within(CLEAR_LIMIT, clearing_goes_on, request, next).await
+    } else {
+        limit(request, next).await
+    }
+}
+
+fn clearing_goes_on() -> Problem {
+    let detail = "the clearing takes long, and goes on: the audit log says whether it is done, and \
+                  /api/v1/latch whether the node is still latched";
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "no_answer", detail)
+}
+
 async fn refuse(State(app): State<App>) -> Problem {
     app.refusal()
 }
 
 async fn state(State(app): State<App>) -> Response {
-    json(StatusCode::OK, &*app.state)
+    json(StatusCode::OK, &*app.state())
 }
 
 /// The stream of a node that does not run: the latch, at once and every [`REFRESH`].
@@ -216,11 +251,12 @@ async fn events(State(app): State<App>) -> Result<Response, Problem> {
     let seat = Arc::clone(&app.seats).try_acquire_owned().map_err(|_none_free| {
         Problem::busy(format!("{STREAMS} event streams are served already"))
     })?;
-    let frames = stream::unfold((app.frame, seat, true), |(frame, seat, is_first)| async move {
+    let frames = stream::unfold((app.shown, seat, true), |(shown, seat, is_first)| async move {
         if !is_first {
             sleep(REFRESH).await;
         }
-        Some((Ok::<_, Infallible>(frame.clone()), (frame, seat, false)))
+        let frame = shown.borrow().frame.clone();
+        Some((Ok::<_, Infallible>(frame), (shown, seat, false)))
     });
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
@@ -236,7 +272,7 @@ async fn metrics(State(app): State<App>) -> Response {
         "# HELP liftmesh_latched 1 while the node does not run because of a latch.\n\
          # TYPE liftmesh_latched gauge\n\
          liftmesh_latched{{node=\"{}\"}} 1\n",
-        app.state.node
+        app.state().node
     );
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }
@@ -249,8 +285,8 @@ async fn clear(
     let (parts, body) = request.into_parts();
     let token = app.authorize(&parts.headers, Scope::Operate).await?;
     let (operator, reason) = parsed::<ClearHang>(body).await?.checked()?;
-    let own = &app.state.node;
-    if NodeId::new(&car).map_err(|cause| no_car(&cause))? != *own {
+    let own = app.state().node.clone();
+    if NodeId::new(&car).map_err(|cause| no_car(&cause))? != own {
         return Err(not_here(format!("this is the computer of {own}: clear {car} at its own")));
     }
     let (answer, cleared) = oneshot::channel();
@@ -282,14 +318,24 @@ enum Wish {
 struct Keeper {
     data_dir: PathBuf,
     node: NodeId,
+    tokens: StoredTokens,
     limits: Limits,
     wishes: mpsc::Receiver<Wish>,
+    show: watch::Sender<Shown>,
 }
 
 impl Keeper {
     /// Serves until the latch is cleared.
     async fn run(mut self) {
-        while let Some(wish) = self.wishes.recv().await {
+        loop {
+            let wish = tokio::select! {
+                wish = self.wishes.recv() => wish,
+                () = sleep(REFRESH) => {
+                    self.refresh().await;
+                    continue;
+                }
+            };
+            let Some(wish) = wish else { return };
             match wish {
                 Wish::Admit { bearer, answer } => {
                     let now = Instant::now();
@@ -300,7 +346,7 @@ impl Keeper {
                     answer.send(is_admitted).ok();
                 }
                 Wish::Find { text, answer } => {
-                    answer.send(self.find(text).await).ok();
+                    answer.send(self.find(&text).await).ok();
                 }
                 Wish::Clear { operator, reason, account, answer } => {
                     let cleared = self.clear(operator, reason, account).await;
@@ -315,24 +361,28 @@ impl Keeper {
         }
     }
 
-    /// The journal has the tokens, and nothing else opens it meanwhile.
-    async fn find(&self, text: String) -> Result<Option<Token>, Problem> {
-        let (data_dir, node) = (self.data_dir.clone(), self.node.clone());
-        let found = tokio::task::spawn_blocking(move || {
-            let journal = Offline::open(&data_dir, Some(node))?;
-            Ok::<_, OfflineError>(Tokens::of(journal.directives()).find(&text).cloned())
-        });
-        match found.await {
-            Ok(Ok(found)) => Ok(found),
-            Ok(Err(error)) => {
-                warn!(error = &error as &dyn std::error::Error, "no token counts");
-                Err(Problem::new(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    "tokens_unusable",
-                    "the tokens can't be read: the caretaker's log says why",
-                ))
+    /// Shows whether a token can clear the latch.
+    async fn refresh(&mut self) {
+        let usable = Some(self.tokens.get().await.is_some_and(|it| it.has(Scope::Operate)));
+        self.show.send_if_modified(|shown| {
+            let is_news = shown.state.tokens_usable != usable;
+            if is_news {
+                *shown = Shown::new(LatchState { tokens_usable: usable, ..(*shown.state).clone() });
             }
-            Err(_panicked) => Err(Problem::no_answer()),
+            is_news
+        });
+    }
+
+    async fn find(&mut self, text: &str) -> Result<Option<Token>, Problem> {
+        self.refresh().await;
+        match self.tokens.get().await {
+            Some(tokens) => Ok(tokens.find(text).cloned()),
+            None => Err(Problem::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "tokens_unusable",
+                "the tokens can't be read, so none clears it: clear it on the node's computer with \
+                 `liftmesh clear-hang`; the caretaker's log says why",
+            )),
         }
     }
 

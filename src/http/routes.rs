@@ -139,8 +139,18 @@ pub(super) async fn not_allowed() -> Problem {
 
 /// Ends requests that take too long, and adds headers that hold for every response.
 pub(super) async fn limit(request: Request, next: Next) -> Response {
-    let answered = timeout(REQUEST_LIMIT, next.run(request)).await;
-    let mut response = answered.unwrap_or_else(|_late| Problem::no_answer().into_response());
+    within(REQUEST_LIMIT, Problem::no_answer, request, next).await
+}
+
+/// The same with another limit, and another answer after it.
+pub(super) async fn within(
+    limit: Duration,
+    late: impl FnOnce() -> Problem,
+    request: Request,
+    next: Next,
+) -> Response {
+    let answered = timeout(limit, next.run(request)).await;
+    let mut response = answered.unwrap_or_else(|_late| late().into_response());
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));

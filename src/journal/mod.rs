@@ -30,6 +30,7 @@ use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use elevator_fleet::directives::Directives;
 use elevator_fleet::model::{JournalId, NodeId};
 use elevator_fleet::node::{Change, Restored};
 use redb::{Builder, Database, DatabaseError};
@@ -206,8 +207,49 @@ pub(crate) fn audit_of(directory: &Path) -> Result<AuditLog, JournalError> {
     if is_missing(&path) {
         return Ok(AuditLog::default());
     }
-    let database = open_sound(path)?;
+    let (database, _) = open_sound(path)?;
     audit::read(&database).map_err(JournalError::Unreadable)
+}
+
+/// The directives of a node that does not run. Nothing is set aside or created, and nothing is
+/// reserved.
+///
+/// # Errors
+/// As [`audit_of`], [`JournalError::Foreign`], or [`JournalError::Lost`] if there is no journal.
+pub(crate) fn directives_of(directory: &Path, node: &NodeId) -> Result<Directives, JournalError> {
+    let path = directory.join(FILE);
+    if is_missing(&path) {
+        return Err(JournalError::Lost { path });
+    }
+    if let Some(refusal) = version::refusal(&path, node) {
+        return Err(refusal);
+    }
+    let (_, contents) = open_sound(path.clone())?;
+    let mut directives = Directives::default();
+    for directive in restored_of(contents, node, &path)?.into_iter().flat_map(|it| it.directives) {
+        directives.merge(directive);
+    }
+    Ok(directives)
+}
+
+/// What differs once a journal has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Stamp {
+    file: u64,
+    bytes: u64,
+    changed: (i64, i64),
+}
+
+/// The stamp of the journal in a directory. Each opening may change it.
+pub(crate) fn stamp_of(directory: &Path) -> Stamp {
+    use std::os::unix::fs::MetadataExt;
+
+    let stamp = |file: fs::Metadata| Stamp {
+        file: file.ino(),
+        bytes: file.len(),
+        changed: (file.mtime(), file.mtime_nsec()),
+    };
+    fs::metadata(directory.join(FILE)).map(stamp).unwrap_or_default()
 }
 
 /// Checks the journal of a node, in a directory that has one, and returns the number of records in
@@ -238,7 +280,7 @@ pub(crate) fn complete_audit(
     if let Some(refusal) = version::refusal(&path, node) {
         return Err(refusal);
     }
-    let database = open_sound(path)?;
+    let (database, _) = open_sound(path)?;
     let log = audit::read(&database).map_err(JournalError::Unreadable)?;
     match missing(&log.records) {
         Some(record) => audit::append(&database, &[record])
@@ -249,12 +291,12 @@ pub(crate) fn complete_audit(
 }
 
 /// A journal that is there, as it is.
-fn open_sound(path: PathBuf) -> Result<Database, JournalError> {
+fn open_sound(path: PathBuf) -> Result<(Database, Contents), JournalError> {
     if let Some(found) = version::other_format(&path) {
         return Err(JournalError::Format { path, found });
     }
     match attempt(|builder| builder.create_file(file(&path)?)) {
-        Attempt::Open(database, _) => Ok(database),
+        Attempt::Open(database, contents) => Ok((database, contents)),
         Attempt::InUse => Err(JournalError::InUse { path }),
         Attempt::Denied(source) => Err(denied(path, source)),
         Attempt::Failing(source) => Err(failing(path, Restored::default(), source)),

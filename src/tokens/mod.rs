@@ -11,6 +11,7 @@
 //! they change.
 
 mod offline;
+mod stored;
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,6 +22,7 @@ use zeroize::Zeroizing;
 
 pub(crate) use self::offline::Offline;
 pub use self::offline::OfflineError;
+pub(crate) use self::stored::StoredTokens;
 
 /// What a token begins with, so that nobody takes it for something else.
 const PREFIX: &str = "liftmesh-token-";
@@ -305,6 +307,11 @@ impl Tokens {
     /// The tokens among these directives.
     pub(crate) fn of(directives: &Directives) -> Self {
         Self(directives.iter().filter_map(Token::of).collect())
+    }
+
+    /// Whether there is a token whose bearer may do that.
+    pub(crate) fn has(&self, needed: Scope) -> bool {
+        self.0.iter().any(|token| token.scope >= needed)
     }
 
     /// The token with this text, if there is one.

@@ -42,7 +42,7 @@ function Procedure({ name, isHere }) {
 
 /** The node of this computer does not run: its caretaker shows why. */
 export function LatchedPage({ model, onClear }) {
-  const { node, latch, text } = model.latched;
+  const { node, latch, text, remedy, tokens_usable: isClearable } = model.latched;
   const hung = latch.cause === "hang";
   return html`
     <div class="sheet">
@@ -56,10 +56,21 @@ export function LatchedPage({ model, onClear }) {
           </p>
           <p class="evidence">${capital(text)}.</p>
           ${hung && html`<${Evidence} hang=${latch} />`}
-          <${Procedure} name=${node} isHere=${true} />
-          <p class="actions">
-            <button type="button" class="danger" disabled=${!model.isLive} onClick=${() => onClear(node)}>Clear the hang of ${node}…</button>
-          </p>
+          ${isClearable
+            ? html`
+                <${Procedure} name=${node} isHere=${true} />
+                <p class="actions">
+                  <button type="button" class="danger" disabled=${!model.isLive} onClick=${() => onClear(node)}>Clear the hang of ${node}…</button>
+                </p>
+              `
+            : html`
+                <p class="remedy">
+                  No token can be used here: the journal of ${node} is lost or can't be read, or none has the scope operate. Look into the car.
+                  Once it is fit to run, clear the latch on the computer of ${node}, as the node's user, with the command below, and
+                  start the node with <code>systemctl start liftmesh</code>.
+                </p>
+                <p><code>${remedy}</code></p>
+              `}
         </div>
       </section>
     </div>

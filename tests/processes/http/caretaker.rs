@@ -1,5 +1,10 @@
 //! `liftmesh caretaker`: a hang is cleared over HTTP, at the computer of the car.
 
+use std::fs::{self, File};
+use std::io::{Seek, Write};
+use std::thread;
+use std::time::Duration;
+
 use elevator_driver::Button;
 use liftmesh_harness::building::{Building, Line};
 use rustix::process::Signal;
@@ -43,7 +48,10 @@ fn a_hang_is_cleared_where_its_latch_is() {
     let running = get(b, "/api/v1/latch").json();
     assert_eq!(
         running,
-        json!({"running": true, "node": "B", "latch": null, "text": null, "remedy": null})
+        json!({
+            "running": true, "node": "B", "latch": null, "text": null, "remedy": null,
+            "tokens_usable": null
+        })
     );
     let call = building.car_call(5);
     hang(&mut building, "B", call);
@@ -84,6 +92,10 @@ fn a_hang_is_cleared_where_its_latch_is() {
     assert!(answer.body.contains(&b.ip().to_string()), "{answer:?}");
     let own = post(a, other, Some(&at_a), &body());
     assert_eq!(outcome(&own), is(409, "nothing_to_clear"));
+    // Node B does not hear that it is revoked.
+    let revoked = building.operator("A", &["token", "revoke", "--name", "desk"]).output();
+    let said = String::from_utf8(revoked.expect("it runs").stdout).expect("text");
+    assert!(said.contains(&format!("have not heard of it: B ({})", b.ip())), "{said}");
     assert!(is_latched(&building, "B"));
     assert!(caretaker.ended().is_none());
 
@@ -133,4 +145,85 @@ fn a_caretaker_ends_with_0_only_after_a_clearing() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(said.contains("is not latched"), "{said}");
+}
+
+/// Nobody without a token makes it read the journal again, or write to it, or set it aside; and the bearer
+/// of one is served meanwhile.
+#[test]
+fn strangers_do_not_reach_the_journal() {
+    let mut building = Building::with_cars(6, Line::Serial, &["A"]);
+    let phone = token(&building, "A", "phone", "operate");
+    let call = building.car_call(5);
+    hang(&mut building, "A", call);
+    let mut caretaker = building.start_caretaker("A");
+    let a = serving(&building, 1);
+    let path = "/api/v1/cars/A/clear-hang";
+    let journal = building.data_dir("A").join("journal.redb");
+    let changed = || fs::metadata(&journal).and_then(|file| file.modified()).expect("a journal");
+    building.wait("the tokens are read", |_| {
+        get(a, "/api/v1/latch").json()["tokens_usable"] == json!(true)
+    });
+    let before = changed();
+    let clear = |token: &str, body: &str| outcome(&post(a, path, Some(token), body));
+    let strangers: Vec<_> = (0..40).map(|_| clear("liftmesh-token-0", &body()).0).collect();
+    assert!(strangers.contains(&401) && strangers.contains(&429), "{strangers:?}");
+    assert_eq!(clear(&phone, "{}"), is(400, "malformed"));
+    assert_eq!(changed(), before, "somebody has written to the journal");
+    // What a disk has damaged stays where it is, for those who may look into it.
+    let mut file = File::options().write(true).open(&journal).expect("a journal");
+    file.rewind().and_then(|()| file.write_all(&[0; 8192])).expect("written");
+    drop(file);
+    building.wait("no token counts", |_| {
+        get(a, "/api/v1/latch").json()["tokens_usable"] == json!(false)
+    });
+    // Now it counts among the strangers.
+    building.wait("it says so", |_| clear(&phone, &body()) == is(503, "tokens_unusable"));
+    let names = fs::read_dir(building.data_dir("A")).expect("a directory");
+    let names: Vec<_> = names.map(|it| it.expect("a file").file_name()).collect();
+    assert!(names.iter().any(|name| name == "journal.redb"), "{names:?}");
+    assert!(!names.iter().any(|name| name.to_string_lossy().contains("damaged")), "{names:?}");
+    caretaker.signal(Signal::TERM);
+    assert_eq!(building.end_of(&mut caretaker).code(), Some(4));
+}
+
+/// P5: where the journal is lost there are no tokens, and the caretaker says so.
+#[test]
+fn a_lost_journal_can_only_be_cleared_at_the_computer() {
+    let mut building = Building::with_cars(6, Line::Serial, &["A"]);
+    let phone = token(&building, "A", "phone", "operate");
+    assert!(building.stop("A").success());
+    fs::remove_file(building.data_dir("A").join("journal.redb")).expect("removed");
+    let mut caretaker = building.start_caretaker("A");
+    let a = serving(&building, 1);
+    let latch = get(a, "/api/v1/latch").json();
+    assert_eq!(latch["latch"]["cause"], "journal-lost", "{latch}");
+    assert_eq!(latch["tokens_usable"], false, "{latch}");
+    assert!(latch["remedy"].as_str().is_some_and(|it| it.starts_with("liftmesh clear-hang")));
+    let path = "/api/v1/cars/A/clear-hang";
+    assert_eq!(outcome(&post(a, path, Some(&phone), &body())), is(503, "tokens_unusable"));
+    caretaker.signal(Signal::TERM);
+    assert_eq!(building.end_of(&mut caretaker).code(), Some(4));
+}
+
+/// The caretaker waits for a node that is about to end, which takes longer than other requests may.
+#[test]
+fn a_slow_clearing_is_reported_when_it_is_done() {
+    let mut building = Building::with_cars(6, Line::Serial, &["A"]);
+    let phone = token(&building, "A", "phone", "operate");
+    let call = building.car_call(5);
+    hang(&mut building, "A", call);
+    let mut caretaker = building.start_caretaker("A");
+    let a = serving(&building, 1);
+    let lock = File::options().write(true).open(building.data_dir("A").join("node.lock"));
+    let lock = lock.expect("a lock");
+    lock.lock().expect("locked");
+    let holder = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(5300));
+        drop(lock);
+    });
+    let cleared = post(a, "/api/v1/cars/A/clear-hang", Some(&phone), &body());
+    assert_eq!(cleared.status, 200, "{cleared:?}");
+    holder.join().expect("it ends");
+    assert_eq!(building.end_of(&mut caretaker).code(), Some(0));
+    assert!(!is_latched(&building, "A"));
 }
