@@ -25,6 +25,7 @@ pub(crate) mod latched;
 mod limits;
 mod metrics;
 mod openapi;
+mod places;
 mod problem;
 mod routes;
 mod server;

@@ -16,14 +16,16 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
-/// The most connections at a time, those of event streams included; a further one is closed.
-const CONNECTIONS: usize = 320;
+use super::places::{Place, Placed, Places};
 
 /// Between two attempts to listen.
 const RETRY: Duration = Duration::from_secs(10);
 
 /// How long a client may take for the head of a request, also of the next one on a connection.
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a client may take for the start of TLS.
+const TLS_LIMIT: Duration = Duration::from_secs(5);
 
 /// How long a client may take no bytes while there are some for it.
 pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(10);
@@ -42,16 +44,19 @@ pub(super) async fn serve(address: SocketAddr, tls: Option<TlsAcceptor>, router:
 /// Serves until it is dropped.
 pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, router: Router) {
     let mut clients = JoinSet::new();
+    let mut places = Places::new();
     loop {
         let accepted = tokio::select! {
             Some(_) = clients.join_next() => continue,
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) if clients.len() < CONNECTIONS => {
-                clients.spawn(accompany(stream, tls.clone(), router.clone()));
-            }
-            Ok((_, client)) => debug!(%client, "too many connections: one is closed"),
+            Ok((stream, client)) => match places.take(client.ip()) {
+                Some(place) => {
+                    clients.spawn(accompany(stream, place, tls.clone(), router.clone()));
+                }
+                None => debug!(%client, "too many connections: one is closed"),
+            },
             Err(error) => {
                 warn!(%error, "an HTTP connection could not be accepted");
                 sleep(ACCEPT_PAUSE).await;
@@ -85,18 +90,18 @@ fn warn_of(address: SocketAddr, error: &io::Error) {
     }
 }
 
-async fn accompany(stream: TcpStream, tls: Option<TlsAcceptor>, router: Router) {
+async fn accompany(stream: TcpStream, place: Place, tls: Option<TlsAcceptor>, router: Router) {
     // Without it, small events would wait for the acknowledgement of the one before.
     if let Err(error) = stream.set_nodelay(true) {
         debug!(%error, "an HTTP connection stays slow");
     }
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(WRITE_LIMIT));
-    let stream = Box::pin(stream);
+    let stream = Placed::new(Box::pin(stream), place);
     let Some(tls) = tls else {
         return answer(stream, router).await;
     };
-    match timeout(HEAD_LIMIT, tls.accept(stream)).await {
+    match timeout(TLS_LIMIT, tls.accept(stream)).await {
         Ok(Ok(stream)) => answer(stream, router).await,
         Ok(Err(error)) => debug!(%error, "no TLS connection came about"),
         Err(_late) => debug!("no TLS connection came about in time"),

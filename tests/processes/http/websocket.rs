@@ -177,3 +177,39 @@ fn the_place_of_a_websocket_that_is_gone_is_free() {
     building.wait("its place is free", |_| streams() == Some(1.0));
     stays.wait(|message| message["event"] == "state");
 }
+
+/// A connection that has become a WebSocket keeps its place among the 320 of a node.
+#[test]
+fn websockets_count_as_connections() {
+    let building = Building::with_cars(4, Line::Serial, &["A"]);
+    let a = serving(&building, 1);
+    let sockets: Vec<_> =
+        (0..200).map(|_| open(a, "/api/v1/events", &[]).expect("a socket")).collect();
+    let mut silent: Vec<_> = (0..200)
+        .map(|_| {
+            let stream = TcpStream::connect(a).expect("a connection");
+            stream.set_nonblocking(true).expect("set");
+            stream
+        })
+        .collect();
+    let mut closed = 0;
+    building.wait("those without a place are closed", |_| {
+        silent.retain_mut(|stream| match stream.read(&mut [0]) {
+            Err(error) => error.kind() == std::io::ErrorKind::WouldBlock,
+            Ok(_) => false,
+        });
+        closed = 200 - silent.len();
+        closed >= 80
+    });
+    assert!(closed <= 85, "{closed} were closed");
+    drop(sockets);
+    drop(silent);
+    building.wait("their places are free", |_| {
+        let mut stream = TcpStream::connect(a).expect("a connection");
+        let head = format!("GET /healthz HTTP/1.1\r\nHost: {a}\r\nConnection: close\r\n\r\n");
+        let mut answer = String::new();
+        stream.write_all(head.as_bytes()).is_ok()
+            && stream.read_to_string(&mut answer).is_ok()
+            && answer.starts_with("HTTP/1.1 200 ")
+    });
+}
