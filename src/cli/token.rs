@@ -17,7 +17,7 @@ Examples:
   liftmesh token revoke --name kiosk --operator 'J. Kovac' --data-dir /var/lib/liftmesh
 
 A token counts at every node of the fleet, once they have heard of it, and until it is revoked, which
-any node takes, too. The command works whether the node runs or not; of a node that does not run, the
+any node takes, too. `revoke` names the nodes that it did not reach. The command works whether the node runs or not; of a node that does not run, the
 fleet hears once it does. A token is printed once and stored nowhere; the nodes keep its hash. Who made
 or revoked it is in the audit log of the node that took the command.";
 
@@ -75,7 +75,8 @@ impl TokenArgs {
             }
             TokenCommand::Revoke { name } => {
                 keeper.change(&Change::Revoke { name: name.clone() }, &operator)?;
-                output::print(&format!("the token {name} counts no more\n"))?;
+                let missing = keeper.not_reached(&name)?;
+                output::print(&format!("the token {name} counts no more{missing}\n"))?;
             }
         }
         Ok(())
@@ -107,6 +108,28 @@ impl Keeper {
                 Ok(offline.change(change, operator, Account::of_process())?)
             }
         }
+    }
+
+    /// Whom a revocation has not reached, in words.
+    fn not_reached(&mut self, name: &TokenName) -> Result<String, CommandError> {
+        let Self::Node(client) = self else {
+            return Ok(" here; the other nodes hear of it once this one runs".to_owned());
+        };
+        let status = client.status()?;
+        let peers = status.peers.iter().filter(|peer| !peer.synced);
+        let nodes: Vec<_> = (status.lost.iter().map(|lost| (&lost.node, lost.address)))
+            .chain(peers.map(|peer| (&peer.node, peer.address)))
+            .map(|(node, address)| format!("{node} ({address})"))
+            .collect();
+        if nodes.is_empty() {
+            return Ok(String::new());
+        }
+        Ok(format!(
+            ", but at nodes that have not heard of it: {}. Until such a node runs and is linked, it still \
+             counts there, at its caretaker too: revoke it on the computer of each:\n  liftmesh token \
+             revoke --name {name} --data-dir DIRECTORY",
+            nodes.join(", ")
+        ))
     }
 
     /// Every directive: its key, its value and who commanded it.

@@ -61,7 +61,8 @@ fn a_token_counts_at_every_node_until_any_revokes_it() {
     // A is away while the token is revoked, and must not bring it back.
     building.kill("A");
     let revoke = ["token", "revoke", "--name", "kiosk", "--operator", "J. Kovac"];
-    assert_eq!(said(&building, "B", &revoke), "the token kiosk counts no more\n");
+    let revoked = said(&building, "B", &revoke);
+    assert!(revoked.starts_with("the token kiosk counts no more"), "{revoked}");
     assert!(!counts(&building, 2, &kiosk), "at once at B");
     building.start("A");
     building.wait("A has heard of it", |building| !counts(building, 1, &kiosk));
