@@ -155,9 +155,17 @@ export class LiveSource extends Source {
 
   async statistics(window) {
     const query = new URLSearchParams({ window, utc_offset: -new Date().getTimezoneOffset() });
+    return (await this.#read(`/api/v1/statistics?${query}`)).json();
+  }
+
+  async statisticsCsv(window) {
+    return (await this.#read(`/api/v1/statistics.csv?window=${window}`)).blob();
+  }
+
+  async #read(path) {
     let response;
     try {
-      response = await fetch(`/api/v1/statistics?${query}`, {
+      response = await fetch(path, {
         headers: this.#authorization(),
         signal: AbortSignal.timeout(CHANGE_MS),
       });
@@ -165,11 +173,7 @@ export class LiveSource extends Source {
       throw new Problem(0, "no_connection", "The node does not answer.");
     }
     if (!response.ok) throw await problemOf(response);
-    return response.json();
-  }
-
-  statisticsCsv(window) {
-    return `/api/v1/statistics.csv?window=${window}`;
+    return response;
   }
 
   placeToClear(car, state) {

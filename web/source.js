@@ -137,9 +137,14 @@ export class Source {
     throw new Error(`a source with statistics implements statistics(${window})`);
   }
 
-  /** Where they can be had as CSV. */
-  statisticsCsv(_window) {
-    return null;
+  /**
+   * The same as CSV.
+   * @param {"hour" | "day" | "week"} window
+   * @returns {Promise<Blob>}
+   * @throws {Problem}
+   */
+  async statisticsCsv(window) {
+    throw new Error(`a source with statistics implements statisticsCsv(${window})`);
   }
 
   /** Whether changes need a token, and where to keep one. */

@@ -364,12 +364,26 @@ fn the_page_service_shows_how_long_passengers_have_waited() {
     let cells = "return document.querySelectorAll('.heat tbody .cell').length";
     assert_eq!(browser.evaluate(cells), 6 * 24);
     browser.wait_for("[data-car=C]");
+    // It is fetched with the token, which a link would not send.
     let csv = browser.evaluate(
-        "return fetch(document.querySelector('.service a[download]').href)
-            .then((answer) => answer.text())",
+        "sessionStorage.setItem('liftmesh-token', 'mine');
+         const [fetched, made] = [window.fetch, URL.createObjectURL];
+         let sent;
+         window.fetch = (path, options) => {
+             if (path.includes('.csv')) sent = options.headers.authorization;
+             return fetched(path, options);
+         };
+         const downloaded = new Promise((resolve) => {
+             URL.createObjectURL = (blob) => {
+                 blob.text().then(resolve);
+                 return made.call(URL, blob);
+             };
+         });
+         document.querySelector('.service button.download').click();
+         return downloaded.then((text) => `${sent}\\n${text}`)",
     );
     let csv = csv.as_str().expect("text");
-    assert!(csv.starts_with("start,watched,hall_calls,"), "{csv}");
+    assert!(csv.starts_with("Bearer mine\nstart,watched,hall_calls,"), "{csv}");
     let wide = "return document.documentElement.scrollWidth <= innerWidth";
     assert_eq!(browser.evaluate(wide), true, "the page is wider than the window");
 }

@@ -15,6 +15,9 @@ const KINDS = [
   { name: "journeys", title: "Journeys", what: "journey time", of: (one) => one.journeys },
 ];
 
+/** How long a download may take to begin, ms. */
+const KEEP_MS = 60_000;
+
 /** How often the figures are asked for, ms. */
 const REFRESH_MS = 10_000;
 
@@ -75,7 +78,21 @@ export class ServicePage extends Component {
     this.setState(part, () => part.window && this.#ask());
   }
 
-  render({ model }, { figures, problem, window: name, kind: kindName }) {
+  /** A plain link would not send the token that reading may need. */
+  async #download(window) {
+    let csv;
+    try {
+      csv = await this.props.model.statisticsCsv(window);
+    } catch (problem) {
+      this.setState({ problem: problem.message });
+      return;
+    }
+    const href = URL.createObjectURL(csv);
+    Object.assign(document.createElement("a"), { href, download: `statistics-${window}.csv` }).click();
+    setTimeout(() => URL.revokeObjectURL(href), KEEP_MS);
+  }
+
+  render(_props, { figures, problem, window: name, kind: kindName }) {
     const kind = KINDS.find((one) => one.name === kindName);
     return html`
       <div class="sheet service">
@@ -101,7 +118,7 @@ export class ServicePage extends Component {
                 ${KINDS.map((one) => html`<option key=${one.name} value=${one.name}>${one.title}</option>`)}
               </select>
             </label>
-            <a class="button" href=${model.statisticsCsv(name)} download>Download CSV</a>
+            <button type="button" class="download" onClick=${() => this.#download(name)}>Download CSV</button>
           </div>
           ${problem && html`<p class="fine" role="alert">The figures could not be had: ${problem}</p>`}
           ${figures === null ? !problem && html`<p class="empty">Asking the node…</p>` : html`<${Source} figures=${figures} />`}
@@ -128,8 +145,14 @@ function Source({ figures }) {
   return html`
     <p class="fine">
       What node ${node} has seen from ${begin} to ${timeOfDay.format(Date.parse(to))}. It has watched for ${duration(watched)}.
+      ${isClockChanged(figures) && " The clock was changed within this time: hours of the day before that are an hour off."}
     </p>
   `;
+}
+
+/** Whether summer time began or ended: the node counts the hours of the whole window by the present clock. */
+function isClockChanged({ from, to }) {
+  return new Date(from).getTimezoneOffset() !== new Date(to).getTimezoneOffset();
 }
 
 function timesOf(figures, kind) {
