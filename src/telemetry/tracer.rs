@@ -121,7 +121,8 @@ impl Tracer {
 
     fn assign(&mut self, call: &Call, car: &NodeId, at: Moment) -> Option<Span> {
         let open = self.open.get_mut(call)?;
-        let (since, count) = std::mem::replace(&mut open.assigned, (at, open.assigned.1 + 1));
+        let (since, count) = open.assigned;
+        open.assigned = (at, count + 1);
         let car = vec![("liftmesh.car", car.to_string())];
         let open = self.open.get(call)?;
         Some(self.span(call, open, ("assignment", count), (since, at), car))
