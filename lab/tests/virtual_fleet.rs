@@ -55,6 +55,7 @@ mod network;
 mod planning;
 #[path = "virtual_fleet/promise.rs"]
 mod promise;
+#[path = "virtual_fleet/reception.rs"]
 mod reception;
 #[path = "virtual_fleet/restarted.rs"]
 mod restarted;

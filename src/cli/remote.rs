@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use elevator_driver::Floor;
 use elevator_fleet::model::{Call, Mode, NodeId};
-use elevator_fleet::node::{Access, OrderStatus, Taken};
+use elevator_fleet::node::{Access, FloorLock, OrderStatus, Taken};
 use zeroize::Zeroizing;
 
 use super::{CommandError, NodeArgs, ReadArgs};
@@ -124,6 +125,20 @@ impl Target {
         match self {
             Self::Here(client) => client.set_fire_recall(recall, operator, reason)?,
             Self::There(remote) => remote.set_fire_recall(recall, operator, reason)?,
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_floor_lock(
+        &mut self,
+        floor: Floor,
+        lock: FloorLock,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<(), CommandError> {
+        match self {
+            Self::Here(client) => client.set_floor_lock(floor, lock, operator, reason)?,
+            Self::There(remote) => remote.set_floor_lock(floor, lock, operator, reason)?,
         }
         Ok(())
     }

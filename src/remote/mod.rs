@@ -19,9 +19,10 @@ use std::time::Duration;
 use axum::body::{Body, to_bytes};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
+use elevator_driver::Floor;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId};
-use elevator_fleet::node::{Access, FleetStatus, OrderStatus, Taken};
+use elevator_fleet::node::{Access, FleetStatus, FloorLock, OrderStatus, Taken};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
@@ -190,6 +191,24 @@ impl Remote {
         let on = recall == Recall::Start;
         let body = json!({ "on": on, "operator": operator, "reason": reason });
         let _set: Value = self.send(&Method::PUT, "/api/v1/fire-recall", &body)?;
+        Ok(())
+    }
+
+    /// Locks a floor for the whole fleet, or unlocks it.
+    ///
+    /// # Errors
+    /// [`RemoteError`].
+    pub(crate) fn set_floor_lock(
+        &self,
+        floor: Floor,
+        lock: FloorLock,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<(), RemoteError> {
+        let locked = lock == FloorLock::Lock;
+        let body = json!({ "locked": locked, "operator": operator, "reason": reason });
+        let _set: Value =
+            self.send(&Method::PUT, &format!("/api/v1/floors/{floor}/lock"), &body)?;
         Ok(())
     }
 
