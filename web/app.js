@@ -1,6 +1,6 @@
 // The frame around the pages: navigation, the state of the connection, messages, dialogs.
 import { Component, html, render } from "./html.js";
-import { ClearDialog, LockDialog, ModeDialog, RecallDialog, TokenDialog } from "./dialogs.js";
+import { ClearDialog, LockDialog, ModeDialog, PowerDialog, PriorityDialog, RecallDialog, TokenDialog } from "./dialogs.js";
 import { duration, timeOfDay } from "./format.js";
 import { Model } from "./model.js";
 import { BankPage } from "./pages/bank.js";
@@ -96,6 +96,7 @@ class App extends Component {
     const ask = (view, about) => this.setState({ dialog: { view, about } });
     const onClear = (car) => ask(ClearDialog, { car });
     const onRecall = (on) => ask(RecallDialog, { on });
+    const onPower = (on) => ask(PowerDialog, { on });
     document.title = `${titlePrefix(model)}${title} · Liftmesh`;
     return html`
       <a class="skip" href="#main" onClick=${focusMain}>Skip to the page</a>
@@ -104,6 +105,7 @@ class App extends Component {
         <${Connection} model=${model} stays=${stays} onStay=${() => this.setState({ stays: true })} />
         <${Hangs} model=${model} page=${page} />
         <${Recall} model=${model} onRecall=${onRecall} />
+        <${EmergencyPower} model=${model} onPower=${onPower} />
         <${Messages} model=${model} />
       </div>
       <main id="main" tabindex="-1" class=${`page ${model.isLive ? "" : "stale"}`}>
@@ -118,6 +120,8 @@ class App extends Component {
                 onMode=${(car) => ask(ModeDialog, { car })}
                 onRecall=${onRecall}
                 onLock=${() => ask(LockDialog, {})}
+                onPriority=${() => ask(PriorityDialog, {})}
+                onPower=${onPower}
               />`}
       </main>
       <p class="hidden" role="status" aria-live="polite">${model.announcement}</p>
@@ -237,6 +241,23 @@ function Recall({ model, onRecall }) {
       ${model.takesCommands &&
       html`<p class="actions">
         <button type="button" disabled=${!model.isLive} onClick=${() => onRecall(false)}>End the fire recall…</button>
+      </p>`}
+    </section>
+  `;
+}
+
+function EmergencyPower({ model, onPower }) {
+  const fleet = model.state?.fleet;
+  if (!fleet?.emergency_power || model.latched) return null;
+  return html`
+    <section class="banner alarm power" role="alert">
+      <p>
+        <strong>Emergency power</strong>${" "} One car moves at a time:
+        ${fleet.turn ? `it is the turn of ${fleet.turn}` : "it is nobody's turn"}.
+      </p>
+      ${model.takesCommands &&
+      html`<p class="actions">
+        <button type="button" disabled=${!model.isLive} onClick=${() => onPower(false)}>End emergency power…</button>
       </p>`}
     </section>
   `;

@@ -208,3 +208,82 @@ export class RecallDialog extends ChangeDialog {
     `;
   }
 }
+
+/** The cars to choose from, and what no choice means. */
+function CarChoice({ model, label, none }) {
+  return html`
+    <label>
+      ${label}
+      <select name="car">
+        <option value="">${none}</option>
+        ${model.cars.map(({ car }) => html`<option key=${car} value=${car}>${car}</option>`)}
+      </select>
+    </label>
+  `;
+}
+
+/** Sends a car to a floor with priority, or ends that. */
+export class PriorityDialog extends ChangeDialog {
+  render({ model, onClose }, { isBusy, car = "" }) {
+    const { floors } = model.state.fleet;
+    const sent = model.cars.find((one) => one.car === car && one.priority !== null);
+    const set = (fields) => {
+      const floor = fields.floor === "" ? null : Number(fields.floor);
+      return this.run(model.setPriority({ car: fields.car || null, floor, ...record(fields) }));
+    };
+    const choose = ({ target }) => target.name === "car" && this.setState({ car: target.value });
+    return html`
+      <${Dialog} title="Priority call" onClose=${onClose} onSubmit=${set}>
+        <p>
+          The car takes no more hall calls, lets its riders off on the way, and waits at the floor with
+          its door open. Then it is back in service by itself. Name and reason are written to the audit
+          log.
+        </p>
+        <div onChange=${choose}>
+          <${CarChoice} model=${model} label="Car" none="The one that gets there first" />
+        </div>
+        <label>
+          Floor
+          <select name="floor">
+            ${sent && html`<option value="">None: its priority call to ${sent.priority} ends</option>`}
+            ${Array.from({ length: floors }, (_, floor) => html`<option key=${floor} value=${floor}>${floor}</option>`)}
+          </select>
+        </label>
+        <${Who} model=${model} reason="Reason" isFirst=${false} />
+        <p class="actions">
+          <button type="submit" class="main" disabled=${isBusy}>Give the call</button>
+          <button type="button" onClick=${onClose}>Cancel</button>
+        </p>
+      <//>
+    `;
+  }
+}
+
+/** Brings all cars down by emergency power, or ends that. */
+export class PowerDialog extends ChangeDialog {
+  render({ model, on, onClose }, { isBusy }) {
+    const set = (fields) => this.run(model.setEmergencyPower({ on, car: fields.car || null, ...record(fields) }));
+    return html`
+      <${Dialog} title=${on ? "Emergency power" : "End emergency power"} onClose=${onClose} onSubmit=${set}>
+        <p>
+          ${on
+            ? "Every motor stops. Then one car after the other goes to its recall floor and keeps its door open there. When all are down, one car serves calls, until an operator ends it."
+            : "Every car returns to its own mode. Only once the usual power is back."}${" "}
+          Name and reason are written to the audit log.
+        </p>
+        ${on && html`<${CarChoice} model=${model} label="Serves once all are down" none="The first one that can" />`}
+        <${Who} model=${model} reason="Reason" />
+        <label class="confirm">
+          <input type="checkbox" required />
+          <span>${on ? "The building runs on emergency power" : "All cars may run at a time"}</span>
+        </label>
+        <p class="actions">
+          <button type="submit" class=${on ? "danger" : "main"} disabled=${isBusy}>
+            ${on ? "Bring all cars down" : "End emergency power"}
+          </button>
+          <button type="button" onClick=${onClose}>Cancel</button>
+        </p>
+      <//>
+    `;
+  }
+}

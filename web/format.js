@@ -85,6 +85,10 @@ export function modeText(mode) {
 const MODES = {
   "in-service": "the group gives it hall calls",
   independent: "it serves its car calls only, and keeps its door open until the next one",
+  attendant: "at each stop it waits for an attendant, who presses the button of the floor to go to",
+  priority: "it goes to the floor of its priority call, and takes no hall call until it has been there",
+  "emergency-power": "it goes to its recall floor when it is its turn, and stays there with its door open",
+  "fire-service": "a firefighter drives it by its buttons",
   "out-of-service": "it takes its riders where they want to go, then stays with its door closed",
   "fire-recall": "it goes to its recall floor without a stop, and keeps its door open there",
 };

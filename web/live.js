@@ -192,6 +192,14 @@ export class LiveSource extends Source {
     return this.#send("PUT", path, { mode, operator, reason });
   }
 
+  async setPriority({ car, floor, operator, reason }) {
+    return this.#send("PUT", "/api/v1/priority", { car, floor, operator, reason });
+  }
+
+  async setEmergencyPower({ on, car, operator, reason }) {
+    return this.#send("PUT", "/api/v1/emergency-power", { on, car, operator, reason });
+  }
+
   async setFireRecall({ on, operator, reason }) {
     return this.#send("PUT", "/api/v1/fire-recall", { on, operator, reason });
   }

@@ -167,6 +167,27 @@ export class Model {
     return true;
   }
 
+  /** Sends a car to a floor with priority, or ends that. Returns whether that was done. */
+  async setPriority(command) {
+    this.operator = command.operator;
+    const isEnd = command.floor === null;
+    const what = isEnd ? `End of the priority call of ${command.car}` : `Priority call to floor ${command.floor}`;
+    const set = await this.#change(() => this.#source.setPriority(command), what);
+    if (set === null) return false;
+    this.say("info", isEnd ? `${what}.` : `Car ${set.car} goes to floor ${set.floor} with priority.`);
+    return true;
+  }
+
+  /** Brings all cars down by emergency power, or ends that. Returns whether that was done. */
+  async setEmergencyPower(command) {
+    this.operator = command.operator;
+    const what = command.on ? "Emergency power" : "End of emergency power";
+    const set = await this.#change(() => this.#source.setEmergencyPower(command), what);
+    if (set === null) return false;
+    this.say("info", command.on ? "One car after the other goes down." : "Emergency power has ended.");
+    return true;
+  }
+
   /** Clears a hang. Returns whether that was done. */
   async clearHang(car, record) {
     this.operator = record.operator;

@@ -129,6 +129,25 @@ export class Source {
   }
 
   /**
+   * Sends a car to a floor with priority, or ends that.
+   * @param {{car: string | null, floor: number | null, operator: string, reason: string}} command no
+   *   car: the one that gets there first; no floor: the priority call of the car ends
+   * @throws {Problem}
+   */
+  async setPriority(command) {
+    throw new Error(`a source that takes commands implements setPriority(${command})`);
+  }
+
+  /**
+   * Brings all cars down by emergency power, one at a time, or ends that.
+   * @param {{on: boolean, car: string | null, operator: string, reason: string}} command
+   * @throws {Problem}
+   */
+  async setEmergencyPower(command) {
+    throw new Error(`a source that takes commands implements setEmergencyPower(${command})`);
+  }
+
+  /**
    * The statistics of a window, as `GET /api/v1/statistics` has them, by the hours of this computer.
    * @param {"hour" | "day" | "week"} window
    * @throws {Problem}

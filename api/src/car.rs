@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, DoorState, Floor, FloorCount};
-use elevator_fleet::directives::Topic;
+use elevator_fleet::directives::{PriorityCall, Topic};
 use elevator_fleet::model::{CarPhase, CarView, Mode, NodeId, Unavailable};
 use elevator_fleet::node::Status;
 use serde::Serialize;
@@ -51,6 +51,9 @@ pub struct Car {
     /// recall may be more restrictive.
     #[schema(value_type = Option<String>, example = "in-service")]
     mode_set: Option<Mode>,
+    /// The floor of its priority call; null if it has none.
+    #[schema(value_type = Option<u8>)]
+    priority: Option<Floor>,
     /// `closed`, `opening`, `open` or `closing`.
     #[schema(value_type = String, example = "closed")]
     door: DoorState,
@@ -140,6 +143,8 @@ impl Car {
                 mode: view.mode,
                 mode_set: directive(status, &Topic::Mode(node.clone()))
                     .and_then(|value| value.parse().ok()),
+                priority: directive(status, &Topic::Priority(node.clone()))
+                    .and_then(|value| Some(PriorityCall::parse(value)?.floor)),
                 door,
                 locked_out: view.locked_out.iter().collect(),
                 heard: peer.is_none_or(|peer| peer.silent <= HEARD),
@@ -220,6 +225,7 @@ impl LiftState {
             available_modes: vec![Self::HUMAN],
             current_mode: match (view.mode, view.is_in_service()) {
                 (Mode::FireRecall | Mode::FireService, _) => Self::FIRE,
+                (Mode::EmergencyPower | Mode::Priority, _) => Self::OFFLINE,
                 (Mode::InService | Mode::Attendant, true) => Self::HUMAN,
                 (Mode::InService | Mode::Attendant | Mode::Independent | Mode::OutOfService, _) => {
                     Self::OFFLINE

@@ -11,7 +11,7 @@ mod statistics;
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, Floor};
-use elevator_fleet::directives::{OFF, Topic};
+use elevator_fleet::directives::{OFF, Topic, Turn};
 use elevator_fleet::election::Detail;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{
@@ -91,6 +91,11 @@ pub struct Fleet {
     locked_floors: Vec<Floor>,
     /// How many such calls the node that answers has refused since its start.
     locked_floor_refusals: u64,
+    /// The building runs on emergency power, until an operator ends that: one car moves at a time.
+    emergency_power: bool,
+    /// The car whose turn it is then.
+    #[schema(value_type = Option<String>)]
+    turn: Option<NodeId>,
 }
 
 /// A node of the fleet.
@@ -234,6 +239,10 @@ impl Fleet {
             fire_recall: directive(status, &Topic::FireRecall).is_some_and(|value| value != OFF),
             locked_floors: status.access.locked.clone(),
             locked_floor_refusals: status.access.refused,
+            emergency_power: directive(status, &Topic::EmergencyPower)
+                .is_some_and(|value| value != OFF),
+            turn: directive(status, &Topic::Turn)
+                .and_then(|value| Turn::parse(value).holder().map(|(car, _)| car.clone())),
         }
     }
 }

@@ -102,8 +102,6 @@ seeded_bugs! {
     HangDetectedLate,
     /// A sound motor counts as stuck after a tenth of its limit (H1).
     HangDetectedEarly,
-    /// A node that missed a fire recall does not believe that its orders were dropped (C7).
-    MissedRecallUnexplained,
     /// An average is over readings of any age (K2).
     StaleReadingsCount,
 }

@@ -265,6 +265,24 @@ pub enum Fault {
         /// The mode.
         mode: Mode,
     },
+    /// An operator sends a car to a floor with priority, or ends that.
+    Priority {
+        /// At which node. If it does not run, nothing happens.
+        at: usize,
+        /// The node of the car, or the car that gets there first.
+        car: Option<usize>,
+        /// The floor; `None` ends the call.
+        floor: Option<Floor>,
+    },
+    /// An operator says that the building runs on emergency power, or no longer does.
+    EmergencyPower {
+        /// At which node. If it does not run, nothing happens.
+        at: usize,
+        /// Whether it does.
+        on: bool,
+        /// The node of the car that is to serve.
+        serving: Option<usize>,
+    },
     /// An operator recalls all cars, or ends that.
     FireRecall {
         /// At which node. If it does not run, nothing happens.
@@ -396,6 +414,8 @@ impl Fault {
             Self::Crowd(_) => "crowd",
             Self::SharedAddress { with, .. } => of(with.is_some(), "duplicate address"),
             Self::Mode { mode, .. } => of(*mode != Mode::InService, "service mode"),
+            Self::Priority { floor, .. } => of(floor.is_some(), "priority call"),
+            Self::EmergencyPower { on, .. } => of(*on, "emergency power"),
             Self::FireRecall { start, .. } => of(*start, "fire recall"),
             Self::FloorLock { locked, .. } => of(*locked, "locked floor"),
             Self::NoCrash(_)
@@ -485,6 +505,8 @@ impl Fault {
             | Self::SilentClimate(..)
             | Self::Crowd(_)
             | Self::Mode { .. }
+            | Self::Priority { .. }
+            | Self::EmergencyPower { .. }
             | Self::FireRecall { .. }
             | Self::FloorLock { .. }
             | Self::ClearHang(_) => false,

@@ -192,6 +192,13 @@ impl Machine {
         })
     }
 
+    /// The mode that an operator has set for its car, and the one that its node knows of, with what is
+    /// commanded for all cars.
+    pub(super) fn modes(&self) -> [Mode; 2] {
+        let known = self.node().map(|node| node.directives().mode(&self.name));
+        [self.commanded, known.unwrap_or(self.commanded)]
+    }
+
     pub(super) fn node(&self) -> Option<&Node> {
         self.process.as_ref().map(|process| &process.node)
     }

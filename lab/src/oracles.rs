@@ -217,8 +217,9 @@ impl Oracles {
             }
             Report::Dropped { call } => {
                 // Who comes to know of a recall that is over drops what others have dropped.
-                let may_be = snapshot.disturbances.fire_recalled
-                    || self.promises.are_closed(snapshot, node, call);
+                let recalled =
+                    snapshot.node(node).is_some_and(|it| it.directives().is_fire_recalled());
+                let may_be = recalled || self.promises.are_closed(snapshot, node, call);
                 self.promises.served(snapshot, node, call);
                 if call.button().is_none() {
                     self.promises.trip_is_over(node, call);
@@ -317,6 +318,7 @@ impl Oracles {
             election::one_master_is_found_again(snapshot),
             election::calls_are_assigned_to_the_living(snapshot),
             cars::stop_switches_stop_the_motor(snapshot),
+            cars::one_car_moves_on_emergency_power(snapshot),
             cars::motors_stop_without_a_controller(snapshot),
             cars::cars_without_progress_hang(snapshot, &mut self.cars),
             self.waits.inspect(snapshot, &self.cars),

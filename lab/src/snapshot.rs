@@ -61,6 +61,8 @@ pub(super) struct Disturbances {
     pub(super) fire_recalled: bool,
     /// The floors that an operator has locked.
     pub(super) locked: BTreeSet<Floor>,
+    /// An operator has said that the building runs on emergency power.
+    pub(super) emergency_power: bool,
 }
 
 /// A node that has had another address before: a peer that still counts its former incarnation

@@ -41,6 +41,8 @@ mod election_senior;
 mod election_token_ring;
 #[path = "virtual_fleet/elections.rs"]
 mod elections;
+#[path = "virtual_fleet/errands.rs"]
+mod errands;
 #[path = "virtual_fleet/faults.rs"]
 mod faults;
 #[path = "virtual_fleet/forged.rs"]

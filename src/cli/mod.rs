@@ -57,7 +57,7 @@ pub(crate) use floors::FloorsArgs;
 pub(crate) use keygen::KeygenArgs;
 pub use keygen::KeygenError;
 pub use man::ManError;
-pub(crate) use mode::{FireRecallArgs, ModeArgs};
+pub(crate) use mode::{EmergencyPowerArgs, FireRecallArgs, ModeArgs, PriorityArgs};
 pub(crate) use order::OrderArgs;
 pub(crate) use remote::RemoteArgs;
 pub(crate) use repair::RepairArgs;
@@ -133,12 +133,18 @@ pub(crate) enum Command {
     /// Set the service mode of a car, at any node, until it is set again, on record
     #[command(after_help = mode::MODE_EXAMPLES)]
     Mode(ModeArgs),
+    /// Send a car to a floor with priority, or end that, on record
+    #[command(after_help = mode::PRIORITY_EXAMPLES)]
+    Priority(PriorityArgs),
     /// Recall all cars in a fire, or end that, on record
     #[command(after_help = mode::FIRE_RECALL_EXAMPLES)]
     FireRecall(FireRecallArgs),
     /// Lock floors against calls without a right of access, unlock and show them
     #[command(after_help = floors::EXAMPLES)]
     Floors(FloorsArgs),
+    /// Bring all cars down by emergency power, one at a time, or end that, on record
+    #[command(after_help = mode::EMERGENCY_POWER_EXAMPLES)]
+    EmergencyPower(EmergencyPowerArgs),
     /// Put a node back in service after its car hung, on record
     #[command(after_help = clear_hang::CLEAR_EXAMPLES)]
     ClearHang(ClearHangArgs),
@@ -541,8 +547,10 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Events(args) => args.execute()?,
         Command::Order(args) => args.execute()?,
         Command::Mode(args) => args.execute()?,
+        Command::Priority(args) => args.execute()?,
         Command::FireRecall(args) => args.execute()?,
         Command::Floors(args) => args.execute()?,
+        Command::EmergencyPower(args) => args.execute()?,
         Command::ClearHang(args) => args.execute()?,
         Command::Caretaker(args) => return args.execute(),
         Command::Repair(args) => args.execute()?,

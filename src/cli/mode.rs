@@ -1,4 +1,7 @@
-//! `liftmesh mode` and `liftmesh fire-recall`.
+//! `liftmesh mode`, `liftmesh priority`, `liftmesh fire-recall` and `liftmesh emergency-power`.
+
+use std::num::ParseIntError;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use elevator_fleet::model::{Mode, NodeId};
@@ -44,6 +47,32 @@ stop and keep their doors open there (ASME A17.1 Phase I, EN 81-73). It never en
 a restart, nor when the power comes back. Meanwhile the key switch in a car at `fire recall` lets a
 firefighter drive that car (ASME A17.1 Phase II).";
 
+pub(super) const PRIORITY_EXAMPLES: &str = "\
+Examples:
+  liftmesh priority 5 --operator 'ward 5' --reason 'patient transport' --data-dir /var/lib/liftmesh
+  liftmesh priority 5 --car B --operator 'J. Kovac' --config /etc/liftmesh/node.toml
+  liftmesh priority end --car B --operator 'J. Kovac' --config /etc/liftmesh/node.toml
+
+Sends the named car, or the one in service that gets there first, to a floor (priority service). The
+car takes no more hall calls, and those that it has go to other cars. It serves the car calls on its
+way, opens at the floor and waits there for `service.priority_stay` (30 s), or until somebody presses a
+button in it. Then it is back in service. Any running node takes the command, and passes it on; it
+outlives restarts. A car in a more restrictive mode goes once that is over. A fire recall and emergency
+power end the call.";
+
+pub(super) const EMERGENCY_POWER_EXAMPLES: &str = "\
+Examples:
+  liftmesh emergency-power start --operator 'J. Kovac' --reason 'mains failure' \\
+      --data-dir /var/lib/liftmesh
+  liftmesh emergency-power start --car B --operator 'J. Kovac' --config /etc/liftmesh/node.toml
+  liftmesh emergency-power end --operator 'J. Kovac' --data-dir /var/lib/liftmesh
+
+Any running node takes the command, and passes it on. Every motor stops. Then one car after the other
+goes to its recall floor and keeps its door open there; the next one goes once it has arrived, or has
+not moved for 60 s. Then the named car serves calls, or the first one that can (ASME A17.1, emergency
+power). It never ends by itself. Commanded again, it gives each car another turn. A car moves only while
+most of the fleet's nodes follow one master, and its own is among them.";
+
 /// The arguments of `liftmesh mode`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModeArgs {
@@ -64,6 +93,59 @@ pub(crate) struct FireRecallArgs {
     /// Who and why
     #[command(flatten)]
     pub(crate) who: Who,
+}
+
+/// The arguments of `liftmesh priority`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PriorityArgs {
+    /// The floor, counted from 0 at the bottom; or `end`: the car returns to service
+    #[arg(value_name = "FLOOR|end")]
+    pub(crate) to: Destination,
+    /// The car; without it, the one that gets there first
+    #[arg(long)]
+    pub(crate) car: Option<NodeId>,
+    /// Who and why
+    #[command(flatten)]
+    pub(crate) who: Who,
+}
+
+/// Where a priority call goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Destination {
+    /// To this floor.
+    Floor(u8),
+    /// Nowhere any more.
+    End,
+}
+
+impl FromStr for Destination {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "end" { Ok(Self::End) } else { text.parse().map(Self::Floor) }
+    }
+}
+
+/// The arguments of `liftmesh emergency-power`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EmergencyPowerArgs {
+    /// What becomes of it
+    pub(crate) power: PowerArg,
+    /// The car that is to serve once all are down; without it, the first one that can
+    #[arg(long)]
+    pub(crate) car: Option<NodeId>,
+    /// Who and why
+    #[command(flatten)]
+    pub(crate) who: Who,
+}
+
+/// What becomes of emergency power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PowerArg {
+    /// One car moves at a time
+    Start,
+    /// All cars return to what they did before
+    End,
 }
 
 /// Who gives a command, why and at which node.
@@ -97,6 +179,37 @@ impl ModeArgs {
         let Who { operator, reason, node, remote } = &self.who;
         remote.connect(node)?.set_mode(&self.car, self.mode, operator, reason.as_deref())?;
         Ok(output::print(&format!("mode of {} set to {}\n", self.car, self.mode))?)
+    }
+}
+
+impl PriorityArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let Who { operator, reason, node } = &self.who;
+        let (mut client, reason) = (node.connect()?, reason.as_deref());
+        let text = match (self.to, &self.car) {
+            (Destination::Floor(floor), car) => {
+                let car = client.send_with_priority(car.as_ref(), floor, operator, reason)?;
+                format!("car {car} goes to floor {floor} with priority\n")
+            }
+            (Destination::End, car) => {
+                client.end_priority(car.as_ref(), operator, reason)?;
+                "the priority call has ended\n".to_owned()
+            }
+        };
+        Ok(output::print(&text)?)
+    }
+}
+
+impl EmergencyPowerArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let Who { operator, reason, node } = &self.who;
+        let (power, text) = match self.power {
+            PowerArg::Start => (Recall::Start, "emergency power: one car moves at a time\n"),
+            PowerArg::End => (Recall::End, "emergency power ended\n"),
+        };
+        let mut client = node.connect()?;
+        client.set_emergency_power(power, self.car.as_ref(), operator, reason.as_deref())?;
+        Ok(output::print(text)?)
     }
 }
 

@@ -1,5 +1,5 @@
-//! What an operator commands over HTTP: the mode of a car and a fire recall, as `liftmesh mode` and
-//! `liftmesh fire-recall` do. And where a hang can be cleared, which a running node can't.
+//! What an operator commands over HTTP: the mode of a car, priority calls, fire recalls and emergency
+//! power, as the commands of these names do. And where a hang can be cleared, which a running node can't.
 
 use std::fmt::Display;
 
@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use elevator_driver::Floor;
 use elevator_fleet::model::{Mode, NodeId, Role};
 use elevator_fleet::node::{FireRecall, Status};
 use liftmesh_api::hung;
@@ -62,6 +63,59 @@ pub(super) struct SetFireRecall {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct FireRecallSet {
     on: bool,
+}
+
+/// Where a car is to go with priority.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetPriority {
+    /// The car; null: the one in service that gets there first.
+    #[schema(example = "B")]
+    car: Option<String>,
+    /// Where to; null: the priority call of the car ends.
+    #[schema(example = 5)]
+    floor: Option<u8>,
+    /// Who commands it: 1 to 64 characters, for the audit log.
+    #[schema(max_length = 64, example = "ward 5")]
+    operator: String,
+    /// Why: 1 to 500 characters, for the audit log.
+    #[schema(max_length = 500, example = "patient transport")]
+    reason: Option<String>,
+}
+
+/// The priority call of a car.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct PrioritySet {
+    /// The car that goes, or went.
+    #[schema(value_type = Option<String>, example = "B")]
+    car: Option<NodeId>,
+    /// Where to; null: nowhere any more.
+    #[schema(example = 5)]
+    floor: Option<u8>,
+}
+
+/// Whether the building runs on emergency power.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetEmergencyPower {
+    on: bool,
+    /// The car that is to serve once all are down; null: the first one that can.
+    #[schema(example = "B")]
+    car: Option<String>,
+    /// Who commands it: 1 to 64 characters, for the audit log.
+    #[schema(max_length = 64, example = "J. Kovac")]
+    operator: String,
+    /// Why: 1 to 500 characters, for the audit log.
+    #[schema(max_length = 500, example = "mains failure")]
+    reason: Option<String>,
+}
+
+/// Whether the building runs on emergency power from here on.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct EmergencyPowerSet {
+    on: bool,
+    #[schema(value_type = Option<String>, example = "B")]
+    car: Option<NodeId>,
 }
 
 /// Who clears a hang, and what was found and done.
@@ -180,6 +234,77 @@ pub(super) async fn set_fire_recall(
     Ok(json(StatusCode::OK, &FireRecallSet { on }))
 }
 
+/// Sends a car to a floor with priority, or ends that.
+#[utoipa::path(
+    put,
+    path = "/priority",
+    request_body = SetPriority,
+    security(("token" = ["operate"])),
+    responses(
+        (status = 200, body = PrioritySet, description = "This node has it, and passes it on"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "No car can go, all cars are recalled, or the fleet keeps no more directives"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "No node that is known has this car, or there is no such floor"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it holds"),
+    )
+)]
+pub(super) async fn set_priority(
+    State(app): State<App>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let token = authorize(&app, &parts.headers, Scope::Operate).await?;
+    let SetPriority { car, floor, operator, reason } = parsed(body).await?;
+    let car = named(car.as_deref())?;
+    let there = floor.map(Floor::try_from).transpose();
+    let there = there.map_err(|cause| {
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_button", cause.to_string())
+    })?;
+    let command = Command::Priority { car: car.clone(), floor: there };
+    let account = Account::of_token(&token.name);
+    let sent = direct(&app, command, &operator, reason.as_deref(), account).await?;
+    Ok(json(StatusCode::OK, &PrioritySet { car: sent.or(car), floor }))
+}
+
+/// Brings all cars down by emergency power, one at a time, or ends that.
+#[utoipa::path(
+    put,
+    path = "/emergency-power",
+    request_body = SetEmergencyPower,
+    security(("token" = ["operate"])),
+    responses(
+        (status = 200, body = EmergencyPowerSet, description = "This node has it, and passes it on"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet keeps no more directives"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "No node that is known has this car"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it holds"),
+    )
+)]
+pub(super) async fn set_emergency_power(
+    State(app): State<App>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let token = authorize(&app, &parts.headers, Scope::Operate).await?;
+    let SetEmergencyPower { on, car, operator, reason } = parsed(body).await?;
+    let car = named(car.as_deref())?;
+    let command = Command::EmergencyPower { on, serving: car.clone() };
+    direct(&app, command, &operator, reason.as_deref(), Account::of_token(&token.name)).await?;
+    Ok(json(StatusCode::OK, &EmergencyPowerSet { on, car }))
+}
+
+fn named(car: Option<&str>) -> Result<Option<NodeId>, Problem> {
+    car.map(NodeId::new).transpose().map_err(|cause| no_car(&cause))
+}
+
 /// Gives a command to the node's loop.
 pub(super) async fn direct(
     app: &App,
@@ -187,7 +312,7 @@ pub(super) async fn direct(
     operator: &str,
     reason: Option<&str>,
     account: Account,
-) -> Result<(), Problem> {
+) -> Result<Option<NodeId>, Problem> {
     let operator = words::operator(operator).map_err(|cause| wrong("operator", cause))?;
     let reason = reason.map(words::reason).transpose().map_err(|cause| wrong("reason", cause))?;
     Ok(app.node_loop.direct(command, operator, reason, account).await?)

@@ -105,6 +105,8 @@ pub(super) fn router(app: App) -> Router {
         .route("/cars/{car}/release", post(access::release))
         .route("/floors/{floor}/lock", put(access::set_lock))
         .route("/fire-recall", put(commands::set_fire_recall))
+        .route("/priority", put(commands::set_priority))
+        .route("/emergency-power", put(commands::set_emergency_power))
         .route("/latch", get(commands::latch))
         .route("/openapi.json", get(openapi::document));
     // What tells something of the fleet.

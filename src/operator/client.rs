@@ -236,6 +236,65 @@ impl Client {
         })
     }
 
+    /// Sends a car to a floor with priority: this one, or the one that gets there first. Returns it.
+    ///
+    /// # Errors
+    /// As [`set_mode`](Self::set_mode).
+    pub fn send_with_priority(
+        &mut self,
+        car: Option<&NodeId>,
+        floor: u8,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<String, ClientError> {
+        match self.ask(&QueryLine::Priority {
+            car: car.map(ToString::to_string),
+            floor: Some(floor),
+            operator: operator.to_owned(),
+            reason: reason.map(str::to_owned),
+        })? {
+            ReplyLine::Sent { car } => Ok(car),
+            _ => Err(ClientError::Unfit),
+        }
+    }
+
+    /// Ends the priority call of a car, which has to be named.
+    ///
+    /// # Errors
+    /// As [`set_mode`](Self::set_mode).
+    pub fn end_priority(
+        &mut self,
+        car: Option<&NodeId>,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<(), ClientError> {
+        self.set(&QueryLine::Priority {
+            car: car.map(ToString::to_string),
+            floor: None,
+            operator: operator.to_owned(),
+            reason: reason.map(str::to_owned),
+        })
+    }
+
+    /// Says that the building runs on emergency power, or no longer does, and which car is to serve.
+    ///
+    /// # Errors
+    /// As [`set_mode`](Self::set_mode).
+    pub fn set_emergency_power(
+        &mut self,
+        power: Recall,
+        car: Option<&NodeId>,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<(), ClientError> {
+        self.set(&QueryLine::EmergencyPower {
+            power,
+            car: car.map(ToString::to_string),
+            operator: operator.to_owned(),
+            reason: reason.map(str::to_owned),
+        })
+    }
+
     /// Makes or revokes a token of the HTTP API, which counts at every node.
     ///
     /// # Errors
@@ -377,6 +436,7 @@ impl Iterator for Watch {
                 | ReplyLine::NothingToClear
                 | ReplyLine::Repaired { .. }
                 | ReplyLine::Set
+                | ReplyLine::Sent { .. }
                 | ReplyLine::Audit { .. }
                 | ReplyLine::Watching,
             ) => Err(ClientError::Unfit),

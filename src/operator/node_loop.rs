@@ -6,9 +6,9 @@ use std::time::Duration;
 use elevator_driver::Floor;
 use elevator_fleet::directives::Topic;
 use elevator_fleet::json::CallForm;
-use elevator_fleet::model::{Call, NodeId, Role};
+use elevator_fleet::model::{Call, Mode, NodeId, Role};
 use elevator_fleet::node::{
-    Access, CallRequest, OrderRefused, ReleaseRefused, Requested, Status, Taken,
+    Access, CallRequest, OrderRefused, PriorityRefused, ReleaseRefused, Requested, Status, Taken,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -133,7 +133,8 @@ impl NodeLoop {
         }
     }
 
-    /// Sets what is to hold until it is commanded otherwise.
+    /// Sets what is to hold until it is commanded otherwise. Returns the car that a priority call was
+    /// given to.
     ///
     /// # Errors
     /// [`Refused`]; only after [`ErrorCode::NoAnswer`] it is not known whether it holds.
@@ -143,16 +144,39 @@ impl NodeLoop {
         operator: String,
         reason: Option<String>,
         account: Account,
-    ) -> Result<(), Refused> {
-        match &command {
-            Command::Mode { car, .. } => self.check_known(car).await?,
-            Command::FloorLock { floor, .. } => self.check_floor(*floor).await?,
-            Command::FireRecall(_) => {}
+    ) -> Result<Option<NodeId>, Refused> {
+        let named = match &command {
+            Command::Mode { mode, .. } if !Mode::ALL.contains(mode) => {
+                let cause = format!("{mode} is no mode that is set by its name");
+                return Err(Refused::new(ErrorCode::Malformed, &cause));
+            }
+            Command::Priority { car: None, floor: None } => {
+                let cause = "without a floor a priority call ends, and a car has to be named";
+                return Err(Refused::new(ErrorCode::Malformed, &cause));
+            }
+            Command::Mode { car, .. } => Some(car),
+            Command::Priority { car, .. } | Command::EmergencyPower { serving: car, .. } => {
+                car.as_ref()
+            }
+            Command::FloorLock { floor, .. } => {
+                self.check_floor(*floor).await?;
+                None
+            }
+            Command::FireRecall(_) => None,
+        };
+        if let Some(car) = named {
+            self.check_known(car).await?;
         }
         match self.ask(Query::Directive { command, operator, reason, account }).await? {
-            Reply::Directive(set) => {
-                set.map_err(|cause| Refused::new(ErrorCode::TooManyDirectives, &cause))
-            }
+            Reply::Directive(set) => set.map_err(|cause| {
+                let code = match &cause {
+                    PriorityRefused::NoSuchFloor { .. } => ErrorCode::NoSuchButton,
+                    PriorityRefused::Recalled => ErrorCode::FireRecall,
+                    PriorityRefused::NoCar { .. } => ErrorCode::NotInService,
+                    PriorityRefused::Directive(_) => ErrorCode::TooManyDirectives,
+                };
+                Refused::new(code, &cause)
+            }),
             _ => Err(Refused::no_answer()),
         }
     }

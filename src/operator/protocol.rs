@@ -77,6 +77,33 @@ pub(crate) enum QueryLine {
         #[serde(default)]
         reason: Option<String>,
     },
+    /// To send a car to a floor with priority: answered by [`ReplyLine::Sent`]; or to end that:
+    /// answered by [`ReplyLine::Set`]. It goes into the audit log of this node.
+    Priority {
+        /// The car; absent: the one that gets there first.
+        #[serde(default)]
+        car: Option<String>,
+        /// Where to; absent: its priority call ends.
+        #[serde(default)]
+        floor: Option<u8>,
+        operator: String,
+        /// Why; may be absent.
+        #[serde(default)]
+        reason: Option<String>,
+    },
+    /// To say that the building runs on emergency power, or no longer does: answered by
+    /// [`ReplyLine::Set`]. It goes into the audit log of this node.
+    EmergencyPower {
+        /// What is to become of it.
+        power: Recall,
+        /// The car that is to serve once all are down; may be absent.
+        #[serde(default)]
+        car: Option<String>,
+        operator: String,
+        /// Why; may be absent.
+        #[serde(default)]
+        reason: Option<String>,
+    },
     /// To make or revoke a token of the HTTP API, of the whole fleet: answered by [`ReplyLine::Set`].
     /// It goes into the audit log of this node.
     Token {
@@ -92,7 +119,7 @@ pub(crate) enum QueryLine {
     Watch,
 }
 
-/// What is to become of a fire recall.
+/// What is to become of a fire recall, or of emergency power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recall {
@@ -131,6 +158,11 @@ pub(crate) enum ReplyLine {
     },
     /// The node has the directive, and passes it on; its event is `directive`.
     Set,
+    /// The node has the priority call, and passes it on; its event is `directive`.
+    Sent {
+        /// The car that goes.
+        car: String,
+    },
     /// The audit log.
     Audit {
         /// Every record, the oldest first.

@@ -8,8 +8,8 @@ use elevator_fleet::directives::DirectiveError;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId};
 use elevator_fleet::node::{
-    Access as Right, CallRequest, FireRecall, FloorLock, OrderRefused, ReleaseRefused, Renewed,
-    Requested, Status, Taken,
+    Access as Right, CallRequest, FireRecall, FloorLock, OrderRefused, PriorityRefused,
+    ReleaseRefused, Renewed, Requested, Status, Taken,
 };
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -121,6 +121,10 @@ pub(crate) enum Command {
     FireRecall(FireRecall),
     /// The lock of a floor.
     FloorLock { floor: Floor, lock: FloorLock },
+    /// A priority call of a car, or of the one that gets there first; its end, if there is no floor.
+    Priority { car: Option<NodeId>, floor: Option<Floor> },
+    /// Emergency power, with the car that is to serve.
+    EmergencyPower { on: bool, serving: Option<NodeId> },
 }
 
 /// Why a token was not made or revoked.
@@ -145,8 +149,8 @@ pub(crate) enum Reply {
     NothingToClear,
     /// The journal has a fresh identity.
     Repaired(Renewed),
-    /// What became of a directive.
-    Directive(Result<(), DirectiveError>),
+    /// What became of a directive; the car that was sent, if it is a priority call.
+    Directive(Result<Option<NodeId>, PriorityRefused>),
     /// What became of a program's request.
     Requested(Result<Requested, OrderRefused>),
     /// What became of it before, if it is remembered.
@@ -291,6 +295,12 @@ impl Connection {
                     let command = Command::FloorLock { floor, lock };
                     self.direct(command, &operator, reason.as_deref()).await
                 }
+                Ok(QueryLine::Priority { car, floor, operator, reason }) => {
+                    self.priority(car.as_deref(), floor, &operator, reason.as_deref()).await
+                }
+                Ok(QueryLine::EmergencyPower { power, car, operator, reason }) => {
+                    self.emergency_power(power, car.as_deref(), &operator, reason.as_deref()).await
+                }
                 Ok(QueryLine::Token { change, operator }) => self.token(change, &operator).await,
                 Ok(QueryLine::Audit) => self.audit().await,
                 Ok(QueryLine::Network { cable }) => self.network(cable).await,
@@ -311,6 +321,8 @@ impl Connection {
             | QueryLine::Mode { .. }
             | QueryLine::FireRecall { .. }
             | QueryLine::FloorLock { .. }
+            | QueryLine::Priority { .. }
+            | QueryLine::EmergencyPower { .. }
             | QueryLine::Token { .. }
             | QueryLine::Audit => false,
         };
@@ -427,6 +439,30 @@ impl Connection {
         self.direct(Command::FireRecall(recall), operator, reason).await
     }
 
+    async fn priority(
+        &self,
+        car: Option<&str>,
+        floor: Option<u8>,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<ReplyLine, Refused> {
+        let car = named(car)?;
+        let floor = floor.map(Floor::try_from).transpose();
+        let floor = floor.map_err(|cause| error(ErrorCode::NoSuchButton, cause.to_string()))?;
+        self.direct(Command::Priority { car, floor }, operator, reason).await
+    }
+
+    async fn emergency_power(
+        &self,
+        power: Recall,
+        car: Option<&str>,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<ReplyLine, Refused> {
+        let (on, serving) = (power == Recall::Start, named(car)?);
+        self.direct(Command::EmergencyPower { on, serving }, operator, reason).await
+    }
+
     async fn direct(
         &self,
         command: Command,
@@ -437,8 +473,8 @@ impl Connection {
         let operator = words::operator(operator).map_err(|cause| wrong("operator", cause))?;
         let reason =
             reason.map(words::reason).transpose().map_err(|cause| wrong("reason", cause))?;
-        self.node_loop.direct(command, operator, reason, self.account()).await?;
-        Ok(ReplyLine::Set)
+        let sent = self.node_loop.direct(command, operator, reason, self.account()).await?;
+        Ok(sent.map_or(ReplyLine::Set, |car| ReplyLine::Sent { car: car.to_string() }))
     }
 
     async fn token(&self, change: TokenChange, operator: &str) -> Result<ReplyLine, Refused> {
@@ -494,6 +530,12 @@ impl Connection {
         line.push(b'\n');
         timeout(WRITE_LIMIT, self.writer.write_all(&line)).await?
     }
+}
+
+/// The car that a request names, if any.
+fn named(car: Option<&str>) -> Result<Option<NodeId>, Refused> {
+    let car = car.map(NodeId::new).transpose();
+    car.map_err(|cause| error(ErrorCode::UnknownCar, cause.to_string()))
 }
 
 fn error(code: ErrorCode, message: String) -> Refused {

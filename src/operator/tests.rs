@@ -292,12 +292,10 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
             Query::Repair { .. } => {
                 Reply::Repaired(Renewed { old: JournalId(1), fresh: JournalId(2) })
             }
-            Query::Directive {
-                command: Command::Mode { .. } | Command::FloorLock { .. }, ..
-            } => Reply::Directive(Ok(())),
             Query::Directive { command: Command::FireRecall(_), .. } => {
-                Reply::Directive(Err(DirectiveError::Full))
+                Reply::Directive(Err(DirectiveError::Full.into()))
             }
+            Query::Directive { .. } => Reply::Directive(Ok(None)),
             Query::Place(_) => Reply::Requested(Ok(Requested::Now(Taken::Placed))),
             Query::Earlier(_) => Reply::Earlier(None),
             Query::Token { .. } => Reply::Token(Ok(())),

@@ -32,10 +32,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use elevator_driver::OpenError;
 use elevator_fleet::car::HangEvidence;
-use elevator_fleet::directives::{DirectiveError, Key, Topic};
+use elevator_fleet::directives::{Key, Topic};
 use elevator_fleet::dispatch::Dispatcher;
-use elevator_fleet::model::{JournalId, Timestamp};
-use elevator_fleet::node::{Action, FleetKeysStatus, Node, Renewed, Report, Status};
+use elevator_fleet::model::{JournalId, NodeId, Timestamp};
+use elevator_fleet::node::{
+    Action, FleetKeysStatus, Node, PriorityRefused, Renewed, Report, Status,
+};
 use elevator_fleet::wire::Nonce;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
@@ -559,7 +561,8 @@ impl Running {
         reason: Option<String>,
         account: Account,
         now: Timestamp,
-    ) -> Result<(), DirectiveError> {
+    ) -> Result<Option<NodeId>, PriorityRefused> {
+        let mut sent = None;
         let topic = match command {
             Command::Mode { car, mode } => {
                 self.node.handle_mode(car, *mode, &operator, now)?;
@@ -573,9 +576,23 @@ impl Running {
                 self.node.handle_floor_lock(*floor, *lock, &operator, now)?;
                 Topic::FloorLock(*floor)
             }
+            Command::Priority { car, floor: Some(floor) } => {
+                let car = self.node.handle_priority(car.as_ref(), *floor, &operator, now)?;
+                sent = Some(car.clone());
+                Topic::Priority(car)
+            }
+            Command::Priority { car, floor: None } => {
+                let Some(car) = car else { return Ok(None) };
+                self.node.handle_priority_end(car, &operator, now)?;
+                Topic::Priority(car.clone())
+            }
+            Command::EmergencyPower { on, serving } => {
+                self.node.handle_emergency_power(*on, serving.as_ref(), &operator, now)?;
+                Topic::EmergencyPower
+            }
         };
         self.record_directive(&topic.key(), operator, reason, account);
-        Ok(())
+        Ok(sent)
     }
 
     fn change_token(

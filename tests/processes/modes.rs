@@ -1,10 +1,11 @@
-//! `liftmesh mode`, `liftmesh fire-recall` and `liftmesh floors`: what an operator commands at one node holds at all, over
-//! real pseudo-terminals.
+//! `liftmesh mode`, `liftmesh priority`, `liftmesh fire-recall`, `liftmesh emergency-power` and
+//! `liftmesh floors`: what an operator commands at one node holds at all, over real pseudo-terminals.
 
 use std::process::Output;
 
 use elevator_driver::{Direction, DoorState};
 use elevator_fleet::model::Mode;
+use elevator_fleet::node::DirectiveStatus;
 use liftmesh_harness::building::{Building, Line};
 
 const TWO: [&str; 2] = ["A", "B"];
@@ -207,5 +208,80 @@ fn a_floor_locked_at_one_node_is_locked_in_every_car() {
     building.press("B", to_locked);
     building.wait("B serves it", |building| building.car("B").floor == Some(building.floor(3)));
     assert_eq!(command(&building, "A", &["floors", "lock", "4"]).status.code(), Some(2));
+    building.assert_safe();
+}
+
+fn is_open_at(building: &Building, name: &str, floor: u8) -> bool {
+    let car = building.car(name);
+    car.door == DoorState::Open && car.floor == Some(building.floor(floor))
+}
+
+/// F6: a priority call, through a restart of its node, to the end of the stay by a button in the car.
+#[test]
+fn a_priority_call_sends_a_car_and_lets_it_go() {
+    let mut building = Building::with_cars(4, Line::Serial, &TWO);
+    let said = done(&building, "A", &["priority", "2", "--car", "B"]);
+    assert_eq!(said, "car B goes to floor 2 with priority\n");
+    building.wait("B obeys", |building| mode(building, "B") == Some(Mode::Priority));
+    building.kill_all(&["B"]);
+    building.start("B");
+    building.wait("it is there", |building| is_open_at(building, "B", 2));
+    let page = building.operator("A", &["status"]).output().expect("it runs");
+    let page = String::from_utf8_lossy(&page.stdout).into_owned();
+    assert!(page.contains("priority/B"), "{page}");
+    let call = building.car_call(0);
+    building.press("B", call);
+    building.wait("it is back", |building| mode(building, "B") == Some(Mode::InService));
+    building.wait_dark(&["B"], call);
+
+    let said = done(&building, "B", &["priority", "3"]);
+    let car =
+        TWO.into_iter().find(|name| said == format!("car {name} goes to floor 3 with priority\n"));
+    let car = car.unwrap_or_else(|| panic!("{said}"));
+    building.wait("it obeys", |building| mode(building, car) == Some(Mode::Priority));
+    done(&building, "A", &["priority", "end", "--car", car]);
+    building.wait("it is called off", |building| mode(building, car) == Some(Mode::InService));
+    let refused = command(&building, "A", &["priority", "9"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let refused = command(&building, "A", &["priority", "end"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    building.assert_safe();
+}
+
+/// A17.1, emergency power: one car after the other, then one serves; the command ends it.
+#[test]
+fn emergency_power_brings_the_cars_down_one_at_a_time() {
+    let mut building = Building::with_cars(4, Line::Serial, &TWO);
+    for name in TWO {
+        let call = building.car_call(2);
+        building.press(name, call);
+    }
+    building.wait_all_dark();
+    done(&building, "A", &["emergency-power", "start", "--car", "B"]);
+    let mut worst = 0;
+    building.wait("both are down, and B serves", |building| {
+        let moving = TWO.iter().filter(|name| building.car(name).speed.abs() > 0.01).count();
+        worst = worst.max(moving);
+        let turn = |directive: &DirectiveStatus| directive.key.as_str() == "emergency-power/turn";
+        let status = building.status("A");
+        let turn = status.and_then(|status| status.directives.into_iter().find(turn));
+        is_recalled(building, "A") && turn.is_some_and(|it| it.value.as_str() == "B by A serves")
+    });
+    assert!(worst <= 1, "{worst} cars move at a time");
+    let call = building.hall(2, Direction::Up);
+    building.press("A", call);
+    building.wait_dark(&TWO, call);
+    assert!(is_recalled(&building, "A"), "it stays open");
+    building.kill_all(&TWO);
+    for name in TWO {
+        building.start(name);
+    }
+    building.wait("A stays down", |building| {
+        mode(building, "A") == Some(Mode::EmergencyPower) && is_recalled(building, "A")
+    });
+    done(&building, "B", &["emergency-power", "end"]);
+    building.wait("both are back", |building| {
+        TWO.iter().all(|name| mode(building, name) == Some(Mode::InService))
+    });
     building.assert_safe();
 }

@@ -34,7 +34,7 @@ export class BankPage extends Component {
     removeEventListener("resize", this.#onResize);
   }
 
-  render({ model, onMode, onRecall, onLock }) {
+  render({ model, onMode, onRecall, onPriority, onPower, onLock }) {
     const { fleet, orders } = model.state;
     const row = rowHeight(fleet.floors);
     const byId = new Map(orders.map((order) => [order.id, order]));
@@ -69,6 +69,11 @@ export class BankPage extends Component {
         <span><i class="target"></i> next stop</span>
         ${model.takesCommands &&
         html`<button type="button" class="lock" disabled=${!model.isLive} onClick=${onLock}>Lock floors…</button>`}
+        ${model.takesCommands &&
+        !fleet.fire_recall &&
+        !fleet.emergency_power &&
+        html`<button type="button" class="priority" disabled=${!model.isLive} onClick=${onPriority}>Priority call…</button>
+          <button type="button" class="power" disabled=${!model.isLive} onClick=${() => onPower(true)}>Emergency power…</button>`}
         ${model.takesCommands &&
         !fleet.fire_recall &&
         html`<button type="button" class="recall" disabled=${!model.isLive} onClick=${() => onRecall(true)}>Fire recall…</button>`}

@@ -128,6 +128,11 @@ impl DoorCycle {
         matches!(self.stage, Stage::Attended { .. })
     }
 
+    /// Whether the door is open there and stays so.
+    pub(super) fn is_held_at(self, floor: Floor) -> bool {
+        self.floor == floor && self.stage == Stage::Held
+    }
+
     pub(super) fn is_at(self, floor: Floor) -> bool {
         self.floor == floor
     }
@@ -221,7 +226,12 @@ impl Car {
             Mode::Attendant => return self.step_attended(cycle, now),
             // Another floor was asked for. Smoke may cover the light curtain.
             Mode::FireService => return cycle.in_stage(Stage::Nudging { since: now }),
-            Mode::InService | Mode::Independent | Mode::OutOfService | Mode::FireRecall => {}
+            Mode::InService
+            | Mode::Priority
+            | Mode::Independent
+            | Mode::OutOfService
+            | Mode::EmergencyPower
+            | Mode::FireRecall => {}
         }
         if cycle.stage == Stage::Held || cycle.is_attended() {
             let opened = Some(now);

@@ -49,6 +49,9 @@ pub enum CarEvent {
     },
     /// A learned leg is ready to be stored on disk.
     FlightLearned(FlightRecord),
+    /// The car has been at the floor of its priority call for long enough, or something more
+    /// important has taken its place.
+    PriorityOver,
 }
 
 /// A call that is served.
@@ -110,6 +113,8 @@ pub enum CarTimer {
     Nudge,
     /// The attendant has not sent the car off for too long.
     Attendant,
+    /// The stay at the floor of the priority call is over.
+    Priority,
     /// An obstruction or an overload has held the door for too long.
     DoorBlocked,
     /// The door has not obeyed a command for too long.

@@ -15,6 +15,7 @@ mod flight;
 mod parking;
 mod service;
 mod settings;
+mod special;
 mod state;
 mod supervision;
 mod sweep;
@@ -30,9 +31,11 @@ use elevator_driver::{
 pub use self::event::{CarEvent, CarTimer, HangCause, HangEvidence, ServedCall};
 pub use self::service::Press;
 pub use self::settings::CarSettings;
+pub use self::special::Power;
 pub use self::supervision::{FlightRecord, Leg, LegEnd};
 
 use self::door::Stage;
+use self::special::PriorityCall;
 use self::state::OperatingState;
 use self::supervision::{DoorHealth, Punctuality, Supervision};
 use crate::dispatch::CarPlan;
@@ -62,6 +65,10 @@ pub struct Car {
     plan: CarPlan,
     /// The mode that operators have commanded.
     command: Mode,
+    /// Its priority call.
+    priority: Option<PriorityCall>,
+    /// Whether its motor may run.
+    power: Power,
     /// In fire service, the floor that was asked for last: there the car goes, or its door is open.
     fire_call: Option<Floor>,
     state: OperatingState,
@@ -96,6 +103,8 @@ impl Car {
             hall: BTreeSet::new(),
             plan: CarPlan::default(),
             command: Mode::default(),
+            priority: None,
+            power: Power::default(),
             fire_call: None,
             state: OperatingState::NoPanel,
             position: None,
@@ -229,6 +238,28 @@ impl Car {
         self.advance(now);
     }
 
+    /// Sets the floor of its priority call.
+    pub fn set_priority(&mut self, floor: Option<Floor>, now: Timestamp) {
+        if self.priority.map(|call| call.floor) != floor {
+            self.priority = floor.map(PriorityCall::new);
+            self.advance(now);
+        }
+    }
+
+    /// Sets whether the motor may run.
+    pub fn set_power(&mut self, power: Power, now: Timestamp) {
+        if self.power != power {
+            self.power = power;
+            self.advance(now);
+        }
+    }
+
+    /// Whether the motor may run, as last set.
+    #[must_use]
+    pub fn power(&self) -> Power {
+        self.power
+    }
+
     /// Whether the press of `call` needs no order, because the door is open right there for that
     /// direction (F18); it then restarts the dwell, for as long as the door doesn't nudge. While
     /// the door is on its way the press needs an order, which re-opens the door.
@@ -290,7 +321,7 @@ impl Car {
                 cycle.deadlines(self.supervision.door, &self.settings).min()
             }
         };
-        due.into_iter().chain(self.supervision.deadlines()).min()
+        due.into_iter().chain(self.stay_deadline()).chain(self.supervision.deadlines()).min()
     }
 
     /// The panel is new or gone: nothing that was known about the car is valid (H1), except where
@@ -344,12 +375,14 @@ impl Car {
             self.fire_call = None;
         }
         for _ in 0..Self::TRANSITIONS {
+            self.watch_priority(now);
             let next = self.step(now);
             if next == self.state {
                 break;
             }
             self.enter(next);
         }
+        self.watch_priority(now);
         let (driven, defied) = (self.is_driven(), self.defies());
         self.supervision.progress.driven.observe(driven, now);
         self.supervision.defied.observe(defied, now);
@@ -405,6 +438,13 @@ impl Car {
                     .unwrap_or(stop_at),
             },
             OperatingState::Homing { .. } => CarPhase::Homing,
+            OperatingState::Settling { .. } if !self.has_power() => {
+                // It waits for power, once it stands.
+                match self.inputs.drive {
+                    DriveFeedback::Stopped => CarPhase::Idle,
+                    DriveFeedback::Driven(_) => CarPhase::Homing,
+                }
+            }
             OperatingState::Settling { .. } if self.inputs.floor.is_none() => CarPhase::Homing,
             OperatingState::AtDoor(cycle) => match cycle.stage {
                 Stage::Opening { .. } => CarPhase::Opening,

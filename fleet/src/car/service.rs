@@ -27,8 +27,8 @@ pub enum Press {
 impl Car {
     /// The service mode: the most restrictive one of key switch and command.
     ///
-    /// From the least restrictive on: in service, attendant, independent, out of service, fire
-    /// recall, fire service, and out of service by the key switch. That comes last because a mechanic
+    /// From the least restrictive on: in service, attendant, priority, independent, out of service,
+    /// emergency power, fire recall, fire service, and out of service by the key switch. That comes last because a mechanic
     /// may be in the shaft: such a car must not be moved by a fire recall (ASME A17.1, phase I; EN
     /// 81-73). In a commanded recall the key at *fire recall* puts the car into fire service (ASME
     /// A17.1, phase II): somebody with the key is in it.
@@ -62,7 +62,13 @@ impl Car {
                     self.assigned.clone()
                 },
             },
-            Mode::FireRecall => {
+            // Riders on the way get off, and the car does not turn for those behind.
+            Mode::Priority => {
+                let floor = self.priority.map(|call| call.floor);
+                let car_calls = self.own_calls.iter().copied().chain(floor).collect();
+                Sweep { car_calls, ..Sweep::default() }
+            }
+            Mode::FireRecall | Mode::EmergencyPower => {
                 Sweep { car_calls: [self.settings.recall_floor].into(), ..Sweep::default() }
             }
             Mode::FireService => {
@@ -100,8 +106,9 @@ impl Car {
             // Until another floor is asked for.
             Mode::FireService => self.fire_call.is_none_or(|stop| stop == floor),
             Mode::Independent => self.sweep().car_calls.iter().all(|stop| *stop == floor),
+            Mode::Priority => self.priority.is_some_and(|call| call.floor == floor),
             // Or at any floor, while the recall floor can't be reached.
-            Mode::FireRecall => {
+            Mode::FireRecall | Mode::EmergencyPower => {
                 let recall = self.settings.recall_floor;
                 floor == recall || self.supervision.is_locked_out(recall)
             }
@@ -112,7 +119,12 @@ impl Car {
     /// Whether car calls are served where the door is open.
     pub(super) fn serves_car_calls(&self) -> bool {
         match self.mode() {
-            Mode::InService | Mode::Attendant | Mode::Independent | Mode::OutOfService => true,
+            Mode::InService
+            | Mode::Attendant
+            | Mode::Priority
+            | Mode::Independent
+            | Mode::OutOfService
+            | Mode::EmergencyPower => true,
             Mode::FireRecall | Mode::FireService => false,
         }
     }
@@ -125,6 +137,17 @@ impl Car {
             Mode::InService | Mode::Independent | Mode::FireRecall => Press::Order,
             Mode::Attendant => {
                 self.leave_for(floor, now);
+                Press::Order
+            }
+            Mode::Priority => {
+                self.end_stay(floor, now);
+                Press::Order
+            }
+            // Its riders need not wait for its turn.
+            Mode::EmergencyPower => {
+                if !self.has_power() {
+                    self.let_out(now);
+                }
                 Press::Order
             }
             // What is kept until the mechanic is done.
@@ -147,7 +170,12 @@ impl Car {
     /// Whether a car call for this car makes an order in its present mode.
     pub(crate) fn takes_car_calls(&self) -> bool {
         match self.mode() {
-            Mode::InService | Mode::Attendant | Mode::Independent | Mode::FireRecall => true,
+            Mode::InService
+            | Mode::Attendant
+            | Mode::Priority
+            | Mode::Independent
+            | Mode::EmergencyPower
+            | Mode::FireRecall => true,
             Mode::OutOfService => self.is_switched_off(),
             Mode::FireService => false,
         }
@@ -200,7 +228,9 @@ impl Car {
     pub(super) fn may_run(&self) -> bool {
         let is_closed =
             self.inputs.door == DoorState::Closed || is_seeded(SeededBug::RunsWithOpenDoor);
-        is_closed && (!self.inputs.stop || is_seeded(SeededBug::StopSwitchIgnored))
+        is_closed
+            && self.has_power()
+            && (!self.inputs.stop || is_seeded(SeededBug::StopSwitchIgnored))
     }
 
     /// Whether the door may be open at all (S1).
@@ -229,7 +259,9 @@ impl Car {
             return Some(Unavailable::Stopped);
         }
         match self.mode() {
-            Mode::Independent => return Some(Unavailable::Independent),
+            // The nearest that the beacons of version 4 can name.
+            Mode::Priority | Mode::Independent => return Some(Unavailable::Independent),
+            Mode::EmergencyPower => return Some(Unavailable::OutOfService),
             Mode::FireRecall | Mode::FireService => return Some(Unavailable::FireRecall),
             Mode::OutOfService => return Some(Unavailable::OutOfService),
             Mode::InService | Mode::Attendant => {}

@@ -55,6 +55,9 @@ pub struct CarSettings {
     /// to wait, so that a passenger who has just boarded can press a button; up to 10 min, 2 s
     /// unless set.
     pub park_after: Duration,
+    /// How long the door stays open at the floor of a priority call, unless somebody presses a
+    /// button in the car; 1 s to 10 min, 30 s unless set.
+    pub priority_stay: Duration,
     /// From this load on, in per cent of the rated load, a car with car calls passes hall calls
     /// by; below `overload`, [`BYPASS_LOAD`](Self::BYPASS_LOAD) unless set.
     pub bypass_load: u8,
@@ -90,6 +93,7 @@ impl CarSettings {
             recall_floor: Floor::BOTTOM,
             home_direction: Direction::Down,
             park_after: Duration::from_secs(2),
+            priority_stay: Duration::from_secs(30),
             bypass_load: Self::BYPASS_LOAD,
             overload: Self::OVERLOAD,
         }

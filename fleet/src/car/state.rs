@@ -176,8 +176,9 @@ impl Car {
         if !at_rest && self.supervision.defied.total(now) >= limit {
             return self.hang(None, self.older, HangCause::NotStopped, limit, now);
         }
-        // If the door is open between floors, all that is left is to wait.
-        if self.inputs.stop || !at_rest || (self.inputs.floor.is_none() && !closed) {
+        // If the door is open between floors, all that is left is to wait; likewise for power.
+        let may_search = closed && self.has_power();
+        if self.inputs.stop || !at_rest || (self.inputs.floor.is_none() && !may_search) {
             return OperatingState::halted(halt);
         }
         let Some(until) = until else {
@@ -220,9 +221,12 @@ impl Car {
             Mode::FireService => {
                 self.fire_call.is_some_and(|stop| stop == floor || self.is_overloaded())
             }
-            Mode::InService | Mode::Independent | Mode::OutOfService | Mode::FireRecall => {
-                self.holds_open(floor)
-            }
+            Mode::InService
+            | Mode::Priority
+            | Mode::Independent
+            | Mode::OutOfService
+            | Mode::EmergencyPower
+            | Mode::FireRecall => self.holds_open(floor),
         };
         if is_open || waits {
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));
@@ -244,6 +248,9 @@ impl Car {
             }
             return self.state;
         };
+        if !self.has_power() {
+            return self.state;
+        }
         self.head(Some(direction));
         self.supervision.strikes.depart();
         self.events.push_back(CarEvent::Departed { from: floor, direction, stop_at });

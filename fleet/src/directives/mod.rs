@@ -10,6 +10,7 @@
 //! [`Topic`] names what the brain understands; what else this program does, such as the tokens of the
 //! HTTP API (`token/NAME`), is the process's.
 
+mod errands;
 mod receipts;
 mod text;
 
@@ -22,6 +23,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::model::{JournalId, Mode, NodeId};
 
+pub use self::errands::{EmergencyPower, PriorityCall, Turn};
 pub(crate) use self::receipts::Receipt;
 use self::receipts::Receipts;
 pub use self::receipts::{MOST_RECEIPTS, RequestId};
@@ -68,15 +70,25 @@ pub enum Topic {
     FireRecall,
     /// `lock/FLOOR`: whether a call to a floor needs a right of access: `on` or `off`.
     FloorLock(Floor),
+    /// `priority/CAR`: the [`PriorityCall`] of a car, or `off`.
+    Priority(NodeId),
+    /// `emergency-power`: an [`EmergencyPower`], or `off`.
+    EmergencyPower,
+    /// `emergency-power/turn`: a [`Turn`], which the master gives.
+    Turn,
 }
 
 impl Topic {
     const MODE: &str = "mode/";
     const FIRE_RECALL: &str = "fire-recall";
     const FLOOR_LOCK: &str = "lock/";
+    const PRIORITY: &str = "priority/";
+    const EMERGENCY_POWER: &str = "emergency-power";
+    const TURN: &str = "emergency-power/turn";
 
-    /// What orders may be a consequence of: beacons carry these ahead of all others.
-    pub(crate) const URGENT: [Self; 1] = [Self::FireRecall];
+    /// What orders may be a consequence of, and what decides whether a motor may run: beacons carry
+    /// these ahead of all others.
+    pub(crate) const URGENT: [Self; 3] = [Self::FireRecall, Self::EmergencyPower, Self::Turn];
 
     /// The key of directives about it.
     #[must_use]
@@ -85,6 +97,9 @@ impl Topic {
             Self::Mode(car) => format!("{}{car}", Self::MODE),
             Self::FireRecall => Self::FIRE_RECALL.to_owned(),
             Self::FloorLock(floor) => format!("{}{floor}", Self::FLOOR_LOCK),
+            Self::Priority(car) => format!("{}{car}", Self::PRIORITY),
+            Self::EmergencyPower => Self::EMERGENCY_POWER.to_owned(),
+            Self::Turn => Self::TURN.to_owned(),
         };
         Key::new(&text).unwrap_or_else(|error| unreachable!("a name is short: {error}"))
     }
@@ -92,15 +107,19 @@ impl Topic {
     /// What a key is about, if this program understands it.
     #[must_use]
     pub fn of(key: &Key) -> Option<Self> {
-        if key.as_str() == Self::FIRE_RECALL {
-            return Some(Self::FireRecall);
+        let key = key.as_str();
+        let fixed = [Self::FireRecall, Self::EmergencyPower, Self::Turn];
+        let names = [Self::FIRE_RECALL, Self::EMERGENCY_POWER, Self::TURN];
+        if let Some(found) = names.iter().position(|name| *name == key) {
+            return fixed.into_iter().nth(found);
         }
-        if let Some(floor) = key.as_str().strip_prefix(Self::FLOOR_LOCK) {
+        if let Some(floor) = key.strip_prefix(Self::FLOOR_LOCK) {
             let topic = Floor::try_from(floor.parse::<u8>().ok()?).ok().map(Self::FloorLock)?;
             // `lock/05` is none, as only `lock/5` is looked at.
-            return (topic.key() == *key).then_some(topic);
+            return (topic.key().as_str() == key).then_some(topic);
         }
-        NodeId::new(key.as_str().strip_prefix(Self::MODE)?).ok().map(Self::Mode)
+        let of_car = |kind: &str| NodeId::new(key.strip_prefix(kind)?).ok();
+        of_car(Self::MODE).map(Self::Mode).or_else(|| of_car(Self::PRIORITY).map(Self::Priority))
     }
 }
 
@@ -223,14 +242,19 @@ impl Directives {
         self.digest
     }
 
-    /// The commanded mode of a car, fire recall of the fleet included. A mode that this program does
+    /// The commanded mode of a car, what is commanded for the whole fleet included. A mode that this program does
     /// not know takes the car out of service: whoever commanded it did not want it to run as usual.
     #[must_use]
     pub fn mode(&self, car: &NodeId) -> Mode {
         let directive = self.get(&Topic::Mode(car.clone()).key());
         let own = directive
             .map_or(Mode::InService, |it| it.value.as_str().parse().unwrap_or(Mode::OutOfService));
-        if self.is_fire_recalled() { own.max(Mode::FireRecall) } else { own }
+        let waits = self.priority(car).is_some().then_some(Mode::Priority);
+        let serves = matches!(self.turn(), Turn::Serves { car: serving, .. } if serving == *car);
+        let is_down = self.emergency_power().is_some() && !serves;
+        let by_power = is_down.then_some(Mode::EmergencyPower);
+        let by_fire = self.is_fire_recalled().then_some(Mode::FireRecall);
+        [waits, by_power, by_fire].into_iter().flatten().fold(own, Mode::max)
     }
 
     /// Whether all cars are recalled. Only `off` ends that.

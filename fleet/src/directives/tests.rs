@@ -1,6 +1,8 @@
+use elevator_driver::Floor;
 use proptest::prelude::*;
 
 use super::*;
+use crate::election::testing::name;
 
 fn journal(number: u64) -> JournalId {
     JournalId(number)
@@ -189,4 +191,45 @@ fn receipts_do_not_use_up_what_directives_may() {
     let set = directives.set(Topic::FireRecall.key(), value, operator, journal(1)).expect("room");
     assert_eq!(set.version.counter, 1);
     assert!(directives.is_fire_recalled());
+}
+
+#[test]
+fn priority_calls_and_turns_are_read_as_they_are_written() {
+    let floor = |index: u8| Floor::try_from(index).expect("a floor");
+    for call in [(0, false), (253, true)].map(|(at, any)| PriorityCall { floor: floor(at), any }) {
+        assert_eq!(PriorityCall::parse(&call.to_string()), Some(call));
+    }
+    for text in ["off", "", "5 all", "254", "-1"] {
+        assert_eq!(PriorityCall::parse(text), None, "{text}");
+    }
+    let (car, master) = (name(1), name(2));
+    let turns = [
+        Turn::None,
+        Turn::Evacuates { car: car.clone(), master: master.clone() },
+        Turn::Serves { car: car.clone(), master },
+        Turn::Done { car },
+    ];
+    for turn in turns {
+        assert_eq!(Turn::parse(&turn.to_string()), turn);
+    }
+    for text in ["", "A", "A to B", "A by B waits", "A by", "by B"] {
+        assert_eq!(Turn::parse(text), Turn::None, "{text}");
+    }
+}
+
+/// What a later program commands gives nobody a turn, and moves no car.
+#[test]
+fn emergency_power_that_is_not_understood_is_on() {
+    let mut directives = Directives::default();
+    let mut set = |value: &str| {
+        let (key, value) = (Topic::EmergencyPower.key(), Value::new(value).expect("a value"));
+        directives.set(key, value, Words::unnamed(), JournalId(1)).expect("room");
+        directives.emergency_power()
+    };
+    let serving = Some(name(1));
+    let known = EmergencyPower { cars: 4, serving };
+    assert_eq!(set(&known.to_string()), Some(known));
+    assert_eq!(set("off"), None);
+    assert_eq!(set("dimmed").map(|it| it.cars), Some(usize::MAX));
+    assert_eq!(directives.mode(&name(1)), Mode::EmergencyPower);
 }

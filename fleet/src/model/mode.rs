@@ -20,12 +20,20 @@ pub enum Mode {
     /// The group assigns hall calls to it, and at each stop its door waits for an attendant, who
     /// presses the button of the floor to go to.
     Attendant,
+    /// It takes no hall call until it has been at the floor of its priority call, and serves its car
+    /// calls on the way. No operator sets it by name: see
+    /// [`Node::handle_priority`](crate::node::Node::handle_priority).
+    Priority,
     /// It serves its car calls only, and keeps its door open until the next one (ASME A17.1
     /// *independent service*).
     Independent,
     /// It takes its riders where they have asked to go, and then stays where it is with its door
     /// closed. A button in it opens the door there.
     OutOfService,
+    /// It goes to the recall floor when it is its turn, and keeps its door open there (ASME A17.1
+    /// *emergency power*). No operator sets it by name: see
+    /// [`Node::handle_emergency_power`](crate::node::Node::handle_emergency_power).
+    EmergencyPower,
     /// It goes to the recall floor without a stop, and keeps its door open there (ASME A17.1 *Phase I
     /// emergency recall operation*, EN 81-73).
     FireRecall,
@@ -40,7 +48,7 @@ pub enum Mode {
 pub struct UnknownMode(String);
 
 impl Mode {
-    /// Every mode, the least restrictive first.
+    /// Every mode that an operator can set by its name, the least restrictive first.
     pub const ALL: [Self; 6] = [
         Self::InService,
         Self::Attendant,
@@ -56,7 +64,9 @@ impl Mode {
         match self {
             Self::InService => "in-service",
             Self::Attendant => "attendant",
+            Self::Priority => "priority",
             Self::Independent => "independent",
+            Self::EmergencyPower => "emergency-power",
             Self::OutOfService => "out-of-service",
             Self::FireRecall => "fire-recall",
             Self::FireService => "fire-service",
@@ -67,8 +77,8 @@ impl Mode {
     pub(crate) fn on_the_wire(self) -> Self {
         match self {
             Self::InService | Self::Attendant => Self::InService,
-            Self::Independent => Self::Independent,
-            Self::OutOfService => Self::OutOfService,
+            Self::Priority | Self::Independent => Self::Independent,
+            Self::OutOfService | Self::EmergencyPower => Self::OutOfService,
             Self::FireRecall | Self::FireService => Self::FireRecall,
         }
     }
@@ -107,8 +117,8 @@ pub(crate) mod wire {
     pub(crate) fn serialize<S: Serializer>(mode: &Mode, to: S) -> Result<S::Ok, S::Error> {
         let form = match mode {
             Mode::InService | Mode::Attendant => Form::InService,
-            Mode::Independent => Form::Independent,
-            Mode::OutOfService => Form::OutOfService,
+            Mode::Priority | Mode::Independent => Form::Independent,
+            Mode::OutOfService | Mode::EmergencyPower => Form::OutOfService,
             Mode::FireRecall | Mode::FireService => Form::FireRecall,
         };
         form.serialize(to)

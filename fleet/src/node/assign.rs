@@ -129,6 +129,18 @@ impl Node {
     }
 
     fn situations(&self, now: Timestamp) -> Vec<CarSituation> {
+        self.with_car_calls(self.cars(now))
+    }
+
+    /// All cars that are heard, in the group or not.
+    pub(super) fn all_situations(&self, now: Timestamp) -> Vec<CarSituation> {
+        let own = self.cabin.view(now).map(|view| (self.hello.node.clone(), view));
+        let peers = self.peers.members().peers().map(|(name, _)| name);
+        let others = peers.filter_map(|name| self.car_of_peer(name, now));
+        self.with_car_calls(own.into_iter().chain(others).collect())
+    }
+
+    fn with_car_calls(&self, cars: Vec<(NodeId, CarView)>) -> Vec<CarSituation> {
         let mut car_calls: BTreeMap<&NodeId, BTreeSet<Floor>> = BTreeMap::new();
         for call in self.orders.store().calls() {
             match call {
@@ -138,8 +150,7 @@ impl Node {
                 Call::Hall(_) => {}
             }
         }
-        self.cars(now)
-            .into_iter()
+        cars.into_iter()
             .map(|(car, view)| CarSituation {
                 car_calls: car_calls.remove(&car).unwrap_or_default(),
                 car,

@@ -12,12 +12,19 @@
 //! acknowledgement, reach every node that hears another one, and cost nothing once all have them.
 //! Over links they go ahead of the orders that were dropped because of them.
 
+use std::collections::BTreeSet;
+
+use elevator_driver::Floor;
+
 use super::peers::Room;
 use super::{Action, LinkId, Node, Report};
+use crate::car::Power;
 use crate::directives::{
-    Directive, DirectiveError, Directives, Key, OFF, ON, Receipt, RequestId, Topic, Value, Words,
+    Directive, DirectiveError, Directives, EmergencyPower, Key, OFF, ON, PriorityCall, Receipt,
+    RequestId, Topic, Value, Words,
 };
-use crate::model::{Call, Dot, Mode, NodeId, Timestamp};
+use crate::dispatch::{Kinematics, Predictor};
+use crate::model::{Call, Dot, JournalId, Mode, NodeId, Timestamp};
 use crate::wire::codec::{CHUNK, size};
 use crate::wire::{Beacon, Frame};
 
@@ -36,6 +43,9 @@ pub(super) struct Commands {
     next: Option<Key>,
     /// All cars are recalled.
     fire_recalled: bool,
+    emergency: Option<EmergencyPower>,
+    /// A car has a priority call that another one may take.
+    may_pass_on: bool,
 }
 
 impl Commands {
@@ -44,8 +54,43 @@ impl Commands {
         for directive in restored {
             directives.merge(directive.clone());
         }
-        let fire_recalled = directives.is_fire_recalled();
-        Self { directives, next: None, fire_recalled }
+        let mut commands = Self {
+            directives,
+            next: None,
+            fire_recalled: false,
+            emergency: None,
+            may_pass_on: false,
+        };
+        commands.refresh();
+        commands
+    }
+
+    /// The directives have changed. What each input asks for is looked up here.
+    fn refresh(&mut self) {
+        self.fire_recalled = self.directives.is_fire_recalled();
+        self.emergency = self.directives.emergency_power();
+        self.may_pass_on = self.directives.priorities().any(|(_, call)| call.any);
+    }
+
+    /// Whether the building runs on emergency power.
+    pub(super) fn emergency(&self) -> Option<&EmergencyPower> {
+        self.emergency.as_ref()
+    }
+
+    /// Whether a car has a priority call that another one may take.
+    pub(super) fn may_pass_on(&self) -> bool {
+        self.may_pass_on
+    }
+
+    /// Sets a directive; see [`Directives::set`].
+    pub(super) fn set(
+        &mut self,
+        key: Key,
+        value: Value,
+        operator: Words,
+        journal: JournalId,
+    ) -> Result<Directive, DirectiveError> {
+        self.directives.set(key, value, operator, journal)
     }
 
     pub(super) fn directives(&self) -> &Directives {
@@ -115,6 +160,84 @@ impl Node {
         self.command(&Topic::FireRecall, value, operator, now)
     }
 
+    /// An operator sends a car to a floor with priority, or, where no car is named, the one that gets
+    /// there first. Returns the car.
+    ///
+    /// The car takes no more hall calls, and those that it has go to others. It serves the car calls
+    /// on its way, opens at the floor and stays there for
+    /// [`priority_stay`](crate::car::CarSettings::priority_stay), or until somebody presses a button in
+    /// it. Then it is back in service. A car in a more restrictive mode goes once that is over; a fire
+    /// recall and emergency power end the call.
+    ///
+    /// # Errors
+    /// [`PriorityRefused`]: nothing has changed.
+    pub fn handle_priority(
+        &mut self,
+        car: Option<&NodeId>,
+        floor: Floor,
+        operator: &str,
+        now: Timestamp,
+    ) -> Result<NodeId, PriorityRefused> {
+        if !self.hello.floors.contains(floor) {
+            let top = self.hello.floors.top().index();
+            return Err(PriorityRefused::NoSuchFloor { floor, top });
+        }
+        if self.commands.is_fire_recalled() || self.commands.emergency.is_some() {
+            return Err(PriorityRefused::Recalled);
+        }
+        let chosen = car.cloned().or_else(|| self.first_car_to(floor, now));
+        let chosen = chosen.ok_or(PriorityRefused::NoCar { floor })?;
+        let value = PriorityCall { floor, any: car.is_none() }.to_string();
+        self.command(&Topic::Priority(chosen.clone()), &value, operator, now)?;
+        Ok(chosen)
+    }
+
+    /// An operator ends the priority call of a car.
+    ///
+    /// # Errors
+    /// [`DirectiveError`]: nothing has changed.
+    pub fn handle_priority_end(
+        &mut self,
+        car: &NodeId,
+        operator: &str,
+        now: Timestamp,
+    ) -> Result<(), DirectiveError> {
+        self.command(&Topic::Priority(car.clone()), OFF, operator, now)
+    }
+
+    /// An operator says that the building runs on emergency power, or no longer does. `serving` is the
+    /// car that is to serve once all are down; if it can't, another one does. To command it again gives
+    /// each car another turn.
+    ///
+    /// # Errors
+    /// [`DirectiveError`]: nothing has changed.
+    pub fn handle_emergency_power(
+        &mut self,
+        on: bool,
+        serving: Option<&NodeId>,
+        operator: &str,
+        now: Timestamp,
+    ) -> Result<(), DirectiveError> {
+        let emergency = EmergencyPower { cars: self.known_cars(now), serving: serving.cloned() };
+        let value = if on { emergency.to_string() } else { OFF.to_owned() };
+        self.command(&Topic::EmergencyPower, &value, operator, now)
+    }
+
+    /// The car in service that is predicted to open first at a floor.
+    pub(super) fn first_car_to(&self, floor: Floor, now: Timestamp) -> Option<NodeId> {
+        let predictor = Predictor::new(Kinematics::default(), self.hello.floors);
+        let busy: BTreeSet<NodeId> = self.directives().priorities().map(|(car, _)| car).collect();
+        let cars = self.all_situations(now).into_iter();
+        let times =
+            cars.filter(|it| !busy.contains(&it.car) && !it.view.locked_out.contains(floor));
+        let times = times.filter_map(|mut situation| {
+            situation.car_calls.insert(floor);
+            let prediction = predictor.predict(&situation, &BTreeSet::new())?;
+            Some((*prediction.car_calls.get(&floor)?, situation.car))
+        });
+        times.min().map(|(_, car)| car)
+    }
+
     pub(super) fn command(
         &mut self,
         topic: &Topic,
@@ -161,7 +284,7 @@ impl Node {
 
     /// Passes the directives to the car, the disk and the linked peers, before anything that
     /// follows from them.
-    fn directives_have_changed(&mut self, mut changed: Vec<Directive>, now: Timestamp) {
+    pub(super) fn directives_have_changed(&mut self, mut changed: Vec<Directive>, now: Timestamp) {
         let directives = &self.commands.directives;
         self.orders.note_directives(directives.with_receipts().cloned().collect());
         let links: Vec<LinkId> = self.peers.links().synced().map(|(link, _)| link).collect();
@@ -172,12 +295,22 @@ impl Node {
         if changed.is_empty() {
             return;
         }
+        self.commands.refresh();
         let directives = &self.commands.directives;
-        self.commands.fire_recalled = directives.is_fire_recalled();
-        if changed.iter().any(|it| Topic::of(&it.key) == Some(Topic::FireRecall)) {
+        let is_about = |topic: &Topic| changed.iter().any(|it| it.key == topic.key());
+        if is_about(&Topic::FireRecall) {
             self.orders.note_recall(now);
         }
-        self.cabin.set_command(directives.mode(&self.hello.node), now);
+        self.turns.note(directives, is_about(&Topic::EmergencyPower));
+        let own = &self.hello.node;
+        // What takes the motor's power comes first.
+        if self.commands.emergency.is_some()
+            && directives.turn().holder().is_none_or(|it| it.0 != own)
+        {
+            self.cabin.set_power(Power::Waiting, now);
+        }
+        self.cabin.set_priority(directives.priority(own).map(|call| call.floor), now);
+        self.cabin.set_command(directives.mode(own), now);
         self.cabin.invalidate_stops();
         self.dispatching.invalidate();
         for Directive { key, version: _, value, operator } in changed {
@@ -238,6 +371,31 @@ impl Node {
             self.commands.enclose(&mut beacon.directives, &mut room);
         }
     }
+}
+
+/// A priority call that can't be given. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PriorityRefused {
+    /// The building has no such floor.
+    #[error("there is no floor {floor} in a building with floors 0 to {top}")]
+    NoSuchFloor {
+        /// The rejected floor.
+        floor: Floor,
+        /// The highest floor.
+        top: u8,
+    },
+    /// All cars go to their recall floors.
+    #[error("all cars are recalled, or run on emergency power")]
+    Recalled,
+    /// No car is in service.
+    #[error("no car can be sent to floor {floor}: none is in service, or all are sent already")]
+    NoCar {
+        /// Where it was to go.
+        floor: Floor,
+    },
+    /// It can't become a directive.
+    #[error(transparent)]
+    Directive(#[from] DirectiveError),
 }
 
 /// What becomes of the fire recall of the fleet.

@@ -441,6 +441,7 @@ impl Node {
         self.orders.excuse(late, now);
         self.leadership.excuse(late, now);
         self.cabin.handle_interrupted(late, now);
+        self.turns.interrupt(now);
         self.settle(now);
     }
 

@@ -26,6 +26,7 @@
 //! - `boarding.rs`: passengers with a destination who have entered the car;
 //! - `commands.rs`: the directives of operators, and their way to every node;
 //! - `access.rs`: locked floors, and who may ride there;
+//! - `power.rs`: whose turn it is on emergency power;
 //! - `cabin/`: the car, its panel and the climate.
 //!
 //! The other files route between components: `elect.rs` for the election, `neighbours.rs` for peers
@@ -49,6 +50,7 @@ mod messages;
 mod neighbours;
 mod orders;
 mod peers;
+mod power;
 mod report;
 mod settings;
 mod settle;
@@ -67,7 +69,8 @@ use self::dispatching::Dispatching;
 use self::leadership::Leadership;
 use self::orders::Orders;
 use self::peers::Peers;
-use crate::car::CarTimer;
+use self::power::Turns;
+use crate::car::{CarTimer, Power};
 use crate::directives::{Directives, Topic};
 use crate::dispatch::Schedule;
 use crate::election::{Detail, ElectionTimer};
@@ -79,7 +82,7 @@ use crate::wire::{Hello, NodeState, Nonce};
 pub use access::{Access, FloorLock, LONGEST_RELEASE, ReleaseRefused};
 pub use action::{Action, Change, LinkId, Lsn};
 pub use cabin::{ClimateTimer, health};
-pub use commands::FireRecall;
+pub use commands::{FireRecall, PriorityRefused};
 pub use dispatching::{PlanRequest, PlanVersion};
 pub use fleet_status::FleetStatus;
 pub use handle::{CallRequest, OrderRefused, Renewed, Requested, Taken};
@@ -106,6 +109,7 @@ pub struct Node {
     boarding: Boarding,
     commands: Commands,
     access: AccessControl,
+    turns: Turns,
     cabin: Cabin,
     random: fastrand::Rng,
     actions: VecDeque<Action>,
@@ -129,6 +133,8 @@ pub enum Timer {
     Car(CarTimer),
     /// A timer of the climate.
     Climate(ClimateTimer),
+    /// On emergency power it may be another car's turn.
+    Turn,
 }
 
 impl Node {
@@ -142,7 +148,13 @@ impl Node {
         let climate = climate.requested_every(election.request_period());
         let mut cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
         let commands = Commands::new(&restored.directives);
-        cabin.set_command(commands.directives().mode(&hello.node), Timestamp::START);
+        let (directives, own) = (commands.directives(), &hello.node);
+        if directives.emergency_power().is_some() {
+            cabin.set_power(Power::Waiting, Timestamp::START);
+        }
+        let priority = directives.priority(own).map(|call| call.floor);
+        cabin.set_priority(priority, Timestamp::START);
+        cabin.set_command(directives.mode(own), Timestamp::START);
         // A car is out of service until its panel is heard.
         let (health, mut term) = (cabin.health(true), restored.term.restored());
         if is_seeded(SeededBug::TermForgotten) {
@@ -164,6 +176,7 @@ impl Node {
             boarding: Boarding::default(),
             commands,
             access: AccessControl::default(),
+            turns: Turns::default(),
             cabin,
             random: fastrand::Rng::with_seed(seed),
             actions: VecDeque::new(),
@@ -287,6 +300,9 @@ impl Node {
         }
         if let Some(at) = self.dispatching.poll_timeout().filter(|at| *at < next.0) {
             next = (at, Timer::Plan);
+        }
+        if let Some(at) = self.turns.poll_timeout().filter(|at| *at < next.0) {
+            next = (at, Timer::Turn);
         }
         let cabin = self.cabin.poll_timeout(self.leadership.asks_for_readings());
         if let Some((at, timer)) = cabin.filter(|(at, _)| *at < next.0) {

@@ -6,6 +6,7 @@ use super::boarding::Ride;
 use super::orders::Fleet;
 use super::{Action, Node, Report, Taken};
 use crate::car::{CarEvent, ServedCall, Stops};
+use crate::directives::{OFF, Topic};
 use crate::model::{Call, HallCall, Timestamp};
 use crate::wire::NodeState;
 
@@ -15,6 +16,8 @@ impl Node {
             return;
         }
         self.oversee(now);
+        self.refresh_priorities(now);
+        self.refresh_power(now);
         let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
         self.orders.judge_early(fleet, &mut self.random, now);
         self.orders.place_contested(fleet, now);
@@ -130,6 +133,10 @@ impl Node {
                     self.report(Report::OffTarget { stop_at, at });
                 }
                 CarEvent::FlightLearned(record) => self.orders.note_flight_times(record),
+                CarEvent::PriorityOver => {
+                    let own = self.hello.node.clone();
+                    self.direct(&Topic::Priority(own), OFF, now);
+                }
                 CarEvent::Departed { .. } | CarEvent::Arrived(_) => {}
             }
             self.dispatching.invalidate();

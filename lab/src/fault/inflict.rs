@@ -131,6 +131,8 @@ impl World {
             Fault::Crowd(_) => {}
             Fault::ClearHang(node) => self.machines[node].latched = false,
             Fault::Mode { at, car, mode } => self.set_mode(at, car, mode),
+            Fault::Priority { at, car, floor } => self.set_priority(at, car, floor),
+            Fault::EmergencyPower { at, on, serving } => self.set_emergency_power(at, on, serving),
             Fault::FireRecall { at, start } => self.set_fire_recall(at, start),
             Fault::FloorLock { at, floor, locked } => self.set_floor_lock(at, floor, locked),
         }
@@ -150,6 +152,43 @@ impl World {
         let name = self.machines[car].name.clone();
         self.with(at, |node, now| {
             let set = node.handle_mode(&name, mode, OPERATOR, now);
+            set.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
+        });
+    }
+
+    fn set_priority(&mut self, at: usize, car: Option<usize>, floor: Option<Floor>) {
+        if self.machines[at].awake().is_none() {
+            return;
+        }
+        let name = car.map(|car| self.machines[car].name.clone());
+        let mut sent = None;
+        self.with(at, |node, now| match (floor, &name) {
+            (Some(floor), name) => {
+                sent = node.handle_priority(name.as_ref(), floor, OPERATOR, now).ok();
+            }
+            (None, Some(car)) => {
+                let set = node.handle_priority_end(car, OPERATOR, now);
+                set.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
+            }
+            (None, None) => {}
+        });
+        let sent = sent.and_then(|name| self.machines.iter().position(|it| it.name == name));
+        for car in sent.into_iter().chain(car) {
+            self.oracles.key_turned(car);
+        }
+    }
+
+    fn set_emergency_power(&mut self, at: usize, on: bool, serving: Option<usize>) {
+        if self.machines[at].awake().is_none() {
+            return;
+        }
+        self.disturbances.emergency_power = on;
+        for car in 0..self.machines.len() {
+            self.oracles.key_turned(car);
+        }
+        let serving = serving.map(|car| self.machines[car].name.clone());
+        self.with(at, |node, now| {
+            let set = node.handle_emergency_power(on, serving.as_ref(), OPERATOR, now);
             set.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
         });
     }

@@ -63,6 +63,8 @@ impl Fault {
             | Self::Crowd(..)
             | Self::SharedAddress { .. }
             | Self::Mode { .. }
+            | Self::Priority { .. }
+            | Self::EmergencyPower { .. }
             | Self::FireRecall { .. }
             | Self::FloorLock { .. }
             | Self::ClearHang(..) => Vec::new(),
@@ -111,6 +113,9 @@ impl Fault {
             | Self::FloorLock { at: node, .. }
             | Self::ClearHang(node) => vec![node],
             Self::Mode { at, car, .. } => vec![at, car],
+            Self::Priority { at, car, .. } | Self::EmergencyPower { at, serving: car, .. } => {
+                car.iter_mut().chain([at]).collect()
+            }
             Self::CutOneWay { from, to }
             | Self::DamageFrame { from, to }
             | Self::OtherVersion { from, to }

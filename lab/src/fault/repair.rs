@@ -1,7 +1,9 @@
 //! Faults of a schedule, and everything put right.
 
 use elevator_driver::KeySwitch;
+use elevator_fleet::directives::Topic;
 use elevator_fleet::model::Mode;
+use elevator_fleet::node::Node;
 use elevator_simulator::shaft::MotorFault;
 
 use super::Fault;
@@ -84,14 +86,25 @@ impl World {
         self.end_modes();
     }
 
-    /// Puts all cars back in service, ends a fire recall, and unlocks every floor.
-    fn end_modes(&mut self) {
-        let at = (0..self.machines.len()).find(|at| self.machines[*at].awake().is_some());
-        let Some(at) = at else { return };
+    /// Puts all cars back in service, and ends what is commanded for all of them. Each node that knows of
+    /// a command ends it, as no node may know of the latest one.
+    pub(crate) fn end_modes(&mut self) {
+        let running: Vec<usize> =
+            (0..self.machines.len()).filter(|at| self.machines[*at].awake().is_some()).collect();
+        for at in running.iter().copied() {
+            for fault in self.known_commands(at) {
+                self.inflict(fault);
+            }
+        }
+        // What nobody knows of any more.
+        let Some(at) = running.first().copied() else { return };
         for car in 0..self.machines.len() {
             if self.machines[car].commanded != Mode::InService {
                 self.inflict(Fault::Mode { at, car, mode: Mode::InService });
             }
+        }
+        if self.disturbances.emergency_power {
+            self.inflict(Fault::EmergencyPower { at, on: false, serving: None });
         }
         if self.disturbances.fire_recalled {
             self.inflict(Fault::FireRecall { at, start: false });
@@ -99,6 +112,30 @@ impl World {
         for floor in self.disturbances.locked.clone() {
             self.inflict(Fault::FloorLock { at, floor, locked: false });
         }
+    }
+
+    /// What ends the commands that a node knows of.
+    fn known_commands(&self, at: usize) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let Some(directives) = self.machines[at].node().map(Node::directives) else {
+            return faults;
+        };
+        for (car, machine) in self.machines.iter().enumerate() {
+            let set = directives.get(&Topic::Mode(machine.name.clone()).key());
+            if set.is_some_and(|it| it.value.as_str() != Mode::InService.name()) {
+                faults.push(Fault::Mode { at, car, mode: Mode::InService });
+            }
+            if directives.priority(&machine.name).is_some() {
+                faults.push(Fault::Priority { at, car: Some(car), floor: None });
+            }
+        }
+        if directives.emergency_power().is_some() {
+            faults.push(Fault::EmergencyPower { at, on: false, serving: None });
+        }
+        if directives.is_fire_recalled() {
+            faults.push(Fault::FireRecall { at, start: false });
+        }
+        faults
     }
 
     /// A node that shares the address of another gets its own again.

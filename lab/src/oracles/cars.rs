@@ -5,9 +5,11 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, KeySwitch, MotorCommand};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::model::Mode;
+use elevator_fleet::node::Node;
 
 use super::car_watch::{CarWatch, Riders};
 use super::{Finding, Violation};
+use crate::machine::Machine;
 use crate::snapshot::Snapshot;
 
 /// How long after its controller fell silent a car has stopped: the watchdog, and braking.
@@ -106,6 +108,26 @@ fn lacks_progress(snapshot: &Snapshot, watch: &CarWatch, node: usize) -> Option<
     Some(Finding::new("H5", node, what).once())
 }
 
+/// On emergency power one motor runs at a time, of those whose nodes know of it. What a node believed
+/// that was deceived does not count.
+pub(super) fn one_car_moves_on_emergency_power(snapshot: &Snapshot) -> Vec<Finding> {
+    if snapshot.disturbances.forged || snapshot.disturbances.are_there_twins(snapshot.now) {
+        return Vec::new();
+    }
+    let runs = |machine: &&Machine| {
+        let node = machine.awake().filter(|node| node.directives().emergency_power().is_some());
+        let outputs = node.and_then(Node::outputs);
+        outputs.is_some_and(|outputs| outputs.motor != MotorCommand::Stop)
+    };
+    let running: Vec<&str> =
+        snapshot.machines.iter().filter(runs).map(|machine| machine.name.as_str()).collect();
+    if running.len() < 2 {
+        return Vec::new();
+    }
+    let what = format!("{} move on emergency power", running.join(" and "));
+    vec![Finding::new("S1", 0, what).once()]
+}
+
 /// S3: a car on which riders rely for their floors ahead goes on to them.
 pub(super) fn no_rider_is_carried_away(
     snapshot: &Snapshot,
@@ -121,7 +143,8 @@ pub(super) fn no_rider_is_carried_away(
         KeySwitch::Normal | KeySwitch::Independent => false,
         KeySwitch::FireRecall | KeySwitch::OutOfService => true,
     };
-    let recalled = snapshot.disturbances.fire_recalled || machine.commanded >= Mode::FireRecall;
+    let recalled = snapshot.disturbances.fire_recalled
+        || machine.modes().into_iter().any(|mode| mode >= Mode::EmergencyPower);
     if riders.direction == heading || keyed || recalled {
         return Vec::new();
     }

@@ -38,7 +38,8 @@ pub(super) fn displays_show_the_climate_of_their_group(snapshot: &Snapshot) -> V
             Some((least.min(read), most.max(read)))
         });
         // An attendant is shown the hall calls.
-        let is_attended = |node: &usize| snapshot.machines[*node].commanded == Mode::Attendant;
+        let is_attended =
+            |node: &usize| snapshot.machines[*node].modes().contains(&Mode::Attendant);
         for node in group.into_iter().filter(|node| !is_attended(node)) {
             let outputs = snapshot.node(node).and_then(|node| node.outputs());
             let Some(text) = outputs.map(|outputs| &outputs.display.text) else {

@@ -64,13 +64,20 @@ struct Press {
     at: Duration,
 }
 
-/// Whether the press of a button may become an order in the commanded mode of the car, as far as no
-/// floor is locked.
+/// Whether the press of a button may become an order in the commanded mode of the car, as far as its
+/// node knows that, and no floor is locked.
 fn takes(snapshot: &Snapshot, machine: &Machine, button: Button) -> bool {
-    match (button, machine.commanded) {
-        (Button::Car(floor), _) if snapshot.disturbances.locked.contains(&floor) => false,
-        (Button::Car(_), Mode::OutOfService | Mode::FireService) => false,
-        (Button::Hall(..) | Button::Car(_), _) => true,
+    // In a fire recall the buttons do nothing.
+    if machine.node().is_some_and(|node| node.directives().is_fire_recalled()) {
+        return false;
+    }
+    match button {
+        Button::Hall(..) => true,
+        Button::Car(floor) if snapshot.disturbances.locked.contains(&floor) => false,
+        Button::Car(_) => {
+            let refuses = |mode| matches!(mode, Mode::OutOfService | Mode::FireService);
+            !machine.modes().into_iter().any(refuses)
+        }
     }
 }
 

@@ -94,6 +94,6 @@ fn is_sound_at(machine: &Machine, floor: Floor) -> bool {
         && !inputs.obstruction
         && !inputs.stop
         && inputs.key == KeySwitch::Normal
-        && machine.commanded == Mode::InService
+        && machine.modes().into_iter().all(|mode| mode == Mode::InService)
         && inputs.load.is_none_or(|load| load < CarSettings::BYPASS_LOAD)
 }

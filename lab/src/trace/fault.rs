@@ -127,6 +127,11 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         Fault::Key(node, key) => lasts(*node, "key switch", *key != KeySwitch::Normal),
         Fault::Mode { car, mode, .. } => lasts(*car, "service mode", *mode != Mode::InService),
         Fault::FloorLock { at, locked, .. } => lasts(*at, "locked floor", *locked),
+        Fault::Priority { .. } => Effect::None,
+        Fault::EmergencyPower { on: true, .. } => {
+            Effect::Begins((None, "emergency power"), "emergency power".to_owned())
+        }
+        Fault::EmergencyPower { on: false, .. } => Effect::Ends((None, "emergency power")),
         Fault::FireRecall { start: true, .. } => {
             Effect::Begins((None, "fire recall"), "fire recall".to_owned())
         }

@@ -246,6 +246,7 @@ impl Bank {
                 | CarEvent::DoorChanged { .. }
                 | CarEvent::AvailabilityChanged(_)
                 | CarEvent::FlightLearned(_)
+                | CarEvent::PriorityOver
                 | CarEvent::Hung(_)
                 | CarEvent::FloorUnreachable(_)
                 | CarEvent::DriveRefused

@@ -85,6 +85,9 @@ table! {
     [service] struct Service {
         /// Where the car goes on fire recall, counted from 0 at the bottom. Below `floors`.
         recall_floor: Floor = Value("0"),
+        /// How long the door stays open at the floor of a priority call before the car returns to
+        /// service, unless somebody presses a button in the car.
+        priority_stay: Time<1_000, 600_000> = Value("30 s"),
         /// From this load on, in per cent of the rated load, a car with car calls passes hall calls
         /// by. Below `overload`.
         bypass_load: Percent = Value("80"),
@@ -114,6 +117,7 @@ pub(in crate::config) fn car_settings(tables: &Tables) -> CarSettings {
         settle: motion.settle,
         unreachable_retry: motion.unreachable_retry,
         recall_floor: service.recall_floor,
+        priority_stay: service.priority_stay,
         home_direction: motion.home_direction,
         park_after: dispatch.park_after,
         bypass_load: service.bypass_load,

@@ -452,6 +452,7 @@ fn replies_are_as_in_the_golden_file() {
             fresh: JournalId(0x9b0c_4d7e_21f6_a358).to_string(),
         },
         ReplyLine::Set,
+        ReplyLine::Sent { car: "B".to_owned() },
         ReplyLine::Watching,
         ReplyLine::Missed { events: 12 },
     ];
@@ -508,6 +509,18 @@ fn queries_are_as_in_the_golden_file() {
             locked: true,
             operator: "kovac".to_owned(),
             reason: Some("server room".to_owned()),
+        },
+        QueryLine::Priority {
+            car: Some("B".to_owned()),
+            floor: Some(5),
+            operator: "ward 5".to_owned(),
+            reason: None,
+        },
+        QueryLine::EmergencyPower {
+            power: Recall::Start,
+            car: Some("B".to_owned()),
+            operator: "kovac".to_owned(),
+            reason: None,
         },
         QueryLine::Audit,
         QueryLine::Watch,

@@ -144,6 +144,47 @@ fn access_control_lets_people_ride_to_a_locked_floor() {
     assert_eq!((released.status, released.json()), (200, expected));
     building.press("A", building.car_call(3));
     building.wait("A is there", |building| building.car("A").floor == Some(building.floor(3)));
+}
+
+#[test]
+fn priority_calls_and_emergency_power_are_commanded_and_ended() {
+    let building = Building::with_cars(4, Line::Serial, &TWO);
+    let (a, b) = (serving(&building, 1), serving(&building, 2));
+    let phone = token(&building, "A", "phone", "operate");
+    let body = json!({"car": "B", "floor": 2, "operator": "ward 5"});
+    let set = put(a, "/api/v1/priority", &phone, &body);
+    assert_eq!((set.status, set.json()), (200, json!({"car": "B", "floor": 2})));
+    building.wait("B obeys", |building| mode(building, "B") == Some(Mode::Priority));
+    assert_eq!(get(b, "/api/v1/cars").json()[1]["priority"], Value::Null, "A is the second one");
+    assert_eq!(get(b, "/api/v1/cars").json()[0]["priority"], 2);
+    let end = json!({"car": "B", "operator": "ward 5"});
+    let set = put(b, "/api/v1/priority", &phone, &end);
+    assert_eq!((set.status, set.json()), (200, json!({"car": "B", "floor": null})));
+    building.wait("B is back", |building| mode(building, "B") == Some(Mode::InService));
+    let nowhere = put(a, "/api/v1/priority", &phone, &json!({"floor": 9, "operator": "ward 5"}));
+    assert_eq!((nowhere.status, nowhere.problem()), (422, "no_such_button".to_owned()));
+    let nobody = put(a, "/api/v1/priority", &phone, &json!({"operator": "ward 5"}));
+    assert_eq!((nobody.status, nobody.problem()), (400, "malformed".to_owned()));
+    let by_name = json!({"mode": "priority", "operator": "ward 5"});
+    let refused = put(a, "/api/v1/cars/B/mode", &phone, &by_name);
+    assert_eq!((refused.status, refused.problem()), (400, "malformed".to_owned()));
+
+    let path = "/api/v1/emergency-power";
+    let on = json!({"on": true, "car": "A", "operator": "kovac", "reason": "mains failure"});
+    let set = put(a, path, &phone, &on);
+    assert_eq!((set.status, set.json()), (200, json!({"on": true, "car": "A"})));
+    building.wait("A serves in the end", |_| {
+        let fleet = get(b, "/api/v1/fleet").json();
+        let a_serves = get(b, "/api/v1/cars").json()[1]["mode"] == "in-service";
+        fleet["emergency_power"] == true && fleet["turn"] == "A" && a_serves
+    });
+    let refused = put(a, "/api/v1/priority", &phone, &body);
+    assert_eq!((refused.status, refused.problem()), (409, "fire_recall".to_owned()));
+    let set = put(b, path, &phone, &json!({"on": false, "operator": "kovac"}));
+    assert_eq!((set.status, set.json()), (200, json!({"on": false, "car": null})));
+    building.wait("both are back", |building| {
+        TWO.iter().all(|name| mode(building, name) == Some(Mode::InService))
+    });
     building.assert_safe();
 }
 

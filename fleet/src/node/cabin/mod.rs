@@ -23,7 +23,7 @@ use elevator_driver::{
 
 use self::climate::Climate;
 use super::{Report, Timer};
-use crate::car::{Car, CarEvent, CarSettings, FlightRecord, Press, Stops};
+use crate::car::{Car, CarEvent, CarSettings, FlightRecord, Power, Press, Stops};
 use crate::climate::{ClimateSettings, DisplayData, Reading, Source};
 use crate::dispatch::CarPlan;
 use crate::election::Message;
@@ -279,6 +279,27 @@ impl Cabin {
             car.set_command(mode, now);
             self.is_dirty = true;
         }
+    }
+
+    /// Sets the floor of the car's priority call.
+    pub(super) fn set_priority(&mut self, floor: Option<Floor>, now: Timestamp) {
+        if let Some(car) = self.car.as_mut() {
+            car.set_priority(floor, now);
+            self.is_dirty = true;
+        }
+    }
+
+    /// Sets whether the car's motor may run.
+    pub(super) fn set_power(&mut self, power: Power, now: Timestamp) {
+        if let Some(car) = self.car.as_mut().filter(|car| car.power() != power) {
+            car.set_power(power, now);
+            self.is_dirty = true;
+        }
+    }
+
+    /// Whether the car is at its recall floor, with its door open to stay so.
+    pub(super) fn is_recalled(&self) -> bool {
+        self.car.as_ref().is_some_and(Car::is_recalled)
     }
 
     /// Returns the car's next event.

@@ -14,7 +14,6 @@ use super::early::EARLY;
 use super::{Fleet, Knowledge};
 use crate::model::{Call, Dot, JournalId, NodeId, Timestamp};
 use crate::orders::{Record, RecordState};
-use crate::seeded::{SeededBug, is_seeded};
 
 /// By how much clocks drift apart and messages are late, at most.
 const TOLERANCE: Duration = Duration::from_secs(10);
@@ -88,8 +87,7 @@ impl Witness {
     /// Whether a recall of which this node learned afterwards may have dropped an order that has been
     /// open here since then.
     fn may_be_dropped(&self, open_since: Timestamp) -> bool {
-        let is_explained = self.recall_learned.is_some_and(|learned| open_since <= learned);
-        is_explained && !is_seeded(SeededBug::MissedRecallUnexplained)
+        self.recall_learned.is_some_and(|learned| open_since <= learned)
     }
 
     /// The stores of this peer and this node are equal.

@@ -1,0 +1,297 @@
+//! Priority calls and emergency power, at any node, through failovers and partitions.
+
+use std::time::Duration;
+
+use elevator_driver::{DoorState, DriveFeedback};
+use elevator_fleet::directives::Turn;
+use elevator_fleet::election::ElectionSettings;
+use elevator_fleet::model::{Mode, Timestamp};
+use elevator_fleet::node::Node;
+use elevator_fleet::wire::Protocol;
+use liftmesh_lab::{Fault, World, WorldSettings};
+
+use crate::building::{
+    Building, car_call, down, floor, millis, mins, secs, seed, up, without_parking,
+};
+
+fn send(building: &mut Building, at: usize, car: Option<usize>, to: u8) {
+    building.inflict(Fault::Priority { at, car, floor: Some(floor(to)) });
+}
+
+fn mode(world: &World, car: usize) -> Option<Mode> {
+    world.node(car)?.status(Timestamp::START).car.map(|car| car.view.mode)
+}
+
+fn is_open_at(world: &World, car: usize, at: u8) -> bool {
+    let inputs = world.car(car).inputs();
+    inputs.floor == Some(floor(at)) && inputs.door == DoorState::Open
+}
+
+fn are_back(world: &World) -> bool {
+    world.running().all(|car| mode(world, car) == Some(Mode::InService))
+}
+
+/// O1, F6: the car hands its hall calls on, goes to the floor, waits there and is back by itself.
+#[test]
+fn a_priority_call_takes_a_car_out_of_the_group_for_a_while() {
+    let mut building = Building::merged_of(without_parking(3));
+    for button in [up(1), up(2), down(3), down(2), down(1), up(0)] {
+        building.press(0, button);
+    }
+    building.until(secs(2), "car 1 has a call", |world| {
+        let name = world.name(1);
+        world.assignments().iter().any(|assigned| assigned.car == *name)
+    });
+    send(&mut building, 0, Some(1), 3);
+    building.until(secs(1), "its node knows", |w| mode(w, 1) == Some(Mode::Priority));
+    let before = building.services().iter().filter(|it| it.node == 1).count();
+    building.until(mins(1), "it is there", |world| is_open_at(world, 1, 3));
+    building.run_for(secs(25));
+    assert!(is_open_at(&building, 1, 3), "it waits");
+    let served = building.services().iter().filter(|it| it.node == 1).count();
+    assert!(served <= before + 1, "what it was serving at that moment does not count against it");
+    building.until(secs(10), "it is back", are_back);
+    building.until_at_rest();
+    let broken = building.broken_promises();
+    assert!(broken.is_empty(), "{broken:?}");
+}
+
+/// Riders who are on their way are taken along, and a button in the car ends the stay.
+#[test]
+fn a_priority_call_passes_no_rider_by() {
+    let mut building = Building::merged_of(without_parking(2));
+    building.press(1, car_call(2));
+    building.press(1, car_call(3));
+    building.run_for(secs(2));
+    send(&mut building, 0, Some(1), 3);
+    building.until(mins(1), "it is there", |world| is_open_at(world, 1, 3));
+    building.run_for(secs(1));
+    let floors: Vec<_> = building.services().iter().map(|it| it.call.floor()).collect();
+    assert_eq!(floors, [floor(2), floor(3)]);
+    building.run_for(secs(5));
+    building.press(1, car_call(0));
+    building.until(secs(1), "it is dismissed", are_back);
+    building.until_at_rest();
+    assert_eq!(building.car(1).shaft().floor(), Some(floor(0)));
+}
+
+/// Where no car is named, the one that gets there first goes.
+#[test]
+fn a_priority_call_for_any_car_takes_the_nearest() {
+    let mut building = Building::merged_of(without_parking(3));
+    for (car, to) in [(0, 0), (1, 0), (2, 3)] {
+        building.press(car, car_call(to));
+    }
+    building.run_for(millis(200));
+    building.until_at_rest();
+    send(&mut building, 0, None, 2);
+    building.until(secs(1), "it is on its way", |w| mode(w, 2) == Some(Mode::Priority));
+    // The others are at the bottom; the next one goes to the next call.
+    send(&mut building, 1, None, 1);
+    building.until(secs(1), "another one goes", |w| {
+        [0, 1].into_iter().any(|car| mode(w, car) == Some(Mode::Priority))
+    });
+    building.until(mins(2), "all are back", are_back);
+}
+
+/// It survives restarts, ends by command, and goes to another car if it was for any and its node is
+/// lost.
+#[test]
+fn a_priority_call_survives_restarts_and_failovers() {
+    let mut building = Building::merged_of(without_parking(3));
+    send(&mut building, 2, Some(1), 3);
+    building.run_for(secs(1));
+    building.inflict(Fault::MainsCut);
+    building.run_for(secs(2));
+    building.start_all();
+    building.until(mins(1), "it is there", |world| is_open_at(world, 1, 3));
+    building.inflict(Fault::Kill(0));
+    building.until(mins(1), "it is back", are_back);
+    building.start(0);
+    building.run_for(secs(2));
+
+    send(&mut building, 0, Some(1), 0);
+    building.until(secs(1), "it goes", |w| mode(w, 1) == Some(Mode::Priority));
+    building.inflict(Fault::Priority { at: 2, car: Some(1), floor: None });
+    building.until(secs(1), "it is called off", are_back);
+
+    send(&mut building, 0, None, 3);
+    let goes = |world: &World| (0..3).find(|car| mode(world, *car) == Some(Mode::Priority));
+    building.until(secs(1), "one goes", |world| goes(world).is_some());
+    let first = goes(&building).expect("a car");
+    building.inflict(Fault::Kill(first));
+    building.until(mins(1), "another one goes", |world| {
+        goes(world).is_some_and(|car| car != first && is_open_at(world, car, 3))
+    });
+    building.recovers();
+}
+
+fn power(building: &mut Building, at: usize, serving: Option<usize>) {
+    building.inflict(Fault::EmergencyPower { at, on: true, serving });
+}
+
+fn is_driven(world: &World, car: usize) -> bool {
+    world.car(car).inputs().drive != DriveFeedback::Stopped
+}
+
+fn is_in_force(world: &World, car: usize) -> bool {
+    world.node(car).is_none_or(|node| node.directives().emergency_power().is_some())
+}
+
+/// Waits, and looks all the time whether two cars move that have been told of the emergency.
+fn alone(
+    building: &mut Building,
+    limit: Duration,
+    what: &str,
+    mut holds: impl FnMut(&World) -> bool,
+) {
+    let cars = building.size();
+    let mut worst = 0;
+    building.until(limit, what, |world| {
+        let moving = (0..cars).filter(|car| is_in_force(world, *car) && is_driven(world, *car));
+        worst = moving.count().max(worst);
+        holds(world)
+    });
+    assert!(worst <= 1, "{worst} cars move at a time");
+}
+
+fn are_down(world: &World, cars: impl IntoIterator<Item = usize>) -> bool {
+    cars.into_iter().all(|car| is_open_at(world, car, 0))
+}
+
+/// Cars all over the building, at rest at a floor or on their way.
+fn scattered(cars: usize) -> Building {
+    let mut building = Building::merged_of(without_parking(cars));
+    for car in 0..cars {
+        building.press(car, car_call(if car == 1 { 2 } else { 3 }));
+    }
+    building.run_for(millis(200));
+    building.until_at_rest();
+    building
+}
+
+/// The cars that move come to rest within a moment of the command.
+fn stand(building: &mut Building) {
+    let cars = building.size();
+    building.until(secs(5), "all stand", |world| {
+        (0..cars).all(|car| is_in_force(world, car) && !is_driven(world, car))
+    });
+}
+
+fn serving(world: &World) -> Option<usize> {
+    let turn = world.running().filter_map(|at| world.node(at)).map(Node::directives).next()?.turn();
+    let Turn::Serves { car, .. } = turn else { return None };
+    (0..world.size()).find(|at| *world.name(*at) == car)
+}
+
+/// A17.1, emergency power: one car after the other goes down, then one serves, and the end is by
+/// command only.
+#[test]
+fn on_emergency_power_one_car_moves_at_a_time() {
+    let mut building = scattered(4);
+    // Two are under way, between floors.
+    building.press(0, car_call(0));
+    building.press(1, car_call(0));
+    building.run_for(secs(3));
+    power(&mut building, 2, Some(3));
+    stand(&mut building);
+    alone(&mut building, mins(4), "all are down", |world| are_down(world, 0..4));
+    alone(&mut building, secs(5), "one serves", |world| serving(world) == Some(3));
+    building.press(0, up(2));
+    building.press(3, car_call(1));
+    building.run_for(millis(200));
+    alone(&mut building, mins(2), "it serves", World::is_idle);
+    assert!(building.services().iter().rev().take(2).all(|service| service.node == 3));
+    assert!(are_down(&building, 0..3), "the others stay open");
+    building.inflict(Fault::EmergencyPower { at: 0, on: false, serving: None });
+    building.until(secs(2), "all are back", are_back);
+    building.until_at_rest();
+}
+
+/// The master is lost in the middle of a turn; the car under way stops, and goes on under the next
+/// master. All is on disk.
+#[test]
+fn emergency_power_survives_failovers_and_restarts() {
+    for victim in [0, 1] {
+        let mut building = scattered(4);
+        power(&mut building, 1, None);
+        stand(&mut building);
+        alone(&mut building, secs(30), "one is on its way", |world| {
+            (0..4).any(|car| car != victim && is_driven(world, car))
+        });
+        building.inflict(Fault::Kill(victim));
+        let others: Vec<usize> = (0..4).filter(|car| *car != victim).collect();
+        alone(&mut building, mins(4), "the others are down", |world| {
+            are_down(world, others.iter().copied())
+        });
+        building.start(victim);
+        alone(&mut building, mins(4), "so is it", |world| are_down(world, [victim]));
+        building.inflict(Fault::MainsCut);
+        building.run_for(secs(3));
+        building.start_all();
+        alone(&mut building, mins(4), "one serves", |world| serving(world).is_some());
+        building.recovers();
+    }
+}
+
+/// Of a divided fleet only the larger part gets turns: a car without one stays. In the middle of a turn
+/// as well, whichever side the master and the car are on.
+#[test]
+fn in_a_partition_a_car_without_a_turn_stays() {
+    for small in [[0, 1], [3, 4], [0, 4]] {
+        let mut building = scattered(5);
+        power(&mut building, 2, None);
+        stand(&mut building);
+        alone(&mut building, secs(30), "one is on its way", |world| {
+            (0..5).any(|car| is_driven(world, car))
+        });
+        let large: Vec<usize> = (0..5).filter(|car| !small.contains(car)).collect();
+        building.inflict(Fault::Partition(vec![small.to_vec(), large.clone()]));
+        building.run_for(secs(2));
+        let held: Vec<_> = small.map(|car| building.car(car).shaft().floor()).to_vec();
+        alone(&mut building, mins(4), "the larger part is down", |world| {
+            are_down(world, large.iter().copied())
+        });
+        let still: Vec<_> = small.map(|car| building.car(car).shaft().floor()).to_vec();
+        assert_eq!(held, still, "the smaller part stays");
+        building.inflict(Fault::Heal);
+        alone(&mut building, mins(4), "all are down", |world| are_down(world, 0..5));
+        building.recovers();
+    }
+}
+
+/// A car that does not move loses its turn.
+#[test]
+fn a_car_that_does_not_move_is_passed_over() {
+    let mut building = scattered(3);
+    building.inflict(Fault::StopSwitch(1, true));
+    power(&mut building, 0, Some(1));
+    stand(&mut building);
+    alone(&mut building, mins(4), "the others are down", |world| are_down(world, [0, 2]));
+    alone(&mut building, mins(4), "one of them serves", |world| {
+        serving(world).is_some_and(|car| car != 1)
+    });
+    building.recovers();
+}
+
+/// Under every protocol.
+#[test]
+fn emergency_power_needs_no_certain_protocol() {
+    for protocol in Protocol::ALL {
+        let mut settings = WorldSettings::new(3, seed());
+        settings.election = ElectionSettings::of(protocol);
+        let mut building = Building::of(settings);
+        building.start_all();
+        building.run_for(secs(20));
+        for car in 0..3 {
+            building.press(car, car_call(2));
+        }
+        building.run_for(secs(20));
+        power(&mut building, 2, None);
+        stand(&mut building);
+        alone(&mut building, mins(5), &format!("all are down under {protocol}"), |world| {
+            are_down(world, 0..3)
+        });
+        alone(&mut building, mins(2), "one serves", |world| serving(world).is_some());
+    }
+}
