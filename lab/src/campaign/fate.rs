@@ -195,6 +195,10 @@ impl Fate {
     fn repair_a_car(&mut self, world: &mut World) {
         let node = self.node();
         world.repair_car(node);
+        // What is commanded for all cars would rule the rest of the run.
+        if self.random.bool() {
+            world.end_modes();
+        }
     }
 
     /// Breaks one car, in one way or two; says which.

@@ -88,6 +88,13 @@ kinds! {
     Passengers(PassengersKind) {
         Crowd = "crowd",
     }
+    /// Of operators, at any node.
+    Operator(OperatorKind) {
+        ServiceMode = "service mode",
+        PriorityCall = "priority call",
+        FireRecall = "fire recall",
+        EmergencyPower = "emergency power",
+    }
     /// Of a car or its panel.
     Car(CarKind) {
         LineNoise = "line noise",

@@ -4,9 +4,13 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use elevator_driver::KeySwitch;
+use elevator_fleet::directives::Directives;
+use elevator_fleet::model::Mode;
+use elevator_fleet::node::Node;
 
 use super::kinds::{
-    CarKind, DiskKind, IntrusionKind, Kind, MachineKind, NetworkKind, PassengersKind, ProcessKind,
+    CarKind, DiskKind, IntrusionKind, Kind, MachineKind, NetworkKind, OperatorKind, PassengersKind,
+    ProcessKind,
 };
 use super::{Fate, RECOVERY, SOUND_DISKS};
 use crate::{Boundary, Bursts, Fault, Forgery, LevellingFault, MotorFault, World};
@@ -69,6 +73,8 @@ impl Fate {
                 return true;
             }
             Kind::Car(kind) => Some(self.car_fault(kind, node, world)),
+            Kind::Operator(_) if !world.is_awake(node) => None,
+            Kind::Operator(kind) => Some(self.command(kind, node, world)),
             Kind::Intrusion(kind) => {
                 self.intrude(kind, strength, world);
                 return true;
@@ -226,6 +232,32 @@ impl Fate {
             });
             // Not 0: two steps of one moment have nothing between them, so that a script replays alike.
             world.run_for(Duration::from_millis(self.random.u64(1..=50)));
+        }
+    }
+
+    /// What an operator commands at a node; of what is in force for all cars, most often the end.
+    fn command(&mut self, kind: OperatorKind, at: usize, world: &World) -> Fault {
+        let car = self.node();
+        let named = self.random.bool().then_some(car);
+        let directives = world.node(at).map(Node::directives);
+        let ends = self.random.u8(0..4) > 0;
+        match kind {
+            OperatorKind::ServiceMode => {
+                let mode = Mode::ALL[self.random.usize(0..Mode::ALL.len())];
+                Fault::Mode { at, car, mode }
+            }
+            OperatorKind::PriorityCall => {
+                let floor = Some(self.floor(world)).filter(|_| self.random.u8(0..4) > 0);
+                Fault::Priority { at, car: named, floor }
+            }
+            OperatorKind::FireRecall => {
+                let is_on = directives.is_some_and(Directives::is_fire_recalled);
+                Fault::FireRecall { at, start: !(is_on && ends) }
+            }
+            OperatorKind::EmergencyPower => {
+                let is_on = directives.is_some_and(|it| it.emergency_power().is_some());
+                Fault::EmergencyPower { at, on: !(is_on && ends), serving: named }
+            }
         }
     }
 
