@@ -11,6 +11,7 @@
 
 mod door;
 mod event;
+mod firefighter;
 mod flight;
 mod parking;
 mod service;
@@ -29,6 +30,7 @@ use elevator_driver::{
 };
 
 pub use self::event::{CarEvent, CarTimer, HangCause, HangEvidence, ServedCall};
+pub use self::firefighter::FireKey;
 pub use self::service::Press;
 pub use self::settings::CarSettings;
 pub use self::special::Power;
@@ -69,6 +71,7 @@ pub struct Car {
     priority: Option<PriorityCall>,
     /// Whether its motor may run.
     power: Power,
+    fire_key: FireKey,
     /// In fire service, the floor that was asked for last: there the car goes, or its door is open.
     fire_call: Option<Floor>,
     state: OperatingState,
@@ -105,6 +108,7 @@ impl Car {
             command: Mode::default(),
             priority: None,
             power: Power::default(),
+            fire_key: FireKey::default(),
             fire_call: None,
             state: OperatingState::NoPanel,
             position: None,
@@ -348,6 +352,7 @@ impl Car {
         self.inputs.floor = inputs.floor.filter(|floor| floors.contains(*floor));
         self.inputs.next_stop = inputs.next_stop.filter(|floor| floors.contains(*floor));
         self.position = self.inputs.floor.or(self.position);
+        self.follow_key((!self.state.is_unseen()).then_some(before.key));
         self.supervision.observe_floor(self.inputs.floor);
         self.end_back_off_if_recalled(mode_before);
         if before.door != inputs.door {

@@ -6,6 +6,7 @@ use elevator_driver::{DoorState, DriveFeedback, Floor, KeySwitch};
 
 use super::Car;
 use super::door::{DoorCycle, Stage};
+use super::firefighter::FireKey;
 use super::state::OperatingState;
 use super::supervision::DoorHealth;
 use super::sweep::Sweep;
@@ -30,14 +31,16 @@ impl Car {
     /// From the least restrictive on: in service, attendant, priority, independent, out of service,
     /// emergency power, fire recall, fire service, and out of service by the key switch. That comes last because a mechanic
     /// may be in the shaft: such a car must not be moved by a fire recall (ASME A17.1, phase I; EN
-    /// 81-73). In a commanded recall the key at *fire recall* puts the car into fire service (ASME
-    /// A17.1, phase II): somebody with the key is in it.
+    /// 81-73). A turn of the key to *fire recall* in a car that a command has recalled puts it into
+    /// fire service (ASME A17.1, phase II), until the key is turned elsewhere: see `firefighter.rs`.
     #[must_use]
     pub fn mode(&self) -> Mode {
+        if self.fire_key == FireKey::Drives {
+            return Mode::FireService;
+        }
         let by_key = match self.inputs.key {
             KeySwitch::Normal => Mode::InService,
             KeySwitch::Independent => Mode::Independent,
-            KeySwitch::FireRecall if self.command == Mode::FireRecall => Mode::FireService,
             KeySwitch::FireRecall => Mode::FireRecall,
             KeySwitch::OutOfService => return Mode::OutOfService,
         };

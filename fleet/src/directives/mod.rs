@@ -11,6 +11,7 @@
 //! HTTP API (`token/NAME`), is the process's.
 
 mod errands;
+mod firefighter;
 mod receipts;
 mod text;
 
@@ -24,6 +25,7 @@ use siphasher::sip::SipHasher13;
 use crate::model::{JournalId, Mode, NodeId};
 
 pub use self::errands::{EmergencyPower, PriorityCall, Turn};
+pub(crate) use self::firefighter::firefighter_key;
 pub(crate) use self::receipts::Receipt;
 use self::receipts::Receipts;
 pub use self::receipts::{MOST_RECEIPTS, RequestId};

@@ -18,10 +18,10 @@ use elevator_driver::Floor;
 
 use super::peers::Room;
 use super::{Action, LinkId, Node, Report};
-use crate::car::Power;
+use crate::car::{FireKey, Power};
 use crate::directives::{
     Directive, DirectiveError, Directives, EmergencyPower, Key, OFF, ON, PriorityCall, Receipt,
-    RequestId, Topic, Value, Words,
+    RequestId, Topic, Value, Words, firefighter_key,
 };
 use crate::dispatch::{Kinematics, Predictor};
 use crate::model::{Call, Dot, JournalId, Mode, NodeId, Timestamp};
@@ -100,6 +100,14 @@ impl Commands {
     /// Whether all cars are recalled.
     pub(super) fn is_fire_recalled(&self) -> bool {
         self.fire_recalled
+    }
+
+    /// What the key switch of this car at *fire recall* means, as its node has last seen it.
+    pub(super) fn fire_key(&self, car: &NodeId) -> FireKey {
+        match self.directives.has_firefighter(car) {
+            true => FireKey::Drives,
+            false => FireKey::Recalls,
+        }
     }
 
     /// Adds directives to a beacon: first those that the orders in it may be a consequence of, then
@@ -270,6 +278,30 @@ impl Node {
         self.directives_have_changed(vec![directive], now);
         self.settle(now);
         Ok(())
+    }
+
+    /// Keeps, on every disk, whether a firefighter has this node's car by its key: after a restart it
+    /// waits on the floor where it was left, and does not drive off.
+    pub(super) fn keep_fire_key(&mut self, now: Timestamp) {
+        let (own, key) = (&self.hello.node, self.cabin.fire_key());
+        if key == self.commands.fire_key(own) {
+            return;
+        }
+        let value = match key {
+            FireKey::Drives => ON,
+            FireKey::Recalls => OFF,
+        };
+        let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
+        let by = Words::of("key switch").unwrap_or_else(Words::unnamed);
+        let (own, journal) = (firefighter_key(own), self.orders.journal());
+        match self.commands.directives.set(own, value, by, journal) {
+            Ok(directive) => {
+                self.peers.hurry();
+                self.directives_have_changed(vec![directive], now);
+            }
+            // Then this process alone knows, which is enough for the car until it ends.
+            Err(DirectiveError::Full | DirectiveError::Spent) => {}
+        }
     }
 
     /// Handles the directives in a beacon of an accepted peer.

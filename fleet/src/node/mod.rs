@@ -148,6 +148,7 @@ impl Node {
         let climate = climate.requested_every(election.request_period());
         let mut cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
         let commands = Commands::new(&restored.directives);
+        cabin.restore_fire_key(commands.fire_key(&hello.node));
         let (directives, own) = (commands.directives(), &hello.node);
         if directives.emergency_power().is_some() {
             cabin.set_power(Power::Waiting, Timestamp::START);

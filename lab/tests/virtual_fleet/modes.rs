@@ -493,3 +493,70 @@ fn halves_agree_on_locks_after_a_partition() {
     assert!(all_know_the_lock(&building, 2, false) && all_know_the_lock(&building, 3, true));
     building.recovers();
 }
+
+/// ASME A17.1 Phase II: the end of the fleet's recall does not take the car away from a firefighter who
+/// is on a floor, not even if the node or the power of the whole building failed meanwhile.
+#[test]
+fn a_firefighter_keeps_the_car_when_the_recall_ends() {
+    let mut building = Building::merged_of(without_parking(3));
+    building.inflict(Fault::FireRecall { at: 0, start: true });
+    building.until(mins(1), "all cars are down", |w| (0..3).all(|node| is_recalled(w, node)));
+    building.inflict(Fault::Key(1, KeySwitch::FireRecall));
+    building.run_for(secs(1));
+    building.press(1, car_call(3));
+    building.until(secs(40), "the car is there", |world| {
+        let inputs = world.car(1).inputs();
+        inputs.floor == Some(floor(3)) && inputs.drive == DriveFeedback::Stopped
+    });
+    let is_left_alone = |building: &mut Building| {
+        building.run_for(mins(1));
+        assert_eq!(building.car(1).inputs().floor, Some(floor(3)));
+        assert_eq!(seen(building, 1, 1), Some(Mode::FireService));
+    };
+    building.inflict(Fault::FireRecall { at: 2, start: false });
+    is_left_alone(&mut building);
+    building.inflict(Fault::Kill(1));
+    building.run_for(secs(1));
+    building.inflict(Fault::Restart(1));
+    is_left_alone(&mut building);
+    building.inflict(Fault::MainsCut);
+    building.run_for(secs(5));
+    building.start_all();
+    is_left_alone(&mut building);
+    // The others run as usual, and this car takes no hall call.
+    building.press(1, up(2));
+    building.until(mins(1), "another car comes", |world| !world.services().is_empty());
+    assert_ne!(building.services()[0].node, 1);
+    assert!(building.is_idle());
+
+    building.inflict(Fault::Key(1, KeySwitch::Normal));
+    building.until(secs(5), "it is in service", |world| all_see(world, 1, Mode::InService));
+    building.recovers();
+}
+
+/// A car that its own key has recalled is on its way when the fleet is recalled: it goes on, also after
+/// a restart of its node.
+#[test]
+fn a_recall_of_the_fleet_does_not_stop_a_car_that_is_recalled_by_key() {
+    for restarts in [false, true] {
+        let mut building = Building::merged_of(without_parking(2));
+        building.press(1, car_call(3));
+        building.run_for(millis(200));
+        building.until_at_rest();
+        building.inflict(Fault::Key(1, KeySwitch::FireRecall));
+        building.until(secs(20), "it is on its way", |world| {
+            world.car(1).inputs().drive != DriveFeedback::Stopped
+        });
+        building.inflict(Fault::FireRecall { at: 0, start: true });
+        building.run_for(millis(500));
+        if restarts {
+            building.inflict(Fault::Kill(1));
+            building.run_for(secs(1));
+            building.inflict(Fault::Restart(1));
+        }
+        building.until(mins(1), "it is down", |world| is_recalled(world, 1));
+        building.run_for(mins(1));
+        assert!(is_recalled(&building, 1));
+        assert_eq!(seen(&building, 1, 1), Some(Mode::FireRecall));
+    }
+}

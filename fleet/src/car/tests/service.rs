@@ -236,6 +236,88 @@ fn fire_service() -> World {
     world
 }
 
+/// ASME A17.1, phase II, begins at the recall floor: nobody with the key may be in the car.
+#[test]
+fn car_on_its_way_to_the_recall_floor_does_not_stop_for_the_key_or_for_a_command() {
+    type Event = fn(&mut World);
+    let turn: Event = |world| world.key = KeySwitch::FireRecall;
+    let recall: Event = |world| command(world, Mode::FireRecall);
+    for (what, first, then) in [("the command", turn, recall), ("the key", recall, turn)] {
+        let mut world = World::at(5).settled();
+        first(&mut world);
+        world.run_until("past floor 3", |w| w.car.indicator() == Some(floor(3)));
+        then(&mut world);
+        world.run_until("recalled", |w| w.floor() == Some(floor(0)) && w.door() == DoorState::Open);
+        world.run(600);
+        assert_eq!(world.car.mode(), Mode::FireRecall, "{what} came later");
+        world.press_car(4);
+        world.run(300);
+        assert_eq!((world.floor(), world.door()), (Some(floor(0)), DoorState::Open), "{what}");
+        // The firefighter turns the key off and on again.
+        world.key = KeySwitch::Normal;
+        world.tick();
+        world.key = KeySwitch::FireRecall;
+        world.tick();
+        assert_eq!(world.car.mode(), Mode::FireService, "{what} came later");
+        assert!(world.violations.is_empty(), "{:#?}", world.violations);
+    }
+}
+
+/// The key alone recalls one car, and gives it to nobody.
+#[test]
+fn car_recalled_by_its_key_alone_stays_recalled_when_a_command_follows() {
+    let mut world = World::at(2).settled();
+    world.key = KeySwitch::FireRecall;
+    world.run_until("recalled", |w| w.floor() == Some(floor(0)) && w.door() == DoorState::Open);
+    command(&mut world, Mode::FireRecall);
+    assert_eq!(world.car.mode(), Mode::FireRecall);
+    world.press_car(3);
+    world.run(600);
+    assert_eq!((world.floor(), world.door()), (Some(floor(0)), DoorState::Open));
+    // What the panel says first after it was away is no turn of the key.
+    world.reconnect();
+    world.run(100);
+    assert_eq!(world.car.mode(), Mode::FireRecall);
+}
+
+/// ASME A17.1, phase II: a firefighter may be on the floor. Only the key ends it.
+#[test]
+fn car_of_a_firefighter_stays_when_the_command_ends() {
+    for command_after in [Mode::InService, Mode::Independent, Mode::OutOfService] {
+        let mut world = fire_service();
+        world.press_car(3);
+        world.run_until("there", |w| w.floor() == Some(floor(3)) && !w.is_moving());
+        world.run(10);
+        world.press_car(3);
+        world.run_until("open", |w| w.door() == DoorState::Open);
+        command(&mut world, command_after);
+        world.run(300);
+        world.reconnect();
+        world.run(600);
+        assert_eq!((world.floor(), world.door()), (Some(floor(3)), DoorState::Open));
+        assert_eq!(world.car.mode(), Mode::FireService, "{command_after}");
+        world.key = KeySwitch::Normal;
+        world.tick();
+        assert_eq!(world.car.mode(), command_after);
+        assert!(world.violations.is_empty(), "{:#?}", world.violations);
+    }
+}
+
+/// A mechanic comes before a firefighter, who has to begin again at the recall floor.
+#[test]
+fn key_out_of_service_ends_fire_service() {
+    let mut world = fire_service();
+    world.press_car(3);
+    world.run_until("there", |w| w.floor() == Some(floor(3)) && !w.is_moving());
+    world.key = KeySwitch::OutOfService;
+    world.tick();
+    assert_eq!(world.car.mode(), Mode::OutOfService);
+    world.run(300);
+    world.key = KeySwitch::FireRecall;
+    world.run_until("recalled", |w| w.floor() == Some(floor(0)) && w.door() == DoorState::Open);
+    assert_eq!(world.car.mode(), Mode::FireRecall);
+}
+
 /// ASME A17.1, phase II: no door opens on a fire floor without somebody who asks for it.
 #[test]
 fn firefighter_drives_the_car_and_opens_its_door() {

@@ -23,7 +23,7 @@ use elevator_driver::{
 
 use self::climate::Climate;
 use super::{Report, Timer};
-use crate::car::{Car, CarEvent, CarSettings, FlightRecord, Power, Press, Stops};
+use crate::car::{Car, CarEvent, CarSettings, FireKey, FlightRecord, Power, Press, Stops};
 use crate::climate::{ClimateSettings, DisplayData, Reading, Source};
 use crate::dispatch::CarPlan;
 use crate::election::Message;
@@ -300,6 +300,18 @@ impl Cabin {
     /// Whether the car is at its recall floor, with its door open to stay so.
     pub(super) fn is_recalled(&self) -> bool {
         self.car.as_ref().is_some_and(Car::is_recalled)
+    }
+
+    /// Restores what the car's key switch at *fire recall* means.
+    pub(super) fn restore_fire_key(&mut self, key: FireKey) {
+        if let Some(car) = self.car.as_mut() {
+            car.restore_fire_key(key);
+        }
+    }
+
+    /// What the car's key switch at *fire recall* means.
+    pub(super) fn fire_key(&self) -> FireKey {
+        self.car.as_ref().map_or(FireKey::Recalls, Car::fire_key)
     }
 
     /// Returns the car's next event.
