@@ -61,6 +61,9 @@ pub struct Car {
     settings: CarSettings,
     inputs: PanelInputs,
     own_calls: BTreeSet<Floor>,
+    /// Of these, those that came while an operator had taken the car out of service; `None` before the
+    /// first calls are known.
+    late_calls: Option<BTreeSet<Floor>>,
     assigned: BTreeSet<HallCall>,
     hall: BTreeSet<HallCall>,
     /// What the master wants besides the calls.
@@ -102,6 +105,7 @@ impl Car {
             settings,
             inputs: PanelInputs::default(),
             own_calls: BTreeSet::new(),
+            late_calls: None,
             assigned: BTreeSet::new(),
             hall: BTreeSet::new(),
             plan: CarPlan::default(),
@@ -216,6 +220,7 @@ impl Car {
 
     /// Sets the calls, after every change of them.
     pub fn set_stops(&mut self, stops: Stops<'_>, now: Timestamp) {
+        self.note_late_calls(stops.car_calls);
         self.own_calls.clone_from(stops.car_calls);
         self.assigned.clone_from(stops.assigned);
         self.hall.clone_from(stops.hall);

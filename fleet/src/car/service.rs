@@ -78,7 +78,8 @@ impl Car {
                 Sweep { car_calls: self.fire_call.into_iter().collect(), ..Sweep::default() }
             }
             Mode::OutOfService if self.is_switched_off() => Sweep::default(),
-            Mode::Independent | Mode::OutOfService => own(),
+            Mode::Independent => own(),
+            Mode::OutOfService => Sweep { car_calls: self.timely_calls(), ..Sweep::default() },
         };
         let reachable = |floor: Floor| {
             self.settings.floors.contains(floor) && !self.supervision.is_locked_out(floor)
@@ -205,6 +206,29 @@ impl Car {
             }
             _ => {}
         }
+    }
+
+    /// The car calls have changed. While an operator has taken the car out of service, those that
+    /// come from a node which has not heard of it are kept, and served once the mode ends.
+    pub(super) fn note_late_calls(&mut self, car_calls: &BTreeSet<Floor>) {
+        let Some(late) = self.late_calls.as_mut() else {
+            // Those of an earlier process: passengers may be in the car.
+            self.late_calls = Some(BTreeSet::new());
+            return;
+        };
+        late.retain(|floor| car_calls.contains(floor));
+        if self.command == Mode::OutOfService {
+            late.extend(car_calls.difference(&self.own_calls));
+        } else {
+            late.clear();
+        }
+    }
+
+    /// The car calls from before the car was taken out of service.
+    fn timely_calls(&self) -> BTreeSet<Floor> {
+        let late =
+            |floor: &Floor| self.late_calls.as_ref().is_some_and(|late| late.contains(floor));
+        self.own_calls.iter().copied().filter(|floor| !late(floor)).collect()
     }
 
     /// The hall calls as an attendant is shown them: those of this car, else all; `None` without any,

@@ -110,6 +110,15 @@ impl Commands {
         }
     }
 
+    /// The mode of a car, if by command or in the hands of a firefighter it takes no car calls.
+    pub(super) fn refusing_mode(&self, car: &NodeId) -> Option<Mode> {
+        let mode = match self.fire_key(car) {
+            FireKey::Drives => Mode::FireService,
+            FireKey::Recalls => self.directives.mode(car),
+        };
+        [Mode::OutOfService, Mode::FireService].contains(&mode).then_some(mode)
+    }
+
     /// Adds directives to a beacon: first those that the orders in it may be a consequence of, then
     /// those that had to wait.
     fn enclose(&mut self, list: &mut Vec<Directive>, room: &mut Room) {

@@ -43,7 +43,7 @@ pub enum OrderRefused {
         /// The rejected call.
         call: Call,
     },
-    /// The car is out of service, or a firefighter drives it.
+    /// The car, of this node or another one, is out of service, or a firefighter drives it.
     #[error("{call} can't be placed: the car is in mode {mode}")]
     NotInService {
         /// The rejected call.
@@ -299,7 +299,7 @@ impl Node {
     /// An operator places an order. Equivalent to a press of its button.
     ///
     /// # Errors
-    /// The building has no such button, the node has no car for a car call or its car takes none in
+    /// The building has no such button, the node has no car for a car call or the car takes none in
     /// its present mode, all cars are recalled, the floor is locked, or too many destination calls
     /// are open.
     pub fn handle_order(&mut self, call: Call, now: Timestamp) -> Result<Taken, OrderRefused> {
@@ -480,11 +480,13 @@ impl Node {
         self.actions.push_back(Action::Report(report));
     }
 
-    /// The mode of this node's car, if it takes no car call such as this one.
+    /// The mode of the car, if it takes no car call such as this one. Of another node's car it is the
+    /// commanded one: its panel may be busy with a mechanic, who gets the calls afterwards.
     fn refusing_mode(&self, call: &Call) -> Option<Mode> {
         match call {
             Call::Car { car, .. } if *car == self.hello.node => self.cabin.refusing_mode(),
-            Call::Car { .. } | Call::Hall(_) => None,
+            Call::Car { car, .. } => self.commands.refusing_mode(car),
+            Call::Hall(_) => None,
         }
     }
 

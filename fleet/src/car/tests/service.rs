@@ -392,6 +392,29 @@ fn car_out_of_service_takes_no_new_car_call_and_lets_people_out() {
     assert!(world.violations.is_empty(), "{:#?}", world.violations);
 }
 
+/// A node that has not heard of the command yet places such calls. No order is lost (O1).
+#[test]
+fn car_out_of_service_is_not_driven_by_calls_that_come_late() {
+    let mut world = World::at(0).settled();
+    world.press_car(3);
+    world.run_until("on its way", World::is_moving);
+    command(&mut world, Mode::OutOfService);
+    world.car_calls.insert(floor(5));
+    world.update_stops();
+    world.run(600);
+    assert_eq!((world.floor(), world.door()), (Some(floor(3)), DoorState::Closed));
+    // Once it is served, a call to the same floor is another one.
+    world.car_calls.insert(floor(3));
+    world.car_calls.insert(floor(1));
+    world.update_stops();
+    world.run(600);
+    assert_eq!(world.floor(), Some(floor(3)));
+    assert_eq!(world.car_calls, [floor(1), floor(3), floor(5)].into());
+    command(&mut world, Mode::InService);
+    world.run_until("all served", World::is_quiet);
+    assert!(world.violations.is_empty(), "{:#?}", world.violations);
+}
+
 #[test]
 fn overloaded_car_leaves_in_no_mode() {
     for mode in Mode::ALL {

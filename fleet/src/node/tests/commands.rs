@@ -1,5 +1,7 @@
 //! Directives of operators: who is told what, and for how long.
 
+use elevator_driver::{KeySwitch, MotorCommand};
+
 use super::*;
 use crate::directives::{Topic, Version};
 use crate::model::{JournalId, Mode};
@@ -43,6 +45,97 @@ fn directives_that_no_operator_gave_are_rubbish() {
     one.handle_frame(forged::LINK, Frame::Directives(vec![directive]), now);
     assert_eq!(one.directives().iter().count(), 0);
     assert_eq!(one.status(now).distrusted.rubbish, 1);
+}
+
+/// The two with their cars, over a link.
+fn two_cars() -> (Node, Node, Timestamp) {
+    let with_car = |index| {
+        let settings = settings(index, 1, ElectionSettings::of(Protocol::LowestIp));
+        let car = Some(crate::car::CarSettings::new(settings.floors));
+        let mut node = Node::new(NodeSettings { car, restored: forged::sound(index), ..settings });
+        node.start(Timestamp::START);
+        node
+    };
+    let (mut one, mut two) = (with_car(1), with_car(2));
+    let now = Timestamp::START + PERIOD * 8;
+    talk(&mut one, &mut two, Timestamp::START, now);
+    join(&mut two, &mut one, LinkId(1), now);
+    for node in [&mut one, &mut two] {
+        node.handle_panel(PanelEvent::Connected, now);
+        node.handle_panel(PanelEvent::Inputs(at_rest()), now);
+    }
+    let later = now + PERIOD * 100;
+    talk(&mut one, &mut two, now, later);
+    (one, two, later)
+}
+
+fn to_the_top(car: &NodeId) -> Call {
+    let floor = FloorCount::new(4).expect("floors").top();
+    Call::Car { car: car.clone(), floor }
+}
+
+/// The car is where operators want it, whichever node is asked to move it.
+#[test]
+fn no_node_takes_a_call_for_a_car_that_serves_none() {
+    let (mut one, mut two, mut now) = two_cars();
+    let car = two.hello().node.clone();
+    let call = to_the_top(&car);
+    for mode in Mode::ALL {
+        one.handle_mode(&car, mode, "kovac", now).expect("room");
+        talk(&mut one, &mut two, now, now + PERIOD * 8);
+        now = now + PERIOD * 8;
+        let refused = Err(OrderRefused::NotInService { call: call.clone(), mode });
+        let expected = match mode {
+            Mode::OutOfService | Mode::FireService => refused,
+            Mode::InService | Mode::Attendant | Mode::Independent | Mode::FireRecall => {
+                Ok(Taken::Placed)
+            }
+        };
+        assert_eq!(one.handle_order(call.clone(), now), expected, "{mode}");
+        assert_eq!(two.handle_order(call.clone(), now), expected, "{mode}");
+    }
+}
+
+/// A call for the car may be on the way while its node hears that it is out of service.
+#[test]
+fn a_call_that_comes_late_does_not_drive_a_car_out_of_service() {
+    let (mut one, mut two, now) = two_cars();
+    let car = two.hello().node.clone();
+    two.handle_mode(&car, Mode::OutOfService, "kovac", now).expect("room");
+    let call = to_the_top(&car);
+    assert_eq!(one.handle_order(call.clone(), now), Ok(Taken::Placed));
+    let later = now + PERIOD * 100;
+    talk(&mut one, &mut two, now, later);
+    assert!(two.orders().calls().any(|open| *open == call), "it is kept");
+    let motor = |node: &Node| node.outputs().map(|outputs| outputs.motor);
+    assert_eq!(motor(&two), Some(MotorCommand::Stop));
+    two.handle_mode(&car, Mode::InService, "kovac", later).expect("room");
+    assert_ne!(motor(&two), Some(MotorCommand::Stop));
+}
+
+/// The car has a firefighter whose key its node has seen; the recall has ended.
+#[test]
+fn no_node_takes_a_call_for_the_car_of_a_firefighter() {
+    let (mut one, mut two, now) = two_cars();
+    let car = two.hello().node.clone();
+    one.handle_fire_recall(FireRecall::Start, "fire panel", now).expect("room");
+    let later = now + PERIOD * 100;
+    talk(&mut one, &mut two, now, later);
+    for key in [KeySwitch::Normal, KeySwitch::FireRecall] {
+        let inputs = PanelInputs { door: DoorState::Open, key, ..at_rest() };
+        two.handle_panel(PanelEvent::Inputs(inputs), later);
+    }
+    one.handle_fire_recall(FireRecall::End, "kovac", later).expect("room");
+    let now = later + PERIOD * 100;
+    talk(&mut one, &mut two, later, now);
+    let call = to_the_top(&car);
+    for node in [&mut one, &mut two] {
+        let refused = OrderRefused::NotInService { call: call.clone(), mode: Mode::FireService };
+        assert_eq!(node.handle_order(call.clone(), now), Err(refused));
+    }
+    two.handle_panel(PanelEvent::Inputs(at_rest()), now);
+    talk(&mut one, &mut two, now, now + PERIOD * 8);
+    assert_eq!(one.handle_order(call, now + PERIOD * 8), Ok(Taken::Placed));
 }
 
 /// ASME A17.1, phase I: in a fire recall nothing is placed, and what was open is dropped.
