@@ -355,10 +355,10 @@ impl Node {
 
     /// What became of an earlier request with this id, if the fleet remembers it.
     ///
-    /// A receipt whose press is not known here is that of a node which was lost before the order got
-    /// here: then the order is placed again, as it may be lost. If it is not, it is the same open
-    /// order. A journal of which nothing is kept is one that was collected, as none of its orders was
-    /// open any more.
+    /// Receipts travel ahead of orders. One whose press is not known here may be that of a node which was
+    /// lost before the order got here: then the order is placed again, as it may be lost. If it is not,
+    /// it is the same open order. Nor is a press known once its journal was collected: to be served
+    /// twice is better than to be lost (O1).
     #[must_use]
     pub fn earlier(&self, CallRequest { id, call, .. }: &CallRequest) -> Option<Requested> {
         let receipt = self.commands.directives().receipt(*id)?;

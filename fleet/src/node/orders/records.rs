@@ -42,11 +42,11 @@ impl Orders {
         self.store.present(last, call)
     }
 
-    /// Whether this press, or a later one of its journal and call, has been seen here, open or served.
+    /// Whether this press, or a later one of its journal and call, has been seen here, open or served,
+    /// and is not collected.
     pub(in crate::node) fn knows_press(&self, press: Dot, call: &Call) -> bool {
         let present = self.store.present(press, call);
         present.is_some_and(|present| present.sequence >= press.sequence)
-            || self.store.journal(press.journal).is_none()
     }
 
     /// Whether another press of this call can be placed: so many trips are not open at a time.

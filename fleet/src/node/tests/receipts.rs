@@ -51,14 +51,16 @@ fn a_request_is_fulfilled_once_by_all_nodes_together() {
 #[test]
 fn an_order_that_never_came_is_placed_again() {
     let (mut one, mut two, now) = linked();
-    // Its journal is known.
-    one.handle_order(forged::call(1), now).expect("placed");
-    deliver(&mut one, &mut two, now, |_| true);
-    let asked = request(1, forged::call(2));
-    one.handle_request(&asked, now).expect("placed");
-    deliver(&mut one, &mut two, now, |frame| matches!(frame, Frame::Directives(_)));
-    assert_eq!(two.handle_request(&asked, now), Ok(Requested::Now(Taken::Placed)));
-    assert_eq!(two.orders().calls().filter(|call| **call == asked.call).count(), 1);
+    for id in [1, 2] {
+        // The second time there is an order of that journal.
+        let asked = request(id, forged::call(id));
+        one.handle_request(&asked, now).expect("placed");
+        deliver(&mut one, &mut two, now, |frame| matches!(frame, Frame::Directives(_)));
+        assert_eq!(two.handle_request(&asked, now), Ok(Requested::Now(Taken::Placed)));
+        assert_eq!(two.orders().calls().filter(|call| **call == asked.call).count(), 1);
+        one.handle_order(forged::call(0), now).expect("placed");
+        deliver(&mut one, &mut two, now, |_| true);
+    }
 }
 
 /// The receipt is on disk with the order, in one batch.
