@@ -22,6 +22,7 @@ use elevator_driver::Floor;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
+use crate::model::bounds::JUMP;
 use crate::model::{JournalId, Mode, NodeId};
 
 pub use self::errands::{EmergencyPower, PriorityCall, Turn};
@@ -162,8 +163,7 @@ impl Directives {
         if !self.registers.contains_key(&key) && self.registers.len() >= MOST_DIRECTIVES {
             return Err(DirectiveError::Full);
         }
-        let highest = self.registers.values().map(|directive| directive.version.counter).max();
-        let counter = highest.unwrap_or(0) + 1;
+        let counter = self.highest().unwrap_or(0) + 1;
         if counter > MOST_CHANGES {
             return Err(DirectiveError::Spent);
         }
@@ -199,6 +199,22 @@ impl Directives {
         true
     }
 
+    /// Whether the version of a directive of a peer is not too far ahead of those that are known here.
+    /// Without this bound a single one would use up the versions of the whole fleet. A node that knows
+    /// none yet has to believe what operators have commanded, but no receipt: a request that is not
+    /// remembered is fulfilled again.
+    pub(crate) fn is_in_reach(&self, directive: &Directive) -> bool {
+        let known = match directive.is_receipt() {
+            true => self.receipts.highest().unwrap_or(0),
+            false => self.highest().unwrap_or(MOST_CHANGES),
+        };
+        directive.version.counter <= known.saturating_add(JUMP)
+    }
+
+    fn highest(&self) -> Option<u64> {
+        self.registers.values().map(|directive| directive.version.counter).max()
+    }
+
     /// All directives but receipts, by key.
     pub fn iter(&self) -> impl Iterator<Item = &Directive> {
         self.registers.values()
@@ -215,13 +231,16 @@ impl Directives {
     }
 
     /// Adds the receipt for a request, as the latest one.
+    ///
+    /// # Errors
+    /// [`DirectiveError::Spent`]: nothing has changed.
     pub(crate) fn add_receipt(
         &mut self,
         id: RequestId,
         receipt: &Receipt,
         bearer: Words,
         journal: JournalId,
-    ) -> Option<Directive> {
+    ) -> Result<Directive, DirectiveError> {
         self.receipts.add(id, receipt, bearer, journal)
     }
 

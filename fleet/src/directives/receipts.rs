@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::{Directive, Key, MOST_CHANGES, Value, Version, Words};
+use super::{Directive, DirectiveError, Key, MOST_CHANGES, Value, Version, Words};
 use crate::model::{Call, Dot, JournalId};
 
 /// The most receipts of a fleet. Of more, those with the least versions are dropped, so that all nodes
@@ -97,20 +97,28 @@ impl Receipts {
         Receipt::parse(&self.receipts.get(&id.key())?.value)
     }
 
-    /// Adds a receipt, as the latest one; `None` if the versions are used up, which takes a faulty
-    /// node.
+    /// The counter of the latest one.
+    pub(super) fn highest(&self) -> Option<u64> {
+        self.by_age.last().map(|(version, _)| version.counter)
+    }
+
+    /// Adds a receipt, as the latest one. The versions may be used up, which takes a faulty node.
     pub(super) fn add(
         &mut self,
         id: RequestId,
         receipt: &Receipt,
         bearer: Words,
         journal: JournalId,
-    ) -> Option<Directive> {
-        let value = Value::new(&receipt.to_string()).ok()?;
-        let latest = self.by_age.last().map_or(0, |(version, _)| version.counter);
-        let version = Version { counter: latest + 1, journal };
+    ) -> Result<Directive, DirectiveError> {
+        let value = Value::new(&receipt.to_string())
+            .unwrap_or_else(|error| unreachable!("a press and a call are short: {error}"));
+        let version = Version { counter: self.highest().unwrap_or(0) + 1, journal };
+        if version.counter > MOST_CHANGES {
+            return Err(DirectiveError::Spent);
+        }
         let directive = Directive { key: id.key(), version, value, operator: bearer };
-        (version.counter <= MOST_CHANGES && self.merge(directive.clone())).then_some(directive)
+        self.merge(directive.clone());
+        Ok(directive)
     }
 
     /// Merges a receipt of any source; `true` if that changed anything.

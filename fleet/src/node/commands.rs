@@ -13,6 +13,7 @@
 //! Over links they go ahead of the orders that were dropped because of them.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use elevator_driver::Floor;
 
@@ -35,6 +36,9 @@ const MOST_BYTES: usize = 300;
 /// How many directives a frame has at most.
 const MOST_IN_A_FRAME: usize = CHUNK / 300;
 
+/// How often requests that can't be remembered are reported at most.
+const REFUSED_PERIOD: Duration = Duration::from_mins(1);
+
 /// The directives, and which of them peers get next.
 #[derive(Debug)]
 pub(super) struct Commands {
@@ -46,6 +50,8 @@ pub(super) struct Commands {
     emergency: Option<EmergencyPower>,
     /// A car has a priority call that another one may take.
     may_pass_on: bool,
+    /// When a receipt that could not be given was last reported.
+    refused_reported: Option<Timestamp>,
 }
 
 impl Commands {
@@ -60,6 +66,7 @@ impl Commands {
             fire_recalled: false,
             emergency: None,
             may_pass_on: false,
+            refused_reported: None,
         };
         commands.refresh();
         commands
@@ -117,6 +124,21 @@ impl Commands {
             FireKey::Recalls => self.directives.mode(car),
         };
         [Mode::OutOfService, Mode::FireService].contains(&mode).then_some(mode)
+    }
+
+    /// What of these directives of a peer no sound node sends, in words.
+    pub(super) fn too_far_ahead(&self, directives: &[Directive]) -> Option<String> {
+        let ahead = directives.iter().find(|it| !self.directives.is_in_reach(it))?;
+        Some(format!("nobody can have set {} so often since it was last heard", ahead.key))
+    }
+
+    /// A receipt can't be given: what to report, once per [`REFUSED_PERIOD`].
+    fn receipts_refused(&mut self, error: DirectiveError, now: Timestamp) -> Option<String> {
+        let is_due = self.refused_reported.is_none_or(|at| now.since(at) >= REFUSED_PERIOD);
+        is_due.then(|| {
+            self.refused_reported = Some(now);
+            format!("a request that is repeated is fulfilled again: {error}")
+        })
     }
 
     /// Adds directives to a beacon: first those that the orders in it may be a consequence of, then
@@ -313,11 +335,15 @@ impl Node {
         }
     }
 
-    /// Handles the directives in a beacon of an accepted peer.
+    /// Handles the directives of an accepted peer, but for those that count too far ahead.
     pub(super) fn on_directives(&mut self, directives: &[Directive], now: Timestamp) {
         let known = &mut self.commands.directives;
-        let changed = directives.iter().filter(|directive| known.merge((*directive).clone()));
-        let changed: Vec<Directive> = changed.cloned().collect();
+        let mut changed = Vec::new();
+        for directive in directives {
+            if known.is_in_reach(directive) && known.merge(directive.clone()) {
+                changed.push(directive.clone());
+            }
+        }
         if !changed.is_empty() {
             self.directives_have_changed(changed, now);
         }
@@ -381,8 +407,13 @@ impl Node {
         let bearer = Words::of(bearer).unwrap_or_else(Words::unnamed);
         let (receipt, journal) = (Receipt::new(press, call), self.orders.journal());
         let directives = &mut self.commands.directives;
-        if let Some(added) = directives.add_receipt(id, &receipt, bearer, journal) {
-            self.directives_have_changed(vec![added], now);
+        match directives.add_receipt(id, &receipt, bearer, journal) {
+            Ok(added) => self.directives_have_changed(vec![added], now),
+            Err(error) => {
+                if let Some(text) = self.commands.receipts_refused(error, now) {
+                    self.report(Report::Conflict(text));
+                }
+            }
         }
     }
 

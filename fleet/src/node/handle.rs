@@ -227,6 +227,12 @@ impl Node {
             self.distrust(&peer, Offence::Rubbish, &what, now);
             return self.settle(now);
         }
+        if let Frame::Directives(directives) = &frame
+            && let Some(what) = self.commands.too_far_ahead(directives)
+        {
+            self.distrust(&peer, Offence::Rubbish, &what, now);
+            return self.settle(now);
+        }
         self.peers.note_alive(&peer, now);
         match frame {
             Frame::Hello(_) | Frame::Alive => {}

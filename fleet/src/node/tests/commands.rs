@@ -3,7 +3,7 @@
 use elevator_driver::{KeySwitch, MotorCommand};
 
 use super::*;
-use crate::directives::{Topic, Version};
+use crate::directives::{Topic, Value, Version};
 use crate::model::{JournalId, Mode};
 
 fn directives(actions: &[Action]) -> usize {
@@ -136,6 +136,20 @@ fn no_node_takes_a_call_for_the_car_of_a_firefighter() {
     two.handle_panel(PanelEvent::Inputs(at_rest()), now);
     talk(&mut one, &mut two, now, now + PERIOD * 8);
     assert_eq!(one.handle_order(call, now + PERIOD * 8), Ok(Taken::Placed));
+}
+
+/// Nor is one that counts far ahead, which would leave the operators no version.
+#[test]
+fn directives_that_count_too_far_ahead_are_rubbish() {
+    let (mut one, _, now) = forged::pair();
+    one.handle_mode(&name(1), Mode::Independent, "kovac", now).expect("room");
+    let mut directive = one.directives().iter().next().expect("a directive").clone();
+    directive.version = Version { counter: 1 << 48, journal: JournalId(3) };
+    directive.value = Value::new("out-of-service").expect("a value");
+    one.handle_frame(forged::LINK, Frame::Directives(vec![directive]), now);
+    assert_eq!(one.directives().mode(&name(1)), Mode::Independent);
+    assert_eq!(one.status(now).distrusted.rubbish, 1);
+    one.handle_mode(&name(1), Mode::InService, "kovac", now).expect("versions are left");
 }
 
 /// ASME A17.1, phase I: in a fire recall nothing is placed, and what was open is dropped.

@@ -1,7 +1,8 @@
 //! Requests that are repeated: nothing is placed twice, and no order is lost by it.
 
 use super::*;
-use crate::directives::RequestId;
+use crate::directives::{Directive, RequestId};
+use crate::model::bounds::JUMP;
 use crate::node::{CallRequest, Requested};
 
 fn request(id: u8, call: Call) -> CallRequest {
@@ -60,6 +61,57 @@ fn an_order_that_never_came_is_placed_again() {
         assert_eq!(two.orders().calls().filter(|call| **call == asked.call).count(), 1);
         one.handle_order(forged::call(0), now).expect("placed");
         deliver(&mut one, &mut two, now, |_| true);
+    }
+}
+
+/// The receipt for a request, as another fleet has counted it.
+fn counted(request: &CallRequest, counter: u64, now: Timestamp) -> Directive {
+    let mut other = forged::with_journal(9, forged::sound(9));
+    other.handle_request(request, now).expect("placed");
+    let mut receipt = other.directives().with_receipts().next().expect("a receipt").clone();
+    receipt.version.counter = counter;
+    receipt
+}
+
+/// One faulty member does not use up the versions of receipts.
+#[test]
+fn receipts_go_on_after_one_that_nobody_can_have_given() {
+    for counter in [JUMP + 2, (1 << 48) - 1, 1 << 48] {
+        let (mut one, _, now) = linked();
+        let first = request(1, forged::call(1));
+        one.handle_request(&first, now).expect("placed");
+        let receipt = counted(&request(7, forged::call(2)), counter, now);
+        one.handle_frame(LinkId(1), Frame::Directives(vec![receipt]), now);
+        assert_eq!(one.status(now).distrusted.rubbish, 1, "{counter} is not believed");
+        let next = request(2, forged::call(2));
+        assert_eq!(one.handle_request(&next, now), Ok(Requested::Now(Taken::Placed)));
+        assert_eq!(one.earlier(&next), Some(Requested::Before(Taken::Placed)), "{counter}");
+    }
+}
+
+/// The other side of a partition may have taken many requests.
+#[test]
+fn receipts_that_are_far_ahead_are_believed() {
+    let (mut one, _, now) = linked();
+    let receipt = counted(&request(7, forged::call(2)), JUMP, now);
+    one.handle_frame(LinkId(1), Frame::Directives(vec![receipt]), now);
+    assert_eq!(one.status(now).distrusted.rubbish, 0);
+    assert_eq!(one.directives().with_receipts().count(), 1);
+}
+
+/// Nobody is left to wonder why a repetition placed a call again. No order is lost by it.
+#[test]
+fn receipts_that_can_no_longer_be_given_are_reported() {
+    let now = Timestamp::START + PERIOD;
+    let last = counted(&request(7, forged::call(2)), 1 << 48, now);
+    let mut one = forged::with_journal(1, Restored { directives: vec![last], ..forged::sound(1) });
+    let next = request(1, forged::call(1));
+    for (asked, reports) in [(&next, 1), (&next, 0)] {
+        drain(&mut one);
+        assert_eq!(one.handle_request(asked, now), Ok(Requested::Now(Taken::Placed)));
+        let actions = drain(&mut one);
+        let told = forged::conflicts(&actions);
+        assert_eq!(told.iter().filter(|it| it.contains("fulfilled again")).count(), reports);
     }
 }
 
