@@ -184,15 +184,15 @@ impl ModeArgs {
 
 impl PriorityArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let Who { operator, reason, node } = &self.who;
-        let (mut client, reason) = (node.connect()?, reason.as_deref());
+        let Who { operator, reason, node, remote } = &self.who;
+        let (mut node, reason) = (remote.connect(node)?, reason.as_deref());
         let text = match (self.to, &self.car) {
             (Destination::Floor(floor), car) => {
-                let car = client.send_with_priority(car.as_ref(), floor, operator, reason)?;
+                let car = node.send_with_priority(car.as_ref(), floor, operator, reason)?;
                 format!("car {car} goes to floor {floor} with priority\n")
             }
             (Destination::End, car) => {
-                client.end_priority(car.as_ref(), operator, reason)?;
+                node.end_priority(car.as_ref(), operator, reason)?;
                 "the priority call has ended\n".to_owned()
             }
         };
@@ -202,13 +202,13 @@ impl PriorityArgs {
 
 impl EmergencyPowerArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let Who { operator, reason, node } = &self.who;
+        let Who { operator, reason, node, remote } = &self.who;
         let (power, text) = match self.power {
             PowerArg::Start => (Recall::Start, "emergency power: one car moves at a time\n"),
             PowerArg::End => (Recall::End, "emergency power ended\n"),
         };
-        let mut client = node.connect()?;
-        client.set_emergency_power(power, self.car.as_ref(), operator, reason.as_deref())?;
+        let mut node = remote.connect(node)?;
+        node.set_emergency_power(power, self.car.as_ref(), operator, reason.as_deref())?;
         Ok(output::print(text)?)
     }
 }

@@ -129,6 +129,46 @@ impl Target {
         Ok(())
     }
 
+    pub(super) fn send_with_priority(
+        &mut self,
+        car: Option<&NodeId>,
+        floor: u8,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<String, CommandError> {
+        Ok(match self {
+            Self::Here(client) => client.send_with_priority(car, floor, operator, reason)?,
+            Self::There(remote) => remote.send_with_priority(car, floor, operator, reason)?,
+        })
+    }
+
+    pub(super) fn end_priority(
+        &mut self,
+        car: Option<&NodeId>,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<(), CommandError> {
+        match self {
+            Self::Here(client) => client.end_priority(car, operator, reason)?,
+            Self::There(remote) => remote.end_priority(car, operator, reason)?,
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_emergency_power(
+        &mut self,
+        power: Recall,
+        car: Option<&NodeId>,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<(), CommandError> {
+        match self {
+            Self::Here(client) => client.set_emergency_power(power, car, operator, reason)?,
+            Self::There(remote) => remote.set_emergency_power(power, car, operator, reason)?,
+        }
+        Ok(())
+    }
+
     pub(super) fn set_floor_lock(
         &mut self,
         floor: Floor,

@@ -50,6 +50,9 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// How long an answer may take: longer than a node lets a request take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(8);
 
+/// Where priority calls are made and ended.
+const PRIORITY: &str = "/api/v1/priority";
+
 /// The longest answer, in bytes: that of a fleet of hundreds of nodes is shorter.
 const LONGEST: usize = 8 * 1024 * 1024;
 
@@ -191,6 +194,58 @@ impl Remote {
         let on = recall == Recall::Start;
         let body = json!({ "on": on, "operator": operator, "reason": reason });
         let _set: Value = self.send(&Method::PUT, "/api/v1/fire-recall", &body)?;
+        Ok(())
+    }
+
+    /// Sends a car to a floor with priority: this one, or the one that gets there first. Returns it.
+    ///
+    /// # Errors
+    /// [`RemoteError`].
+    pub(crate) fn send_with_priority(
+        &self,
+        car: Option<&NodeId>,
+        floor: u8,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<String, RemoteError> {
+        #[derive(Deserialize)]
+        struct Sent {
+            car: String,
+        }
+        let body = json!({ "car": car, "floor": floor, "operator": operator, "reason": reason });
+        let sent: Sent = self.send(&Method::PUT, PRIORITY, &body)?;
+        Ok(sent.car)
+    }
+
+    /// Ends the priority call of a car, which has to be named.
+    ///
+    /// # Errors
+    /// [`RemoteError`].
+    pub(crate) fn end_priority(
+        &self,
+        car: Option<&NodeId>,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<(), RemoteError> {
+        let body = json!({ "car": car, "operator": operator, "reason": reason });
+        let _set: Value = self.send(&Method::PUT, PRIORITY, &body)?;
+        Ok(())
+    }
+
+    /// Says that the building runs on emergency power, or no longer does, and which car is to serve.
+    ///
+    /// # Errors
+    /// [`RemoteError`].
+    pub(crate) fn set_emergency_power(
+        &self,
+        power: Recall,
+        car: Option<&NodeId>,
+        operator: &str,
+        reason: Option<&str>,
+    ) -> Result<(), RemoteError> {
+        let on = power == Recall::Start;
+        let body = json!({ "on": on, "car": car, "operator": operator, "reason": reason });
+        let _set: Value = self.send(&Method::PUT, "/api/v1/emergency-power", &body)?;
         Ok(())
     }
 

@@ -158,7 +158,11 @@ impl Directives {
             Topic::Priority(car) => {
                 PriorityCall::parse(directive.value.as_str()).map(|call| (car, call))
             }
-            Topic::Mode(_) | Topic::FireRecall | Topic::EmergencyPower | Topic::Turn => None,
+            Topic::Mode(_)
+            | Topic::FireRecall
+            | Topic::FloorLock(_)
+            | Topic::EmergencyPower
+            | Topic::Turn => None,
         })
     }
 

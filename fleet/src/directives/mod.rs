@@ -295,7 +295,11 @@ impl Directives {
         let locked = self.iter().filter(|it| it.value.as_str() != OFF);
         locked.filter_map(|it| match Topic::of(&it.key)? {
             Topic::FloorLock(floor) => Some(floor),
-            Topic::Mode(_) | Topic::FireRecall => None,
+            Topic::Mode(_)
+            | Topic::FireRecall
+            | Topic::Priority(_)
+            | Topic::EmergencyPower
+            | Topic::Turn => None,
         })
     }
 
