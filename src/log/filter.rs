@@ -4,7 +4,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 35] = [
+const TARGETS: [&str; 36] = [
     "liftmesh::caretaker",
     "liftmesh::http",
     "liftmesh::http::latched",
@@ -40,6 +40,7 @@ const TARGETS: [&str; 35] = [
     "liftmesh::runtime::stop",
     "liftmesh::runtime::supervisor",
     "liftmesh::telemetry",
+    "liftmesh::tokens::stored",
 ];
 
 /// The lines to log: a level, or levels by module, separated by commas, such as

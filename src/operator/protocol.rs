@@ -81,14 +81,14 @@ pub(crate) enum QueryLine {
     /// answered by [`ReplyLine::Set`]. It goes into the audit log of this node.
     Priority {
         /// The car; absent: the one that gets there first.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         car: Option<String>,
         /// Where to; absent: its priority call ends.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         floor: Option<u8>,
         operator: String,
         /// Why; may be absent.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// To say that the building runs on emergency power, or no longer does: answered by
@@ -97,11 +97,11 @@ pub(crate) enum QueryLine {
         /// What is to become of it.
         power: Recall,
         /// The car that is to serve once all are down; may be absent.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         car: Option<String>,
         operator: String,
         /// Why; may be absent.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// To make or revoke a token of the HTTP API, of the whole fleet: answered by [`ReplyLine::Set`].

@@ -50,6 +50,13 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// How long an answer may take: longer than a node lets a request take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(8);
 
+/// The same of a clearing, which ends with a write to a disk that may be slow.
+const CLEAR_LIMIT: Duration = Duration::from_secs(35);
+
+fn answer_limit(path: &str) -> Duration {
+    if path.ends_with("/clear-hang") { CLEAR_LIMIT } else { ANSWER_LIMIT }
+}
+
 /// Where priority calls are made and ended.
 const PRIORITY: &str = "/api/v1/priority";
 
@@ -321,7 +328,7 @@ impl Remote {
                 let opened = self.open(method, path, body).await?;
                 self.read(opened).await
             };
-            timeout(CONNECT_LIMIT + ANSWER_LIMIT, asked).await.map_err(|_late| self.late())?
+            timeout(CONNECT_LIMIT + answer_limit(path), asked).await.map_err(|_late| self.late())?
         })?;
         if !status.is_success() {
             return Err(self.refused(status, &bytes));
@@ -353,7 +360,7 @@ impl Remote {
         let request = request
             .body(body.map_or_else(Body::empty, Body::from))
             .map_err(|_unfit| self.unfit())?;
-        let answer = timeout(ANSWER_LIMIT, sender.send_request(request)).await;
+        let answer = timeout(answer_limit(path), sender.send_request(request)).await;
         let answer = answer.map_err(|_late| self.late())?.map_err(|error| self.lost(error))?;
         Ok(Opened { answer, driver })
     }

@@ -527,7 +527,7 @@ fn a_firefighter_keeps_the_car_when_the_recall_ends() {
     building.press(1, up(2));
     building.until(mins(1), "another car comes", |world| !world.services().is_empty());
     assert_ne!(building.services()[0].node, 1);
-    assert!(building.is_idle());
+    building.until(secs(2), "all know that", World::is_idle);
 
     building.inflict(Fault::Key(1, KeySwitch::Normal));
     building.until(secs(5), "it is in service", |world| all_see(world, 1, Mode::InService));
