@@ -255,6 +255,7 @@ fn emergency_power_brings_the_cars_down_one_at_a_time() {
     for name in TWO {
         let call = building.car_call(2);
         building.press(name, call);
+        building.wait_lit(&[name], call);
     }
     building.wait_all_dark();
     done(&building, "A", &["emergency-power", "start", "--car", "B"]);
