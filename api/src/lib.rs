@@ -37,7 +37,11 @@ pub struct State {
 }
 
 /// The fleet, as the node that answers sees it. Times are in seconds.
-#[expect(clippy::struct_field_names, reason = "the names of the contract")]
+#[expect(
+    clippy::struct_field_names,
+    clippy::struct_excessive_bools,
+    reason = "the names and the form of the contract"
+)]
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Fleet {
     /// The node that answers.

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The most connections at a time, those of event streams and WebSockets included; a further one is
+/// The most connections at a time, those of event streams and `WebSockets` included; a further one is
 /// closed.
 const CONNECTIONS: usize = 320;
 

@@ -51,12 +51,13 @@ pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, rout
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, client)) => match places.take(client.ip()) {
-                Some(place) => {
+            Ok((stream, client)) => {
+                if let Some(place) = places.take(client.ip()) {
                     clients.spawn(accompany(stream, place, tls.clone(), router.clone()));
+                } else {
+                    debug!(%client, "too many connections: one is closed");
                 }
-                None => debug!(%client, "too many connections: one is closed"),
-            },
+            }
             Err(error) => {
                 warn!(%error, "an HTTP connection could not be accepted");
                 sleep(ACCEPT_PAUSE).await;

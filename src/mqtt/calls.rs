@@ -28,7 +28,7 @@ use crate::operator::{ErrorCode, NodeLoop};
 /// Between two calls: the node's loop has more to do.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How many calls wait to be placed that the broker does not keep (QoS 0); after that the newest is
+/// How many calls wait to be placed that the broker does not keep (`QoS` 0); after that the newest is
 /// dropped.
 const NOT_KEPT: usize = 256;
 

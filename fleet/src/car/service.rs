@@ -288,9 +288,8 @@ impl Car {
         match self.mode() {
             // The nearest that the beacons of version 4 can name.
             Mode::Priority | Mode::Independent => return Some(Unavailable::Independent),
-            Mode::EmergencyPower => return Some(Unavailable::OutOfService),
             Mode::FireRecall | Mode::FireService => return Some(Unavailable::FireRecall),
-            Mode::OutOfService => return Some(Unavailable::OutOfService),
+            Mode::EmergencyPower | Mode::OutOfService => return Some(Unavailable::OutOfService),
             Mode::InService | Mode::Attendant => {}
         }
         let by_place = match self.state {

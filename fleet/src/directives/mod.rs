@@ -204,9 +204,10 @@ impl Directives {
     /// none yet has to believe what operators have commanded, but no receipt: a request that is not
     /// remembered is fulfilled again.
     pub(crate) fn is_in_reach(&self, directive: &Directive) -> bool {
-        let known = match directive.is_receipt() {
-            true => self.receipts.highest().unwrap_or(0),
-            false => self.highest().unwrap_or(MOST_CHANGES),
+        let known = if directive.is_receipt() {
+            self.receipts.highest().unwrap_or(0)
+        } else {
+            self.highest().unwrap_or(MOST_CHANGES)
         };
         directive.version.counter <= known.saturating_add(JUMP)
     }

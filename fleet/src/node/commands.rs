@@ -111,10 +111,7 @@ impl Commands {
 
     /// What the key switch of this car at *fire recall* means, as its node has last seen it.
     pub(super) fn fire_key(&self, car: &NodeId) -> FireKey {
-        match self.directives.has_firefighter(car) {
-            true => FireKey::Drives,
-            false => FireKey::Recalls,
-        }
+        if self.directives.has_firefighter(car) { FireKey::Drives } else { FireKey::Recalls }
     }
 
     /// The mode of a car, if by command or in the hands of a firefighter it takes no car calls.
@@ -133,7 +130,7 @@ impl Commands {
     }
 
     /// A receipt can't be given: what to report, once per [`REFUSED_PERIOD`].
-    fn receipts_refused(&mut self, error: DirectiveError, now: Timestamp) -> Option<String> {
+    fn receipts_refused(&mut self, error: &DirectiveError, now: Timestamp) -> Option<String> {
         let is_due = self.refused_reported.is_none_or(|at| now.since(at) >= REFUSED_PERIOD);
         is_due.then(|| {
             self.refused_reported = Some(now);
@@ -410,7 +407,7 @@ impl Node {
         match directives.add_receipt(id, &receipt, bearer, journal) {
             Ok(added) => self.directives_have_changed(vec![added], now),
             Err(error) => {
-                if let Some(text) = self.commands.receipts_refused(error, now) {
+                if let Some(text) = self.commands.receipts_refused(&error, now) {
                     self.report(Report::Conflict(text));
                 }
             }

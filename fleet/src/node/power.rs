@@ -30,7 +30,7 @@ use crate::wire::NodeState;
 const HOLD_OFF: Duration = Duration::from_secs(10);
 
 /// How long a car may stay where it is in its turn before it is the next one's.
-const TURN_LIMIT: Duration = Duration::from_secs(60);
+const TURN_LIMIT: Duration = Duration::from_mins(1);
 
 /// For how long a node that did not run neither moves its car nor gives a turn: what it hears at first
 /// was sent long ago.

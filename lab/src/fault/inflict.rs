@@ -167,8 +167,8 @@ impl World {
                 sent = node.handle_priority(name.as_ref(), floor, OPERATOR, now).ok();
             }
             (None, Some(car)) => {
-                let set = node.handle_priority_end(car, OPERATOR, now);
-                set.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
+                let ended = node.handle_priority_end(car, OPERATOR, now);
+                ended.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
             }
             (None, None) => {}
         });

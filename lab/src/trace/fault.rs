@@ -112,7 +112,8 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         | Fault::Forge { .. }
         | Fault::OtherVersion { .. }
         | Fault::LineNoise { .. }
-        | Fault::Crowd(_) => Effect::None,
+        | Fault::Crowd(_)
+        | Fault::Priority { .. } => Effect::None,
         Fault::Leads(node, bad) => lasts(*node, "bad master", bad.is_some()),
         Fault::Motor(node, broken) => lasts(*node, "motor broken", broken.is_some()),
         Fault::Levelling(node, broken) => lasts(*node, "levelling broken", broken.is_some()),
@@ -127,7 +128,6 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         Fault::Key(node, key) => lasts(*node, "key switch", *key != KeySwitch::Normal),
         Fault::Mode { car, mode, .. } => lasts(*car, "service mode", *mode != Mode::InService),
         Fault::FloorLock { at, locked, .. } => lasts(*at, "locked floor", *locked),
-        Fault::Priority { .. } => Effect::None,
         Fault::EmergencyPower { on: true, .. } => {
             Effect::Begins((None, "emergency power"), "emergency power".to_owned())
         }

@@ -90,6 +90,7 @@ fn cars() -> Vec<CarView> {
 }
 
 /// A node with a car, whose peers have a car in each phase, and every state and role.
+#[expect(clippy::too_many_lines, reason = "one value for each field")]
 pub(super) fn cabin() -> Status {
     let orders = vec![
         OrderStatus {

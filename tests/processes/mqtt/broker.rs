@@ -97,16 +97,11 @@ impl Broker {
     }
 
     pub(super) fn ear_as(&self, change: impl FnOnce(&mut MqttOptions)) -> Ear {
-        self.ear_named(&format!("ear-{:08x}", fastrand::u32(..)), self.port, change)
+        Self::ear_named(&format!("ear-{:08x}", fastrand::u32(..)), self.port, change)
     }
 
     /// The same with this client identifier, at this port.
-    pub(super) fn ear_named(
-        &self,
-        name: &str,
-        port: u16,
-        change: impl FnOnce(&mut MqttOptions),
-    ) -> Ear {
+    pub(super) fn ear_named(name: &str, port: u16, change: impl FnOnce(&mut MqttOptions)) -> Ear {
         let mut options = MqttOptions::new(name, ADDRESS.to_string(), port);
         let properties =
             ConnectProperties { max_packet_size: Some(1 << 20), ..ConnectProperties::new() };

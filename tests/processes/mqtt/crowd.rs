@@ -86,7 +86,7 @@ fn a_node_yields_to_another_client_with_the_name_of_the_session() {
     let building = building(&["A"], &broker);
     let early = broker.ear();
     early.wait(&topic("fleet"), |said| is_whole(said, "A", 1));
-    let thief = broker.ear_named(SESSION, broker.port(), |_| {});
+    let thief = Broker::ear_named(SESSION, broker.port(), |_| {});
     let taken = |building: &Building| {
         building.logged("A").matches("another node has taken over the MQTT connection").count()
     };
@@ -143,7 +143,7 @@ fn with_the_shipped_configuration_only_a_node_gets_the_session() {
     });
     building.wait_in_service(&["A"]);
     let ear = |name: &str, port: u16, user: &str| {
-        broker.ear_named(name, port, |options| {
+        Broker::ear_named(name, port, |options| {
             options.set_credentials(user, "sesame");
         })
     };
