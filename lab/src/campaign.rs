@@ -130,6 +130,9 @@ pub fn sweep(
 }
 
 impl Campaign {
+    /// How long faults happen unless it is said.
+    pub const USUAL_DURATION: Duration = Duration::from_mins(1);
+
     /// A campaign of a minute over four to six machines, by seed.
     #[must_use]
     pub fn by_seed(seed: u64) -> Self {
@@ -142,7 +145,7 @@ impl Campaign {
         world.weather.duplication =
             [2, 0, 20][usize::from(seed % 5 == 1) + usize::from(seed % 10 == 1)];
         Fate::settle(&mut world);
-        Self { world, duration: Duration::from_mins(1) }
+        Self { world, duration: Self::USUAL_DURATION }
     }
 
     /// The same under this election. Where a designated master leads, some fleets have a control

@@ -9,6 +9,7 @@ mod trace;
 mod traffic;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
@@ -214,6 +215,15 @@ fn preset() -> impl TypedValueParser<Value = Preset> {
         let mut all = Preset::ALL.into_iter();
         all.find(|known| known.to_string() == name).unwrap_or(Preset::Fleet)
     })
+}
+
+/// How long faults happen in a campaign: a time with its unit, or a number of minutes.
+fn faulty_time(text: &str) -> Result<Duration, String> {
+    let minutes = text.parse::<u32>().ok().map(|minutes| Duration::from_mins(1) * minutes);
+    let time = minutes.or_else(|| humantime::parse_duration(text).ok());
+    let time =
+        time.filter(|time| (Duration::from_secs(1)..=Duration::from_hours(24)).contains(time));
+    time.ok_or_else(|| "give a time with its unit, 1s to 1day, or a number of minutes".to_owned())
 }
 
 /// The size of a fleet.

@@ -39,6 +39,8 @@ pub enum Subject {
         protocol: Protocol,
         /// Its settings.
         preset: Preset,
+        /// How long faults happen.
+        duration: Duration,
     },
 }
 
@@ -64,9 +66,9 @@ impl Subject {
                 let (from, to) = span(from, to, usual);
                 trial.record(Window { from, to, zero })?
             }
-            Self::Campaign { seed, protocol, preset } => {
+            Self::Campaign { seed, protocol, preset, duration } => {
                 let election = ElectionSettings::preset(protocol, preset);
-                let campaign = Campaign::by_seed(seed).under(election);
+                let campaign = Campaign::by_seed(seed).under(election).lasting(duration);
                 let window = around_violation((from, to), || campaign.run())?;
                 campaign.record(window)?.world.recorded()
             }
@@ -154,12 +156,17 @@ impl fmt::Display for Subject {
                 }
                 Ok(())
             }
-            Self::Campaign { seed, protocol, preset } => {
+            Self::Campaign { seed, protocol, preset, duration } => {
                 write!(f, "liftmesh lab trace --campaign {seed} --election {protocol}")?;
                 match preset {
-                    Preset::Fleet => Ok(()),
-                    Preset::Source => f.write_str(" --preset source"),
+                    Preset::Fleet => {}
+                    Preset::Source => f.write_str(" --preset source")?,
                 }
+                if *duration == Campaign::USUAL_DURATION {
+                    return Ok(());
+                }
+                let duration = humantime::format_duration(*duration).to_string();
+                write!(f, " --duration {}", duration.replace(' ', ""))
             }
         }
     }

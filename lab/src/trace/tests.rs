@@ -228,9 +228,14 @@ fn a_broadcast_that_nobody_hears_goes_to_nobody() {
 
 #[test]
 fn a_subject_names_the_command_that_draws_it() {
-    let subject = Subject::Campaign { seed: 7, protocol: Protocol::Ballot, preset: Preset::Source };
+    let of_campaign = |duration| {
+        let (protocol, preset) = (Protocol::Ballot, Preset::Source);
+        Subject::Campaign { seed: 7, protocol, preset, duration }.to_string()
+    };
     let command = "liftmesh lab trace --campaign 7 --election ballot --preset source";
-    assert_eq!(subject.to_string(), command);
+    assert_eq!(of_campaign(Campaign::USUAL_DURATION), command);
+    let longer = Duration::from_millis(90_500);
+    assert_eq!(of_campaign(longer), format!("{command} --duration 1m30s500ms"));
     assert!(merge_of(Protocol::Senior).command.ends_with("--situation merge --seed 2"));
 }
 

@@ -64,7 +64,7 @@ fn every_invariant_holds_under(protocol: Protocol) {
         };
         println!(
             "replay with {of_source}LIFTMESH_ELECTION={protocol} LIFTMESH_SEED={seed} cargo test -p liftmesh-lab --test virtual_fleet whatever_happens\ndraw it with {} --html {seed}.html\n{}",
-            Subject::Campaign { seed, protocol, preset },
+            Subject::Campaign { seed, protocol, preset, duration: campaign.duration },
             lines(&outcome.violations)
         );
         println!("with {:?}", outcome.world.inflicted());

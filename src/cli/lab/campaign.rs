@@ -20,7 +20,7 @@ use super::{LabError, files};
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
-The seeds are run on all cores. One that fails is printed with what was wrong and with the commands that replay and draw it; the first is shrunk to a script that violates the same invariant with fewer faults, nodes and seconds. A seed with too few orders, without a change of master or without one of its kinds of faults is void: it has not passed, and more than 5 % of such seeds fail the command.
+The seeds are run on all cores. One that fails is printed with what was wrong and with the commands that replay it and draw its trace; the first is shrunk to a script that violates the same invariant with fewer faults, nodes and seconds. A seed with too few orders, without a change of master or without one of its kinds of faults is void: it has not passed, and more than 5 % of such seeds fail the command.
 
 Examples:
   liftmesh lab campaign --seeds 1..40
@@ -45,7 +45,7 @@ pub(crate) struct CampaignArgs {
     pub(crate) preset: Preset,
     /// How long faults happen with each seed, from 1s to 1day; then everything is put right
     #[arg(long, visible_alias = "minutes", value_name = "TIME", default_value = "1min",
-          value_parser = duration)]
+          value_parser = super::faulty_time)]
     pub(crate) duration: Duration,
     /// Go on with further seeds until so many hours have passed in the worlds of each protocol
     #[arg(long, value_name = "HOURS", conflicts_with = "script")]
@@ -93,15 +93,6 @@ impl TypedValueParser for ProtocolsParser {
         let names = Protocol::ALL.map(|protocol| PossibleValue::new(protocol.to_string()));
         Some(Box::new(names.into_iter().chain([PossibleValue::new("all")])))
     }
-}
-
-/// A time with its unit, or a number of minutes.
-fn duration(text: &str) -> Result<Duration, String> {
-    let minutes = text.parse::<u32>().ok().map(|minutes| Duration::from_mins(1) * minutes);
-    let time = minutes.or_else(|| humantime::parse_duration(text).ok());
-    let time =
-        time.filter(|time| (Duration::from_secs(1)..=Duration::from_hours(24)).contains(time));
-    time.ok_or_else(|| "give a time with its unit, 1s to 1day, or a number of minutes".to_owned())
 }
 
 impl CampaignArgs {

@@ -7,6 +7,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use elevator_fleet::election::Preset;
 use elevator_fleet::model::NodeId;
+use liftmesh_lab::Campaign;
 use liftmesh_lab::elections::{Conditions, Contestant, Situation, Trial};
 use liftmesh_lab::trace::{Example, Selection, Subject, html, story, svg};
 
@@ -56,6 +57,10 @@ pub(crate) struct TraceArgs {
     /// Draw the campaign of random faults with this seed instead
     #[arg(long, value_name = "SEED", conflicts_with_all = ["size", "loss", "situation", "conditions", "watch", "seed"])]
     pub(crate) campaign: Option<u64>,
+    /// How long faults happen in that campaign, from 1s to 1day [default: 1min]
+    #[arg(long, visible_alias = "minutes", value_name = "TIME", requires = "campaign",
+          value_parser = super::faulty_time)]
+    pub(crate) duration: Option<Duration>,
     /// Draw the run of this script instead, which `lab campaign` has written
     #[arg(long, value_name = "FILE", conflicts_with_all = ["campaign", "size", "loss", "situation", "conditions", "watch", "seed", "election", "preset"])]
     pub(crate) script: Option<PathBuf>,
@@ -151,7 +156,8 @@ impl TraceArgs {
             }));
         };
         let (protocol, preset) = contestant.as_preset().ok_or(LabError::Variant(contestant))?;
-        Ok(Subject::Campaign { seed, protocol, preset })
+        let duration = self.duration.unwrap_or(Campaign::USUAL_DURATION);
+        Ok(Subject::Campaign { seed, protocol, preset, duration })
     }
 
     fn contestant(&self) -> Result<Contestant, LabError> {
@@ -207,6 +213,17 @@ mod tests {
             assert!(args(wrong).is_err(), "{wrong}");
         }
         assert!(args("--size 2 --from 1s --to 1day").is_ok());
+    }
+
+    #[test]
+    fn a_campaign_of_any_duration_is_drawn_by_its_seed() {
+        assert!(args("--duration 5min").is_err(), "no campaign");
+        let line = "--campaign 7 --election bully --duration 5min";
+        let subject = args(line).unwrap().subject().unwrap();
+        assert_eq!(
+            subject.to_string(),
+            "liftmesh lab trace --campaign 7 --election bully --duration 5m"
+        );
     }
 
     #[test]

@@ -8,13 +8,10 @@ use elevator_fleet::election::Preset;
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::elections::WriteError;
 use liftmesh_lab::trace::Subject;
-use liftmesh_lab::{Summary, Verdict, Violation};
+use liftmesh_lab::{Campaign, Summary, Verdict, Violation};
 use serde::Serialize;
 
 use crate::cli::table::table;
-
-/// How long faults happen with a seed unless it is said.
-const USUAL_DURATION: Duration = Duration::from_mins(1);
 
 /// The most void seeds that are named.
 const MOST_NAMED: usize = 10;
@@ -66,20 +63,22 @@ pub(super) fn page(
     duration: Duration,
     Verdict { seed, violations, .. }: &Verdict,
 ) -> String {
-    let again = if duration == USUAL_DURATION {
-        let subject = Subject::Campaign { seed: *seed, protocol, preset };
-        format!("draw it with {subject} --html {seed}.html")
+    let preset_flag = match preset {
+        Preset::Fleet => "",
+        Preset::Source => " --preset source",
+    };
+    let duration_flag = if duration == Campaign::USUAL_DURATION {
+        String::new()
     } else {
         let duration = humantime::format_duration(duration).to_string().replace(' ', "");
-        let preset = match preset {
-            Preset::Fleet => "",
-            Preset::Source => " --preset source",
-        };
-        format!(
-            "replay it with liftmesh lab campaign --seeds {seed} --election {protocol}{preset} \
-             --duration {duration}"
-        )
+        format!(" --duration {duration}")
     };
+    let subject = Subject::Campaign { seed: *seed, protocol, preset, duration };
+    let again = format!(
+        "replay it with liftmesh lab campaign --seeds {seed} --election {protocol}\
+         {preset_flag}{duration_flag}\n\
+         draw it with {subject} --html {seed}.html"
+    );
     format!("seed {seed} of {protocol} fails:\n{}{again}\n", lines(violations))
 }
 

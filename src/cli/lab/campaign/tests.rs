@@ -49,14 +49,17 @@ fn each_seed_that_fails_is_printed_with_its_command() {
 seed 2 of ballot fails:
      45.360 s  E8: distrusted
      45.360 s  O7: no rest
+replay it with liftmesh lab campaign --seeds 2 --election ballot --preset source
 draw it with liftmesh lab trace --campaign 2 --election ballot --preset source --html 2.html
 "
     );
     let longer = args("--election ballot --preset source --duration 90s").expect("arguments");
     let page = longer.page(Protocol::Ballot, &failing);
-    let command = "replay it with liftmesh lab campaign --seeds 2 --election ballot --preset \
-                   source --duration 1m30s\n";
-    assert!(page.ends_with(command), "{page}");
+    let commands = "\
+replay it with liftmesh lab campaign --seeds 2 --election ballot --preset source --duration 1m30s
+draw it with liftmesh lab trace --campaign 2 --election ballot --preset source --duration 1m30s --html 2.html
+";
+    assert!(page.ends_with(commands), "{page}");
 }
 
 #[test]
