@@ -42,6 +42,8 @@ seeded_bugs! {
     ServiceClosesLaterPress,
     /// Serving a call closes every call at that floor (F18).
     ServiceClosesWholeLanding,
+    /// A state that a peer transfers takes the place of the store, and is not merged (P1, O1).
+    StateReplacesStore,
     /// A state transfer leaves out the orders that were placed at other nodes (O5).
     TransferOmitsOthers,
     /// A link counts as synced without a state transfer (E4, F14).
@@ -58,6 +60,8 @@ seeded_bugs! {
     TermForgotten,
     /// The plan of any node is accepted (E3).
     PlanOfAnybody,
+    /// The assignments of an earlier term stay, and pass for newer ones (E3).
+    OldPlanKept,
     /// A slave whose master is lost stays its slave (E1, E2).
     SlaveKeepsLostMaster,
     /// A node yields to a master before orders have been exchanged (E4).
@@ -74,6 +78,8 @@ seeded_bugs! {
     EveryVoteWins,
     /// `ballot`: two stand-ins that lead go on, without a vote between them (E1).
     StandInsNeverVote,
+    /// `token-ring`: a holder that hears another one goes on (E1).
+    HoldersNeverMeet,
     /// A peer counts as lost after a quarter of its limit (E6).
     PeersLostEarly,
     /// A peer that restarts counts as a second node of its name (C7).
@@ -82,6 +88,10 @@ seeded_bugs! {
     TopFloorImpossible,
     /// A datagram is believed whose tag nobody has made or checked (F5).
     TagNotChecked,
+    /// A beacon that is sent again proves as much as at the first time (E1, E6).
+    ReplayAccepted,
+    /// What a disk that has failed should have written counts as written (P5).
+    FailedDiskTrusted,
     /// A lamp stays lit when its call was served (P2).
     LampsStayLit,
     /// A hall call stays assigned to a car that is lost (H4).
@@ -98,10 +108,22 @@ seeded_bugs! {
     ServesInPassing,
     /// An open door serves hall calls in both directions (F18).
     ServesBothDirections,
+    /// A trip is served when its passenger enters the car, before the ride is promised (F12).
+    TripEndsBeforeRide,
+    /// A passenger with a destination counts as on board once a car is on its way (F18).
+    TripBoardsUnseen,
+    /// A car on a priority call serves hall calls (F18).
+    PriorityServesHalls,
+    /// A fire recall goes on dropping orders when it is over (O1).
+    RecallNeverEnds,
+    /// On emergency power every car has its turn at once (S1).
+    EveryCarHasItsTurn,
     /// A stuck motor is driven for ten times its limit (H5).
     HangDetectedLate,
     /// A sound motor counts as stuck after a tenth of its limit (H1).
     HangDetectedEarly,
+    /// A hang is reported before the motor is stopped (H6).
+    HangReportedBeforeStop,
     /// An average is over readings of any age (K2).
     StaleReadingsCount,
 }

@@ -58,6 +58,8 @@ pub(super) enum TimedFault {
     Clogs,
     /// A process has tried to write to a full disk, and learns of it.
     FullDiskIsNoticed { node: usize },
+    /// A machine goes dark while its disk writes, unless its process has ended.
+    Tear { node: usize, incarnation: u64 },
     /// The pause of a process that began at this moment.
     Pause { node: usize, began: Duration },
     /// The noise on the line of a node's panel that began at this moment.

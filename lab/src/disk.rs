@@ -161,6 +161,11 @@ impl Disk {
         self.waiting.clear();
     }
 
+    /// Whether a transaction is being written.
+    pub(super) fn is_committing(&self) -> bool {
+        !self.committing.is_empty()
+    }
+
     /// There is no room from here on, or there is again.
     pub(super) fn set_full(&mut self, full: bool) {
         self.full = full;
@@ -176,14 +181,17 @@ impl Disk {
         self.fail();
     }
 
-    /// A process starts: what failed for want of room works again if there is room.
-    pub(super) fn open(&mut self) {
+    /// A process starts: what failed for want of room works again if there is room. `true` if there
+    /// is none, of which nothing was noticed so far.
+    pub(super) fn open(&mut self) -> bool {
+        let runs_full = self.full && !self.failed;
         if self.ran_full && !self.full {
             self.ran_full = false;
             self.failed = false;
-        } else if self.full && !self.failed {
+        } else if runs_full {
             self.runs_full();
         }
+        runs_full
     }
 
     pub(super) fn fail(&mut self) {

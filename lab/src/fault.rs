@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::intruder::Interference;
 pub(crate) use self::intruder::{Recordings, damage};
-use super::network::Bursts;
+use super::network::{Bursts, Hit};
 
 /// Something that goes wrong, or is put right. Nodes are numbered from 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub enum Fault {
         /// So many such boundaries are passed before.
         after: u8,
     },
-    /// The process does not crash at a boundary any more.
+    /// The process does not crash at a boundary any more, nor is a write torn.
     NoCrash(usize),
     /// The process starts again with its own disk.
     Restart(usize),
@@ -167,7 +167,8 @@ pub enum Fault {
         /// To there.
         to: usize,
     },
-    /// A datagram that was recorded earlier arrives again. There are 128 recordings.
+    /// A datagram that was recorded earlier arrives again. There are 128 recent recordings and 128 old
+    /// ones.
     Replay {
         /// Which recording, counted round and round.
         recording: usize,
@@ -203,7 +204,8 @@ pub enum Fault {
         /// How long, in milliseconds.
         millis: u64,
     },
-    /// The machine goes dark while its disk writes: what was being written is torn, and not there.
+    /// The machine goes dark while its disk writes: what was being written is torn, and not there. If
+    /// it writes nothing, that happens to the next transaction.
     TearWrite(usize),
     /// The node leads badly from here on, or well again.
     Leads(usize, Option<BadMaster>),
@@ -428,18 +430,33 @@ impl Fault {
     }
 
     /// Whether it has happened once it is inflicted. The others wait for an occasion, which may never
-    /// come, or need one.
+    /// come, or need one: a packet that is lost, a transaction that is slow.
     fn happens_at_once(&self) -> bool {
-        !matches!(
-            self,
-            Self::Crash { .. }
-                | Self::DamageFrame { .. }
-                | Self::Replay { .. }
-                | Self::Forge { .. }
-                | Self::OtherVersion { .. }
-                | Self::LineNoise { .. }
-                | Self::NewAddress { .. }
-        )
+        self.awaited_hit().is_none()
+            && !matches!(
+                self,
+                Self::Crash { .. }
+                    | Self::DamageFrame { .. }
+                    | Self::Replay { .. }
+                    | Self::Forge { .. }
+                    | Self::OtherVersion { .. }
+                    | Self::LineNoise { .. }
+                    | Self::NewAddress { .. }
+                    | Self::TearWrite(_)
+                    | Self::DiskFull(_, true)
+                    | Self::SlowDisk { millis: 1.., .. }
+            )
+    }
+
+    /// What has to happen to a packet before it has happened.
+    fn awaited_hit(&self) -> Option<Hit> {
+        let hits = [
+            (Hit::Lost, matches!(self, Self::Loss(1..) | Self::LossBursts { .. })),
+            (Hit::Duplicated, matches!(self, Self::Duplication(1..))),
+            (Hit::HeldBack, matches!(self, Self::Reordering(1..))),
+            (Hit::Damaged, matches!(self, Self::Corruption(1..))),
+        ];
+        hits.into_iter().find(|(_, awaits)| *awaits).map(|(hit, _)| hit)
     }
 
     /// Whether nodes or the network may take their time after it. A fault of a car is no excuse:
@@ -474,12 +491,12 @@ impl Fault {
             | Self::CalmNetwork
             | Self::DiskFail(_)
             | Self::DiskFull(..)
-            | Self::TearWrite(_)
             | Self::Leads(..)
             | Self::SharedAddress { .. } => true,
-            // A crash disturbs when it happens, a damaged frame when the link ends, and a forged
+            // A crash and a torn write disturb when they happen, a damaged frame when the link ends, and a forged
             // datagram when a node believes it.
             Self::Crash { .. }
+            | Self::TearWrite(_)
             | Self::NoCrash(_)
             | Self::DamageFrame { .. }
             | Self::Forge { .. }

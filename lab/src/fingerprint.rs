@@ -102,5 +102,6 @@ fn parts(event: &Event) -> Parts {
         Event::FaultEnds(TimedFault::Pause { node, .. }) => at(18, *node),
         Event::FaultEnds(TimedFault::Noise { node, .. }) => at(19, *node),
         Event::FaultEnds(TimedFault::NoInterface { node, .. }) => at(20, *node),
+        Event::FaultEnds(TimedFault::Tear { node, .. }) => at(21, *node),
     }
 }

@@ -260,7 +260,7 @@ impl World {
     /// one it can't have been the peer.
     fn end_link_for_rubbish(&mut self, id: ConnectionId, side: Side, to: usize) {
         self.interference.frames += 1;
-        self.disturbances.damaged_frames = true;
+        self.disturbances.damaged_frames.happens(self.now);
         self.disturbed();
         if let Some(connection) = self.connections.get_mut(id) {
             connection.end_mut(side.other()).state = EndState::Closed;

@@ -5,7 +5,9 @@ use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use elevator_driver::{Button, Climate, DoorState, Floor, FloorCount, MotorCommand, PanelInputs};
+use elevator_driver::{
+    Button, Climate, DoorState, Floor, FloorCount, MotorCommand, PanelInputs, Trip,
+};
 use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::{JournalId, Mode, NameError, NodeId, Timestamp};
 use elevator_fleet::node::Node;
@@ -54,6 +56,8 @@ pub(super) struct Machine {
     pub(super) conflicts: usize,
     /// The lamps that its process has lit.
     pub(super) lit: BTreeSet<Button>,
+    /// The trips that its kiosks show.
+    pub(super) kiosk: BTreeSet<Trip>,
     pub(super) leads_badly: Option<BadMaster>,
     /// What becomes of its beacons before they are sent.
     pub(super) falsifies: Option<fn(&mut Beacon)>,
@@ -61,6 +65,8 @@ pub(super) struct Machine {
     pub(super) estimate: u32,
     /// Where its process crashes, and how many such boundaries it passes before.
     pub(super) crash: Option<(Boundary, u8)>,
+    /// What is to happen to the next transaction of its disk.
+    pub(super) next_transaction: NextTransaction,
     /// How many milliseconds the clocks of its processes count in a second.
     pub(super) clock_rate: u32,
     /// How many years its wall clock shows too many.
@@ -77,6 +83,15 @@ pub(super) struct Machine {
     pub(super) commanded: Mode,
     /// What its climate sensors read before they fell silent.
     pub(super) silenced: Option<Climate>,
+}
+
+/// Faults that wait for a transaction.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct NextTransaction {
+    /// The machine goes dark during it.
+    pub(super) is_torn: bool,
+    /// It is the first one that is slow.
+    pub(super) is_slow: bool,
 }
 
 /// The name of a machine, by its number.
@@ -177,10 +192,12 @@ impl Machine {
             latched: false,
             conflicts: 0,
             lit: BTreeSet::new(),
+            kiosk: BTreeSet::new(),
             leads_badly: None,
             falsifies: None,
             estimate: 0,
             crash: None,
+            next_transaction: NextTransaction::default(),
             clock_rate: 1_000,
             wrong_years: 0,
             commit: None,

@@ -81,6 +81,15 @@ const HELD_BACK: RangeInclusive<u64> = 1_000..=50_000;
 /// The most packets that a clog holds back in one direction; more get lost, as in any queue.
 const MOST_HELD: usize = 2_000;
 
+/// What the network does to a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Hit {
+    Lost,
+    Duplicated,
+    HeldBack,
+    Damaged,
+}
+
 /// One direction of a clogged pair.
 #[derive(Debug)]
 struct Clog {
@@ -104,6 +113,10 @@ pub(super) struct Network {
     clogs: BTreeMap<(usize, usize), Clog>,
     /// Counts the changes of cuts, isolated nodes and clogs.
     revision: u64,
+    /// The faults that have hit no packet yet, by their names.
+    awaited: BTreeMap<Hit, &'static str>,
+    /// Those of them that have hit one since.
+    hits: Vec<&'static str>,
 }
 
 impl Network {
@@ -111,7 +124,38 @@ impl Network {
         let (cuts, isolated) = (BTreeSet::new(), BTreeSet::new());
         let channels = BTreeMap::new();
         let (unlinked, clogs) = (BTreeSet::new(), BTreeMap::new());
-        Self { weather, bursts, channels, cuts, isolated, unlinked, clogs, revision: 0 }
+        let (awaited, hits) = (BTreeMap::new(), Vec::new());
+        Self {
+            weather,
+            bursts,
+            channels,
+            cuts,
+            isolated,
+            unlinked,
+            clogs,
+            revision: 0,
+            awaited,
+            hits,
+        }
+    }
+
+    /// A fault of this name is there once a packet is hit.
+    pub(super) fn await_hit(&mut self, hit: Hit, fault: &'static str) {
+        self.awaited.insert(hit, fault);
+    }
+
+    /// No fault is there that has not hit a packet.
+    pub(super) fn await_no_hit(&mut self) {
+        self.awaited.clear();
+    }
+
+    /// Takes the next fault that has hit a packet.
+    pub(super) fn poll_hit(&mut self) -> Option<&'static str> {
+        self.hits.pop()
+    }
+
+    fn note(&mut self, hit: Hit) {
+        self.hits.extend(self.awaited.remove(&hit));
     }
 
     pub(super) fn cut(&mut self, from: usize, to: usize) {
@@ -210,15 +254,22 @@ impl Network {
     }
 
     /// How long a datagram takes that is sent now.
-    pub(super) fn datagram_delay(&self, random: &mut Rng) -> Duration {
+    pub(super) fn datagram_delay(&mut self, random: &mut Rng) -> Duration {
         let reordering = self.weather.reordering;
         let is_held_back = reordering > 0 && random.u8(0..100) < reordering;
         let more = if is_held_back { random.u64(HELD_BACK) } else { 0 };
+        if is_held_back {
+            self.note(Hit::HeldBack);
+        }
         self.delay(random) + Duration::from_micros(more)
     }
 
-    pub(super) fn corrupts(&self, random: &mut Rng) -> bool {
-        self.weather.corruption > 0 && random.u8(0..100) < self.weather.corruption
+    pub(super) fn corrupts(&mut self, random: &mut Rng) -> bool {
+        let corrupts = self.weather.corruption > 0 && random.u8(0..100) < self.weather.corruption;
+        if corrupts {
+            self.note(Hit::Damaged);
+        }
+        corrupts
     }
 
     pub(super) fn delay(&self, random: &mut Rng) -> Duration {
@@ -227,6 +278,14 @@ impl Network {
 
     /// Whether a packet gets lost that is sent from one machine to another now.
     pub(super) fn loses(&mut self, random: &mut Rng, now: Duration, pair: (usize, usize)) -> bool {
+        let is_lost = self.loses_one(random, now, pair);
+        if is_lost {
+            self.note(Hit::Lost);
+        }
+        is_lost
+    }
+
+    fn loses_one(&mut self, random: &mut Rng, now: Duration, pair: (usize, usize)) -> bool {
         match self.bursts {
             Some(bursts) if self.weather.loss > 0 => {
                 let in_burst = self.is_in_burst(bursts, random, now, pair);
@@ -287,8 +346,13 @@ impl Network {
         channel.in_burst
     }
 
-    pub(super) fn duplicates(&self, random: &mut Rng) -> bool {
-        self.weather.duplication > 0 && random.u8(0..100) < self.weather.duplication
+    pub(super) fn duplicates(&mut self, random: &mut Rng) -> bool {
+        let duplicates =
+            self.weather.duplication > 0 && random.u8(0..100) < self.weather.duplication;
+        if duplicates {
+            self.note(Hit::Duplicated);
+        }
+        duplicates
     }
 
     /// How long a packet of a link takes that is sent now, with all its retransmissions. When they

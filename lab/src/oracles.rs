@@ -28,7 +28,7 @@ mod waits;
 
 use std::time::Duration;
 
-use elevator_driver::{Button, PanelOutputs};
+use elevator_driver::{Button, PanelOutputs, Trip};
 use elevator_fleet::model::NodeId;
 use elevator_fleet::model::Term;
 use elevator_fleet::node::Report;
@@ -40,9 +40,11 @@ use self::mastership::{Mastership, MastershipWatch};
 use self::orders::{Presses, Stores, Taken};
 use self::promises::Promises;
 use self::reference::Reference;
+use self::service::Boardings;
 pub use self::verdicts::Violation;
 use self::verdicts::{Finding, Verdicts};
 use self::waits::Waits;
+use crate::Fault;
 use crate::history::Note;
 use crate::snapshot::Snapshot;
 
@@ -58,6 +60,7 @@ pub(super) struct Oracles {
     verdicts: Verdicts,
     promises: Promises,
     reference: Reference,
+    boardings: Boardings,
     presses: Presses,
     taken: Taken,
     stores: Stores,
@@ -76,6 +79,7 @@ impl Oracles {
             verdicts: Verdicts::default(),
             promises: Promises::new(nodes),
             reference: Reference::default(),
+            boardings: Boardings::default(),
             presses: Presses::default(),
             taken: Taken::default(),
             stores: Stores::default(),
@@ -126,9 +130,9 @@ impl Oracles {
         self.verdicts.record(snapshot, findings);
     }
 
-    /// The process of a machine has ended.
-    pub(super) fn ended(&mut self, node: usize) {
-        self.promises.process_ended(node);
+    /// The process of a machine is about to end.
+    pub(super) fn ends(&mut self, snapshot: &Snapshot, node: usize) {
+        self.promises.process_ends(snapshot, node);
         self.reference.starting(false);
     }
 
@@ -142,21 +146,20 @@ impl Oracles {
         match note {
             Note::Pressed(button) => self.reference.pressed(at, *button),
             Note::Lit(button) => self.reference.lit(at, *button, now),
-            Note::Reported(Report::Served { call, here: true, .. } | Report::Dropped { call }) => {
-                self.reference.served(call);
-            }
-            Note::Started
-            | Note::Ended
-            | Note::Requested(_)
-            | Note::Dark(_)
-            | Note::Fault(_)
-            | Note::Reported(_) => {}
+            Note::Requested(trip) => self.reference.requested(*trip),
+            Note::Fault(Fault::FireRecall { start: true, .. }) => self.reference.recalled(),
+            Note::Started | Note::Ended | Note::Dark(_) | Note::Fault(_) | Note::Reported(_) => {}
         }
     }
 
-    /// A suspended process goes on.
-    pub(super) fn resumed(&mut self, now: Duration) {
-        self.reference.resumed(now);
+    /// The suspended process of this node goes on.
+    pub(super) fn resumed(&mut self, at: &NodeId, now: Duration) {
+        self.reference.resumed(at, now);
+    }
+
+    /// A kiosk names the car of a trip that it did not show before.
+    pub(super) fn trip_is_shown(&mut self, now: Duration, at: &NodeId, trip: Trip) {
+        self.reference.shown(at, trip, now);
     }
 
     /// A button of a panel was pressed.
@@ -179,6 +182,7 @@ impl Oracles {
     /// Something about a car, its faults or its commands has changed.
     pub(super) fn car_changed(&mut self, snapshot: &Snapshot, node: usize) {
         self.cars[node].look(&snapshot.machines[node], snapshot.now);
+        self.reference.look(&snapshot.machines[node]);
     }
 
     /// A node is about to command these outputs.
@@ -213,7 +217,10 @@ impl Oracles {
         let findings = match report {
             Report::Served { call, here: true, .. } => {
                 self.promises.served(snapshot, node, call);
-                service::served_here(snapshot, node, call)
+                let opened = self.cars[node].opened();
+                let boarded = self.boardings.served(node, call, opened);
+                let served = service::served_here(snapshot, node, call);
+                boarded.into_iter().chain(served).collect()
             }
             Report::Dropped { call } => {
                 // Who comes to know of a recall that is over drops what others have dropped.
@@ -231,36 +238,46 @@ impl Oracles {
                 Some(button) => self.promises.lamp_is_lit(snapshot, node, button),
                 None => self.promises.trip_is_promised(snapshot, node, call),
             },
-            Report::NodeState { to, term, .. } => {
+            Report::NodeState { from, to, term } => {
                 let quiet = election::no_change_of_master_in_quiet(snapshot, node, report);
                 self.verdicts.record(snapshot, quiet);
-                self.changed_state(snapshot, node, to, *term)
+                self.changed_state(snapshot, node, [from, to], *term)
             }
             // A mastership that rotates is no change of master.
-            Report::Rotated { to, term, .. } => self.changed_state(snapshot, node, to, *term),
+            Report::Rotated { from, to, term } => {
+                self.changed_state(snapshot, node, [from, to], *term)
+            }
             Report::PeerLost { node: lost } => {
                 self.promises.peer_lost(snapshot, node, lost);
                 Vec::new()
             }
             Report::Hung(_) => {
                 self.car_changed(snapshot, node);
-                cars::only_a_broken_car_hangs(&self.cars[node], node)
+                let stops = cars::the_motor_is_stopped_first(&snapshot.machines[node], node);
+                let hangs = cars::only_a_broken_car_hangs(&self.cars[node], node);
+                stops.into_iter().chain(hangs).collect()
             }
             Report::Conflict(what) => {
-                let disturbances = snapshot.disturbances;
-                let excused = disturbances.forged
-                    || disturbances.are_there_twins(snapshot.now)
-                    || disturbances.took_for_two(what, snapshot.now)
-                    || disturbances.other_versions && what.contains("of the wire protocol");
+                let (disturbances, now) = (snapshot.disturbances, snapshot.now);
+                let excused = disturbances.are_nodes_deceived(now)
+                    || disturbances.are_there_twins(now)
+                    || disturbances.took_for_two(what, now)
+                    || disturbances.other_versions.is_noticed(now)
+                        && what.contains("of the wire protocol");
                 let finding = || Finding::new("C7", node, what.clone());
                 (!excused).then(finding).into_iter().collect()
             }
             Report::Distrusted { reason, .. } => {
                 let finding = || Finding::new("E8", node, reason.clone());
-                let disturbances = snapshot.disturbances;
-                let excused = disturbances.forged
-                    || disturbances.damaged_frames && reason.contains("is no frame");
+                let (disturbances, now) = (snapshot.disturbances, snapshot.now);
+                let excused = disturbances.are_nodes_deceived(now)
+                    || disturbances.damaged_frames.is_noticed(now)
+                        && reason.contains("is no frame");
                 (!excused).then(finding).into_iter().collect()
+            }
+            Report::Placed { call, .. } => {
+                self.boardings.placed(call, snapshot.now);
+                Vec::new()
             }
             Report::Assigned { call, car } => {
                 self.plans.assigned(snapshot, node, (call, car)).into_iter().collect()
@@ -270,7 +287,6 @@ impl Oracles {
             | Report::PeerDiscovered { .. }
             | Report::Synced { .. }
             | Report::Repair { .. }
-            | Report::Placed { .. }
             | Report::Door { .. }
             | Report::Floor { .. }
             | Report::Availability(_)
@@ -286,15 +302,18 @@ impl Oracles {
     }
 
     fn changed_state(
-        &self,
+        &mut self,
         snapshot: &Snapshot,
         node: usize,
-        to: &NodeState,
+        [from, to]: [&NodeState; 2],
         term: Term,
     ) -> Vec<Finding> {
         match to {
             NodeState::Slave { master } => self.handovers.yielded(snapshot, node, master),
-            NodeState::Master => self.terms.became_master(node, term),
+            NodeState::Master => {
+                self.plans.became_master(snapshot, node, (from, term));
+                self.terms.became_master(node, term)
+            }
             NodeState::Seeking => Vec::new(),
         }
     }
@@ -317,6 +336,7 @@ impl Oracles {
             election::one_master_in_each_group(snapshot),
             election::one_master_is_found_again(snapshot),
             election::calls_are_assigned_to_the_living(snapshot),
+            election::slaves_have_the_plan_of_their_master(snapshot),
             cars::stop_switches_stop_the_motor(snapshot),
             cars::one_car_moves_on_emergency_power(snapshot),
             cars::motors_stop_without_a_controller(snapshot),

@@ -182,8 +182,13 @@ impl World {
         }
     }
 
-    /// Takes note of the lamps that go on and off.
+    /// Takes note of the lamps that go on and off, and of the trips that kiosks begin to show.
     pub(super) fn compare_lamps(&mut self, node: usize, outputs: &PanelOutputs) {
+        let before = std::mem::take(&mut self.machines[node].kiosk);
+        for trip in outputs.kiosks.keys().filter(|trip| !before.contains(trip)) {
+            self.oracles.trip_is_shown(self.now, &self.machines[node].name, *trip);
+        }
+        self.machines[node].kiosk = outputs.kiosks.keys().copied().collect();
         let before = self.machines[node].lit.clone();
         for button in &outputs.lamps.orders {
             if self.machines[node].lit.insert(*button) {

@@ -67,6 +67,7 @@ impl World {
         disk.set_clock(clock);
         if disk.is_full() && !disk.failed() {
             disk.runs_full();
+            self.count_fault(&Fault::DiskFull(node, true));
             self.disturbed();
             self.agenda.enter(self.now, Event::FaultEnds(TimedFault::FullDiskIsNoticed { node }));
         } else if disk.write(lsn, changes) {
@@ -98,6 +99,14 @@ impl World {
         let wait = Duration::from_micros(self.random.u64(takes.clone()));
         let incarnation = self.machines[node].incarnation;
         self.agenda.enter(self.now + wait, Event::Committed { node, incarnation });
+        if std::mem::take(&mut self.machines[node].next_transaction.is_slow) {
+            let millis = self.machines[node].longest_commit(&self.settings) / 1_000;
+            self.count_fault(&Fault::SlowDisk { node, millis });
+        }
+        if self.machines[node].next_transaction.is_torn {
+            let torn = Event::FaultEnds(TimedFault::Tear { node, incarnation });
+            self.agenda.enter(self.now + wait / 2, torn);
+        }
     }
 
     fn reported(&mut self, node: usize, report: Report) {
@@ -308,13 +317,15 @@ impl World {
 
     /// The process of a machine ends, whatever it was doing. Its kernel closes its links.
     pub(super) fn end_process(&mut self, node: usize) {
-        let machine = &mut self.machines[node];
-        if machine.process.take().is_none() {
+        if self.machines[node].process.is_none() {
             return;
         }
+        self.judge(|oracles, snapshot| oracles.ends(snapshot, node));
+        let machine = &mut self.machines[node];
+        machine.process = None;
         let incarnation = machine.incarnation;
         machine.lit.clear();
-        self.oracles.ended(node);
+        machine.kiosk.clear();
         machine.disk.crash(&mut self.random);
         let powered = machine.powered;
         for (id, side) in self.connections.of(node, incarnation) {

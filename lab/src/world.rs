@@ -21,7 +21,7 @@ pub use self::settings::{Twins, WorldError, WorldSettings};
 use super::agenda::{Agenda, Event};
 use super::campaign::{Act, Step};
 use super::connection::Connections;
-use super::fault::{Interference, Recordings};
+use super::fault::{Fault, Interference, Recordings};
 use super::fingerprint::Fingerprint;
 use super::history::{History, Note};
 use super::machine::{self, Line, Machine, Process};
@@ -217,7 +217,9 @@ impl World {
         }
         let clock = self.disk_clock_of(node);
         self.machines[node].disk.set_clock(clock);
-        self.machines[node].disk.open();
+        if self.machines[node].disk.open() {
+            self.count_fault(&Fault::DiskFull(node, true));
+        }
         self.judge(|oracles, snapshot| oracles.starting(snapshot, node));
         let settings = self.node_settings(node);
         let machine = &mut self.machines[node];
@@ -375,7 +377,17 @@ impl World {
         let at = &self.machines[machine];
         let is_attended = at.awake().is_some() && at.line == Line::Plugged;
         let becomes_order = |button: &Button| is_attended && !at.lets_in_at(button.floor());
-        if !matches!(&note, Note::Pressed(button) if !becomes_order(button)) {
+        let comes_to_nothing = match &note {
+            Note::Pressed(button) => !becomes_order(button),
+            Note::Requested(_) => !is_attended,
+            Note::Started
+            | Note::Ended
+            | Note::Lit(_)
+            | Note::Dark(_)
+            | Note::Fault(_)
+            | Note::Reported(_) => false,
+        };
+        if !comes_to_nothing {
             self.oracles.seen(self.now, &at.name, &note);
         }
         if let Some(steps) = self.steps.as_mut()
@@ -457,6 +469,7 @@ impl World {
         self.events += 1;
         self.fingerprint.event(self.now, &event, &self.wire);
         self.happen(event);
+        self.count_hits();
         if self.settings.inspect {
             self.judge(Oracles::watch_mastership);
         }

@@ -67,6 +67,7 @@ const CASES: &[Case] = &[
     case(SeededBug::ServiceClosesLaterPress, &["P1"]),
     case(SeededBug::ServiceClosesWholeLanding, &["P1"]),
     case(SeededBug::ServiceClosesWholeLanding, &["O1"]),
+    case(SeededBug::StateReplacesStore, &["P1", "O1"]),
     case(SeededBug::TransferOmitsOthers, &["O7", "P4", "E4"]),
     case(SeededBug::JoinWithoutTransfer, &["E4"]),
     case(SeededBug::DigestOmitsServices, &["O7"]),
@@ -75,6 +76,8 @@ const CASES: &[Case] = &[
     case(SeededBug::TermNotRaised, &["E3"]),
     case(SeededBug::TermForgotten, &["E3"]),
     case(SeededBug::PlanOfAnybody, &["E3"]),
+    under(Protocol::TokenRing, SeededBug::PlanOfAnybody, &["E3"]),
+    case(SeededBug::OldPlanKept, &["E3"]),
     case(SeededBug::SlaveKeepsLostMaster, &["E1"]),
     case(SeededBug::YieldsBeforeHandOver, &["E4"]),
     case(SeededBug::MasterNeverYields, &["E1"]),
@@ -83,10 +86,13 @@ const CASES: &[Case] = &[
     under(Protocol::Senior, SeededBug::SeniorNeverYields, &["E1"]),
     under(Protocol::Ballot, SeededBug::EveryVoteWins, &["E1"]),
     under(Protocol::Ballot, SeededBug::StandInsNeverVote, &["E1"]),
+    under(Protocol::TokenRing, SeededBug::HoldersNeverMeet, &["E1"]),
     case(SeededBug::PeersLostEarly, &["E6"]),
     case(SeededBug::RestartIsConflict, &["C7"]),
     case(SeededBug::TopFloorImpossible, &["E8"]),
     case(SeededBug::TagNotChecked, &["F5"]),
+    case(SeededBug::ReplayAccepted, &["E1", "E6", "C7"]),
+    case(SeededBug::FailedDiskTrusted, &["P5"]),
     case(SeededBug::LampsStayLit, &["P2"]),
     case(SeededBug::LostCarKeepsCalls, &["H4"]),
     case(SeededBug::DoorOpensBeforeStop, &["S1"]),
@@ -95,8 +101,14 @@ const CASES: &[Case] = &[
     case(SeededBug::TurnsToNearestStop, &["S3"]),
     case(SeededBug::ServesInPassing, &["F18"]),
     case(SeededBug::ServesBothDirections, &["F18"]),
+    case(SeededBug::TripEndsBeforeRide, &["F12"]),
+    case(SeededBug::TripBoardsUnseen, &["F18"]),
+    case(SeededBug::PriorityServesHalls, &["F18"]),
+    case(SeededBug::RecallNeverEnds, &["O1"]),
+    case(SeededBug::EveryCarHasItsTurn, &["S1"]),
     case(SeededBug::HangDetectedLate, &["H5"]),
     case(SeededBug::HangDetectedEarly, &["H1"]),
+    case(SeededBug::HangReportedBeforeStop, &["H6"]),
     Case { scenario: Some(a_warm_node_is_cut_off), ..case(SeededBug::StaleReadingsCount, &["K2"]) },
 ];
 
@@ -163,8 +175,8 @@ impl Case {
     }
 }
 
-/// P1 to P4, O1, O3, O4, O7, C7, E1, E3, E4, E6 to E8, F4, F5, F12, F18, H1, H4, H5, K2, S1, S3: each oracle
-/// catches what it is for.
+/// P1 to P5, O1, O3, O4, O7, C7, E1, E3, E4, E6 to E8, F4, F5, F12, F18, H1, H4 to H6, K2, S1, S3: each
+/// oracle catches what it is for.
 #[test]
 fn every_seeded_bug_is_caught() {
     let seeds = std::env::var("LIFTMESH_SEEDS").ok();

@@ -249,6 +249,21 @@ impl SimulatedCar {
         self.door.fraction()
     }
 
+    /// What the controller last commanded of the motor.
+    #[must_use]
+    pub fn motor(&self) -> MotorCommand {
+        self.outputs.motor
+    }
+
+    /// The direction that the lantern announces.
+    #[must_use]
+    pub fn lantern(&self) -> Option<Direction> {
+        match self.outputs.lantern {
+            HallLantern::Dark => None,
+            HallLantern::Lit(direction) => Some(direction),
+        }
+    }
+
     /// The first hundred violations since the car was made; [`CarState::violations`] counts all.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
@@ -270,13 +285,6 @@ impl SimulatedCar {
         let Some(floor) = self.shaft.sensed_floor() else { return };
         let count = self.opening.map_or(0, |opening| opening.count) + 1;
         self.opening = Some(Opening { count, floor, lantern: self.lantern() });
-    }
-
-    fn lantern(&self) -> Option<Direction> {
-        match self.outputs.lantern {
-            HallLantern::Dark => None,
-            HallLantern::Lit(direction) => Some(direction),
-        }
     }
 
     fn influence(&self) -> Influence {

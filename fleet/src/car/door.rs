@@ -340,7 +340,8 @@ impl Car {
     pub(super) fn servable(&self, floor: Floor) -> Vec<ServedCall> {
         let car_calls =
             (self.serves_car_calls() && self.own_calls.contains(&floor)).then_some(floor);
-        let in_service = self.availability() == Availability::InService;
+        let in_service = self.availability() == Availability::InService
+            || self.mode() == Mode::Priority && is_seeded(SeededBug::PriorityServesHalls);
         let halls = Direction::BOTH
             .into_iter()
             .filter(|direction| {

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use elevator_driver::Floor;
 
 use crate::model::{Dot, HallCall};
+use crate::seeded::{SeededBug, is_seeded};
 
 /// The presses of destination calls whose passengers have entered the car: one entry for each call,
 /// with the presses that were open when the door last opened for it.
@@ -85,7 +86,8 @@ impl Boarding {
         }
         let is_safe = |trip: &Boarded| match (trip.stage, ride_to(trip.to)) {
             (Stage::Placed, Ride::Absent | Ride::Promised) => true,
-            (Stage::Wanted, _) | (Stage::Placed, Ride::Open) => false,
+            (Stage::Placed, Ride::Open) => is_seeded(SeededBug::TripEndsBeforeRide),
+            (Stage::Wanted, _) => false,
         };
         let safe = self.calls.extract_if(.., |_, trip| is_safe(trip));
         safe.map(|(call, trip)| (call, trip.presses)).collect()

@@ -26,6 +26,7 @@ use crate::directives::{
 };
 use crate::dispatch::{Kinematics, Predictor};
 use crate::model::{Call, Dot, JournalId, Mode, NodeId, Timestamp};
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::codec::{CHUNK, size};
 use crate::wire::{Beacon, Frame};
 
@@ -425,7 +426,10 @@ impl Node {
     /// Drops the orders that nobody serves in a fire recall, and those that come from peers which
     /// have not heard of it yet.
     pub(super) fn drop_recalled_orders(&mut self, now: Timestamp) {
-        if self.commands.is_fire_recalled() {
+        let was_recalled = || self.directives().get(&Topic::FireRecall.key()).is_some();
+        if self.commands.is_fire_recalled()
+            || is_seeded(SeededBug::RecallNeverEnds) && was_recalled()
+        {
             self.orders.drop_all();
             self.route_orders(now);
         }

@@ -74,7 +74,7 @@ use crate::car::{CarTimer, Power};
 use crate::directives::{Directives, Topic};
 use crate::dispatch::Schedule;
 use crate::election::{Detail, ElectionTimer};
-use crate::model::{Dot, NodeId, Term, Timestamp};
+use crate::model::{Dot, HallCall, NodeId, Term, Timestamp};
 use crate::orders::OrderStore;
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Hello, NodeState, Nonce};
@@ -268,6 +268,11 @@ impl Node {
         self.orders.is_promised(dot)
     }
 
+    /// The car to which each hall call is assigned, as far as this node knows.
+    pub fn assignments(&self) -> impl Iterator<Item = (HallCall, &NodeId)> {
+        self.dispatching.assignments()
+    }
+
     /// The panel's latest outputs, or `None` before the start or without a car.
     #[must_use]
     pub fn outputs(&self) -> Option<&PanelOutputs> {
@@ -277,6 +282,10 @@ impl Node {
     /// Returns the next action: panel outputs first, so that nothing delays the stop of a motor,
     /// then the others, oldest first.
     pub fn poll_action(&mut self) -> Option<Action> {
+        let hangs = |action: &Action| matches!(action, Action::Report(Report::Hung(_)));
+        if is_seeded(SeededBug::HangReportedBeforeStop) && self.actions.iter().any(hangs) {
+            return self.actions.pop_front();
+        }
         let panel = self.cabin.poll_panel_update().map(Action::Panel);
         panel.or_else(|| self.actions.pop_front())
     }

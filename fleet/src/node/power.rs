@@ -23,6 +23,7 @@ use super::{Node, Report};
 use crate::car::Power;
 use crate::directives::{Directives, EmergencyPower, OFF, PriorityCall, Topic, Turn, Value, Words};
 use crate::model::{Call, CarPhase, CarView, NodeId, Role, Timestamp, Unavailable};
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::NodeState;
 
 /// How long a master gives no turn after a node has stopped following it: many times as long as it
@@ -129,7 +130,8 @@ impl Node {
             self.turns.followers.clear();
         }
         self.turns.holds = self.holds_turn();
-        let power = if self.turns.holds { Power::Granted } else { Power::Waiting };
+        let moves = self.turns.holds || is_seeded(SeededBug::EveryCarHasItsTurn);
+        let power = if moves { Power::Granted } else { Power::Waiting };
         self.cabin.set_power(power, now);
         let own = self.hello.node.clone();
         let is_own = matches!(self.directives().turn(), Turn::Evacuates { car, .. } if car == own);

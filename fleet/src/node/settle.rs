@@ -8,6 +8,7 @@ use super::{Action, Node, Report, Taken};
 use crate::car::{CarEvent, ServedCall, Stops};
 use crate::directives::{OFF, Topic};
 use crate::model::{Call, HallCall, Timestamp};
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::NodeState;
 
 impl Node {
@@ -97,6 +98,11 @@ impl Node {
         let hall: BTreeSet<HallCall> = others.chain(assigned.iter().copied()).collect();
         let [hall, assigned] = [hall, assigned]
             .map(|calls| calls.into_iter().map(HallCall::landing).collect::<BTreeSet<_>>());
+        if is_seeded(SeededBug::TripBoardsUnseen) {
+            for landing in &assigned {
+                self.board(*landing, now);
+            }
+        }
         let car_calls = self.orders.own_car_calls();
         let stops = Stops { car_calls: &car_calls, assigned: &assigned, hall: &hall };
         self.cabin.set_stops(stops, now);

@@ -13,7 +13,7 @@ use crate::World;
 use crate::agenda::{Event, TimedFault};
 use crate::disk::Disk;
 use crate::history::Note;
-use crate::machine::Line;
+use crate::machine::{Line, Machine};
 
 /// Who commands modes.
 const OPERATOR: &str = "lab";
@@ -28,6 +28,8 @@ impl World {
         self.note(0, Note::Fault(fault.clone()));
         if fault.happens_at_once() {
             self.count_fault(&fault);
+        } else if let Some(hit) = fault.awaited_hit() {
+            self.network.await_hit(hit, fault.kind());
         }
         if fault.disturbs_the_group() {
             self.disturbed();
@@ -37,7 +39,10 @@ impl World {
             Fault::PowerCut(node) => self.cut_power(node),
             Fault::MainsCut => self.cut_mains(),
             Fault::Crash { node, at, after } => self.machines[node].crash = Some((at, after)),
-            Fault::NoCrash(node) => self.machines[node].crash = None,
+            Fault::NoCrash(node) => {
+                self.machines[node].crash = None;
+                self.machines[node].next_transaction.is_torn = false;
+            }
             Fault::Restart(node) => self.start(node),
             Fault::Replace(node) => self.replace(node),
             Fault::Suspend(node) => self.suspend(node),
@@ -50,7 +55,7 @@ impl World {
             Fault::WallClock { node, years } => self.set_wall_clock(node, years),
             Fault::Leads(node, bad) => {
                 self.machines[node].leads_badly = bad;
-                self.disturbances.forged |= bad.is_some();
+                self.note_deceivers();
             }
             Fault::SharedAddress { node, with } => self.share_address(node, with),
             Fault::CutOneWay { from, to } => self.network.cut(from, to),
@@ -96,10 +101,11 @@ impl World {
             Fault::SlowDisk { node, millis } => {
                 let most = millis * 1_000;
                 self.machines[node].commit = (most > 0).then_some(most / 2..=most);
+                self.machines[node].next_transaction.is_slow = most > 0;
             }
             Fault::TearWrite(node) => {
-                self.machines[node].disk.tear();
-                self.cut_power(node);
+                self.machines[node].next_transaction.is_torn = true;
+                self.tear_write(node);
             }
             Fault::Motor(node, fault) => self.touch(node, |car| car.set_motor_fault(fault)),
             Fault::Levelling(node, fault) => {
@@ -141,6 +147,24 @@ impl World {
     /// A fault has happened.
     pub(crate) fn count_fault(&mut self, fault: &Fault) {
         *self.inflicted.entry(fault.kind()).or_default() += 1;
+    }
+
+    /// Counts the faults of the network that have hit a packet.
+    pub(crate) fn count_hits(&mut self) {
+        while let Some(kind) = self.network.poll_hit() {
+            *self.inflicted.entry(kind).or_default() += 1;
+        }
+    }
+
+    /// The machine goes dark if its disk writes, and a write of it is to be torn.
+    fn tear_write(&mut self, node: usize) {
+        let machine = &mut self.machines[node];
+        if machine.next_transaction.is_torn && machine.disk.is_committing() {
+            machine.next_transaction.is_torn = false;
+            machine.disk.tear();
+            self.count_fault(&Fault::TearWrite(node));
+            self.cut_power(node);
+        }
     }
 
     fn set_mode(&mut self, at: usize, car: usize, mode: Mode) {
@@ -274,6 +298,11 @@ impl World {
         match fault {
             TimedFault::Clogs => self.unclog(self.now),
             TimedFault::FullDiskIsNoticed { node } => self.report_disk_failed(node),
+            TimedFault::Tear { node, incarnation } => {
+                if self.machines[node].incarnation == incarnation {
+                    self.tear_write(node);
+                }
+            }
             TimedFault::Pause { node, began } => {
                 let process = self.machines[node].process.as_ref();
                 if process.is_some_and(|process| process.suspended_at == began) {
@@ -352,7 +381,7 @@ impl World {
 
     /// One node hears over its links to another what that one has not sent.
     pub fn forge(&mut self, from: usize, to: usize, frame: &Frame) {
-        self.disturbances.forged = true;
+        self.disturbances.deceived.happens(self.now);
         self.disturbed();
         let incarnation = self.machines[to].incarnation;
         for (id, side) in self.connections.of(to, incarnation) {
@@ -366,9 +395,15 @@ impl World {
 
     /// One node sends other beacons than it means to, until this is `None` again.
     pub fn falsify(&mut self, node: usize, how: Option<fn(&mut Beacon)>) {
-        self.disturbances.forged |= how.is_some();
         self.disturbed();
         self.machines[node].falsifies = how;
+        self.note_deceivers();
+    }
+
+    /// A node begins to send what no sound node sends, or ends that.
+    fn note_deceivers(&mut self) {
+        let deceives = |it: &Machine| it.leads_badly.is_some() || it.falsifies.is_some();
+        self.disturbances.deceive(self.machines.iter().any(deceives), self.now);
     }
 
     fn replace(&mut self, node: usize) {
@@ -401,7 +436,7 @@ impl World {
         let suspended_at = process.suspended_at;
         let late = self.now.saturating_sub(suspended_at);
         self.disturbances.resumed(suspended_at, self.now);
-        self.oracles.resumed(self.now);
+        self.oracles.resumed(&self.machines[node].name, self.now);
         if late >= NOTICED {
             self.oracles.car_interrupted(node);
             self.with(node, |node, now| node.handle_interrupted(late, now));

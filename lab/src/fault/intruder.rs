@@ -1,5 +1,6 @@
 //! What is on the network that no node has sent: damaged, repeated, forged and foreign datagrams.
 
+use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -17,7 +18,11 @@ use crate::agenda::Event;
 /// One datagram in so many is recorded.
 const RECORDED_EACH: u64 = 16;
 
-/// How many recordings there are; the oldest gives way.
+/// One recording in so many is kept for long.
+const KEPT_EACH: u64 = 16;
+
+/// How many recent recordings there are, and how many old ones; the oldest of each gives way. Of six
+/// nodes the recent ones go back 9 s, and the old ones more than two minutes.
 const MOST_RECORDINGS: usize = 128;
 
 /// A number that is close to the end of its range.
@@ -50,27 +55,36 @@ pub struct Interference {
 #[derive(Debug, Default)]
 pub(crate) struct Recordings {
     sent: u64,
-    kept: std::collections::VecDeque<(usize, Arc<Beacon>)>,
+    recent: VecDeque<Recording>,
+    old: VecDeque<Recording>,
 }
+
+/// Who sent a datagram, and what.
+type Recording = (usize, Arc<Beacon>);
 
 impl Recordings {
     /// Somebody listens, and records what a node sends.
     pub(crate) fn listen(&mut self, from: usize, beacon: &Arc<Beacon>) {
         self.sent += 1;
-        if self.sent.is_multiple_of(RECORDED_EACH) {
-            if self.kept.len() == MOST_RECORDINGS {
-                self.kept.pop_front();
+        let each = |kept: &mut VecDeque<Recording>, number| {
+            if self.sent.is_multiple_of(number) {
+                if kept.len() == MOST_RECORDINGS {
+                    kept.pop_front();
+                }
+                kept.push_back((from, Arc::clone(beacon)));
             }
-            self.kept.push_back((from, Arc::clone(beacon)));
-        }
+        };
+        each(&mut self.recent, RECORDED_EACH);
+        each(&mut self.old, RECORDED_EACH * KEPT_EACH);
     }
 
-    fn get(&self, recording: usize) -> Option<&(usize, Arc<Beacon>)> {
-        self.kept.get(recording % self.kept.len().max(1))
+    fn get(&self, recording: usize) -> Option<&Recording> {
+        let all = self.recent.len() + self.old.len();
+        self.recent.iter().chain(&self.old).nth(recording % all.max(1))
     }
 
     fn latest_of(&self, node: usize) -> Option<&Arc<Beacon>> {
-        self.kept.iter().rev().find(|(from, _)| *from == node).map(|(_, beacon)| beacon)
+        self.recent.iter().rev().find(|(from, _)| *from == node).map(|(_, beacon)| beacon)
     }
 }
 
@@ -158,7 +172,7 @@ impl World {
             Ok(beacon) => {
                 self.interference.forged += 1;
                 self.read_without_its_key(to, "forged");
-                self.disturbances.forged = true;
+                self.disturbances.deceived.happens(self.now);
                 self.disturbed();
                 let beacon = Arc::new(beacon);
                 self.agenda.enter(self.now, Event::Intruding { address, to, beacon });

@@ -138,6 +138,7 @@ impl World {
         let usual = self.settings.weather.clone();
         self.network.weather = Weather { loss: 0, corruption: 0, ..usual };
         self.network.bursts = self.settings.bursts;
+        self.network.await_no_hit();
         self.settle_after(losses);
     }
 

@@ -151,7 +151,7 @@ impl World {
         let machine = &self.machines[node];
         let (is_full, is_slow) = (machine.disk.is_full(), machine.commit.is_some());
         let rate = (machine.clock_rate != usual).then_some(usual);
-        let crashes = machine.crash.is_some();
+        let crashes = machine.crash.is_some() || machine.next_transaction.is_torn;
         let wall_clock = machine.wrong_years != 0;
         if machine.leads_badly.is_some() {
             self.inflict(Fault::Leads(node, None));

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use elevator_driver::{Direction, DriveFeedback, Floor, HallLantern, MotorCommand, PanelOutputs};
+use elevator_driver::{
+    Direction, DoorState, DriveFeedback, Floor, HallLantern, MotorCommand, PanelOutputs,
+};
 use elevator_fleet::model::{Call, Dot};
 
 use super::Finding;
@@ -32,6 +34,8 @@ pub(crate) struct CarWatch {
     pub(crate) suspect: bool,
     /// Where the riders want to go who have been told that the car goes their way.
     pub(crate) riders: Option<Riders>,
+    /// When its door was last not closed at a floor, with its lantern lit in a direction.
+    opened: BTreeMap<(Floor, Direction), Duration>,
 }
 
 /// Riders whose floors are ahead of the car.
@@ -42,6 +46,20 @@ pub(crate) struct Riders {
 }
 
 impl CarWatch {
+    /// When its door was last not closed at a floor, with its lantern lit in a direction. Where a sensor
+    /// reports another floor, at both.
+    pub(crate) fn opened(&self) -> &BTreeMap<(Floor, Direction), Duration> {
+        &self.opened
+    }
+
+    fn note_door(&mut self, machine: &Machine, now: Duration) {
+        let (car, shaft) = (&machine.car, machine.car.shaft());
+        if let Some(direction) = car.lantern().filter(|_| car.inputs().door != DoorState::Closed) {
+            let floors = [shaft.floor(), shaft.sensed_floor()].into_iter().flatten();
+            self.opened.extend(floors.map(|floor| ((floor, direction), now)));
+        }
+    }
+
     /// A new controller knows nothing of what was before.
     pub(crate) fn start_over(&mut self) {
         *self = Self { suspect: self.suspect, ..Self::default() };
@@ -69,6 +87,7 @@ impl CarWatch {
 
     /// Counts how long the motor has been driven, and sees what the floor sensors say.
     pub(crate) fn look(&mut self, machine: &Machine, now: Duration) {
+        self.note_door(machine, now);
         let command = machine.motor_command();
         let (floor, drive) = (machine.reported.floor, machine.reported.drive);
         let broken = machine.may_hang();

@@ -9,7 +9,7 @@ use elevator_fleet::node::Node;
 
 use super::car_watch::{CarWatch, Riders};
 use super::{Finding, Violation};
-use crate::machine::Machine;
+use crate::machine::{Line, Machine};
 use crate::snapshot::Snapshot;
 
 /// How long after its controller fell silent a car has stopped: the watchdog, and braking.
@@ -75,6 +75,14 @@ pub(super) fn only_a_broken_car_hangs(watch: &CarWatch, node: usize) -> Vec<Find
     (!watch.suspect).then(finding).into_iter().collect()
 }
 
+/// H6: who reports that a car hangs has stopped its motor before.
+pub(super) fn the_motor_is_stopped_first(machine: &Machine, node: usize) -> Option<Finding> {
+    let is_told = machine.line == Line::Plugged;
+    let is_stopped = machine.car.motor() == MotorCommand::Stop;
+    let finding = || Finding::new("H6", node, "reports a hang with the motor on".to_owned());
+    (is_told && !is_stopped).then(finding)
+}
+
 /// H5: a car whose motor is driven without a new floor counts as hung within its limit: neither
 /// retries nor the search for a floor renew it, and interruptions only a few times.
 pub(super) fn cars_without_progress_hang(
@@ -111,7 +119,9 @@ fn lacks_progress(snapshot: &Snapshot, watch: &CarWatch, node: usize) -> Option<
 /// On emergency power one motor runs at a time, of those whose nodes know of it. What a node believed
 /// that was deceived does not count.
 pub(super) fn one_car_moves_on_emergency_power(snapshot: &Snapshot) -> Vec<Finding> {
-    if snapshot.disturbances.forged || snapshot.disturbances.are_there_twins(snapshot.now) {
+    if snapshot.disturbances.are_nodes_deceived(snapshot.now)
+        || snapshot.disturbances.are_there_twins(snapshot.now)
+    {
         return Vec::new();
     }
     let runs = |machine: &&Machine| {

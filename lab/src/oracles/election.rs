@@ -1,15 +1,18 @@
 //! One master, known to all, and no call left with a car that is lost.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_fleet::model::{Call, Dot, HallCall, NodeId, Order, Term};
 use elevator_fleet::node::{Node, Report};
-use elevator_fleet::wire::{NodeState, Protocol};
+use elevator_fleet::wire::NodeState;
 
 use super::Finding;
 use crate::network::Weather;
 use crate::snapshot::Snapshot;
+
+/// A master has told its slaves of an assignment by then.
+const TOLD_WITHIN: Duration = Duration::from_secs(2);
 
 /// An order that came in so shortly before may still be under way in a usual network.
 const HANDED_OVER_WITHIN: Duration = Duration::from_millis(50);
@@ -180,21 +183,48 @@ impl Handovers {
     }
 }
 
-/// E3: assignments are accepted only from one's present master.
+/// E3: assignments are accepted only from one's present master, and only those of its present
+/// mastership.
 #[derive(Debug)]
 pub(crate) struct Plans {
-    /// By node: what it has ever assigned as master.
-    made: Vec<BTreeSet<(Call, NodeId)>>,
+    /// By node: what it has assigned as master, and under which term it did last.
+    made: Vec<BTreeMap<(Call, NodeId), Term>>,
+    /// By node: the term of its latest mastership.
+    terms: Vec<Term>,
 }
 
 impl Plans {
     pub(crate) fn new(nodes: usize) -> Self {
-        Self { made: vec![BTreeSet::new(); nodes] }
+        Self { made: vec![BTreeMap::new(); nodes], terms: vec![Term::default(); nodes] }
     }
 
-    /// A node reports that a call is assigned to a car. Where the mastership rotates the next master
-    /// goes on with the plan of the last one, and a bad master sends what it has not planned. A trip
-    /// keeps its car from one master to the next: the passenger was told which.
+    /// A node has become master under this term. Where the mastership rotates, it goes on with the
+    /// plan of the one that it followed.
+    pub(crate) fn became_master(
+        &mut self,
+        snapshot: &Snapshot,
+        node: usize,
+        (from, term): (&NodeState, Term),
+    ) {
+        self.terms[node] = term;
+        let NodeState::Slave { master } = from else {
+            return;
+        };
+        let machines = &mut snapshot.machines.iter();
+        if snapshot.settings.election.profile().rotates
+            && let Some(before) = machines.position(|machine| machine.name == *master)
+        {
+            let latest = self.terms[before];
+            let inherited = self.made[before].iter().filter(|(_, of)| **of == latest);
+            let inherited: Vec<_> = inherited.map(|(entry, _)| (entry.clone(), term)).collect();
+            self.made[node].extend(inherited);
+        }
+    }
+
+    /// A node reports that a call is assigned to a car. A bad master sends what it has not planned. A
+    /// trip keeps its car from one master to the next: the passenger was told which.
+    ///
+    /// Until a group has settled, what a node assigned in an earlier mastership may be under way.
     pub(crate) fn assigned(
         &mut self,
         snapshot: &Snapshot,
@@ -204,22 +234,53 @@ impl Plans {
         let entry = (call.clone(), car.clone());
         let master = match snapshot.node_state(node)? {
             NodeState::Master => {
-                self.made[node].insert(entry);
+                self.made[node].insert(entry, self.terms[node]);
                 return None;
             }
             NodeState::Slave { master } => master,
             NodeState::Seeking => return None,
         };
         let index = snapshot.machines.iter().position(|machine| machine.name == *master)?;
-        let rotates = snapshot.settings.election.protocol() == Protocol::TokenRing;
         let is_bad = snapshot.machines[index].leads_badly.is_some();
-        let is_excused = rotates || is_bad || snapshot.settings.twins.is_some();
-        let what = || format!("takes {call} for assigned to {car}, which {master} has not said");
-        let finding = || Finding::new("E3", node, what());
+        if is_bad || snapshot.settings.twins.is_some() {
+            return None;
+        }
         let is_trip = matches!(call, Call::Hall(HallCall { to: Some(_), .. }));
-        let is_kept = is_trip && self.made.iter().any(|made| made.contains(&entry));
-        (!is_excused && !is_kept && !self.made[index].contains(&entry)).then(finding)
+        if is_trip && self.made.iter().any(|made| made.contains_key(&entry)) {
+            return None;
+        }
+        let has_settled = || snapshot.settled_groups().iter().any(|group| group.contains(&node));
+        let is_under_way = |term: &Term| *term == self.terms[index] || !has_settled();
+        let is_his = self.made[index].get(&entry).is_some_and(is_under_way);
+        let what = || format!("takes {call} for assigned to {car}, which {master} has not said");
+        (!is_his).then(|| Finding::new("E3", node, what()))
     }
+}
+
+/// E3, F4: where the master has had its time, its slaves take no hall call for assigned to another car
+/// than it does.
+pub(super) fn slaves_have_the_plan_of_their_master(snapshot: &Snapshot) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for group in snapshot.planned_groups() {
+        let leads = |node: &&usize| snapshot.node_state(**node) == Some(&NodeState::Master);
+        let Some(master) = group.iter().find(leads).and_then(|node| snapshot.node(*node)) else {
+            continue;
+        };
+        let planned: BTreeMap<HallCall, &NodeId> = master.assignments().collect();
+        for node in group.iter().copied() {
+            let assignments = snapshot.node(node).into_iter().flat_map(Node::assignments);
+            // A trip stays with the car that its passenger was told.
+            let others = assignments.filter(|(call, car)| {
+                call.to.is_none() && planned.get(call).is_some_and(|planned| planned != car)
+            });
+            findings.extend(others.map(|(call, car)| {
+                let what = format!("{call:?} is with {car}, and not as its master says");
+                Finding::new("E3", node, what.clone())
+                    .lasting(format!("{node} {what}"), TOLD_WITHIN)
+            }));
+        }
+    }
+    findings
 }
 
 /// H4, F6: a call is not left with a lost car.

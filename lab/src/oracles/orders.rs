@@ -178,7 +178,8 @@ type Register = (Dot, Call, bool);
 /// O7: where all hear each other and no order changes, digests are equal, but for what
 /// [`longest_difference`] says.
 fn stores_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
-    let calm = if snapshot.disturbances.forged { LONGEST_CONTEST } else { EQUAL_WITHIN };
+    let are_deceived = snapshot.disturbances.are_nodes_deceived(snapshot.now);
+    let calm = if are_deceived { LONGEST_CONTEST } else { EQUAL_WITHIN };
     let mut findings = Vec::new();
     for group in snapshot.calm_groups(calm) {
         let digests: Vec<u64> =

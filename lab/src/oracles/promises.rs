@@ -8,11 +8,12 @@ use elevator_fleet::model::{Call, Dot, JournalId, NodeId};
 
 use super::{Finding, Violation};
 use crate::disk::Disk;
-use crate::machine::{Machine, Process};
+use crate::machine::Machine;
 use crate::snapshot::Snapshot;
 
-/// By then the end of a process has been noticed by those that heard it.
-const NOTICED_WITHIN: Duration = Duration::from_secs(2);
+/// What a process had sent before it ended may still be under way for so long, to nodes that did not
+/// hear it.
+const UNDER_WAY: Duration = Duration::from_secs(12);
 
 /// By then a process has shown on its panel what its disk promises (P3), whomever it hears meanwhile.
 const LIT_WITHIN: Duration = Duration::from_millis(50);
@@ -29,6 +30,33 @@ pub(crate) struct Promises {
     /// By node whose disk was lost: the nodes that heard it at that moment, and have not yet
     /// noticed that they don't any more.
     unaware: Vec<BTreeSet<usize>>,
+    /// Processes that have ended and that some node may still count on.
+    former: Vec<Former>,
+}
+
+/// A process that has ended.
+#[derive(Debug)]
+struct Former {
+    /// Whose.
+    name: NodeId,
+    /// When.
+    ended: Duration,
+    /// The latest press of each register that it held.
+    held: BTreeMap<(JournalId, Call), u64>,
+    /// The nodes that heard it at that moment, and have not noticed yet that they don't any more.
+    unaware: BTreeSet<usize>,
+}
+
+impl Former {
+    /// Whether a node may still count on it.
+    fn may_count_with(&self, node: usize, now: Duration) -> bool {
+        self.unaware.contains(&node) || now.saturating_sub(self.ended) < UNDER_WAY
+    }
+
+    fn holds(&self, dot: Dot, call: &Call) -> bool {
+        let held = self.held.get(&(dot.journal, call.clone()));
+        held.is_some_and(|latest| *latest >= dot.sequence)
+    }
 }
 
 /// A press that some lamp has promised.
@@ -48,6 +76,7 @@ impl Promises {
             closed: BTreeMap::new(),
             shown: vec![BTreeMap::new(); nodes],
             unaware: vec![BTreeSet::new(); nodes],
+            former: Vec::new(),
         }
     }
 
@@ -121,9 +150,43 @@ impl Promises {
     ) -> Vec<Finding> {
         let lacks = |dot: Dot| {
             let on_disk = self.some_disk_knows(snapshot, node, dot, call);
-            on_disk.into_iter().chain(another_node_holds(snapshot, node, dot, call))
+            on_disk.into_iter().chain(self.another_node_holds(snapshot, node, dot, call))
         };
         dots.into_iter().flat_map(lacks).collect()
+    }
+
+    /// P1, F12: a lamp goes on when two nodes hold the press, or the node hears nobody.
+    ///
+    /// A node may count on what a process held that has ended, until it notices. A press that no
+    /// machine has made is as its inventor says.
+    fn another_node_holds(
+        &self,
+        snapshot: &Snapshot,
+        node: usize,
+        dot: Dot,
+        call: &Call,
+    ) -> Option<Finding> {
+        let (now, own) = (snapshot.now, &snapshot.machines[node]);
+        let others = || snapshot.machines.iter().filter(|other| other.name != own.name);
+        if !others().any(|other| own.hears(&other.name)) {
+            return None;
+        }
+        let holds = |other: &Machine| {
+            let present = other.node().and_then(|node| node.orders().present(dot, call));
+            present.is_some_and(|present| present >= dot) || other.disk.knows(dot, call)
+        };
+        let held = |former: &Former| {
+            former.name != own.name && former.may_count_with(node, now) && former.holds(dot, call)
+        };
+        let is_invented =
+            || snapshot.machines.iter().all(|machine| !machine.journals.contains(&dot.journal));
+        let process = own.process.as_ref();
+        let has_started =
+            process.is_some_and(|process| now.saturating_sub(process.born) < LIT_WITHIN);
+        let is_excused = is_invented() || has_started && own.disk.knows(dot, call);
+        let is_held = || others().any(holds) || self.former.iter().any(held);
+        let what = || format!("{call}, {dot}, is lit, and no other node holds it");
+        (!is_excused && !is_held()).then(|| Finding::new("P1", node, what()))
     }
 
     /// A lamp promises this press. Where it `repeats` one of the same register that the lamp
@@ -186,9 +249,27 @@ impl Promises {
             .collect()
     }
 
-    /// Its lamps are dark because nobody lights them, and its kiosk shows nothing.
-    pub(crate) fn process_ended(&mut self, node: usize) {
+    /// The process of a machine is about to end: its lamps are dark because nobody lights them, and
+    /// its kiosk shows nothing. Nodes that hear it count on it until they notice.
+    pub(crate) fn process_ends(&mut self, snapshot: &Snapshot, node: usize) {
         self.shown[node].clear();
+        let (now, machine) = (snapshot.now, &snapshot.machines[node]);
+        let others = || (0..snapshot.machines.len()).filter(|other| *other != node);
+        for former in &mut self.former {
+            former.unaware.remove(&node);
+        }
+        self.former.retain(|former| others().any(|other| former.may_count_with(other, now)));
+        let Some(process) = &machine.process else {
+            return;
+        };
+        let records = process.node.orders().records(process.clock(now));
+        let hears = |other: &usize| snapshot.machines[*other].hears(&machine.name);
+        self.former.push(Former {
+            name: machine.name.clone(),
+            ended: now,
+            held: records.map(|it| ((it.dot.journal, it.call), it.dot.sequence)).collect(),
+            unaware: others().filter(hears).collect(),
+        });
     }
 
     /// This machine's disk is lost. Nodes that hear it count on the disk until they notice.
@@ -205,6 +286,9 @@ impl Promises {
                 unaware.remove(&node);
             }
         }
+        for former in self.former.iter_mut().filter(|former| former.name == *name) {
+            former.unaware.remove(&node);
+        }
     }
 
     /// Whether every press of this call that a node holds as served has been served, or dropped, before.
@@ -212,9 +296,10 @@ impl Promises {
         let process = snapshot.machines[node].process.as_ref();
         process.is_none_or(|process| {
             let records = process.node.orders().records(process.clock(snapshot.now));
-            let mut served =
-                records.filter(|record| record.call == *call && record.state.is_served());
-            served.all(|record| self.is_closed(record.dot, call))
+            let mut served = records
+                .filter(|record| record.call == *call && record.state.is_served())
+                .peekable();
+            served.peek().is_some() && served.all(|record| self.is_closed(record.dot, call))
         })
     }
 
@@ -277,31 +362,6 @@ impl Promises {
             })
             .collect()
     }
-}
-
-/// P1, F12: a lamp goes on when two nodes hold the press, or the node hears nobody.
-///
-/// A node may count on one that it hears until it notices that the process has ended: then nobody
-/// knows any more what that process held. A press that no machine has made is as its inventor says.
-fn another_node_holds(snapshot: &Snapshot, node: usize, dot: Dot, call: &Call) -> Option<Finding> {
-    let (now, own) = (snapshot.now, &snapshot.machines[node]);
-    let others = || snapshot.machines.iter().filter(|other| other.name != own.name);
-    let mut heard = others().filter(|other| own.hears(&other.name)).peekable();
-    heard.peek()?;
-    let is_new = |process: &Process| now.saturating_sub(process.born) < NOTICED_WITHIN;
-    let holds = |other: &Machine| {
-        let present = other.node().and_then(|node| node.orders().present(dot, call));
-        present.is_some_and(|present| present >= dot) || other.disk.knows(dot, call)
-    };
-    let is_invented =
-        || snapshot.machines.iter().all(|machine| !machine.journals.contains(&dot.journal));
-    let process = own.process.as_ref();
-    let has_started = process.is_some_and(|process| now.saturating_sub(process.born) < LIT_WITHIN);
-    let is_excused = heard.any(|other| other.process.as_ref().is_none_or(is_new))
-        || is_invented()
-        || has_started && own.disk.knows(dot, call);
-    let what = || format!("{call}, {dot}, is lit, and no other node holds it");
-    (!is_excused && !others().any(holds)).then(|| Finding::new("P1", node, what()))
 }
 
 fn another_disk_is_being_written(snapshot: &Snapshot, dot: Dot, call: &Call) -> bool {

@@ -271,6 +271,54 @@ fn a_term_that_decreases_is_noticed() {
     complains(&world, "E3");
 }
 
+/// E3: the second node says that it was told this.
+fn is_told(world: &mut World, call: &Call, car: &NodeId) -> usize {
+    let before = world.violations().len();
+    let report = Report::Assigned { call: call.clone(), car: car.clone() };
+    world.judge(|oracles, snapshot| oracles.reported(snapshot, 1, &report));
+    world.violations().len() - before
+}
+
+#[test]
+fn an_assignment_of_an_earlier_mastership_is_noticed() {
+    let mut world = calm();
+    let car = world.machines[2].name.clone();
+    assert_eq!(world.master(), Some(0));
+    assert_eq!(is_told(&mut world, &call(1), &car), 1, "nobody has said so");
+    let report = Report::Assigned { call: call(1), car: car.clone() };
+    world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
+    assert_eq!(is_told(&mut world, &call(1), &car), 0);
+    let leads_anew = |oracles: &mut Oracles, snapshot: &crate::snapshot::Snapshot| {
+        oracles.plans.became_master(snapshot, 0, (&NodeState::Seeking, Term(99)));
+    };
+    world.judge(leads_anew);
+    assert_eq!(is_told(&mut world, &call(1), &car), 1, "it led before");
+    world.disturbed();
+    assert_eq!(is_told(&mut world, &call(1), &car), 0, "it may be under way");
+}
+
+/// C3: the plan goes along with the token.
+#[test]
+fn an_assignment_that_no_holder_has_made_is_noticed() {
+    let mut settings = WorldSettings::new(3, 1);
+    settings.election = ElectionSettings::of(Protocol::TokenRing);
+    let mut world = World::new(settings).expect("a world");
+    world.start_all();
+    world.run_for(Duration::from_secs(10));
+    let car = world.machines[2].name.clone();
+    let slave_of =
+        |node: usize, world: &World| NodeState::Slave { master: world.machines[node].name.clone() };
+    let (first, second) = (slave_of(0, &world), slave_of(2, &world));
+    let report = Report::Assigned { call: call(1), car: car.clone() };
+    let holds = |world: &World| world.master() == Some(0);
+    assert!(world.run_until(Duration::from_secs(30), holds).is_some());
+    world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
+    world.judge(|oracles, snapshot| oracles.plans.became_master(snapshot, 2, (&first, Term(98))));
+    world.judge(|oracles, snapshot| oracles.plans.became_master(snapshot, 0, (&second, Term(99))));
+    assert_eq!(is_told(&mut world, &call(1), &car), 0, "it has gone round");
+    assert_eq!(is_told(&mut world, &call(2), &car), 1);
+}
+
 #[test]
 fn a_group_without_one_master_is_noticed() {
     let mut world = strangers();
@@ -410,6 +458,27 @@ fn takes_for_two(world: &mut World, first: u8, second: u8) -> bool {
     let report = Report::Conflict(what);
     world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
     world.violations().len() == before
+}
+
+/// C7, E8: what was damaged or forged excuses complaints for a while.
+#[test]
+fn a_forgery_excuses_no_complaint_for_ever() {
+    let mut world = calm();
+    let complains = |world: &mut World| {
+        let before = world.violations().len();
+        let report = Report::Conflict("another node is named so".to_owned());
+        world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
+        world.violations().len() > before
+    };
+    assert!(complains(&mut world));
+    world.inflict(Fault::Forge { forgery: crate::Forgery::Term, of: 1, to: 0 });
+    assert!(!complains(&mut world));
+    world.inflict(Fault::Suspend(0));
+    world.run_for(Duration::from_secs(20));
+    world.inflict(Fault::Resume(0));
+    assert!(!complains(&mut world), "it hears of it just now");
+    world.run_for(Duration::from_secs(20));
+    assert!(complains(&mut world));
 }
 
 /// C7: its former address excuses a node for no longer than a peer may still count it there.

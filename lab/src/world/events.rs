@@ -32,7 +32,7 @@ impl World {
                 self.with(to, |node, now| node.handle_beacon(address, &beacon, now));
             }
             Event::OtherVersion { address, to, version } => {
-                self.disturbances.other_versions = true;
+                self.disturbances.other_versions.happens(self.now);
                 self.with(to, |node, now| node.handle_other_version(address, version, now));
             }
             Event::FaultEnds(fault) => self.fault_ends(fault),

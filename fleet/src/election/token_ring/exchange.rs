@@ -4,12 +4,16 @@ use super::message::{Exchange, Message, Survivor, Token};
 use super::state::{Member, Phase, State, Timer};
 use super::{Output, TokenRing};
 use crate::model::NodeId;
+use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::NodeState;
 
 impl TokenRing {
     /// Another holder is heard: freezes, and sends it *wait*. A frozen holder talks only to the
     /// first that it heard (T9).
     pub(super) fn ask(&mut self, with: &Member, draw: u64, outputs: &mut Vec<Output>) {
+        if is_seeded(SeededBug::HoldersNeverMeet) {
+            return;
+        }
         let asked = Exchange(self.exchange.0.saturating_add(1));
         if let State::Holding { phase, .. } = &mut self.state
             && !matches!(phase, Phase::Frozen { .. })

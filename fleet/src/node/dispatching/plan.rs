@@ -112,6 +112,11 @@ impl Plan {
         self.entries().map(move |entry| PlanEntry { version, ..entry })
     }
 
+    /// The car of each call.
+    pub(super) fn assignments(&self) -> impl Iterator<Item = (HallCall, &NodeId)> {
+        self.entries.iter().map(|(call, (_, car))| (*call, car))
+    }
+
     /// The whole plan.
     pub(super) fn entries(&self) -> impl Iterator<Item = PlanEntry> {
         self.entries.iter().map(|(call, (version, car))| PlanEntry {

@@ -284,7 +284,9 @@ impl Ledger {
 
     /// Whether the latest state of a register is on disk.
     pub(super) fn is_durable(&self, dot: Dot) -> bool {
-        if is_seeded(SeededBug::AckBeforeDisk) {
+        if is_seeded(SeededBug::AckBeforeDisk)
+            || self.failed && is_seeded(SeededBug::FailedDiskTrusted)
+        {
             return true;
         }
         !self.failed && !self.changed.contains(&dot) && !self.unwritten.contains_key(&dot)

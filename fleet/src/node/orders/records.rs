@@ -94,7 +94,9 @@ impl Orders {
             Merged::Nothing | Merged::Refused => return,
             Merged::Placed { replaced } => {
                 let own = self.own.node.clone();
-                self.promise.record(dot, &own, Holding::Held);
+                let is_trusted = self.ledger.failed() && is_seeded(SeededBug::FailedDiskTrusted);
+                let holding = if is_trusted { Holding::Durable } else { Holding::Held };
+                self.promise.record(dot, &own, holding);
                 if let Call::Hall(hall) = call
                     && replaced.is_none()
                     && self.store.of_call(call).all(|order| order.dot == dot)
@@ -262,6 +264,12 @@ impl Orders {
         now: Timestamp,
     ) {
         let holding = if state.durable { Holding::Durable } else { Holding::Held };
+        if is_seeded(SeededBug::StateReplacesStore) {
+            let journals: Vec<_> = self.store.each_journal().map(|(id, _)| id).collect();
+            for journal in journals {
+                self.store.collect(journal);
+            }
+        }
         for record in self.admit(peer, &state.records, fleet, random, now) {
             if !self.has_room(peer, record, fleet, now) || !self.on_record(peer, record, fleet, now)
             {

@@ -185,10 +185,12 @@ impl Fate {
         }
     }
 
-    /// Two groups; either may be empty.
+    /// Two groups, neither of which is empty.
     fn halves(&mut self) -> (Vec<usize>, Vec<usize>) {
-        let side = |_: &usize| self.random.bool();
-        (0..self.nodes).partition(side)
+        let mut nodes: Vec<usize> = (0..self.nodes).collect();
+        self.random.shuffle(&mut nodes);
+        let right = nodes.split_off(self.random.usize(1..self.nodes));
+        (nodes, right)
     }
 
     pub(super) fn car_fault(&mut self, kind: CarKind, node: usize, world: &World) -> Fault {
@@ -223,7 +225,7 @@ impl Fate {
         for _ in 0..self.up_to(MOST_DATAGRAMS, strength) {
             let (from, to) = self.pair();
             world.inflict(match kind {
-                IntrusionKind::Replay => Fault::Replay { recording: self.random.usize(0..128), to },
+                IntrusionKind::Replay => Fault::Replay { recording: self.random.usize(0..256), to },
                 IntrusionKind::OtherVersion => Fault::OtherVersion { from, to },
                 IntrusionKind::Forgery => {
                     let forgery = Forgery::ALL[self.random.usize(0..Forgery::ALL.len())];

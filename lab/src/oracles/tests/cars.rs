@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::LevellingFault;
 use crate::oracles::car_watch::Riders;
-use crate::oracles::cars::{no_rider_is_carried_away, only_a_broken_car_hangs};
+use crate::oracles::cars::{
+    no_rider_is_carried_away, only_a_broken_car_hangs, the_motor_is_stopped_first,
+};
 
 fn floor(index: u8) -> Floor {
     Floor::try_from(index).expect("a floor")
@@ -48,6 +50,15 @@ fn a_sound_car_that_hangs_is_noticed() {
     let mut world = calm();
     hangs(&mut world);
     complains(&world, "H1");
+}
+
+#[test]
+fn a_hang_that_is_reported_before_the_stop_is_noticed() {
+    let mut world = under_way();
+    let is_first = |world: &World| the_motor_is_stopped_first(&world.machines[0], 0).is_none();
+    assert!(!is_first(&world));
+    world.inflict(Fault::LineCut(0, true));
+    assert!(is_first(&world), "nothing reaches the panel");
 }
 
 #[test]

@@ -60,9 +60,11 @@ fn a_lamp_that_nobody_asked_for_binds_nobody() {
     world.oracles.reference.lit(&name, up(1), Duration::ZERO);
     assert_eq!(left(&world), 0, "its disk may be behind");
     world.oracles.reference.starting(false);
-    world.oracles.reference.resumed(Duration::ZERO);
+    world.oracles.reference.resumed(&name, Duration::ZERO);
     world.oracles.reference.lit(&name, up(1), Duration::ZERO);
     assert_eq!(left(&world), 0, "it may have waited during a suspension");
+    let other = world.machines[1].name.clone();
+    world.oracles.reference.resumed(&other, Duration::from_secs(1));
     world.oracles.reference.lit(&name, up(1), Duration::from_secs(1));
     assert_eq!(left(&world), 1);
 }

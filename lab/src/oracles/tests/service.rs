@@ -66,6 +66,26 @@ fn service_by_a_car_that_is_out_of_the_group_is_noticed() {
     complains(&world, "F18");
 }
 
+/// F18: the car has to have been there since the press.
+#[test]
+fn a_trip_that_is_served_from_elsewhere_is_noticed() {
+    let (mut world, floor) = open_for_up();
+    let trip = HallCall::to(floor, Floor::try_from(3).expect("a floor")).expect("a trip");
+    let placed = Report::Placed {
+        call: Call::Hall(trip),
+        origin: world.machines[0].name.clone(),
+        press: None,
+    };
+    reports(&mut world, &placed);
+    world.run_for(Duration::from_millis(100));
+    reports(&mut world, &served(Call::Hall(trip)));
+    assert_eq!(world.violations(), [], "its door is open");
+    world.run_for(Duration::from_secs(30));
+    reports(&mut world, &placed);
+    reports(&mut world, &served(Call::Hall(trip)));
+    complains(&world, "F18");
+}
+
 /// Two broken cars and a sound one, before which a call waits.
 fn waiting() -> World {
     let mut world = calm();
