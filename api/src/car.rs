@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use elevator_driver::{Direction, DoorState, Floor, FloorCount};
+use elevator_driver::{Direction, DoorState, Floor};
 use elevator_fleet::directives::{PriorityCall, Topic};
 use elevator_fleet::model::{CarPhase, CarView, Mode, NodeId, Unavailable};
 use elevator_fleet::node::Status;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::estimate::{Flights, Motion};
-use super::{directive, seconds, views};
+use super::{directive, is_on_emergency_power, seconds, views};
 
 /// How long a peer may be silent before the data of its car count as old.
 const HEARD: Duration = Duration::from_secs(1);
@@ -47,8 +47,8 @@ pub struct Car {
     load: Option<u8>,
     #[schema(value_type = String, example = "in-service")]
     mode: Mode,
-    /// The mode that an operator has set for it; null if none has. The car's key switch or a fire
-    /// recall may be more restrictive.
+    /// The mode that an operator has set for it; null if none has. The car's key switch, a priority
+    /// call, emergency power or a fire recall may be more restrictive.
     #[schema(value_type = Option<String>, example = "in-service")]
     mode_set: Option<Mode>,
     /// The floor of its priority call; null if it has none.
@@ -100,8 +100,9 @@ struct LiftState {
     door_state: u8,
     /// 0 stopped, 1 up, 2 down, 3 unknown.
     motion_state: u8,
+    /// All that `current_mode` may be.
     available_modes: Vec<u8>,
-    /// 1 human, 3 fire, 4 offline.
+    /// 1 human, 3 fire, 4 offline, 5 emergency.
     current_mode: u8,
     /// Empty: there are no sessions yet.
     session_id: String,
@@ -148,7 +149,7 @@ impl Car {
                 door,
                 locked_out: view.locked_out.iter().collect(),
                 heard: peer.is_none_or(|peer| peer.silent <= HEARD),
-                lift_state: LiftState::new(node, view, door, status.floors, at),
+                lift_state: LiftState::new(node, view, door, status, at),
             }
         });
         cars.collect()
@@ -188,12 +189,15 @@ impl LiftState {
     const HUMAN: u8 = 1;
     const FIRE: u8 = 3;
     const OFFLINE: u8 = 4;
+    const EMERGENCY: u8 = 5;
+
+    const MODES: [u8; 4] = [Self::HUMAN, Self::FIRE, Self::OFFLINE, Self::EMERGENCY];
 
     fn new(
         node: &NodeId,
         view: &CarView,
         door: DoorState,
-        floors: FloorCount,
+        status: &Status,
         at: SystemTime,
     ) -> Self {
         let now = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -201,37 +205,127 @@ impl LiftState {
             Floor::try_from(*floor).is_ok_and(|floor| !view.locked_out.contains(floor))
         };
         let text = |floor: Option<Floor>| floor.map_or_else(String::new, |floor| floor.to_string());
-        let (motion_state, destination) = match view.phase {
-            CarPhase::Moving { direction: Direction::Up, stop_at, .. } => (1, Some(stop_at)),
-            CarPhase::Moving { direction: Direction::Down, stop_at, .. } => (2, Some(stop_at)),
-            CarPhase::Homing => (3, None),
-            CarPhase::Idle | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => (0, None),
-        };
+        let (motion_state, destination) = motion_state(view.phase);
         Self {
             lift_time: LiftTime { sec: now.as_secs(), nanosec: now.subsec_nanos() },
             lift_name: node.to_string(),
-            available_floors: (0..floors.get())
+            available_floors: (0..status.floors.get())
                 .filter(is_open_to)
                 .map(|floor| floor.to_string())
                 .collect(),
             current_floor: text(view.floor),
             destination_floor: text(destination),
-            door_state: match door {
-                DoorState::Closed => 0,
-                DoorState::Opening | DoorState::Closing => 1,
-                DoorState::Open => 2,
-            },
+            door_state: door_state(door),
             motion_state,
-            available_modes: vec![Self::HUMAN],
-            current_mode: match (view.mode, view.is_in_service()) {
-                (Mode::FireRecall | Mode::FireService, _) => Self::FIRE,
-                (Mode::EmergencyPower | Mode::Priority, _) => Self::OFFLINE,
-                (Mode::InService | Mode::Attendant, true) => Self::HUMAN,
-                (Mode::InService | Mode::Attendant | Mode::Independent | Mode::OutOfService, _) => {
-                    Self::OFFLINE
-                }
-            },
+            available_modes: Self::MODES.to_vec(),
+            current_mode: current_mode(view, is_on_emergency_power(status)),
             session_id: String::new(),
         }
+    }
+}
+
+fn door_state(door: DoorState) -> u8 {
+    match door {
+        DoorState::Closed => 0,
+        DoorState::Opening | DoorState::Closing => 1,
+        DoorState::Open => 2,
+    }
+}
+
+/// And the floor of its stop.
+fn motion_state(phase: CarPhase) -> (u8, Option<Floor>) {
+    match phase {
+        CarPhase::Moving { direction: Direction::Up, stop_at, .. } => (1, Some(stop_at)),
+        CarPhase::Moving { direction: Direction::Down, stop_at, .. } => (2, Some(stop_at)),
+        CarPhase::Homing => (3, None),
+        CarPhase::Idle | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => (0, None),
+    }
+}
+
+/// `emergency`: the building runs on emergency power. The beacons of other nodes call it out of
+/// service.
+fn current_mode(view: &CarView, emergency: bool) -> u8 {
+    match view.mode {
+        Mode::FireRecall | Mode::FireService => LiftState::FIRE,
+        Mode::EmergencyPower => LiftState::EMERGENCY,
+        Mode::OutOfService if emergency => LiftState::EMERGENCY,
+        Mode::InService | Mode::Attendant if view.is_in_service() => LiftState::HUMAN,
+        Mode::InService
+        | Mode::Attendant
+        | Mode::Priority
+        | Mode::Independent
+        | Mode::OutOfService => LiftState::OFFLINE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use elevator_fleet::model::{Availability, FloorSet};
+
+    use super::*;
+
+    fn view(mode: Mode, availability: Availability) -> CarView {
+        CarView {
+            availability,
+            floor: None,
+            phase: CarPhase::Idle,
+            elapsed: Duration::ZERO,
+            direction: None,
+            load: None,
+            locked_out: FloorSet::default(),
+            mode,
+        }
+    }
+
+    /// The constants of `rmf_lift_msgs/LiftState`.
+    #[test]
+    fn doors_and_motion_have_the_values_of_open_rmf() {
+        let doors = [DoorState::Closed, DoorState::Opening, DoorState::Closing, DoorState::Open];
+        assert_eq!(doors.map(door_state), [0, 1, 1, 2]);
+        let floor = |index| Floor::try_from(index).unwrap();
+        let moving =
+            |direction| CarPhase::Moving { direction, stop_at: floor(3), next_stop: floor(2) };
+        for (phase, state) in [
+            (moving(Direction::Up), (1, Some(floor(3)))),
+            (moving(Direction::Down), (2, Some(floor(3)))),
+            (CarPhase::Homing, (3, None)),
+            (CarPhase::Idle, (0, None)),
+            (CarPhase::Opening, (0, None)),
+            (CarPhase::Open, (0, None)),
+            (CarPhase::Closing, (0, None)),
+        ] {
+            assert_eq!(motion_state(phase), state, "{phase:?}");
+        }
+    }
+
+    #[test]
+    fn modes_have_the_values_of_open_rmf() {
+        const HUMAN: u8 = 1;
+        const FIRE: u8 = 3;
+        const OFFLINE: u8 = 4;
+        const EMERGENCY: u8 = 5;
+        let broken = Availability::Unavailable(Unavailable::DoorBlocked);
+        for (mode, availability, emergency, expected) in [
+            (Mode::InService, Availability::InService, false, HUMAN),
+            (Mode::Attendant, Availability::InService, false, HUMAN),
+            (Mode::InService, broken, false, OFFLINE),
+            (Mode::Attendant, broken, false, OFFLINE),
+            (Mode::Priority, broken, false, OFFLINE),
+            (Mode::Independent, broken, false, OFFLINE),
+            (Mode::OutOfService, broken, false, OFFLINE),
+            (Mode::EmergencyPower, broken, true, EMERGENCY),
+            // Of another node's car.
+            (Mode::OutOfService, broken, true, EMERGENCY),
+            // It is this car's turn to serve.
+            (Mode::InService, Availability::InService, true, HUMAN),
+            (Mode::FireRecall, broken, false, FIRE),
+            (Mode::FireRecall, broken, true, FIRE),
+            (Mode::FireService, broken, false, FIRE),
+        ] {
+            let is = current_mode(&view(mode, availability), emergency);
+            assert_eq!(is, expected, "{mode} {availability:?} {emergency}");
+        }
+        let all = [HUMAN, FIRE, OFFLINE, EMERGENCY];
+        assert_eq!(LiftState::MODES, all);
     }
 }

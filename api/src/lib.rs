@@ -243,8 +243,7 @@ impl Fleet {
             fire_recall: directive(status, &Topic::FireRecall).is_some_and(|value| value != OFF),
             locked_floors: status.access.locked.clone(),
             locked_floor_refusals: status.access.refused,
-            emergency_power: directive(status, &Topic::EmergencyPower)
-                .is_some_and(|value| value != OFF),
+            emergency_power: is_on_emergency_power(status),
             turn: directive(status, &Topic::Turn)
                 .and_then(|value| Turn::parse(value).holder().map(|(car, _)| car.clone())),
         }
@@ -265,6 +264,10 @@ fn directive<'a>(status: &'a Status, topic: &Topic) -> Option<&'a str> {
     let key = topic.key();
     let found = status.directives.iter().find(|directive| directive.key == key);
     found.map(|directive| directive.value.as_str())
+}
+
+fn is_on_emergency_power(status: &Status) -> bool {
+    directive(status, &Topic::EmergencyPower).is_some_and(|value| value != OFF)
 }
 
 /// The cars that are known, the node's own first.
@@ -356,4 +359,58 @@ pub enum CallSchema {
         car: String,
         floor: u8,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use elevator_fleet::model::{Availability, FloorSet};
+
+    use super::*;
+
+    fn view(phase: CarPhase, at: u8) -> CarView {
+        CarView {
+            availability: Availability::InService,
+            floor: Some(floor(at)),
+            phase,
+            elapsed: Duration::ZERO,
+            direction: None,
+            load: None,
+            locked_out: FloorSet::default(),
+            mode: Mode::InService,
+        }
+    }
+
+    fn floor(index: u8) -> Floor {
+        Floor::try_from(index).unwrap()
+    }
+
+    /// A call is served soon if its floor is the car's next stop, or if the door opens there.
+    #[test]
+    fn a_call_is_served_soon_when_its_floor_is_the_next_stop() {
+        let moving = |stop_at| CarPhase::Moving {
+            direction: Direction::Up,
+            stop_at: floor(stop_at),
+            next_stop: floor(2),
+        };
+        let calls = [
+            Call::Hall(HallCall::new(floor(3), Direction::Down)),
+            Call::Hall(HallCall::to(floor(3), floor(0)).unwrap()),
+            Call::Car { car: NodeId::new("A").unwrap(), floor: floor(3) },
+        ];
+        for call in &calls {
+            for (phase, at, soon) in [
+                (moving(3), 1, true),
+                (moving(2), 1, false),
+                (CarPhase::Opening, 3, true),
+                (CarPhase::Open, 3, true),
+                (CarPhase::Opening, 2, false),
+                (CarPhase::Open, 2, false),
+                (CarPhase::Idle, 3, false),
+                (CarPhase::Closing, 3, false),
+                (CarPhase::Homing, 3, false),
+            ] {
+                assert_eq!(is_about_to_serve(&view(phase, at), call), soon, "{phase:?} at {at}");
+            }
+        }
+    }
 }

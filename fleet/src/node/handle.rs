@@ -389,8 +389,9 @@ impl Node {
             let top = self.hello.floors.top().index();
             return Err(OrderRefused::NoSuchButton { call, top });
         }
-        if !self.cabin.has_car() && matches!(call, Call::Car { .. }) {
-            let node = self.hello.node.clone();
+        let node = &self.hello.node;
+        if matches!(&call, Call::Car { car, .. } if car == node) && !self.cabin.has_car() {
+            let node = node.clone();
             return Err(OrderRefused::NoCar { call, node });
         }
         if self.commands.is_fire_recalled() {

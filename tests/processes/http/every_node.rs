@@ -143,3 +143,21 @@ fn a_request_is_fulfilled_once_by_the_whole_fleet() {
     building.wait_all_dark();
     building.assert_safe();
 }
+
+/// The master is killed, and the next moment, as a rule before its slaves have noticed, a call comes to
+/// one of them: it is taken, and served by a car that is left.
+#[test]
+fn a_call_to_a_slave_right_after_the_death_of_the_master_is_served() {
+    let mut building = Building::with_cars(4, Line::Serial, &["A", "B", "C"]);
+    let token = token(&building, "A", "robot", "call");
+    building.wait("the token counts", |building| (1..=3).all(|n| counts(building, n, &token)));
+    let mut at_b = Events::follow(serving(&building, 2), None);
+    let b = serving(&building, 2);
+    let hall = json!({"kind": "hall", "floor": 3, "direction": "down"});
+    building.kill("A");
+    let placed = post(b, "/api/v1/calls", Some(&token), &call(&hall, "new"));
+    assert_eq!((placed.status, &placed.json()["state"]), (201, &json!("placed")), "{placed:?}");
+    let served = at_b.wait("event", |event| event["event"] == "served" && event["call"] == hall);
+    assert_ne!(served.data["car"], "A", "{served:?}");
+    building.assert_safe();
+}

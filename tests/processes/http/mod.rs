@@ -133,6 +133,32 @@ fn no_call_is_withdrawn() {
     assert_eq!(building.status("A").expect("a status").orders.len(), 2);
 }
 
+/// A kiosk in the lobby, at the node of the display there, calls for a passenger in a car.
+#[test]
+fn a_node_without_a_car_takes_a_call_for_another_car() {
+    let mut building = Building::new(4, Line::Serial);
+    building.install("A", 1);
+    building.install_unit("L", 2, Role::Indicator);
+    building.start("A");
+    building.start("L");
+    building.wait_in_service(&["A"]);
+    building.wait("L hears A", |building| {
+        building.status("L").is_some_and(|status| status.peers.iter().any(|it| it.car.is_some()))
+    });
+    let lobby = serving(&building, 2);
+    let token = token(&building, "L", "kiosk", "call");
+    let car = json!({"kind": "car", "car": "A", "floor": 2});
+    let placed = post(lobby, "/api/v1/calls", Some(&token), &call(&car, "one"));
+    assert_eq!((placed.status, &placed.json()["state"]), (201, &json!("placed")), "{placed:?}");
+    building.wait("A is there", |building| building.car("A").floor == Some(building.floor(2)));
+    let own = json!({"kind": "car", "car": "L", "floor": 2});
+    let refused = post(lobby, "/api/v1/calls", Some(&token), &call(&own, "two"));
+    assert_eq!((refused.status, refused.problem()), (422, "unknown_car".to_owned()));
+    building.wait("nothing is open", |building| {
+        building.status("A").is_some_and(|status| status.orders.is_empty())
+    });
+}
+
 #[test]
 fn a_change_needs_a_token_of_enough_scope() {
     let mut building = Building::new(4, Line::Serial);

@@ -97,6 +97,21 @@ fn no_node_takes_a_call_for_a_car_that_serves_none() {
     }
 }
 
+/// A node without a car, as in a lobby, takes calls for the cars of others, and none for one that it
+/// does not have.
+#[test]
+fn a_node_without_a_car_takes_calls_for_other_cars() {
+    let mut lobby = forged::with_journal(1, forged::sound(1));
+    let now = Timestamp::START + PERIOD;
+    let call = to_the_top(&name(2));
+    assert_eq!(lobby.handle_order(call.clone(), now), Ok(Taken::Placed));
+    assert!(lobby.orders().calls().any(|open| *open == call));
+    let own = to_the_top(&name(1));
+    let refused = OrderRefused::NoCar { call: own.clone(), node: name(1) };
+    assert_eq!(lobby.handle_order(own, now), Err(refused));
+    assert_eq!(lobby.orders().calls().count(), 1);
+}
+
 /// A call for the car may be on the way while its node hears that it is out of service.
 #[test]
 fn a_call_that_comes_late_does_not_drive_a_car_out_of_service() {
