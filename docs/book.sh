@@ -16,20 +16,9 @@ fi
 book=target/book
 rm -rf "$book"
 mkdir -p "$book/src"
-# The pages link to files all over the tree. Those that are linked go along.
 cp docs/book.toml "$book/"
-cp docs/SUMMARY.md README.md CHANGELOG.md LICENSE-* "$book/src/"
-cp -r docs "$book/src/"
-rm -f "$book"/src/docs/{SUMMARY.md,book.toml,book.sh}
-grep -oh '](\.\./[^)#]*' docs/*.md | sed 's/^](\.\.\///' | sort -u | while read -r file; do
-    mkdir -p "$book/src/$(dirname "$file")"
-    cp "$file" "$book/src/$file"
-done
-# And those that the front page links to.
-grep -oh '](config/[^)#]*' README.md | sed 's/^](//' | sort -u | while read -r file; do
-    mkdir -p "$book/src/$(dirname "$file")"
-    cp "$file" "$book/src/$file"
-done
+docs/stage.sh "$book/src"
+cp docs/SUMMARY.md "$book/src/"
 # The page about the playground shows it. Elsewhere than on the site there is nothing to show.
 sed -i '1r /dev/stdin' "$book/src/docs/PLAYGROUND.md" <<'FRAME'
 
