@@ -217,6 +217,7 @@ impl Oracles {
         let findings = match report {
             Report::Served { call, here: true, .. } => {
                 self.promises.served(snapshot, node, call);
+                self.car_changed(snapshot, node);
                 let opened = self.cars[node].opened();
                 let boarded = self.boardings.served(node, call, opened);
                 let served = service::served_here(snapshot, node, call);

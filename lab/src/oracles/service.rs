@@ -9,6 +9,9 @@ use elevator_fleet::model::{Availability, Call, HallCall};
 use super::Finding;
 use crate::snapshot::Snapshot;
 
+/// How long ago a door may have been looked at that has closed since.
+const LOOKED_WITHIN: Duration = Duration::from_millis(100);
+
 /// Since when destination calls have waited: from the first press after a service. Two cars may serve
 /// one press where the network is cut.
 #[derive(Debug, Default)]
@@ -50,7 +53,7 @@ impl Boardings {
         waiting.is_served = true;
         let since = waiting.since;
         let opened = opened.get(&(*floor, *direction));
-        let was_there = opened.is_some_and(|opened| *opened >= since);
+        let was_there = opened.is_some_and(|opened| *opened + LOOKED_WITHIN >= since);
         let what = || format!("served {call} of {since:?}, and was last there at {opened:?}");
         (!was_there).then(|| Finding::new("F18", node, what()))
     }
