@@ -10,6 +10,8 @@ use tracing_subscriber::fmt::format::{Format, Full, Json, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
+use super::journal;
+
 /// The message, then `name=value` for each field. A value with special characters is quoted, so
 /// that programs can find its end.
 #[derive(Debug, Clone, Copy)]
@@ -68,18 +70,28 @@ fn is_plain(value: &str) -> bool {
 /// Each line starts with its priority, which the system's journal removes: `<3>` for an error,
 /// `<4>` for a warning (see `sd-daemon(3)`).
 #[derive(Debug)]
-pub(super) struct Prefixed<F>(F);
+pub(super) struct Prefixed<F> {
+    format: F,
+    has_fields: bool,
+}
 
 impl Prefixed<Format<Full, ()>> {
     /// Without a time, because the journal adds its own.
     pub(super) fn text() -> Self {
-        Self(Format::default().without_time().with_ansi(false))
+        Self { format: Format::default().without_time().with_ansi(false), has_fields: false }
     }
 }
 
 impl Prefixed<Format<Json>> {
     pub(super) fn json() -> Self {
-        Self(json())
+        Self { format: json(), has_fields: false }
+    }
+}
+
+impl<F> Prefixed<F> {
+    /// With the fields for the journal behind each line, or without.
+    pub(super) fn with_fields(self, has_fields: bool) -> Self {
+        Self { has_fields, ..self }
     }
 }
 
@@ -101,8 +113,13 @@ where
         event: &Event<'_>,
     ) -> fmt::Result {
         let mut text = String::new();
-        self.0.format_event(context, Writer::new(&mut text), event)?;
-        writer.write_str(&prefix(*event.metadata().level(), &text))
+        self.format.format_event(context, Writer::new(&mut text), event)?;
+        let level = *event.metadata().level();
+        let mut line = prefix(level, &text);
+        if self.has_fields {
+            line = journal::with_fields(line, level, &text, Some(event));
+        }
+        writer.write_str(&line)
     }
 }
 
@@ -118,7 +135,7 @@ pub(super) fn prefix(level: Level, text: &str) -> String {
 }
 
 /// The priority of `syslog(3)`.
-fn priority(level: Level) -> u8 {
+pub(super) fn priority(level: Level) -> u8 {
     match level {
         Level::ERROR => 3,
         Level::WARN => 4,

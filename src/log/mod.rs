@@ -1,18 +1,19 @@
 //! The log of a running node, on standard error.
 //!
 //! ```text
-//!   tracing ─▶ Format ─▶ bounded queue ─▶ thread `log` ─▶ standard error
+//!   tracing ─▶ Format ─▶ bounded queue ─▶ thread `log` ─▶ standard error, or the system's journal
 //! ```
 //!
 //! Logging never waits: if nobody reads standard error, or its disk is full, lines are dropped and
 //! counted ([`lost`]), and the log reports the number once it can be written again. Panics are
 //! logged as well, so that nothing else in the process writes to standard error.
 //!
-//! `queue.rs` has the thread, `format.rs` the format of lines, `filter.rs` the values of
-//! `log.filter`.
+//! `queue.rs` has the thread, `format.rs` the format of lines, `journal.rs` the system's journal,
+//! `filter.rs` the values of `log.filter`.
 
 mod filter;
 mod format;
+mod journal;
 mod queue;
 
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -23,13 +24,15 @@ use std::os::fd::AsFd;
 use std::panic::PanicHookInfo;
 use std::time::Duration;
 
-use tracing::error;
+use rustix::fs::FileType;
 use tracing::metadata::Level;
+use tracing::{Event, error};
 use tracing_subscriber::fmt::format::JsonFields;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 pub(crate) use self::filter::LogFilter;
 use self::format::{Fields, Prefixed};
+use self::journal::Journal;
 use self::queue::Queue;
 pub(crate) use self::queue::lost;
 use crate::config::{LogFormat, LogSettings};
@@ -71,14 +74,23 @@ enum Look {
 pub fn start(settings: &LogSettings) -> Result<Log, LogError> {
     // Not through `io::stderr`, whose lock the thread would hold while nobody reads.
     let output = io::stderr().as_fd().try_clone_to_owned();
-    let queue =
-        Queue::start(File::from(output.map_err(LogError::Thread)?)).map_err(LogError::Thread)?;
+    let output = File::from(output.map_err(LogError::Thread)?);
+    let stream = std::env::var("JOURNAL_STREAM").ok();
+    let look = look_of(settings.format, stream.as_deref());
+    // Without it, the lines reach the journal by standard error, and have their priorities alone.
+    let journal = match look {
+        Look::Journal | Look::JsonForJournal if is_the_journals(stream.as_deref()) => {
+            Journal::system().ok()
+        }
+        Look::People | Look::Journal | Look::Json | Look::JsonForJournal => None,
+    };
+    let has_fields = journal.is_some();
+    let queue = Queue::start(output, journal).map_err(LogError::Thread)?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(settings.filter.to_env_filter())
         .with_writer(queue.pen())
         // It would write to standard error itself, and panic where it can't.
         .log_internal_errors(false);
-    let look = look_of(settings.format, std::env::var("JOURNAL_STREAM").ok().as_deref());
     match look {
         Look::People => {
             log.fmt_fields(Fields).with_ansi(io::stderr().is_terminal()).finish().try_init()?;
@@ -86,15 +98,17 @@ pub fn start(settings: &LogSettings) -> Result<Log, LogError> {
         Look::Journal => log
             .fmt_fields(Fields)
             .with_ansi(false)
-            .event_format(Prefixed::text())
+            .event_format(Prefixed::text().with_fields(has_fields))
             .finish()
             .try_init()?,
         Look::Json => {
             log.fmt_fields(JsonFields::new()).event_format(format::json()).finish().try_init()?;
         }
-        Look::JsonForJournal => {
-            log.fmt_fields(JsonFields::new()).event_format(Prefixed::json()).finish().try_init()?;
-        }
+        Look::JsonForJournal => log
+            .fmt_fields(JsonFields::new())
+            .event_format(Prefixed::json().with_fields(has_fields))
+            .finish()
+            .try_init()?,
     }
     std::panic::set_hook(Box::new(log_panic));
     Ok(Log { queue, look })
@@ -109,7 +123,8 @@ impl Log {
             Look::People => self.queue.pen().write_line(text.as_bytes()),
             Look::Journal => {
                 let lines = format::prefix(Level::ERROR, &text);
-                self.queue.pen().write_line(lines.as_bytes());
+                let entry = journal::with_fields(lines, Level::ERROR, &text, None::<&Event<'_>>);
+                self.queue.pen().write_line(entry.as_bytes());
             }
             Look::Json | Look::JsonForJournal => error!("{}", text.trim_end()),
         }
@@ -145,6 +160,13 @@ fn leads_to(journal: Option<&str>) -> bool {
     let stream = rustix::fs::fstat(io::stderr()).ok();
     let stream = stream.map(|stream| format!("{}:{}", stream.st_dev, stream.st_ino));
     journal.is_some() && stream.as_deref() == journal
+}
+
+/// Whether standard error is the journal's own stream, which is a socket, and not a file that a
+/// supervisor passes off as one.
+fn is_the_journals(journal: Option<&str>) -> bool {
+    let is_socket = |stream: rustix::fs::Stat| FileType::from_raw_mode(stream.st_mode).is_socket();
+    leads_to(journal) && rustix::fs::fstat(io::stderr()).is_ok_and(is_socket)
 }
 
 fn log_panic(panic: &PanicHookInfo<'_>) {

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use tracing::warn;
 use tracing_subscriber::fmt::MakeWriter;
 
+use super::journal::{self, Journal};
+
 /// The bound of the queue of messages. Further ones are dropped and counted.
 const QUEUE: usize = 4096;
 
@@ -41,9 +43,13 @@ pub(super) struct Queue(SyncSender<Note>);
 pub(super) struct Pen(SyncSender<Note>);
 
 impl Queue {
-    pub(super) fn start(output: impl Write + Send + 'static) -> io::Result<Self> {
+    /// Lines with fields go to the journal, if it is given and takes them, and all else to `output`.
+    pub(super) fn start(
+        output: impl Write + Send + 'static,
+        journal: Option<Journal>,
+    ) -> io::Result<Self> {
         let (notes, waiting) = sync_channel(QUEUE);
-        let scribe = Scribe::new(output, &LOST);
+        let scribe = Scribe { journal, ..Scribe::new(output, &LOST) };
         thread::Builder::new()
             .name("log".to_owned())
             .spawn(move || scribe.run(&waiting, || report_loss(lost())))?;
@@ -107,6 +113,7 @@ fn report_loss(total: u64) {
 /// Writes, on a thread of its own.
 struct Scribe<W> {
     output: W,
+    journal: Option<Journal>,
     lost: &'static AtomicU64,
     /// How many losses were reported.
     reported: u64,
@@ -118,7 +125,8 @@ struct Scribe<W> {
 
 impl<W: Write> Scribe<W> {
     fn new(output: W, lost: &'static AtomicU64) -> Self {
-        Self { output, lost, reported: lost.load(Ordering::Relaxed), works: true, is_cut: false }
+        let reported = lost.load(Ordering::Relaxed);
+        Self { output, journal: None, lost, reported, works: true, is_cut: false }
     }
 
     /// Runs until all senders are dropped. `report` logs a line about the losses, which may be lost
@@ -161,6 +169,13 @@ impl<W: Write> Scribe<W> {
     }
 
     fn write(&mut self, line: &[u8]) {
+        let (line, fields) = journal::split(line);
+        if let (Some(journal), Some(fields)) = (&self.journal, fields)
+            && journal.send(fields).is_ok()
+        {
+            self.works = true;
+            return;
+        }
         let repaired = if self.is_cut { &b"\n"[..] } else { b"" };
         let written = self.write_all(repaired).and_then(|()| self.write_all(line));
         self.works = written.is_ok();
@@ -260,7 +275,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_a_reader_who_does_not_read() {
         let (_reader, output) = UnixStream::pair().expect("a pair");
-        let queue = Queue::start(output).expect("a thread");
+        let queue = Queue::start(output, None).expect("a thread");
         let before = lost();
         let mut pen = queue.pen();
         let line = [b'x'; 1000];
@@ -277,7 +292,7 @@ mod tests {
     fn nobody_fails_where_the_reader_is_gone() {
         let (reader, output) = UnixStream::pair().expect("a pair");
         drop(reader);
-        let queue = Queue::start(output).expect("a thread");
+        let queue = Queue::start(output, None).expect("a thread");
         let before = lost();
         for _ in 0..3 {
             queue.pen().write_all(b"gone\n").expect("never fails");
