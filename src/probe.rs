@@ -108,12 +108,10 @@ pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// What is wrong with a configuration. Its text says what to do.
+/// What is wrong with a configuration.
 #[must_use]
 pub(crate) fn of_configuration(error: &ConfigError) -> Finding {
-    let causes = std::iter::successors(error.source(), |&cause| cause.source());
-    let what = causes.fold(error.to_string(), |what, cause| format!("{what}: {cause}"));
-    finding("config", Verdict::wrong(what, "then look again"))
+    finding("config", Verdict::of_error(error, "correct the configuration"))
 }
 
 impl Verdict {
@@ -123,6 +121,14 @@ impl Verdict {
 
     fn wrong(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::Wrong { what: what.into(), remedy: remedy.into() }
+    }
+
+    /// The messages of errors end with what to do, after a semicolon; those without take `otherwise`.
+    fn of_error(error: &dyn Error, otherwise: &str) -> Self {
+        let message = error.to_string();
+        let (what, remedy) = message.rsplit_once("; ").unwrap_or((&message, otherwise));
+        let causes = std::iter::successors(error.source(), |&cause| cause.source());
+        Self::wrong(causes.fold(what.to_owned(), |what, cause| format!("{what}: {cause}")), remedy)
     }
 }
 
@@ -251,13 +257,13 @@ fn makeable(path: &Path) -> Verdict {
 fn read_only_socket(settings: &ReadingSettings, running: Running) -> Verdict {
     let shown = settings.path.display();
     if let Err(error) = settings.group() {
-        return Verdict::wrong(error.to_string(), "then look again");
+        return Verdict::of_error(&error, "correct operator.read_only_group");
     }
     if running == Running::Yes && settings.path.exists() {
         return Verdict::Good(format!("{shown} is there"));
     }
     if let Err(error) = settings.check_path() {
-        return Verdict::wrong(error.to_string(), "then look again");
+        return Verdict::of_error(&error, "correct operator.read_only_socket");
     }
     let above = settings.path.parent().unwrap_or(Path::new("/"));
     match access(above, Access::WRITE_OK | Access::EXEC_OK) {

@@ -88,7 +88,7 @@ pub(crate) struct ModeArgs {
 /// The arguments of `liftmesh fire-recall`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FireRecallArgs {
-    /// What becomes of it
+    /// Start or end it
     pub(crate) recall: RecallArg,
     /// Who and why
     #[command(flatten)]
@@ -129,7 +129,7 @@ impl FromStr for Destination {
 /// The arguments of `liftmesh emergency-power`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EmergencyPowerArgs {
-    /// What becomes of it
+    /// Start or end it
     pub(crate) power: PowerArg,
     /// The car that is to serve once all are down; without it, the first one that can
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! `liftmesh mode`, `liftmesh priority`, `liftmesh fire-recall`, `liftmesh emergency-power` and
-//! `liftmesh floors`: what an operator commands at one node holds at all, over real pseudo-terminals.
+//! `liftmesh floors`: what an operator commands at one node holds at every node, over real
+//! pseudo-terminals.
 
 use std::process::Output;
 
