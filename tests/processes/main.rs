@@ -34,6 +34,7 @@ mod modes;
 mod mqtt;
 mod network;
 mod order;
+mod pages;
 mod relayed;
 mod stalls;
 mod status;

@@ -1,0 +1,173 @@
+//! The pages of the documentation: how wide their lines are, and where their links lead.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+use std::process::Command;
+
+/// The columns of prose. Tables, listings, and what can't be broken may be wider.
+const COLUMNS: usize = 100;
+
+/// The contents of the site, whose paths are those of the site.
+const CONTENTS: &str = "docs/SUMMARY.md";
+
+fn tree() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every Markdown file in these directories, from the tree's root.
+fn pages(root: &Path, directories: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for directory in directories {
+        for entry in std::fs::read_dir(root.join(directory)).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path.strip_prefix(root).expect("below it").to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The lines outside listings, with their numbers from 1.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut is_listing = false;
+    text.lines().enumerate().filter_map(move |(index, line)| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_listing ^= is_fence;
+        (!is_fence && !is_listing).then_some((index + 1, line))
+    })
+}
+
+/// The text without what is in backquotes.
+fn without_code(text: &str) -> String {
+    text.split('`').step_by(2).collect()
+}
+
+/// Whether a line is a list item or sentence that is nothing but one link or one piece of code.
+fn is_unbreakable(line: &str) -> bool {
+    let line = line.trim_start().trim_start_matches("- ").trim_end_matches(['.', ',', ';']);
+    let is_link =
+        line.starts_with(['[', '!']) && line.ends_with(')') && line.matches("](").count() == 1;
+    is_link || !without_code(line).trim().contains(' ')
+}
+
+#[test]
+fn prose_has_100_columns() {
+    let mut wide = Vec::new();
+    for page in pages(tree(), &["", "docs", "docs/decisions", "web/vendor"]) {
+        for (number, line) in prose(&read(&tree().join(&page))) {
+            let is_table = line.trim_start().starts_with('|');
+            if line.chars().count() > COLUMNS && !is_table && !is_unbreakable(line) {
+                wide.push(format!("{}:{number}", page.display()));
+            }
+        }
+    }
+    assert!(wide.is_empty(), "wrap these lines at {COLUMNS} columns: {wide:#?}");
+}
+
+/// The targets of the links of a page, those to other hosts left out.
+fn links(text: &str) -> Vec<String> {
+    // A link may go on in the next line.
+    let prose: String = prose(text).flat_map(|(_, line)| [line, "\n"]).collect();
+    let prose = without_code(&prose);
+    let targets = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.filter(|target| !target.contains(':')).map(str::to_owned).collect()
+}
+
+/// What can follow `#` in a link to this page: its headings, and the places that it names.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut anchors = BTreeSet::new();
+    for (_, line) in prose(text) {
+        if line.starts_with('#') {
+            let words = line.trim_start_matches('#').trim().to_lowercase();
+            let kept =
+                words.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+            let name: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
+            let times = seen.entry(name.clone()).or_default();
+            anchors.insert(if *times == 0 { name } else { format!("{name}-{times}") });
+            *times += 1;
+        }
+        anchors.extend(
+            line.split("<a id=\"")
+                .skip(1)
+                .filter_map(|rest| rest.split('"').next())
+                .map(str::to_owned),
+        );
+    }
+    anchors
+}
+
+/// Without `.` and `..`.
+fn normal(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut normal, component| {
+        match component {
+            Component::ParentDir => assert!(normal.pop(), "{} leaves the tree", path.display()),
+            Component::Normal(name) => normal.push(name),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+        normal
+    })
+}
+
+/// What is wrong with the links of this page, which is below `root`.
+fn dead_links(root: &Path, page: &Path) -> Vec<String> {
+    let text = read(&root.join(page));
+    let mut dead = Vec::new();
+    for link in links(&text) {
+        let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
+        let file = if path.is_empty() {
+            page.to_owned()
+        } else {
+            normal(&page.parent().expect("a directory").join(path))
+        };
+        // A directory has no page on the site.
+        let is_dead = !root.join(&file).is_file();
+        let is_page = file.extension().is_some_and(|extension| extension == "md");
+        if is_dead
+            || !anchor.is_empty() && is_page && !anchors(&read(&root.join(&file))).contains(anchor)
+        {
+            dead.push(format!("{}: {link}", page.display()));
+        }
+    }
+    dead
+}
+
+/// The site and the package have the documents as `docs/stage.sh` copies them.
+#[test]
+fn no_link_is_dead_on_the_site() {
+    let site = tempfile::tempdir().expect("a directory");
+    let staged = Command::new(tree().join("docs/stage.sh")).arg(site.path()).output();
+    let staged = staged.expect("it runs");
+    assert!(staged.status.success(), "{}", String::from_utf8_lossy(&staged.stderr));
+
+    let contents = links(&read(&tree().join(CONTENTS)));
+    let contents: BTreeSet<PathBuf> = contents.into_iter().map(PathBuf::from).collect();
+    let pages = pages(site.path(), &["", "docs", "docs/decisions", "web/vendor"]);
+    assert_eq!(contents, pages.iter().cloned().collect(), "{CONTENTS} lists every page");
+    let dead: Vec<String> = pages.iter().flat_map(|page| dead_links(site.path(), page)).collect();
+    assert!(dead.is_empty(), "dead links: {dead:#?}");
+}
+
+#[test]
+fn a_dead_link_is_found() {
+    let site = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(site.path().join("docs")).expect("made");
+    let write =
+        |path: &str, text: &str| std::fs::write(site.path().join(path), text).expect("written");
+    write("docs/B.md", "# Two  words: `now`\n\n# Two  words: now\n");
+    write(
+        "A.md",
+        "[a](docs/B.md) `[b](no.md)` [c](docs/B.md#two--words-now-1), [d](no.md) [a\nb](docs)\n\
+         ```\n[e](no.md)\n```\n[f](#no) [g](docs/B.md#no) [h](https://no.md)\n",
+    );
+    assert_eq!(
+        dead_links(site.path(), Path::new("A.md")),
+        ["A.md: no.md", "A.md: docs", "A.md: #no", "A.md: docs/B.md#no"]
+    );
+}
