@@ -5,7 +5,8 @@
 #   packaging/build.sh amd64    for x86-64, on such a machine
 #   packaging/build.sh arm64    for a 64-bit ARM
 #   packaging/build.sh armhf    for a 32-bit ARM (v7) with floating point
-#   packaging/build.sh debug    for packaging/test.sh alone: the program of `cargo build`, in a moment
+#   packaging/build.sh debug    for packaging/test.sh alone: the program that `cargo build` or
+#                               `cargo test` has left in target/debug, in a moment
 #
 # Debian's cross compilers and Rust's targets, once:
 #
@@ -15,9 +16,11 @@
 #   rustup target add armv7-unknown-linux-gnueabihf
 #
 # It needs cargo-deb: cargo install --locked cargo-deb. The package is in target/debian/, or in
-# target/TARGET/debian/; its path is the last line that is printed. CARGO names another cargo.
+# target/TARGET/debian/; its path is the last line that is printed. CARGO names another cargo. If
+# playground/build.sh has built the playground, the package has it in /usr/share/liftmesh/playground.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export PATH="$PATH:$PWD/target/tools/bin"
 cargo=${CARGO:-cargo}
 built=${CARGO_TARGET_DIR:-target}
 host=$(rustc -vV | sed -n 's/^host: //p')
@@ -25,7 +28,7 @@ profile=release
 build=(--release --no-default-features)
 case ${1:-} in
 '') target=$host ;;
-debug) target=$host profile=debug build=() ;;
+debug) target=$host profile=debug ;;
 amd64) target=x86_64-unknown-linux-gnu ;;
 arm64) target=aarch64-unknown-linux-gnu compiler=aarch64-linux-gnu-gcc ;;
 armhf) target=armv7-unknown-linux-gnueabihf compiler=arm-linux-gnueabihf-gcc ;;
@@ -53,11 +56,12 @@ else
 fi
 
 # The man pages and completions are those of the program as it is packaged, made on this machine.
-$cargo build "${build[@]}" --bin liftmesh
+[ $profile = debug ] || $cargo build "${build[@]}" --bin liftmesh
+program=$built/$profile/liftmesh
+[ -x "$program" ] || lack "$program" 'cargo build'
 out=target/package
 rm -rf "$out"
-mkdir -p "$out/completions"
-program=$built/$profile/liftmesh
+mkdir -p "$out/completions" "$out/share"
 "$program" man --out "$out/man"
 "$program" completions bash >"$out/completions/liftmesh.bash"
 "$program" completions zsh >"$out/completions/_liftmesh"
@@ -68,6 +72,12 @@ sed 's|/usr/local/bin/liftmesh|/usr/bin/liftmesh|' config/liftmesh.service >"$ou
 grep -q '^ExecStart=/usr/bin/liftmesh ' "$out/liftmesh.service"
 sed 's|/usr/local/bin/liftmesh|/usr/bin/liftmesh|' config/liftmesh-caretaker.service >"$out/liftmesh-caretaker.service"
 grep -q '^ExecStart=/usr/bin/liftmesh ' "$out/liftmesh-caretaker.service"
+
+docs/stage.sh "$out/doc"
+cp config/prometheus-alerts.yml config/grafana-dashboard.json "$out/share/"
+if [ -e target/playground/index.html ]; then
+    cp -r target/playground "$out/share/"
+fi
 
 if [ -n "$target" ]; then
     $cargo build --release --no-default-features --bin liftmesh --target "$target"

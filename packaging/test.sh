@@ -29,7 +29,11 @@ dpkg -i /tmp/liftmesh.deb
 getent passwd liftmesh >/dev/null || fail 'there is no user liftmesh'
 for file in /usr/bin/liftmesh /usr/lib/systemd/system/liftmesh.service /etc/liftmesh/node.toml \
     /usr/share/man/man1/liftmesh-status.1.gz /usr/share/doc/liftmesh/copyright \
-    /usr/share/bash-completion/completions/liftmesh /usr/share/doc/liftmesh/examples/bank/A.toml; do
+    /usr/lib/systemd/system/liftmesh-caretaker.service \
+    /usr/share/bash-completion/completions/liftmesh /usr/share/liftmesh/prometheus-alerts.yml \
+    /usr/share/doc/liftmesh/docs/OPERATIONS.md /usr/share/doc/liftmesh/docs/images/panel.png \
+    /usr/share/doc/liftmesh/config/bank/A.toml /usr/share/doc/liftmesh/config/mosquitto/liftmesh.acl \
+    /usr/share/doc/liftmesh/examples/call_a_car.py; do
     # dpkg may be told to leave documentation out.
     dpkg -L liftmesh | grep -qx "$file" || fail "$file is not in the package"
 done
@@ -55,7 +59,17 @@ echo "alone, $(grep VmRSS /proc/$node/status | tr -s '\t ' ' '), $(((after - bef
 kill $node
 wait $node || fail "the node ended with $?"
 
+# As if systemd ran: what an upgrade and a removal ask of it.
+mkdir -p /run/systemd/system
+printf '#!/bin/sh\necho "$@" >>/tmp/systemctl.log\n' >/usr/local/sbin/systemctl
+chmod 755 /usr/local/sbin/systemctl
+PATH=/usr/local/sbin:$PATH
+asked() { grep -qx "$1" /tmp/systemctl.log || fail "systemd was not asked for: $1"; }
+dpkg -i /tmp/liftmesh.deb
+asked 'try-restart liftmesh.service liftmesh-caretaker.service'
 dpkg -r liftmesh
+asked 'disable --now liftmesh.service'
+asked 'stop liftmesh-caretaker.service'
 [ ! -e /usr/bin/liftmesh ] || fail 'the program is left over'
 [ -e /etc/liftmesh/node.toml ] || fail 'the configuration is gone after a removal'
 [ -e /var/lib/liftmesh/journal.redb ] || fail 'the journal is gone after a removal'
