@@ -3,10 +3,11 @@
 #
 #   ./verify.sh         before each commit: format, lints, tests with short campaigns
 #   ./verify.sh --full  everything: also documentation, every set of features, tests that load the
-#                       machine, longer campaigns, examples, licences, unused dependencies
+#                       machine, longer campaigns, examples, the Debian package, licences, unused
+#                       dependencies
 #
-# Needs Rust and a C compiler. With --full, installs cargo-deny, cargo-machete and wasm-bindgen into
-# target/tools where they are missing.
+# Needs Rust and a C compiler. With --full, installs cargo-deb, cargo-deny, cargo-machete and
+# wasm-bindgen into target/tools where they are missing. What else a test lacks, it names.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -28,15 +29,16 @@ step() { printf '\n== %s (after %d s)\n' "$1" "$SECONDS"; }
 
 tools="$PWD/target/tools"
 export PATH="$PATH:$tools/bin"
-# Without most optimizations: compiling a tool takes longer than it runs.
+# Without optimizations: compiling a tool takes longer than it runs.
 need() {
     command -v "$1" >/dev/null ||
-        env -u CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_OPT_LEVEL=1 \
+        env -u CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_OPT_LEVEL=0 \
             cargo install --debug --quiet --locked --root "$tools" "$1"
 }
-needed=(cargo-deny cargo-machete)
+needed=(cargo-deb cargo-machete cargo-deny)
 installing=
 failed=
+has_wasm=
 logs=$(mktemp -d)
 # Also ends what runs in the background.
 leave() {
@@ -52,7 +54,7 @@ if [ -n "$full" ]; then
         chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID" >/dev/null
         # For the tests in the browser. Its directory of builds is none that the steps below wait for.
         rm -rf target/playground
-        ./playground/build.sh >/dev/null || true
+        ./playground/build.sh >"$logs/playground" 2>&1 || true
         : >"$logs/playground-tried"
         for tool in "${needed[@]}"; do need "$tool" || true; done
     ) &
@@ -73,15 +75,14 @@ most=(--workspace)
 [ -n "$full" ] || most+=(--exclude liftmesh-peer)
 cargo clippy "${most[@]}" --all-targets -- -D warnings
 if [ -n "$full" ]; then
-    # Features unify in a workspace build: the parts that have fewer are also checked alone.
-    cargo clippy -p elevator-fleet -- -D warnings
+    # Features unify in a workspace build: the parts that have fewer are also checked alone. Each
+    # run also checks the parts that its package uses: with the lab the brain and the simulator with
+    # no features, as `peer` has them.
     cargo clippy -p liftmesh-lab -- -D warnings
-    cargo clippy -p elevator-simulator --no-default-features -- -D warnings
     cargo clippy -p elevator-driver --no-default-features -- -D warnings
     cargo clippy -p liftmesh-harness -- -D warnings
     cargo clippy -p liftmesh -- -D warnings
     cargo clippy -p liftmesh --no-default-features -- -D warnings
-    cargo clippy -p liftmesh-peer --all-targets -- -D warnings
 
     step "the brain and the lab are pure"
     for package in elevator-fleet liftmesh-api liftmesh-lab liftmesh-playground; do
@@ -91,8 +92,9 @@ if [ -n "$full" ]; then
         fi
     done
     wasm=wasm32-unknown-unknown
+    # That they also build without an operating system, the playground shows, in the background.
     if [ -d "$(rustc --print target-libdir --target "$wasm")" ]; then
-        cargo check --quiet -p elevator-fleet -p liftmesh-lab -p liftmesh-playground --target "$wasm"
+        has_wasm=1
     elif [ -n "${LIFTMESH_SKIPS_FAIL:-}" ]; then
         echo "the target $wasm is not installed: rustup target add $wasm" >&2
         exit 1
@@ -131,6 +133,11 @@ if [ -n "$full" ]; then
         failed=1
     tests load cargo test "${most[@]}" --test load || failed=1
     await_playground
+    if [ -n "$has_wasm" ] && [ ! -e target/playground/index.html ]; then
+        cat "$logs/playground" >&2
+        echo "the playground can't be built" >&2
+        failed=1
+    fi
     tests browser cargo test "${most[@]}" --test browser || failed=1
 fi
 cargo test "${most[@]}" --doc --quiet || failed=1
@@ -155,6 +162,18 @@ if [ -n "$full" ]; then
             failed=1
         fi
     done
+    step "package"
+    if [ "$(id -u)" = 0 ] && command -v dpkg >/dev/null; then
+        # Of the program that the tests have used.
+        rm -rf target/package
+        { packaging/build.sh debug && packaging/test.sh target/package/test/debian/*.deb; } || failed=1
+    elif [ -n "${LIFTMESH_SKIPS_FAIL:-}" ]; then
+        echo "the package can be tested by root on Debian only" >&2
+        failed=1
+    else
+        echo "skipped: the package can be tested by root on Debian only"
+    fi
+
     step "licences, bans, sources"
     if command -v cargo-deny >/dev/null; then
         cargo deny --log-level error check bans licenses sources || failed=1
