@@ -280,7 +280,7 @@ impl Oracles {
                 self.boardings.placed(call, snapshot.now);
                 Vec::new()
             }
-            Report::Assigned { call, car } => {
+            Report::Assigned { call, car, .. } => {
                 self.plans.assigned(snapshot, node, (call, car)).into_iter().collect()
             }
             Report::Served { here: false, .. }

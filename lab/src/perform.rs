@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use elevator_fleet::node::{Action, Change, Lsn, Node, Report};
+use elevator_fleet::node::{Action, Change, Lsn, Report};
 use elevator_fleet::wire::{Beacon, Frame, NodeState, codec};
 
 use super::World;
@@ -128,12 +128,9 @@ impl World {
                 call: call.clone(),
                 waited: *waited,
             }),
-            Report::Assigned { call, car } => {
-                let leads = |node: &Node| *node.node_state() == NodeState::Master;
-                if self.machines[node].node().is_some_and(leads) {
-                    let (call, car) = (call.clone(), car.clone());
-                    self.history.assign(Assignment { at: self.now, call, car });
-                }
+            Report::Assigned { call, car, here: true } => {
+                let (call, car) = (call.clone(), car.clone());
+                self.history.assign(Assignment { at: self.now, call, car });
             }
             Report::PeerLost { .. } => self.mesh_traffic.losses += 1,
             Report::NodeState { to, .. } => {
@@ -154,6 +151,7 @@ impl World {
             }
             Report::Rotated { .. } => self.state_changes += 1,
             Report::Served { here: false, .. }
+            | Report::Assigned { here: false, .. }
             | Report::Promised { .. }
             | Report::Hung(_)
             | Report::PeerDiscovered { .. }

@@ -15,8 +15,19 @@ use tokio::time::Instant;
 pub(super) const REFRESH: Duration = Duration::from_secs(5);
 
 /// What changes by itself.
-const AGES: [&str; 9] =
-    ["at", "uptime", "elapsed", "silent", "waited", "lift_time", "since", "last", "age"];
+const AGES: [&str; 11] = [
+    "at",
+    "uptime",
+    "elapsed",
+    "silent",
+    "round_trip",
+    "loss",
+    "waited",
+    "lift_time",
+    "since",
+    "last",
+    "age",
+];
 
 /// What one topic should say.
 #[derive(Debug)]
@@ -165,6 +176,9 @@ mod tests {
         assert!(first.contains(&"fleet".to_owned()) && first.contains(&"orders".to_owned()));
         assert!(first.iter().any(|topic| topic.starts_with("cars/")), "{first:?}");
         status.uptime += Duration::from_secs(1);
+        for peer in &mut status.peers {
+            (peer.round_trip, peer.loss) = (Some(Duration::from_millis(7)), Some(0.5));
+        }
         board.show(&state(&status, 2), now + Duration::from_secs(1));
         assert_eq!(topics(&mut board), [""; 0], "ages are no news");
         status.term.0 += 1;

@@ -43,7 +43,7 @@ impl ReportLog {
                 debug!(%call, %origin, "order placed");
             }
             Report::Promised { call } => debug!(%call, "order promised"),
-            Report::Assigned { call, car } => debug!(%call, %car, "order assigned"),
+            Report::Assigned { call, car, .. } => debug!(%call, %car, "order assigned"),
             Report::Served { call, waited, here, car } => {
                 self.served(call, millis(*waited), *here, car.as_ref());
             }
@@ -166,7 +166,7 @@ mod tests {
             let call = call.clone();
             let placed = Report::Placed { call: call.clone(), origin: node("A"), press: None };
             let promised = Report::Promised { call: call.clone() };
-            let assigned = Report::Assigned { call: call.clone(), car: node("B") };
+            let assigned = Report::Assigned { call: call.clone(), car: node("B"), here: true };
             let served = Report::Served {
                 call,
                 waited: Duration::from_millis(12_345),

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The trace of an order has the id of its press, which is the same at every node: so the spans of
-//! different nodes join without a word between them. Everything runs on one thread of its own and
+//! different nodes share a trace id without coordination. Everything runs on one thread of its own and
 //! reads the node's events from a bounded channel. It may drop them, and nothing waits for it.
 //!
 //! OTLP is written as JSON: the exporters of the usual crates bring a second HTTP client and a gRPC

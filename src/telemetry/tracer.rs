@@ -5,6 +5,7 @@
 //! | `order`, the root | the node with the press | the press | the service |
 //! | `promise` | the same | the press | its lamp may be lit |
 //! | `assignment` | the master | it learns of the order, or assigned it last | it assigns a car |
+//! | `takeover` | a slave | it learns of the order | its car serves what the master leaves |
 //! | `service` | the node of the car | it learns of the order | its door is open |
 //!
 //! A node that fails takes its spans with it; those of the others keep the trace.
@@ -52,6 +53,8 @@ struct Open {
     is_promised: bool,
     /// When this node assigned it last, and how often.
     assigned: (Moment, u64),
+    /// How often this node's car took it over.
+    taken_over: u64,
 }
 
 impl Tracer {
@@ -74,7 +77,12 @@ impl Tracer {
                 self.open_order(call, origin, *press, at);
             }
             Report::Promised { call } => spans.extend(self.promise(call, at)),
-            Report::Assigned { call, car } => spans.extend(self.assign(call, car, at)),
+            Report::Assigned { call, car, here: true } => {
+                spans.extend(self.assign(call, car, at));
+            }
+            Report::TakenOver { call, master } => {
+                spans.extend(self.take_over(call, master, at));
+            }
             Report::Served { call, here, car, .. } => {
                 let Some(open) = self.open.remove(call) else {
                     return;
@@ -106,6 +114,7 @@ impl Tracer {
                 known: at,
                 is_promised: false,
                 assigned: (at, 0),
+                taken_over: 0,
             });
         }
     }
@@ -126,6 +135,15 @@ impl Tracer {
         let car = vec![("liftmesh.car", car.to_string())];
         let open = self.open.get(call)?;
         Some(self.span(call, open, ("assignment", count), (since, at), car))
+    }
+
+    fn take_over(&mut self, call: &Call, master: &NodeId, at: Moment) -> Option<Span> {
+        let open = self.open.get_mut(call)?;
+        let count = open.taken_over;
+        open.taken_over += 1;
+        let master = vec![("liftmesh.master", master.to_string())];
+        let open = self.open.get(call)?;
+        Some(self.span(call, open, ("takeover", count), (open.known, at), master))
     }
 
     fn span(
@@ -190,14 +208,19 @@ mod tests {
         spans
     }
 
-    fn life() -> [Report; 6] {
+    /// What the node `own` reports: C has the press, A is the master, and B's car serves.
+    fn life(own: &str) -> [Report; 6] {
         let call = Call::Hall(HallCall::new(Floor::BOTTOM, Direction::Up));
         let (press, again) = (press(7), press(8));
         let placed = |origin, press| {
             let (call, press) = (call.clone(), Some(press));
             Report::Placed { call, origin: node(origin), press }
         };
-        let assigned = |car| Report::Assigned { call: call.clone(), car: node(car) };
+        let assigned = |car| Report::Assigned {
+            call: call.clone(),
+            car: node(car),
+            here: own == "A",
+        };
         [
             placed("C", press),
             Report::Promised { call: call.clone() },
@@ -207,7 +230,7 @@ mod tests {
             Report::Served {
                 call: call.clone(),
                 waited: Duration::from_secs(5),
-                here: true,
+                here: own == "B",
                 car: Some(node("B")),
             },
         ]
@@ -216,7 +239,7 @@ mod tests {
     #[test]
     fn spans_of_all_nodes_have_one_trace_and_one_root() {
         let all: Vec<Span> =
-            ["A", "B", "C"].into_iter().flat_map(|own| spans(own, &life())).collect();
+            ["A", "B", "C"].into_iter().flat_map(|own| spans(own, &life(own))).collect();
         assert!(all.iter().all(|span| span.press == press(7)));
         let roots: Vec<_> = all.iter().filter(|span| span.name == ROOT).collect();
         let [root] = roots[..] else { panic!("{roots:?}") };
@@ -229,18 +252,31 @@ mod tests {
 
     #[test]
     fn each_node_tells_what_it_did() {
-        let names = |own| spans(own, &life()).iter().map(|span| span.name).collect::<Vec<_>>();
-        assert_eq!(names("C"), ["promise", "assignment", "assignment", "service", "order"]);
-        assert_eq!(names("A"), ["assignment", "assignment", "service"]);
-        let first = &spans("A", &life())[..2];
+        let names = |own| spans(own, &life(own)).iter().map(|span| span.name).collect::<Vec<_>>();
+        assert_eq!(names("A"), ["assignment", "assignment"]);
+        assert_eq!(names("B"), ["service"]);
+        assert_eq!(names("C"), ["promise", "order"]);
+        let first = &spans("A", &life("A"))[..2];
         assert_eq!(first[0].end, first[1].start, "the second one begins where the first ends");
+    }
+
+    #[test]
+    fn a_call_that_the_master_leaves_is_taken_over() {
+        let [placed, .., served] = life("B");
+        let Report::Placed { call, .. } = &placed else { unreachable!("{placed:?}") };
+        let taken = Report::TakenOver { call: call.clone(), master: node("A") };
+        let spans = spans("B", &[placed, taken.clone(), taken, served]);
+        let names: Vec<_> = spans.iter().map(|span| span.name).collect();
+        assert_eq!(names, ["takeover", "takeover", "service"]);
+        assert_ne!(spans[0].id, spans[1].id);
+        assert!(spans[0].attributes.contains(&("liftmesh.master", "A".to_owned())));
     }
 
     #[test]
     fn what_was_missed_is_not_made_up() {
         let mut tracer = Tracer::new(node("C"));
         let mut spans = Vec::new();
-        for (index, report) in life().iter().enumerate() {
+        for (index, report) in life("C").iter().enumerate() {
             if index == 1 {
                 tracer.forget();
             }

@@ -8,16 +8,18 @@ use std::thread;
 
 use elevator_driver::Direction;
 use liftmesh_harness::building::{Building, Line};
-use serde_json::Value;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 
 /// A span as it came.
 #[derive(Debug, Clone)]
 struct Span {
     /// The node that made it.
     node: String,
-    trace: String,
-    id: String,
-    parent: Option<String>,
+    trace: Vec<u8>,
+    id: Vec<u8>,
+    parent: Vec<u8>,
     name: String,
     start: u64,
     end: u64,
@@ -59,12 +61,12 @@ impl Collector {
                 b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
             )
             .expect("an answer");
-        let body: Value = serde_json::from_slice(&body).expect("JSON");
-        self.0.lock().expect("a lock").extend(spans(&body));
+        let body = serde_json::from_slice(&body).expect("a request as the specification has it");
+        self.0.lock().expect("a lock").extend(spans(body));
     }
 
     /// The spans by trace.
-    fn traces(&self) -> BTreeMap<String, Vec<Span>> {
+    fn traces(&self) -> BTreeMap<Vec<u8>, Vec<Span>> {
         let mut traces = BTreeMap::<_, Vec<_>>::new();
         for span in self.0.lock().expect("a lock").iter() {
             traces.entry(span.trace.clone()).or_default().push(span.clone());
@@ -73,28 +75,32 @@ impl Collector {
     }
 }
 
-fn spans(body: &Value) -> Vec<Span> {
-    let text = |value: &Value| value.as_str().expect("text").to_owned();
-    let list = |value: &Value| value.as_array().expect("a list").clone();
+fn spans(request: ExportTraceServiceRequest) -> Vec<Span> {
     let mut spans = Vec::new();
-    for resource in list(&body["resourceSpans"]) {
-        let attributes = list(&resource["resource"]["attributes"]);
+    for of_node in request.resource_spans {
+        let resource = of_node.resource.expect("who has made them");
         let attribute = |key: &str| {
-            let found = attributes.iter().find(|attribute| attribute["key"] == key);
-            text(&found.expect("an attribute")["value"]["stringValue"])
+            let found = resource.attributes.iter().find(|attribute| attribute.key == key);
+            match found.and_then(|attribute| attribute.value.clone()?.value) {
+                Some(Value::StringValue(text)) => text,
+                other => panic!("{key} is {other:?}"),
+            }
         };
         assert_eq!(attribute("service.name"), "liftmesh");
-        for scope in list(&resource["scopeSpans"]) {
-            spans.extend(list(&scope["spans"]).iter().map(|span| Span {
+        let made = of_node.scope_spans.into_iter().flat_map(|scope| scope.spans);
+        spans.extend(made.map(|span| {
+            assert_eq!(span.kind, i32::from(SpanKind::Internal), "{span:?}");
+            assert!(span.attributes.iter().any(|it| it.key == "liftmesh.call"), "{span:?}");
+            Span {
                 node: attribute("service.instance.id"),
-                trace: text(&span["traceId"]),
-                id: text(&span["spanId"]),
-                parent: span["parentSpanId"].as_str().map(str::to_owned),
-                name: text(&span["name"]),
-                start: text(&span["startTimeUnixNano"]).parse().expect("a number"),
-                end: text(&span["endTimeUnixNano"]).parse().expect("a number"),
-            }));
-        }
+                trace: span.trace_id,
+                id: span.span_id,
+                parent: span.parent_span_id,
+                name: span.name,
+                start: span.start_time_unix_nano,
+                end: span.end_time_unix_nano,
+            }
+        }));
     }
     spans
 }
@@ -123,16 +129,20 @@ fn an_order_is_one_trace_across_three_nodes() {
     let span = |name: &str| whole.iter().find(|span| span.name == name).expect("it has come");
     let [order, promise, assignment, service] =
         ["order", "promise", "assignment", "service"].map(span);
-    assert_eq!((order.trace.len(), order.id.len(), &order.parent), (32, 16, &None));
+    assert_eq!((order.trace.len(), order.id.len(), order.parent.len()), (16, 8, 0));
     for child in [promise, assignment, service] {
-        assert_eq!(child.parent.as_ref(), Some(&order.id), "{child:?}");
+        assert_eq!(child.parent, order.id, "{child:?}");
         assert!(order.start <= child.start && child.start <= child.end, "{order:?} {child:?}");
     }
     assert!(promise.end < service.end && assignment.end < service.end, "{whole:?}");
     assert!(order.end >= service.end, "{order:?} {service:?}");
+    // Slaves hear of the assignment, and don't export it as theirs.
+    building.wait_all_dark();
+    let later = collector.traces().remove(&order.trace).expect("it is there");
+    let assigned = later.iter().filter(|span| span.name == "assignment");
+    assert!(assigned.clone().all(|span| span.node == "A"), "{later:?}");
     let ids: BTreeSet<_> = whole.iter().map(|span| &span.id).collect();
     assert_eq!(ids.len(), whole.len(), "{whole:?}");
-    building.wait_all_dark();
 }
 
 /// Nothing waits for a collector that is not there, or does not answer.

@@ -171,7 +171,8 @@ impl Node {
             }
         }
         for entry in changed {
-            self.report(Report::Assigned { call: Call::Hall(entry.call), car: entry.car });
+            let call = Call::Hall(entry.call);
+            self.report(Report::Assigned { call, car: entry.car, here: true });
         }
         self.peers.hurry();
         self.cabin.invalidate_stops();
@@ -213,7 +214,7 @@ impl Node {
         if self.dispatching.learn(entry) {
             // The service of a call may arrive before the plan that assigns it.
             if self.orders.store().of_call(&call).next().is_some() {
-                self.report(Report::Assigned { call, car });
+                self.report(Report::Assigned { call, car, here: false });
             }
             self.cabin.invalidate_stops();
             self.cabin.invalidate();

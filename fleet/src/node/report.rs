@@ -118,6 +118,8 @@ pub enum Report {
         call: Call,
         /// The assigned car.
         car: NodeId,
+        /// Whether this node is the master that did so.
+        here: bool,
     },
     /// The master leaves a call without a car, so this node's car serves it.
     TakenOver {
@@ -265,7 +267,7 @@ impl fmt::Display for Report {
                 write!(f, "{call} served by {car} after {waited:.1} s")
             }
             Self::Dropped { call } => write!(f, "{call} dropped: fire recall"),
-            Self::Assigned { call, car } => write!(f, "{call} assigned to {car}"),
+            Self::Assigned { call, car, .. } => write!(f, "{call} assigned to {car}"),
             Self::TakenOver { call, master } => {
                 write!(f, "{call} taken over: master {master} leaves it without a car")
             }

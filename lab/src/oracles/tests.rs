@@ -274,7 +274,7 @@ fn a_term_that_decreases_is_noticed() {
 /// E3: the second node says that it was told this.
 fn is_told(world: &mut World, call: &Call, car: &NodeId) -> usize {
     let before = world.violations().len();
-    let report = Report::Assigned { call: call.clone(), car: car.clone() };
+    let report = Report::Assigned { call: call.clone(), car: car.clone(), here: false };
     world.judge(|oracles, snapshot| oracles.reported(snapshot, 1, &report));
     world.violations().len() - before
 }
@@ -285,7 +285,7 @@ fn an_assignment_of_an_earlier_mastership_is_noticed() {
     let car = world.machines[2].name.clone();
     assert_eq!(world.master(), Some(0));
     assert_eq!(is_told(&mut world, &call(1), &car), 1, "nobody has said so");
-    let report = Report::Assigned { call: call(1), car: car.clone() };
+    let report = Report::Assigned { call: call(1), car: car.clone(), here: true };
     world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
     assert_eq!(is_told(&mut world, &call(1), &car), 0);
     let leads_anew = |oracles: &mut Oracles, snapshot: &crate::snapshot::Snapshot| {
@@ -309,7 +309,7 @@ fn an_assignment_that_no_holder_has_made_is_noticed() {
     let slave_of =
         |node: usize, world: &World| NodeState::Slave { master: world.machines[node].name.clone() };
     let (first, second) = (slave_of(0, &world), slave_of(2, &world));
-    let report = Report::Assigned { call: call(1), car: car.clone() };
+    let report = Report::Assigned { call: call(1), car: car.clone(), here: true };
     let holds = |world: &World| world.master() == Some(0);
     assert!(world.run_until(Duration::from_secs(30), holds).is_some());
     world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));

@@ -338,7 +338,7 @@ fn reports() -> Vec<Report> {
         served(true, Some(node("A"))),
         served(false, None),
         Report::Dropped { call: call() },
-        Report::Assigned { call: call(), car: node("B") },
+        Report::Assigned { call: call(), car: node("B"), here: true },
         Report::TakenOver { call: call(), master: node("C") },
     ]);
     let doors = [DoorState::Closed, DoorState::Opening, DoorState::Open, DoorState::Closing];
