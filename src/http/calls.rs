@@ -1,12 +1,11 @@
 //! `POST /api/v1/calls`: one task places calls, one after the other. The fleet remembers the requests
 //! with an id, so that a repeated one places nothing twice, whichever node it comes to.
 
-use elevator_fleet::directives::RequestId;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
-use elevator_fleet::node::{Access, CallRequest, Requested, Taken};
-use liftmesh_api::{CallSchema, id_of};
-use serde::{Deserialize, Serialize};
+use elevator_fleet::node::{Access, CallRequest, Requested};
+use liftmesh_api::CallSchema;
+use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use utoipa::ToSchema;
@@ -14,15 +13,13 @@ use utoipa::ToSchema;
 use axum::http::StatusCode;
 
 use super::limits::Limits;
+use super::placed::{PlacedCall, check_id, id_of_request, id_reused};
 use super::problem::Problem;
 use crate::operator::{ErrorCode, NodeLoop, Refused};
 use crate::tokens::{Scope, Token, TokenHash, TokenName};
 
 /// The bound of the queue of requests; when it is full, handlers wait until their own time limit.
 const QUEUE: usize = 32;
-
-/// The longest id of a request, in bytes.
-const LONGEST_ID: usize = 64;
 
 /// A call to place.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -45,29 +42,6 @@ impl PlaceCall {
     pub(super) fn scope(&self) -> Scope {
         if self.access { Scope::Access } else { Scope::Call }
     }
-}
-
-/// What became of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub(super) struct PlacedCall {
-    /// Names the order in `/api/v1/orders`, once it is there.
-    #[schema(example = "hall-3-up")]
-    id: String,
-    state: PlacedState,
-    #[schema(value_type = CallSchema)]
-    call: CallForm,
-}
-
-/// What became of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum PlacedState {
-    /// The node has accepted the order; it is promised once `promised` says so.
-    Placed,
-    /// There is no order: a car is at the floor with its door open in that direction.
-    Absorbed,
-    /// There is no order yet, because the node's disk does not answer.
-    Waiting,
 }
 
 /// An answer, and whether it is that of an earlier request.
@@ -165,7 +139,9 @@ impl Desk {
         let requested = match request_id {
             None => Requested::Now(self.node_loop.order(&form, access).await?),
             Some(request_id) => {
-                let id = id_of_request(&bearer.hash, &check_id(request_id)?);
+                check_id(&request_id)?;
+                let parts = [&bearer.hash.as_bytes()[..], request_id.as_bytes()];
+                let id = id_of_request("liftmesh HTTP request id", parts);
                 let (bearer, call) = (bearer.name.to_string(), call.clone());
                 self.node_loop.request(CallRequest { id, bearer, call, access }).await?
             }
@@ -173,38 +149,8 @@ impl Desk {
         let (status, taken) = match requested {
             Requested::Now(taken) => (StatusCode::CREATED, taken),
             Requested::Before(taken) => (StatusCode::OK, taken),
-            Requested::ForAnotherCall => {
-                return Err(Problem::new(
-                    StatusCode::CONFLICT,
-                    "request_id_reused",
-                    "an earlier request with this request_id was for another call: use a new id for \
-                     each call",
-                ));
-            }
+            Requested::ForAnotherCall => return Err(id_reused()),
         };
-        let state = match taken {
-            Taken::Placed => PlacedState::Placed,
-            Taken::Absorbed => PlacedState::Absorbed,
-            Taken::Waiting => PlacedState::Waiting,
-        };
-        Ok((status, PlacedCall { id: id_of(&call), state, call: form }))
+        Ok((status, PlacedCall::new(&call, form, taken)))
     }
-}
-
-/// By which the fleet remembers a request.
-fn id_of_request(bearer: &TokenHash, request_id: &str) -> RequestId {
-    let mut hasher = blake3::Hasher::new_derive_key("liftmesh HTTP request id");
-    hasher.update(bearer.as_bytes()).update(request_id.as_bytes());
-    let mut id = [0; 16];
-    hasher.finalize_xof().fill(&mut id);
-    RequestId(id)
-}
-
-fn check_id(id: String) -> Result<String, Problem> {
-    let is_right = (1..=LONGEST_ID).contains(&id.len()) && !id.chars().any(char::is_control);
-    if is_right {
-        return Ok(id);
-    }
-    let detail = format!("request_id has 1 to {LONGEST_ID} bytes and no control characters");
-    Err(Problem::malformed(detail))
 }

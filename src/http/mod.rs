@@ -25,6 +25,7 @@ pub(crate) mod latched;
 mod limits;
 mod metrics;
 mod openapi;
+pub(crate) mod placed;
 mod places;
 mod problem;
 mod routes;

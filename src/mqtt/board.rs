@@ -102,7 +102,6 @@ impl Board {
     }
 
     /// How many topics are due.
-    #[cfg(feature = "simulator")]
     pub(super) fn due(&self) -> usize {
         self.due.len()
     }

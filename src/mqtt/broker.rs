@@ -1,7 +1,7 @@
 //! Where the broker is, and below which topic the fleet is: the values of the configuration.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use elevator_fleet::model::FleetName;
@@ -10,9 +10,11 @@ use elevator_fleet::model::FleetName;
 const LONGEST_PREFIX: usize = 128;
 
 /// The address of a broker: `mqtt://HOST:PORT`, or `mqtts://HOST:PORT` for TLS. Without a port it is
-/// 1883, or 8883 with TLS.
+/// 1883, or 8883 with TLS. An IPv6 address is in brackets; for TLS the broker needs a name or an IPv4
+/// address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Broker {
+    /// An IPv6 address is in brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) encryption: Encryption,
@@ -28,7 +30,9 @@ pub(crate) enum Encryption {
 impl Broker {
     /// Whether what is sent stays on this machine.
     pub(crate) fn is_on_loopback(&self) -> bool {
-        self.host == "localhost" || self.host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+        self.host == "localhost"
+            || ipv6(&self.host).is_some_and(|ip| ip.is_loopback())
+            || self.host.parse().is_ok_and(|ip: Ipv4Addr| ip.is_loopback())
     }
 }
 
@@ -47,17 +51,30 @@ impl FromStr for Broker {
             _ => return Err(NoBroker),
         };
         let rest = rest.strip_suffix('/').unwrap_or(rest);
-        let (host, port) = match rest.split_once(':') {
-            Some((host, port)) => (host, port.parse().map_err(|_error| NoBroker)?),
+        let end = rest.find(']').map_or(0, |end| end + 1);
+        let (host, port) = match rest[end..].split_once(':') {
+            Some((name, port)) => {
+                (&rest[..end + name.len()], port.parse().map_err(|_error| NoBroker)?)
+            }
             None => (rest, usual),
         };
         // A name and a password in it would show in lists of processes.
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-        if port == 0 || !(1..=253).contains(&host.len()) || !host.bytes().all(is_name) {
+        let is_host = match encryption {
+            Encryption::None if ipv6(host).is_some() => true,
+            Encryption::None | Encryption::Tls => {
+                (1..=253).contains(&host.len()) && host.bytes().all(is_name)
+            }
+        };
+        if port == 0 || !is_host {
             return Err(NoBroker);
         }
         Ok(Self { host: host.to_owned(), port, encryption })
     }
+}
+
+fn ipv6(host: &str) -> Option<Ipv6Addr> {
+    host.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
 }
 
 impl fmt::Display for Broker {
@@ -118,6 +135,8 @@ mod tests {
             ("mqtt://broker", "mqtt://broker:1883"),
             ("mqtts://broker.example/", "mqtts://broker.example:8883"),
             ("mqtt://127.0.0.1:2883", "mqtt://127.0.0.1:2883"),
+            ("mqtt://[2001:db8::1]", "mqtt://[2001:db8::1]:1883"),
+            ("mqtt://[::1]:2883/", "mqtt://[::1]:2883"),
         ] {
             assert_eq!(text.parse::<Broker>().map(|broker| broker.to_string()), Ok(shown.into()));
         }
@@ -131,10 +150,17 @@ mod tests {
             "mqtt://broker:65536",
             "mqtt://broker/topic",
             "mqtt://bro ker",
+            "mqtt://2001:db8::1",
+            "mqtt://[2001:db8::1",
+            "mqtt://[broker]",
+            "mqtt://[::1]x:1883",
+            "mqtts://[::1]",
         ] {
             assert_eq!(wrong.parse::<Broker>(), Err(NoBroker), "{wrong}");
         }
         assert!("mqtt://127.3.4.5".parse::<Broker>().unwrap().is_on_loopback());
+        assert!("mqtt://[::1]".parse::<Broker>().unwrap().is_on_loopback());
+        assert!(!"mqtt://[::2]".parse::<Broker>().unwrap().is_on_loopback());
         assert!(!"mqtt://10.0.0.1".parse::<Broker>().unwrap().is_on_loopback());
     }
 

@@ -3,17 +3,17 @@
 //!
 //! Until a call is acknowledged the broker keeps it, and delivers it again to the node that has the
 //! session next. So a call that was acknowledged survives the loss of any one node, and one that was
-//! not is placed by the next master; while the first order is open, that makes no second one.
+//! not is placed by the next master. The fleet remembers the requests with an id, so that such a one is
+//! not served twice; without an id a second delivery makes no second order while the first is open.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use axum::http::StatusCode;
 use bytes::Bytes;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
-use elevator_fleet::node::{Access, Report, Status, Taken};
-use liftmesh_api::id_of;
+use elevator_fleet::node::{Access, CallRequest, Report, Requested, Status};
 use rumqttc::v5::mqttbytes::v5::{Publish, PublishProperties};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -23,7 +23,8 @@ use super::count::CallOutcome;
 use super::line::{Ack, Message};
 use super::session::JSON;
 use crate::http::Problem;
-use crate::operator::{ErrorCode, NodeLoop};
+use crate::http::placed::{PlacedCall, PlacedState, check_id, id_of_request, id_reused};
+use crate::operator::{ErrorCode, NodeLoop, Refused};
 
 /// Between two calls: the node's loop has more to do.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -36,12 +37,6 @@ const NOT_KEPT: usize = 256;
 /// [`RECEIVE_WINDOW`](super::line::RECEIVE_WINDOW), but some send more. None is dropped: the connection
 /// ends instead, so that the broker delivers them again.
 const KEPT: usize = 1024;
-
-/// How many answers are remembered; after that the oldest is forgotten.
-const REMEMBERED: usize = 1024;
-
-/// The longest id of a request, in bytes.
-const LONGEST_ID: usize = 64;
 
 /// The longest payload, in bytes.
 const LONGEST_CALL: usize = 4 * 1024;
@@ -60,23 +55,6 @@ const ANSWERS: &str = "answers";
 struct PlaceCall {
     call: CallForm,
     request_id: Option<String>,
-}
-
-/// What became of a call: as the API says it, with the id of the request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Placed {
-    id: String,
-    state: PlacedState,
-    call: CallForm,
-}
-
-/// As in the API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum PlacedState {
-    Placed,
-    Absorbed,
-    Waiting,
 }
 
 /// An answer, with the request that it belongs to.
@@ -98,8 +76,13 @@ struct Waiting {
     correlation: Option<Bytes>,
 }
 
-/// Callers count their requests as they like, so that an id stands for one where its answers go.
-type RequestKey = (Option<String>, String);
+/// What became of a call.
+#[derive(Debug)]
+struct Placed {
+    call: Call,
+    said: PlacedCall,
+    outcome: CallOutcome,
+}
 
 /// A call that was placed and is not acknowledged yet.
 #[derive(Debug)]
@@ -141,9 +124,6 @@ pub(super) struct Desk {
     /// The others.
     not_kept: VecDeque<Waiting>,
     held: Vec<Held>,
-    remembered: HashMap<RequestKey, Placed>,
-    /// The keys of `remembered`, the oldest first.
-    order: VecDeque<RequestKey>,
     next_at: Instant,
 }
 
@@ -155,8 +135,6 @@ impl Desk {
             kept: VecDeque::new(),
             not_kept: VecDeque::new(),
             held: Vec::new(),
-            remembered: HashMap::new(),
-            order: VecDeque::new(),
             next_at: Instant::now(),
         }
     }
@@ -221,7 +199,10 @@ impl Desk {
         };
         let answer = answer_to.map(|topic| answer(topic, correlation, id.as_deref(), &placed));
         let (acknowledge, outcome) = match placed {
-            Ok((placed, outcome)) => (self.hold(ack, &placed), outcome),
+            Ok(placed) => {
+                let outcome = placed.outcome;
+                (self.hold(ack, placed), outcome)
+            }
             Err(_problem) => (Some(ack), CallOutcome::Refused),
         };
         Ok(Some(Handled { acknowledge, answer, outcome }))
@@ -256,57 +237,47 @@ impl Desk {
 
     async fn place(
         &mut self,
-        PlaceCall { call, request_id }: PlaceCall,
+        PlaceCall { call: form, request_id }: PlaceCall,
         answer_to: Option<&String>,
-    ) -> Result<Result<(Placed, CallOutcome), Problem>, NoAnswer> {
-        let key = request_id.map(|id| (answer_to.cloned(), id));
-        if let Some(earlier) = key.as_ref().and_then(|key| self.remembered.get(key)) {
-            if earlier.call == call {
-                return Ok(Ok((earlier.clone(), CallOutcome::Repeated)));
+    ) -> Result<Result<Placed, Problem>, NoAnswer> {
+        let call = match Call::try_from(&form) {
+            Ok(call) => call,
+            Err(cause) => return Ok(Err(Refused::new(ErrorCode::NoSuchButton, &cause).into())),
+        };
+        let requested = match request_id {
+            None => self.node_loop.order(&form, Access::Public).await.map(Requested::Now),
+            Some(id) => {
+                let topic = answer_to.map_or("", String::as_str);
+                let id =
+                    id_of_request("liftmesh MQTT request id", [topic.as_bytes(), id.as_bytes()]);
+                let (bearer, call) = (format!("MQTT {topic}"), call.clone());
+                let access = Access::Public;
+                self.node_loop.request(CallRequest { id, bearer, call, access }).await
             }
-            return Ok(Err(Problem::new(
-                StatusCode::CONFLICT,
-                "request_id_reused",
-                "an earlier call with this request_id was another one: use a new id for each call",
-            )));
-        }
-        let state = match self.node_loop.order(&call, Access::Public).await {
-            Ok(Taken::Placed) => PlacedState::Placed,
-            Ok(Taken::Absorbed) => PlacedState::Absorbed,
-            Ok(Taken::Waiting) => PlacedState::Waiting,
+        };
+        let (taken, outcome) = match requested {
+            Ok(Requested::Now(taken)) => (taken, CallOutcome::Taken),
+            Ok(Requested::Before(taken)) => (taken, CallOutcome::Repeated),
+            Ok(Requested::ForAnotherCall) => return Ok(Err(id_reused())),
             Err(refused) if refused.code == ErrorCode::NoAnswer => return Err(NoAnswer),
             Err(refused) => return Ok(Err(refused.into())),
         };
-        let id = Call::try_from(&call).map(|call| id_of(&call)).unwrap_or_default();
-        let placed = Placed { id, state, call };
-        // What waits may come to nothing: a repetition is placed.
-        if let Some(key) = key.filter(|_| state != PlacedState::Waiting) {
-            self.remember(key, placed.clone());
-        }
-        Ok(Ok((placed, CallOutcome::Taken)))
+        let said = PlacedCall::new(&call, form, taken);
+        Ok(Ok(Placed { call, said, outcome }))
     }
 
     /// Returns the acknowledgement if nothing has to be waited for.
-    fn hold(&mut self, ack: Ack, placed: &Placed) -> Option<Ack> {
-        match (placed.state, Call::try_from(&placed.call)) {
-            (PlacedState::Absorbed, _) | (_, Err(_)) => Some(ack),
-            _ if !ack.is_awaited() => Some(ack),
-            (state, Ok(call)) => {
-                let is_placed = state == PlacedState::Placed;
-                self.held.push(Held { ack, call, is_placed });
-                None
-            }
+    fn hold(&mut self, ack: Ack, Placed { call, said, .. }: Placed) -> Option<Ack> {
+        let is_placed = match said.state {
+            PlacedState::Absorbed => return Some(ack),
+            PlacedState::Placed => true,
+            PlacedState::Waiting => false,
+        };
+        if !ack.is_awaited() {
+            return Some(ack);
         }
-    }
-
-    fn remember(&mut self, key: RequestKey, placed: Placed) {
-        if self.order.len() == REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.remembered.remove(&oldest);
-        }
-        self.order.push_back(key.clone());
-        self.remembered.insert(key, placed);
+        self.held.push(Held { ack, call, is_placed });
+        None
     }
 
     /// Whether a caller may have its answer there: not where the node says something else.
@@ -323,10 +294,10 @@ fn answer(
     topic: String,
     correlation_data: Option<Bytes>,
     request_id: Option<&str>,
-    placed: &Result<(Placed, CallOutcome), Problem>,
+    placed: &Result<Placed, Problem>,
 ) -> Message {
     let (payload, content_type) = match placed {
-        Ok((placed, _)) => (json(&Answered { request_id, answer: placed }), JSON),
+        Ok(Placed { said, .. }) => (json(&Answered { request_id, answer: said }), JSON),
         Err(problem) => {
             (json(&Answered { request_id, answer: problem }), "application/problem+json")
         }
@@ -350,13 +321,10 @@ fn read(message: &Publish) -> Result<PlaceCall, Problem> {
     }
     let request: PlaceCall =
         serde_json::from_slice(&message.payload).map_err(|error| malformed(&error))?;
-    let is_id =
-        |id: &String| (1..=LONGEST_ID).contains(&id.len()) && !id.chars().any(char::is_control);
-    if request.request_id.as_ref().is_none_or(is_id) {
-        return Ok(request);
+    if let Some(id) = &request.request_id {
+        check_id(id)?;
     }
-    let detail = format!("request_id has 1 to {LONGEST_ID} bytes and no control characters");
-    Err(Problem::malformed(detail))
+    Ok(request)
 }
 
 fn too_large(detail: String) -> Problem {
@@ -367,3 +335,6 @@ fn malformed(error: &serde_json::Error) -> Problem {
     let example = r#"{"call":{"kind":"hall","floor":3,"direction":"up"},"request_id":"1"}"#;
     Problem::malformed(format!("{error}: a call is such as {example}"))
 }
+
+#[cfg(test)]
+mod tests;

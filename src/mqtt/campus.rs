@@ -21,7 +21,7 @@ use super::connection::{Connection, News};
 use super::count::Counted;
 use super::line::Ack;
 use super::session::Session;
-use super::{Access, Broker, MqttSettings, Prefix, options};
+use super::{Access, Broker, MqttSettings, Prefix, options, recent};
 use crate::operator::Event;
 
 /// How long the broker may take to accept everybody.
@@ -206,7 +206,7 @@ impl Building {
         let Some(master) = self.world.master() else { return };
         let events = self.world.reports_since(self.reported);
         for (_, _, report) in events.filter(|(_, node, _)| *node == master) {
-            self.session.push_event(&Event::new(report, SystemTime::now()));
+            self.session.push_event(recent::payload(&Event::new(report, SystemTime::now())));
         }
         self.reported = self.world.report_count();
         let is_time = self.looked.is_none_or(|at| at.elapsed() >= self.period);

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{debug, info, warn};
 
 use super::access::Access;
-use super::line::{End, Heard, Line};
+use super::line::{End, Heard, Line, Message};
 
 /// Between two attempts to connect: the first is doubled at each further one up to the second, with
 /// jitter.
@@ -26,7 +26,7 @@ const WARN_PERIOD: Duration = Duration::from_mins(1);
 /// What has come over a connection.
 #[derive(Debug)]
 pub(super) enum News {
-    /// It is there. What was on its way over the one before may be lost.
+    /// It is there.
     Connected,
     Message(Box<Publish>),
     /// Nothing, or there is room for a message again.
@@ -42,6 +42,8 @@ pub(super) struct Connection {
     options: MqttOptions,
     access: Access,
     line: Option<Line>,
+    /// What was sent over the line that ended last, and may be lost.
+    unacknowledged: Vec<Message>,
     retry_at: Instant,
     wait: Duration,
     connected_at: Option<Instant>,
@@ -58,6 +60,7 @@ impl Connection {
             options,
             access,
             line: None,
+            unacknowledged: Vec::new(),
             retry_at: Instant::now(),
             wait: RETRY[0],
             connected_at: None,
@@ -83,8 +86,8 @@ impl Connection {
                 News::Connected
             }
             Heard::Message(message) => News::Message(Box::new(message)),
-            Heard::Acknowledged(Ok(())) | Heard::Alive => News::Other,
-            Heard::Acknowledged(Err(reason)) => {
+            Heard::Sent(_) | Heard::Acknowledged(_, Ok(())) | Heard::Alive => News::Other,
+            Heard::Acknowledged(_, Err(reason)) => {
                 self.warn_of("publish", &reason);
                 News::Other
             }
@@ -94,9 +97,9 @@ impl Connection {
             }
             Heard::Ended(end) => {
                 self.close(match end {
-                    // Mosquitto does not say it.
-                    End::Broken(_) if is_broker_there && self.connected_at.is_some() => {
-                        End::TakenOver
+                    // Mosquitto does not say that another node has taken over.
+                    End::Broken(reason) if is_broker_there && self.connected_at.is_some() => {
+                        End::Displaced(reason)
                     }
                     end => end,
                 });
@@ -108,6 +111,12 @@ impl Connection {
     /// The line, while it is there.
     pub(super) fn line(&mut self) -> Option<&mut Line> {
         self.line.as_mut().filter(|line| line.is_connected())
+    }
+
+    /// What the broker had not acknowledged when the connection ended last, the oldest first. It may
+    /// have it.
+    pub(super) fn take_unacknowledged(&mut self) -> Vec<Message> {
+        std::mem::take(&mut self.unacknowledged)
     }
 
     /// Ends this connection, and opens another one later.
@@ -123,7 +132,9 @@ impl Connection {
     }
 
     fn close(&mut self, end: End) {
-        self.line = None;
+        if let Some(line) = self.line.take() {
+            self.unacknowledged = line.messages().cloned().collect();
+        }
         let now = Instant::now();
         let was_good = self.connected_at.take().is_some_and(|at| now - at >= GOOD);
         if was_good {
@@ -134,6 +145,12 @@ impl Connection {
             End::TakenOver => {
                 self.wait = self.wait.max(YIELD);
                 info!(purpose, "another node has taken over the MQTT connection");
+            }
+            End::Displaced(reason) => {
+                self.wait = self.wait.max(YIELD);
+                let what = "the MQTT connection broke off while this node's other one stands: \
+                            another node has taken it over, or the network is bad";
+                info!(purpose, reason, "{what}");
             }
             End::Broken(reason) | End::Failed(reason) if self.is_known_to_fail => {
                 debug!(purpose, reason, "the MQTT broker still can't be reached");

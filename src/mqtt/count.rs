@@ -1,5 +1,7 @@
 //! What `/metrics` says of MQTT.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts};
@@ -30,7 +32,9 @@ pub(crate) struct Counted {
     connected: IntGauge,
     published: IntCounter,
     dropped: IntCounter,
+    answers_dropped: IntCounter,
     calls: IntCounterVec,
+    queued: Arc<AtomicUsize>,
 }
 
 impl Counted {
@@ -53,12 +57,26 @@ impl Counted {
                 "liftmesh_mqtt_events_dropped_total",
                 "Events that the MQTT broker was too slow for, or too long away.",
             )?,
+            answers_dropped: IntCounter::new(
+                "liftmesh_mqtt_answers_dropped_total",
+                "Answers to calls that the MQTT broker was too slow for, or too long away.",
+            )?,
             calls,
+            queued: Arc::default(),
         })
     }
 
     pub(super) fn set_connected(&self, is_connected: bool) {
         self.connected.set(is_connected.into());
+    }
+
+    pub(super) fn set_queued(&self, messages: usize) {
+        self.queued.store(messages, Ordering::Relaxed);
+    }
+
+    /// How many events and answers wait for the broker.
+    pub(crate) fn queued(&self) -> usize {
+        self.queued.load(Ordering::Relaxed)
     }
 
     pub(super) fn publish(&self) {
@@ -67,6 +85,10 @@ impl Counted {
 
     pub(super) fn drop_events(&self, events: u64) {
         self.dropped.inc_by(events);
+    }
+
+    pub(super) fn drop_answers(&self, answers: u64) {
+        self.answers_dropped.inc_by(answers);
     }
 
     pub(super) fn count_call(&self, outcome: CallOutcome) {
@@ -90,6 +112,7 @@ impl Counted {
             Box::new(self.connected.clone()),
             Box::new(self.published.clone()),
             Box::new(self.dropped.clone()),
+            Box::new(self.answers_dropped.clone()),
             Box::new(self.calls.clone()),
         ]
     }
@@ -99,6 +122,7 @@ impl Counted {
 #[derive(Debug, Default)]
 pub(super) struct DropWatch {
     events: Warned,
+    answers: Warned,
     calls: Warned,
 }
 
@@ -109,6 +133,9 @@ impl DropWatch {
     pub(super) fn check(&mut self, counted: &Counted) {
         if let Some(events) = news(&mut self.events, counted.dropped.get()) {
             warn!(events, "events were dropped: the MQTT broker does not keep up");
+        }
+        if let Some(answers) = news(&mut self.answers, counted.answers_dropped.get()) {
+            warn!(answers, "answers to calls were dropped: the MQTT broker does not keep up");
         }
         let calls = counted.calls.with_label_values(&[DROPPED]).get();
         if let Some(calls) = news(&mut self.calls, calls) {

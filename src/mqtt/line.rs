@@ -5,9 +5,11 @@
 //! broker has not acknowledged. So nothing here waits for a broker that is slow or hangs: such a one
 //! is silent, and the line ends.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
+use rumqttc::Outgoing;
 use rumqttc::v5::mqttbytes::v5::{
     DisconnectReasonCode, Filter, Packet, PubAckReason, Publish, PublishProperties,
     RetainForwardRule, SubscribeReasonCode,
@@ -58,8 +60,10 @@ pub(super) enum Heard {
     Connected,
     /// A message.
     Message(Publish),
-    /// The broker has a message of this node, or has refused it.
-    Acknowledged(Result<(), String>),
+    /// The oldest message without a number has left with this one.
+    Sent(u16),
+    /// The broker has the message of this number, or has refused it.
+    Acknowledged(u16, Result<(), String>),
     /// The broker has refused a subscription.
     NotSubscribed(String),
     /// A sign of life.
@@ -75,6 +79,8 @@ pub(super) enum End {
     TakenOver,
     /// It broke off, and the broker did not say why: this is how it looked.
     Broken(String),
+    /// The same, while another connection with the broker stands.
+    Displaced(String),
     /// Anything else.
     Failed(String),
 }
@@ -111,9 +117,12 @@ pub(super) struct Line {
     /// Ends with the line.
     _task: JoinSet<()>,
     is_connected: bool,
-    unacknowledged: u16,
+    /// What the client was given and has not sent yet, the oldest first.
+    given: VecDeque<Message>,
+    /// What the broker has not acknowledged, with its numbers, the oldest first.
+    sent: VecDeque<(u16, Message)>,
     last_heard: Instant,
-    /// An acknowledgement found no room.
+    /// Something found no room with the client.
     is_overrun: bool,
 }
 
@@ -136,7 +145,8 @@ impl Line {
             heard,
             _task: task,
             is_connected: false,
-            unacknowledged: 0,
+            given: VecDeque::new(),
+            sent: VecDeque::new(),
             last_heard: Instant::now(),
             is_overrun: false,
         }
@@ -147,7 +157,7 @@ impl Line {
         // Why the client has ended, if it has, says more.
         if self.is_overrun && !self.heard.is_closed() {
             self.is_connected = false;
-            let reason = "the broker does not take the acknowledgements of its messages";
+            let reason = "the broker does not take what it is sent";
             return Heard::Ended(End::Failed(reason.to_owned()));
         }
         let heard = match timeout_at(self.last_heard + SILENCE, self.heard.recv()).await {
@@ -158,7 +168,14 @@ impl Line {
         self.last_heard = Instant::now();
         match &heard {
             Heard::Connected => self.is_connected = true,
-            Heard::Acknowledged(_) => self.unacknowledged = self.unacknowledged.saturating_sub(1),
+            Heard::Sent(number) => {
+                let message = self.given.pop_front();
+                self.sent.extend(message.map(|message| (*number, message)));
+            }
+            Heard::Acknowledged(number, _) => {
+                let place = self.sent.iter().position(|(sent, _)| sent == number);
+                place.and_then(|place| self.sent.remove(place));
+            }
             Heard::Ended(_) => self.is_connected = false,
             Heard::Message(_) | Heard::NotSubscribed(_) | Heard::Alive => {}
         }
@@ -171,24 +188,27 @@ impl Line {
 
     /// Whether there is room for a message.
     pub(super) fn has_room(&self) -> bool {
-        self.is_connected && self.unacknowledged < WINDOW
+        self.is_connected && self.unacknowledged() < usize::from(WINDOW)
     }
 
     /// How many messages the broker has not acknowledged.
-    pub(super) fn unacknowledged(&self) -> u16 {
-        self.unacknowledged
+    pub(super) fn unacknowledged(&self) -> usize {
+        self.given.len() + self.sent.len()
     }
 
-    /// Sends a message, for which there has to be room. One that is on its way when the line ends may
-    /// be lost.
+    /// The messages that the broker has not acknowledged, the oldest first. It may have them.
+    pub(super) fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.sent.iter().map(|(_, message)| message).chain(&self.given)
+    }
+
+    /// Sends a message, for which there has to be room.
     pub(super) fn send(&mut self, message: Message) {
         debug_assert!(self.has_room());
-        let Message { topic, payload, retain, properties } = message;
+        let Message { topic, payload, retain, properties } = message.clone();
         let qos = QoS::AtLeastOnce;
         let sent = self.client.try_publish_with_properties(topic, qos, retain, payload, properties);
-        if sent.is_ok() {
-            self.unacknowledged += 1;
-        }
+        self.is_overrun |= sent.is_err();
+        self.given.push_back(message);
     }
 
     /// Acknowledges a message of the broker's.
@@ -201,7 +221,7 @@ impl Line {
         let mut filter = Filter::new(topic, qos);
         filter.nolocal = true;
         filter.retain_forward_rule = retained;
-        self.client.try_subscribe_many([filter]).ok();
+        self.is_overrun |= self.client.try_subscribe_many([filter]).is_err();
     }
 
     /// Ends the connection in an orderly way: the broker keeps the session and publishes no will.
@@ -220,6 +240,7 @@ async fn attend(mut event_loop: EventLoop, access: Access, heard: mpsc::Sender<H
     loop {
         let now = match event_loop.poll().await {
             Ok(Event::Incoming(packet)) => heard_in(packet),
+            Ok(Event::Outgoing(Outgoing::Publish(number))) => Heard::Sent(number),
             Ok(Event::Outgoing(_)) => continue,
             Err(error) => Heard::Ended(end_of(&error)),
         };
@@ -234,10 +255,13 @@ fn heard_in(packet: Packet) -> Heard {
     match packet {
         Packet::ConnAck(_) => Heard::Connected,
         Packet::Publish(message) => Heard::Message(message),
-        Packet::PubAck(ack) => Heard::Acknowledged(match ack.reason {
-            PubAckReason::Success | PubAckReason::NoMatchingSubscribers => Ok(()),
-            reason => Err(format!("{reason:?}")),
-        }),
+        Packet::PubAck(ack) => {
+            let outcome = match ack.reason {
+                PubAckReason::Success | PubAckReason::NoMatchingSubscribers => Ok(()),
+                reason => Err(format!("{reason:?}")),
+            };
+            Heard::Acknowledged(ack.pkid, outcome)
+        }
         Packet::SubAck(ack) => {
             let refused = ack
                 .return_codes

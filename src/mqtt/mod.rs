@@ -26,6 +26,7 @@ mod connection;
 mod count;
 mod line;
 mod presence;
+mod recent;
 mod session;
 
 use std::io;
@@ -53,6 +54,7 @@ pub(crate) use self::campus::{Campus, CampusError, run as run_campus};
 pub(crate) use self::count::Counted;
 use self::count::{CallOutcome, DropWatch};
 use self::presence::Presence;
+use self::recent::Recent;
 use self::session::{Session, SessionNews};
 use crate::operator::{Event, NodeLoop};
 
@@ -159,6 +161,8 @@ struct Bridge {
     events: broadcast::Receiver<Event>,
     presence: Presence,
     session: Option<Session>,
+    /// While it has no session.
+    recent: Recent,
     desk: Desk,
     flights: Flights,
     drops: DropWatch,
@@ -191,6 +195,7 @@ impl Bridge {
         Self {
             presence: Presence::new(&settings),
             session: None,
+            recent: Recent::default(),
             desk: Desk::new(node_loop.clone(), settings.prefix.clone()),
             flights: Flights::new(settings.kinematics),
             drops: DropWatch::default(),
@@ -216,7 +221,7 @@ impl Bridge {
                 Input::Stop | Input::Event(Err(RecvError::Closed)) => break,
                 Input::Event(Ok(event)) => self.on_event(&event),
                 Input::Event(Err(RecvError::Lagged(events))) => {
-                    if self.session.is_some() {
+                    if self.due_since.is_some() {
                         self.counted.drop_events(events);
                     }
                 }
@@ -227,10 +232,14 @@ impl Bridge {
             }
             self.drops.check(&self.counted);
         }
-        if let Some(session) = self.session.take() {
-            session.finish().await;
-        }
-        self.presence.finish().await;
+        let session = self.session.take();
+        let leave = async {
+            if let Some(session) = session {
+                session.finish().await;
+            }
+        };
+        tokio::join!(leave, self.presence.finish());
+        self.drops.check(&self.counted);
     }
 
     async fn next(&mut self, stopped: &mut oneshot::Receiver<()>) -> Input {
@@ -249,7 +258,12 @@ impl Bridge {
     fn on_event(&mut self, event: &Event) {
         self.desk.note(&event.report);
         if let Some(session) = &mut self.session {
-            session.push_event(event);
+            session.push_event(recent::payload(event));
+        } else {
+            let dropped = self.recent.push(event, Instant::now());
+            if self.due_since.is_some() {
+                self.counted.drop_events(dropped);
+            }
         }
         // It may have changed the state.
         self.next_look = self.next_look.min(self.looked + PAUSE);
@@ -294,8 +308,12 @@ impl Bridge {
     }
 
     async fn take_or_leave(&mut self, status: &Status) {
-        let is_due = is_publisher(status);
-        let has_rival = is_due && self.presence.has_better_rival(status.term);
+        let publisher = Publisher::of(status);
+        let is_due = publisher == Publisher::Own;
+        if let Publisher::Peer { silent } = publisher {
+            self.recent.forget_until(self.looked.checked_sub(silent).unwrap_or(self.looked));
+        }
+        let has_rival = is_due && self.presence.has_better_rival(status.term, self.looked);
         if has_rival != self.is_standing_by {
             self.is_standing_by = has_rival;
             if has_rival {
@@ -310,9 +328,12 @@ impl Bridge {
             return;
         }
         if is_due && !has_rival {
+            let recent = &mut self.recent;
             self.session.get_or_insert_with(|| {
                 info!("this node publishes the fleet's state by MQTT");
-                Session::new(&self.settings, status.term, self.counted.clone())
+                let mut session = Session::new(&self.settings, status.term, self.counted.clone());
+                recent.take().for_each(|event| session.push_event(event));
+                session
             });
         } else if let Some(session) = self.session.take() {
             info!("this node no longer publishes the fleet's state by MQTT");
@@ -351,11 +372,32 @@ async fn next_of(session: &mut Option<Session>, is_broker_there: bool) -> Sessio
     }
 }
 
-/// Whether this node is the one of its group that publishes.
-fn is_publisher(status: &Status) -> bool {
-    if !status.election.profile().rotates {
-        return status.node_state == NodeState::Master;
+/// Who of a group publishes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Publisher {
+    /// This node.
+    Own,
+    /// A peer, last heard so long ago.
+    Peer { silent: Duration },
+    /// Nobody, as far as this node knows.
+    None,
+}
+
+impl Publisher {
+    fn of(status: &Status) -> Self {
+        let rotates = status.election.profile().rotates;
+        match &status.node_state {
+            NodeState::Seeking => Self::None,
+            NodeState::Master if !rotates => Self::Own,
+            NodeState::Slave { master } if !rotates => {
+                let master = status.peers.iter().find(|peer| peer.node == *master);
+                master.map_or(Self::None, |peer| Self::Peer { silent: peer.silent })
+            }
+            NodeState::Master | NodeState::Slave { .. } => {
+                let before = status.peers.iter().filter(|it| it.synced && it.node < status.node);
+                let first = before.min_by_key(|peer| &peer.node);
+                first.map_or(Self::Own, |peer| Self::Peer { silent: peer.silent })
+            }
+        }
     }
-    let is_first = status.peers.iter().all(|peer| !peer.synced || status.node < peer.node);
-    is_first && status.node_state != NodeState::Seeking
 }

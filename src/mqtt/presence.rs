@@ -70,10 +70,10 @@ impl Presence {
 
     /// Whether another node publishes with more right: it has a higher term, or the same and the lower
     /// name. Two such masters do not hear each other.
-    pub(super) fn has_better_rival(&self, term: Term) -> bool {
+    pub(super) fn has_better_rival(&self, term: Term, now: Instant) -> bool {
         let own = (std::cmp::Reverse(term), self.settings.node.as_str());
         self.rival.as_ref().is_some_and(|rival| {
-            rival.heard.elapsed() < RIVAL_LIMIT
+            now.saturating_duration_since(rival.heard) < RIVAL_LIMIT
                 && (std::cmp::Reverse(rival.term), rival.node.as_str()) < own
         })
     }
@@ -138,4 +138,81 @@ fn rival_in(message: &Publish, own: &NodeId) -> Option<Rival> {
         term: Term(term),
         heard: Instant::now(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use elevator_fleet::dispatch::Kinematics;
+    use elevator_fleet::model::FleetName;
+
+    use super::super::{Access, Encryption, Prefix};
+    use super::*;
+
+    /// The presence of B.
+    fn presence() -> Presence {
+        Presence::new(&MqttSettings {
+            broker: "mqtt://127.0.0.1:1".parse().unwrap(),
+            access: Access {
+                encryption: Encryption::None,
+                username: None,
+                password_file: None,
+                ca_file: None,
+            },
+            prefix: Prefix::of(&FleetName::new("north").unwrap()),
+            node: NodeId::new("B").unwrap(),
+            period: Duration::from_millis(500),
+            session_expiry: Duration::from_mins(1),
+            kinematics: Kinematics::default(),
+        })
+    }
+
+    fn fleet(node: &str, term: &str) -> Publish {
+        let properties = [("node", node), ("term", term)];
+        let properties = properties.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Publish {
+            topic: Bytes::from_static(b"liftmesh/north/fleet"),
+            properties: Some(PublishProperties {
+                user_properties: properties.to_vec(),
+                ..PublishProperties::default()
+            }),
+            ..Publish::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_rival_is_better_by_its_term_and_then_by_its_name() {
+        for (node, term, is_better) in [
+            ("C", "8", true),
+            ("C", "7", false),
+            ("A", "7", true),
+            ("A", "6", false),
+            ("B", "9", false),
+            ("C", "many", false),
+        ] {
+            let mut presence = presence();
+            presence.on_message(&fleet(node, term));
+            assert_eq!(
+                presence.has_better_rival(Term(7), Instant::now()),
+                is_better,
+                "{node} in {term}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_rival_that_falls_silent_or_ends_is_none() {
+        let mut presence = presence();
+        presence.on_message(&fleet("A", "9"));
+        let word = |node: &str, word: &'static [u8]| Publish {
+            topic: format!("liftmesh/north/nodes/{node}").into(),
+            payload: Bytes::from_static(word),
+            ..Publish::default()
+        };
+        presence.on_message(&word("C", OFFLINE));
+        presence.on_message(&word("A", ONLINE));
+        assert!(presence.has_better_rival(Term(7), Instant::now()));
+        assert!(!presence.has_better_rival(Term(7), Instant::now() + RIVAL_LIMIT));
+        presence.on_message(&word("A", OFFLINE));
+        assert!(!presence.has_better_rival(Term(7), Instant::now()));
+    }
 }

@@ -4,21 +4,24 @@
 //! The session has one name for the fleet, so the broker lets one node have it at a time, and ends the
 //! connection of the one before. It outlives its connection for a while: what was sent to it meanwhile,
 //! and what was not acknowledged, the broker delivers to the node that connects next.
+//!
+//! In the other direction, events and answers are kept until the broker has acknowledged them, and are
+//! sent again over the next connection. What is dropped is counted.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use bytes::Bytes;
 use elevator_fleet::model::{NodeId, Term};
 use liftmesh_api::State;
 use rumqttc::v5::mqttbytes::QoS;
 use rumqttc::v5::mqttbytes::v5::{Publish, PublishProperties, RetainForwardRule};
-use serde::Serialize;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::board::Board;
 use super::connection::{Connection, News};
 use super::count::Counted;
-use super::line::{Ack, Message};
+use super::line::{Ack, Message, WINDOW};
 use super::{MqttSettings, options};
 
 /// How many events wait for the broker; when there are more, the oldest is dropped.
@@ -26,6 +29,9 @@ const EVENTS: usize = 1024;
 
 /// How many answers wait for the broker; when there are more, the oldest is dropped.
 const ANSWERS: usize = 256;
+
+/// How long the broker may take for what waits when the session is left.
+const FLUSH_LIMIT: Duration = Duration::from_millis(200);
 
 /// The topic of calls, below the prefix.
 pub(super) const CALLS: &str = "calls";
@@ -42,6 +48,8 @@ pub(super) struct Session {
     board: Board,
     events: VecDeque<Bytes>,
     answers: VecDeque<Message>,
+    /// What was sent over an earlier connection, and not acknowledged. It fits into one window.
+    again: VecDeque<Message>,
     is_turn_of_events: bool,
     term: Term,
     counted: Counted,
@@ -59,6 +67,7 @@ impl Session {
             board: Board::default(),
             events: VecDeque::new(),
             answers: VecDeque::new(),
+            again: VecDeque::new(),
             is_turn_of_events: false,
             term,
             counted,
@@ -72,14 +81,13 @@ impl Session {
         self.send_all();
     }
 
-    /// Publishes an event.
-    pub(super) fn push_event(&mut self, event: &impl Serialize) {
-        let Ok(payload) = serde_json::to_vec(event) else { return };
+    /// Publishes an event, as JSON.
+    pub(super) fn push_event(&mut self, event: Bytes) {
         if self.events.len() == EVENTS {
             self.events.pop_front();
             self.counted.drop_events(1);
         }
-        self.events.push_back(payload.into());
+        self.events.push_back(event);
         self.send_all();
     }
 
@@ -87,6 +95,7 @@ impl Session {
     pub(super) fn answer(&mut self, mut answer: Message) {
         if self.answers.len() == ANSWERS {
             self.answers.pop_front();
+            self.counted.drop_answers(1);
         }
         answer.properties.user_properties = author(&self.settings.node, self.term);
         self.answers.push_back(answer);
@@ -113,7 +122,7 @@ impl Session {
             News::Message(message) => self.on_message(message),
             News::Other => SessionNews::Nothing,
             News::Disconnected => {
-                self.counted.set_connected(false);
+                self.on_disconnected();
                 SessionNews::Disconnected
             }
         };
@@ -123,17 +132,32 @@ impl Session {
 
     /// Ends the connection: the broker delivers again what was not acknowledged.
     pub(super) fn give_up(&mut self, reason: &str) {
-        self.counted.set_connected(false);
         self.connection.give_up(reason);
+        self.on_disconnected();
     }
 
-    /// Ends it in an orderly way; the session stays for the next node.
-    pub(super) async fn finish(self) {
+    /// Ends it in an orderly way, once the broker has the events and answers that wait; the session
+    /// stays for the next node. Those that the broker does not take in time are counted as dropped.
+    pub(super) async fn finish(mut self) {
+        // The next node says what is so now.
+        self.board = Board::default();
+        let sent = async {
+            while self.unsent() > 0 && self.connection.line().is_some() {
+                // What comes meanwhile the broker delivers again.
+                if let News::Disconnected = self.connection.next(false).await {
+                    self.on_disconnected();
+                }
+                self.send_all();
+            }
+        };
+        timeout(FLUSH_LIMIT, sent).await.ok();
+        self.count_unsent();
+        self.counted.set_queued(0);
         self.counted.set_connected(false);
         self.connection.finish().await;
     }
 
-    #[cfg(feature = "simulator")]
+    #[cfg(any(test, feature = "simulator"))]
     pub(super) fn is_connected(&mut self) -> bool {
         self.connection.line().is_some()
     }
@@ -146,10 +170,29 @@ impl Session {
     }
 
     /// How many messages wait for the broker, or for its acknowledgement.
-    #[cfg(feature = "simulator")]
     pub(super) fn unsent(&mut self) -> usize {
-        let waiting = self.events.len() + self.answers.len() + self.board.due();
-        waiting + self.connection.line().map_or(0, |line| usize::from(line.unacknowledged()))
+        let waiting = self.waiting() + self.board.due();
+        waiting + self.connection.line().map_or(0, |line| line.unacknowledged())
+    }
+
+    fn on_disconnected(&mut self) {
+        self.counted.set_connected(false);
+        let mut again: VecDeque<_> = self.connection.take_unacknowledged().into();
+        // The board says everything anew.
+        again.retain(|message| !message.retain);
+        again.append(&mut self.again);
+        debug_assert!(again.len() <= usize::from(WINDOW));
+        self.again = again;
+    }
+
+    fn count_unsent(&mut self) {
+        let on_their_way = self.connection.line().map(|line| line.messages().cloned());
+        let sent: Vec<_> = on_their_way.into_iter().flatten().collect();
+        let topic = self.settings.prefix.topic(EVENTS_TOPIC);
+        let sent = sent.iter().chain(&self.again).filter(|message| !message.retain);
+        let (events, answers): (Vec<_>, Vec<_>) = sent.partition(|message| message.topic == topic);
+        self.counted.drop_events((events.len() + self.events.len()) as u64);
+        self.counted.drop_answers((answers.len() + self.answers.len()) as u64);
     }
 
     fn on_connected(&mut self) {
@@ -181,22 +224,30 @@ impl Session {
         }
     }
 
-    /// Sends what there is room for: answers first, as somebody waits for them.
+    /// Sends what there is room for: what was sent before comes first, then answers, as somebody waits
+    /// for them.
     fn send_all(&mut self) {
         while self.connection.line().is_some_and(|line| line.has_room()) {
-            let Some(message) = self.next_message() else { return };
+            let Some(message) = self.next_message() else { break };
             if let Some(line) = self.connection.line() {
                 self.counted.publish();
                 line.send(message);
             }
         }
+        self.counted.set_queued(self.waiting());
+    }
+
+    /// How many events and answers wait to be sent.
+    fn waiting(&self) -> usize {
+        self.again.len() + self.events.len() + self.answers.len()
     }
 
     fn next_message(&mut self) -> Option<Message> {
-        if let Some(answer) = self.answers.pop_front() {
-            return Some(answer);
+        let urgent = self.again.pop_front().or_else(|| self.answers.pop_front());
+        if urgent.is_some() {
+            return urgent;
         }
-        // In turns, so that neither waits for the other while the broker is slow.
+        // Alternately, so that neither waits for the other while the broker is slow.
         self.is_turn_of_events = !self.is_turn_of_events;
         let event = if self.is_turn_of_events { self.events.pop_front() } else { None };
         let (name, payload, retain) = match event {
@@ -229,3 +280,6 @@ pub(super) enum SessionNews {
 fn author(node: &NodeId, term: Term) -> Vec<(String, String)> {
     vec![("node".to_owned(), node.to_string()), ("term".to_owned(), term.0.to_string())]
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,7 +18,7 @@ use serde_json::Value;
 /// Where every broker of the tests listens, on a port of its own.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 40);
 
-pub(super) struct Broker {
+pub(crate) struct Broker {
     process: Option<Process>,
     port: u16,
     directory: tempfile::TempDir,
@@ -26,22 +26,22 @@ pub(super) struct Broker {
 
 impl Broker {
     /// Starts a broker that takes everybody; `None` where there is none installed.
-    pub(super) fn open() -> Option<Self> {
+    pub(crate) fn open() -> Option<Self> {
         Self::with("allow_anonymous true\n")
     }
 
     /// Starts a broker with these lines in its configuration.
-    pub(super) fn with(lines: &str) -> Option<Self> {
+    pub(crate) fn with(lines: &str) -> Option<Self> {
         Self::prepared(|_| lines.to_owned())
     }
 
     /// The same, where the lines name files in a directory.
-    pub(super) fn prepared(prepare: impl FnOnce(&Path) -> String) -> Option<Self> {
+    pub(crate) fn prepared(prepare: impl FnOnce(&Path) -> String) -> Option<Self> {
         Self::configured(|place, port| format!("listener {port} {ADDRESS}\n{}", prepare(place)))
     }
 
     /// Starts a broker with this configuration, which has a listener with the given port.
-    pub(super) fn configured(configure: impl FnOnce(&Path, u16) -> String) -> Option<Self> {
+    pub(crate) fn configured(configure: impl FnOnce(&Path, u16) -> String) -> Option<Self> {
         if Command::new("mosquitto").arg("-h").output().is_err() {
             skip("mosquitto is not installed: apt install mosquitto");
             return None;
@@ -59,7 +59,7 @@ impl Broker {
         Some(broker)
     }
 
-    pub(super) fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         let mut command = Command::new("mosquitto");
         command.arg("-c").arg(self.path("broker.conf"));
         let process = Process::start("mosquitto", command, self.path("log")).expect("mosquitto");
@@ -71,37 +71,37 @@ impl Broker {
         self.process = Some(process);
     }
 
-    pub(super) fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.process.take().expect("a broker").kill();
     }
 
-    pub(super) fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         self.process.as_ref().expect("a broker").signal(signal);
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("mqtt://{ADDRESS}:{}", self.port)
     }
 
-    pub(super) fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
     /// A client that hears everything that is published from here on, and what is retained.
-    pub(super) fn ear(&self) -> Ear {
+    pub(crate) fn ear(&self) -> Ear {
         self.ear_as(|_| {})
     }
 
-    pub(super) fn ear_as(&self, change: impl FnOnce(&mut MqttOptions)) -> Ear {
+    pub(crate) fn ear_as(&self, change: impl FnOnce(&mut MqttOptions)) -> Ear {
         Self::ear_named(&format!("ear-{:08x}", fastrand::u32(..)), self.port, change)
     }
 
     /// The same with this client identifier, at this port.
-    pub(super) fn ear_named(name: &str, port: u16, change: impl FnOnce(&mut MqttOptions)) -> Ear {
+    pub(crate) fn ear_named(name: &str, port: u16, change: impl FnOnce(&mut MqttOptions)) -> Ear {
         let mut options = MqttOptions::new(name, ADDRESS.to_string(), port);
         let properties =
             ConnectProperties { max_packet_size: Some(1 << 20), ..ConnectProperties::new() };
@@ -133,7 +133,7 @@ impl Broker {
 
 /// A message.
 #[derive(Debug, Clone)]
-pub(super) struct Said {
+pub(crate) struct Said {
     pub(super) topic: String,
     pub(super) payload: String,
     pub(super) retained: bool,
@@ -163,30 +163,30 @@ impl Said {
         }
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.payload).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
 /// A client that hears everything.
-pub(super) struct Ear {
+pub(crate) struct Ear {
     client: Client,
     heard: Arc<Mutex<Vec<Said>>>,
 }
 
 impl Ear {
     /// Everything so far.
-    pub(super) fn all(&self) -> Vec<Said> {
+    pub(crate) fn all(&self) -> Vec<Said> {
         self.heard.lock().expect("a lock").clone()
     }
 
-    pub(super) fn on(&self, topic: &str) -> Vec<Said> {
+    pub(crate) fn on(&self, topic: &str) -> Vec<Said> {
         self.all().into_iter().filter(|said| said.topic == topic).collect()
     }
 
     /// Waits for a message on a topic.
     #[track_caller]
-    pub(super) fn wait(&self, topic: &str, mut is_it: impl FnMut(&Said) -> bool) -> Said {
+    pub(crate) fn wait(&self, topic: &str, mut is_it: impl FnMut(&Said) -> bool) -> Said {
         let started = Instant::now();
         loop {
             if let Some(said) = self.on(topic).into_iter().find(|said| is_it(said)) {
@@ -199,11 +199,11 @@ impl Ear {
     }
 
     /// Publishes a call; the answer comes to `reply`, with `id` as correlation data.
-    pub(super) fn call(&self, prefix: &str, payload: &str, reply: Option<(&str, &str)>) {
+    pub(crate) fn call(&self, prefix: &str, payload: &str, reply: Option<(&str, &str)>) {
         self.call_with(QoS::AtLeastOnce, prefix, payload, reply);
     }
 
-    pub(super) fn call_with(
+    pub(crate) fn call_with(
         &self,
         qos: QoS,
         prefix: &str,

@@ -88,7 +88,10 @@ fn a_node_yields_to_another_client_with_the_name_of_the_session() {
     early.wait(&topic("fleet"), |said| is_whole(said, "A", 1));
     let thief = Broker::ear_named(SESSION, broker.port(), |_| {});
     let taken = |building: &Building| {
-        building.logged("A").matches("another node has taken over the MQTT connection").count()
+        building
+            .logged("A")
+            .matches("another node has taken it over, or the network is bad")
+            .count()
     };
     building.wait("A has lost it", |building| taken(building) > 0);
     std::thread::sleep(Duration::from_secs(5));

@@ -1,7 +1,8 @@
 //! MQTT: what a Mosquitto hears of a fleet, and calls that come from there.
 
-mod broker;
+pub(crate) mod broker;
 mod crowd;
+mod failover;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -202,6 +203,19 @@ fn a_call_outlives_the_master() {
     ear.wait(&topic("events"), |said| {
         said.json()["event"] == "served" && said.json()["call"] == call
     });
+    // What happened while nobody published.
+    let tells = |kind: &'static str| {
+        let said =
+            ear.on(&topic("events")).into_iter().filter(|said| said.node.as_deref() == Some("B"));
+        said.map(|said| said.json()).filter(|event| event["event"] == kind).collect::<Vec<_>>()
+    };
+    assert!(
+        tells("peer_lost").iter().any(|event| event["node"] == "A"),
+        "{:?}",
+        tells("peer_lost")
+    );
+    let elected = tells("node_state");
+    assert!(elected.iter().any(|event| event["to"]["kind"] == "master"), "{elected:?}");
     // The car of the killed node is not shown any more, but what is known of its node is.
     ear.wait(&topic("cars/A"), |said| said.payload.is_empty());
     let fleet = ear.wait(&topic("fleet"), |said| said.json()["lost"][0]["node"] == "A");

@@ -1,0 +1,148 @@
+use elevator_fleet::model::FleetName;
+use elevator_fleet::node::Taken;
+use rumqttc::v5::mqttbytes::QoS;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::*;
+use crate::operator::tests::busy_status;
+use crate::operator::{Query, REQUESTS, Reply, Request};
+
+/// A node's loop that answers the first request of an id and call with `taken`, as the fleet would.
+async fn node(mut asked: mpsc::Receiver<Request>, taken: Taken) {
+    let mut known: Vec<CallRequest> = Vec::new();
+    while let Some(Request { query, reply }) = asked.recv().await {
+        let answer = match query {
+            Query::Order(..) => Reply::Order(Ok(taken)),
+            Query::Place(request) => {
+                let earlier = known.iter().find(|earlier| earlier.id == request.id);
+                let requested = match earlier {
+                    None => Requested::Now(taken),
+                    Some(earlier) if earlier.call == request.call => Requested::Before(taken),
+                    Some(_) => Requested::ForAnotherCall,
+                };
+                known.push(request);
+                Reply::Requested(Ok(requested))
+            }
+            // What is dropped is not answered.
+            _ => continue,
+        };
+        reply.send(answer).expect("somebody waits");
+    }
+}
+
+fn desk(taken: Taken, tasks: &mut JoinSet<()>) -> Desk {
+    let (requests, asked) = mpsc::channel(REQUESTS);
+    tasks.spawn(node(asked, taken));
+    Desk::new(NodeLoop::new(requests), Prefix::of(&FleetName::new("north").unwrap()))
+}
+
+/// A call for hall 1 up, as in the status of a busy node.
+fn message(id: Option<&str>, floor: u8, number: u16, answer_to: &str) -> Publish {
+    let mut call = json!({"call": {"kind": "hall", "floor": floor, "direction": "up"}});
+    if let Some(id) = id {
+        call["request_id"] = id.into();
+    }
+    let properties = PublishProperties {
+        response_topic: Some(answer_to.to_owned()),
+        ..PublishProperties::default()
+    };
+    Publish {
+        qos: if number == 0 { QoS::AtMostOnce } else { QoS::AtLeastOnce },
+        pkid: number,
+        payload: call.to_string().into(),
+        properties: Some(properties),
+        ..Publish::default()
+    }
+}
+
+async fn place(desk: &mut Desk, message: &Publish) -> (Handled, Value) {
+    desk.push(message).expect("room");
+    let handled = desk.place_next().await.expect("an answer").expect("a call");
+    let answer = handled.answer.as_ref().expect("an answer");
+    let said = serde_json::from_slice(&answer.payload).expect("JSON");
+    (handled, said)
+}
+
+#[tokio::test]
+async fn a_call_is_acknowledged_once_its_order_is_promised() {
+    let mut tasks = JoinSet::new();
+    let mut desk = desk(Taken::Placed, &mut tasks);
+    let (handled, said) = place(&mut desk, &message(Some("1"), 1, 7, "robot")).await;
+    assert_eq!((handled.outcome, &said["state"]), (CallOutcome::Taken, &json!("placed")));
+    assert!(handled.acknowledge.is_none());
+    let mut status = busy_status();
+    status.orders[0].promised = false;
+    assert!(desk.settle(&status).is_empty(), "not promised");
+    status.orders[0].promised = true;
+    assert_eq!(desk.settle(&status).len(), 1);
+    assert!(desk.settle(&status).is_empty(), "once");
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_the_disk_is_acknowledged_when_its_order_has_come_and_gone() {
+    let mut tasks = JoinSet::new();
+    let mut desk = desk(Taken::Waiting, &mut tasks);
+    let (handled, _) = place(&mut desk, &message(None, 1, 7, "robot")).await;
+    assert!(handled.acknowledge.is_none());
+    let (mut gone, call) = (busy_status(), busy_status().orders[0].call.clone());
+    gone.orders.clear();
+    assert!(desk.settle(&gone).is_empty(), "there was no order yet");
+    desk.note(&Report::Promised { call });
+    assert_eq!(desk.settle(&gone).len(), 1);
+}
+
+#[tokio::test]
+async fn the_fleet_remembers_a_request_where_its_answers_go() {
+    let mut tasks = JoinSet::new();
+    let mut desk = desk(Taken::Placed, &mut tasks);
+    for (number, (floor, answer_to, outcome)) in [
+        (1, "robot/1", CallOutcome::Taken),
+        (1, "robot/1", CallOutcome::Repeated),
+        (1, "robot/2", CallOutcome::Taken),
+        (2, "robot/1", CallOutcome::Refused),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let number = u16::try_from(number).expect("few") + 1;
+        let (handled, said) = place(&mut desk, &message(Some("1"), floor, number, answer_to)).await;
+        assert_eq!(handled.outcome, outcome, "{number}: {said}");
+        let is_refused = outcome == CallOutcome::Refused;
+        assert_eq!(said["code"] == "request_id_reused", is_refused, "{said}");
+        // What is refused is done with; all others wait for their orders, repeated ones as well.
+        assert_eq!(handled.acknowledge.is_some(), is_refused);
+    }
+    assert_eq!(desk.settle(&busy_status()).len(), 3);
+}
+
+#[tokio::test]
+async fn calls_that_find_no_room_are_dropped_only_if_the_broker_keeps_none() {
+    let mut tasks = JoinSet::new();
+    let mut desk = desk(Taken::Placed, &mut tasks);
+    for _ in 0..NOT_KEPT {
+        desk.push(&message(None, 1, 0, "robot")).expect("room");
+    }
+    assert_eq!(desk.push(&message(None, 1, 0, "robot")), Err(Overflow::NotKept));
+    for number in 0..KEPT {
+        let number = u16::try_from(number).expect("few") + 1;
+        desk.push(&message(None, 1, number, "robot")).expect("room");
+    }
+    assert_eq!(desk.push(&message(None, 1, 9999, "robot")), Err(Overflow::Kept));
+    // The broker delivers them again.
+    desk.forget();
+    assert_eq!(desk.next_at(), None);
+    desk.push(&message(None, 1, 1, "robot")).expect("room");
+}
+
+#[tokio::test]
+async fn a_loop_that_does_not_answer_leaves_the_call_to_the_broker() {
+    let mut tasks = JoinSet::new();
+    let mut desk = desk(Taken::Placed, &mut tasks);
+    // A car call needs the status, which this loop never gives.
+    let mut call = message(None, 1, 1, "robot");
+    call.payload = json!({"call": {"kind": "car", "car": "A", "floor": 1}}).to_string().into();
+    desk.push(&call).expect("room");
+    assert_eq!(desk.place_next().await.err(), Some(NoAnswer));
+}
