@@ -2,8 +2,9 @@
 //! besides the configuration, and what `liftmesh doctor` examines besides that.
 //!
 //! It reads and opens, and changes nothing: no file is created, nothing is sent to the panel or the
-//! network. While the node itself runs, everything that it uses counts as correct.
+//! fleet. `doctor` connects with the MQTT broker, and says nothing there. While the node itself runs, everything that it uses counts as correct.
 
+mod certificate;
 mod clock;
 mod disk;
 mod network;
@@ -24,6 +25,7 @@ use rustix::process::geteuid;
 use crate::config::{ConfigError, Settings};
 use crate::fleet_key::{FileError, KeyError, Keys};
 use crate::latch;
+use crate::mqtt::{self, MqttSettings};
 use crate::operator::ReadingSettings;
 
 /// The user who may do anything.
@@ -89,7 +91,8 @@ pub(crate) fn probe(settings: &Settings) -> Vec<Finding> {
 }
 
 /// [`probe`], and what can be wrong without keeping a node from starting: clock, disk, journal, and
-/// what the node says if it runs. It takes 100 ms to watch the clock.
+/// what the node says if it runs; HTTP's certificate, and the MQTT broker. It takes 100 ms to watch the
+/// clock, and a broker that does not answer a few seconds.
 #[must_use]
 pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
     let running = running(&settings.data_dir);
@@ -98,6 +101,13 @@ pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
     findings.push(finding("journal", disk::journal(&settings.data_dir, &settings.node, running)));
     findings.push(finding("disk", disk::disk(&settings.data_dir)));
     findings.push(finding("clock", clock::clock()));
+    if let (Some(address), Some(files)) = (settings.http, &settings.tls) {
+        let verdict = certificate::certificate(files, address, &settings.data_dir);
+        findings.push(finding("http.certificate", verdict));
+    }
+    if let Some(mqtt) = &settings.mqtt {
+        findings.push(finding("mqtt.broker", broker(mqtt)));
+    }
     match running {
         Running::Yes => findings.extend(node::node(&settings.data_dir)),
         Running::No => {
@@ -106,6 +116,18 @@ pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Whether the broker takes a connection of this node.
+fn broker(settings: &MqttSettings) -> Verdict {
+    let broker = &settings.broker;
+    match mqtt::reach(settings) {
+        Ok(()) => Verdict::Good(format!("{broker} takes this node's connections")),
+        Err(error) => Verdict::warning(
+            format!("{broker} takes no connection of this node: {error}"),
+            "start the broker, or correct its address, the name, the password or the authority",
+        ),
+    }
 }
 
 /// What is wrong with a configuration.

@@ -6,6 +6,7 @@
 //! is silent, and the line ends.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -83,6 +84,15 @@ pub(super) enum End {
     Displaced(String),
     /// Anything else.
     Failed(String),
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TakenOver => "another connection has the same name",
+            Self::Broken(reason) | Self::Displaced(reason) | Self::Failed(reason) => reason,
+        })
+    }
 }
 
 /// The acknowledgement of a message of the broker's, without what the message said.

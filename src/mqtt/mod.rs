@@ -53,6 +53,7 @@ use self::calls::{Desk, Handled, NoAnswer, Overflow};
 pub(crate) use self::campus::{Campus, CampusError, run as run_campus};
 pub(crate) use self::count::Counted;
 use self::count::{CallOutcome, DropWatch};
+use self::line::{Heard, Line};
 use self::presence::Presence;
 use self::recent::Recent;
 use self::session::{Session, SessionNews};
@@ -137,6 +138,46 @@ impl Mqtt {
             warn!("MQTT does not end in time");
         }
     }
+}
+
+/// Why a broker could not be reached.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReachError {
+    #[error("{0}")]
+    System(#[from] io::Error),
+    #[error("{0}")]
+    Ended(String),
+}
+
+/// Connects with the broker as a node of the fleet, without a session, and leaves again.
+///
+/// # Errors
+/// The broker does not answer, or takes no connection.
+pub(crate) fn reach(settings: &MqttSettings) -> Result<(), ReachError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(BLOCKING_THREADS)
+        .enable_all()
+        .build()?;
+    let reached = runtime.block_on(async {
+        let options = options(settings, &format!("doctor/{}", std::process::id()));
+        let mut line = Line::open(options, settings.access.clone());
+        loop {
+            match line.next().await {
+                Heard::Connected => {
+                    line.finish().await;
+                    return Ok(());
+                }
+                Heard::Ended(end) => return Err(ReachError::Ended(end.to_string())),
+                Heard::Message(_)
+                | Heard::Sent(_)
+                | Heard::Acknowledged(..)
+                | Heard::NotSubscribed(_)
+                | Heard::Alive => {}
+            }
+        }
+    });
+    runtime.shutdown_timeout(LEFTOVERS);
+    reached
 }
 
 /// What both connections of a node have in common; a client's name is a topic below the prefix.

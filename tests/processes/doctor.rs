@@ -1,7 +1,9 @@
 //! `liftmesh doctor`, for a node that runs and for one that does not.
 
-use std::fs;
-use std::process::Output;
+use std::fs::{self, Permissions};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
 
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::Protocol;
@@ -10,6 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::command_line::liftmesh;
+use super::mqtt::broker::Broker;
 
 /// Of an indicator on loopback, with ports of its own.
 fn doctor(data_dir: &str, port: u16, words: &[&str]) -> Output {
@@ -105,4 +108,63 @@ fn a_running_node_says_how_it_is() {
     let found = findings(&output);
     has(&found, "journal", "ok", "opens; ");
     has(&found, "node", "warning", "does not run");
+}
+
+/// HTTP's certificate and the broker are looked at, and what is wrong with them is said.
+#[test]
+fn a_certificate_and_a_broker_are_examined() {
+    let directory = TempDir::new().expect("a directory");
+    let path = |name: &str| directory.path().join(name).to_str().expect("text").to_owned();
+    let data_dir = path("data");
+    fs::create_dir(&data_dir).expect("a directory");
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]);
+    let made = made.expect("a certificate");
+    fs::write(path("crt"), made.cert.pem()).expect("written");
+    fs::write(path("key"), made.signing_key.serialize_pem()).expect("written");
+    fs::set_permissions(path("key"), Permissions::from_mode(0o600)).expect("rights");
+    let (certificate, key) = (path("crt"), path("key"));
+    let words = ["--json", "--http-certificate", &certificate, "--http-key", &key];
+    let found = findings(&doctor(&data_dir, free_port(), &words));
+    has(&found, "http.certificate", "ok", "has its key, and counts until ");
+
+    let other = rcgen::KeyPair::generate().expect("a key");
+    fs::write(&key, other.serialize_pem()).expect("written");
+    // A port that nobody listens on.
+    let closed = TcpListener::bind("127.0.0.1:0").and_then(|held| held.local_addr());
+    let broker = format!("mqtt://{}", closed.expect("a port"));
+    let words = [&words[..], &["--mqtt-broker", &broker]].concat();
+    let output = doctor(&data_dir, free_port(), &words);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let found = findings(&output);
+    has(&found, "http.certificate", "error", "can't be used together");
+    has(&found, "mqtt.broker", "warning", "refused");
+}
+
+/// The node's name and password are tried.
+#[test]
+fn a_broker_that_wants_a_password_is_given_it() {
+    let broker = Broker::prepared(|place| {
+        let passwords = place.join("passwords");
+        let made = Command::new("mosquitto_passwd")
+            .args(["-b", "-c"])
+            .arg(&passwords)
+            .args(["node", "sesame"])
+            .status();
+        assert!(made.expect("mosquitto_passwd").success());
+        format!("allow_anonymous false\npassword_file {}\n", passwords.display())
+    });
+    let Some(broker) = broker else { return };
+    let directory = TempDir::new().expect("a directory");
+    let data_dir = directory.path().to_str().expect("text").to_owned();
+    let url = broker.url();
+    let words = ["--json", "--mqtt-broker", &url];
+    let found = findings(&doctor(&data_dir, free_port(), &words));
+    has(&found, "mqtt.broker", "warning", "takes no connection of this node: ");
+    let file = broker.path("word");
+    fs::write(&file, "sesame\n").expect("written");
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("rights");
+    let file = file.to_str().expect("text").to_owned();
+    let more = ["--mqtt-username", "node", "--mqtt-password-file", &file];
+    let found = findings(&doctor(&data_dir, free_port(), &[&words[..], &more].concat()));
+    has(&found, "mqtt.broker", "ok", "takes this node's connections");
 }
