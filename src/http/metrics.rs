@@ -4,6 +4,8 @@
 //! happens is kept, in [`Counted`].
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -20,6 +22,7 @@ use tracing::error;
 use super::problem::Problem;
 use super::routes::App;
 use crate::journal::CommitTimes;
+use crate::mesh::Count;
 use crate::mqtt;
 use liftmesh_api::OrderState;
 
@@ -32,6 +35,9 @@ const WAITING: [f64; 12] =
 pub(super) struct Counted {
     waiting: Histogram,
     state_changes: IntCounter,
+    elections: IntCounter,
+    /// The highest term so far.
+    term: Arc<AtomicU64>,
     missed: IntCounter,
     mqtt: Option<mqtt::Counted>,
     commits: Option<CommitTimes>,
@@ -52,6 +58,12 @@ impl Counted {
                 "liftmesh_node_state_changes_total",
                 "Changes of the node's state: each election or loss of a master makes at least one.",
             )?,
+            elections: IntCounter::new(
+                "liftmesh_elections_total",
+                "Elections of a master as this node has seen them: rises of the term, but for planned \
+                 rotations.",
+            )?,
+            term: Arc::default(),
             missed: IntCounter::new(
                 "liftmesh_http_events_missed_total",
                 "Events that the HTTP server was too slow to take from the node's loop.",
@@ -66,8 +78,12 @@ impl Counted {
         if let Report::Served { waited, .. } = report {
             self.waiting.observe(waited.as_secs_f64());
         }
-        if let Report::NodeState { .. } = report {
-            self.state_changes.inc();
+        if let Report::NodeState { term, .. } | Report::Rotated { term, .. } = report {
+            let has_risen = self.term.fetch_max(term.0, Ordering::Relaxed) < term.0;
+            if let Report::NodeState { .. } = report {
+                self.state_changes.inc();
+                self.elections.inc_by(has_risen.into());
+            }
         }
     }
 
@@ -80,7 +96,10 @@ impl Counted {
 pub(super) async fn page(State(app): State<App>) -> Result<Response, Problem> {
     let look = app.looks.take().await?;
     let orders = look.state.orders.iter().map(|order| order.state);
-    let clients = (app.streams(), app.looks.queued());
+    let mut queues = look.status.queues.clone();
+    queues.extend(app.looks.queued().map(|(name, length)| (name.to_owned(), length)));
+    queues.extend(app.counted.mqtt.iter().map(|mqtt| ("mqtt".to_owned(), mqtt.queued())));
+    let clients = (app.streams(), &queues);
     let page = Page::new(&app.counted)
         .and_then(|page| page.fill(&look.status, &orders.collect::<Vec<_>>(), clients))
         .and_then(|page| page.text());
@@ -101,6 +120,7 @@ impl Page {
         let page = Self(Registry::new());
         page.add(counted.waiting.clone())?;
         page.add(counted.state_changes.clone())?;
+        page.add(counted.elections.clone())?;
         page.add(counted.missed.clone())?;
         if let Some(commits) = &counted.commits {
             page.add(commits.collector())?;
@@ -151,7 +171,7 @@ impl Page {
         self,
         status: &Status,
         orders: &[OrderState],
-        (streams, queued): (usize, usize),
+        (streams, queues): (usize, &BTreeMap<String, usize>),
     ) -> Result<Self, prometheus::Error> {
         self.node(status)?;
         self.orders(status, orders)?;
@@ -159,16 +179,17 @@ impl Page {
         self.car(status)?;
         self.gauge("liftmesh_disk_failed", "The disk has failed (1).", flag(status.disk_failed))?;
         self.gauge("liftmesh_store_durable", "Everything is on disk (1).", flag(status.durable))?;
-        self.counters(
-            ("liftmesh_log_lines_lost_total", "queue"),
+        let lost = IntCounter::new(
+            "liftmesh_log_lines_lost_total",
             "Lines that the log had no room for.",
-            [("log", status.log_lines_lost)],
         )?;
+        lost.inc_by(status.log_lines_lost);
+        self.add(lost)?;
         self.gauge("liftmesh_http_event_streams", "Clients of the event stream.", number(streams))?;
-        self.gauge(
-            "liftmesh_requests_queued",
-            "Requests of operators and HTTP clients that wait for the node's loop; it takes 16.",
-            number(queued),
+        self.gauges(
+            ("liftmesh_queue_length", "queue"),
+            "How much waits in a queue of the process.",
+            queues.iter().map(|(name, length)| (name.as_str(), number(*length))),
         )?;
         Ok(self)
     }
@@ -188,6 +209,11 @@ impl Page {
         ];
         info.with_label_values(&labels).set(1.0);
         self.add(info)?;
+        self.gauges(
+            ("liftmesh_latched", "node"),
+            "1 while the node does not run because of a latch.",
+            [(status.node.as_str(), 0.0)],
+        )?;
         let uptime = status.uptime.as_secs_f64();
         self.gauge("liftmesh_uptime_seconds", "How long the node has run.", uptime)?;
         let is = |state: &str| {
@@ -246,7 +272,10 @@ impl Page {
         self.counters(
             ("liftmesh_mesh_datagrams_total", "kind"),
             "What happened to datagrams and connections, by the names of the operator's socket.",
-            status.mesh.iter().map(|(kind, count)| (kind.as_str(), *count)),
+            // Those without any, too: a first burst shows as a rate only then.
+            Count::ALL
+                .map(Count::name)
+                .map(|kind| (kind, status.mesh.get(kind).copied().unwrap_or(0))),
         )?;
         self.counters(
             ("liftmesh_distrusted_total", "reason"),
@@ -285,7 +314,8 @@ impl Page {
         };
         self.gauges(
             ("liftmesh_link_delay_seconds", "peer"),
-            "The shortest time in the last minute between a beacon and its echo by a peer.",
+            "The shortest time in the last minute between a beacon and its echo in the next beacon of a \
+             peer: the round trip, and the peer's wait until then.",
             known(|peer| peer.round_trip.map(|time| time.as_secs_f64())),
         )?;
         self.gauges(
@@ -341,4 +371,29 @@ fn flag(is_so: bool) -> f64 {
 
 fn number(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use elevator_fleet::model::Term;
+
+    use super::*;
+
+    #[test]
+    fn an_election_is_a_rise_of_the_term_and_no_rotation() {
+        let counted = Counted::new(None, None).unwrap();
+        let states = |term| {
+            let (from, to) = (NodeState::Seeking, NodeState::Master);
+            (from, to, Term(term))
+        };
+        for (term, is_rotation) in [(3, false), (3, false), (4, false), (5, true), (5, false)] {
+            let (from, to, term) = states(term);
+            counted.count(&if is_rotation {
+                Report::Rotated { from, to, term }
+            } else {
+                Report::NodeState { from, to, term }
+            });
+        }
+        assert_eq!((counted.elections.get(), counted.state_changes.get()), (2, 4));
+    }
 }

@@ -66,9 +66,10 @@ impl Looks {
         look.await.unwrap_or_else(|_closed| Err(Refused::no_answer()))
     }
 
-    /// How many requests wait for the node's loop.
-    pub(super) fn queued(&self) -> usize {
-        self.node_loop.queued()
+    /// How much waits in the queues in front of the node's loop, by name.
+    pub(super) fn queued(&self) -> [(&'static str, usize); 2] {
+        let looks = self.wishes.max_capacity() - self.wishes.capacity();
+        [("requests", self.node_loop.queued()), ("http_looks", looks)]
     }
 
     /// The frames of states, from here on. Take a look afterwards: that is the first one.
@@ -178,6 +179,7 @@ fn without_ages(status: &Status) -> Status {
     let mut status = status.clone();
     status.uptime = Duration::ZERO;
     status.mesh.clear();
+    status.queues.clear();
     for peer in &mut status.peers {
         peer.silent = Duration::ZERO;
         (peer.round_trip, peer.loss) = (None, None);

@@ -1,6 +1,7 @@
 //! The thread that writes the journal.
 
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Instant, SystemTime};
@@ -61,6 +62,8 @@ pub(super) enum Work {
 #[derive(Debug)]
 pub struct JournalWriter {
     work: SyncSender<Work>,
+    /// The latest batch.
+    submitted: AtomicU64,
     progress: watch::Receiver<Progress>,
     thread: JoinHandle<()>,
 }
@@ -95,7 +98,7 @@ impl JournalWriter {
         progress: watch::Receiver<Progress>,
         thread: JoinHandle<()>,
     ) -> Self {
-        Self { work, progress, thread }
+        Self { work, submitted: AtomicU64::new(0), progress, thread }
     }
 
     /// Hands over a batch. Never waits.
@@ -103,7 +106,15 @@ impl JournalWriter {
     /// # Errors
     /// [`SubmitError`]: the batch is dropped.
     pub fn submit(&self, lsn: Lsn, changes: Vec<Change>) -> Result<(), SubmitError> {
-        self.ask(Work::Write(Batch { lsn, changes }))
+        self.ask(Work::Write(Batch { lsn, changes }))?;
+        self.submitted.store(lsn.0, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// How many batches are not on disk yet.
+    pub(crate) fn queued(&self) -> u64 {
+        let durable = self.progress.borrow().durable.0;
+        self.submitted.load(Ordering::Relaxed).saturating_sub(durable)
     }
 
     /// Queues a record for the audit log. Never waits; [`finish`](Self::finish) does.
@@ -162,7 +173,7 @@ impl JournalWriter {
     ///
     /// Takes as long as the disk does. To give up, drop the future; the thread ends by itself.
     pub async fn finish(self) -> Progress {
-        let Self { work, mut progress, thread } = self;
+        let Self { work, submitted: _, mut progress, thread } = self;
         drop(work);
         while progress.changed().await.is_ok() {}
         // The thread has nothing left to do; its panic was reported where it happened.

@@ -34,7 +34,7 @@ pub(crate) use self::filter::LogFilter;
 use self::format::{Fields, Prefixed};
 use self::journal::Journal;
 use self::queue::Queue;
-pub(crate) use self::queue::lost;
+pub(crate) use self::queue::{lost, queued};
 use crate::config::{LogFormat, LogSettings};
 
 /// How long what waits may take to be written when the process ends.

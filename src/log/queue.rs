@@ -1,7 +1,7 @@
 //! The thread that writes the log, and the queue in front of it.
 
 use std::io::{self, ErrorKind, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,6 +20,15 @@ const BREATH: Duration = Duration::from_millis(10);
 /// The messages that this process has lost.
 static LOST: AtomicU64 = AtomicU64::new(0);
 
+/// The messages of this process that wait to be written.
+static WAITING: AtomicUsize = AtomicUsize::new(0);
+
+/// How many messages of this process's log wait to be written.
+#[must_use]
+pub(crate) fn queued() -> usize {
+    WAITING.load(Ordering::Relaxed)
+}
+
 /// How many messages of this process's log were lost so far, because they were not read in time or
 /// could not be written.
 #[must_use]
@@ -27,9 +36,26 @@ pub(crate) fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
 }
 
+/// A message that waits.
+#[derive(Debug)]
+struct Line(Vec<u8>);
+
+impl Line {
+    fn new(bytes: Vec<u8>) -> Self {
+        WAITING.fetch_add(1, Ordering::Relaxed);
+        Self(bytes)
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        WAITING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 #[derive(Debug)]
 enum Note {
-    Line(Vec<u8>),
+    Line(Line),
     /// Answered once nothing waits any more.
     Flush(SyncSender<()>),
 }
@@ -80,7 +106,7 @@ impl Queue {
 
 impl Pen {
     pub(super) fn write_line(&self, line: &[u8]) {
-        if self.0.try_send(Note::Line(line.to_vec())).is_err() {
+        if self.0.try_send(Note::Line(Line::new(line.to_vec()))).is_err() {
             LOST.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -152,7 +178,7 @@ impl<W: Write> Scribe<W> {
                 }
             };
             match note {
-                Note::Line(line) => self.write(&line),
+                Note::Line(line) => self.write(&line.0),
                 Note::Flush(done) => flushed = Some(done),
             }
         }
@@ -214,7 +240,7 @@ mod tests {
     }
 
     fn line(number: usize) -> Note {
-        Note::Line(format!("line {number}\n").into_bytes())
+        Note::Line(Line::new(format!("line {number}\n").into_bytes()))
     }
 
     /// A disk that is full now and then.
@@ -255,7 +281,7 @@ mod tests {
         let reporting = notes.clone();
         let report = move || {
             let total = lost.load(Ordering::Relaxed);
-            let line = format!("{total} lost\n").into_bytes();
+            let line = Line::new(format!("{total} lost\n").into_bytes());
             reporting.send(Note::Line(line)).expect("room");
         };
         thread::spawn(move || scribe.run(&waiting, report));
@@ -283,6 +309,7 @@ mod tests {
             pen.write_all(&line).expect("never fails");
         }
         assert!(lost() > before);
+        assert!(queued() >= QUEUE, "{}", queued());
         let begun = Instant::now();
         assert!(!queue.flush(Duration::from_millis(50)));
         assert!(begun.elapsed() < Duration::from_secs(5));

@@ -426,6 +426,17 @@ impl Mesh {
         }
     }
 
+    /// How many events wait for the node's loop, how many datagrams wait to be sent, and how many frames
+    /// wait at the link with the most.
+    pub(crate) fn queued(&self) -> [usize; 3] {
+        fn length<T>(queue: &mpsc::Sender<T>) -> usize {
+            queue.max_capacity() - queue.capacity()
+        }
+        let datagrams = length(&self.datagrams) + self.packets.as_ref().map_or(0, length);
+        let frames = self.links.values().map(|link| length(&link.queue)).max();
+        [length(&self.notes), datagrams, frames.unwrap_or(0)]
+    }
+
     fn enqueue(&self, queue: &mpsc::Sender<Outgoing>, outgoing: Outgoing) {
         if self.cable == Cable::Whole && queue.try_send(outgoing).is_err() {
             self.counters.add(Count::SendQueueFull);

@@ -128,6 +128,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         fleet_keys: elevator_fleet::node::FleetKeysStatus::default(),
         log_lines_lost: 0,
         mesh: BTreeMap::new(),
+        queues: BTreeMap::new(),
         peers: vec![PeerStatus {
             node: node("B"),
             role: Role::Cabin,

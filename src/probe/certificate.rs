@@ -39,7 +39,7 @@ pub(super) fn certificate(files: &TlsFiles, address: SocketAddr, data_dir: &Path
             let why = "who may read the key depends on the node's user: run this as that user";
             return Verdict::Unchecked(why.to_owned());
         }
-        return Verdict::wrong(error.to_string(), "until then the node serves no HTTP");
+        return Verdict::of_error(&error, "give the node a certificate and its key");
     }
     let Ok(chain) = certificates(&files.certificate) else {
         return Verdict::Unchecked("the certificate is being replaced".to_owned());

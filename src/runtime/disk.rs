@@ -87,6 +87,14 @@ impl Disk {
         }
     }
 
+    /// How many batches wait for it.
+    pub(super) fn queued(&self) -> u64 {
+        match self {
+            Self::Writes(writer) => writer.queued(),
+            Self::Failed => 0,
+        }
+    }
+
     /// Waits for the next progress; forever if the disk has failed.
     pub(super) async fn progress(&mut self) -> Progress {
         match self {

@@ -25,6 +25,7 @@ mod report;
 mod stop;
 mod supervisor;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -649,6 +650,7 @@ impl Running {
         let mut status = self.node.status(now);
         status.log_lines_lost = log::lost();
         status.mesh = self.mesh.counters().by_name();
+        status.queues = self.queues();
         status.fleet_keys = self.mesh.fleet_keys();
         for directive in &mut status.directives {
             directive.value = tokens::shown(&directive.key, directive.value.clone());
@@ -658,6 +660,20 @@ impl Running {
             car.panel = panel.url().to_string();
         }
         status
+    }
+
+    /// What waits in each queue that the process has for the node.
+    fn queues(&self) -> BTreeMap<String, usize> {
+        let disk = usize::try_from(self.disk.queued()).unwrap_or(usize::MAX);
+        let [events, datagrams, frames] = self.mesh.queued();
+        let queues = [
+            ("disk", disk),
+            ("log", log::queued()),
+            ("mesh_events", events),
+            ("datagrams", datagrams),
+            ("link_frames", frames),
+        ];
+        queues.map(|(name, length)| (name.to_owned(), length)).into()
     }
 
     /// Performs all actions of the node.

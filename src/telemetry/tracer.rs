@@ -216,11 +216,8 @@ mod tests {
             let (call, press) = (call.clone(), Some(press));
             Report::Placed { call, origin: node(origin), press }
         };
-        let assigned = |car| Report::Assigned {
-            call: call.clone(),
-            car: node(car),
-            here: own == "A",
-        };
+        let assigned =
+            |car| Report::Assigned { call: call.clone(), car: node(car), here: own == "A" };
         [
             placed("C", press),
             Report::Promised { call: call.clone() },

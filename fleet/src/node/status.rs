@@ -97,6 +97,9 @@ pub struct Status {
     /// The counters of the mesh since the start, by name. Filled in by the process.
     #[serde(default)]
     pub mesh: BTreeMap<String, u64>,
+    /// How much waits in the queues of the process, by name. Filled in by the process.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub queues: BTreeMap<String, usize>,
     /// The other nodes that are heard, by name.
     pub peers: Vec<PeerStatus>,
     /// The nodes that were peers and are no longer heard, by name; at most 64, each for a day.
@@ -394,6 +397,7 @@ impl Node {
             fleet_keys: FleetKeysStatus::default(),
             log_lines_lost: 0,
             mesh: BTreeMap::new(),
+            queues: BTreeMap::new(),
             peers: self.peer_status(now),
             lost: self.lost_status(now),
             conflicts: self.conflict_status(now),

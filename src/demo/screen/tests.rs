@@ -47,6 +47,7 @@ fn says(node: &str, node_state: NodeState) -> Box<Status> {
         fleet_keys: elevator_fleet::node::FleetKeysStatus::default(),
         log_lines_lost: 0,
         mesh: BTreeMap::new(),
+        queues: BTreeMap::new(),
         peers: Vec::new(),
         lost: Vec::new(),
         conflicts: Vec::new(),

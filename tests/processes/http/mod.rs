@@ -296,3 +296,19 @@ fn the_example_in_python_calls_a_car() {
     assert!(!refused.status.success() && said.contains("(no_such_button)"), "{said}");
     building.wait_all_dark();
 }
+
+/// A running node whose panel does not answer says so to who asks whether it is ready.
+#[test]
+fn a_node_without_its_panel_is_live_and_not_ready() {
+    let building = Building::with_cars(4, Line::Serial, &["A"]);
+    let a = serving(&building, 1);
+    building.wait("it is ready", |_| get(a, "/readyz").status == 200);
+    building.unplug_line("A");
+    building.wait("it is not ready", |_| get(a, "/readyz").status == 503);
+    let ready = get(a, "/readyz");
+    assert_eq!(ready.problem(), "not_ready");
+    assert!(ready.body.contains("its panel does not answer"), "{ready:?}");
+    assert_eq!(get(a, "/healthz").status, 200);
+    building.plug_line("A");
+    building.wait("it is ready again", |_| get(a, "/readyz").status == 200);
+}

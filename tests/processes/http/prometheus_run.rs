@@ -1,14 +1,19 @@
 //! A real Prometheus that reads real nodes.
 
+use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::Command;
 
 use elevator_driver::Direction;
 use liftmesh_harness::Process;
 use liftmesh_harness::building::{Building, Line, skip};
 
-use super::client::{get, serving};
+use serde_json::Value;
+
+use super::client::{address, get, serving};
 use super::prometheus::file;
+use super::{tls, token};
 
 /// A running Prometheus.
 struct Server {
@@ -17,33 +22,31 @@ struct Server {
 }
 
 impl Server {
-    /// Starts one that reads the nodes of these numbers, and itself. It ends with this.
-    fn start(building: &Building, nodes: &[u8]) -> Self {
-        let directory = building.path("prometheus");
-        std::fs::create_dir(&directory).expect("a directory");
+    /// Starts one that reads these nodes as `config/prometheus.yml` has it, and itself. It ends with
+    /// this. The authority and the token are in its directory.
+    fn start(directory: &Path, nodes: &[SocketAddr]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         drop(listener);
-        let rules = directory.join("liftmesh-alerts.yml");
-        std::fs::write(&rules, file("config/prometheus-alerts.yml")).expect("the rules");
-        let targets: Vec<_> =
-            nodes.iter().map(|it| format!("{}:7080", building.endpoint(*it).0)).collect();
+        fs::write(directory.join("prometheus-alerts.yml"), file("config/prometheus-alerts.yml"))
+            .expect("the rules");
+        let shipped = file("config/prometheus.yml");
+        let (head, examples) = shipped.split_once("      - targets:\n").expect("targets");
+        assert_eq!(examples.lines().filter(|line| line.contains(".example:7080")).count(), 2);
+        let nodes: Vec<_> = nodes.iter().map(SocketAddr::to_string).collect();
         let config = format!(
-            "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\n\
-             rule_files: [{}]\n\
-             scrape_configs:\n\
-             - {{job_name: liftmesh, static_configs: [{{targets: {targets:?}}}]}}\n\
-             - {{job_name: prometheus, static_configs: [{{targets: [\"{address}\"]}}]}}\n",
-            rules.display(),
+            "{}      - targets: {nodes:?}\n  - job_name: prometheus\n    static_configs:\n      - targets: \
+             [\"{address}\"]\n",
+            head.replace("interval: 15s", "interval: 1s")
         );
         let config_file = directory.join("prometheus.yml");
-        std::fs::write(&config_file, config).expect("the configuration");
+        fs::write(&config_file, config).expect("the configuration");
         let mut command = Command::new("prometheus");
         command
             .arg(format!("--config.file={}", config_file.display()))
             .arg(format!("--storage.tsdb.path={}", directory.join("data").display()))
             .arg(format!("--web.listen-address={address}"))
-            .current_dir(&directory);
+            .current_dir(directory);
         let log = directory.join("prometheus.log");
         let process = Process::start("prometheus", command, log).expect("prometheus");
         Self { address, process }
@@ -71,27 +74,74 @@ impl Server {
 fn value(server: &Server, expression: &str) -> Option<f64> {
     let escaped: Vec<_> = expression.bytes().map(|byte| format!("%{byte:02X}")).collect();
     let answer = get(server.address, &format!("/api/v1/query?query={}", escaped.concat()));
-    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.status, 200, "{expression}: {answer:?}");
     match answer.json()["data"]["result"].as_array().expect("a list").as_slice() {
         [only] => only["value"][1].as_str().expect("a number as text").parse().ok(),
         _ => None,
     }
 }
 
-/// It reads the metrics, evaluates every rule over them, and sees a node that was killed.
+/// How many series an expression has, if any.
+fn series(server: &Server, expression: &str) -> Option<f64> {
+    value(server, &format!("count({expression})"))
+}
+
+/// The panels of the dashboard, with what each of them asks for about these fleets.
+fn dashboard(fleets: &str) -> Vec<(String, String)> {
+    let dashboard: Value =
+        serde_json::from_str(&file("config/grafana-dashboard.json")).expect("JSON");
+    let variables = dashboard["templating"]["list"].as_array().expect("variables");
+    assert!(variables.iter().any(|variable| variable["name"] == "fleet"), "{variables:?}");
+    let mut panels = Vec::new();
+    for panel in dashboard["panels"].as_array().expect("panels") {
+        for target in panel["targets"].as_array().expect("targets") {
+            let text = |value: &Value| value.as_str().expect("text").to_owned();
+            let expression = text(&target["expr"]);
+            assert!(expression.contains("$fleet"), "of all fleets: {expression}");
+            panels.push((text(&panel["title"]), expression.replace("$fleet", fleets)));
+        }
+    }
+    panels
+}
+
+/// It reads the metrics over TLS with a token, evaluates every rule and every panel of the dashboard
+/// over them, and sees a node that was killed.
 #[test]
 fn prometheus_reads_the_nodes_and_evaluates_the_alerts() {
     if Command::new("prometheus").arg("--version").output().is_err() {
         skip("prometheus is not installed: apt install prometheus");
         return;
     }
-    let mut building = Building::with_cars(4, Line::Serial, &["A", "B"]);
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut building = Building::new(4, Line::Serial);
+    let (mut nodes, mut authorities) = (Vec::new(), String::new());
+    for (name, number) in [("A", 1), ("B", 2)] {
+        building.install(name, number);
+        let node = address(&building, number);
+        let place = directory.path().join(name);
+        fs::create_dir(&place).expect("a directory");
+        let [certificate, key] = tls::certificate(&place, node);
+        authorities += &fs::read_to_string(&certificate).expect("a certificate");
+        building.start_with(name, |command| {
+            command.arg("--http-certificate").arg(&certificate).arg("--http-key").arg(&key);
+            command.args(["--mqtt-broker", "mqtt://127.0.0.1:1"]);
+        });
+        nodes.push(node);
+    }
+    building.wait_for_master("A");
+    building.wait_in_service(&["A", "B"]);
     for number in [1, 2] {
         serving(&building, number);
     }
-    building.wait_for_master("A");
+    let view = token(&building, "A", "prometheus", "view");
+    fs::write(directory.path().join("token"), view).expect("written");
+    fs::write(directory.path().join("ca.pem"), authorities).expect("written");
+    building.wait("B knows the token", |building| {
+        let status = building.status("B").expect("a status");
+        status.directives.iter().any(|directive| directive.key.as_str().starts_with("token/"))
+    });
     building.press("A", building.hall(2, Direction::Up));
-    let mut server = Server::start(&building, &[1, 2]);
+    let mut server = Server::start(directory.path(), &nodes);
     server.wait(&building, r#"sum(up{job="liftmesh"})"#, 2.0);
     server.wait(&building, r#"sum(liftmesh_node_state{state="master"})"#, 1.0);
     server.wait(&building, "min(liftmesh_panel_connected)", 1.0);
@@ -103,6 +153,14 @@ fn prometheus_reads_the_nodes_and_evaluates_the_alerts() {
     server.wait(&building, "sum(prometheus_rule_group_rules)", alerts);
     server.wait(&building, "sum(prometheus_rule_evaluations_total) > bool 0", 1.0);
     assert_eq!(value(&server, "sum(prometheus_rule_evaluation_failures_total)"), Some(0.0));
+    // A rate needs two scrapes.
+    for (title, expression) in dashboard("liftmesh|other") {
+        let what = format!("{title} shows something: {expression}");
+        building.wait(&what, |_| series(&server, &expression).is_some());
+    }
+    for (title, expression) in dashboard("other") {
+        assert_eq!(series(&server, &expression), None, "{title}: {expression}");
+    }
 
     building.kill("B");
     server.wait(&building, r#"sum(up{job="liftmesh"})"#, 1.0);
