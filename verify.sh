@@ -124,8 +124,7 @@ tests virtual cargo test "${most[@]}" --lib --bins --test virtual_fleet || faile
 # the machine for themselves, for a simulated panel that is starved counts as silent.
 threads=$(nproc)
 RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 10 ? threads : 10))}" \
-    tests processes cargo test "${most[@]}" --test processes --test control \
-    --test elevator_server --test panel_line --test program --test serial_panel || failed=1
+    tests processes cargo test "${most[@]}" --test processes --test endpoints || failed=1
 if [ -n "$full" ]; then
     # Only this line switches the defects on: they are no default, and no other package asks for them.
     # The whole workspace is selected, so that what it depends on is not compiled again.

@@ -1,6 +1,4 @@
 //! The program itself, as a child process.
-#![cfg(feature = "endpoints")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};

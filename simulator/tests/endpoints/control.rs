@@ -1,6 +1,4 @@
 //! The control interface over its real socket.
-#![cfg(feature = "endpoints")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

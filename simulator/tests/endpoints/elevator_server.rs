@@ -1,7 +1,5 @@
 //! Somebody else's client drives our car: a controller written from the protocol's description
 //! alone, without a word of our own client or of our vocabulary.
-#![cfg(feature = "endpoints")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,6 +1,4 @@
 //! The panel on a real pseudo-terminal, driven by the driver's end of the protocol.
-#![cfg(feature = "endpoints")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};

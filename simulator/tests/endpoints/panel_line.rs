@@ -1,6 +1,4 @@
 //! The driver's own lines, serial and TCP, drive the simulated car as a controller would.
-#![cfg(feature = "endpoints")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
