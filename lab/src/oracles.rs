@@ -239,15 +239,13 @@ impl Oracles {
                 Some(button) => self.promises.lamp_is_lit(snapshot, node, button),
                 None => self.promises.trip_is_promised(snapshot, node, call),
             },
-            Report::NodeState { from, to, term } => {
+            Report::NodeState { to, term, .. } => {
                 let quiet = election::no_change_of_master_in_quiet(snapshot, node, report);
                 self.verdicts.record(snapshot, quiet);
-                self.changed_state(snapshot, node, [from, to], *term)
+                self.changed_state(snapshot, node, to, *term)
             }
             // A mastership that rotates is no change of master.
-            Report::Rotated { from, to, term } => {
-                self.changed_state(snapshot, node, [from, to], *term)
-            }
+            Report::Rotated { to, term, .. } => self.changed_state(snapshot, node, to, *term),
             Report::PeerLost { node: lost } => {
                 self.promises.peer_lost(snapshot, node, lost);
                 Vec::new()
@@ -306,13 +304,13 @@ impl Oracles {
         &mut self,
         snapshot: &Snapshot,
         node: usize,
-        [from, to]: [&NodeState; 2],
+        to: &NodeState,
         term: Term,
     ) -> Vec<Finding> {
         match to {
             NodeState::Slave { master } => self.handovers.yielded(snapshot, node, master),
             NodeState::Master => {
-                self.plans.became_master(snapshot, node, (from, term));
+                self.plans.became_master(node, term);
                 self.terms.became_master(node, term)
             }
             NodeState::Seeking => Vec::new(),

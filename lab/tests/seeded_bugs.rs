@@ -76,7 +76,6 @@ const CASES: &[Case] = &[
     case(SeededBug::TermNotRaised, &["E3"]),
     case(SeededBug::TermForgotten, &["E3"]),
     case(SeededBug::PlanOfAnybody, &["E3"]),
-    under(Protocol::TokenRing, SeededBug::PlanOfAnybody, &["E3"]),
     case(SeededBug::OldPlanKept, &["E3"]),
     case(SeededBug::SlaveKeepsLostMaster, &["E1"]),
     case(SeededBug::YieldsBeforeHandOver, &["E4"]),

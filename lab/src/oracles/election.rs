@@ -198,31 +198,14 @@ impl Plans {
         Self { made: vec![BTreeMap::new(); nodes], terms: vec![Term::default(); nodes] }
     }
 
-    /// A node has become master under this term. Where the mastership rotates, it goes on with the
-    /// plan of the one that it followed.
-    pub(crate) fn became_master(
-        &mut self,
-        snapshot: &Snapshot,
-        node: usize,
-        (from, term): (&NodeState, Term),
-    ) {
+    /// A node has become master under this term.
+    pub(crate) fn became_master(&mut self, node: usize, term: Term) {
         self.terms[node] = term;
-        let NodeState::Slave { master } = from else {
-            return;
-        };
-        let machines = &mut snapshot.machines.iter();
-        if snapshot.settings.election.profile().rotates
-            && let Some(before) = machines.position(|machine| machine.name == *master)
-        {
-            let latest = self.terms[before];
-            let inherited = self.made[before].iter().filter(|(_, of)| **of == latest);
-            let inherited: Vec<_> = inherited.map(|(entry, _)| (entry.clone(), term)).collect();
-            self.made[node].extend(inherited);
-        }
     }
 
     /// A node reports that a call is assigned to a car. A bad master sends what it has not planned. A
-    /// trip keeps its car from one master to the next: the passenger was told which.
+    /// trip keeps its car from one master to the next: the passenger was told which. Where the
+    /// mastership rotates, the plan goes along: a node may not have heard of each holder.
     ///
     /// Until a group has settled, what a node assigned in an earlier mastership may be under way.
     pub(crate) fn assigned(
@@ -246,7 +229,8 @@ impl Plans {
             return None;
         }
         let is_trip = matches!(call, Call::Hall(HallCall { to: Some(_), .. }));
-        if is_trip && self.made.iter().any(|made| made.contains_key(&entry)) {
+        let goes_along = is_trip || snapshot.settings.election.profile().rotates;
+        if goes_along && self.made.iter().any(|made| made.contains_key(&entry)) {
             return None;
         }
         let has_settled = || snapshot.settled_groups().iter().any(|group| group.contains(&node));
