@@ -5,14 +5,15 @@
 //! and the press. It is not gossiped in beacons, as no operator waits for it, so it is no part of the
 //! digest: links carry all receipts when they come up, and each new one from then on.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::{Directive, DirectiveError, Key, MOST_CHANGES, Value, Version, Words};
 use crate::model::{Call, Dot, JournalId};
 
-/// The most receipts of a fleet. Of more, those with the least versions are dropped, so that all nodes
-/// keep the same ones.
+/// The most receipts of a fleet. Of more, the bearers with the most lose their oldest ones, so that a
+/// busy bearer can't use up what others need, and all nodes keep the same ones.
 pub const MOST_RECEIPTS: usize = 512;
 
 /// The name of a request: a hash of whatever tells it from all others.
@@ -70,15 +71,21 @@ impl fmt::Display for Receipt {
     }
 }
 
-/// Every receipt that this node keeps: the latest ones.
+/// Every receipt that this node keeps.
 ///
-/// The set that is kept is a function of the union of all that were merged, so that merging is
-/// commutative, associative and idempotent.
+/// Ordered by how many later ones their bearer has, and then by version, the latest first, the first
+/// [`MOST_RECEIPTS`] are kept. This set is a function of the union of all that were merged, so that
+/// merging is commutative, associative and idempotent; it takes a faulty node to give one request two
+/// bearers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Receipts {
     receipts: BTreeMap<Key, Directive>,
-    by_age: BTreeSet<(Version, Key)>,
+    /// Those of each bearer that has any, by age.
+    by_bearer: BTreeMap<Words, BTreeSet<Place>>,
 }
+
+/// Where a receipt is among those of its bearer.
+type Place = (Version, Key);
 
 impl Receipts {
     const KIND: &str = "receipt/";
@@ -99,7 +106,8 @@ impl Receipts {
 
     /// The counter of the latest one.
     pub(super) fn highest(&self) -> Option<u64> {
-        self.by_age.last().map(|(version, _)| version.counter)
+        let latest = self.by_bearer.values().filter_map(BTreeSet::last);
+        latest.map(|(version, _)| version.counter).max()
     }
 
     /// Adds a receipt, as the latest one. The versions may be used up, which takes a faulty node.
@@ -127,20 +135,39 @@ impl Receipts {
         if known.is_some_and(|known| known.rank() >= receipt.rank()) {
             return false;
         }
-        let known = known.map(|known| (known.version, known.key.clone()));
-        let place = (receipt.version, receipt.key.clone());
+        let known = known.map(|known| known.key.clone());
         if let Some(known) = known {
-            self.by_age.remove(&known);
-        } else if self.receipts.len() >= MOST_RECEIPTS {
-            let oldest = self.by_age.first().cloned();
-            let Some(oldest) = oldest.filter(|oldest| *oldest < place) else {
-                return false;
-            };
-            self.by_age.remove(&oldest);
-            self.receipts.remove(&oldest.1);
+            self.remove(&known);
         }
-        self.by_age.insert(place);
-        self.receipts.insert(receipt.key.clone(), receipt);
+        let place = (receipt.version, receipt.key.clone());
+        self.by_bearer.entry(receipt.operator.clone()).or_default().insert(place);
+        let key = receipt.key.clone();
+        self.receipts.insert(key.clone(), receipt);
+        if self.receipts.len() > MOST_RECEIPTS
+            && let Some(last) = self.last()
+        {
+            self.remove(&last);
+            return last != key;
+        }
         true
+    }
+
+    /// The one to drop first: the oldest of the bearer with the most; of several such bearers, the
+    /// oldest of all.
+    fn last(&self) -> Option<Key> {
+        let most = self.by_bearer.values().map(BTreeSet::len).max()?;
+        let greedy = self.by_bearer.values().filter(|places| places.len() == most);
+        let (_, key) = greedy.filter_map(BTreeSet::first).min()?;
+        Some(key.clone())
+    }
+
+    fn remove(&mut self, key: &Key) {
+        let Some(removed) = self.receipts.remove(key) else { return };
+        if let Entry::Occupied(mut places) = self.by_bearer.entry(removed.operator) {
+            places.get_mut().remove(&(removed.version, removed.key));
+            if places.get().is_empty() {
+                places.remove();
+            }
+        }
     }
 }

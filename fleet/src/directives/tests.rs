@@ -181,6 +181,65 @@ fn the_latest_receipts_are_kept_everywhere() {
     assert!(one.receipt(RequestId(30_u128.to_be_bytes())).is_none(), "it is forgotten");
 }
 
+/// A receipt of one of these bearers.
+fn receipt_of(bearer: u64, id: u64, counter: u64) -> Directive {
+    let operator = Words::new(&format!("bearer-{bearer}")).expect("a name");
+    Directive { operator, ..receipt(bearer << 32 | id, counter) }
+}
+
+#[test]
+fn a_busy_bearer_does_not_use_up_the_receipts_of_others() {
+    let most = MOST_RECEIPTS as u64;
+    let mut directives =
+        merged((0..20).map(|id| receipt_of(1, id, id + 1)).collect::<Vec<_>>().iter());
+    for id in 0..3 * most {
+        directives.merge(receipt_of(2, id, 100 + id));
+    }
+    let of = |directives: &Directives, bearer: u64| {
+        let name = format!("bearer-{bearer}");
+        let all = directives.with_receipts();
+        all.filter(|receipt| receipt.operator.as_str() == name).count()
+    };
+    assert_eq!((of(&directives, 1), of(&directives, 2)), (20, MOST_RECEIPTS - 20));
+    // A third one gets its share of what the busy one has.
+    for id in 0..most {
+        directives.merge(receipt_of(3, id, 9_000 + id));
+    }
+    let share = (MOST_RECEIPTS - 20) / 2;
+    assert_eq!([1, 2, 3].map(|bearer| of(&directives, bearer)), [20, share, share]);
+    let latest = directives.receipt(RequestId(u128::from(3_u64 << 32 | (most - 1)).to_be_bytes()));
+    assert!(latest.is_some());
+}
+
+/// O2, for receipts of several bearers: whatever comes first, all nodes keep the same ones.
+#[test]
+fn the_same_receipts_of_each_bearer_are_kept_everywhere() {
+    for seed in 0..20 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut all: Vec<Directive> = Vec::new();
+        for bearer in 0..rng.u64(2..12) {
+            let count = rng.u64(1..500);
+            all.extend((0..count).map(|id| receipt_of(bearer, id, rng.u64(1..2_000))));
+        }
+        // Some requests were fulfilled again.
+        let again: Vec<_> = all.iter().take(50).cloned().collect();
+        all.extend(again.into_iter().map(|mut receipt| {
+            receipt.version.counter += 1_000;
+            receipt
+        }));
+        let one = merged(&all);
+        assert!(one.with_receipts().count() <= MOST_RECEIPTS);
+        for _ in 0..5 {
+            rng.shuffle(&mut all);
+            let (left, right) = all.split_at(rng.usize(0..all.len()));
+            let (left, right) = (merged(left), merged(right));
+            let both = merged(right.with_receipts().chain(left.with_receipts()));
+            assert_eq!(merged(&all), one, "seed {seed}");
+            assert_eq!(both, one, "seed {seed}");
+        }
+    }
+}
+
 #[test]
 fn receipts_do_not_use_up_what_directives_may() {
     let mut directives = Directives::default();

@@ -329,7 +329,7 @@ impl Node {
 
     /// A program places an order, and may ask again because the answer did not arrive: the fleet
     /// places nothing again for a request that it has fulfilled, whichever node is asked, and after a
-    /// restart, too. It remembers the latest [`MOST_RECEIPTS`](crate::directives::MOST_RECEIPTS)
+    /// restart, too. It remembers up to [`MOST_RECEIPTS`](crate::directives::MOST_RECEIPTS)
     /// requests.
     ///
     /// A request that was answered with [`Taken::Waiting`] is not remembered.
