@@ -25,7 +25,7 @@ use crate::clearance::{self, ClearError};
 use crate::cli::Exit;
 use crate::config::Settings;
 use crate::http::latched::{self, LatchedSettings};
-use crate::http::tls::{self, TlsError};
+use crate::http::tls::{Renewal, TlsError};
 use crate::latch;
 
 /// Between two attempts to listen: a node that ends has the port for a moment.
@@ -110,7 +110,10 @@ pub async fn run(settings: &Settings) -> Result<Outcome, CaretakerError> {
         .ok_or_else(|| CaretakerError::NotLatched(data_dir.clone()))?;
     warn!(%address, %latch, "taking care of a node that does not run");
     let node = latch::owner(&data_dir).unwrap_or_else(|| settings.node.clone());
-    let tls = settings.tls.as_ref().map(tls::acceptor).transpose()?;
+    let tls = match settings.tls.clone() {
+        Some(files) => Some(Renewal::begin(files).await?),
+        None => None,
+    };
     let latched = LatchedSettings { address, data_dir: data_dir.clone(), node, latch, tls };
     tokio::select! {
         () = serve(latched) => {

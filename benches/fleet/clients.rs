@@ -1,6 +1,10 @@
-//! Many clients follow the event stream of one node of a bank whose cars all drive: what they cost its
-//! node, and whether a lamp is lit later because of them. Presses with and without them take turns, so
-//! that whatever else the machine does meets both.
+//! Many clients follow the event stream of one node of a bank whose cars all drive, as server-sent
+//! events or as a WebSocket: what they cost its node, and whether a lamp is lit later because of them.
+//! Presses with and without them take turns, so that whatever else the machine does meets both.
+//!
+//! ```text
+//! cargo bench --bench fleet -- --only clients --rounds 10
+//! ```
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -34,6 +38,36 @@ const LIT_LIMIT: Duration = Duration::from_secs(2);
 /// In these parts of a second Linux tells the processor time of a thread.
 const TICKS: f64 = 100.0;
 
+/// How clients follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Events,
+    WebSocket,
+}
+
+impl Kind {
+    const ALL: [Self; 2] = [Self::Events, Self::WebSocket];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Events => "200 clients",
+            Self::WebSocket => "200 WebSockets",
+        }
+    }
+
+    /// What a client asks for beside the address, and how the answer begins.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Events => ("", "HTTP/1.1 200"),
+            Self::WebSocket => (
+                "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+                 Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
+                "HTTP/1.1 101",
+            ),
+        }
+    }
+}
+
 /// What was seen while there were clients, or none.
 #[derive(Debug, Default)]
 struct Seen {
@@ -41,48 +75,54 @@ struct Seen {
     took: f64,
     http: f64,
     process: f64,
+    /// The share of a core that the HTTP thread took, in percent, in each round.
+    shares: Vec<f64>,
+    /// What clients have received.
+    bytes: u64,
 }
 
 pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
     let building = Building::with_cars(FLOORS, Line::Serial, &CARS);
     let address = SocketAddr::new(building.endpoint(1).0.into(), 7080);
     let buttons = halls(&building, FLOORS);
-    let (mut without, mut with) = (Seen::default(), Seen::default());
-    let mut shares = Vec::new();
-    let mut bytes = 0;
+    let (mut without, mut with) = (Seen::default(), Kind::ALL.map(|_| Seen::default()));
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| keep_driving(&building, &done));
         for _ in 0..rounds {
             watch(&building, &buttons, &mut without);
-            let clients = Clients::connect(address);
-            let (http, took, read) = (with.http, with.took, clients.read());
-            watch(&building, &buttons, &mut with);
-            shares.push((with.http - http) / (with.took - took) * 100.0);
-            bytes += clients.read() - read;
-            clients.leave();
+            for (kind, with) in Kind::ALL.into_iter().zip(&mut with) {
+                let clients = Clients::connect(address, kind);
+                let read = clients.read();
+                watch(&building, &buttons, with);
+                with.bytes += clients.read() - read;
+                clients.leave();
+            }
         }
         done.store(true, Ordering::Relaxed);
     });
     let share = |ticks: f64, seen: &Seen| vec![ticks / seen.took * 100.0];
-    #[expect(clippy::cast_precision_loss, reason = "a figure")]
-    let each = bytes as f64 / with.took / CLIENTS as f64 / 1_000.0;
-    let medians = [&without, &with].map(|seen| Figure::of_times("", &seen.lit, None).median());
-    vec![
-        Figure::new(
-            "HTTP thread, 200 clients, 8 cars, share of one core",
-            "%",
-            shares,
-            Some(Target::at_most(Decisive::Worst, 20.0)),
-        ),
-        Figure::new("the same without clients", "%", share(without.http, &without), None),
-        Figure::new("whole node, 200 clients", "%", share(with.process, &with), None),
-        Figure::new("whole node, without clients", "%", share(without.process, &without), None),
-        Figure::new("received by each client", "kB/s", vec![each], None),
-        Figure::of_times("press -> own lamp, without clients", &without.lit, None),
-        Figure::of_times("press -> own lamp, with 200 clients", &with.lit, None),
-        Figure::new("median with / median without", "", vec![medians[1] / medians[0]], None),
-    ]
+    let median = |seen: &Seen| Figure::of_times("", &seen.lit, None).median();
+    let mut figures = vec![
+        Figure::new("HTTP thread, no clients, 8 cars", "%", share(without.http, &without), None),
+        Figure::new("whole node, no clients", "%", share(without.process, &without), None),
+        Figure::of_times("press -> own lamp, no clients", &without.lit, None),
+    ];
+    for (kind, with) in Kind::ALL.into_iter().zip(&with) {
+        let who = kind.name();
+        #[expect(clippy::cast_precision_loss, reason = "a figure")]
+        let each = with.bytes as f64 / with.took / CLIENTS as f64 / 1_000.0;
+        let target = Some(Target::at_most(Decisive::Worst, 20.0));
+        let ratio = median(with) / median(&without);
+        figures.extend([
+            Figure::new(&format!("HTTP thread, {who}, 8 cars"), "%", with.shares.clone(), target),
+            Figure::new(&format!("whole node, {who}"), "%", share(with.process, with), None),
+            Figure::new(&format!("received by each of {who}"), "kB/s", vec![each], None),
+            Figure::of_times(&format!("press -> own lamp, {who}"), &with.lit, None),
+            Figure::new(&format!("median with {who} / without"), "", vec![ratio], None),
+        ]);
+    }
+    figures
 }
 
 /// Presses hall buttons for a while, and adds what it sees.
@@ -95,8 +135,10 @@ fn watch(building: &Building, buttons: &[Button], seen: &mut Seen) {
         seen.lit.extend(time_press(&mut panels, panel, buttons, press));
     }
     let after = used(building);
-    seen.took += began.elapsed().as_secs_f64();
-    seen.http += after.0 - before.0;
+    let (took, http) = (began.elapsed().as_secs_f64(), after.0 - before.0);
+    seen.took += took;
+    seen.http += http;
+    seen.shares.push(http / took * 100.0);
     seen.process += after.1 - before.1;
 }
 
@@ -176,16 +218,17 @@ struct Clients {
 
 impl Clients {
     /// Connects them, and waits until each has its first state.
-    fn connect(address: SocketAddr) -> Self {
+    fn connect(address: SocketAddr, kind: Kind) -> Self {
         let read = std::sync::Arc::new(AtomicU64::new(0));
         let (mut streams, mut threads) = (Vec::new(), Vec::new());
         for _ in 0..CLIENTS {
             let mut stream = TcpStream::connect(address).expect("a connection");
-            let request = format!("GET /api/v1/events HTTP/1.1\r\nHost: {address}\r\n\r\n");
+            let (words, expected) = kind.words();
+            let request = format!("GET /api/v1/events HTTP/1.1\r\nHost: {address}\r\n{words}\r\n");
             stream.write_all(request.as_bytes()).expect("sent");
             let mut buffer = vec![0; 16 * 1024];
             let count = stream.read(&mut buffer).expect("an answer");
-            assert!(buffer[..count].starts_with(b"HTTP/1.1 200"), "a client is refused");
+            assert!(buffer[..count].starts_with(expected.as_bytes()), "a client is refused");
             let (mut reader, read) = (stream.try_clone().expect("a stream"), read.clone());
             streams.push(stream);
             let thread = thread::Builder::new().stack_size(64 * 1024).spawn(move || {

@@ -11,7 +11,7 @@ Examples:
 
 Give it the settings of the node, as its user, after the node has ended with 3 or 4. It serves at the
 node's http.address: the web panel, which shows the car that hung, and the request that clears the
-hang with a token of the scope `operate`. It has no panel line and starts no node. It ends with 0 once
+hang with a token with scope `operate`. It has no panel line and starts no node. It ends with 0 once
 the hang was cleared there, so that a supervisor starts the node (see liftmesh-caretaker.service);
 with 2 if there is no latch, or if it was cleared by other means; with 4 if it is told to stop.";
 

@@ -18,7 +18,7 @@ Examples:
 
 Any running node takes the command, for all cars. A lock holds until the floor is unlocked, whatever
 is restarted meanwhile. A button in a car, a trip from a kiosk, and a call of a program to a locked
-floor place no order, unless the call comes with a right of access: over HTTP, with a token of the
+floor place no order, unless the call comes with a right of access: over HTTP, with a token with
 scope `access`, or with `liftmesh order car A 5 --access`. Hall calls are taken at every floor, so
 that people can leave. No lock holds in a car in independent or fire service.";
 

@@ -76,7 +76,7 @@ impl TokenArgs {
             TokenCommand::Revoke { name } => {
                 keeper.change(&Change::Revoke { name: name.clone() }, &operator)?;
                 let missing = keeper.not_reached(&name)?;
-                output::print(&format!("the token {name} counts no more{missing}\n"))?;
+                output::print(&format!("token {name} is revoked{missing}\n"))?;
             }
         }
         Ok(())

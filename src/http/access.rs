@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use elevator_driver::Floor;
@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 
 use super::auth::authorize;
 use super::commands::{direct, no_car};
+use super::extract::Path;
 use super::problem::Problem;
 use super::routes::{App, json, parsed};
 use crate::journal::Account;

@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::sync::LazyLock;
 
-use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use super::extract::Path;
 use super::problem::Problem;
 
 /// What a page of the panel may do: load what this node serves, and nothing else.

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use axum::body::Body;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use elevator_driver::Floor;
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::auth::authorize;
+use super::extract::Path;
 use super::problem::Problem;
 use super::routes::{App, json, parsed};
 use crate::journal::Account;
@@ -157,7 +158,7 @@ pub(super) struct LatchState {
     pub(super) text: Option<String>,
     /// The command that clears it at the computer of the node.
     pub(super) remedy: Option<String>,
-    /// Whether a token can clear it: the journal can be read, and has one of the scope `operate`. Null
+    /// Whether a token can clear it: the journal can be read, and has one with scope `operate`. Null
     /// while the node runs.
     pub(super) tokens_usable: Option<bool>,
 }

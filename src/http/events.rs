@@ -53,11 +53,19 @@ impl EventId {
     }
 }
 
+/// How many of the events that a client asked for it can't have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missed {
+    /// So many are not kept any more.
+    Count(u64),
+    /// The client had events of another node, or of an earlier run.
+    Unknown,
+}
+
 /// The events for one client.
 #[derive(Debug)]
 pub(super) struct Subscription {
-    /// How many of those that the client asked for are not kept any more.
-    pub(super) missed: u64,
+    pub(super) missed: Missed,
     /// Those since the one that the client had last.
     pub(super) kept: Vec<Arc<Numbered>>,
     /// Those from here on.
@@ -69,8 +77,8 @@ pub(super) struct Subscription {
 pub(super) enum Since {
     /// From here on.
     Now,
-    /// After the one with this name, as far as they are kept; from here on if it is of another run of
-    /// the node.
+    /// After the one with this name, as far as they are kept; from here on if it is of another node, or
+    /// of another run of this one.
     Event(EventId),
     /// This many before, as far as they are kept: a client that has none yet misses none.
     Recent(usize),
@@ -159,20 +167,21 @@ impl EventLog {
         let live = self.live.subscribe();
         let after = match since {
             Since::Event(after) if after.boot == self.boot => after.number,
-            Since::Event(_) | Since::Now => {
-                return Subscription { missed: 0, kept: Vec::new(), live };
+            Since::Event(_) => {
+                return Subscription { missed: Missed::Unknown, kept: Vec::new(), live };
             }
+            Since::Now => return Subscription { missed: Missed::Count(0), kept: Vec::new(), live },
             Since::Recent(count) => {
                 let first = self.kept.len().saturating_sub(count);
                 let kept = self.kept.range(first..).map(Arc::clone).collect();
-                return Subscription { missed: 0, kept, live };
+                return Subscription { missed: Missed::Count(0), kept, live };
             }
         };
         let kept: Vec<_> =
             self.kept.iter().filter(|event| event.id.number > after).map(Arc::clone).collect();
         let wanted = self.last.saturating_sub(after);
         let missed = wanted.saturating_sub(u64::try_from(kept.len()).unwrap_or(u64::MAX));
-        Subscription { missed, kept, live }
+        Subscription { missed: Missed::Count(missed), kept, live }
     }
 }
 
@@ -205,9 +214,9 @@ mod tests {
         push(&mut log, 5);
         let id = EventId { boot: 7, number: 3 };
         let subscription = log.subscription(Since::Event(EventId::parse(&id.to_string()).unwrap()));
-        assert_eq!((numbers(&subscription), subscription.missed), (vec![4, 5], 0));
+        assert_eq!((numbers(&subscription), subscription.missed), (vec![4, 5], Missed::Count(0)));
         let newest = log.subscription(Since::Now);
-        assert_eq!((numbers(&newest), newest.missed), (vec![], 0));
+        assert_eq!((numbers(&newest), newest.missed), (vec![], Missed::Count(0)));
     }
 
     #[test]
@@ -215,7 +224,7 @@ mod tests {
         let mut log = log();
         push(&mut log, EVENTS + 10);
         let subscription = log.subscription(Since::Event(EventId { boot: 7, number: 4 }));
-        assert_eq!((subscription.kept.len(), subscription.missed), (EVENTS, 6));
+        assert_eq!((subscription.kept.len(), subscription.missed), (EVENTS, Missed::Count(6)));
     }
 
     #[test]
@@ -223,19 +232,19 @@ mod tests {
         let mut log = log();
         push(&mut log, 5);
         let latest = log.subscription(Since::Recent(2));
-        assert_eq!((numbers(&latest), latest.missed), (vec![4, 5], 0));
+        assert_eq!((numbers(&latest), latest.missed), (vec![4, 5], Missed::Count(0)));
         assert_eq!(numbers(&log.subscription(Since::Recent(usize::MAX))), [1, 2, 3, 4, 5]);
         push(&mut log, EVENTS);
         let all = log.subscription(Since::Recent(usize::MAX));
-        assert_eq!((all.kept.len(), all.missed), (EVENTS, 0));
+        assert_eq!((all.kept.len(), all.missed), (EVENTS, Missed::Count(0)));
     }
 
     #[test]
-    fn events_of_another_run_are_not_resumed() {
+    fn a_client_that_had_events_of_another_run_learns_that_there_is_a_gap() {
         let mut log = log();
         push(&mut log, 5);
         let subscription = log.subscription(Since::Event(EventId { boot: 8, number: 3 }));
-        assert_eq!((numbers(&subscription), subscription.missed), (vec![], 0));
+        assert_eq!((numbers(&subscription), subscription.missed), (vec![], Missed::Unknown));
         for wrong in
             ["", "7", "7-3", "000000000000000g-1", "0000000000000007-", "0000000000000007-x"]
         {

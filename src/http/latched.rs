@@ -10,33 +10,35 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use bytes::Bytes;
 use elevator_fleet::model::NodeId;
 use futures_util::stream;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep};
-use tokio_rustls::TlsAcceptor;
 use tracing::{info, warn};
 
-use super::auth::bearer;
+use super::admission::too_many;
+use super::auth::{Pass, bearer, check_scope};
 use super::commands::{ClearHang, HangCleared, LatchState, no_car, not_here, nothing_to_clear};
+use super::extract::Path;
 use super::limits::Limits;
 use super::problem::Problem;
-use super::routes::{Place, STREAMS, check_host, json, limit, not_allowed, parsed, within};
+use super::routes::{Endpoint, STREAMS, check_host, json, limit, not_allowed, parsed, within};
 use super::stream::Frame;
+use super::tls::Renewal;
 use super::{assets, openapi, server};
 use crate::clearance::{self, ClearError, Clearance, Cleared};
 use crate::journal::Account;
 use crate::latch::{self, Latch};
-use crate::tokens::{Scope, StoredTokens, Token, TokenName};
+use crate::tokens::{Scope, StoredTokens, Token, TokenName, Tokens};
 
 /// The bound of the queue of requests; when it is full, handlers wait until their own time limit.
 const QUEUE: usize = 32;
@@ -52,7 +54,6 @@ const GRACE: Duration = Duration::from_millis(500);
 const CLEAR_LIMIT: Duration = Duration::from_secs(30);
 
 /// What is served.
-#[derive(Clone)]
 pub(crate) struct LatchedSettings {
     /// Where.
     pub(crate) address: SocketAddr,
@@ -60,15 +61,16 @@ pub(crate) struct LatchedSettings {
     pub(crate) node: NodeId,
     pub(crate) latch: Latch,
     /// With which certificate, if it is over TLS.
-    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) tls: Option<Renewal>,
 }
 
 /// What the handlers have in common.
 #[derive(Debug, Clone)]
 struct App {
     shown: watch::Receiver<Shown>,
-    place: Place,
+    endpoint: Endpoint,
     keeper: mpsc::Sender<Wish>,
+    tokens: watch::Receiver<Arc<Tokens>>,
     seats: Arc<Semaphore>,
 }
 
@@ -97,6 +99,7 @@ pub(crate) async fn serve(listener: TcpListener, settings: LatchedSettings) {
         latch: Some(latch),
         tokens_usable: Some(false),
     }));
+    let (counting, counted) = watch::channel(Arc::default());
     let mut keeper = Keeper {
         tokens: StoredTokens::new(data_dir.clone(), node.clone()),
         data_dir,
@@ -104,12 +107,14 @@ pub(crate) async fn serve(listener: TcpListener, settings: LatchedSettings) {
         limits: Limits::new(Instant::now()),
         wishes: received,
         show,
+        counting,
     };
     keeper.refresh().await;
     let router = router(App {
         shown,
-        place: Place { address, is_tls: tls.is_some() },
+        endpoint: Endpoint { address, is_tls: tls.is_some() },
         keeper: wishes,
+        tokens: counted,
         seats: Arc::new(Semaphore::new(STREAMS)),
     });
     tokio::select! {
@@ -141,11 +146,7 @@ impl App {
         if self.ask(Wish::Admit { bearer, answer }, admitted).await? {
             return Ok(());
         }
-        Err(Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "rate_limited",
-            "too many requests: wait for a second",
-        ))
+        Err(too_many())
     }
 
     /// The token of a request, if its scope is enough. As at a node that runs.
@@ -163,12 +164,7 @@ impl App {
         let bearer = found.as_ref().ok().and_then(|found| Some(found.as_ref()?.name.clone()));
         self.admit(bearer).await?;
         match found? {
-            Some(token) if token.scope >= needed => Ok(token),
-            Some(Token { name, scope, .. }) => Err(Problem::new(
-                StatusCode::FORBIDDEN,
-                "scope_missing",
-                format!("the token {name} has the scope {scope}, and this needs {needed}"),
-            )),
+            Some(token) => check_scope(&token, needed).map(|()| token),
             None => Err(Problem::new(
                 StatusCode::UNAUTHORIZED,
                 "token_unknown",
@@ -202,22 +198,25 @@ fn router(app: App) -> Router {
 }
 
 /// Beyond loopback only the bearer of a token may read. As at a node that runs.
-async fn admit_reader(State(app): State<App>, request: Request, next: Next) -> Response {
-    if app.place.is_open() || ![Method::GET, Method::HEAD].contains(request.method()) {
+async fn admit_reader(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    if app.endpoint.is_open() || ![Method::GET, Method::HEAD].contains(request.method()) {
         return next.run(request).await;
     }
     match app.authorize(request.headers(), Scope::View).await {
-        Ok(_) => next.run(request).await,
+        Ok(token) => {
+            request.extensions_mut().insert(token);
+            next.run(request).await
+        }
         Err(problem) => problem.into_response(),
     }
 }
 
 async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     // The browser has checked whose certificate it is.
-    if app.place.is_tls {
+    if app.endpoint.is_tls {
         return next.run(request).await;
     }
-    match check_host(request.headers(), app.place.address) {
+    match check_host(request.headers(), app.endpoint.address) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
@@ -247,16 +246,26 @@ async fn state(State(app): State<App>) -> Response {
 }
 
 /// The stream of a node that does not run: the latch, at once and every [`REFRESH`].
-async fn events(State(app): State<App>) -> Result<Response, Problem> {
+async fn events(
+    State(app): State<App>,
+    reader: Option<Extension<Token>>,
+) -> Result<Response, Problem> {
     let seat = Arc::clone(&app.seats).try_acquire_owned().map_err(|_none_free| {
         Problem::busy(format!("{STREAMS} event streams are served already"))
     })?;
-    let frames = stream::unfold((app.shown, seat, true), |(shown, seat, is_first)| async move {
-        if !is_first {
-            sleep(REFRESH).await;
+    let pass = match reader {
+        Some(Extension(Token { hash, .. })) => Pass::Token { hash, tokens: app.tokens },
+        None => Pass::Open,
+    };
+    let client = (app.shown, pass, seat, Duration::ZERO);
+    let frames = stream::unfold(client, |(shown, mut pass, seat, wait)| async move {
+        tokio::select! {
+            biased;
+            () = pass.revoked() => return None,
+            () = sleep(wait) => {}
         }
         let frame = shown.borrow().frame.clone();
-        Some((Ok::<_, Infallible>(frame), (shown, seat, false)))
+        Some((Ok::<_, Infallible>(frame), (shown, pass, seat, REFRESH)))
     });
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
@@ -322,6 +331,8 @@ struct Keeper {
     limits: Limits,
     wishes: mpsc::Receiver<Wish>,
     show: watch::Sender<Shown>,
+    /// Those that count, for streams that are under way.
+    counting: watch::Sender<Arc<Tokens>>,
 }
 
 impl Keeper {
@@ -338,12 +349,7 @@ impl Keeper {
             let Some(wish) = wish else { return };
             match wish {
                 Wish::Admit { bearer, answer } => {
-                    let now = Instant::now();
-                    let is_admitted = match &bearer {
-                        Some(name) => self.limits.allow(name, now),
-                        None => self.limits.allow_stranger(now),
-                    };
-                    answer.send(is_admitted).ok();
+                    answer.send(self.limits.admit(bearer.as_ref(), Instant::now())).ok();
                 }
                 Wish::Find { text, answer } => {
                     answer.send(self.find(&text).await).ok();
@@ -363,7 +369,15 @@ impl Keeper {
 
     /// Shows whether a token can clear the latch.
     async fn refresh(&mut self) {
-        let usable = Some(self.tokens.get().await.is_some_and(|it| it.has(Scope::Operate)));
+        let tokens = self.tokens.get().await.cloned().unwrap_or_default();
+        let usable = Some(tokens.has(Scope::Operate));
+        self.counting.send_if_modified(|counting| {
+            let is_news = **counting != tokens;
+            if is_news {
+                *counting = Arc::new(tokens);
+            }
+            is_news
+        });
         self.show.send_if_modified(|shown| {
             let is_news = shown.state.tokens_usable != usable;
             if is_news {

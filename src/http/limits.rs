@@ -16,7 +16,7 @@ const STRANGERS_BURST: f64 = 20.0;
 
 /// A token bucket, in the sense of rate limits.
 #[derive(Debug)]
-struct Bucket {
+pub(super) struct Bucket {
     rate: f64,
     burst: f64,
     level: f64,
@@ -24,7 +24,8 @@ struct Bucket {
 }
 
 impl Bucket {
-    fn new(rate: f64, burst: f64, now: Instant) -> Self {
+    /// So many a second, and so many at once after a pause.
+    pub(super) fn new(rate: f64, burst: f64, now: Instant) -> Self {
         Self { rate, burst, level: burst, at: now }
     }
 
@@ -34,7 +35,8 @@ impl Bucket {
         self.at = now;
     }
 
-    fn take(&mut self, now: Instant) -> bool {
+    /// Whether there may be one more.
+    pub(super) fn take(&mut self, now: Instant) -> bool {
         self.fill(now);
         let is_allowed = self.level >= 1.0;
         if is_allowed {
@@ -57,8 +59,15 @@ impl Limits {
         Self { bearers: BTreeMap::new(), strangers }
     }
 
-    /// Whether the bearer of this token may make one more request.
-    pub(super) fn allow(&mut self, name: &TokenName, now: Instant) -> bool {
+    /// Whether the bearer of this token may make one more request, or somebody without one.
+    pub(super) fn admit(&mut self, bearer: Option<&TokenName>, now: Instant) -> bool {
+        match bearer {
+            Some(name) => self.allow(name, now),
+            None => self.strangers.take(now),
+        }
+    }
+
+    fn allow(&mut self, name: &TokenName, now: Instant) -> bool {
         // Those that are full belong to tokens that were not used for a while, or were revoked.
         self.bearers.retain(|known, bucket| {
             bucket.fill(now);
@@ -66,11 +75,6 @@ impl Limits {
         });
         let new = || Bucket::new(RATE, BURST, now);
         self.bearers.entry(name.clone()).or_insert_with(new).take(now)
-    }
-
-    /// Whether somebody without a valid token may make one more request.
-    pub(super) fn allow_stranger(&mut self, now: Instant) -> bool {
-        self.strangers.take(now)
     }
 }
 
@@ -85,15 +89,15 @@ mod tests {
         let now = Instant::now();
         let mut limits = Limits::new(now);
         let (one, other) = ("one".parse().unwrap(), "other".parse().unwrap());
-        let allowed = (0..100).filter(|_| limits.allow(&one, now)).count();
+        let allowed = (0..100).filter(|_| limits.admit(Some(&one), now)).count();
         assert_eq!(allowed, 40);
-        assert!(limits.allow(&other, now));
-        let strangers = (0..100).filter(|_| limits.allow_stranger(now)).count();
+        assert!(limits.admit(Some(&other), now));
+        let strangers = (0..100).filter(|_| limits.admit(None, now)).count();
         assert_eq!(strangers, 20);
         let later = now + Duration::from_secs(1);
-        assert_eq!((0..100).filter(|_| limits.allow(&one, later)).count(), 20);
+        assert_eq!((0..100).filter(|_| limits.admit(Some(&one), later)).count(), 20);
         let much_later = now + Duration::from_mins(1);
-        assert!(limits.allow(&other, much_later));
+        assert!(limits.admit(Some(&other), much_later));
         assert_eq!(limits.bearers.len(), 1);
     }
 }

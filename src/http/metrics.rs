@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use elevator_fleet::node::{Report, Status};
 use elevator_fleet::wire::NodeState;
@@ -107,7 +107,7 @@ pub(super) async fn page(State(app): State<App>) -> Result<Response, Problem> {
         Ok(text) => Ok(([(header::CONTENT_TYPE, TEXT_FORMAT)], text).into_response()),
         Err(error) => {
             error!(%error, "the metrics can't be written");
-            Ok(StatusCode::INTERNAL_SERVER_ERROR.into_response())
+            Err(Problem::internal())
         }
     }
 }

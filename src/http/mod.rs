@@ -3,23 +3,25 @@
 //! ```text
 //!   runtime ──events──▶ EventLog ──▶ Client (one a stream) ──▶ hyper ──▶ browser, robot, Prometheus
 //!      ▲                  Looker ──states──▶ ▲                   │
-//!      └──── NodeLoop ◀── Looker, Desk ◀──── routes ◀────────────┘
+//!      └──── NodeLoop ◀── Looker, Calls ◀─── routes ◀────────────┘
 //! ```
 //!
 //! All of it runs on one thread of its own, so that whatever clients do delays nothing in the node's
 //! loop, which it reaches only through the loop's bounded queue of requests. Each task owns its state:
 //! [`Looker`] asks for the node's state for all clients together, [`EventLog`] numbers and keeps
-//! events, [`Desk`] places calls, [`Collector`] keeps statistics. When the thread fails, the node goes on without it.
+//! events, [`Doorkeeper`] counts requests, [`Collector`] keeps statistics. When the thread fails, the node goes on without it.
 //!
 //! Read `routes.rs` for what there is, `server.rs` for the limits of connections, and
 //! `liftmesh-api` for what the API says.
 
 mod access;
+mod admission;
 mod assets;
 mod auth;
 mod calls;
 mod commands;
 mod events;
+mod extract;
 mod health;
 pub(crate) mod latched;
 mod limits;
@@ -47,11 +49,12 @@ use tokio::sync::{broadcast, oneshot, watch};
 use tokio::task::JoinSet;
 use tracing::{error, warn};
 
-use self::calls::Desk;
+use self::admission::Doorkeeper;
+use self::calls::Calls;
 use self::events::EventLog;
 use self::metrics::Counted;
 pub(crate) use self::problem::Problem;
-use self::routes::{App, Place};
+use self::routes::{App, Endpoint};
 use self::snapshot::Looker;
 use self::statistics::Collector;
 pub(crate) use self::tls::TlsFiles;
@@ -89,7 +92,8 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    /// Starts the server. An address that can't be used is tried again; the log says so.
+    /// Starts the server. An address or a certificate that can't be used is tried again; the log says
+    /// so.
     ///
     /// # Errors
     /// The system provides no thread, or no random numbers.
@@ -128,14 +132,6 @@ async fn run(
     boot: u64,
     stopped: oneshot::Receiver<()>,
 ) {
-    // On this thread, as the disk may not answer.
-    let acceptor = match settings.tls.as_ref().map(tls::acceptor).transpose() {
-        Ok(acceptor) => acceptor,
-        Err(reason) => {
-            error!(%reason, "the HTTP server can't be started");
-            return;
-        }
-    };
     let counted = match Counted::new(settings.mqtt, settings.commits) {
         Ok(counted) => counted,
         Err(reason) => {
@@ -147,17 +143,29 @@ async fn run(
     let (log, events) = EventLog::new(events, boot, counted.clone());
     let (looker, looks) = Looker::new(node_loop.clone(), settings.kinematics);
     let (collector, figures) = Collector::new(served, looks.clone(), node_loop.clone());
-    let (desk, calls) = Desk::new(node_loop.clone());
-    let place = Place { address: settings.address, is_tls: acceptor.is_some() };
+    let (doorkeeper, admission) = Doorkeeper::new();
+    let calls = Calls::new(node_loop.clone());
+    let endpoint = Endpoint { address: settings.address, is_tls: settings.tls.is_some() };
     let seats = routes::seats();
-    let app = App { looks, events, calls, figures, tokens, counted, node_loop, seats, place };
+    let app = App {
+        looks,
+        events,
+        admission,
+        calls,
+        figures,
+        tokens,
+        counted,
+        node_loop,
+        seats,
+        endpoint,
+    };
     let router = routes::router(app);
     let mut tasks = JoinSet::new();
     tasks.spawn(log.run());
     tasks.spawn(looker.run());
-    tasks.spawn(desk.run());
+    tasks.spawn(doorkeeper.run());
     tasks.spawn(collector.run());
-    tasks.spawn(server::serve(settings.address, acceptor, router));
+    tasks.spawn(server::serve(settings.address, settings.tls, router));
     tokio::select! {
         _ = stopped => {}
         ended = tasks.join_next() => {

@@ -1,6 +1,6 @@
 //! Errors of the API: `application/problem+json` (RFC 9457).
 
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -50,6 +50,25 @@ impl Problem {
         Refused::no_answer().into()
     }
 
+    /// The node is at fault, and the log has the reason.
+    pub(super) fn internal() -> Self {
+        let detail = "the answer can't be made: the log says why";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+    }
+
+    /// What a client needs to know beside the problem, in the head of the response: how to prove who it
+    /// is (RFC 6750), or when to come back.
+    fn advice(&self) -> Option<(HeaderName, HeaderValue)> {
+        let challenge = |text| Some((header::WWW_AUTHENTICATE, HeaderValue::from_static(text)));
+        match self.code {
+            "token_unknown" => challenge(r#"Bearer realm="liftmesh", error="invalid_token""#),
+            "scope_missing" => challenge(r#"Bearer realm="liftmesh", error="insufficient_scope""#),
+            _ if self.status == 401 => challenge(r#"Bearer realm="liftmesh""#),
+            _ if self.status == 429 => Some((header::RETRY_AFTER, HeaderValue::from_static("1"))),
+            _ => None,
+        }
+    }
+
     pub(super) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
@@ -81,12 +100,11 @@ impl From<Refused> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = self.status();
-        match serde_json::to_vec(&self) {
-            Ok(body) => {
-                (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response()
-            }
-            Err(_) => status.into_response(),
-        }
+        let about = [(header::CONTENT_TYPE, "application/problem+json")];
+        // A number and some texts: they can't fail to serialize.
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (self.status(), about, body).into_response();
+        response.headers_mut().extend(self.advice());
+        response
     }
 }

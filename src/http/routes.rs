@@ -4,26 +4,29 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
+use axum::{Extension, Router};
 use elevator_fleet::model::{Call, HallCall};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
+use tracing::error;
 
 use super::access;
+use super::admission::Admission;
 use super::assets;
-use super::auth::{authorize, check_scope};
+use super::auth::{Pass, authorize, check_scope};
 use super::calls::{Calls, PlaceCall};
 use super::commands;
 use super::events::{EventId, Events, Since};
+use super::extract::{Path, Query};
 use super::health;
 use super::metrics::{self, Counted};
 use super::openapi;
@@ -34,7 +37,7 @@ use super::statistics::{self, Figures};
 use super::stream::Client;
 use super::websocket;
 use crate::operator::NodeLoop;
-use crate::tokens::{Scope, Tokens};
+use crate::tokens::{Scope, Token, Tokens};
 use liftmesh_api::{Car, Fleet, Order, id_of};
 
 /// The most clients of event streams at a time.
@@ -51,6 +54,7 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(5);
 pub(super) struct App {
     pub(super) looks: Looks,
     pub(super) events: Events,
+    pub(super) admission: Admission,
     pub(super) calls: Calls,
     pub(super) figures: Figures,
     pub(super) tokens: watch::Receiver<Arc<Tokens>>,
@@ -58,17 +62,17 @@ pub(super) struct App {
     pub(super) node_loop: NodeLoop,
     /// Places for clients of event streams: [`seats`].
     pub(super) seats: Arc<Semaphore>,
-    pub(super) place: Place,
+    pub(super) endpoint: Endpoint,
 }
 
 /// Where the server listens.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Endpoint {
     pub(super) address: SocketAddr,
     pub(super) is_tls: bool,
 }
 
-impl Place {
+impl Endpoint {
     /// Whether everybody who can connect may read.
     pub(super) fn is_open(self) -> bool {
         self.address.ip().is_loopback()
@@ -84,6 +88,17 @@ impl App {
     /// How many clients of event streams there are.
     pub(super) fn streams(&self) -> usize {
         STREAMS - self.seats.available_permits()
+    }
+
+    /// How long a client that was admitted may follow a stream: where reading needs a token, until that
+    /// is revoked.
+    fn pass(&self, reader: Option<Extension<Token>>) -> Pass {
+        match reader {
+            Some(Extension(Token { hash, .. })) => {
+                Pass::Token { hash, tokens: self.tokens.clone() }
+            }
+            None => Pass::Open,
+        }
     }
 
     pub(super) async fn look(&self) -> Result<Arc<Look>, Problem> {
@@ -161,12 +176,15 @@ pub(super) async fn within(
 }
 
 /// Beyond loopback, reading needs a token, too. Handlers of what changes something ask for more.
-async fn admit_reader(State(app): State<App>, request: Request, next: Next) -> Response {
-    if app.place.is_open() || ![Method::GET, Method::HEAD].contains(request.method()) {
+async fn admit_reader(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    if app.endpoint.is_open() || ![Method::GET, Method::HEAD].contains(request.method()) {
         return next.run(request).await;
     }
     match authorize(&app, request.headers(), Scope::View).await {
-        Ok(_) => next.run(request).await,
+        Ok(token) => {
+            request.extensions_mut().insert(token);
+            next.run(request).await
+        }
         Err(problem) => problem.into_response(),
     }
 }
@@ -175,10 +193,10 @@ async fn admit_reader(State(app): State<App>, request: Request, next: Next) -> R
 /// it was loaded would otherwise count as one of this node's.
 async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     // The browser has checked whose certificate it is.
-    if app.place.is_tls {
+    if app.endpoint.is_tls {
         return next.run(request).await;
     }
-    match check_host(request.headers(), app.place.address) {
+    match check_host(request.headers(), app.endpoint.address) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
@@ -217,7 +235,10 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
                 [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
             (status, about, body).into_response()
         }
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        Err(error) => {
+            error!(%error, "an answer can't be written");
+            Problem::internal().into_response()
+        }
     }
 }
 
@@ -281,11 +302,15 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 pub(super) async fn events(
     State(app): State<App>,
     Query(resume): Query<Resume>,
+    reader: Option<Extension<Token>>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     if headers.contains_key(header::SEC_WEBSOCKET_KEY) {
         websocket::check_origin(&headers)?;
+        if let Err(cause) = &upgrade {
+            return Err(Problem::malformed(cause.body_text()));
+        }
     }
     let seat = Arc::clone(&app.seats).try_acquire_owned().map_err(|_none_free| {
         Problem::busy(format!("the node serves {STREAMS} event streams already"))
@@ -301,7 +326,7 @@ pub(super) async fn events(
     let subscription = app.events.subscribe(since).await.ok_or_else(Problem::no_answer)?;
     let states = app.looks.follow();
     let state = app.look().await?.frame();
-    let client = Client::new(state, subscription, states, seat);
+    let client = Client::new(state, subscription, states, app.pass(reader), seat);
     Ok(match upgrade {
         Ok(upgrade) => websocket::start(upgrade, client),
         Err(_no_websocket) => client.into_response(),

@@ -9,7 +9,8 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
@@ -17,6 +18,7 @@ use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
 use super::places::{Place, Placed, Places};
+use super::tls::{Renewal, TlsFiles};
 
 /// Between two attempts to listen.
 const RETRY: Duration = Duration::from_secs(10);
@@ -37,12 +39,34 @@ const LONGEST_HEAD: usize = 16 * 1024;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Listens and serves until it is dropped.
-pub(super) async fn serve(address: SocketAddr, tls: Option<TlsAcceptor>, router: Router) {
+pub(super) async fn serve(address: SocketAddr, tls: Option<TlsFiles>, router: Router) {
+    // A port at which nobody can connect would be of no use.
+    let tls = match tls {
+        Some(files) => Some(Renewal::insist(files).await),
+        None => None,
+    };
     accept(listen(address).await, tls, router).await;
 }
 
 /// Serves until it is dropped.
-pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, router: Router) {
+pub(super) async fn accept(listener: TcpListener, tls: Option<Renewal>, router: Router) {
+    match tls {
+        Some(renewal) => {
+            let acceptor = renewal.acceptor();
+            tokio::select! {
+                () = renewal.run() => {}
+                () = accept_with(listener, Some(acceptor), router) => {}
+            }
+        }
+        None => accept_with(listener, None, router).await,
+    }
+}
+
+async fn accept_with(
+    listener: TcpListener,
+    tls: Option<watch::Receiver<TlsAcceptor>>,
+    router: Router,
+) {
     let mut clients = JoinSet::new();
     let mut places = Places::new();
     loop {
@@ -52,8 +76,13 @@ pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, rout
         };
         match accepted {
             Ok((stream, client)) => {
+                // Without it, small events would wait for the acknowledgement of the one before.
+                if let Err(error) = stream.set_nodelay(true) {
+                    debug!(%error, "an HTTP connection stays slow");
+                }
                 if let Some(place) = places.take(client.ip()) {
-                    clients.spawn(accompany(stream, place, tls.clone(), router.clone()));
+                    let tls = tls.as_ref().map(|acceptor| acceptor.borrow().clone());
+                    clients.spawn(accompany(stream, place, tls, router.clone()));
                 } else {
                     debug!(%client, "too many connections: one is closed");
                 }
@@ -91,11 +120,11 @@ fn warn_of(address: SocketAddr, error: &io::Error) {
     }
 }
 
-async fn accompany(stream: TcpStream, place: Place, tls: Option<TlsAcceptor>, router: Router) {
-    // Without it, small events would wait for the acknowledgement of the one before.
-    if let Err(error) = stream.set_nodelay(true) {
-        debug!(%error, "an HTTP connection stays slow");
-    }
+/// Serves one connection until it ends or, if it becomes a WebSocket, until then.
+pub(super) async fn accompany<S>(stream: S, place: Place, tls: Option<TlsAcceptor>, router: Router)
+where
+    S: AsyncRead + AsyncWrite + Send + 'static,
+{
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(WRITE_LIMIT));
     let stream = Placed::new(Box::pin(stream), place);

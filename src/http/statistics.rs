@@ -7,8 +7,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use elevator_fleet::model::{NodeId, Role};
@@ -20,6 +19,7 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tracing::debug;
 
+use super::extract::Query;
 use super::problem::Problem;
 use super::routes::{App, json};
 use super::snapshot::Looks;
@@ -234,8 +234,7 @@ impl Part {
     }
 }
 
-async fn asked(app: &App, part: Result<Query<Part>, QueryRejection>) -> Result<Asked, Problem> {
-    let Query(part) = part.map_err(|cause| Problem::malformed(cause.body_text()))?;
+async fn asked(app: &App, part: &Part) -> Result<Asked, Problem> {
     let (window, utc_offset) = (part.window()?, part.utc_offset()?);
     let look = app.looks.take().await?;
     Ok(Asked {
@@ -263,9 +262,9 @@ async fn asked(app: &App, part: Result<Query<Part>, QueryRejection>) -> Result<A
 )]
 pub(super) async fn statistics(
     State(app): State<App>,
-    part: Result<Query<Part>, QueryRejection>,
+    Query(part): Query<Part>,
 ) -> Result<Response, Problem> {
-    let asked = asked(&app, part).await?;
+    let asked = asked(&app, &part).await?;
     let statistics = app.figures.statistics(asked).await.ok_or_else(Problem::no_answer)?;
     Ok(json(StatusCode::OK, &statistics))
 }
@@ -283,9 +282,9 @@ pub(super) async fn statistics(
 )]
 pub(super) async fn csv(
     State(app): State<App>,
-    part: Result<Query<Part>, QueryRejection>,
+    Query(part): Query<Part>,
 ) -> Result<Response, Problem> {
-    let asked = asked(&app, part).await?;
+    let asked = asked(&app, &part).await?;
     let name = format!("liftmesh-{}-{}.csv", asked.node, asked.window.name());
     let text = app.figures.csv(asked).await.ok_or_else(Problem::no_answer)?;
     let about = [

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::body::Body;
+use axum::extract::ws::Utf8Bytes;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -15,17 +16,24 @@ use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
 
-use super::events::{Numbered, Subscription};
+use super::auth::Pass;
+use super::events::{Missed, Numbered, Subscription};
 
-/// A message of a stream: its kind, the name from which a client can resume, and its data.
+/// A message of a stream. Clients share it: it is rendered once.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Frame {
+pub(super) struct Frame(Arc<Rendered>);
+
+#[derive(Debug, Default)]
+struct Rendered {
     kind: &'static str,
-    id: Option<Arc<str>>,
+    /// The name from which a client can resume.
+    id: Option<String>,
     /// As a server-sent event.
     event: Bytes,
     /// The JSON in it.
     data: Range<usize>,
+    /// As a message of a WebSocket, once a client needs it.
+    text: OnceLock<Utf8Bytes>,
 }
 
 impl Frame {
@@ -40,16 +48,23 @@ impl Frame {
         text.push_str(&serde_json::to_string(data).unwrap_or_default());
         let data = start..text.len();
         text.push_str("\n\n");
-        Self { kind, id: id.map(Arc::from), event: text.into(), data }
+        let id = id.map(str::to_owned);
+        Self(Arc::new(Rendered { kind, id, event: text.into(), data, text: OnceLock::new() }))
     }
 
     /// As a server-sent event.
     pub(super) fn event(&self) -> Bytes {
-        self.event.clone()
+        self.0.event.clone()
     }
 
     /// As a message of a WebSocket: an object with `event`, `id` if there is one, and `data`.
-    pub(super) fn text(&self) -> String {
+    pub(super) fn text(&self) -> Utf8Bytes {
+        self.0.text.get_or_init(|| self.0.render_text().into()).clone()
+    }
+}
+
+impl Rendered {
+    fn render_text(&self) -> String {
         let data = self.event.get(self.data.clone()).unwrap_or_default();
         let data = std::str::from_utf8(data).unwrap_or_default();
         let kind = self.kind;
@@ -61,14 +76,29 @@ impl Frame {
     }
 }
 
+/// Why a stream ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The node ends.
+    Node,
+    /// The client's token was revoked.
+    Revoked,
+}
+
 /// The stream of one client. The client's connection takes from it whenever it has room: one that is
 /// slow gets the latest state only, and learns how many events it has missed.
 pub(super) struct Client {
+    feed: Feed,
+    pass: Pass,
+    _seat: OwnedSemaphorePermit,
+}
+
+/// What a client gets.
+struct Feed {
     /// What is sent first.
     first: VecDeque<Frame>,
     events: broadcast::Receiver<Arc<Numbered>>,
     states: watch::Receiver<Frame>,
-    _seat: OwnedSemaphorePermit,
 }
 
 impl Client {
@@ -76,21 +106,24 @@ impl Client {
         state: Frame,
         Subscription { missed, kept, live }: Subscription,
         mut states: watch::Receiver<Frame>,
+        pass: Pass,
         seat: OwnedSemaphorePermit,
     ) -> Self {
         let mut first = VecDeque::from([state]);
-        if missed > 0 {
-            first.push_back(missing(missed));
+        match missed {
+            Missed::Count(0) => {}
+            Missed::Count(events) => first.push_back(missing(Some(events))),
+            Missed::Unknown => first.push_back(missing(None)),
         }
         first.extend(kept.iter().map(|event| event.frame()));
         states.mark_unchanged();
-        Self { first, events: live, states, _seat: seat }
+        Self { feed: Feed { first, events: live, states }, pass, _seat: seat }
     }
 
     pub(super) fn into_response(self) -> Response {
         let frames = stream::unfold(self, |mut client| async move {
-            let frame = client.next().await?;
-            Some((Ok::<_, Infallible>(frame.event), client))
+            let frame = client.next().await.ok()?;
+            Some((Ok::<_, Infallible>(frame.event()), client))
         });
         let headers = [
             (header::CONTENT_TYPE, "text/event-stream"),
@@ -101,8 +134,22 @@ impl Client {
         (headers, Body::from_stream(frames)).into_response()
     }
 
+    /// The next frame.
+    ///
+    /// # Errors
+    /// There is none any more.
+    pub(super) async fn next(&mut self) -> Result<Frame, End> {
+        tokio::select! {
+            biased;
+            () = self.pass.revoked() => Err(End::Revoked),
+            frame = self.feed.next() => frame.ok_or(End::Node),
+        }
+    }
+}
+
+impl Feed {
     /// The next frame; `None` when the node ends.
-    pub(super) async fn next(&mut self) -> Option<Frame> {
+    async fn next(&mut self) -> Option<Frame> {
         if let Some(frame) = self.first.pop_front() {
             return Some(frame);
         }
@@ -110,7 +157,7 @@ impl Client {
             biased;
             event = self.events.recv() => match event {
                 Ok(event) => Some(event.frame()),
-                Err(RecvError::Lagged(events)) => Some(missing(events)),
+                Err(RecvError::Lagged(events)) => Some(missing(Some(events))),
                 Err(RecvError::Closed) => None,
             },
             changed = self.states.changed() => {
@@ -121,6 +168,7 @@ impl Client {
     }
 }
 
-fn missing(events: u64) -> Frame {
+/// A gap in the events; `None` where nobody knows how many there were.
+fn missing(events: Option<u64>) -> Frame {
     Frame::new("missed", None, &json!({ "events": events }))
 }

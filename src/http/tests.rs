@@ -1,24 +1,34 @@
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use axum::body::Body;
+use axum::response::Response;
 use elevator_fleet::directives::{Directives, Words};
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{Call, HallCall, JournalId, NodeId};
+use elevator_fleet::node::Report;
+use futures_util::{Stream, StreamExt};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use liftmesh_api::{Flights, State, id_of};
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, timeout};
 
-use super::calls::Desk;
+use super::admission::Doorkeeper;
+use super::calls::Calls;
 use super::events::EventLog;
 use super::metrics::Counted;
-use super::routes::{self, App, Place};
+use super::places::Places;
+use super::routes::{self, App, Endpoint, STREAMS};
+use super::server;
 use super::snapshot::Looker;
 use super::statistics::Collector;
 use crate::operator::tests::full_status;
-use crate::operator::{NodeLoop, Query, Reply, Request};
+use crate::operator::{EVENTS, Event, NodeLoop, Query, Reply, Request};
 use crate::tokens::{Change, Scope, TokenHash, Tokens};
 
 fn state() -> serde_json::Value {
@@ -71,77 +81,374 @@ fn a_lift_state_has_every_field_of_open_rmf() {
     assert_eq!(lift["lift_time"], json!({"sec": 1, "nanosec": 500_000_000}));
 }
 
-/// A router as at this address, over a loop that has one answer, and the token `view` in its fleet.
-fn router(address: &str, view: &str, tasks: &mut JoinSet<()>) -> axum::Router {
-    let (asked, mut requests) = mpsc::channel::<Request>(16);
-    tasks.spawn(async move {
-        while let Some(Request { query, reply }) = requests.recv().await {
-            let answer = match query {
-                Query::Status => Reply::Status(Box::new(full_status())),
-                Query::Statistics => {
-                    let (kept, statistics) = oneshot::channel();
-                    kept.send(Vec::new()).unwrap();
-                    Reply::Statistics(statistics)
-                }
-                other => panic!("nobody asked for {other:?}"),
-            };
-            // A client that has gone does not need it.
-            drop(reply.send(answer));
-        }
-    });
-    let mut directives = Directives::default();
-    let (scope, hash) = (Scope::View, TokenHash::of(view));
-    let change = Change::Create { name: "reader".parse().unwrap(), scope, hash };
-    let (key, value) = change.directive(&directives, SystemTime::now()).unwrap();
-    directives.set(key, value, Words::new("kovac").unwrap(), JournalId(1)).unwrap();
-    let (_, tokens) = watch::channel(Arc::new(Tokens::of(&directives)));
-    let node_loop = NodeLoop::new(asked);
-    let counted = Counted::new(None, None).unwrap();
-    let (source, events) = broadcast::channel(1);
-    let (log, events) = EventLog::new(events, 7, counted.clone());
-    let (looker, looks) = Looker::new(node_loop.clone(), Kinematics::default());
-    let (collector, figures) = Collector::new(source.subscribe(), looks.clone(), node_loop.clone());
-    let (desk, calls) = Desk::new(node_loop.clone());
-    tasks.spawn(async move {
-        log.run().await;
-        drop(source);
-    });
-    tasks.spawn(looker.run());
-    tasks.spawn(collector.run());
-    tasks.spawn(desk.run());
-    let seats = routes::seats();
-    let place = Place { address: address.parse().unwrap(), is_tls: true };
-    let app = App { looks, events, calls, figures, tokens, counted, node_loop, seats, place };
-    routes::router(app)
+/// A node's HTTP side without its sockets.
+struct Side {
+    router: axum::Router,
+    tokens: watch::Sender<Arc<Tokens>>,
+    events: broadcast::Sender<Event>,
+    _tasks: JoinSet<()>,
 }
 
-/// The status of a response.
-async fn status(router: &axum::Router, path: &str, token: Option<&str>) -> u16 {
-    let mut request = axum::http::Request::get(path);
-    if let Some(token) = token {
-        request = request.header("Authorization", format!("Bearer {token}"));
+/// What the fleets of these tests have.
+const TOKENS: [(Scope, &str); 3] = [
+    (Scope::View, "liftmesh-token-view"),
+    (Scope::Call, "liftmesh-token-call"),
+    (Scope::Operate, "liftmesh-token-operate"),
+];
+const VIEW: &str = TOKENS[0].1;
+const CALL: &str = TOKENS[1].1;
+const OPERATE: &str = TOKENS[2].1;
+
+const LOOPBACK: &str = "127.0.0.1:7080";
+const BEYOND: &str = "192.168.1.11:7080";
+
+fn tokens() -> Tokens {
+    let mut directives = Directives::default();
+    for (scope, text) in TOKENS {
+        let (name, hash) = (format!("of-{scope}").parse().unwrap(), TokenHash::of(text));
+        let change = Change::Create { name, scope, hash };
+        let (key, value) = change.directive(&directives, SystemTime::now()).unwrap();
+        directives.set(key, value, Words::new("kovac").unwrap(), JournalId(1)).unwrap();
     }
-    let request = request.body(axum::body::Body::empty()).unwrap();
-    let service = TowerToHyperService::new(router.clone());
-    service.call(request).await.unwrap().status().as_u16()
+    Tokens::of(&directives)
+}
+
+impl Side {
+    /// As at this address, over a loop that has one answer.
+    fn new(address: &str) -> Self {
+        let (asked, mut requests) = mpsc::channel::<Request>(16);
+        let mut side = Self::over(address, asked);
+        side._tasks.spawn(async move {
+            while let Some(Request { query, reply }) = requests.recv().await {
+                let answer = match query {
+                    Query::Status => Reply::Status(Box::new(full_status())),
+                    Query::Statistics => {
+                        let (kept, statistics) = oneshot::channel();
+                        kept.send(Vec::new()).unwrap();
+                        Reply::Statistics(statistics)
+                    }
+                    other => panic!("nobody asked for {other:?}"),
+                };
+                // A client that has gone does not need it.
+                drop(reply.send(answer));
+            }
+        });
+        side
+    }
+
+    /// The same over this loop.
+    fn over(address: &str, asked: mpsc::Sender<Request>) -> Self {
+        let (send_tokens, tokens) = watch::channel(Arc::new(tokens()));
+        let node_loop = NodeLoop::new(asked);
+        let counted = Counted::new(None, None).unwrap();
+        let (source, events) = broadcast::channel(2 * EVENTS);
+        let (log, events) = EventLog::new(events, 7, counted.clone());
+        let (looker, looks) = Looker::new(node_loop.clone(), Kinematics::default());
+        let (collector, figures) =
+            Collector::new(source.subscribe(), looks.clone(), node_loop.clone());
+        let (doorkeeper, admission) = Doorkeeper::new();
+        let calls = Calls::new(node_loop.clone());
+        let mut tasks = JoinSet::new();
+        tasks.spawn(log.run());
+        tasks.spawn(looker.run());
+        tasks.spawn(collector.run());
+        tasks.spawn(doorkeeper.run());
+        let seats = routes::seats();
+        let endpoint = Endpoint { address: address.parse().unwrap(), is_tls: true };
+        let router = routes::router(App {
+            looks,
+            events,
+            admission,
+            calls,
+            figures,
+            tokens,
+            counted,
+            node_loop,
+            seats,
+            endpoint,
+        });
+        Self { router, tokens: send_tokens, events: source, _tasks: tasks }
+    }
+
+    async fn ask(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> Response {
+        let mut request = axum::http::Request::builder().method(method).uri(path);
+        if let Some(token) = token {
+            request = request.header("Authorization", format!("Bearer {token}"));
+        }
+        let request = request.body(Body::from(body.to_owned())).unwrap();
+        TowerToHyperService::new(self.router.clone()).call(request).await.unwrap()
+    }
+
+    /// The status of a response.
+    async fn status(&self, path: &str, token: Option<&str>) -> u16 {
+        self.ask("GET", path, token, "").await.status().as_u16()
+    }
+
+    fn happen(&self, events: usize) {
+        for _ in 0..events {
+            let event = Event::new(&Report::DriveRefused, SystemTime::UNIX_EPOCH);
+            self.events.send(event).unwrap();
+        }
+    }
 }
 
 #[tokio::test]
 async fn beyond_loopback_reading_needs_a_token() {
     let read = ["/api/v1/fleet", "/api/v1/cars", "/api/v1/orders", "/api/v1/events", "/metrics"];
-    let mut tasks = JoinSet::new();
-    let far = router("192.168.1.11:7080", "secret", &mut tasks);
-    let near = router("127.0.0.1:7080", "secret", &mut tasks);
+    let (far, near) = (Side::new(BEYOND), Side::new(LOOPBACK));
     for path in read.into_iter().chain(["/readyz"]) {
-        assert_eq!(status(&far, path, None).await, 401, "{path}");
-        assert_eq!(status(&far, path, Some("other")).await, 401, "{path}");
+        assert_eq!(far.status(path, None).await, 401, "{path}");
+        assert_eq!(far.status(path, Some("other")).await, 401, "{path}");
     }
     for path in read {
-        assert_eq!(status(&far, path, Some("secret")).await, 200, "{path}");
-        assert_eq!(status(&near, path, None).await, 200, "{path}");
+        assert_eq!(far.status(path, Some(VIEW)).await, 200, "{path}");
+        assert_eq!(near.status(path, None).await, 200, "{path}");
     }
     // They say nothing of the fleet, and a browser has no token before it has the page.
     for path in ["/", "/healthz"] {
-        assert_eq!(status(&far, path, None).await, 200, "{path}");
+        assert_eq!(far.status(path, None).await, 200, "{path}");
     }
+}
+
+/// The frames of a stream of server-sent events.
+fn frames(response: Response) -> impl Stream<Item = String> + Unpin {
+    let bytes = response.into_body().into_data_stream();
+    bytes.map(|chunk| String::from_utf8(chunk.unwrap().to_vec()).unwrap())
+}
+
+async fn next(frames: &mut (impl Stream<Item = String> + Unpin)) -> Option<String> {
+    timeout(Duration::from_secs(60), frames.next()).await.expect("it neither goes on nor ends")
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_its_token_is_revoked() {
+    let side = Side::new(BEYOND);
+    let [mut revoked, mut stays] = [
+        frames(side.ask("GET", "/api/v1/events", Some(VIEW), "").await),
+        frames(side.ask("GET", "/api/v1/events", Some(OPERATE), "").await),
+    ];
+    for stream in [&mut revoked, &mut stays] {
+        assert!(next(stream).await.unwrap().starts_with("event: state\n"));
+    }
+    side.tokens.send_modify(|tokens| *tokens = Arc::new(tokens.without(VIEW)));
+    while next(&mut revoked).await.is_some() {}
+    side.happen(1);
+    while !next(&mut stays).await.unwrap().starts_with("event: event\n") {}
+}
+
+/// A client's end of a connection that is served.
+struct Line {
+    stream: DuplexStream,
+    served: JoinHandle<()>,
+}
+
+impl Line {
+    /// Asks for something over a connection that has room for so many bytes.
+    async fn ask(side: &Side, room: usize, head: &str) -> Self {
+        let (mut stream, end) = duplex(room);
+        let place = Places::new().take([127, 0, 0, 1].into()).unwrap();
+        let served = tokio::spawn(server::accompany(end, place, None, side.router.clone()));
+        stream.write_all(format!("{head}\r\nHost: a\r\n\r\n").as_bytes()).await.unwrap();
+        Self { stream, served }
+    }
+}
+
+const WEBSOCKET: &str = "GET /api/v1/events HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
+
+/// Browsers give a WebSocket no header of the page's, but the protocols that it offers.
+#[tokio::test]
+async fn a_websocket_with_its_token_as_a_protocol_ends_when_that_is_revoked() {
+    let side = Side::new(BEYOND);
+    let head = format!("{WEBSOCKET}\r\nSec-WebSocket-Protocol: liftmesh, {VIEW}");
+    let mut line = Line::ask(&side, 1 << 16, &head).await;
+    let mut answer = Vec::new();
+    let has = |answer: &[u8], words: &[u8]| answer.windows(words.len()).any(|it| it == words);
+    while !has(&answer, b"\"event\":\"state\"") {
+        assert!(line.stream.read_buf(&mut answer).await.unwrap() > 0);
+    }
+    let head = String::from_utf8_lossy(&answer).to_lowercase();
+    assert!(head.starts_with("http/1.1 101 "), "{head}");
+    assert!(head.contains("sec-websocket-protocol: liftmesh\r\n"), "{head}");
+    side.tokens.send_modify(|tokens| *tokens = Arc::new(tokens.without(VIEW)));
+    let rest = timeout(Duration::from_secs(60), line.stream.read_to_end(&mut answer)).await;
+    rest.expect("it goes on").unwrap();
+    let farewell = [&[0x88, 23][..], &1008_u16.to_be_bytes(), b"the token was revoked"].concat();
+    assert!(answer.ends_with(&farewell), "{:?}", String::from_utf8_lossy(&answer));
+}
+
+/// Pings are answered, but no flood of them.
+#[tokio::test]
+async fn a_flood_of_pings_ends_a_websocket() {
+    let side = Side::new(LOOPBACK);
+    let mut line = Line::ask(&side, 1 << 16, WEBSOCKET).await;
+    for _ in 0..100 {
+        // The node may have had enough.
+        line.stream.write_all(&[0x89, 0x80, 1, 2, 3, 4]).await.ok();
+    }
+    let mut answer = Vec::new();
+    let rest = timeout(Duration::from_secs(60), line.stream.read_to_end(&mut answer)).await;
+    rest.expect("it goes on").unwrap();
+    let farewell = [&1008_u16.to_be_bytes()[..], b"too many pings"].concat();
+    // Pongs may be behind it.
+    assert!(answer.windows(farewell.len()).any(|it| it == farewell), "no end: {answer:?}");
+    assert!(answer.windows(2).filter(|it| *it == [0x8a, 0]).count() >= 1);
+}
+
+#[tokio::test]
+async fn a_client_that_takes_nothing_is_disconnected() {
+    let side = Side::new(LOOPBACK);
+    let begun = Instant::now();
+    // Too little room for a state.
+    let stuck = [
+        Line::ask(&side, 256, "GET /api/v1/events HTTP/1.1").await,
+        Line::ask(&side, 256, WEBSOCKET).await,
+    ];
+    let has_streams = async |count: usize| {
+        let page = side.ask("GET", "/metrics", None, "").await;
+        let page = axum::body::to_bytes(page.into_body(), usize::MAX).await.unwrap();
+        let line = format!("\nliftmesh_http_event_streams {count}\n");
+        String::from_utf8(page.to_vec()).unwrap().contains(&line)
+    };
+    while !has_streams(2).await {
+        assert!(begun.elapsed() < Duration::from_secs(5), "they are not served");
+    }
+    while !has_streams(0).await {
+        assert!(begun.elapsed() < Duration::from_secs(60), "they are served still");
+    }
+    assert!(begun.elapsed() >= Duration::from_secs(10));
+    for line in stuck {
+        line.served.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_client_of_a_stream_too_many_is_refused() {
+    let side = Side::new(LOOPBACK);
+    let mut streams = Vec::new();
+    for _ in 0..STREAMS {
+        let stream = side.ask("GET", "/api/v1/events", None, "").await;
+        assert_eq!(stream.status(), 200);
+        streams.push(stream);
+    }
+    let refused = side.ask("GET", "/api/v1/events", None, "").await;
+    assert_eq!(problem(refused).await, (503, "busy".to_owned()));
+    streams.pop();
+    assert_eq!(side.status("/api/v1/events", None).await, 200);
+}
+
+#[tokio::test]
+async fn a_client_learns_of_events_that_it_has_missed() {
+    let side = Side::new(LOOPBACK);
+    let mut live = frames(side.ask("GET", "/api/v1/events", None, "").await);
+    side.happen(EVENTS + 10);
+    let last = format!("\nid: 0000000000000007-{}\n", EVENTS + 10);
+    // One that has followed all the time has them all.
+    while !next(&mut live).await.unwrap().contains(&last) {}
+    for (after, missed) in [
+        ("0000000000000007-4", Some("6")),
+        ("0000000000000007-11", None),
+        ("0000000000000008-4", Some("null")),
+    ] {
+        let path = format!("/api/v1/events?after={after}");
+        let mut stream = frames(side.ask("GET", &path, None, "").await);
+        assert!(next(&mut stream).await.unwrap().starts_with("event: state\n"));
+        // Another one to come, where there is nothing to resume with.
+        side.happen(1);
+        let second = next(&mut stream).await.unwrap();
+        match missed {
+            Some(events) => {
+                let expected = format!("event: missed\ndata: {{\"events\":{events}}}\n\n");
+                assert_eq!(second, expected, "{after}");
+            }
+            None => assert!(second.starts_with("event: event\n"), "{after}: {second}"),
+        }
+    }
+}
+
+/// The status and the code of a problem, which has to be one of RFC 9457.
+async fn problem(response: Response) -> (u16, String) {
+    let status = response.status().as_u16();
+    let kind = response.headers().get("content-type").cloned();
+    assert_eq!(kind.unwrap(), "application/problem+json", "{status}");
+    let body = axum::body::to_bytes(response.into_body(), 4096).await.unwrap();
+    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(body["status"], status, "{body}");
+    assert!(body["detail"].as_str().is_some_and(|why| !why.is_empty()), "{body}");
+    (status, body["code"].as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn every_error_is_a_problem() {
+    let side = Side::new(LOOPBACK);
+    let long = " ".repeat(17 * 1024);
+    for (method, path, token, body, status, code) in [
+        ("GET", "/nothing", None, "", 404, "not_found"),
+        ("GET", "/assets/nothing", None, "", 404, "not_found"),
+        ("GET", "/assets/%ff", None, "", 400, "malformed"),
+        ("GET", "/api/v1/nothing", None, "", 404, "not_found"),
+        ("POST", "/api/v1/fleet", None, "", 405, "method_not_allowed"),
+        ("POST", "/healthz", None, "", 405, "method_not_allowed"),
+        ("GET", "/api/v1/events?recent=x", None, "", 400, "malformed"),
+        ("GET", "/api/v1/events?recent=1&recent=2", None, "", 400, "malformed"),
+        ("GET", "/api/v1/events?after=x", None, "", 400, "malformed"),
+        ("GET", "/api/v1/statistics?window=year", None, "", 400, "malformed"),
+        ("GET", "/api/v1/statistics.csv?utc_offset=x", None, "", 400, "malformed"),
+        ("POST", "/api/v1/calls", None, "", 401, "token_required"),
+        ("POST", "/api/v1/calls", Some("other"), "", 401, "token_unknown"),
+        ("POST", "/api/v1/calls", Some(VIEW), "", 403, "scope_missing"),
+        ("POST", "/api/v1/calls", Some(CALL), "", 400, "malformed"),
+        ("POST", "/api/v1/calls", Some(CALL), &long, 413, "too_large"),
+        ("DELETE", "/api/v1/calls/hall-77-up", Some(CALL), "", 404, "not_open"),
+        ("DELETE", "/api/v1/calls/%ff", Some(CALL), "", 400, "malformed"),
+        ("PUT", "/api/v1/cars/%ff/mode", Some(OPERATE), "{}", 400, "malformed"),
+        ("POST", "/api/v1/cars/%ff/release", Some(OPERATE), "{}", 400, "malformed"),
+        ("POST", "/api/v1/cars/%ff/clear-hang", Some(OPERATE), "{}", 400, "malformed"),
+        ("PUT", "/api/v1/floors/%ff/lock", Some(OPERATE), "{}", 400, "malformed"),
+        ("PUT", "/api/v1/floors/x/lock", Some(OPERATE), LOCK, 422, "no_such_button"),
+    ] {
+        let response = side.ask(method, path, token, body).await;
+        let challenge = response.headers().get("www-authenticate").cloned();
+        let allowed = response.headers().get("allow").cloned();
+        let found = problem(response).await;
+        assert_eq!(found, (status, code.to_owned()), "{method} {path}");
+        assert_eq!(challenge.is_some(), [401, 403].contains(&status), "{method} {path}");
+        assert_eq!(allowed.is_some(), status == 405, "{method} {path}");
+    }
+    for path in ["/api/v1/calls", "/api/v1/calls/x"] {
+        let method = if path.ends_with('x') { "DELETE" } else { "POST" };
+        let wait = loop {
+            let response = side.ask(method, path, None, "").await;
+            let wait = response.headers().get("retry-after").cloned();
+            match problem(response).await {
+                (401, _) => {}
+                refused => break (refused, wait),
+            }
+        };
+        assert_eq!(wait.0, (429, "rate_limited".to_owned()));
+        assert_eq!(wait.1.unwrap(), "1");
+    }
+}
+
+const LOCK: &str = r#"{"locked":true,"operator":"J. Kovac"}"#;
+
+/// A call that waits for the node's loop keeps nobody else out.
+#[tokio::test]
+async fn requests_are_admitted_while_the_loop_does_not_answer() {
+    let (asked, _unanswered) = mpsc::channel(16);
+    let side = Side::over(BEYOND, asked);
+    let call = json!({"call": {"kind": "car", "car": "A", "floor": 1}, "request_id": "x"});
+    let call = call.to_string();
+    let mut placed = pin!(side.ask("POST", "/api/v1/calls", Some(CALL), &call));
+    let others = async {
+        let refused = problem(side.ask("POST", "/api/v1/calls", None, &call).await).await;
+        (refused, side.status("/api/v1/openapi.json", Some(VIEW)).await)
+    };
+    let others = tokio::select! {
+        biased;
+        _ = &mut placed => panic!("the call is answered first"),
+        others = others => others,
+    };
+    assert_eq!(others, ((401, "token_required".to_owned()), 200));
+    assert_eq!(problem(placed.await).await, (503, "no_answer".to_owned()));
 }

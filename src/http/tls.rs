@@ -1,16 +1,22 @@
-//! TLS: the certificate of `http.certificate`, and its key.
+//! TLS: the certificate of `http.certificate`, and its key, read again whenever the files change.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 use std::os::unix::fs::OpenOptionsExt;
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
+use tracing::{error, info, warn};
 use zeroize::Zeroizing;
 
 use crate::fleet_key::{self, FileError};
@@ -18,15 +24,18 @@ use crate::fleet_key::{self, FileError};
 /// More than a certificate with those that vouch for it needs, and more than a key, in bytes.
 const LONGEST: u64 = 256 * 1024;
 
+/// Between two looks at the files, also at some that could not be used.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
 /// Where certificate and key are, as PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TlsFiles {
-    /// The certificate, and behind it those that vouch for it.
+    /// The certificate, followed by the intermediate certificates.
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,
 }
 
-/// Why there is no TLS, and so no HTTP.
+/// Why there is no TLS, and so no HTTP; or why a certificate is not replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     #[error("{what} {path}: {source}", path = path.display())]
@@ -47,6 +56,113 @@ pub enum TlsError {
     Empty(PathBuf),
     #[error("http.certificate and http.key can't be used together: {0}")]
     Unfit(#[from] rustls::Error),
+}
+
+/// A certificate that is replaced when its files change, so that a renewal stops no car.
+pub(crate) struct Renewal {
+    files: TlsFiles,
+    /// The files as they were when they were last used.
+    used: Stamps,
+    /// Why others are not used, as the log has it.
+    refused: Option<String>,
+    acceptor: watch::Sender<TlsAcceptor>,
+}
+
+/// By which a changed file is known: inode, time of the change, and size; of certificate and key.
+type Stamps = [Option<(u64, i64, i64, u64)>; 2];
+
+impl Renewal {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// [`TlsError`].
+    pub(crate) async fn begin(files: TlsFiles) -> Result<Self, TlsError> {
+        let (used, acceptor) = read_all(&files).await;
+        Ok(Self { files, used, refused: None, acceptor: watch::Sender::new(acceptor?) })
+    }
+
+    /// The same, again and again until they can be used.
+    pub(crate) async fn insist(files: TlsFiles) -> Self {
+        let mut known = None;
+        loop {
+            let reason = match Self::begin(files.clone()).await {
+                Ok(renewal) => return renewal,
+                Err(refused) => Some(refused.to_string()),
+            };
+            if known != reason {
+                let (reason, retry_s) = (reason.as_deref(), LOOK_EVERY.as_secs());
+                error!(reason, retry_s, "the HTTP server can't be started: trying again");
+            }
+            known = reason;
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// What takes connections, with the latest certificate that could be used.
+    pub(crate) fn acceptor(&self) -> watch::Receiver<TlsAcceptor> {
+        self.acceptor.subscribe()
+    }
+
+    /// Looks at the files until it is dropped.
+    pub(crate) async fn run(mut self) {
+        loop {
+            sleep(LOOK_EVERY).await;
+            self.look().await;
+        }
+    }
+
+    async fn look(&mut self) {
+        let files = self.files.clone();
+        let seen = spawn_blocking(move || stamps(&files)).await;
+        if seen.is_ok_and(|seen| seen == self.used) {
+            self.refused = None;
+            return;
+        }
+        match read_all(&self.files).await {
+            (used, Ok(acceptor)) => {
+                (self.used, self.refused) = (used, None);
+                self.acceptor.send_replace(acceptor);
+                info!("new HTTP connections get the renewed certificate");
+            }
+            // They are read again at the next look: key and certificate are not replaced at once.
+            (_, Err(refused)) => {
+                let reason = Some(refused.to_string());
+                if self.refused != reason {
+                    let reason = reason.as_deref();
+                    warn!(
+                        reason,
+                        "the renewed certificate can't be used: serving with the old one"
+                    );
+                }
+                self.refused = reason;
+            }
+        }
+    }
+}
+
+/// What a reading has found.
+type Found = (Stamps, Result<TlsAcceptor, TlsError>);
+
+async fn read_all(files: &TlsFiles) -> Found {
+    let blocking = files.clone();
+    // The disk may not answer.
+    let read = spawn_blocking(move || {
+        // First, so that what changes meanwhile is seen at the next look.
+        let stamps = stamps(&blocking);
+        (stamps, acceptor(&blocking))
+    });
+    read.await.unwrap_or_else(|panicked| {
+        let (what, source) = ("http.certificate", io::Error::other(panicked));
+        let path = files.certificate.clone();
+        ([None; 2], Err(TlsError::Io { what, path, source }))
+    })
+}
+
+fn stamps(files: &TlsFiles) -> Stamps {
+    [&files.certificate, &files.key].map(|path| {
+        let it = fs::metadata(path).ok()?;
+        Some((it.ino(), it.mtime(), it.mtime_nsec(), it.size()))
+    })
 }
 
 /// Takes connections with this certificate.
@@ -133,7 +249,7 @@ fn read(
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, Permissions};
+    use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -148,6 +264,60 @@ mod tests {
         fs::write(&key, made.signing_key.serialize_pem()).unwrap();
         fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
         (directory, TlsFiles { certificate, key })
+    }
+
+    /// Whether a new connection gets the certificate of these files.
+    async fn presents(acceptor: &watch::Receiver<TlsAcceptor>, believed: &TlsFiles) -> bool {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(&believed.certificate).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let (client, server) = tokio::io::duplex(1 << 16);
+        let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+        let name = rustls::pki_types::ServerName::try_from("127.0.0.1").unwrap();
+        let acceptor = acceptor.borrow().clone();
+        let (connected, _) = tokio::join!(connector.connect(name, client), acceptor.accept(server));
+        connected.is_ok()
+    }
+
+    fn replace(files: &TlsFiles, by: &TlsFiles) {
+        for (path, by) in [(&files.certificate, &by.certificate), (&files.key, &by.key)] {
+            let new = path.with_extension("new");
+            fs::copy(by, &new).unwrap();
+            fs::rename(new, path).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_renewed_certificate_is_presented_to_new_connections() {
+        let [(_one, files), (_two, renewed), (_three, third)] = [files(), files(), files()];
+        let (_keep, old) = self::files();
+        replace(&old, &files);
+        let mut renewal = Renewal::begin(files.clone()).await.unwrap();
+        let acceptor = renewal.acceptor();
+        renewal.look().await;
+        assert!(presents(&acceptor, &old).await);
+        replace(&files, &renewed);
+        renewal.look().await;
+        assert!(presents(&acceptor, &renewed).await && !presents(&acceptor, &old).await);
+        // The certificate is there, its key not yet.
+        fs::copy(&third.certificate, &files.certificate).unwrap();
+        renewal.look().await;
+        assert!(renewal.refused.is_some());
+        assert!(presents(&acceptor, &renewed).await);
+        fs::write(&files.key, "nothing").unwrap();
+        renewal.look().await;
+        assert!(presents(&acceptor, &renewed).await);
+        fs::remove_file(&files.key).unwrap();
+        renewal.look().await;
+        assert!(presents(&acceptor, &renewed).await);
+        replace(&files, &third);
+        renewal.look().await;
+        assert!(presents(&acceptor, &third).await && renewal.refused.is_none());
     }
 
     fn why(files: &TlsFiles) -> String {

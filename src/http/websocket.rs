@@ -6,14 +6,22 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
+use super::limits::Bucket;
 use super::problem::Problem;
 use super::server::WRITE_LIMIT;
-use super::stream::Client;
+use super::stream::{Client, End};
 
-/// The longest message that a client may send, in bytes: it has nothing to say.
+/// The longest message that a client may send, in bytes: clients send no messages but pings.
 const LONGEST: usize = 1024;
+
+/// The protocol that is agreed on with a client that offers any: a browser that offers its token as one
+/// insists on an answer, and that must not be the token.
+const PROTOCOL: &str = "liftmesh";
+
+/// How many pings a client may send a second, and at once after a pause.
+const PINGS: [f64; 2] = [1.0, 10.0];
 
 /// How long a client may take to answer the end of the stream.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -39,29 +47,42 @@ pub(super) fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
 /// Goes over to a WebSocket, and sends the client its stream.
 pub(super) fn start(upgrade: WebSocketUpgrade, client: Client) -> Response {
     upgrade
+        .protocols([PROTOCOL])
         .max_message_size(LONGEST)
         .max_frame_size(LONGEST)
         .on_upgrade(move |socket| serve(socket, client))
 }
 
-/// Ends when the client does, when it takes nothing for a while, or when the node ends.
+/// Ends when the client does, when it takes nothing for a while, when its token is revoked, or when the
+/// node ends.
 async fn serve(mut socket: WebSocket, mut client: Client) {
+    let [rate, burst] = PINGS;
+    let mut pings = Bucket::new(rate, burst, Instant::now());
     loop {
         let frame = tokio::select! {
             frame = client.next() => frame,
             received = socket.recv() => match received {
                 // Pings are answered below this.
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) if pings.take(Instant::now()) => {
+                    continue;
+                }
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {
+                    return end(socket, close_code::POLICY, "too many pings").await;
+                }
                 Some(Ok(Message::Text(_) | Message::Binary(_))) => {
                     return end(socket, close_code::POLICY, "this stream takes no messages").await;
                 }
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
             },
         };
-        let Some(frame) = frame else {
-            return end(socket, close_code::AWAY, "the node ends").await;
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(End::Node) => return end(socket, close_code::AWAY, "the node ends").await,
+            Err(End::Revoked) => {
+                return end(socket, close_code::POLICY, "the token was revoked").await;
+            }
         };
-        match timeout(WRITE_LIMIT, socket.send(Message::Text(frame.text().into()))).await {
+        match timeout(WRITE_LIMIT, socket.send(Message::Text(frame.text()))).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) | Err(_) => return,
         }

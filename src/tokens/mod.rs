@@ -43,7 +43,7 @@ const LONGEST_NAME: usize = 32;
 /// What the key of a token's directive begins with.
 const KIND: &str = "token/";
 
-/// The value of a token that counts no more.
+/// The value of a token that is revoked.
 const REVOKED: &str = "revoked";
 
 /// What the bearer of a token may do. Each includes those before it.
@@ -202,6 +202,11 @@ pub(crate) fn draw() -> Result<Zeroizing<String>, getrandom::Error> {
     Ok(text)
 }
 
+/// Whether a text looks like a token.
+pub(crate) fn is_token(text: &str) -> bool {
+    text.starts_with(PREFIX)
+}
+
 /// What an operator wants to become of a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
@@ -312,6 +317,17 @@ impl Tokens {
     /// Whether there is a token whose bearer may do that.
     pub(crate) fn has(&self, needed: Scope) -> bool {
         self.0.iter().any(|token| token.scope >= needed)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn without(&self, text: &str) -> Self {
+        let hash = TokenHash::of(text);
+        Self(self.0.iter().filter(|token| token.hash != hash).cloned().collect())
+    }
+
+    /// Whether the token with this hash counts.
+    pub(crate) fn contains(&self, hash: &TokenHash) -> bool {
+        self.0.iter().any(|token| token.hash == *hash)
     }
 
     /// The token with this text, if there is one.

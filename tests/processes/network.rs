@@ -6,6 +6,7 @@
 
 use liftmesh_harness::building::Building;
 
+mod beyond;
 mod cut;
 mod loss;
 mod recreate;

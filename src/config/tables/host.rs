@@ -27,7 +27,7 @@ table! {
 table! {
     /// The web panel, the API, metrics and health checks, over HTTP.
     [http] struct Http {
-        /// Whether the node serves HTTP.
+        /// Whether the node serves HTTP. A node that does not counts no statistics either.
         enabled: bool = Value("true"),
         /// Where it listens. Beyond loopback it takes `certificate` and `key`, and reading needs a
         /// token, too.
@@ -35,8 +35,8 @@ table! {
             "port 7080 at the node's `address` if that is on loopback, otherwise at 127.0.0.1",
             "127.0.0.1:7080",
         ),
-        /// The certificate for TLS, as PEM: the node's own, and behind it those that vouch for it.
-        /// With it, HTTP is served over TLS alone.
+        /// The certificate for TLS, as PEM: the node's own, followed by the intermediate
+        /// certificates. With it, HTTP is served over TLS alone.
         certificate: Option<PathBuf> = Absent("none", "/etc/liftmesh/node.crt"),
         /// The key of `certificate`, as PEM, in a file that only the node's user may read.
         key: Option<PathBuf> = Absent("none", "/etc/liftmesh/node.key"),

@@ -8,7 +8,7 @@ mod prometheus;
 mod prometheus_run;
 mod remote;
 mod statistics;
-mod tls;
+pub(crate) mod tls;
 mod websocket;
 
 use std::net::{SocketAddr, TcpListener};
@@ -22,7 +22,7 @@ use serde_json::json;
 use self::client::{Answer, Events, address, get, post, request, serving};
 
 /// Makes a token at a node.
-fn token(building: &Building, node: &str, name: &str, scope: &str) -> String {
+pub(crate) fn token(building: &Building, node: &str, name: &str, scope: &str) -> String {
     let words = ["token", "create", "--name", name, "--scope", scope];
     let made = building.operator(node, &words).output().expect("it runs");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
@@ -189,7 +189,7 @@ fn a_change_needs_a_token_of_enough_scope() {
     let id = "i".repeat(65);
     let long = call(&json!({"kind": "hall", "floor": 1, "direction": "up"}), &id);
     assert_eq!(wrong(&long), is(400, "malformed"));
-    // A revoked one counts no more, at once.
+    // A revoked one is refused at once.
     let revoke = ["token", "revoke", "--name", "kiosk"];
     assert!(building.operator("A", &revoke).status().expect("it runs").success());
     assert_eq!(wrong(&body), is(401, "token_unknown"));
@@ -199,6 +199,25 @@ fn a_change_needs_a_token_of_enough_scope() {
     assert_eq!(building.status("A").expect("a status").orders.len(), 0);
     let strangers = (0..40).map(|_| outcome(None, &body).0);
     assert!(strangers.into_iter().any(|status| status == 429));
+}
+
+/// A valid token has its limit as well, and uses up nobody else's.
+#[test]
+fn a_token_has_a_limit_of_requests() {
+    let mut building = Building::new(4, Line::Serial);
+    building.install_unit("A", 1, Role::Indicator);
+    building.start("A");
+    building.wait("A runs", |building| building.status("A").is_some());
+    let a = serving(&building, 1);
+    let [busy, other] = ["busy", "other"].map(|name| token(&building, "A", name, "call"));
+    let ask = |token: &str| post(a, "/api/v1/calls", Some(token), "{}");
+    // 20 a second are allowed, so this takes a few more than 40.
+    let refused = (0..2_000).map(|_| ask(&busy)).find(|answer| answer.status != 400);
+    let refused = refused.expect("it is one too many in the end");
+    assert_eq!((refused.status, refused.problem()), (429, "rate_limited".to_owned()));
+    assert!(refused.head.contains("retry-after: 1\r\n"), "{refused:?}");
+    assert_eq!(ask(&other).status, 400);
+    building.wait("it may go on", |_| ask(&busy).status == 400);
 }
 
 #[test]

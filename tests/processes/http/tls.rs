@@ -2,7 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,8 +18,8 @@ use super::client::address;
 use super::{call, token};
 
 /// Makes a certificate for an address; where it and its key are.
-pub(super) fn certificate(directory: &Path, of: SocketAddr) -> [PathBuf; 2] {
-    let made = rcgen::generate_simple_self_signed([of.ip().to_string()]).expect("a certificate");
+pub(crate) fn certificate(directory: &Path, of: IpAddr) -> [PathBuf; 2] {
+    let made = rcgen::generate_simple_self_signed([of.to_string()]).expect("a certificate");
     let paths = ["node.crt", "node.key"].map(|name| directory.join(name));
     fs::write(&paths[0], made.cert.pem()).expect("written");
     fs::write(&paths[1], made.signing_key.serialize_pem()).expect("written");
@@ -58,7 +58,7 @@ fn a_call_is_placed_over_tls() {
     let mut building = Building::new(4, Line::Serial);
     building.install("A", 1);
     let (a, directory) = (address(&building, 1), tempfile::tempdir().expect("a directory"));
-    let [certificate, key] = certificate(directory.path(), a);
+    let [certificate, key] = certificate(directory.path(), a.ip());
     building.start_with("A", |command| {
         command.arg("--http-certificate").arg(&certificate).arg("--http-key").arg(&key);
     });
@@ -77,7 +77,7 @@ fn a_call_is_placed_over_tls() {
 
     // Neither a stranger's certificate nor plain text will do.
     let other = tempfile::tempdir().expect("a directory");
-    let [stranger, _] = self::certificate(other.path(), a);
+    let [stranger, _] = self::certificate(other.path(), a.ip());
     let refused = ask(a, &stranger, "GET /healthz HTTP/1.1", "").expect_err("a refusal");
     assert!(refused.contains("certificate"), "{refused}");
     let mut plain = TcpStream::connect(a).expect("a connection");
@@ -91,13 +91,45 @@ fn a_call_is_placed_over_tls() {
     building.assert_safe();
 }
 
-/// P5 in spirit: without its key there is no HTTP, and the car runs.
+/// A certificate is renewed, and a wrong one does no harm, while the car runs.
+#[test]
+fn a_certificate_is_renewed_without_a_restart() {
+    let mut building = Building::new(4, Line::Serial);
+    building.install("A", 1);
+    let (a, directory) = (address(&building, 1), tempfile::tempdir().expect("a directory"));
+    let [certificate, key] = certificate(directory.path(), a.ip());
+    building.start_with("A", |command| {
+        command.arg("--http-certificate").arg(&certificate).arg("--http-key").arg(&key);
+    });
+    building.wait_in_service(&["A"]);
+    building.wait("TLS is served", |_| TcpStream::connect(a).is_ok());
+    let believes = |path: &Path| ask(a, path, "GET /healthz HTTP/1.1", "").is_ok();
+    assert!(believes(&certificate));
+    let fresh = tempfile::tempdir().expect("a directory");
+    let [renewed, its_key] = self::certificate(fresh.path(), a.ip());
+    let process = building.process_id("A");
+    for (path, by) in [(&key, &its_key), (&certificate, &renewed)] {
+        let new = path.with_extension("new");
+        fs::copy(by, &new).expect("a copy");
+        fs::rename(new, path).expect("a name");
+    }
+    building.wait("the renewed certificate is presented", |_| believes(&renewed));
+    fs::write(&certificate, "nothing").expect("written");
+    building.wait("the node has looked", |building| {
+        building.logged("A").contains("the renewed certificate can't be used")
+    });
+    assert!(believes(&renewed));
+    assert_eq!(building.process_id("A"), process);
+    building.assert_safe();
+}
+
+/// P5 in spirit: without its key there is no HTTP, and the car runs. Once there is one, HTTP is served.
 #[test]
 fn a_key_that_others_may_read_is_refused_and_the_car_runs() {
     let mut building = Building::new(4, Line::Serial);
     building.install("A", 1);
     let (a, directory) = (address(&building, 1), tempfile::tempdir().expect("a directory"));
-    let [certificate, key] = certificate(directory.path(), a);
+    let [certificate, key] = certificate(directory.path(), a.ip());
     fs::set_permissions(&key, Permissions::from_mode(0o644)).expect("rights");
     building.start_with("A", |command| {
         command.arg("--http-certificate").arg(&certificate).arg("--http-key").arg(&key);
@@ -107,6 +139,9 @@ fn a_key_that_others_may_read_is_refused_and_the_car_runs() {
     assert!(log.contains("the HTTP server can't be started"), "{log}");
     assert!(log.contains("others may read or change it (mode 0644)"), "{log}");
     assert!(TcpStream::connect(a).is_err());
+    fs::set_permissions(&key, Permissions::from_mode(0o600)).expect("rights");
+    building.wait("TLS is served", |_| TcpStream::connect(a).is_ok());
+    ask(a, &certificate, "GET /healthz HTTP/1.1", "").expect("an answer");
     building.assert_safe();
 }
 
