@@ -64,16 +64,16 @@ pub struct Fleet {
     /// The election protocol.
     #[schema(example = "lowest-ip")]
     election: String,
-    /// The protocol's own state: `name` and `value`.
-    #[schema(value_type = Vec<Object>)]
+    /// The protocol's own state.
+    #[schema(value_type = Vec<DetailSchema>)]
     election_state: Vec<Detail>,
     /// The node itself, then those that it hears, by name.
     nodes: Vec<Node>,
     /// The nodes that were peers and are not heard any more.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<LostSchema>)]
     lost: Vec<LostStatus>,
     /// The nodes that are heard and can't be peers.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<ConflictSchema>)]
     conflicts: Vec<ConflictStatus>,
     /// The digest of the order store; equal stores have equal digests.
     #[schema(example = "00f3a1c29d5e7b84")]
@@ -337,6 +337,50 @@ pub fn id_of(call: &Call) -> String {
 /// Seconds, to the millisecond.
 fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1000.0).round() / 1000.0
+}
+
+/// A part of the state of an election protocol.
+#[derive(ToSchema)]
+#[schema(as = Detail)]
+#[derive(Serialize)]
+pub struct DetailSchema {
+    #[schema(example = "round")]
+    pub name: String,
+    pub value: String,
+}
+
+/// A node that was a peer and is not heard any more.
+#[derive(ToSchema)]
+#[schema(as = Lost)]
+#[derive(Serialize)]
+pub struct LostSchema {
+    #[schema(example = "B")]
+    pub node: String,
+    #[schema(example = "cabin")]
+    pub role: String,
+    #[schema(example = "192.168.1.12")]
+    pub address: String,
+    /// How long ago it was last heard, in seconds.
+    pub silent: f64,
+    /// `silent`, `hung` or `distrusted`.
+    #[schema(example = "silent")]
+    pub cause: String,
+}
+
+/// A node that is heard and can't be a peer.
+#[derive(ToSchema)]
+#[schema(as = Conflict)]
+#[derive(Serialize)]
+pub struct ConflictSchema {
+    /// `name`, `address`, `floors`, `election`, `version` or `fleet`.
+    #[schema(example = "address")]
+    pub kind: String,
+    /// The same for people.
+    pub what: String,
+    /// How long ago it was first seen, in seconds.
+    pub since: f64,
+    /// How long ago it was last seen, in seconds.
+    pub last: f64,
 }
 
 /// A call. Floors count from 0 at the bottom.

@@ -85,7 +85,7 @@ impl Pass {
                 let is_revoked = tokens.wait_for(|tokens| !tokens.contains(hash)).await.is_ok();
                 if !is_revoked {
                     // The node ends, and the stream with it.
-                    pending().await
+                    pending::<()>().await;
                 }
             }
         }

@@ -71,11 +71,11 @@ impl Calls {
                 self.0.request(CallRequest { id, bearer, call, access }).await?
             }
         };
-        let (status, taken) = match requested {
-            Requested::Now(taken) => (StatusCode::CREATED, taken),
-            Requested::Before(taken) => (StatusCode::OK, taken),
+        let (status, outcome) = match requested {
+            Requested::Now(outcome) => (StatusCode::CREATED, outcome),
+            Requested::Before(outcome) => (StatusCode::OK, outcome),
             Requested::ForAnotherCall => return Err(id_reused()),
         };
-        Ok((status, PlacedCall::new(&call, form, taken)))
+        Ok((status, PlacedCall::new(&call, form, outcome)))
     }
 }

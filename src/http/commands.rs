@@ -152,7 +152,6 @@ pub(super) struct LatchState {
     pub(super) node: NodeId,
     /// As in `liftmesh status --json`: `cause` is `hang`, `journal-lost`, `unreadable` or `removed`; a
     /// hang has `at` and `evidence`. Null while the node runs.
-    #[schema(value_type = Option<Object>)]
     pub(super) latch: Option<Latch>,
     /// The latch in words.
     pub(super) text: Option<String>,

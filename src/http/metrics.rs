@@ -39,6 +39,7 @@ pub(super) struct Counted {
     /// The highest term so far.
     term: Arc<AtomicU64>,
     missed: IntCounter,
+    missed_by_statistics: IntCounter,
     mqtt: Option<mqtt::Counted>,
     commits: Option<CommitTimes>,
 }
@@ -68,6 +69,10 @@ impl Counted {
                 "liftmesh_http_events_missed_total",
                 "Events that the HTTP server was too slow to take from the node's loop.",
             )?,
+            missed_by_statistics: IntCounter::new(
+                "liftmesh_statistics_events_missed_total",
+                "Events that the statistics were too slow to count.",
+            )?,
             mqtt,
             commits,
         })
@@ -90,6 +95,11 @@ impl Counted {
     /// Counts events that were missed.
     pub(super) fn miss(&self, events: u64) {
         self.missed.inc_by(events);
+    }
+
+    /// Counts events that the statistics have missed.
+    pub(super) fn miss_statistics(&self, events: u64) {
+        self.missed_by_statistics.inc_by(events);
     }
 }
 
@@ -122,6 +132,7 @@ impl Page {
         page.add(counted.state_changes.clone())?;
         page.add(counted.elections.clone())?;
         page.add(counted.missed.clone())?;
+        page.add(counted.missed_by_statistics.clone())?;
         if let Some(commits) = &counted.commits {
             page.add(commits.collector())?;
         }

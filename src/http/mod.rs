@@ -142,7 +142,8 @@ async fn run(
     let served = events.resubscribe();
     let (log, events) = EventLog::new(events, boot, counted.clone());
     let (looker, looks) = Looker::new(node_loop.clone(), settings.kinematics);
-    let (collector, figures) = Collector::new(served, looks.clone(), node_loop.clone());
+    let (collector, figures) =
+        Collector::new(served, looks.clone(), node_loop.clone(), counted.clone());
     let (doorkeeper, admission) = Doorkeeper::new();
     let calls = Calls::new(node_loop.clone());
     let endpoint = Endpoint { address: settings.address, is_tls: settings.tls.is_some() };

@@ -1,58 +1,95 @@
 //! `GET /api/v1/openapi.json`: the API in the form that programs read, made from the code.
+//!
+//! The [router](routes::api) is built from the descriptions of the handlers, so that what is served is
+//! described. What holds for many of them is added here.
 
 use std::sync::LazyLock;
 
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::{Modify, OpenApi};
+use utoipa::OpenApi;
+use utoipa::openapi::path::{Operation, ParameterIn, PathItem};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
 
-use super::{access, commands, routes, statistics};
+use super::problem::Problem;
+use super::routes;
+use crate::tokens::Scope;
 
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Liftmesh",
         description = "A fleet of elevators, as one of its nodes sees it. Floors count from 0 at the \
-                       bottom, times are in seconds. Later versions may add fields."
+                       bottom, times are in seconds. Later versions may add fields. On loopback, \
+                       reading needs no token."
     ),
     servers((url = "/api/v1")),
-    paths(
-        routes::fleet,
-        routes::cars,
-        routes::orders,
-        routes::events,
-        routes::place,
-        routes::cancel,
-        access::set_lock,
-        access::release,
-        commands::set_mode,
-        commands::set_fire_recall,
-        commands::set_priority,
-        commands::set_emergency_power,
-        commands::clear_hang,
-        commands::latch,
-        statistics::statistics,
-        statistics::csv
-    ),
-    modifiers(&Bearer),
+    components(schemas(Problem)),
 )]
 struct Api;
 
-/// The tokens of `liftmesh token`.
-struct Bearer;
+/// What there is to say of all addresses together.
+pub(super) fn preamble() -> utoipa::openapi::OpenApi {
+    let mut api = Api::openapi();
+    let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+    let components = api.components.get_or_insert_default();
+    components.add_security_scheme(TOKEN, SecurityScheme::Http(scheme));
+    api
+}
 
-impl Modify for Bearer {
-    fn modify(&self, api: &mut utoipa::openapi::OpenApi) {
-        let components = api.components.get_or_insert_default();
-        let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
-        components.add_security_scheme("token", SecurityScheme::Http(scheme));
+/// The tokens of `liftmesh token`.
+const TOKEN: &str = "token";
+
+/// Of every address whose answer depends on a token.
+const OF_TOKENS: [(&str, &str); 3] = [
+    ("401", "There is no token, or none that counts here"),
+    ("403", "The token has another scope"),
+    ("429", "There are too many requests"),
+];
+
+/// Of every address.
+const OF_ALL: [(&str, &str); 2] =
+    [("421", "The request is for another host"), ("503", "The node's loop does not answer")];
+
+/// Adds what the layers around all handlers do.
+fn complete(item: &mut PathItem) {
+    if let Some(read) = &mut item.get {
+        // What nobody needs a token for is there beyond loopback as well, but not here.
+        let token = SecurityRequirement::new(TOKEN, [Scope::View.to_string()]);
+        read.security.get_or_insert_with(|| vec![SecurityRequirement::default(), token]);
+    }
+    let all = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete];
+    for operation in all.into_iter().flatten() {
+        let of_address =
+            has_parameters(operation).then_some(("400", "The address is not what is expected"));
+        for (status, why) in OF_TOKENS.into_iter().chain(OF_ALL).chain(of_address) {
+            let responses = &mut operation.responses.responses;
+            responses.entry(status.to_owned()).or_insert_with(|| problem(why));
+        }
     }
 }
 
-static DOCUMENT: LazyLock<Bytes> =
-    LazyLock::new(|| Api::openapi().to_pretty_json().unwrap_or_default().into());
+fn has_parameters(operation: &Operation) -> bool {
+    operation.parameters.iter().flatten().any(|parameter| match parameter {
+        RefOr::T(it) => it.parameter_in == ParameterIn::Path,
+        RefOr::Ref(_) => false,
+    })
+}
+
+fn problem(why: &str) -> RefOr<utoipa::openapi::Response> {
+    let schema = Ref::from_schema_name("Problem");
+    let content = ContentBuilder::new().schema(Some(schema)).build();
+    let response = ResponseBuilder::new().description(why);
+    response.content("application/problem+json", content).build().into()
+}
+
+static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
+    let mut api = routes::api().into_openapi();
+    api.paths.paths.values_mut().for_each(complete);
+    api.to_pretty_json().unwrap_or_default().into()
+});
 
 pub(super) async fn document() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.clone()).into_response()
@@ -60,31 +97,17 @@ pub(super) async fn document() -> Response {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
+    fn api() -> Value {
+        serde_json::from_slice(&DOCUMENT).unwrap()
+    }
+
     #[test]
-    fn every_address_and_every_type_is_described() {
-        let api: serde_json::Value = serde_json::from_slice(&DOCUMENT).unwrap();
-        let paths: Vec<_> = api["paths"].as_object().unwrap().keys().collect();
-        let all = [
-            "/calls",
-            "/calls/{id}",
-            "/cars",
-            "/cars/{car}/clear-hang",
-            "/cars/{car}/mode",
-            "/cars/{car}/release",
-            "/emergency-power",
-            "/events",
-            "/fire-recall",
-            "/fleet",
-            "/floors/{floor}/lock",
-            "/latch",
-            "/orders",
-            "/priority",
-            "/statistics",
-            "/statistics.csv",
-        ];
-        assert_eq!(paths, all);
+    fn every_type_is_described() {
+        let api = api();
         let text = api.to_string();
         let schemas = api["components"]["schemas"].as_object().unwrap();
         for (start, name) in text.match_indices("#/components/schemas/") {
@@ -93,7 +116,31 @@ mod tests {
             assert!(schemas.contains_key(name), "{name} has no schema");
         }
         assert_eq!(schemas["Call"]["oneOf"].as_array().unwrap().len(), 3);
-        let problem = &api["paths"]["/calls"]["post"]["responses"]["409"]["content"];
-        assert!(problem["application/problem+json"].is_object(), "{problem}");
+        for (name, schema) in schemas {
+            let text = schema.to_string();
+            assert!(!text.contains(r#"{"type":"object"}"#), "{name} has an object of no form");
+        }
+    }
+
+    #[test]
+    fn every_operation_says_what_may_go_wrong_and_whether_it_needs_a_token() {
+        let api = api();
+        let mut operations = 0;
+        for (path, item) in api["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                operations += 1;
+                let responses = operation["responses"].as_object().unwrap();
+                for status in ["401", "403", "421", "429", "503"] {
+                    let content = &responses[status]["content"]["application/problem+json"];
+                    assert!(content.is_object(), "{method} {path}: {status}");
+                }
+                let may_do_without = operation["security"].as_array().unwrap().contains(&json!({}));
+                assert_eq!(may_do_without, method == "get", "{method} {path}");
+                assert!(!path.contains('{') || responses.contains_key("400"), "{path}");
+            }
+        }
+        assert!(operations > 10, "{operations}");
+        let events = &api["paths"]["/events"]["get"]["responses"];
+        assert!(events["101"].is_object(), "{events}");
     }
 }

@@ -11,13 +11,15 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post, put};
+use axum::routing::get;
 use axum::{Extension, Router};
 use elevator_fleet::model::{Call, HallCall};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 use tracing::error;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::access;
 use super::admission::Admission;
@@ -92,11 +94,9 @@ impl App {
 
     /// How long a client that was admitted may follow a stream: where reading needs a token, until that
     /// is revoked.
-    fn pass(&self, reader: Option<Extension<Token>>) -> Pass {
+    fn pass(&self, reader: Option<&Token>) -> Pass {
         match reader {
-            Some(Extension(Token { hash, .. })) => {
-                Pass::Token { hash, tokens: self.tokens.clone() }
-            }
+            Some(&Token { hash, .. }) => Pass::Token { hash, tokens: self.tokens.clone() },
             None => Pass::Open,
         }
     }
@@ -106,25 +106,30 @@ impl App {
     }
 }
 
+/// The addresses of `/api/v1`. Each method and path comes from the description of its handler.
+pub(super) fn api() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(openapi::preamble())
+        .routes(routes!(fleet))
+        .routes(routes!(cars))
+        .routes(routes!(orders))
+        .routes(routes!(events))
+        .routes(routes!(place))
+        .routes(routes!(cancel))
+        .routes(routes!(statistics::statistics))
+        .routes(routes!(statistics::csv))
+        .routes(routes!(commands::set_mode))
+        .routes(routes!(commands::clear_hang))
+        .routes(routes!(access::release))
+        .routes(routes!(access::set_lock))
+        .routes(routes!(commands::set_fire_recall))
+        .routes(routes!(commands::set_priority))
+        .routes(routes!(commands::set_emergency_power))
+        .routes(routes!(commands::latch))
+}
+
 pub(super) fn router(app: App) -> Router {
-    let api = Router::new()
-        .route("/fleet", get(fleet))
-        .route("/cars", get(cars))
-        .route("/orders", get(orders))
-        .route("/events", get(events))
-        .route("/calls", post(place))
-        .route("/calls/{id}", delete(cancel))
-        .route("/statistics", get(statistics::statistics))
-        .route("/statistics.csv", get(statistics::csv))
-        .route("/cars/{car}/mode", put(commands::set_mode))
-        .route("/cars/{car}/clear-hang", post(commands::clear_hang))
-        .route("/cars/{car}/release", post(access::release))
-        .route("/floors/{floor}/lock", put(access::set_lock))
-        .route("/fire-recall", put(commands::set_fire_recall))
-        .route("/priority", put(commands::set_priority))
-        .route("/emergency-power", put(commands::set_emergency_power))
-        .route("/latch", get(commands::latch))
-        .route("/openapi.json", get(openapi::document));
+    let (api, _described) = api().split_for_parts();
+    let api = api.route("/openapi.json", get(openapi::document));
     // What tells something of the fleet.
     let readable = Router::new()
         .route("/readyz", get(health::ready))
@@ -295,7 +300,9 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
     responses(
         (status = 200, body = liftmesh_api::State, content_type = "text/event-stream",
          description = "Messages `state`, whose data is this, `event` and `missed`"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "This is no id of an event"),
+        (status = 101, description = "The same as a WebSocket, if the request is for one"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "This is no id of an event, or no number"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope, or a page of another site asks for a WebSocket"),
         (status = 503, body = Problem, content_type = "application/problem+json", description = "There are too many clients, or the node's loop does not answer"),
     )
 )]
@@ -326,7 +333,7 @@ pub(super) async fn events(
     let subscription = app.events.subscribe(since).await.ok_or_else(Problem::no_answer)?;
     let states = app.looks.follow();
     let state = app.look().await?.frame();
-    let client = Client::new(state, subscription, states, app.pass(reader), seat);
+    let client = Client::new(state, subscription, states, app.pass(reader.as_deref()), seat);
     Ok(match upgrade {
         Ok(upgrade) => websocket::start(upgrade, client),
         Err(_no_websocket) => client.into_response(),

@@ -17,9 +17,10 @@ use serde::Deserialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval};
-use tracing::debug;
+use tracing::{debug, warn};
 
 use super::extract::Query;
+use super::metrics::Counted;
 use super::problem::Problem;
 use super::routes::{App, json};
 use super::snapshot::Looks;
@@ -82,6 +83,7 @@ pub(super) struct Collector {
     looks: Looks,
     node_loop: NodeLoop,
     wishes: mpsc::Receiver<Wish>,
+    counted: Counted,
 }
 
 impl Collector {
@@ -89,6 +91,7 @@ impl Collector {
         events: broadcast::Receiver<Event>,
         looks: Looks,
         node_loop: NodeLoop,
+        counted: Counted,
     ) -> (Self, Figures) {
         let (sender, wishes) = mpsc::channel(WISHES);
         let now = Instant::now();
@@ -102,6 +105,7 @@ impl Collector {
             looks,
             node_loop,
             wishes,
+            counted,
         };
         (collector, Figures(sender))
     }
@@ -119,8 +123,7 @@ impl Collector {
             tokio::select! {
                 event = self.events.recv() => match event {
                     Ok(event) => self.count(&event.report),
-                    // The log of events counts them.
-                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Lagged(events)) => self.miss(events),
                     Err(RecvError::Closed) => return,
                 },
                 Some(wish) = self.wishes.recv() => self.answer(wish),
@@ -142,6 +145,12 @@ impl Collector {
             self.tally.record_served(call, *waited, car.as_ref(), self.began.elapsed(), slot);
             self.has_calls = true;
         }
+    }
+
+    /// Calls that were served meanwhile may be missing.
+    fn miss(&self, events: u64) {
+        self.counted.miss_statistics(events);
+        warn!(events, "events came too fast: the statistics may lack calls");
     }
 
     /// A loop that does not answer has nothing to look at.

@@ -15,7 +15,7 @@ use liftmesh_api::{Flights, State, id_of};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::admission::Doorkeeper;
@@ -86,7 +86,7 @@ struct Side {
     router: axum::Router,
     tokens: watch::Sender<Arc<Tokens>>,
     events: broadcast::Sender<Event>,
-    _tasks: JoinSet<()>,
+    running: JoinSet<()>,
 }
 
 /// What the fleets of these tests have.
@@ -118,7 +118,7 @@ impl Side {
     fn new(address: &str) -> Self {
         let (asked, mut requests) = mpsc::channel::<Request>(16);
         let mut side = Self::over(address, asked);
-        side._tasks.spawn(async move {
+        side.running.spawn(async move {
             while let Some(Request { query, reply }) = requests.recv().await {
                 let answer = match query {
                     Query::Status => Reply::Status(Box::new(full_status())),
@@ -145,7 +145,7 @@ impl Side {
         let (log, events) = EventLog::new(events, 7, counted.clone());
         let (looker, looks) = Looker::new(node_loop.clone(), Kinematics::default());
         let (collector, figures) =
-            Collector::new(source.subscribe(), looks.clone(), node_loop.clone());
+            Collector::new(source.subscribe(), looks.clone(), node_loop.clone(), counted.clone());
         let (doorkeeper, admission) = Doorkeeper::new();
         let calls = Calls::new(node_loop.clone());
         let mut tasks = JoinSet::new();
@@ -167,7 +167,7 @@ impl Side {
             seats,
             endpoint,
         });
-        Self { router, tokens: send_tokens, events: source, _tasks: tasks }
+        Self { router, tokens: send_tokens, events: source, running: tasks }
     }
 
     async fn ask(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> Response {
@@ -217,7 +217,7 @@ fn frames(response: Response) -> impl Stream<Item = String> + Unpin {
 }
 
 async fn next(frames: &mut (impl Stream<Item = String> + Unpin)) -> Option<String> {
-    timeout(Duration::from_secs(60), frames.next()).await.expect("it neither goes on nor ends")
+    timeout(Duration::from_mins(1), frames.next()).await.expect("it neither goes on nor ends")
 }
 
 #[tokio::test]
@@ -239,7 +239,7 @@ async fn a_stream_ends_when_its_token_is_revoked() {
 /// A client's end of a connection that is served.
 struct Line {
     stream: DuplexStream,
-    served: JoinHandle<()>,
+    served: JoinSet<()>,
 }
 
 impl Line {
@@ -247,7 +247,8 @@ impl Line {
     async fn ask(side: &Side, room: usize, head: &str) -> Self {
         let (mut stream, end) = duplex(room);
         let place = Places::new().take([127, 0, 0, 1].into()).unwrap();
-        let served = tokio::spawn(server::accompany(end, place, None, side.router.clone()));
+        let mut served = JoinSet::new();
+        served.spawn(server::accompany(end, place, None, side.router.clone()));
         stream.write_all(format!("{head}\r\nHost: a\r\n\r\n").as_bytes()).await.unwrap();
         Self { stream, served }
     }
@@ -271,7 +272,7 @@ async fn a_websocket_with_its_token_as_a_protocol_ends_when_that_is_revoked() {
     assert!(head.starts_with("http/1.1 101 "), "{head}");
     assert!(head.contains("sec-websocket-protocol: liftmesh\r\n"), "{head}");
     side.tokens.send_modify(|tokens| *tokens = Arc::new(tokens.without(VIEW)));
-    let rest = timeout(Duration::from_secs(60), line.stream.read_to_end(&mut answer)).await;
+    let rest = timeout(Duration::from_mins(1), line.stream.read_to_end(&mut answer)).await;
     rest.expect("it goes on").unwrap();
     let farewell = [&[0x88, 23][..], &1008_u16.to_be_bytes(), b"the token was revoked"].concat();
     assert!(answer.ends_with(&farewell), "{:?}", String::from_utf8_lossy(&answer));
@@ -287,7 +288,7 @@ async fn a_flood_of_pings_ends_a_websocket() {
         line.stream.write_all(&[0x89, 0x80, 1, 2, 3, 4]).await.ok();
     }
     let mut answer = Vec::new();
-    let rest = timeout(Duration::from_secs(60), line.stream.read_to_end(&mut answer)).await;
+    let rest = timeout(Duration::from_mins(1), line.stream.read_to_end(&mut answer)).await;
     rest.expect("it goes on").unwrap();
     let farewell = [&1008_u16.to_be_bytes()[..], b"too many pings"].concat();
     // Pongs may be behind it.
@@ -314,11 +315,11 @@ async fn a_client_that_takes_nothing_is_disconnected() {
         assert!(begun.elapsed() < Duration::from_secs(5), "they are not served");
     }
     while !has_streams(0).await {
-        assert!(begun.elapsed() < Duration::from_secs(60), "they are served still");
+        assert!(begun.elapsed() < Duration::from_mins(1), "they are served still");
     }
     assert!(begun.elapsed() >= Duration::from_secs(10));
-    for line in stuck {
-        line.served.await.unwrap();
+    for mut line in stuck {
+        line.served.join_next().await.unwrap().unwrap();
     }
 }
 

@@ -37,6 +37,7 @@ use elevator_driver::{Direction, Floor};
 use elevator_fleet::car::{HangCause, HangEvidence};
 use elevator_fleet::model::NodeId;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// The latch's name in the data directory.
 pub(crate) const FILE: &str = "hang.toml";
@@ -57,7 +58,7 @@ const PREAMBLE: &str = "\
 ";
 
 /// Why a node may not start until an operator has said so.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "cause", rename_all = "kebab-case")]
 pub enum Latch {
     /// Its car hung.
@@ -75,11 +76,12 @@ pub enum Latch {
 }
 
 /// A hang.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Hang {
     /// When, in UTC by the machine's clock; for people only (E5).
     pub(crate) at: String,
     /// The node whose car it was.
+    #[schema(value_type = String)]
     pub(crate) node: NodeId,
     /// The version of the program.
     pub(crate) program: String,
@@ -88,12 +90,13 @@ pub struct Hang {
 }
 
 /// What was known when a car hung. Floors count from 0, times are in seconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Evidence {
     /// The floor of its stop; absent while homing, or if it was told to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) floor: Option<u8>,
     /// Where it was going, or went last.
+    #[schema(value_type = String, example = "up")]
     pub(crate) direction: Direction,
     /// The time that the flight was allowed.
     pub(crate) expected_s: f64,

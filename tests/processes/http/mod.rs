@@ -253,7 +253,9 @@ fn a_port_in_use_does_not_keep_a_node_from_its_car() {
     let taken = TcpListener::bind(a).expect("the port");
     building.start("A");
     building.wait_in_service(&["A"]);
-    assert!(building.logged("A").contains("the HTTP port is in use: trying again"));
+    building.wait("the log says so", |building| {
+        building.logged("A").contains("the HTTP port is in use: trying again")
+    });
     drop(taken);
     building.wait("A serves", |_| {
         std::net::TcpStream::connect(a).is_ok() && get(a, "/healthz").status == 200

@@ -120,7 +120,7 @@ fn prometheus_reads_the_nodes_and_evaluates_the_alerts() {
         let node = address(&building, number);
         let place = directory.path().join(name);
         fs::create_dir(&place).expect("a directory");
-        let [certificate, key] = tls::certificate(&place, node);
+        let [certificate, key] = tls::certificate(&place, node.ip());
         authorities += &fs::read_to_string(&certificate).expect("a certificate");
         building.start_with(name, |command| {
             command.arg("--http-certificate").arg(&certificate).arg("--http-key").arg(&key);
