@@ -209,8 +209,13 @@ impl Shaft {
     /// The floor that the active sensor reports: its own, unless it is wrong.
     #[must_use]
     pub fn sensed_floor(&self) -> Option<Floor> {
-        let floor = self.floor().filter(|floor| !self.dead_sensors.contains(floor))?;
+        let floor = self.floor_with_a_sensor()?;
         Some(self.wrong_sensors.get(&floor).copied().unwrap_or(floor))
+    }
+
+    /// The floor whose sensor is active.
+    fn floor_with_a_sensor(&self) -> Option<Floor> {
+        self.floor().filter(|floor| !self.dead_sensors.contains(floor))
     }
 
     /// The nearest floor where a run can still come to rest; `None` at rest, while homing, and

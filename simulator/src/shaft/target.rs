@@ -15,7 +15,8 @@ impl Shaft {
                 let ahead = self.ahead(direction, self.position)?;
                 Some(if stop_at.is_beyond(ahead, direction) { stop_at } else { ahead })
             }
-            DriveCommand::Home { direction } => self.sensed_floor().or_else(|| {
+            // A drive that levels at a sensor does not know which floor that reports.
+            DriveCommand::Home { direction } => self.floor_with_a_sensor().or_else(|| {
                 let ahead = self.ahead(direction, self.position)?;
                 Some(self.first_live(ahead, direction))
             }),

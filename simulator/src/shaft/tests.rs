@@ -134,6 +134,18 @@ fn a_wrong_sensor_reports_another_floor_where_its_own_is() {
     assert_level(&shaft, 2);
 }
 
+/// The drive stops at the first sensor, and does not set out for the floor that it reports.
+#[test]
+fn homing_ends_at_a_wrong_sensor() {
+    let mut shaft = shaft_at(5.0);
+    shaft.set_sensor_wrong(floor(2), Some(floor(0)));
+    shaft.command(DriveCommand::Home { direction: Direction::Up });
+    until_rest(&mut shaft);
+    assert_level(&shaft, 2);
+    assert_eq!((shaft.driven(), shaft.wanted_motion()), (None, None));
+    assert_eq!(shaft.sensed_floor(), Some(floor(0)));
+}
+
 #[test]
 fn homing_creeps_to_the_first_live_sensor() {
     let mut shaft = shaft_at(7.4);
