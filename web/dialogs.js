@@ -119,7 +119,7 @@ export class ModeDialog extends ChangeDialog {
     const now = model.cars.find((one) => one.car === car);
     const set = (fields) => this.run(model.setMode(car, { mode: fields.mode, ...record(fields) }));
     const chosen = now?.mode_set ?? "in-service";
-    const other = now?.mode && now.mode !== chosen ? ` The car is ${modeText(now.mode)} now, by its key switch or a fire recall.` : "";
+    const other = now?.mode && now.mode !== chosen ? ` The car is ${modeText(now.mode)} now, by its key switch, a priority call or a command to all cars.` : "";
     return html`
       <${Dialog} title=${`Mode of car ${car}`} onClose=${onClose} onSubmit=${set}>
         <p>

@@ -478,6 +478,7 @@ impl CommandError {
                 | ErrorCode::NoJournal
                 | ErrorCode::TooManyTrips
                 | ErrorCode::FireRecall
+                | ErrorCode::EmergencyPower
                 | ErrorCode::TooManyTokens
                 | ErrorCode::NotInService
                 | ErrorCode::FloorLocked

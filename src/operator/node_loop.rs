@@ -171,7 +171,8 @@ impl NodeLoop {
             Reply::Directive(set) => set.map_err(|cause| {
                 let code = match &cause {
                     PriorityRefused::NoSuchFloor { .. } => ErrorCode::NoSuchButton,
-                    PriorityRefused::Recalled => ErrorCode::FireRecall,
+                    PriorityRefused::FireRecall => ErrorCode::FireRecall,
+                    PriorityRefused::EmergencyPower => ErrorCode::EmergencyPower,
                     PriorityRefused::NoCar { .. } => ErrorCode::NotInService,
                     PriorityRefused::Directive(_) => ErrorCode::TooManyDirectives,
                 };

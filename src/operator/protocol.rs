@@ -212,6 +212,8 @@ pub enum ErrorCode {
     Busy,
     /// All cars are recalled because of a fire.
     FireRecall,
+    /// The building runs on emergency power.
+    EmergencyPower,
     /// The car takes no car calls in its present mode.
     NotInService,
     /// The floor is locked, and the call came without a right of access.

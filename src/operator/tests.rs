@@ -34,11 +34,12 @@ use crate::config::FaultInjection;
 use crate::mesh::Cable;
 
 /// Every code of an error.
-const ERROR_CODES: [ErrorCode; 16] = [
+const ERROR_CODES: [ErrorCode; 17] = [
     ErrorCode::Malformed,
     ErrorCode::NoSuchButton,
     ErrorCode::TooManyTrips,
     ErrorCode::FireRecall,
+    ErrorCode::EmergencyPower,
     ErrorCode::NotInService,
     ErrorCode::FloorLocked,
     ErrorCode::TooManyDirectives,

@@ -72,8 +72,10 @@ export class BankPage extends Component {
         ${model.takesCommands &&
         !fleet.fire_recall &&
         !fleet.emergency_power &&
-        html`<button type="button" class="priority" disabled=${!model.isLive} onClick=${onPriority}>Priority call…</button>
-          <button type="button" class="power" disabled=${!model.isLive} onClick=${() => onPower(true)}>Emergency power…</button>`}
+        html`<button type="button" class="priority" disabled=${!model.isLive} onClick=${onPriority}>Priority call…</button>`}
+        ${model.takesCommands &&
+        !fleet.emergency_power &&
+        html`<button type="button" class="power" disabled=${!model.isLive} onClick=${() => onPower(true)}>Emergency power…</button>`}
         ${model.takesCommands &&
         !fleet.fire_recall &&
         html`<button type="button" class="recall" disabled=${!model.isLive} onClick=${() => onRecall(true)}>Fire recall…</button>`}

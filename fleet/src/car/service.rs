@@ -38,13 +38,12 @@ impl Car {
         if self.fire_key == FireKey::Drives {
             return Mode::FireService;
         }
-        let by_key = match self.inputs.key {
-            KeySwitch::Normal => Mode::InService,
-            KeySwitch::Independent => Mode::Independent,
-            KeySwitch::FireRecall => Mode::FireRecall,
-            KeySwitch::OutOfService => return Mode::OutOfService,
-        };
-        by_key.max(self.command)
+        self.command.with_key(self.inputs.key)
+    }
+
+    /// Where the key switch stands; `None` while the panel has not said it.
+    pub(crate) fn key_switch(&self) -> Option<KeySwitch> {
+        (!self.state.is_unseen()).then_some(self.inputs.key)
     }
 
     /// Whether the key switch has taken the car out of service: a mechanic may run it.

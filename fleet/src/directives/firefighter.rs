@@ -7,10 +7,17 @@
 use super::{Directives, Key, ON};
 use crate::model::NodeId;
 
+const PREFIX: &str = "firefighter/";
+
 /// The key of the directive about this car.
 pub(crate) fn firefighter_key(car: &NodeId) -> Key {
-    let text = format!("firefighter/{car}");
+    let text = format!("{PREFIX}{car}");
     Key::new(&text).unwrap_or_else(|error| unreachable!("a name is short: {error}"))
+}
+
+/// Whether it is the key of such a directive.
+pub(super) fn is_firefighter_key(key: &Key) -> bool {
+    key.as_str().starts_with(PREFIX)
 }
 
 impl Directives {

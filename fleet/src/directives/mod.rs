@@ -12,6 +12,7 @@
 
 mod errands;
 mod firefighter;
+mod key_switch;
 mod receipts;
 mod text;
 
@@ -27,6 +28,8 @@ use crate::model::{JournalId, Mode, NodeId};
 
 pub use self::errands::{EmergencyPower, PriorityCall, Turn};
 pub(crate) use self::firefighter::firefighter_key;
+use self::firefighter::is_firefighter_key;
+pub(crate) use self::key_switch::key_switch_key;
 pub(crate) use self::receipts::Receipt;
 use self::receipts::Receipts;
 pub use self::receipts::{MOST_RECEIPTS, RequestId};
@@ -34,7 +37,8 @@ pub use self::text::{Key, TextError, Value, Words};
 
 /// The most directives of a fleet: with the modes of the largest fleet, room for as many others.
 ///
-/// If there are more, those with the greatest keys are dropped, so that all nodes keep the same ones.
+/// If there are more, those with the greatest keys are dropped, so that all nodes keep the same ones,
+/// but never one of [`Topic::URGENT`], nor, for less than these, who has a car as a firefighter.
 pub const MOST_DIRECTIVES: usize = 512;
 
 /// The greatest counter of a version. Nobody gives so many commands; a greater one is refused, so
@@ -160,7 +164,7 @@ impl Directives {
         operator: Words,
         journal: JournalId,
     ) -> Result<Directive, DirectiveError> {
-        if !self.registers.contains_key(&key) && self.registers.len() >= MOST_DIRECTIVES {
+        if self.has_no_room_for(&key) && !self.may_displace(&key) {
             return Err(DirectiveError::Full);
         }
         let counter = self.highest().unwrap_or(0) + 1;
@@ -185,10 +189,10 @@ impl Directives {
         if known.is_some_and(|known| known.rank() >= directive.rank()) {
             return false;
         }
-        let last = self.registers.last_key_value().map(|(key, _)| key.clone());
-        let is_full = known.is_none() && self.registers.len() >= MOST_DIRECTIVES;
-        if let Some(last) = last.filter(|_| is_full) {
-            if directive.key > last {
+        if self.has_no_room_for(&directive.key)
+            && let Some(last) = self.last().cloned()
+        {
+            if Precedence::of(&directive.key) > Precedence::of(&last) {
                 return false;
             }
             self.remove(&last);
@@ -197,6 +201,23 @@ impl Directives {
         self.digest ^= directive.hash();
         self.registers.insert(directive.key.clone(), directive);
         true
+    }
+
+    fn has_no_room_for(&self, key: &Key) -> bool {
+        !self.registers.contains_key(key) && self.registers.len() >= MOST_DIRECTIVES
+    }
+
+    /// Whether a command about this key may take the place of another directive: in a fire the number
+    /// of locks and tokens does not count.
+    fn may_displace(&self, key: &Key) -> bool {
+        let Precedence { weight, .. } = Precedence::of(key);
+        let last = self.last().map(|last| Precedence::of(last).weight);
+        last.is_some_and(|last| weight < last)
+    }
+
+    /// The key that is dropped first.
+    fn last(&self) -> Option<&Key> {
+        self.registers.keys().max_by_key(|key| Precedence::of(key))
     }
 
     /// Whether the version of a directive of a peer is not too far ahead of those that are known here.
@@ -308,6 +329,35 @@ impl Directives {
         if let Some(removed) = self.registers.remove(key) {
             self.digest ^= removed.hash();
         }
+    }
+}
+
+/// Which directives are kept if there are too many: the lesser ones.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Precedence<'a> {
+    weight: Weight,
+    key: &'a Key,
+}
+
+/// How much depends on a directive, the most important first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// [`Topic::URGENT`].
+    Urgent,
+    /// A firefighter has a car.
+    Firefighter,
+    Other,
+}
+
+impl<'a> Precedence<'a> {
+    fn of(key: &'a Key) -> Self {
+        let is_urgent = Topic::of(key).is_some_and(|topic| Topic::URGENT.contains(&topic));
+        let weight = match is_urgent {
+            true => Weight::Urgent,
+            false if is_firefighter_key(key) => Weight::Firefighter,
+            false => Weight::Other,
+        };
+        Self { weight, key }
     }
 }
 

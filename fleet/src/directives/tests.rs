@@ -72,11 +72,18 @@ proptest! {
         mut keys in prop::collection::vec(0..2_000_u16, 600..900),
         seed in any::<u64>(),
     ) {
-        let of = |key: &u16| directive(&format!("later/{key:04}"), 1, 1, "x");
-        let one = merged(&keys.iter().map(of).collect::<Vec<_>>());
-        fastrand::Rng::with_seed(seed).shuffle(&mut keys);
-        let other = merged(&keys.iter().map(of).collect::<Vec<_>>());
+        let of = |key: &u16| {
+            let kind = ["early", "firefighter", "later"][usize::from(key % 3)];
+            directive(&format!("{kind}/{key:04}"), 1, 1, "x")
+        };
+        let mut all: Vec<_> = keys.drain(..).map(|key| of(&key)).collect();
+        let urgent = Topic::URGENT.map(|topic| topic.key());
+        all.extend(urgent.iter().map(|key| directive(key.as_str(), 1, 1, ON)));
+        let one = merged(&all);
+        fastrand::Rng::with_seed(seed).shuffle(&mut all);
+        let other = merged(&all);
         prop_assert!(one.iter().count() <= MOST_DIRECTIVES);
+        prop_assert!(urgent.iter().all(|key| one.get(key).is_some()));
         prop_assert_eq!(one, other);
     }
 }
@@ -122,16 +129,53 @@ fn no_node_can_use_up_the_versions() {
     assert_eq!(set, Err(DirectiveError::Spent));
 }
 
+/// A full map takes no new key but those for a fire and for emergency power, whatever else is commanded:
+/// their keys may be greater or less than all others.
 #[test]
-fn a_full_map_takes_no_new_key() {
-    let all: Vec<_> =
-        (0..MOST_DIRECTIVES).map(|key| directive(&format!("later/{key:04}"), 1, 1, "x")).collect();
-    let mut directives = merged(&all);
-    let (value, operator) = (Value::new(ON).expect("a value"), Words::new("k").expect("a name"));
-    let new = Topic::FireRecall.key();
-    let set = directives.set(new, value.clone(), operator.clone(), journal(1));
-    assert_eq!(set, Err(DirectiveError::Full));
-    assert!(directives.set(all[0].key.clone(), value, operator, journal(1)).is_ok());
+fn locks_and_tokens_keep_out_no_fire_recall() {
+    for kind in ["early", "later"] {
+        let of = |key: usize| directive(&format!("{kind}/{key:04}"), 1, 1, "x");
+        let all: Vec<_> = (0..MOST_DIRECTIVES).map(of).collect();
+        let mut directives = merged(&all);
+        let (value, by) = (Value::new(ON).expect("a value"), Words::new("k").expect("a name"));
+        let mut set = |key: Key| directives.set(key, value.clone(), by.clone(), journal(1));
+        let a = NodeId::new("A").expect("a name");
+        assert_eq!(set(Topic::Mode(a.clone()).key()), Err(DirectiveError::Full));
+        assert!(set(all[0].key.clone()).is_ok());
+        let urgent = Topic::URGENT.map(|topic| topic.key()).into_iter();
+        for key in urgent.chain([firefighter_key(&a)]) {
+            assert!(set(key.clone()).is_ok(), "{key}");
+        }
+        assert!(directives.is_fire_recalled() && directives.emergency_power().is_some());
+        assert!(directives.has_firefighter(&a));
+        assert_eq!(directives.iter().count(), MOST_DIRECTIVES);
+        // A peer that had room keeps the same ones.
+        let peer = union(&merged(&all), &directives);
+        assert_eq!((peer.digest(), &peer), (directives.digest(), &directives));
+        let mut full = merged(
+            (0..MOST_DIRECTIVES)
+                .map(|car| directive(&format!("firefighter/{car:04}"), 1, 1, ON))
+                .collect::<Vec<_>>()
+                .iter(),
+        );
+        assert!(full.set(Topic::FireRecall.key(), value.clone(), by.clone(), journal(1)).is_ok());
+        let set = full.set(firefighter_key(&a), value, by, journal(1));
+        assert_eq!(set, Err(DirectiveError::Full));
+    }
+}
+
+#[test]
+fn the_mode_of_a_car_follows_from_its_key_as_well() {
+    let a = NodeId::new("A").expect("a name");
+    let waits = directive("priority/A", 1, 1, "3");
+    let of = |key: &str| merged([&waits, &directive("key/A", 1, 1, key)]).mode_with_key(&a);
+    assert_eq!(of("normal"), Mode::Priority);
+    assert_eq!(of("independent"), Mode::Independent);
+    assert_eq!(of("fire recall"), Mode::FireRecall);
+    assert_eq!(of("out of service"), Mode::OutOfService);
+    assert_eq!(of("of a later program"), Mode::OutOfService);
+    let firefighter = directive("firefighter/A", 1, 1, ON);
+    assert_eq!(merged([&waits, &firefighter]).mode_with_key(&a), Mode::FireService);
 }
 
 #[test]

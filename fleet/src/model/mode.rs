@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use elevator_driver::KeySwitch;
 use serde::{Deserialize, Serialize};
 
 /// The service mode of a car, the least restrictive first.
@@ -70,6 +71,17 @@ impl Mode {
             Self::OutOfService => "out-of-service",
             Self::FireRecall => "fire-recall",
             Self::FireService => "fire-service",
+        }
+    }
+
+    /// The most restrictive one of this commanded mode and of a key switch. *Out of service* by key
+    /// comes before everything, as a mechanic may be in the shaft.
+    pub(crate) fn with_key(self, key: KeySwitch) -> Self {
+        match key {
+            KeySwitch::Normal => self,
+            KeySwitch::Independent => self.max(Self::Independent),
+            KeySwitch::FireRecall => self.max(Self::FireRecall),
+            KeySwitch::OutOfService => Self::OutOfService,
         }
     }
 

@@ -22,7 +22,7 @@ use super::{Action, LinkId, Node, Report};
 use crate::car::{FireKey, Power};
 use crate::directives::{
     Directive, DirectiveError, Directives, EmergencyPower, Key, OFF, ON, PriorityCall, Receipt,
-    RequestId, Topic, Value, Words, firefighter_key,
+    RequestId, Topic, Value, Words, firefighter_key, key_switch_key,
 };
 use crate::dispatch::{Kinematics, Predictor};
 use crate::model::{Call, Dot, JournalId, Mode, NodeId, Timestamp};
@@ -219,8 +219,11 @@ impl Node {
             let top = self.hello.floors.top().index();
             return Err(PriorityRefused::NoSuchFloor { floor, top });
         }
-        if self.commands.is_fire_recalled() || self.commands.emergency.is_some() {
-            return Err(PriorityRefused::Recalled);
+        if self.commands.is_fire_recalled() {
+            return Err(PriorityRefused::FireRecall);
+        }
+        if self.commands.emergency.is_some() {
+            return Err(PriorityRefused::EmergencyPower);
         }
         let chosen = car.cloned().or_else(|| self.first_car_to(floor, now));
         let chosen = chosen.ok_or(PriorityRefused::NoCar { floor })?;
@@ -309,21 +312,31 @@ impl Node {
         Ok(())
     }
 
-    /// Keeps, on every disk, whether a firefighter has this node's car by its key: after a restart it
-    /// waits on the floor where it was left, and does not drive off.
-    pub(super) fn keep_fire_key(&mut self, now: Timestamp) {
-        let (own, key) = (&self.hello.node, self.cabin.fire_key());
-        if key == self.commands.fire_key(own) {
-            return;
+    /// Lets every node know where the key switch of this node's car stands. And keeps, on every disk,
+    /// whether a firefighter has the car by its key: after a restart it waits on the floor where it was
+    /// left, and does not drive off.
+    pub(super) fn keep_keys(&mut self, now: Timestamp) {
+        let own = &self.hello.node;
+        let fire_key = self.cabin.fire_key();
+        if fire_key != self.commands.fire_key(own) {
+            let value = match fire_key {
+                FireKey::Drives => ON,
+                FireKey::Recalls => OFF,
+            };
+            self.keep_key(firefighter_key(own), value, now);
         }
-        let value = match key {
-            FireKey::Drives => ON,
-            FireKey::Recalls => OFF,
-        };
+        let own = &self.hello.node;
+        let known = self.commands.directives.key_switch(own);
+        if let Some(key) = self.cabin.key_switch().filter(|key| *key != known) {
+            self.keep_key(key_switch_key(own), &key.to_string(), now);
+        }
+    }
+
+    fn keep_key(&mut self, key: Key, value: &str, now: Timestamp) {
         let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
         let by = Words::of("key switch").unwrap_or_else(Words::unnamed);
-        let (own, journal) = (firefighter_key(own), self.orders.journal());
-        match self.commands.directives.set(own, value, by, journal) {
+        let journal = self.orders.journal();
+        match self.commands.directives.set(key, value, by, journal) {
             Ok(directive) => {
                 self.peers.hurry();
                 self.directives_have_changed(vec![directive], now);
@@ -457,9 +470,12 @@ pub enum PriorityRefused {
         /// The highest floor.
         top: u8,
     },
-    /// All cars go to their recall floors.
-    #[error("all cars are recalled, or run on emergency power")]
-    Recalled,
+    /// All cars are recalled because of a fire.
+    #[error("all cars are recalled because of a fire")]
+    FireRecall,
+    /// One car moves at a time.
+    #[error("the building runs on emergency power")]
+    EmergencyPower,
     /// No car is in service.
     #[error("no car can be sent to floor {floor}: none is in service, or all are sent already")]
     NoCar {

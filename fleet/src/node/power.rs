@@ -4,7 +4,7 @@
 //!   emergency-power: on ──▶ every car stops, wherever it is
 //!   master: nobody moves, all know the last turn ──▶ turn: CAR by MASTER
 //!   CAR: down, its door open ──▶ turn: CAR done        or the master: it does not move ──▶ turn: none
-//!   all had their turn ──▶ turn: CAR by MASTER serves
+//!   all had their turn ──▶ turn: CAR by MASTER serves: first a car that a firefighter has
 //! ```
 //!
 //! **At no time may two cars move.** A turn is one register for the whole fleet, and it counts only
@@ -17,12 +17,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use elevator_driver::Floor;
+use elevator_driver::{Floor, KeySwitch};
 
 use super::{Node, Report};
 use crate::car::Power;
 use crate::directives::{Directives, EmergencyPower, OFF, PriorityCall, Topic, Turn, Value, Words};
-use crate::model::{Call, CarPhase, CarView, NodeId, Role, Timestamp, Unavailable};
+use crate::model::{
+    Availability, Call, CarPhase, CarView, Mode, NodeId, Role, Timestamp, Unavailable,
+};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::NodeState;
 
@@ -56,6 +58,13 @@ pub(super) struct Turns {
 
 /// The cars that follow this node, as it last heard of them.
 type Views = BTreeMap<NodeId, CarView>;
+
+fn moves(view: &CarView) -> bool {
+    match view.phase {
+        CarPhase::Moving { .. } | CarPhase::Homing => true,
+        CarPhase::Idle | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => false,
+    }
+}
 
 impl Turns {
     /// The node did not run until now.
@@ -197,10 +206,6 @@ impl Node {
         }
         // All that move, of those that may go on moving.
         let goes_on = turn.holder().map(|(car, _)| car).filter(|car| views.contains_key(*car));
-        let moves = |view: &CarView| match view.phase {
-            CarPhase::Moving { .. } | CarPhase::Homing => true,
-            CarPhase::Idle | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => false,
-        };
         let mut moving = views.iter().filter(|(_, view)| moves(view)).map(|(car, _)| car);
         let digest = self.directives().digest();
         let followers = self.turns.followers.iter().filter(|node| **node != own);
@@ -243,9 +248,11 @@ impl Node {
             return true;
         };
         let serves = matches!(turn, Turn::Serves { .. });
-        // A car that serves may stand still for lack of calls.
+        let is_driven = serves && self.is_driven_by_firefighter(car, views);
+        // A car that serves may stand still for lack of calls, and one with a firefighter while they
+        // are on a floor.
         let at = view.floor;
-        if serves && view.is_in_service() {
+        if is_driven || serves && view.is_in_service() {
             self.turns.place = None;
         } else {
             let since = self.turns.stands_since(car, at, now);
@@ -256,18 +263,30 @@ impl Node {
             }
             self.turns.due = Some(since + TURN_LIMIT);
         }
+        let stands = !moves(view);
+        let firefighter_waits = |it: &NodeId| it != car && self.is_driven_by_firefighter(it, views);
+        if is_driven {
+            // Between two of them the operator's choice counts.
+            return stands && serving.is_some_and(firefighter_waits);
+        }
+        if serves && (self.is_switched_off(car) || views.keys().any(firefighter_waits)) {
+            return stands;
+        }
         let has_riders = || {
             let mut calls = self.orders.store().calls();
             calls.any(|call| matches!(call, Call::Car { car: of, .. } if of == car))
         };
         let others_wait = || {
-            let selected = serving.filter(|it| views.contains_key(*it)).is_some_and(|it| it != car);
-            selected || views.keys().any(|it| !self.turns.had.contains(it))
+            let selected =
+                serving.filter(|it| views.contains_key(*it) && !self.is_switched_off(it));
+            let selected = selected.is_some_and(|it| it != car);
+            selected || views.keys().any(|it| self.has_to_go_down(it))
         };
         serves && view.phase == CarPhase::Idle && !has_riders() && others_wait()
     }
 
     /// The next turn: first those go down that have not had theirs, with riders before those without.
+    /// Then a car serves: one that a firefighter has, or else the one that the operator has chosen.
     fn next_turn(
         &self,
         turn: &Turn,
@@ -276,7 +295,7 @@ impl Node {
         views: &Views,
     ) -> Option<Turn> {
         let master = self.hello.node.clone();
-        let waiting = |car: &&NodeId| !self.turns.had.contains(*car);
+        let waiting = |car: &&NodeId| self.has_to_go_down(car);
         let calls = self.orders.store().calls().filter_map(|call| match call {
             Call::Car { car, .. } => Some(car),
             Call::Hall(_) => None,
@@ -292,9 +311,14 @@ impl Node {
         if let Some(car) = first.first() {
             return Some(Turn::Evacuates { car: (*car).clone(), master });
         }
+        let is_driven = |car: &&NodeId| self.is_driven_by_firefighter(car, views);
+        let driven = serving.filter(is_driven).or_else(|| views.keys().find(is_driven));
+        if let Some(car) = driven {
+            return Some(Turn::Serves { car: car.clone(), master });
+        }
         let can_serve = |car: &&NodeId| match views.get(*car)?.availability.unavailable() {
             // Which is what it is for as long as it is not its turn.
-            None | Some(Unavailable::OutOfService) => Some(()),
+            None | Some(Unavailable::OutOfService) => (!self.is_switched_off(car)).then_some(()),
             Some(_) => None,
         };
         let gave_up = self.turns.place.as_ref().map(|(car, ..)| car);
@@ -302,6 +326,24 @@ impl Node {
         let any = || views.keys().find(|car| can_serve(car).is_some());
         let car = serving.filter(able).or_else(|| views.keys().find(able)).or_else(any);
         car.map(|car| Turn::Serves { car: car.clone(), master })
+    }
+
+    /// Whether a car has not had its turn to go down. A mechanic or a firefighter has other plans for
+    /// theirs.
+    fn has_to_go_down(&self, car: &NodeId) -> bool {
+        let is_firefighters = self.directives().mode_with_key(car) == Mode::FireService;
+        !self.turns.had.contains(car) && !self.is_switched_off(car) && !is_firefighters
+    }
+
+    /// Whether a firefighter has this car (ASME A17.1 *Phase II*), and nothing else holds it up.
+    fn is_driven_by_firefighter(&self, car: &NodeId, views: &Views) -> bool {
+        let availability = views.get(car).map(|view| view.availability);
+        availability == Some(Availability::Unavailable(Unavailable::FireRecall))
+            && self.directives().mode_with_key(car) == Mode::FireService
+    }
+
+    fn is_switched_off(&self, car: &NodeId) -> bool {
+        self.directives().key_switch(car) == KeySwitch::OutOfService
     }
 
     /// The cars of this node and of those that follow it.

@@ -19,7 +19,7 @@ impl Node {
         self.oversee(now);
         self.refresh_priorities(now);
         self.refresh_power(now);
-        self.keep_fire_key(now);
+        self.keep_keys(now);
         let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
         self.orders.judge_early(fleet, &mut self.random, now);
         self.orders.place_contested(fleet, now);

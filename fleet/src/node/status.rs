@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::peers::{ConflictKind, LossCause};
 use super::{Node, PacketCounts};
 use crate::climate::Reading;
-use crate::directives::{Directive, Key, Value, Words};
+use crate::directives::{Directive, Key, OFF, Topic, Value, Words};
 use crate::election::{Carrier, Detail};
 use crate::json::{
     self, CarForm, NodeStateForm, connection, hexadecimal, is_zero, optional_car,
@@ -362,6 +362,20 @@ impl Status {
         own.into_iter().chain(peers.map(|peer| &peer.node))
     }
 
+    /// What is commanded about a topic, if anything.
+    #[must_use]
+    pub fn directive(&self, topic: &Topic) -> Option<&str> {
+        let key = topic.key();
+        let found = self.directives.iter().find(|directive| directive.key == key);
+        found.map(|directive| directive.value.as_str())
+    }
+
+    /// Whether something that ends with `off` alone, such as a fire recall, is commanded.
+    #[must_use]
+    pub fn is_commanded(&self, topic: &Topic) -> bool {
+        self.directive(topic).is_some_and(|value| value != OFF)
+    }
+
     /// The open order for a call, if any.
     #[must_use]
     pub fn order(&self, call: &Call) -> Option<&OrderStatus> {
@@ -430,10 +444,11 @@ impl Node {
             .collect()
     }
 
-    /// The car of a peer in the mode that was commanded, if that is what its beacons mean.
+    /// The car of a peer in the mode that follows from commands and its key, if that is what its beacons
+    /// mean.
     fn with_mode(&self, car: &NodeId, view: CarView) -> CarView {
-        let commanded = self.directives().mode(car);
-        let mode = if commanded.on_the_wire() == view.mode { commanded } else { view.mode };
+        let known = self.directives().mode_with_key(car);
+        let mode = if known.on_the_wire() == view.mode { known } else { view.mode };
         CarView { mode, ..view }
     }
 

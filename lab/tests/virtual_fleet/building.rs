@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor};
 use elevator_fleet::election::ElectionSettings;
-use elevator_fleet::model::Call;
+use elevator_fleet::model::{Call, Mode, Timestamp};
 use elevator_fleet::node::MeshTimes;
 use liftmesh_lab::{World, WorldSettings};
 
@@ -130,6 +130,17 @@ pub(crate) fn lines<T: std::fmt::Display>(items: &[T]) -> String {
 /// How long an election of so many nodes may take in a whole and quiet network (C3).
 pub(crate) fn bound_of(election: &ElectionSettings, nodes: usize) -> Duration {
     election.bound(&MeshTimes::default(), nodes)
+}
+
+/// The mode of a car, as a node sees it.
+pub(crate) fn seen(world: &World, at: usize, car: usize) -> Option<Mode> {
+    let status = world.node(at)?.status(Timestamp::START);
+    let name = world.name(car);
+    if at == car {
+        return status.car.map(|car| car.view.mode);
+    }
+    let peer = status.peers.into_iter().find(|peer| peer.node == *name)?;
+    peer.car.map(|car| car.mode)
 }
 
 /// The seed of this run.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use elevator_driver::{DoorState, DriveFeedback};
+use elevator_driver::{DoorState, DriveFeedback, KeySwitch};
 use elevator_fleet::directives::Turn;
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{Mode, Timestamp};
@@ -11,7 +11,7 @@ use elevator_fleet::wire::Protocol;
 use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{
-    Building, car_call, down, floor, millis, mins, secs, seed, up, without_parking,
+    Building, car_call, down, floor, millis, mins, secs, seed, seen, up, without_parking,
 };
 
 fn send(building: &mut Building, at: usize, car: Option<usize>, to: u8) {
@@ -271,6 +271,93 @@ fn a_car_that_does_not_move_is_passed_over() {
     alone(&mut building, mins(4), "one of them serves", |world| {
         serving(world).is_some_and(|car| car != 1)
     });
+    building.recovers();
+}
+
+/// Presses a button in the car and waits until it stands at that floor.
+fn drive(building: &mut Building, car: usize, to: u8) {
+    building.press(car, car_call(to));
+    alone(building, secs(40), "the car is there", |world| {
+        let inputs = world.car(car).inputs();
+        inputs.floor == Some(floor(to)) && inputs.drive == DriveFeedback::Stopped
+    });
+}
+
+/// ASME A17.1 Phase II on emergency power: once the others are down, the car that a firefighter has is
+/// the one that serves. It stays that for as long as the firefighter is on a floor, through the loss of
+/// the master as well, until the key is turned back.
+#[test]
+fn a_firefighter_drives_on_emergency_power() {
+    for power_first in [false, true] {
+        let mut building = scattered(4);
+        if power_first {
+            power(&mut building, 3, Some(2));
+            stand(&mut building);
+        }
+        building.inflict(Fault::FireRecall { at: 0, start: true });
+        building.until(mins(4), "all cars are down", |world| are_down(world, 0..4));
+        building.inflict(Fault::Key(1, KeySwitch::FireRecall));
+        building.run_for(secs(1));
+        if !power_first {
+            // The power fails while the firefighter is on a floor.
+            drive(&mut building, 1, 3);
+            power(&mut building, 3, Some(2));
+            stand(&mut building);
+        }
+        alone(&mut building, mins(2), "it is the firefighter's turn", |w| serving(w) == Some(1));
+        drive(&mut building, 1, 2);
+        alone(&mut building, secs(1), "all see it", |world| {
+            world.running().all(|at| seen(world, at, 1) == Some(Mode::FireService))
+        });
+        // On the floor, for longer than any other car may stay in its turn.
+        building.press(1, car_call(2));
+        alone(&mut building, secs(10), "it opens", |world| is_open_at(world, 1, 2));
+        let after = building.now() + mins(3);
+        alone(&mut building, mins(4), "it waits", |world| world.now() >= after);
+        assert_eq!(serving(&building), Some(1));
+        drive(&mut building, 1, 3);
+        building.inflict(Fault::Kill(0));
+        alone(&mut building, secs(5), "another master leads", |w| w.master() == Some(1));
+        drive(&mut building, 1, 1);
+        assert!(are_down(&building, [2, 3]), "the others stay down");
+        building.inflict(Fault::Key(1, KeySwitch::Normal));
+        alone(&mut building, mins(1), "it is recalled again", |world| are_down(world, [1]));
+        building.start(0);
+        building.recovers();
+    }
+}
+
+/// The turn to serve is for no car that a mechanic has switched off, whoever was to serve, nor does one
+/// have to go down before others serve.
+#[test]
+fn a_car_that_is_switched_off_gets_no_turn() {
+    let mut building = scattered(3);
+    building.inflict(Fault::Key(1, KeySwitch::OutOfService));
+    building.run_for(secs(1));
+    power(&mut building, 0, Some(1));
+    stand(&mut building);
+    let has_turn = |world: &World| {
+        let turns =
+            world.running().filter_map(|at| world.node(at)).map(|it| it.directives().turn());
+        let own = world.name(1).clone();
+        turns.into_iter().any(|turn| turn.holder().is_some_and(|(car, _)| *car == own))
+    };
+    let mut had = false;
+    alone(&mut building, mins(2), "another one serves", |world| {
+        had |= has_turn(world);
+        serving(world).is_some()
+    });
+    let first = serving(&building);
+    let after = building.now() + mins(5);
+    alone(&mut building, mins(6), "it goes on serving", |world| {
+        had |= has_turn(world);
+        assert_eq!(serving(world), first);
+        world.now() >= after
+    });
+    assert!(!had, "it had a turn");
+    // Once it is switched on again it goes down, and then it serves.
+    building.inflict(Fault::Key(1, KeySwitch::Normal));
+    alone(&mut building, mins(3), "it serves", |world| serving(world) == Some(1));
     building.recovers();
 }
 

@@ -2,25 +2,14 @@
 
 use elevator_driver::{DoorState, DriveFeedback, KeySwitch, LampSet};
 use elevator_fleet::election::ElectionSettings;
-use elevator_fleet::model::{Mode, Timestamp};
+use elevator_fleet::model::Mode;
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{
-    Building, car_call, down, floor, millis, mins, secs, seed, up, without_parking,
+    Building, car_call, down, floor, millis, mins, secs, seed, seen, up, without_parking,
 };
-
-/// The mode of a car, as another node sees it.
-fn seen(world: &World, at: usize, car: usize) -> Option<Mode> {
-    let status = world.node(at)?.status(Timestamp::START);
-    let name = world.name(car);
-    if at == car {
-        return status.car.map(|car| car.view.mode);
-    }
-    let peer = status.peers.into_iter().find(|peer| peer.node == *name)?;
-    peer.car.map(|car| car.mode)
-}
 
 fn all_see(world: &World, car: usize, mode: Mode) -> bool {
     world.running().all(|at| seen(world, at, car) == Some(mode))
@@ -154,6 +143,43 @@ fn the_most_restrictive_of_key_and_command_holds() {
     building.inflict(Fault::Key(1, KeySwitch::Normal));
     building.run_for(secs(2));
     assert!(all_see(&building, 1, Mode::InService));
+}
+
+/// ASME A17.1, load weighing: a car that is loaded to 80 % and has somebody to take somewhere passes hall
+/// calls by, which another car serves.
+#[test]
+fn a_full_car_leaves_hall_calls_to_another() {
+    let mut building = Building::merged_of(without_parking(2));
+    building.inflict(Fault::StopSwitch(1, true));
+    building.inflict(Fault::Load(0, Some(85)));
+    building.press(0, car_call(3));
+    building.until(secs(5), "it has left", |world| {
+        world.car(0).inputs().drive != DriveFeedback::Stopped
+    });
+    building.press(0, up(2));
+    building.until(mins(1), "it is at the top", |world| !world.services().is_empty());
+    let services = |world: &World| -> Vec<_> {
+        world.services().iter().map(|it| (it.node, it.call.floor())).collect()
+    };
+    assert_eq!(services(&building), [(0, floor(3))], "it passed the hall call by");
+    // Full again, with the only other car back: that one comes.
+    building.press(0, car_call(0));
+    building.inflict(Fault::StopSwitch(1, false));
+    building.until(mins(2), "all are served", World::is_idle);
+    assert!(services(&building).contains(&(1, floor(2))), "{:?}", services(&building));
+}
+
+/// Other nodes don't take a priority call that waits for what the car does.
+#[test]
+fn a_key_at_independent_is_seen_while_a_priority_call_waits() {
+    let mut building = Building::merged(2);
+    building.inflict(Fault::Key(1, KeySwitch::Independent));
+    building.inflict(Fault::Priority { at: 0, car: Some(1), floor: Some(floor(3)) });
+    building.until(secs(2), "all see it", |world| all_see(world, 1, Mode::Independent));
+    building.run_for(secs(5));
+    assert!(all_see(&building, 1, Mode::Independent));
+    building.inflict(Fault::Key(1, KeySwitch::Normal));
+    building.until(secs(2), "it goes", |world| all_see(world, 1, Mode::Priority));
 }
 
 /// Modes are on every disk: they survive a restart, and the loss of power in the whole building.
@@ -406,6 +432,7 @@ fn a_firefighter_drives_one_car_while_the_others_stay_recalled() {
             inputs.floor == Some(floor(to)) && inputs.drive == DriveFeedback::Stopped
         });
     };
+    assert!(all_see(&building, 1, Mode::FireService), "also at the other nodes");
     drive(&mut building, 3);
     building.run_for(mins(1));
     assert_eq!(building.car(1).inputs().door, DoorState::Closed);
@@ -511,7 +538,7 @@ fn a_firefighter_keeps_the_car_when_the_recall_ends() {
     let is_left_alone = |building: &mut Building| {
         building.run_for(mins(1));
         assert_eq!(building.car(1).inputs().floor, Some(floor(3)));
-        assert_eq!(seen(building, 1, 1), Some(Mode::FireService));
+        assert!(all_see(building, 1, Mode::FireService), "the recall is over, not the service");
     };
     building.inflict(Fault::FireRecall { at: 2, start: false });
     is_left_alone(&mut building);

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Floor, Kiosks, LampSet, Lamps, PanelEvent, PanelInputs, PanelOutputs, Trip,
+    Button, Floor, KeySwitch, Kiosks, LampSet, Lamps, PanelEvent, PanelInputs, PanelOutputs, Trip,
 };
 
 use self::climate::Climate;
@@ -312,6 +312,11 @@ impl Cabin {
     /// What the car's key switch at *fire recall* means.
     pub(super) fn fire_key(&self) -> FireKey {
         self.car.as_ref().map_or(FireKey::Recalls, Car::fire_key)
+    }
+
+    /// Where the car's key switch stands, if that is known.
+    pub(super) fn key_switch(&self) -> Option<KeySwitch> {
+        self.car.as_ref().and_then(Car::key_switch)
     }
 
     /// Returns the car's next event.
