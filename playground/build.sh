@@ -7,8 +7,15 @@
 # Needs the target wasm32-unknown-unknown (rustup target add wasm32-unknown-unknown) and
 # wasm-bindgen in the version of Cargo.lock, which is installed into target/tools where it is missing.
 set -euo pipefail
+# Relative to where the caller is.
+site="${1:+$(realpath -m -- "$1")}"
 cd "$(dirname "$0")/.."
-site="${1:-target/playground}"
+site="${site:-target/playground}"
+# A directory with something else in it is not emptied.
+if [ -e "$site/assets" ] && [ ! -e "$site/assets/playground.js" ]; then
+    echo "$site/assets is not the playground's: give another directory" >&2
+    exit 2
+fi
 wasm=wasm32-unknown-unknown
 if [ ! -d "$(rustc --print target-libdir --target "$wasm")" ]; then
     echo "the target $wasm is not installed: rustup target add $wasm" >&2

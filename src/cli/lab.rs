@@ -190,9 +190,9 @@ pub enum LabError {
     #[error(
         "there is no playground in {}: build it with ./playground/build.sh in a checkout of the \
          source, or say with --dir where it is",
-        .0.display()
+        .0.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(" or ")
     )]
-    NoPlayground(PathBuf),
+    NoPlayground(Vec<PathBuf>),
     /// The playground's port can't be used.
     #[error("port {port} of 127.0.0.1 can't be used; choose another one with --port")]
     Port {

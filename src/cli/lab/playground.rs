@@ -17,8 +17,8 @@ use super::LabError;
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
-The playground is a static site, which ./playground/build.sh makes in a checkout of the source. It is
-served on loopback, until a signal ends it.
+The playground is a static site. ./playground/build.sh makes it in a checkout of the source, and the
+Debian package has it in /usr/share/liftmesh/playground. It is served on loopback, until a signal ends it.
 
 Examples:
   ./playground/build.sh && liftmesh lab playground
@@ -31,22 +31,22 @@ pub(crate) struct PlaygroundArgs {
     /// The TCP port on 127.0.0.1; 0 takes one that is free
     #[arg(long, value_name = "PORT", default_value = "7070")]
     port: u16,
-    /// Where the playground was built
-    #[arg(long, value_name = "DIR", default_value = "target/playground",
-          value_hint = clap::ValueHint::DirPath)]
-    dir: PathBuf,
+    /// Where the playground is [default: target/playground, or else /usr/share/liftmesh/playground]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    dir: Option<PathBuf>,
 }
+
+/// Where the playground is unless `--dir` names a directory: as built in a checkout, or as installed.
+const PLACES: [&str; 2] = ["target/playground", "/usr/share/liftmesh/playground"];
 
 impl PlaygroundArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        if !is_built(&self.dir) {
-            return Err(LabError::NoPlayground(self.dir.clone()).into());
-        }
+        let site = find(self.dir.as_deref())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.map_err(LabError::Serve)?.block_on(self.serve())
+        runtime.map_err(LabError::Serve)?.block_on(self.serve(&site))
     }
 
-    async fn serve(&self) -> Result<(), CommandError> {
+    async fn serve(&self, site: &Path) -> Result<(), CommandError> {
         let port = self.port;
         let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
         let listener = bound.map_err(|source| LabError::Port { port, source })?;
@@ -54,7 +54,7 @@ impl PlaygroundArgs {
         let ended = ended().map_err(LabError::Serve)?;
         output::print(&format!("http://{address}/\n"))?;
         let site = Router::new()
-            .fallback_service(ServeDir::new(&self.dir))
+            .fallback_service(ServeDir::new(site))
             .layer(map_response(asked_for_again));
         tokio::select! {
             served = axum::serve(listener, site) => served.map_err(LabError::Serve)?,
@@ -62,6 +62,16 @@ impl PlaygroundArgs {
         }
         Ok(())
     }
+}
+
+/// The directory of the playground: the given one, or the first of [`PLACES`] that has one.
+fn find(given: Option<&Path>) -> Result<PathBuf, LabError> {
+    let places: Vec<PathBuf> = match given {
+        Some(directory) => vec![directory.to_owned()],
+        None => PLACES.map(PathBuf::from).to_vec(),
+    };
+    let found = places.iter().find(|place| is_built(place)).cloned();
+    found.ok_or(LabError::NoPlayground(places))
 }
 
 /// Whether there is a whole playground: its page and its program.
@@ -85,4 +95,23 @@ fn ended() -> io::Result<impl Future<Output = ()>> {
             _ = terminate.recv() => {}
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_playground_is_found_where_it_is_whole() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let place = directory.path();
+        fs::write(place.join("index.html"), "").expect("written");
+        let missing = find(Some(place)).expect_err("its program is missing").to_string();
+        assert!(missing.contains(&place.display().to_string()), "{missing}");
+        fs::create_dir(place.join("fleet")).expect("made");
+        fs::write(place.join("fleet/liftmesh_playground_bg.wasm"), "").expect("written");
+        assert_eq!(find(Some(place)).expect("it is whole"), place);
+    }
 }
