@@ -102,6 +102,7 @@ class App extends Component {
       <a class="skip" href="#main" onClick=${focusMain}>Skip to the page</a>
       <${Bar} model=${model} page=${page} />
       <div class="notices">
+        <${Refused} model=${model} />
         <${Connection} model=${model} stays=${stays} onStay=${() => this.setState({ stays: true })} />
         <${Hangs} model=${model} page=${page} />
         <${Recall} model=${model} onRecall=${onRecall} />
@@ -113,7 +114,7 @@ class App extends Component {
         ${latched !== null
           ? html`<${LatchedPage} model=${model} onClear=${onClear} />`
           : state === null
-            ? html`<p class="empty">Connecting to the node…</p>`
+            ? !model.isRefused && html`<p class="empty">Connecting to the node…</p>`
             : html`<${Page}
                 model=${model}
                 onClear=${onClear}
@@ -144,7 +145,7 @@ function focusMain(event) {
 }
 
 function titlePrefix(model) {
-  if (model.connection.kind === "lost") return "No data · ";
+  if (model.connection.kind === "lost" || model.isRefused) return "No data · ";
   return model.latched || model.state?.fleet.hung.length > 0 ? "Hung · " : "";
 }
 
@@ -169,13 +170,26 @@ function Bar({ model, page }) {
         <span class="wide">Fleet <strong>${fleet.fleet ?? "–"}</strong></span>
         <span>Node <strong>${fleet.node}</strong></span>
         <span>Master <strong>${fleet.master ?? "none"}</strong></span>
-        <span class=${`light ${model.connection.kind}`}>
-          ${model.isLive ? "Live" : model.connection.kind === "lost" ? "No data" : "Connecting"}
+        <span class=${`light ${model.isRefused ? "lost" : model.connection.kind}`}>
+          ${model.isLive ? "Live" : model.connection.kind === "lost" || model.isRefused ? "No data" : "Connecting"}
         </span>
         ${model.hasToken &&
-        html`<button type="button" class="quiet wide" onClick=${() => model.forgetToken()}>Forget token</button>`}
+        html`<button type="button" class="quiet" onClick=${() => model.forgetToken()}>Forget token</button>`}
       </p>`}
     </header>
+  `;
+}
+
+/** The node wants a token for reading, and has none that counts. */
+function Refused({ model }) {
+  if (!model.isRefused) return null;
+  return html`
+    <section class="banner lost" aria-label="Access">
+      <p><strong>A token is needed to see the fleet.</strong> ${model.state && "What is shown is old."}</p>
+      <p class="actions">
+        <button type="button" class="main" onClick=${() => model.askToRead()}>Enter a token…</button>
+      </p>
+    </section>
   `;
 }
 

@@ -35,13 +35,13 @@ class Dialog extends Component {
 }
 
 export function TokenDialog({ wants, hasToken }) {
-  const { problem, what, answer } = wants;
+  const { problem, what, need, answer } = wants;
   return html`
     <${Dialog} title="A token is needed" onClose=${() => answer(null)} onSubmit=${({ token }) => answer(token.trim())}>
-      <p>${what}: ${hasToken ? `the node refuses this token (${problem.message}).` : "who changes something needs a token."}</p>
+      <p>${what}: ${hasToken ? `the node refuses this token (${problem.message}).` : need}</p>
       <p>
-        Make one on the computer of this node. The scope <code>call</code> places calls,
-        and <code>operate</code> may do everything.
+        Make one on the computer of a node of the fleet. The scope <code>view</code> shows the fleet, the
+        scope <code>call</code> places calls, and <code>operate</code> may do everything.
       </p>
       <pre>liftmesh token create --help</pre>
       <label>
@@ -99,8 +99,8 @@ export class ClearDialog extends ChangeDialog {
     return html`
       <${Dialog} title=${`Clear the hang of car ${car}`} onClose=${onClose} onSubmit=${clear}>
         <p>
-          Only once nobody is in the car, and it has been inspected and is fit to run. Name and reason
-          are written to the audit log.
+          Only once nobody is in the car, and it has been inspected and is fit to run.
+          ${model.hasAuditLog && " Name and reason are written to the audit log."}
         </p>
         <${Who} model=${model} reason="Reason: what was wrong, and what was done" />
         <p class="actions">
@@ -251,7 +251,7 @@ export class PriorityDialog extends ChangeDialog {
         </label>
         <${Who} model=${model} reason="Reason" isFirst=${false} />
         <p class="actions">
-          <button type="submit" class="main" disabled=${isBusy}>Give the call</button>
+          <button type="submit" class="main" disabled=${isBusy}>Send the car</button>
           <button type="button" onClick=${onClose}>Cancel</button>
         </p>
       <//>
@@ -275,7 +275,7 @@ export class PowerDialog extends ChangeDialog {
         <${Who} model=${model} reason="Reason" />
         <label class="confirm">
           <input type="checkbox" required />
-          <span>${on ? "The building runs on emergency power" : "All cars may run at a time"}</span>
+          <span>${on ? "The building runs on emergency power" : "All cars may run again"}</span>
         </label>
         <p class="actions">
           <button type="submit" class=${on ? "danger" : "main"} disabled=${isBusy}>

@@ -112,7 +112,9 @@ const SEVERITY = {
   drive_refused: "warning",
   off_target: "warning",
   conflict: "warning",
+  dropped: "warning",
   node_state: "notice",
+  directive: "notice",
   peer_discovered: "notice",
   synced: "notice",
   availability: "notice",
@@ -131,7 +133,10 @@ export function carOf(event, node) {
   switch (event.event) {
     case "placed":
     case "promised":
+    case "dropped":
       return event.call.car ?? null;
+    case "directive":
+      return carOfKey(event.key);
     case "assigned":
     case "served":
       return event.car ?? event.call.car ?? null;
@@ -149,6 +154,11 @@ export function carOf(event, node) {
     default:
       return null;
   }
+}
+
+/** The car that a directive is about, or null. */
+function carOfKey(key) {
+  return /^(?:mode|priority|firefighter)\/(.+)$/.exec(key)?.[1] ?? null;
 }
 
 /** An event in a sentence. */
@@ -172,6 +182,10 @@ export function eventText(event) {
       return `${callText(event.call)}: promised`;
     case "served":
       return `${callText(event.call)}: served${event.car ? ` by ${event.car}` : ""} after ${tenths(event.waited)}`;
+    case "dropped":
+      return `${callText(event.call)}: dropped because of a fire recall`;
+    case "directive":
+      return `${event.key} is ${event.value}, by ${event.operator}`;
     case "assigned":
       return `${callText(event.call)}: assigned to ${event.car ?? "no car"}`;
     case "taken_over":
@@ -242,6 +256,13 @@ export function remedy(problem) {
       return "Only calls with a right of access come to a locked floor. Unlock it: “Lock floors…” on the page Bank.";
     case "fire_recall":
       return "End the fire recall first.";
+    case "not_in_service":
+      return "Choose another car, or put this one back into service.";
+    case "too_many_directives":
+      return "End what is not needed any more: modes, priority calls, locks, old tokens.";
+    case "tokens_unusable":
+    case "not_cleared":
+      return "Clear it on the computer of the car: liftmesh clear-hang --help.";
     case "no_journal":
       return "Look at the disk of the node: docs/OPERATIONS.md, “Without its disk”.";
     case "read_only":

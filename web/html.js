@@ -2,6 +2,6 @@
 import { h } from "./vendor/preact.js";
 import htm from "./vendor/htm.js";
 
-export { Component, Fragment, createRef, render } from "./vendor/preact.js";
+export { Component, createRef, render } from "./vendor/preact.js";
 
 export const html = htm.bind(h);

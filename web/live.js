@@ -23,6 +23,18 @@ const LONG_SILENT_S = 0.5;
 
 const TOKEN_KEY = "liftmesh-token";
 
+/** The node was not reached, or the connection to it broke. */
+class NetworkError extends Error {}
+
+/** What comes over the network, or a `NetworkError`. */
+async function reach(promise) {
+  try {
+    return await promise;
+  } catch (cause) {
+    throw new NetworkError("the node was not reached", { cause });
+  }
+}
+
 export class LiveSource extends Source {
   #lastId = null;
   #pause = FIRST_PAUSE_MS;
@@ -44,7 +56,7 @@ export class LiveSource extends Source {
   }
 
   retry() {
-    if (this.#timer === null) return;
+    if (this.#request !== null) return;
     clearTimeout(this.#timer);
     this.#pause = FIRST_PAUSE_MS;
     this.#connect();
@@ -57,9 +69,17 @@ export class LiveSource extends Source {
     try {
       await this.#follow(this.#request);
     } catch (error) {
+      if (error instanceof Problem && error.needsToken) {
+        this.#request = null;
+        this.emit({ type: "unauthorized", problem: error });
+        return;
+      }
       if (error instanceof Problem) reason = error.message;
+      // All else than a broken connection is a defect of this page.
+      else if (!(error instanceof NetworkError)) console.error(error);
     }
     this.#request.abort();
+    this.#request = null;
     const retryAt = Date.now() + this.#pause;
     this.#timer = setTimeout(() => this.#connect(), this.#pause);
     this.#pause = Math.min(2 * this.#pause, LONGEST_PAUSE_MS);
@@ -78,16 +98,14 @@ export class LiveSource extends Source {
       const headers = { accept: "text/event-stream", ...this.#authorization() };
       if (this.#lastId !== null) headers["last-event-id"] = this.#lastId;
       const recent = this.#lastId === null ? `?recent=${RECENT}` : "";
-      const response = await fetch(`/api/v1/events${recent}`, {
-        headers,
-        cache: "no-store",
-        signal: request.signal,
-      });
+      const response = await reach(
+        fetch(`/api/v1/events${recent}`, { headers, cache: "no-store", signal: request.signal }),
+      );
       if (!response.ok) throw await problemOf(response);
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let text = "";
       for (;;) {
-        const { value, done } = await reader.read();
+        const { value, done } = await reach(reader.read());
         if (done) return;
         feed();
         text += value;
@@ -159,7 +177,9 @@ export class LiveSource extends Source {
   }
 
   async statisticsCsv(window) {
-    return (await this.#read(`/api/v1/statistics.csv?window=${window}`)).blob();
+    const response = await this.#read(`/api/v1/statistics.csv?window=${window}`);
+    const named = /filename="?([^";]+)"?/.exec(response.headers.get("content-disposition") ?? "");
+    return { content: await response.blob(), name: named?.[1] ?? `statistics-${window}.csv` };
   }
 
   async #read(path) {

@@ -51,7 +51,7 @@ export class Model {
   #seenCars = new Map();
   /** The last evidence of a hang by car. */
   hangs = new Map();
-  /** The change that waits for a token: `{key, problem, what, answer}`. */
+  /** What waits for a token: `{key, problem, what, need, answer}`. */
   wantsToken = null;
   /** What a screen reader says next. */
   announcement = "";
@@ -76,6 +76,11 @@ export class Model {
     return this.connection.kind === "live";
   }
 
+  /** The node shows the fleet only with a token, and none that it takes is here. */
+  get isRefused() {
+    return this.connection.kind === "refused";
+  }
+
   get takesCommands() {
     return this.#source.takesCommands;
   }
@@ -95,6 +100,10 @@ export class Model {
 
   retry() {
     this.#source.retry();
+  }
+
+  get hasAuditLog() {
+    return this.#source.hasAuditLog;
   }
 
   get hasStatistics() {
@@ -201,7 +210,8 @@ export class Model {
       const next = "The supervisor starts the node again. If none does: systemctl start liftmesh.";
       this.say("info", `The hang of ${car} is cleared, and on record.`, next);
     } else {
-      this.say("info", `The hang of ${car} is cleared. Start its node now.`);
+      const next = this.#source.startsNodes ? "Its node starts again." : "Start its node now.";
+      this.say("info", `The hang of ${car} is cleared.`, next);
     }
     return true;
   }
@@ -223,19 +233,40 @@ export class Model {
       const answer = async (token) => {
         this.wantsToken = null;
         if (token === null) {
-          this.say("info", `${what}: not done, for want of a token.`);
+          this.say("info", `${what}: not done: no token was given.`);
           resolve(null);
         } else {
-          this.#source.token = token;
+          this.#useToken(token);
           resolve(await this.#change(run, what));
         }
         this.#changed();
       };
       this.wantsToken?.answer(null);
-      this.#keys += 1;
-      this.wantsToken = { key: this.#keys, problem, what, answer };
-      this.#changed();
+      this.#wantToken({ problem, what, need: "changes need a token.", answer });
     });
+  }
+
+  /** Asks for the token without which the node does not show the fleet. */
+  askToRead() {
+    const answer = (token) => {
+      this.wantsToken = null;
+      if (token !== null) this.#useToken(token);
+      this.#changed();
+    };
+    const need = "this node shows the fleet only with a token.";
+    this.#wantToken({ problem: this.connection.problem, what: "Looking at the fleet", need, answer });
+  }
+
+  #wantToken(wants) {
+    this.#keys += 1;
+    this.wantsToken = { key: this.#keys, ...wants };
+    this.#changed();
+  }
+
+  /** Keeps a token for everything from here on. */
+  #useToken(token) {
+    this.#source.token = token;
+    if (this.isRefused) this.#source.retry();
   }
 
   forgetToken() {
@@ -266,6 +297,12 @@ export class Model {
       case "latched":
         this.#onLatched(message.latched);
         break;
+      case "unauthorized":
+        this.#onUnauthorized(message.problem);
+        break;
+      case "reset":
+        this.#reset();
+        break;
       case "missed":
         this.missed += message.events;
         break;
@@ -274,6 +311,32 @@ export class Model {
         break;
     }
     this.#changed();
+  }
+
+  #onUnauthorized(problem) {
+    if (this.connection.kind === "live" || this.connection.kind === "lost") this.#wasLost = true;
+    this.connection = { kind: "refused", problem };
+    // A change that waits for one asks already.
+    if (this.wantsToken === null) this.askToRead();
+  }
+
+  /** Forgets the fleet that was shown so far: another one follows. */
+  #reset() {
+    this.wantsToken?.answer(null);
+    this.state = null;
+    this.latched = null;
+    this.receivedAt = null;
+    this.connection = { kind: "connecting" };
+    this.openedAt = Date.now();
+    this.events = [];
+    this.missed = 0;
+    this.history = new History();
+    this.pending.clear();
+    this.messages = [];
+    this.#seenCars.clear();
+    this.hangs.clear();
+    this.announcement = "";
+    this.#wasLost = false;
   }
 
   #onLatched(latched) {

@@ -1,4 +1,4 @@
-// Where to draw a car between two states: 60 pictures a second from 5 states a second.
+// Where to draw a car between two states: 60 frames a second from 5 states a second.
 
 /** The time constant of the way from the drawn position to the estimated one, s. */
 const SMOOTHING = 0.1;
@@ -79,7 +79,7 @@ export function estimate(car, age) {
   return Math.min(Math.max(moved, lowest), highest);
 }
 
-/** Calls its drawers once a picture, as long as one of them says that it has something to draw. */
+/** Calls its drawers once a frame, as long as one of them says that it has something to draw. */
 export class Animator {
   #drawers = new Set();
   #request = null;

@@ -8,10 +8,15 @@
  * moment of the next attempt (`Date.now()`) and, if the node said something, its words.
  * @typedef {{kind: "connecting" | "live" | "lost", since?: number, retryAt?: number, reason?: string}} Connection
  *
+ * `unauthorized`: the node shows the fleet only with a token. There is no further attempt until `retry()`.
+ * `reset`: what follows is of another fleet.
+ *
  * @typedef {{type: "state", state: State, received: number} |
  *           {type: "event", event: object} |
  *           {type: "missed", events: number} |
  *           {type: "latched", latched: object} |
+ *           {type: "unauthorized", problem: Problem} |
+ *           {type: "reset"} |
  *           {type: "connection", connection: Connection}} Message
  * `received` is by the clock of `performance.now()`. `latched` is what `/api/v1/latch` says of a node
  * that does not run.
@@ -77,6 +82,16 @@ export class Source {
    */
   async clearHang(car, record) {
     throw new Error(`a source implements clearHang(${car}, ${record})`);
+  }
+
+  /** Whether a node whose hang was cleared starts by itself. */
+  get startsNodes() {
+    return false;
+  }
+
+  /** Whether there is an audit log, which keeps who changed something, and why. */
+  get hasAuditLog() {
+    return true;
   }
 
   /**
@@ -159,7 +174,7 @@ export class Source {
   /**
    * The same as CSV.
    * @param {"hour" | "day" | "week"} window
-   * @returns {Promise<Blob>}
+   * @returns {Promise<{content: Blob, name: string}>} `name` is that of the file
    * @throws {Problem}
    */
   async statisticsCsv(window) {

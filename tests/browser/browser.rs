@@ -92,6 +92,8 @@ impl Browser {
         let mut capabilities = Capabilities::new();
         let options = look.options(&directory.path().join("profile"));
         capabilities.insert("goog:chromeOptions".to_owned(), options);
+        // Those of the tests are signed by themselves.
+        capabilities.insert("acceptInsecureCerts".to_owned(), json!(true));
         let client = runtime.block_on(connect(port, &capabilities));
         let driver = driver.expect("the driver");
         Some(Self {
@@ -167,7 +169,8 @@ impl Browser {
         self.wait(address, &format!("return location.href === {}", json!(address)));
     }
 
-    fn wait(&self, what: &str, script: &str) {
+    /// Waits until a script returns true.
+    pub(super) fn wait(&self, what: &str, script: &str) {
         let begun = Instant::now();
         loop {
             // While the browser goes to another page there is nothing to ask.

@@ -17,10 +17,15 @@
 mod browser;
 mod playground;
 
+use std::collections::BTreeSet;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::Duration;
 
 use elevator_driver::{Button, Direction};
 use elevator_fleet::model::Mode;
+use elevator_fleet::node::Report;
 use liftmesh_harness::building::{Building, Line, skip};
 
 use self::browser::{Browser, Look};
@@ -98,6 +103,159 @@ fn a_pressed_hall_button_is_lit_and_served() {
     browser.wait_for(&format!("{button}[aria-pressed=false]"));
     browser.open_page("events");
     browser.wait_for_text(".events", "Hall call, floor 4 up: served by");
+}
+
+/// Installs a node whose panel is served over TLS, and whose readers need a token: its address counts as
+/// one beyond loopback, for it is written as one of IPv6.
+fn start_with_tls(building: &mut Building, name: &'static str, number: u8, files: &Path) {
+    building.install(name, number);
+    let address = building.endpoint(number).0;
+    let made = rcgen::generate_simple_self_signed([address.to_string()]).expect("a certificate");
+    let paths = ["crt", "key"].map(|kind| files.join(format!("{name}.{kind}")));
+    fs::write(&paths[0], made.cert.pem()).expect("written");
+    fs::write(&paths[1], made.signing_key.serialize_pem()).expect("written");
+    fs::set_permissions(&paths[1], Permissions::from_mode(0o600)).expect("rights");
+    building.start_with(name, |command| {
+        command.args(["--http-address", &format!("[::ffff:{address}]:{PORT}")]);
+        command.arg("--http-certificate").arg(&paths[0]).arg("--http-key").arg(&paths[1]);
+    });
+}
+
+#[test]
+fn a_panel_beyond_loopback_asks_for_a_token_before_it_shows_the_fleet() {
+    let Some(browser) = browser(Look::DESKTOP) else { return };
+    let files = tempfile::tempdir().expect("a directory");
+    let mut building = Building::new(6, Line::Serial);
+    start_with_tls(&mut building, "A", 1, files.path());
+    start_with_tls(&mut building, "B", 2, files.path());
+    building.wait_for_master("A");
+    building.wait_in_service(&["A", "B"]);
+    let token = token(&building, "A");
+    let page = |number| format!("https://{}:{PORT}/", building.endpoint(number).0);
+    let there = format!("{}#/bank", page(2));
+
+    browser.open(&page(1));
+    browser.wait_for_text("dialog", "only with a token");
+    browser.click("dialog button[type=button]");
+    browser.wait_for_text(".banner.lost", "A token is needed to see the fleet");
+    browser.click(".banner.lost button");
+    browser.write("dialog input[name=token]", "lmt_of_nobody");
+    browser.click("dialog button[type=submit]");
+    browser.wait_for_text("dialog", "the node refuses this token");
+    browser.write("dialog input[name=token]", &token);
+    browser.click("dialog button[type=submit]");
+    browser.wait_for(".light.live");
+    browser.wait_for("[data-call=hall-3-up]");
+    browser.wait_until_gone(".banner.lost");
+
+    // The page of another node has another origin, and asks again.
+    building.kill("A");
+    browser.wait_for_address(&there);
+    browser.wait_for_text("dialog", "only with a token");
+    browser.write("dialog input[name=token]", &token);
+    browser.click("dialog button[type=submit]");
+    browser.wait_for(".light.live");
+    browser.wait_for_text(".bar", "Node B");
+}
+
+/// A source says so when it begins to show another fleet, as that of the playground does.
+#[test]
+fn nothing_of_a_fleet_is_left_when_another_one_is_shown() {
+    let Some((building, browser)) = building() else { return };
+    browser.open(&panel(&building, 1));
+    browser.wait_for(".light.live");
+    let left = browser.evaluate(
+        "return Promise.all([import('/assets/model.js'), import('/assets/source.js')]).then(([{ Model }, { Source }]) => {
+            const source = new Source();
+            const model = new Model(source);
+            const show = (node, at) => {
+                const nodes = [{ node, node_state: { kind: 'master' } }];
+                const fleet = { node, master: node, term: 1, nodes, lost: [], hung: [], at: new Date(at).toISOString() };
+                const state = { fleet, cars: [{ car: node }], orders: [] };
+                source.emit({ type: 'state', state, received: 0 });
+            };
+            source.emit({ type: 'missed', events: 3 });
+            show('A', 60_000);
+            source.emit({ type: 'event', event: { event: 'hung', at: new Date(60_000).toISOString(), direction: 'up', actual: 1, expected: 1 } });
+            model.pending.set('hall-1-up', 0);
+            const seen = [model.events.length, model.hangs.size, model.history.master.node];
+            source.emit({ type: 'reset' });
+            // The clock of the new fleet begins anew.
+            show('Z', 1_000);
+            return [seen, model.events.length, model.hangs.size, model.missed, model.pending.size,
+                    model.history.master.node, [...model.history.nodes.keys()]];
+        })",
+    );
+    let expected = serde_json::json!([[1, 1, "A"], 0, 0, 0, 0, "Z", ["Z"]]);
+    assert_eq!(left, expected);
+}
+
+#[test]
+fn every_event_is_a_sentence_and_has_a_severity() {
+    let Some((building, browser)) = building() else { return };
+    browser.open(&panel(&building, 1));
+    browser.wait_for(".light.live");
+    let golden = include_str!("../../src/operator/testdata/events.jsonl");
+    let events: Vec<serde_json::Value> = golden
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")["event"].take())
+        .collect();
+    let names: BTreeSet<_> = events.iter().filter_map(|event| event["event"].as_str()).collect();
+    assert_eq!(names, BTreeSet::from(Report::NAMES), "there is an example of each");
+    let bare = browser.evaluate(&format!(
+        "return import('/assets/format.js').then(({{ eventText }}) => {}
+            .filter((event) => eventText(event) === event.event || eventText(event).includes('undefined')))",
+        serde_json::json!(events)
+    ));
+    assert_eq!(bare, serde_json::json!([]));
+    let directive = browser.evaluate(
+        "return import('/assets/format.js').then(({ carOf, eventText, severity }) => {
+            const event = { event: 'directive', key: 'mode/B', value: 'independent', operator: 'kovac' };
+            return [eventText(event), carOf(event, 'A'), carOf({ ...event, key: 'fire-recall' }, 'A'), severity(event)];
+        })",
+    );
+    let said = "mode/B is independent, by kovac";
+    assert_eq!(directive, serde_json::json!([said, "B", null, "notice"]));
+}
+
+#[test]
+fn events_are_filtered_by_car_kind_and_severity() {
+    let Some((building, browser)) = building() else { return };
+    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
+    browser.click("button[data-mode-of=B]");
+    browser.write("dialog input[value=independent]", " ");
+    browser.write("dialog input[name=operator]", "J. Kovac");
+    browser.write("dialog input[name=reason]", "new carpet");
+    browser.click("dialog button[type=submit]");
+    browser.wait_for_text("button[data-mode-of=B]", "Independent");
+    browser.open_page("events");
+    browser.wait_for_text(".events", "mode/B is independent, by J. Kovac");
+    let choose = |place: usize, value: &str| {
+        browser.evaluate(&format!(
+            "const select = document.querySelectorAll('.filters select')[{place}];
+             select.value = '{value}';
+             select.dispatchEvent(new Event('change', {{ bubbles: true }}));"
+        ));
+    };
+    let wait_until_all_have = |css: &str, text: &str| {
+        let script = format!(
+            "const shown = [...document.querySelectorAll('.events {css}')];
+             return shown.length > 0 && shown.every((one) => one.innerText.trim() === '{text}')"
+        );
+        browser.wait(&format!("only {text:?} in {css}"), &script);
+    };
+    choose(0, "B");
+    wait_until_all_have(".about", "B");
+    browser.wait_for_text(".events", "mode/B is independent");
+    choose(0, "");
+    choose(1, "directive");
+    wait_until_all_have(".kind", "directive");
+    choose(1, "");
+    choose(2, "alarm");
+    browser.wait_for_text(".panel .empty", "No event matches the filters.");
+    choose(2, "notice");
+    browser.wait_for(".events li.notice");
+    browser.wait_until_gone(".events li.routine");
 }
 
 #[test]

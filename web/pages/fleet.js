@@ -133,7 +133,7 @@ function delayText(seconds) {
 function lossText(share) {
   if (share == null) return "–";
   const text = `${(share * 100).toFixed(1)} %`;
-  return share < 0.05 ? text : html`<span class="no">${text}</span>`;
+  return share < 0.05 ? text : html`<span class="no">▲ ${text}</span>`;
 }
 
 function yesNo(is, isSelf) {
@@ -157,7 +157,7 @@ function Orders({ orders, nodes }) {
   return html`<${Table} title="Open orders" columns=${columns} rows=${rows} empty="No order is open." />`;
 }
 
-/** Which nodes hold an order; those in bold have it on disk. */
+/** Which nodes hold an order, and which of them have it on disk. */
 function Holders({ order, nodes }) {
   const { holders, held_by = [], durable_at = [] } = order;
   const count = `${holders} of ${plural(nodes, "node")}`;

@@ -87,8 +87,8 @@ export class ServicePage extends Component {
       this.setState({ problem: problem.message });
       return;
     }
-    const href = URL.createObjectURL(csv);
-    Object.assign(document.createElement("a"), { href, download: `statistics-${window}.csv` }).click();
+    const href = URL.createObjectURL(csv.content);
+    Object.assign(document.createElement("a"), { href, download: csv.name }).click();
     setTimeout(() => URL.revokeObjectURL(href), KEEP_MS);
   }
 
@@ -120,7 +120,7 @@ export class ServicePage extends Component {
             </label>
             <button type="button" class="download" onClick=${() => this.#download(name)}>Download CSV</button>
           </div>
-          ${problem && html`<p class="fine" role="alert">The figures could not be had: ${problem}</p>`}
+          ${problem && html`<p class="fine" role="alert">The statistics could not be loaded: ${problem}</p>`}
           ${figures === null ? !problem && html`<p class="empty">Asking the node…</p>` : html`<${Source} figures=${figures} />`}
         </section>
         ${figures &&

@@ -88,7 +88,7 @@ export class Shaft extends Component {
               <rect class="inside" width=${width} height=${height} />
               ${car.load !== null &&
               html`<rect
-                class=${`load ${car.load > 100 ? "over" : ""}`}
+                class="load"
                 width=${width}
                 height=${(height * Math.min(car.load, 100)) / 100}
                 y=${height * (1 - Math.min(car.load, 100) / 100)}
