@@ -200,6 +200,11 @@ impl Network {
         self.cuts.is_empty() && self.isolated.is_empty()
     }
 
+    /// Whether the network of a machine is cut as a whole.
+    pub(super) fn is_isolated(&self, node: usize) -> bool {
+        self.isolated.contains(&node)
+    }
+
     /// Nothing is cut or clogged.
     pub(super) fn is_whole(&self) -> bool {
         self.nothing_is_cut() && self.clogs.is_empty()

@@ -172,6 +172,12 @@ impl World {
         self.network.connects(one, other)
     }
 
+    /// Whether the network of a machine is cut as a whole, whatever else is cut.
+    #[must_use]
+    pub fn is_isolated(&self, node: usize) -> bool {
+        self.network.is_isolated(node)
+    }
+
     /// Whether a machine's process runs and is not suspended.
     #[must_use]
     pub fn is_awake(&self, node: usize) -> bool {

@@ -65,7 +65,7 @@ export class Controls extends Component {
     const link = await encoded(this.props.source.run());
     this.setState({ link });
     if (link.length > LONGEST) {
-      this.props.model.say("info", "So much was done to this run that some programs will cut the link.");
+      this.props.model.say("info", "This link is very long; some programs may truncate it.");
     }
     await navigator.clipboard?.writeText(link).catch(() => {});
   }
@@ -95,15 +95,15 @@ export class Controls extends Component {
               onInput=${(event) => { source.speed = SPEEDS[event.target.value]; this.setState({}); }}
             />
           </label>
-          <output class="figure">${source.speed === 0 ? "paused" : `${source.speed} ×`}</output>
+          <span class="figure">${source.speed === 0 ? "paused" : `${source.speed} ×`}</span>
           ${source.speed > 1 && source.reached < 0.9 * source.speed && source.reached > 0 &&
           html`<span class="quiet-text">this computer reaches ${Math.round(source.reached)} ×</span>`}
-          <output class="figure">${clock(picture.now)}</output>
+          <span class="figure">${clock(picture.now)}</span>
           <button type="button" onClick=${() => this.#share()}>Share this run</button>
           <button type="button" onClick=${() => this.#draw()}>Draw the next messages</button>
           <button type="button" onClick=${() => this.#inflict("mains-cut")}>Cut the building's power</button>
           <button type="button" onClick=${() => this.#inflict(...nodes.map((_, node) => ({ restart: node })))}>
-            Power back
+            Restore power
           </button>
         </div>
         ${state.link !== null &&
@@ -134,12 +134,12 @@ export class Controls extends Component {
           </div>
         </details>
         <details>
-          <summary>Another fleet</summary>
+          <summary>New fleet</summary>
           <form class="lab-row" onSubmit=${(event) => this.#begin(event)}>
             ${this.#number("Cars", "cars", 2, 32)} ${this.#number("Floors", "floors", 2, 64)}
             ${this.#number("Passengers a minute", "passengers", 0, 600)} ${this.#number("Seed", "seed", 0, 4294967295)}
             ${this.#select("Election", "election", ELECTIONS)} ${this.#select("Dispatch", "strategy", STRATEGIES)}
-            <button type="submit">Start it</button>
+            <button type="submit">Start</button>
           </form>
         </details>
         ${state.drawing !== null &&
@@ -154,7 +154,7 @@ export class Controls extends Component {
 
   #node(node, index) {
     const { source } = this.props;
-    const says = node.hung ? "hung" : node.suspended ? "frozen" : node.running ? node.node_state : "does not run";
+    const says = node.hung ? "hung" : node.suspended ? "frozen" : node.running ? node.node_state : "stopped";
     return html`
       <li key=${node.name} class="lab-row" aria-label=${`Node ${node.name}`}>
         <strong>${node.name}</strong>
@@ -165,14 +165,14 @@ export class Controls extends Component {
             : html`<button type="button" onClick=${() => this.#inflict({ "clear-hang": index }, { restart: index })}>
                 ${node.hung ? "Clear and start" : "Start"}</button>`}
           ${node.suspended
-            ? html`<button type="button" onClick=${() => this.#inflict({ resume: index })}>Go on</button>`
+            ? html`<button type="button" onClick=${() => this.#inflict({ resume: index })}>Resume</button>`
             : html`<button type="button" disabled=${!node.running} onClick=${() => this.#inflict({ suspend: index })}>Freeze</button>`}
           ${this.#toggle("Network", node.isolated, (on) => ({ "network-cut": [index, on] }))}
           ${this.#toggle("Panel line", node.line_cut, (on) => ({ "line-cut": [index, on] }))}
           ${this.#toggle("Motor", node.stuck, (on) => ({ motor: [index, on ? "stuck" : null] }))}
           ${this.#toggle("Door", node.obstructed, (on) => ({ obstruct: [index, on] }))}
           <button type="button" aria-pressed=${picked(source, node)}
-            onClick=${() => { source.viewpoint = index; source.show(); }}>Look from here</button>
+            onClick=${() => { source.viewpoint = index; source.show(); }}>View from here</button>
         </span>
       </li>
     `;

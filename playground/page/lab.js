@@ -2,16 +2,16 @@
 import { Problem, Source } from "./source.js";
 
 /**
- * How long a turn may compute, ms: most of two pictures. To draw each of them would cost a fast run a
- * quarter of its speed; a speed that is reached leaves the turn early, and draws them all.
+ * How long a tick may compute, ms: most of two frames. To draw each of them would cost a fast run a
+ * quarter of its speed; a speed that is reached leaves the tick early, and draws them all.
  */
 const BUDGET_MS = 30;
 
-/** How much virtual time passes at once within a turn, s. */
+/** How much virtual time passes at once within a tick, s. */
 const SLICE_S = 0.1;
 
 /** A page that was in the background does not catch up, ms. */
-const LONGEST_TURN_MS = 100;
+const LONGEST_TICK_MS = 100;
 
 /** Between two pictures for the panel, ms. */
 const PICTURE_MS = 100;
@@ -45,18 +45,29 @@ export class LabSource extends Source {
     this.#fleet = fleet;
     this.viewpoint = 0;
     this.#rest = 0;
+    this.#measured = null;
+    this.reached = 0;
+    this.emit({ type: "reset" });
     this.show();
+  }
+
+  get startsNodes() {
+    return true;
+  }
+
+  get hasAuditLog() {
+    return false;
   }
 
   start() {
     this.show();
-    requestAnimationFrame((now) => this.#turn(now));
+    requestAnimationFrame((now) => this.#tick(now));
   }
 
-  #turn(now) {
-    const passed = Math.min(now - (this.#drawn ?? now), LONGEST_TURN_MS) / 1000;
+  #tick(now) {
+    const passed = Math.min(now - (this.#drawn ?? now), LONGEST_TICK_MS) / 1000;
     this.#drawn = now;
-    // What does not fit into a turn is left out: the reached speed says so.
+    // What does not fit into a tick is left out: the reached speed says so.
     this.#rest = Math.min(this.#rest + passed * this.speed, this.speed * 0.1);
     const until = performance.now() + BUDGET_MS;
     while (this.#rest > 0 && performance.now() < until) {
@@ -65,7 +76,7 @@ export class LabSource extends Source {
       this.#rest -= slice;
     }
     if (now - this.#shown >= PICTURE_MS) this.show();
-    requestAnimationFrame((then) => this.#turn(then));
+    requestAnimationFrame((then) => this.#tick(then));
   }
 
   /** Shows the fleet as it is now. */

@@ -29,7 +29,7 @@ async function begin() {
   try {
     fleet = new Fleet(JSON.stringify(settings));
   } catch (reason) {
-    wrong = `The link leads to no run: ${reason}. This is the default fleet.`;
+    wrong = `This link does not describe a valid run: ${reason}. This is the default fleet.`;
     settings = DEFAULTS;
     fleet = new Fleet(JSON.stringify(settings));
   }

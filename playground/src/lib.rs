@@ -73,7 +73,7 @@ impl Default for Settings {
     }
 }
 
-/// Settings of which no run can be made.
+/// Invalid settings.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A number out of its range.
@@ -196,10 +196,11 @@ impl Playground {
         true
     }
 
-    /// The run so far, as settings that replay it.
+    /// The run, as settings that replay it: what was done, and what is still to be done of a replay.
     #[must_use]
     pub fn run(&self) -> Settings {
-        Settings { steps: self.done.clone(), ..self.settings.clone() }
+        let steps = self.done.iter().chain(self.planned.iter().rev()).cloned().collect();
+        Settings { steps, ..self.settings.clone() }
     }
 
     /// What there is to see at this moment, as the node of this index says if it runs, or else the

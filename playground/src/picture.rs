@@ -41,7 +41,7 @@ pub struct NodePicture {
     pub hung: bool,
     /// The state of its node, if it runs, for people.
     pub node_state: Option<String>,
-    /// It reaches no other node.
+    /// Its network is cut, whatever links are.
     pub isolated: bool,
     /// The line to its panel is cut.
     pub line_cut: bool,
@@ -88,7 +88,6 @@ impl Picture {
 impl NodePicture {
     fn of(world: &World, node: usize) -> Self {
         let running = world.is_awake(node);
-        let mut others = (0..world.size()).filter(|other| *other != node);
         let car = world.car(node);
         Self {
             name: world.name(node).to_string(),
@@ -100,7 +99,7 @@ impl NodePicture {
                 NodeState::Slave { master } => format!("slave of {master}"),
                 NodeState::Seeking => "seeking".to_owned(),
             }),
-            isolated: !others.any(|other| world.connects(node, other)),
+            isolated: world.is_isolated(node),
             line_cut: !world.is_plugged(node),
             stuck: car.shaft().motor_fault().is_some(),
             obstructed: car.inputs().obstruction,

@@ -35,7 +35,10 @@ fn a_run_that_is_shared_is_the_same() {
     let shared = serde_json::to_string(&run.run()).expect("it is JSON");
     let settings: Settings = serde_json::from_str(&shared).expect("it is the same");
     let mut again = Playground::new(settings).expect("a run");
-    again.advance(run.world().now());
+    assert_eq!(again.run(), run.run(), "what is still to come is shared too");
+    again.advance(Duration::from_millis(3_500));
+    assert_eq!(again.run(), run.run());
+    again.advance(run.world().now().saturating_sub(again.world().now()));
     assert_eq!(again.world().fingerprint(), run.world().fingerprint());
     assert_eq!(again.run(), run.run());
 }
@@ -89,4 +92,14 @@ fn messages_are_drawn() {
     run.advance(Duration::from_secs(1));
     let drawing = run.messages(Duration::from_millis(200));
     assert!(drawing.starts_with("<svg"), "{}", &drawing[..20]);
+}
+
+#[test]
+fn a_node_without_links_is_not_shown_as_cut_off_itself() {
+    let mut run = Playground::new(small()).expect("a run");
+    run.act(Act::Fault(Fault::Cut(0, 1)));
+    run.act(Act::Fault(Fault::Cut(0, 2)));
+    assert!(!run.picture(1).nodes[0].isolated, "there is no network to repair, but two links");
+    run.act(Act::Fault(Fault::NetworkCut(1, true)));
+    assert!(run.picture(0).nodes[1].isolated);
 }
