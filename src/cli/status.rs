@@ -158,6 +158,7 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
     write_keys(page, &status.fleet_keys)?;
     let dropped = [
         "foreign",
+        "oversized",
         "version",
         "key",
         "unauthenticated",

@@ -16,19 +16,23 @@ pub(crate) enum Count {
     Received,
     /// Beacons and packets that were dropped because the runtime loop was behind.
     InboxFull,
-    /// Datagrams that are not beacons, and ones that are too long for packets.
+    /// Datagrams that are not beacons, and, without a key, beacons of another fleet.
     Foreign,
+    /// Datagrams that are longer than any of the fleet.
+    Oversized,
     /// Datagrams of another version of the protocol.
     Version,
     /// Datagrams with a key that this node does not have.
     Key,
     /// Datagrams that nobody has authenticated, where the fleet key is required.
     Unauthenticated,
-    /// Datagrams whose tag was not made with the key that they announce.
+    /// Datagrams whose tag was not made with the key that they announce, and frames of links that
+    /// were changed on their way.
     Forged,
-    /// Packets of an incarnation that does not count as a peer, or not yet.
+    /// Beacons and packets of an incarnation that does not count as a peer, or not yet.
     Unproven,
-    /// Packets of a peer that were sent before, long ago or to somebody else.
+    /// Beacons that were sent before or are too old to tell, and packets of a peer that were sent
+    /// before, long ago or to somebody else.
     Replayed,
     /// Datagrams whose checksum does not match (F5).
     Damaged,
@@ -51,6 +55,7 @@ impl Count {
             Self::Received => "received",
             Self::InboxFull => "inbox_full",
             Self::Foreign => "foreign",
+            Self::Oversized => "oversized",
             Self::Version => "version",
             Self::Key => "key",
             Self::Unauthenticated => "unauthenticated",
@@ -65,13 +70,14 @@ impl Count {
     }
 
     /// Everything that is counted.
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Sent,
         Self::SendFailed,
         Self::SendQueueFull,
         Self::Received,
         Self::InboxFull,
         Self::Foreign,
+        Self::Oversized,
         Self::Version,
         Self::Key,
         Self::Unauthenticated,

@@ -1,5 +1,6 @@
 //! The task that owns two UDP sockets: for beacons, or for packets of a port of their own.
 
+use std::fmt::Display;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
@@ -354,23 +355,27 @@ impl DatagramTask {
             return;
         }
         self.traffic.note_urgent(Instant::now());
+        if bytes.len() > MAX_DATAGRAM {
+            return self.drop_packet(Count::Oversized, from);
+        }
         let packet = match seal.open(bytes, from, &keys, settings.foreign_devices) {
             Ok(Some(packet)) if packet.len() <= MAX_PACKET => packet.to_vec(),
-            Ok(Some(_)) => return self.counters.add(Count::Foreign),
+            Ok(Some(_)) => return self.drop_packet(Count::Oversized, from),
             Ok(None) => return,
-            Err(count) => {
-                self.counters.add(count);
-                if !is_usual(count) && self.log.opens(&Line::Dropped(count)).is_some() {
-                    let (reason, so_far) = (count.name(), self.counters.get(count));
-                    warn!(%from, reason, so_far, "packets that do not come from the fleet are dropped");
-                }
-                return;
-            }
+            Err(count) => return self.drop_packet(count, from),
         };
         self.traffic.note_arrival();
         self.counters.add(Count::Received);
         if self.notes.try_send(Note::Packet { from, bytes: packet }).is_err() {
             self.counters.add(Count::InboxFull);
+        }
+    }
+
+    fn drop_packet(&mut self, count: Count, from: Ipv4Addr) {
+        self.counters.add(count);
+        if !is_usual(count) && self.log.opens(&Line::Dropped(count)).is_some() {
+            let (reason, so_far) = (count.name(), self.counters.get(count));
+            warn!(%from, reason, so_far, "packets that do not come from the fleet are dropped");
         }
     }
 
@@ -381,32 +386,27 @@ impl DatagramTask {
         let Some(keys) = self.settings.keys.get() else {
             return;
         };
+        if bytes.len() > MAX_DATAGRAM {
+            let most = MAX_DATAGRAM;
+            return self.drop_beacon(Count::Oversized, from, &format!("more than {most} bytes"));
+        }
         let beacon = match codec::decode_beacon(bytes, &keys) {
             Ok(beacon) => beacon,
             Err(error) => {
-                let count = count_of(&error);
-                self.counters.add(count);
-                trace!(%from, %error, "a datagram was dropped");
                 if let WireError::Version(version) = error {
+                    self.counters.add(Count::Version);
                     self.hand_on(Note::OtherVersion { from, version });
                     return;
                 }
-                if self.log.opens(&Line::Dropped(count)).is_some() {
-                    warn!(
-                        %from,
-                        %error,
-                        so_far = self.counters.get(count),
-                        "datagrams that are not beacons are dropped"
-                    );
-                }
-                return;
+                return self.drop_beacon(count_of(&error), from, &error);
             }
         };
         if beacon.hello.nonce == self.settings.hello.nonce {
             return;
         }
         if beacon.hello.address != from {
-            return self.counters.add(Count::Address);
+            let address = format!("a beacon of {}", beacon.hello.address);
+            return self.drop_beacon(Count::Address, from, &address);
         }
         // While bare beacons are accepted, anybody could make a peer's packets look old by one.
         if let Channel::Beacons(hearing) = &self.channel
@@ -421,6 +421,15 @@ impl DatagramTask {
         }
         let beacon = Box::new(beacon);
         self.hand_on(Note::Beacon { from, beacon });
+    }
+
+    fn drop_beacon(&mut self, count: Count, from: Ipv4Addr, error: &dyn Display) {
+        self.counters.add(count);
+        trace!(%from, %error, "a datagram was dropped");
+        if self.log.opens(&Line::Dropped(count)).is_some() {
+            let (reason, so_far) = (count.name(), self.counters.get(count));
+            warn!(%from, reason, %error, so_far, "datagrams that are no beacons of the fleet are dropped");
+        }
     }
 
     fn hand_on(&self, note: Note) {

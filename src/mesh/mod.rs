@@ -60,7 +60,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use elevator_fleet::model::NodeId;
-use elevator_fleet::node::{FleetKeysStatus, LinkId, LinkSide};
+use elevator_fleet::node::{BeaconFate, FleetKeysStatus, LinkId, LinkSide};
 use elevator_fleet::wire::{Beacon, Frame, Hello, codec};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
@@ -157,6 +157,7 @@ pub struct Mesh {
     keys: KeyState,
     dial_log: LogGate<NodeId>,
     link_log: LogGate<(NodeId, LinkLine)>,
+    replay_log: LogGate<()>,
     cable: Cable,
 }
 
@@ -247,6 +248,7 @@ impl Mesh {
             keys,
             dial_log: LogGate::new(log_gate::ONE),
             link_log: LogGate::new(log_gate::SOME),
+            replay_log: LogGate::new(log_gate::ONE),
             cable: Cable::Whole,
         })
     }
@@ -281,6 +283,24 @@ impl Mesh {
             *known = peers;
             is_new
         });
+    }
+
+    /// Counts what became of a beacon that was received.
+    pub(crate) fn note_fate(&mut self, from: Ipv4Addr, fate: BeaconFate) {
+        match fate {
+            BeaconFate::Used | BeaconFate::Ignored => {}
+            // Several fleets may share a network.
+            BeaconFate::Foreign => self.counters.add(Count::Foreign),
+            // So it begins with every node that starts.
+            BeaconFate::Unproven => self.counters.add(Count::Unproven),
+            BeaconFate::Replayed => {
+                self.counters.add(Count::Replayed);
+                if self.replay_log.opens(&()).is_some() {
+                    let so_far = self.counters.get(Count::Replayed);
+                    warn!(%from, so_far, "beacons that were sent before are dropped");
+                }
+            }
+        }
     }
 
     /// Fault injection: a mesh with a cut cable receives and sends nothing. A link that survived
@@ -474,6 +494,9 @@ impl Mesh {
                 self.links.contains_key(&link).then_some(MeshEvent::Frame { link, frame })
             }
             Note::Ended { link, end } => self.forget(link, &end).then(|| {
+                if matches!(end, LinkEnd::Forged) {
+                    self.counters.add(Count::Forged);
+                }
                 if end.is_malformed() {
                     self.counters.add(Count::Malformed);
                     MeshEvent::Malformed { link }

@@ -473,7 +473,10 @@ impl Running {
 
     fn handle_mesh(&mut self, event: MeshEvent, now: Timestamp) {
         match event {
-            MeshEvent::Beacon { from, beacon } => self.node.handle_beacon(from, &beacon, now),
+            MeshEvent::Beacon { from, beacon } => {
+                let fate = self.node.handle_beacon(from, &beacon, now);
+                self.mesh.note_fate(from, fate);
+            }
             MeshEvent::OtherVersion { from, version } => {
                 self.node.handle_other_version(from, version, now);
             }

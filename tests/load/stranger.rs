@@ -199,7 +199,7 @@ impl Bank {
         assert_eq!(status.distrusted, DistrustedStatus::default(), "{name}");
         assert!(status.orders.is_empty(), "{name}: {:?}", status.orders);
         assert!(status.term.0 < 1_000, "{name}: {:?}", status.term);
-        for reason in self.reasons() {
+        for reason in Self::REASONS {
             let count = status.mesh.get(reason).copied().unwrap_or_default();
             assert!(count >= 10, "{name} has not dropped any as {reason}: {:?}", status.mesh);
         }
@@ -207,11 +207,8 @@ impl Bank {
     }
 
     /// As what the datagrams and connections of the attack are counted.
-    fn reasons(&self) -> Vec<&'static str> {
-        let mut reasons = vec!["unauthenticated", "key", "forged", "address", "refused"];
-        reasons.extend(self.segment.packets.map(|_| "replayed"));
-        reasons
-    }
+    const REASONS: [&'static str; 7] =
+        ["unauthenticated", "key", "forged", "address", "oversized", "replayed", "refused"];
 
     /// The number of lines in a node's log about strangers, which has a bound.
     fn lines_about_strangers(&self, name: &str) -> usize {
@@ -243,6 +240,7 @@ impl Bank {
 fn was_complete(done: &Done, segment: &Segment) {
     let proofs = [Proof::Nothing, Proof::OtherKey, Proof::RandomTag, Proof::OldTag];
     let mut shots = vec![Shot::Latest, Shot::Rerun, Shot::Yesterday, Shot::Elsewhere];
+    shots.extend([Shot::Truncated, Shot::Oversized]);
     shots.extend(proofs.map(Shot::Announcement));
     shots.extend(proofs.map(Shot::Forgery));
     if segment.packets.is_some() {

@@ -115,6 +115,22 @@ pub enum Requested {
     ForAnotherCall,
 }
 
+/// What became of a beacon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BeaconFate {
+    /// It is of a peer, or of a node whose conflict with this one is reported.
+    Used,
+    /// This node has nothing to do with its sender for now.
+    Ignored,
+    /// It is of another fleet.
+    Foreign,
+    /// It is of a process that does not hear this node: one that has just started, one whose way here
+    /// is open in one direction only, or one that has ended and was recorded.
+    Unproven,
+    /// It was heard before, or is so old that nobody can tell: nothing of it was used.
+    Replayed,
+}
+
 impl Node {
     /// Starts the node: alone, with the lamps of the orders on its disk (P3). Under `lowest-ip` it
     /// starts as master (F2).
@@ -128,8 +144,8 @@ impl Node {
         self.settle(now);
     }
 
-    /// A beacon arrived from this address.
-    pub fn handle_beacon(&mut self, from: Ipv4Addr, beacon: &Beacon, now: Timestamp) {
+    /// A beacon arrived from this address. Returns what became of it, to be counted.
+    pub fn handle_beacon(&mut self, from: Ipv4Addr, beacon: &Beacon, now: Timestamp) -> BeaconFate {
         let node = &beacon.hello.node;
         let before = self.peers.relation(node);
         let state_of = |peers: &Peers| peers.members().get(node).map(|it| it.node_state.clone());
@@ -171,6 +187,7 @@ impl Node {
             self.unicast(from, false, now);
         }
         self.settle(now);
+        verdict.fate()
     }
 
     /// A datagram of another version of the wire protocol arrived from this address.

@@ -85,7 +85,7 @@ pub use cabin::{ClimateTimer, health};
 pub use commands::{FireRecall, PriorityRefused};
 pub use dispatching::{PlanRequest, PlanVersion};
 pub use fleet_status::FleetStatus;
-pub use handle::{CallRequest, OrderRefused, Renewed, Requested, Taken};
+pub use handle::{BeaconFate, CallRequest, OrderRefused, Renewed, Requested, Taken};
 pub use peers::{ConflictKind, LossCause, PacketCounts};
 pub use report::Report;
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};

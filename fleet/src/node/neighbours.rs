@@ -14,8 +14,8 @@ impl Node {
         now: Timestamp,
     ) -> Acceptance {
         match verdict {
-            Heard::Ignored | Heard::Unproven => Acceptance::None,
-            Heard::Reordered { .. } => Acceptance::Orders,
+            Heard::Ignored | Heard::Foreign | Heard::Unproven | Heard::Replayed => Acceptance::None,
+            Heard::Reordered => Acceptance::Orders,
             Heard::Conflict(what) => {
                 self.report(Report::Conflict(what.clone()));
                 Acceptance::None

@@ -29,7 +29,9 @@ impl World {
                 self.hear_packet(from, to, &bytes);
             }
             Event::Intruding { address, to, beacon } => {
-                self.with(to, |node, now| node.handle_beacon(address, &beacon, now));
+                self.with(to, |node, now| {
+                    node.handle_beacon(address, &beacon, now);
+                });
             }
             Event::OtherVersion { address, to, version } => {
                 self.disturbances.other_versions.happens(self.now);

@@ -41,7 +41,7 @@ async fn a_packet_reaches_everybody_and_its_answer_its_sender() {
     device.send_to(&[0; 13], to).expect("sent");
     device.send_to(&[2, 30, 8], to).expect("sent");
     assert_eq!(packet(&mut one).await, (lan.address(9), vec![2, 30, 8]));
-    assert_eq!(one.counters().get(Count::Foreign), 1, "too long");
+    assert_eq!(one.counters().get(Count::Oversized), 1, "too long");
     one.send_packet(Some(lan.address(9)), vec![3]);
     device.set_read_timeout(Some(PATIENCE)).expect("set");
     let received = tokio::task::spawn_blocking(move || device.recv(&mut [0; 16]));

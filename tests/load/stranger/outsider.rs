@@ -11,7 +11,7 @@ use elevator_driver::{Direction, Floor};
 use elevator_fleet::election::ballot::packet;
 use elevator_fleet::model::{Call, Dot, HallCall, Mac, NodeId, Term};
 use elevator_fleet::orders::{Record, RecordState};
-use elevator_fleet::wire::codec::{self, SealedPacket};
+use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, SealedPacket};
 use elevator_fleet::wire::keyring::{Credential, FleetKey, Keyring, SECRET, TAG};
 use elevator_fleet::wire::{Beacon, Echo, Hello, NodeState, Nonce};
 use socket2::{Domain, Socket, Type};
@@ -59,6 +59,10 @@ pub(crate) enum Shot {
     Yesterday,
     /// A recorded beacon, from its own address.
     Elsewhere,
+    /// The first half of a recorded beacon.
+    Truncated,
+    /// A recorded beacon with more behind it than any datagram of the fleet has.
+    Oversized,
     /// A packet of an election, made up.
     Packet(Proof),
     /// A recorded packet.
@@ -184,6 +188,7 @@ impl Gun {
         let beacons = Proof::ALL.map(Shot::Announcement).into_iter();
         let beacons = beacons.chain(Proof::ALL.map(Shot::Forgery));
         let beacons = beacons.chain([Shot::Latest, Shot::Rerun, Shot::Yesterday, Shot::Elsewhere]);
+        let beacons = beacons.chain([Shot::Truncated, Shot::Oversized]);
         let packets = Proof::ALL.map(Shot::Packet).into_iter().chain([Shot::PacketAgain]);
         Self {
             shared: listener(segment.beacons),
@@ -280,6 +285,16 @@ impl Gun {
                 (victim, tape.next())
             }
             Shot::Elsewhere => (own, self.tapes[today].next()),
+            Shot::Truncated => {
+                let mut bytes = self.tapes[today].next();
+                bytes.truncate(bytes.len() / 2);
+                (victim, bytes)
+            }
+            Shot::Oversized => {
+                let mut bytes = self.tapes[today].next();
+                bytes.resize(MAX_DATAGRAM + 1, 0);
+                (victim, bytes)
+            }
             Shot::Packet(proof) => (victim, self.packet(round, proof)?),
             Shot::PacketAgain => {
                 let recorded = self.packets.len();

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use super::distrusted::{Distrusted, Offence};
 use crate::model::{NodeId, Timestamp};
-use crate::node::{DistrustedStatus, LinkSide, MeshTimes};
+use crate::node::{BeaconFate, DistrustedStatus, LinkSide, MeshTimes};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::codec::VERSION;
 use crate::wire::{Beacon, Echo, Hello, Nonce};
@@ -73,15 +73,18 @@ pub(in crate::node) struct Membership {
 /// The assessment of a beacon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::node) enum Heard {
-    /// Ignored: this node's own, or a stranger's.
+    /// Ignored: this node's own, or a faulty node's.
     Ignored,
-    /// From an incarnation that does not count yet.
+    /// From a node of another fleet.
+    Foreign,
+    /// From an incarnation that does not count yet, or has ended.
     Unproven,
-    /// Overtaken by a later beacon: its orders are accepted, its state is outdated.
-    Reordered {
-        /// It was not heard before, as far as is remembered.
-        first: bool,
-    },
+    /// Overtaken by a later beacon, and not heard before: its orders are accepted, its state is
+    /// outdated.
+    Reordered,
+    /// Heard before, or too old to tell. What its sender still needs to have acknowledged, it says
+    /// again in later beacons.
+    Replayed,
     /// From a peer that counts.
     Current {
         /// The peer did not count before.
@@ -97,9 +100,21 @@ impl Heard {
     /// Whether the beacon counts and was not heard before.
     pub(in crate::node) fn is_first(&self) -> bool {
         match self {
-            Self::Current { .. } => true,
-            Self::Reordered { first } => *first,
-            Self::Ignored | Self::Unproven | Self::Conflict(_) => false,
+            Self::Current { .. } | Self::Reordered => true,
+            Self::Ignored | Self::Foreign | Self::Unproven | Self::Replayed | Self::Conflict(_) => {
+                false
+            }
+        }
+    }
+
+    /// The same for those outside the brain.
+    pub(in crate::node) fn fate(&self) -> BeaconFate {
+        match self {
+            Self::Current { .. } | Self::Reordered | Self::Conflict(_) => BeaconFate::Used,
+            Self::Ignored => BeaconFate::Ignored,
+            Self::Foreign => BeaconFate::Foreign,
+            Self::Unproven => BeaconFate::Unproven,
+            Self::Replayed => BeaconFate::Replayed,
         }
     }
 }
@@ -160,8 +175,8 @@ impl Membership {
 
     /// Assesses a beacon.
     pub(super) fn hear(&mut self, beacon: &Beacon, now: Timestamp) -> Heard {
-        if self.ignores(&beacon.hello, now) {
-            return Heard::Ignored;
+        if let Some(ignored) = self.ignored(&beacon.hello, now) {
+            return ignored;
         }
         let echoed_beacon = self.echoed(&beacon.echoes);
         let echoed = echoed_beacon.map(|sent| sent.at);
@@ -210,10 +225,10 @@ impl Membership {
                 if first && !is_single {
                     peer.reception.note_late();
                 }
-                return if self.counts(&beacon.hello) {
-                    Heard::Reordered { first }
-                } else {
-                    Heard::Unproven
+                return match (first, self.counts(&beacon.hello)) {
+                    (false, true | false) => Heard::Replayed,
+                    (true, true) => Heard::Reordered,
+                    (true, false) => Heard::Unproven,
                 };
             }
             Order::Impossible => return Heard::Ignored,
@@ -239,8 +254,8 @@ impl Membership {
     /// An accepted link does not end an earlier incarnation that is still heard; that takes an
     /// echo.
     pub(super) fn meet(&mut self, hello: &Hello, side: LinkSide, now: Timestamp) -> Heard {
-        if self.ignores(hello, now) {
-            return Heard::Ignored;
+        if let Some(ignored) = self.ignored(hello, now) {
+            return ignored;
         }
         let is_rivalled = side == LinkSide::Accepted
             && self.get(&hello.node).is_some_and(|known| {
@@ -319,17 +334,19 @@ impl Membership {
         &self.conflicts
     }
 
-    /// Whether this node has nothing to do with the other one: it is itself, or a distrusted node,
-    /// or one of another fleet, or its process has ended.
-    fn ignores(&mut self, hello: &Hello, now: Timestamp) -> bool {
+    /// Why this node has nothing to do with the other one: it is itself, or a distrusted node, or
+    /// one of another fleet, or its process has ended.
+    fn ignored(&mut self, hello: &Hello, now: Timestamp) -> Option<Heard> {
         if hello.nonce == self.own.nonce
-            || self.ended.iter().any(|(nonce, until)| *nonce == hello.nonce && now < *until)
             || self.distrusted.holds(hello.address, Some(hello.nonce), now)
         {
-            return true;
+            return Some(Heard::Ignored);
+        }
+        if self.ended.iter().any(|(nonce, until)| *nonce == hello.nonce && now < *until) {
+            return Some(Heard::Unproven);
         }
         if hello.fleet == self.own.fleet {
-            return false;
+            return None;
         }
         let what = format!(
             "nodes of fleet {} are heard, this one is of fleet {}",
@@ -337,7 +354,7 @@ impl Membership {
         );
         // Several fleets may share a network: nothing to report.
         self.conflict(ConflictKind::Fleet, what, now);
-        true
+        Some(Heard::Foreign)
     }
 
     /// Why a node of this fleet can't be a peer.

@@ -226,9 +226,12 @@ impl Peers {
     ) -> Option<String> {
         match self.membership.hear_version(from, version, now)? {
             Heard::Conflict(what) => Some(what),
-            Heard::Ignored | Heard::Unproven | Heard::Reordered { .. } | Heard::Current { .. } => {
-                None
-            }
+            Heard::Ignored
+            | Heard::Foreign
+            | Heard::Unproven
+            | Heard::Reordered
+            | Heard::Replayed
+            | Heard::Current { .. } => None,
         }
     }
 

@@ -7,7 +7,7 @@ use super::*;
 use crate::model::NodeId;
 use crate::node::peers::{MOST_ECHOES, STRANGERS_ECHOED};
 use crate::orders::{Record, RecordState, Service};
-use crate::wire::{Echo, Hello};
+use crate::wire::{Delta, Echo, Hello};
 
 /// So many processes that are heard and hear nobody. Their nonces mix with those of the peers.
 fn invent(one: &mut Node, count: u64, now: Timestamp) {
@@ -200,4 +200,45 @@ fn a_beacon_that_is_sent_again_draws_no_answer() {
     }
     assert_eq!(one.peers.members().names(), peers);
     assert!(one.status(now).conflicts.is_empty());
+}
+
+/// O1, E1: a node that lost its disk knows nothing yet. What its peer said an hour ago, sent again by
+/// somebody without the key, plants neither an order nor a fire recall in it.
+#[test]
+fn an_old_beacon_plants_nothing_in_a_replaced_node() {
+    let (_, mut two, now) = pair();
+    let mut gone = node(9, 1);
+    gone.handle_fire_recall(FireRecall::Start, "kovac", now).expect("room");
+    let open = Record {
+        dot: dot(2, 7),
+        origin: name(2),
+        call: call(3),
+        state: RecordState::Open { waited: PERIOD },
+    };
+    let recorded = Beacon {
+        directives: gone.directives().iter().cloned().collect(),
+        delta: Delta { records: vec![open], ..Delta::default() },
+        ..two.plain_beacon(now)
+    };
+    let hour = now + Duration::from_hours(1);
+    for beacon in 0..200 {
+        two.handle_timeout(hour + PERIOD * beacon);
+        drain(&mut two);
+    }
+
+    let mut replaced = node(1, 2);
+    let now = hour + PERIOD * 200;
+    replaced.handle_timeout(now);
+    let until = now + PERIOD * 8;
+    // It is heard and hears; there is no link yet.
+    talk(&mut replaced, &mut two, now, until);
+    assert!(replaced.peers.members().get(&name(2)).is_some(), "it counts");
+    let known = (replaced.orders().digest(), replaced.directives().clone());
+    assert!(!known.1.is_fire_recalled());
+    for _ in 0..3 {
+        let fate = replaced.handle_beacon(two.hello().address, &recorded, until);
+        assert_eq!(fate, BeaconFate::Replayed);
+    }
+    assert_eq!((replaced.orders().digest(), replaced.directives().clone()), known);
+    assert!(replaced.orders().of_call(&call(3)).next().is_none());
 }

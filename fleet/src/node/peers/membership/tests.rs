@@ -119,7 +119,7 @@ fn a_conflict_is_told_of_once_the_other_node_hears_this_one() {
         assert_eq!(hear(1, &[]), Heard::Unproven, "{other:?}");
         let of_another_life = [Echo { nonce: Nonce(77), sequence: 1 }];
         assert_eq!(hear(2, &of_another_life), Heard::Unproven, "{other:?}");
-        assert_eq!(hear(2, &of_another_life), Heard::Unproven, "sent again: {other:?}");
+        assert_eq!(hear(2, &of_another_life), Heard::Replayed, "sent again: {other:?}");
         let echo = [Echo { nonce: Nonce(1), sequence: 1 }];
         assert!(matches!(hear(3, &echo), Heard::Conflict(_)), "{other:?}");
     }
@@ -148,7 +148,7 @@ fn a_run_of_beacons_that_is_sent_again_is_not_the_latest() {
     let name = NodeId::new("B").expect("a name");
     for old in recorded.iter().take(9) {
         now = now + Duration::from_millis(15);
-        assert_eq!(members.hear(old, now), Heard::Reordered { first: false });
+        assert_eq!(members.hear(old, now), Heard::Replayed);
         assert_eq!(members.get(&name).map(|peer| &peer.node_state), Some(&NodeState::Seeking));
     }
 }
@@ -271,7 +271,7 @@ fn conflicts_are_listed_while_they_show() {
     let of_fleet = Hello { fleet: FleetName::new("other").expect("a name"), ..hello("B", 2, 2) };
     let of_floors = Hello { floors: FloorCount::new(9).expect("floors"), ..hello("C", 3, 3) };
     let of_election = Hello { protocol: Protocol::Bully, ..hello("D", 4, 4) };
-    assert_eq!(members.meet(&of_fleet, LinkSide::Accepted, now), Heard::Ignored);
+    assert_eq!(members.meet(&of_fleet, LinkSide::Accepted, now), Heard::Foreign);
     for stranger in [
         of_floors,
         of_election,
@@ -323,10 +323,10 @@ fn a_late_beacon_does_not_bring_back_a_process_that_has_ended() {
     now = now + Duration::from_millis(20);
     for sequence in [39, 40, 41] {
         let late = beacon(hello("B", 2, 7), sequence, &[echo]);
-        assert_eq!(members.hear(&late, now), Heard::Ignored);
+        assert_eq!(members.hear(&late, now), Heard::Unproven);
     }
     let accepted = members.meet(&hello("B", 2, 7), LinkSide::Accepted, now);
-    assert_eq!(accepted, Heard::Ignored);
+    assert_eq!(accepted, Heard::Unproven);
     let peer = members.get(&hello("B", 2, 7).node).expect("it lives");
     assert_eq!(peer.hello.nonce, Nonce(8));
     // Nothing of it that comes later proves anything: it echoes what was sent long ago.
