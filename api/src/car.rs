@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::estimate::{Flights, Motion};
-use super::{directive, is_on_emergency_power, seconds, views};
+use super::{is_on_emergency_power, seconds, views};
 
 /// How long a peer may be silent before the data of its car count as old.
 const HEARD: Duration = Duration::from_secs(1);
@@ -142,9 +142,11 @@ impl Car {
                 direction: view.direction,
                 load: view.load,
                 mode: view.mode,
-                mode_set: directive(status, &Topic::Mode(node.clone()))
+                mode_set: status
+                    .directive(&Topic::Mode(node.clone()))
                     .and_then(|value| value.parse().ok()),
-                priority: directive(status, &Topic::Priority(node.clone()))
+                priority: status
+                    .directive(&Topic::Priority(node.clone()))
                     .and_then(|value| Some(PriorityCall::parse(value)?.floor)),
                 door,
                 locked_out: view.locked_out.iter().collect(),

@@ -11,7 +11,7 @@ mod statistics;
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, Floor};
-use elevator_fleet::directives::{OFF, Topic, Turn};
+use elevator_fleet::directives::{Topic, Turn};
 use elevator_fleet::election::Detail;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{
@@ -240,11 +240,12 @@ impl Fleet {
             disk_failed: status.disk_failed,
             hung: hung(status),
             modes: Mode::ALL.to_vec(),
-            fire_recall: directive(status, &Topic::FireRecall).is_some_and(|value| value != OFF),
+            fire_recall: status.is_commanded(&Topic::FireRecall),
             locked_floors: status.access.locked.clone(),
             locked_floor_refusals: status.access.refused,
             emergency_power: is_on_emergency_power(status),
-            turn: directive(status, &Topic::Turn)
+            turn: status
+                .directive(&Topic::Turn)
                 .and_then(|value| Turn::parse(value).holder().map(|(car, _)| car.clone())),
         }
     }
@@ -259,15 +260,8 @@ pub fn hung(status: &Status) -> Vec<NodeId> {
     living.chain(lost.map(|lost| &lost.node)).cloned().collect()
 }
 
-/// What operators have commanded about a topic, if anything.
-fn directive<'a>(status: &'a Status, topic: &Topic) -> Option<&'a str> {
-    let key = topic.key();
-    let found = status.directives.iter().find(|directive| directive.key == key);
-    found.map(|directive| directive.value.as_str())
-}
-
 fn is_on_emergency_power(status: &Status) -> bool {
-    directive(status, &Topic::EmergencyPower).is_some_and(|value| value != OFF)
+    status.is_commanded(&Topic::EmergencyPower)
 }
 
 /// The cars that are known, the node's own first.

@@ -1,6 +1,6 @@
 use elevator_driver::{Direction, Floor};
-use elevator_fleet::model::{Call, HallCall};
-use elevator_fleet::node::{FleetKeysStatus, Status};
+use elevator_fleet::model::{Availability, Call, HallCall, Mode, NodeId, Unavailable};
+use elevator_fleet::node::{FleetKeysStatus, FleetStatus, Status};
 
 use super::order::{OrderCommand, Wait, Way};
 use super::*;
@@ -221,6 +221,40 @@ Open orders
   ORDER        AGE    CAR  PROMISED  HOLDERS
   hall 3 down  1.2 s  B    yes       2
 "
+    );
+}
+
+/// What is commanded for all cars comes first; each car's mode has its column, and what it says is not
+/// said again.
+#[test]
+fn the_page_of_the_fleet_shows_modes_and_what_is_commanded_for_all_cars() {
+    let mut fleet = FleetStatus::from(&crate::operator::tests::busy_status());
+    fleet.fire_recall = true;
+    fleet.emergency_power = true;
+    fleet.turn = NodeId::new("B").ok();
+    fleet.locked_floors = vec![Floor::BOTTOM];
+    fleet.nodes[0].car.as_mut().unwrap().mode = Mode::Attendant;
+    let driven = fleet.nodes[1].car.as_mut().unwrap();
+    driven.mode = Mode::FireService;
+    driven.availability = Availability::Unavailable(Unavailable::FireRecall);
+    let page = status::fleet::page(&fleet);
+    let said = "\n  fire recall of all cars\n  emergency power, it is the turn of car B\n  \
+                floor 0 is locked\n\nNodes\n";
+    assert!(page.contains(said), "{page}");
+    let cell = |car: &str, column: &str| {
+        let cars = page.split("\nCars\n").nth(1).unwrap_or_default();
+        let mut lines = cars.lines();
+        let at = lines.next().and_then(|heading| heading.find(column)).expect(column);
+        let row = lines.find(|line| line.starts_with(&format!("  {car} "))).expect(car);
+        row[at..].split("  ").next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        (cell("A", "MODE"), cell("A", "SERVICE")),
+        ("attendant".into(), "in service".into())
+    );
+    assert_eq!(
+        (cell("B", "MODE"), cell("B", "SERVICE")),
+        ("fire-service".into(), "not in service".into())
     );
 }
 

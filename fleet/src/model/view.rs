@@ -152,6 +152,19 @@ pub enum Unavailable {
     Overdue,
 }
 
+impl Unavailable {
+    /// Whether it says no more than that a car is in this mode.
+    #[must_use]
+    pub fn is_said_by(self, mode: Mode) -> bool {
+        match mode {
+            Mode::InService | Mode::Attendant => false,
+            Mode::Priority | Mode::Independent => self == Self::Independent,
+            Mode::OutOfService | Mode::EmergencyPower => self == Self::OutOfService,
+            Mode::FireRecall | Mode::FireService => self == Self::FireRecall,
+        }
+    }
+}
+
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

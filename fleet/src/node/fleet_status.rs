@@ -3,10 +3,11 @@
 use std::iter;
 use std::time::Duration;
 
-use elevator_driver::FloorCount;
+use elevator_driver::{Floor, FloorCount};
 use serde::{Deserialize, Serialize};
 
 use super::status::{ConflictStatus, LostStatus, OrderStatus, PeerStatus, Status};
+use crate::directives::{Topic, Turn};
 use crate::model::{FleetName, NodeId, Term};
 use crate::wire::{NodeState, Protocol};
 
@@ -38,6 +39,18 @@ pub struct FleetStatus {
     pub conflicts: Vec<ConflictStatus>,
     /// The open orders, oldest first; one entry per call.
     pub orders: Vec<OrderStatus>,
+    /// All cars are recalled because of a fire.
+    #[serde(default)]
+    pub fire_recall: bool,
+    /// The building runs on emergency power: one car moves at a time.
+    #[serde(default)]
+    pub emergency_power: bool,
+    /// The car whose turn it is then.
+    #[serde(default)]
+    pub turn: Option<NodeId>,
+    /// The floors to which a call needs a right of access.
+    #[serde(default)]
+    pub locked_floors: Vec<Floor>,
 }
 
 impl From<&Status> for FleetStatus {
@@ -72,6 +85,12 @@ impl From<&Status> for FleetStatus {
             lost: status.lost.clone(),
             conflicts: status.conflicts.clone(),
             orders: status.orders.clone(),
+            fire_recall: status.is_commanded(&Topic::FireRecall),
+            emergency_power: status.is_commanded(&Topic::EmergencyPower),
+            turn: status
+                .directive(&Topic::Turn)
+                .and_then(|value| Turn::parse(value).holder().map(|(car, _)| car.clone())),
+            locked_floors: status.access.locked.clone(),
         }
     }
 }

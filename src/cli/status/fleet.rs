@@ -34,11 +34,37 @@ fn write_page(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
         fleet.floors.get(),
         fleet.seen_by
     )?;
+    write_commands(page, fleet)?;
     write_nodes(page, fleet)?;
     write_cars(page, fleet)?;
     write_orders(page, &fleet.orders)?;
     write_lost(page, &fleet.lost)?;
     write_conflicts(page, &fleet.conflicts)
+}
+
+/// What is commanded for all cars.
+fn write_commands(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
+    commands(fleet).iter().try_for_each(|command| writeln!(page, "  {command}"))
+}
+
+/// What is commanded for all cars, in words.
+pub(crate) fn commands(fleet: &FleetStatus) -> Vec<String> {
+    let mut commands = Vec::new();
+    if fleet.fire_recall {
+        commands.push("fire recall of all cars".to_owned());
+    }
+    if fleet.emergency_power {
+        commands.push(match &fleet.turn {
+            Some(car) => format!("emergency power, it is the turn of car {car}"),
+            None => "emergency power, it is no car's turn".to_owned(),
+        });
+    }
+    match fleet.locked_floors[..] {
+        [] => {}
+        [floor] => commands.push(format!("floor {floor} is locked")),
+        [..] => commands.push(format!("floors {} are locked", list(&fleet.locked_floors))),
+    }
+    commands
 }
 
 fn write_nodes(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
@@ -78,16 +104,17 @@ fn write_cars(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
     if rows.is_empty() {
         return writeln!(page, "\nNo car is heard");
     }
-    let heading = ["CAR", "FLOOR", "PHASE", "FOR", "COLLECTS", "LOAD", "SERVICE", "LOCKED OUT"];
+    let heading =
+        ["CAR", "FLOOR", "PHASE", "FOR", "COLLECTS", "LOAD", "MODE", "SERVICE", "LOCKED OUT"];
     write!(page, "\nCars\n{}", table(heading, rows))
 }
 
-fn car(node: &PeerStatus) -> [String; 8] {
+fn car(node: &PeerStatus) -> [String; 9] {
     let name = node.node.to_string();
     let Some(car) = &node.car else {
         let [dash, unknown] = ["-", "not described yet"].map(str::to_owned);
         let rest = || dash.clone();
-        return [name, rest(), unknown, rest(), rest(), rest(), rest(), rest()];
+        return [name, rest(), unknown, rest(), rest(), rest(), rest(), rest(), rest()];
     };
     [
         name,
@@ -96,13 +123,17 @@ fn car(node: &PeerStatus) -> [String; 8] {
         format!("{:.1} s", car.elapsed.as_secs_f64()),
         car.direction.map_or_else(|| "either way".to_owned(), |direction| direction.to_string()),
         car.load.map_or_else(|| "-".to_owned(), |load| format!("{load} %")),
+        car.mode.to_string(),
         service(car),
         choose(car.locked_out.iter().next().is_none(), "-", &list(car.locked_out.iter())),
     ]
 }
 
-/// Whether the group can count on a car, or why not.
+/// Whether the group can count on a car, or why not, if its mode does not say it.
 fn service(car: &CarView) -> String {
-    let why = car.availability.unavailable();
-    why.map_or_else(|| "in service".to_owned(), |why| why.to_string())
+    match car.availability.unavailable() {
+        None => "in service".to_owned(),
+        Some(why) if why.is_said_by(car.mode) => "not in service".to_owned(),
+        Some(why) => why.to_string(),
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   title: the fleet, and whether the picture is the present one
-//!   warnings (one line)
+//!   what is commanded for all cars, and warnings (one line)
 //!   shafts (side by side)    │ nodes
 //!                            │ open orders
 //!                            │ events, newest first
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use elevator_driver::{Button, DoorState, LampSet};
-use elevator_fleet::model::{Call, CarPhase, CarView, Unavailable};
+use elevator_fleet::model::{Call, CarPhase, CarView, Mode, Unavailable};
 use elevator_fleet::node::{LossCause, LostStatus, PeerStatus, Report};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -22,6 +22,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Row, Table};
 
 use super::scene::{Car, CarNode, News, Scene};
+use crate::cli::status::fleet;
 use crate::operator::Event;
 use crate::screen::lists::{self, LEAST};
 use crate::screen::shafts::{self, Bank, Cabin, Label};
@@ -100,7 +101,8 @@ fn title(scene: &Scene, now: Instant) -> Line<'_> {
     spans.into()
 }
 
-/// What is wrong with the node that was asked, or with the fleet as it sees it.
+/// What is commanded for all cars, and what is wrong with the node that was asked, or with the fleet
+/// as it sees it.
 fn warnings(scene: &Scene) -> Line<'_> {
     let status = &scene.status;
     let mut told = Vec::new();
@@ -115,10 +117,15 @@ fn warnings(scene: &Scene) -> Line<'_> {
         format!("{:.0} % of the beacons of {} get lost", loss * 100.0, peer.node)
     }));
     told.extend(status.conflicts.iter().map(|conflict| conflict.what.clone()));
-    if told.is_empty() {
-        return Line::styled(" no warnings", palette::quiet());
-    }
-    Line::styled(format!(" {}", told.join("; ")), palette::bad())
+    let commands = fleet::commands(&scene.fleet).join("; ");
+    let commands = Span::styled(format!(" {commands}"), palette::notable());
+    let told = match (told.is_empty(), commands.width() > 1) {
+        (true, true) => return commands.into(),
+        (true, false) => Span::styled("no warnings", palette::quiet()),
+        (false, true) => Span::styled(format!("; {}", told.join("; ")), palette::bad()),
+        (false, false) => Span::styled(told.join("; "), palette::bad()),
+    };
+    vec![commands, told].into()
 }
 
 /// The lamps of each car's shaft: those of promised orders, as on the panels. What a lost node's
@@ -180,7 +187,9 @@ fn cabin<'a>(car: &Car<'a>, lamps: &'a LampSet, live: bool) -> Cabin<'a> {
 fn condition(view: &CarView) -> Label {
     match (view.availability.unavailable(), view.phase) {
         (Some(Unavailable::Hung), _) => Label::new("hung", palette::bad()),
+        (Some(why), _) if why.is_said_by(view.mode) => mode(view.mode),
         (Some(why), _) => Label::new(why.to_string(), palette::notable()),
+        (None, _) if view.mode != Mode::InService => mode(view.mode),
         (None, CarPhase::Moving { direction, stop_at, .. }) => {
             let arrow = screen::arrow(direction);
             Label::new(format!("{direction} to {stop_at}"), palette::quiet())
@@ -191,6 +200,21 @@ fn condition(view: &CarView) -> Label {
         (None, CarPhase::Opening) => Label::new("opening", palette::good()),
         (None, CarPhase::Open) => Label::new("open", palette::good()),
         (None, CarPhase::Closing) => Label::new("closing", palette::good()),
+    }
+}
+
+/// The mode of a car, which says more than what it does. The narrowest car has room for 11 columns.
+fn mode(mode: Mode) -> Label {
+    let word = |word: &'static str| Label::new(word, palette::notable());
+    match mode {
+        Mode::InService => word("in service"),
+        Mode::Attendant => word("attendant"),
+        Mode::Priority => word("priority"),
+        Mode::Independent => word("independent"),
+        Mode::OutOfService => word("out of service").or_short("out of serv"),
+        Mode::EmergencyPower => word("emergency power").or_short("emerg power"),
+        Mode::FireRecall => word("fire recall"),
+        Mode::FireService => word("fire service").or_short("firefighter"),
     }
 }
 

@@ -1,5 +1,7 @@
 use std::sync::mpsc::sync_channel;
 
+use elevator_driver::Floor;
+use elevator_fleet::model::{Availability, Mode, Unavailable};
 use elevator_fleet::node::{Report, Status};
 use elevator_fleet::wire::NodeState;
 
@@ -49,6 +51,24 @@ fn a_frame_shows_cars_nodes_orders_and_events() {
     }
     // The lamp of the promised order is lit at both cars that are heard, not at the lost one.
     assert_eq!(shown.matches('▲').count(), 2 + 2, "two lamps and two lanterns\n{shown}");
+}
+
+#[test]
+fn a_frame_shows_modes_and_what_is_commanded_for_all_cars() {
+    let (mut scene, now) = scene();
+    scene.fleet.fire_recall = true;
+    scene.fleet.locked_floors = vec![Floor::BOTTOM];
+    let [a, b] = &mut scene.fleet.nodes[..] else { panic!("two nodes") };
+    a.car.as_mut().unwrap().mode = Mode::Attendant;
+    let driven = b.car.as_mut().unwrap();
+    driven.mode = Mode::FireService;
+    driven.availability = Availability::Unavailable(Unavailable::FireRecall);
+    let shown = picture(&scene, now, (110, 30));
+    for part in ["fire recall of all cars; floor 0 is locked; ", "attendant", "fire service"] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    let narrow = picture(&scene, now, (80, 22));
+    assert!(narrow.contains("firefighter"), "{narrow}");
 }
 
 #[test]
