@@ -266,7 +266,38 @@ fn a_car_with_a_jammed_door_leaves_the_group_until_the_door_moves() {
     building.assert_safe();
 }
 
-/// H4: the door nudges, the car leaves the group, and is back once the door is free.
+/// H4: a door that somebody keeps open nudges after a while, although the light curtain is still broken,
+/// and the car goes on.
+#[test]
+fn a_door_that_is_held_open_nudges() {
+    let building = two_cars(6);
+    building.press("A", building.car_call(2));
+    building.wait("the door opens", |building| is_open_at(building, "A", 2));
+    let call = building.car_call(4);
+    fault(&building, "A", "obstruct on");
+    building.press("A", call);
+    let since = Instant::now();
+    let mut nudged_after = None;
+    building.wait("it has left", |building| {
+        let car = building.car("A");
+        if nudged_after.is_none() && car.door == DoorState::Closing {
+            assert!(own_car(building, "A").obstructed);
+            nudged_after = Some(since.elapsed());
+        }
+        car.speed > 1.0
+    });
+    let nudged_after = nudged_after.expect("the door closed");
+    assert!(
+        nudged_after > Duration::from_secs(2),
+        "a door that opens again at once: {nudged_after:?}"
+    );
+    fault(&building, "A", "obstruct off");
+    building.wait_dark(&["A"], call);
+    building.wait_in_service(&TWO);
+    building.assert_safe();
+}
+
+/// H4: an obstructed door that does not move keeps the car out of the group until it is free.
 #[test]
 fn a_car_with_an_obstructed_door_leaves_the_group_until_the_door_is_free() {
     let building = two_cars(6);

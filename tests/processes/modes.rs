@@ -80,8 +80,13 @@ fn a_fire_recall_brings_every_car_down_until_it_is_ended() {
     building.press("B", up);
     building.wait("B moves", |building| building.car("B").speed > 1.0);
     done(&building, "A", &["fire-recall", "start"]);
-    building
-        .wait("both cars are down", |building| TWO.iter().all(|name| is_recalled(building, name)));
+    let mut opened = Vec::new();
+    building.wait("both cars are down", |building| {
+        let opening = building.car("B").opening;
+        opened.extend(opening.map(|opening| opening.floor.index()));
+        TWO.iter().all(|name| is_recalled(building, name))
+    });
+    assert!(opened.iter().all(|floor| *floor == 0), "B opened on its way: {opened:?}");
     building.wait_all_dark();
     building.kill_all(&TWO);
     for name in TWO {
@@ -103,6 +108,149 @@ fn a_fire_recall_brings_every_car_down_until_it_is_ended() {
     });
     building.press("A", call);
     building.wait_dark(&TWO, call);
+    building.assert_safe();
+}
+
+/// What a command shows of the whole fleet at a node.
+fn fleet_page(building: &Building, at: &str) -> String {
+    let shown = building.operator(at, &["status", "--fleet"]).output().expect("it runs");
+    String::from_utf8(shown.stdout).expect("text")
+}
+
+/// Whether a page of the whole fleet shows a car in a mode.
+fn shows(page: &str, car: &str, mode: &str) -> bool {
+    let cars = page.split("\nCars\n").nth(1).unwrap_or_default();
+    let row = cars.lines().find(|line| line.trim_start().starts_with(&format!("{car} ")));
+    row.is_some_and(|row| row.contains(&format!("  {mode}  ")))
+}
+
+fn turn_key(building: &Building, name: &str, to: &str) {
+    building.panel(name).send(&format!("key {to}")).expect("a key");
+}
+
+/// O1, S1: what the key switch at a panel is turned to, the car does, and every node shows.
+#[test]
+fn a_key_turned_at_a_panel_is_obeyed_and_shown_everywhere() {
+    let building = Building::without_parking(4, Line::Serial, &TWO);
+    turn_key(&building, "B", "independent");
+    building.wait("A shows it", |it| shows(&fleet_page(it, "A"), "B", "independent"));
+    building.wait("the door waits", |it| it.car("B").door == DoorState::Open);
+    let (up, call) = (building.hall(1, Direction::Up), building.car_call(2));
+    building.press("B", up);
+    building.wait_dark(&TWO, up);
+    assert!(is_open_at(&building, "A", 1), "the hall call was for the other car");
+    assert!(is_open_at(&building, "B", 0), "it waits for a car call");
+    building.press("B", call);
+    building.wait("it goes there", |building| is_open_at(building, "B", 2));
+
+    turn_key(&building, "B", "out");
+    building.wait("A shows it", |it| shows(&fleet_page(it, "A"), "B", "out-of-service"));
+    building.wait("its door closes", |it| it.car("B").door == DoorState::Closed);
+    // ASME A17.1: a car that a mechanic has is not recalled.
+    done(&building, "A", &["fire-recall", "start"]);
+    building.wait("A is recalled", |building| is_recalled(building, "A"));
+    assert_eq!(building.car("B").floor, Some(building.floor(2)));
+    done(&building, "A", &["fire-recall", "end"]);
+
+    turn_key(&building, "B", "fire");
+    building.wait("it is recalled, alone", |building| is_recalled(building, "B"));
+    building.wait("A shows it", |it| shows(&fleet_page(it, "A"), "B", "fire-recall"));
+    let up = building.hall(2, Direction::Up);
+    building.press("A", up);
+    building.wait_dark(&TWO, up);
+    assert!(is_recalled(&building, "B"));
+    turn_key(&building, "B", "normal");
+    building.wait("A shows it", |it| shows(&fleet_page(it, "A"), "B", "in-service"));
+    building.assert_safe();
+}
+
+/// ASME A17.1 Phase II by key: in a recall of the fleet it gives the car to a firefighter, also on
+/// emergency power, and the end of the recall does not take it away.
+#[test]
+fn a_firefighter_drives_a_car_by_its_key() {
+    let building = Building::with_cars(4, Line::Serial, &TWO);
+    done(&building, "A", &["fire-recall", "start"]);
+    building
+        .wait("both cars are down", |building| TWO.iter().all(|name| is_recalled(building, name)));
+    turn_key(&building, "B", "fire");
+    let page = |building: &Building| fleet_page(building, "A");
+    building.wait("A shows it", |it| shows(&page(it), "B", "fire-service"));
+    assert!(page(&building).contains("\n  fire recall of all cars\n"), "{}", page(&building));
+    let call = building.car_call(2);
+    let stands = |building: &Building, floor: u8| {
+        let car = building.car("B");
+        car.floor == Some(building.floor(floor)) && car.speed.abs() < 0.01
+    };
+    building.press("B", call);
+    building.wait("it is there", |building| stands(building, 2));
+    assert_eq!(building.car("B").door, DoorState::Closed);
+
+    done(&building, "A", &["emergency-power", "start", "--car", "A"]);
+    building.wait("it is B's turn", |building| {
+        page(building).contains("\n  emergency power, it is the turn of car B\n")
+    });
+    let call = building.car_call(3);
+    building.press("B", call);
+    building.wait("it is there", |building| stands(building, 3));
+    // Until its node knows that it stands, the button names a floor.
+    building.wait("its door opens", |building| {
+        if building.car("B").door == DoorState::Closed {
+            building.press("B", call);
+        }
+        building.car("B").door == DoorState::Open
+    });
+    assert!(is_recalled(&building, "A"));
+    done(&building, "A", &["emergency-power", "end"]);
+    done(&building, "A", &["fire-recall", "end"]);
+    building.wait("A is back", |building| mode(building, "A") == Some(Mode::InService));
+    assert!(shows(&page(&building), "B", "fire-service"), "{}", page(&building));
+    assert!(is_open_at(&building, "B", 3));
+    turn_key(&building, "B", "normal");
+    building.wait("it is back", |building| mode(building, "B") == Some(Mode::InService));
+    building.assert_safe();
+}
+
+/// The door waits for a car call (ASME A17.1 *independent service*), by command at the other node.
+#[test]
+fn an_independent_car_waits_for_a_car_call() {
+    let building = Building::without_parking(4, Line::Serial, &TWO);
+    done(&building, "A", &["mode", "B", "independent"]);
+    building.wait("its door is open", |building| is_open_at(building, "B", 0));
+    for floor in [2, 1] {
+        let call = building.hall(floor, Direction::Up);
+        building.press("B", call);
+        building.wait_dark(&TWO, call);
+        assert!(is_open_at(&building, "B", 0), "it takes no hall call, and its door waits");
+    }
+    let call = building.car_call(3);
+    building.press("B", call);
+    building.wait("it is there", |building| is_open_at(building, "B", 3));
+    building.wait_dark(&TWO, call);
+    done(&building, "B", &["mode", "B", "in-service"]);
+    building.wait("its door closes", |it| it.car("B").door == DoorState::Closed);
+    building.assert_safe();
+}
+
+/// A car that is loaded to 80 % passes hall calls by, and serves them once it has room.
+#[test]
+fn a_full_car_passes_a_hall_call_by() {
+    let building = Building::without_parking(6, Line::Serial, &["A"]);
+    building.panel("A").send("load 85").expect("a load");
+    let (call, hall) = (building.car_call(5), building.hall(3, Direction::Up));
+    building.press("A", call);
+    building.wait_lit(&["A"], call);
+    building.press("A", hall);
+    building.wait_lit(&["A"], hall);
+    let mut opened = Vec::new();
+    building.wait("it is at the top", |building| {
+        let car = building.car("A");
+        opened.extend(car.opening.map(|opening| opening.floor.index()));
+        is_open_at(building, "A", 5)
+    });
+    assert!(!opened.contains(&3), "{opened:?}");
+    assert!(building.car("A").lamps.contains(&hall), "it is promised still");
+    building.panel("A").send("load 20").expect("a load");
+    building.wait_dark(&["A"], hall);
     building.assert_safe();
 }
 

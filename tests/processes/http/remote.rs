@@ -114,11 +114,41 @@ fn a_fleet_is_operated_from_another_computer() {
     assert_eq!(code, Some(1), "{why}");
     assert!(why.contains(&desk.url), "{why}");
     desk.done(&["fire-recall", "end", "--operator", "kovac"]);
+    building.wait("A is back", |building| mode(building, "A") == Some(Mode::InService));
+    command_all_cars(&building, &desk);
     assert_eq!(
         desk.done(&[&["clear-hang"], &WHO[..]].concat()),
         "nothing to clear: the node runs\n"
     );
     building.assert_safe();
+}
+
+/// Priority calls, locks and emergency power, and how the fleet is shown meanwhile.
+fn command_all_cars(building: &Building, desk: &Desk) {
+    let done = |words: &[&str]| desk.done(&[words, &WHO[..]].concat());
+    let mode = |name: &str| building.status(name).and_then(|it| it.car).map(|car| car.view.mode);
+    assert_eq!(done(&["priority", "2", "--car", "A"]), "car A goes to floor 2 with priority\n");
+    building.wait("A obeys", |_| mode("A") == Some(Mode::Priority));
+    let page = desk.done(&["status"]);
+    assert!(page.contains("  priority  ") && page.contains("  out-of-service  "), "{page}");
+    done(&["priority", "end", "--car", "A"]);
+    building.wait("it is called off", |_| mode("A") == Some(Mode::InService));
+
+    assert_eq!(done(&["floors", "lock", "3"]), "floor 3 locked\n");
+    done(&["emergency-power", "start", "--car", "A"]);
+    building.wait("both obey", |_| mode("B") == Some(Mode::EmergencyPower));
+    let (code, why) = desk.fails(&[&["priority", "2"], &WHO[..]].concat());
+    assert_eq!(code, Some(1), "{why}");
+    assert!(why.contains("emergency power"), "{why}");
+    let page = desk.done(&["status"]);
+    assert!(page.contains("\n  emergency power, ") && page.contains("\n  floor 3 is locked\n"));
+    let fleet: Value = serde_json::from_str(&desk.done(&["status", "--json"])).expect("JSON");
+    let said = [&fleet["emergency_power"], &fleet["fire_recall"], &fleet["locked_floors"]];
+    assert_eq!(said, [&json!(true), &json!(false), &json!([3])]);
+    done(&["emergency-power", "end"]);
+    assert_eq!(done(&["floors", "unlock", "3"]), "floor 3 unlocked\n");
+    let page = desk.done(&["status"]);
+    assert!(!page.contains("emergency power") && !page.contains("locked\n"), "{page}");
 }
 
 #[test]
