@@ -1,59 +1,71 @@
 #!/usr/bin/env python3
-"""Calls a car by the HTTP API of a node and waits until it has come. Needs nothing but Python.
+"""Takes a robot from one floor to another: opens a session, so that a car comes and holds its door
+open, asks for the next floor once the robot is in, and ends the session. Needs nothing but Python.
 
     export LIFTMESH_TOKEN=…        # made by `liftmesh token create --scope call --name NAME`
-    python3 call_a_car.py http://127.0.0.1:7080 3 down
-    python3 call_a_car.py http://127.0.0.1:7080 0 --to 3
+    python3 call_a_car.py --from 0 --to 3 http://127.0.0.1:7080
+    python3 call_a_car.py --from 0 --to 3 --ca fleet.crt https://192.168.1.11:7080 https://192.168.1.12:7080
+
+Each node takes each request; where one does not answer, the next one is asked.
 """
-import argparse, json, os, sys, time, uuid
+import argparse, json, os, ssl, sys, time, uuid
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+parser = argparse.ArgumentParser()
+parser.add_argument("nodes", nargs="+")
+parser.add_argument("--from", type=int, required=True, dest="start")
+parser.add_argument("--to", type=int, required=True)
+parser.add_argument("--car", help="the car; any, if left out")
+parser.add_argument("--seconds", type=int, default=30, help="how long the door is held open at a floor")
+parser.add_argument("--ca", help="a file with the certificate that vouches for the nodes")
+args = parser.parse_args()
+tls = ssl.create_default_context(cafile=args.ca)
+headers = {"Authorization": f"Bearer {os.environ['LIFTMESH_TOKEN']}", "Content-Type": "application/json"}
 
-def place(node, token, call):
-    """Places a call. The same request is sent again where the answer does not arrive: its id makes
-    sure that the call is placed once."""
-    body = json.dumps({"call": call, "request_id": str(uuid.uuid4())}).encode()
-    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    for attempt in range(5):
+
+def ask(method, path, body=None):
+    """The answer of the first node that has one. All requests may be repeated: the `request_id` makes
+    sure that one session is opened, and the others say what is to be."""
+    data = None if body is None else json.dumps(body).encode()
+    for attempt in range(12):
+        node = args.nodes[0]
         try:
-            with urlopen(Request(f"{node}/api/v1/calls", body, headers), timeout=10) as answer:
+            request = Request(f"{node}/api/v1/{path}", data, headers, method=method)
+            with urlopen(request, timeout=5, context=tls if node.startswith("https") else None) as answer:
                 return json.load(answer)
         except HTTPError as error:
             problem = json.load(error)
             if error.code not in (429, 503):
                 sys.exit(f"refused: {problem['detail']} ({problem['code']})")
-        except OSError:
-            pass
-        time.sleep(2**attempt / 4)
-    sys.exit("the node does not answer")
+        except OSError as error:
+            print(f"{node} does not answer: {error}", file=sys.stderr)
+        args.nodes.append(args.nodes.pop(0))
+        time.sleep(min(0.25 * 2 ** (attempt // len(args.nodes)), 4))
+    sys.exit("no node answers")
 
 
-def messages(stream):
-    """The messages of an event stream: kind and data."""
-    kind = None
-    for line in stream:
-        name, _, value = line.decode().rstrip("\n").partition(": ")
-        if name == "event":
-            kind = value
-        elif name == "data":
-            yield kind, json.loads(value)
+def wait_until_open(session):
+    """Waits until the car holds its door open where the session wants it."""
+    path, shown = f"sessions/{session['id']}", None
+    while session["state"] != "open":
+        if session["state"] == "ended":
+            sys.exit(f"the session has ended: {session['reason']}")
+        if shown != session["state"]:
+            shown = session["state"]
+            print(shown, session["car"] or "", flush=True)
+        time.sleep(0.2)
+        session = ask("GET", path)
+    print(f"open at {session['floor']}, car {session['car']}", flush=True)
 
 
-parser = argparse.ArgumentParser()
-parser.add_argument("node")
-parser.add_argument("floor", type=int)
-parser.add_argument("direction", nargs="?", choices=["up", "down"], default="up")
-parser.add_argument("--to", type=int, help="the floor where the passenger wants to go")
-args = parser.parse_args()
-call = {"kind": "hall", "floor": args.floor, "direction": args.direction}
-if args.to is not None:
-    call = {"kind": "destination", "from": args.floor, "to": args.to}
-# The stream is opened first, so that the service of the call can't be missed.
-with urlopen(f"{args.node}/api/v1/events", timeout=300) as stream:
-    placed = place(args.node, os.environ["LIFTMESH_TOKEN"], call)
-    print(placed["id"], placed["state"], flush=True)
-    for kind, data in messages(stream if placed["state"] != "absorbed" else ()):
-        if kind == "event" and data["event"] == "served" and data["call"] == call:
-            print(f"served by {data['car']} after {data['waited']:.1f} s")
-            break
+wish = {"floor": args.start, "car": args.car, "seconds": args.seconds, "request_id": str(uuid.uuid4())}
+session = ask("POST", "sessions", wish)
+try:
+    wait_until_open(session)
+    # Here the robot drives into the car, and then:
+    wait_until_open(ask("PUT", f"sessions/{session['id']}", {"floor": args.to}))
+    # Here it drives out.
+finally:
+    ended = ask("DELETE", f"sessions/{session['id']}")
+    print(f"ended: {ended['reason']}", flush=True)

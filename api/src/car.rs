@@ -54,6 +54,9 @@ pub struct Car {
     /// The floor of its priority call; null if it has none.
     #[schema(value_type = Option<u8>)]
     priority: Option<Floor>,
+    /// The session of a robot that has it; null if none does.
+    #[schema(example = "5bd1e99500c0ffee00c0ffee")]
+    session: Option<String>,
     /// `closed`, `opening`, `open` or `closing`.
     #[schema(value_type = String, example = "closed")]
     door: DoorState,
@@ -102,9 +105,9 @@ struct LiftState {
     motion_state: u8,
     /// All that `current_mode` may be.
     available_modes: Vec<u8>,
-    /// 1 human, 3 fire, 4 offline, 5 emergency.
+    /// 1 human, 2 AGV, 3 fire, 4 offline, 5 emergency.
     current_mode: u8,
-    /// Empty: there are no sessions yet.
+    /// The session of a robot that has the car; empty without one.
     session_id: String,
 }
 
@@ -129,6 +132,8 @@ impl Car {
                 motion = Motion::UNKNOWN;
             }
             let Motion { position, speed } = motion;
+            let session = status.sessions().find(|session| session.car() == Some(node));
+            let session = session.map(|session| session.id.to_string());
             Self {
                 car: node.clone(),
                 node: node.clone(),
@@ -148,10 +153,11 @@ impl Car {
                 priority: status
                     .directive(&Topic::Priority(node.clone()))
                     .and_then(|value| Some(PriorityCall::parse(value)?.floor)),
+                session: session.clone(),
                 door,
                 locked_out: view.locked_out.iter().collect(),
                 heard: peer.is_none_or(|peer| peer.silent <= HEARD),
-                lift_state: LiftState::new(node, view, door, status, at),
+                lift_state: LiftState::new(node, view, door, session, status, at),
             }
         });
         cars.collect()
@@ -189,16 +195,18 @@ impl From<CarPhase> for Phase {
 
 impl LiftState {
     const HUMAN: u8 = 1;
+    const AGV: u8 = 2;
     const FIRE: u8 = 3;
     const OFFLINE: u8 = 4;
     const EMERGENCY: u8 = 5;
 
-    const MODES: [u8; 4] = [Self::HUMAN, Self::FIRE, Self::OFFLINE, Self::EMERGENCY];
+    const MODES: [u8; 5] = [Self::HUMAN, Self::AGV, Self::FIRE, Self::OFFLINE, Self::EMERGENCY];
 
     fn new(
         node: &NodeId,
         view: &CarView,
         door: DoorState,
+        session: Option<String>,
         status: &Status,
         at: SystemTime,
     ) -> Self {
@@ -220,8 +228,12 @@ impl LiftState {
             door_state: door_state(door),
             motion_state,
             available_modes: Self::MODES.to_vec(),
-            current_mode: current_mode(view, is_on_emergency_power(status)),
-            session_id: String::new(),
+            current_mode: current_mode(
+                view,
+                session.is_some() && !has_priority_call(status, node),
+                is_on_emergency_power(status),
+            ),
+            session_id: session.unwrap_or_default(),
         }
     }
 }
@@ -244,13 +256,19 @@ fn motion_state(phase: CarPhase) -> (u8, Option<Floor>) {
     }
 }
 
-/// `emergency`: the building runs on emergency power. The beacons of other nodes call it out of
-/// service.
-fn current_mode(view: &CarView, emergency: bool) -> u8 {
+fn has_priority_call(status: &Status, car: &NodeId) -> bool {
+    status.directive(&Topic::Priority(car.clone())).and_then(PriorityCall::parse).is_some()
+}
+
+/// `is_session`: the car goes where a robot wants. `emergency`: the building runs on emergency
+/// power; the beacons of other nodes call it out of service.
+fn current_mode(view: &CarView, is_session: bool, emergency: bool) -> u8 {
     match view.mode {
         Mode::FireRecall | Mode::FireService => LiftState::FIRE,
         Mode::EmergencyPower => LiftState::EMERGENCY,
         Mode::OutOfService if emergency => LiftState::EMERGENCY,
+        // As which other nodes know it.
+        Mode::Priority | Mode::Independent if is_session => LiftState::AGV,
         Mode::InService | Mode::Attendant if view.is_in_service() => LiftState::HUMAN,
         Mode::InService
         | Mode::Attendant
@@ -303,6 +321,7 @@ mod tests {
     #[test]
     fn modes_have_the_values_of_open_rmf() {
         const HUMAN: u8 = 1;
+        const AGV: u8 = 2;
         const FIRE: u8 = 3;
         const OFFLINE: u8 = 4;
         const EMERGENCY: u8 = 5;
@@ -324,10 +343,18 @@ mod tests {
             (Mode::FireRecall, broken, true, FIRE),
             (Mode::FireService, broken, false, FIRE),
         ] {
-            let is = current_mode(&view(mode, availability), emergency);
+            let is = current_mode(&view(mode, availability), false, emergency);
             assert_eq!(is, expected, "{mode} {availability:?} {emergency}");
         }
-        let all = [HUMAN, FIRE, OFFLINE, EMERGENCY];
+        for (mode, expected) in [
+            (Mode::Priority, AGV),
+            (Mode::Independent, AGV),
+            (Mode::OutOfService, OFFLINE),
+            (Mode::FireRecall, FIRE),
+        ] {
+            assert_eq!(current_mode(&view(mode, broken), true, false), expected, "{mode}");
+        }
+        let all = [HUMAN, AGV, FIRE, OFFLINE, EMERGENCY];
         assert_eq!(LiftState::MODES, all);
     }
 }

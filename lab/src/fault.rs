@@ -276,6 +276,17 @@ pub enum Fault {
         /// The floor; `None` ends the call.
         floor: Option<Floor>,
     },
+    /// A robot asks for a session, for the next floor in it, or for its end.
+    Session {
+        /// At which node. If it does not run, nothing happens.
+        at: usize,
+        /// Which session.
+        robot: u64,
+        /// The node of the car, or the car that gets there first.
+        car: Option<usize>,
+        /// Where to; `None` ends the session.
+        floor: Option<Floor>,
+    },
     /// An operator says that the building runs on emergency power, or no longer does.
     EmergencyPower {
         /// At which node. If it does not run, nothing happens.
@@ -417,6 +428,7 @@ impl Fault {
             Self::SharedAddress { with, .. } => of(with.is_some(), "duplicate address"),
             Self::Mode { mode, .. } => of(*mode != Mode::InService, "service mode"),
             Self::Priority { floor, .. } => of(floor.is_some(), "priority call"),
+            Self::Session { floor, .. } => of(floor.is_some(), "session"),
             Self::EmergencyPower { on, .. } => of(*on, "emergency power"),
             Self::FireRecall { start, .. } => of(*start, "fire recall"),
             Self::FloorLock { locked, .. } => of(*locked, "locked floor"),
@@ -523,6 +535,7 @@ impl Fault {
             | Self::Crowd(_)
             | Self::Mode { .. }
             | Self::Priority { .. }
+            | Self::Session { .. }
             | Self::EmergencyPower { .. }
             | Self::FireRecall { .. }
             | Self::FloorLock { .. }

@@ -71,6 +71,8 @@ mod roles;
 mod schedule;
 #[path = "virtual_fleet/service.rs"]
 mod service;
+#[path = "virtual_fleet/sessions.rs"]
+mod sessions;
 #[path = "virtual_fleet/size.rs"]
 mod size;
 #[path = "virtual_fleet/steady.rs"]

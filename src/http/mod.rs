@@ -32,6 +32,7 @@ mod places;
 mod problem;
 mod routes;
 mod server;
+mod sessions;
 mod snapshot;
 mod statistics;
 mod stream;

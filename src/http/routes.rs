@@ -34,6 +34,7 @@ use super::metrics::{self, Counted};
 use super::openapi;
 use super::placed::PlacedCall;
 use super::problem::Problem;
+use super::sessions;
 use super::snapshot::{Look, Looks};
 use super::statistics::{self, Figures};
 use super::stream::Client;
@@ -115,6 +116,8 @@ pub(super) fn api() -> OpenApiRouter<App> {
         .routes(routes!(events))
         .routes(routes!(place))
         .routes(routes!(cancel))
+        .routes(routes!(sessions::open))
+        .routes(routes!(sessions::read, sessions::go, sessions::end))
         .routes(routes!(statistics::statistics))
         .routes(routes!(statistics::csv))
         .routes(routes!(commands::set_mode))

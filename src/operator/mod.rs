@@ -32,7 +32,9 @@ pub(crate) use latched::LatchedNode;
 pub(crate) use node_loop::{NodeLoop, Refused};
 pub use protocol::{ErrorCode, Recall};
 pub(crate) use reading::{ReadingError, ReadingSettings};
-pub(crate) use server::{Command, EVENTS, Query, REQUESTS, Reply, Request, TokenError, serve};
+pub(crate) use server::{
+    Command, EVENTS, Query, REQUESTS, Reply, Request, SessionChange, TokenError, serve,
+};
 pub(crate) use socket::{BindError, Claim, OperatorSocket};
 
 #[cfg(test)]

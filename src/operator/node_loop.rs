@@ -4,17 +4,18 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use elevator_driver::Floor;
-use elevator_fleet::directives::Topic;
+use elevator_fleet::directives::{Session, SessionId, Topic};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId, Role};
 use elevator_fleet::node::{
-    Access, CallRequest, OrderRefused, PriorityRefused, ReleaseRefused, Requested, Status, Taken,
+    Access, CallRequest, OrderRefused, PriorityRefused, ReleaseRefused, Requested, SessionRefused,
+    SessionRequest, Status, Taken,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::protocol::ErrorCode;
-use super::server::{Command, Query, Reply, Request, TokenError};
+use super::server::{Command, Query, Reply, Request, SessionChange, TokenError};
 use crate::journal::Account;
 use crate::tokens::{Change as TokenChange, TokenRefused};
 
@@ -178,6 +179,44 @@ impl NodeLoop {
                 };
                 Refused::new(code, &cause)
             }),
+            _ => Err(Refused::no_answer()),
+        }
+    }
+
+    /// Opens a session for a robot that may ask again; returns it, and whether it is new.
+    ///
+    /// # Errors
+    /// [`Refused`]; only after [`ErrorCode::NoAnswer`] it is not known whether it was opened.
+    pub(crate) async fn open_session(
+        &self,
+        request: SessionRequest,
+    ) -> Result<Result<(Session, bool), SessionRefused>, Refused> {
+        if let Some(car) = &request.car {
+            self.check_known(car).await?;
+        }
+        self.session(Query::OpenSession(request)).await
+    }
+
+    /// Changes or ends a session.
+    ///
+    /// # Errors
+    /// [`Refused`]; only after [`ErrorCode::NoAnswer`] it is not known what became of it.
+    pub(crate) async fn change_session(
+        &self,
+        id: SessionId,
+        change: SessionChange,
+        bearer: String,
+    ) -> Result<Result<Session, SessionRefused>, Refused> {
+        let changed = self.session(Query::ChangeSession { id, change, bearer }).await?;
+        Ok(changed.map(|(session, _)| session))
+    }
+
+    async fn session(
+        &self,
+        query: Query,
+    ) -> Result<Result<(Session, bool), SessionRefused>, Refused> {
+        match self.ask(query).await? {
+            Reply::Session(session) => Ok(session),
             _ => Err(Refused::no_answer()),
         }
     }

@@ -4,12 +4,12 @@ use std::io;
 use std::time::Duration;
 
 use elevator_driver::Floor;
-use elevator_fleet::directives::DirectiveError;
+use elevator_fleet::directives::{DirectiveError, Session, SessionId};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId};
 use elevator_fleet::node::{
     Access as Right, CallRequest, FireRecall, FloorLock, OrderRefused, PriorityRefused,
-    ReleaseRefused, Renewed, Requested, Status, Taken,
+    ReleaseRefused, Renewed, Requested, SessionRefused, SessionRequest, Status, Taken,
 };
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -95,6 +95,10 @@ pub(crate) enum Query {
     Place(CallRequest),
     /// `Node::earlier`: answered by [`Reply::Earlier`].
     Earlier(CallRequest),
+    /// `Node::handle_session`: answered by [`Reply::Session`].
+    OpenSession(SessionRequest),
+    /// `Node::handle_session_floor`, `Node::handle_session_end`: answered by [`Reply::Session`].
+    ChangeSession { id: SessionId, change: SessionChange, bearer: String },
     /// `Node::handle_release`: answered by [`Reply::Released`].
     Release { floor: Floor, time: Duration },
     /// `Node::handle_directive`: answered by [`Reply::Token`].
@@ -110,6 +114,15 @@ pub(crate) enum Query {
     Statistics,
     /// Changes of the statistics, for the journal: answered by [`Reply::StatisticsKept`].
     KeepStatistics(Changes),
+}
+
+/// What becomes of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SessionChange {
+    /// The robot asks for a floor.
+    Floor { floor: Floor, seconds: Option<u16>, access: Right },
+    /// It needs the car no more.
+    End,
 }
 
 /// What is to hold until it is commanded otherwise.
@@ -155,6 +168,8 @@ pub(crate) enum Reply {
     Requested(Result<Requested, OrderRefused>),
     /// What became of it before, if it is remembered.
     Earlier(Option<Requested>),
+    /// The session, and whether it is new.
+    Session(Result<(Session, bool), SessionRefused>),
     /// What became of the release of a floor.
     Released(Result<(), ReleaseRefused>),
     /// What became of a token.

@@ -22,7 +22,8 @@ use elevator_fleet::model::{
 use elevator_fleet::node::{
     AccessStatus, CarStatus, ClimateStatus, ConflictKind, ConflictStatus, DirectiveStatus,
     DistrustedStatus, LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus,
-    ReleaseStatus, Renewed, Report, Requested, ScheduleStatus, Status, Taken, UnitStatus,
+    ReleaseStatus, Renewed, Report, Requested, ScheduleStatus, SessionRefused, Status, Taken,
+    UnitStatus,
 };
 use elevator_fleet::wire::{NodeState, Protocol};
 use tempfile::TempDir;
@@ -307,6 +308,9 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
             Query::Network(Cable::Cut) => Reply::Network(FaultInjection::Refused),
             Query::Network(Cable::Whole) => Reply::Network(FaultInjection::Allowed),
             Query::Release { .. } => Reply::Released(Ok(())),
+            Query::OpenSession(_) | Query::ChangeSession { .. } => {
+                Reply::Session(Err(SessionRefused::NotOpen))
+            }
             Query::Order(call, _) => {
                 orders.push(OrderStatus {
                     call,

@@ -62,7 +62,7 @@ use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, gather_ti
 use crate::mqtt::{self, Mqtt};
 use crate::operator::{
     self, BindError, Command, NodeLoop, OperatorSocket, Query, ReadingError, Reply, Request,
-    TokenError,
+    SessionChange, TokenError,
 };
 use crate::panel::Panel;
 use crate::telemetry::Telemetry;
@@ -520,6 +520,17 @@ impl Running {
             }
             Query::Place(request) => Reply::Requested(self.node.handle_request(&request, now)),
             Query::Earlier(request) => Reply::Earlier(self.node.earlier(&request)),
+            Query::OpenSession(request) => Reply::Session(self.node.handle_session(&request, now)),
+            Query::ChangeSession { id, change, bearer } => {
+                let changed = match change {
+                    SessionChange::Floor { floor, seconds, access } => {
+                        let by = (access, bearer.as_str());
+                        self.node.handle_session_floor(id, floor, seconds, by, now)
+                    }
+                    SessionChange::End => self.node.handle_session_end(id, &bearer, now),
+                };
+                Reply::Session(changed.map(|session| (session, false)))
+            }
             Query::Release { floor, time } => {
                 Reply::Released(self.node.handle_release(floor, time, now))
             }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, DoorState, Floor};
 
 use super::supervision::FlightRecord;
+use crate::directives::SessionEnd;
 use crate::model::{Availability, HallCall};
 
 /// An event of a car. Drained with [`poll_event`](super::Car::poll_event) after every call, so that
@@ -52,6 +53,11 @@ pub enum CarEvent {
     /// The car has been at the floor of its priority call for long enough, or something more
     /// important has taken its place.
     PriorityOver,
+    /// The door is held open for the robot whose session the car has.
+    SessionOpen,
+    /// It was held open for long enough, or something more important has taken the place of the
+    /// session.
+    SessionOver(SessionEnd),
 }
 
 /// A call that is served.
@@ -113,7 +119,7 @@ pub enum CarTimer {
     Nudge,
     /// The attendant has not sent the car off for too long.
     Attendant,
-    /// The stay at the floor of the priority call is over.
+    /// The stay at the floor of the priority call, or of the session, is over.
     Priority,
     /// An obstruction or an overload has held the door for too long.
     DoorBlocked,

@@ -33,11 +33,11 @@ pub use self::event::{CarEvent, CarTimer, HangCause, HangEvidence, ServedCall};
 pub use self::firefighter::FireKey;
 pub use self::service::Press;
 pub use self::settings::CarSettings;
-pub use self::special::Power;
+pub use self::special::{Errand, Power};
 pub use self::supervision::{FlightRecord, Leg, LegEnd};
 
 use self::door::Stage;
-use self::special::PriorityCall;
+use self::special::Stay;
 use self::state::OperatingState;
 use self::supervision::{DoorHealth, Punctuality, Supervision};
 use crate::dispatch::CarPlan;
@@ -70,8 +70,8 @@ pub struct Car {
     plan: CarPlan,
     /// The mode that operators have commanded.
     command: Mode,
-    /// Its priority call.
-    priority: Option<PriorityCall>,
+    /// Where it goes besides its calls.
+    errand: Option<Stay>,
     /// Whether its motor may run.
     power: Power,
     fire_key: FireKey,
@@ -110,7 +110,7 @@ impl Car {
             hall: BTreeSet::new(),
             plan: CarPlan::default(),
             command: Mode::default(),
-            priority: None,
+            errand: None,
             power: Power::default(),
             fire_key: FireKey::default(),
             fire_call: None,
@@ -247,10 +247,10 @@ impl Car {
         self.advance(now);
     }
 
-    /// Sets the floor of its priority call.
-    pub fn set_priority(&mut self, floor: Option<Floor>, now: Timestamp) {
-        if self.priority.map(|call| call.floor) != floor {
-            self.priority = floor.map(PriorityCall::new);
+    /// Sets where it goes besides its calls.
+    pub fn set_errand(&mut self, errand: Option<Errand>, now: Timestamp) {
+        if self.errand.map(|stay| stay.errand) != errand {
+            self.errand = errand.map(Stay::new);
             self.advance(now);
         }
     }
@@ -385,14 +385,14 @@ impl Car {
             self.fire_call = None;
         }
         for _ in 0..Self::TRANSITIONS {
-            self.watch_priority(now);
+            self.watch_errand(now);
             let next = self.step(now);
             if next == self.state {
                 break;
             }
             self.enter(next);
         }
-        self.watch_priority(now);
+        self.watch_errand(now);
         let (driven, defied) = (self.is_driven(), self.defies());
         self.supervision.progress.driven.observe(driven, now);
         self.supervision.defied.observe(defied, now);

@@ -7,6 +7,7 @@ use elevator_driver::{DoorState, DriveFeedback, Floor, KeySwitch};
 use super::Car;
 use super::door::{DoorCycle, Stage};
 use super::firefighter::FireKey;
+use super::special::Stay;
 use super::state::OperatingState;
 use super::supervision::DoorHealth;
 use super::sweep::Sweep;
@@ -66,7 +67,7 @@ impl Car {
             },
             // Riders on the way get off, and the car does not turn for those behind.
             Mode::Priority => {
-                let floor = self.priority.map(|call| call.floor);
+                let floor = self.errand.map(Stay::floor);
                 let car_calls = self.own_calls.iter().copied().chain(floor).collect();
                 Sweep { car_calls, ..Sweep::default() }
             }
@@ -109,7 +110,7 @@ impl Car {
             // Until another floor is asked for.
             Mode::FireService => self.fire_call.is_none_or(|stop| stop == floor),
             Mode::Independent => self.sweep().car_calls.iter().all(|stop| *stop == floor),
-            Mode::Priority => self.priority.is_some_and(|call| call.floor == floor),
+            Mode::Priority => self.errand.is_some_and(|stay| stay.floor() == floor),
             // Or at any floor, while the recall floor can't be reached.
             Mode::FireRecall | Mode::EmergencyPower => {
                 let recall = self.settings.recall_floor;

@@ -1,10 +1,13 @@
-//! What an operator wants of a car for a while: a priority call, and emergency power.
+//! What is wanted of a car for a while: a priority call, the session of a robot, and emergency power.
+
+use std::time::Duration;
 
 use elevator_driver::{DoorState, Floor};
 
 use super::event::CarEvent;
 use super::state::OperatingState;
 use super::{Car, CarTimer};
+use crate::directives::{SessionEnd, SessionId};
 use crate::model::{Mode, Timestamp};
 
 /// Whether the motor of a car may run.
@@ -20,17 +23,47 @@ pub enum Power {
     Granted,
 }
 
-/// A priority call, while the car has not been there for long enough.
+/// Where a car goes besides its calls, to hold its door open there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PriorityCall {
-    pub(super) floor: Floor,
-    /// When its stay there ends, once its door is open.
-    stays_until: Option<Timestamp>,
+pub enum Errand {
+    /// A priority call: for the time of the settings, or until somebody in the car asks for a floor.
+    Priority(Floor),
+    /// The session of a robot. Nobody else ends it.
+    Session {
+        /// Which one.
+        id: SessionId,
+        /// How often the robot has asked for a floor again: then the time starts anew.
+        leg: u16,
+        /// Where to.
+        floor: Floor,
+        /// For how long.
+        time: Duration,
+    },
 }
 
-impl PriorityCall {
-    pub(super) fn new(floor: Floor) -> Self {
-        Self { floor, stays_until: None }
+impl Errand {
+    fn floor(self) -> Floor {
+        match self {
+            Self::Priority(floor) | Self::Session { floor, .. } => floor,
+        }
+    }
+}
+
+/// An errand, while the car has not been there for long enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stay {
+    pub(super) errand: Errand,
+    /// When it ends, once the door is open.
+    until: Option<Timestamp>,
+}
+
+impl Stay {
+    pub(super) fn new(errand: Errand) -> Self {
+        Self { errand, until: None }
+    }
+
+    pub(super) fn floor(self) -> Floor {
+        self.errand.floor()
     }
 }
 
@@ -50,42 +83,55 @@ impl Car {
         is_open && self.inputs.door == DoorState::Open && self.mode() >= Mode::EmergencyPower
     }
 
-    /// Counts the stay at the floor of the priority call, and ends the call.
-    pub(super) fn watch_priority(&mut self, now: Timestamp) {
-        let Some(mut call) = self.priority else {
+    /// Counts the stay at the floor of the errand, and ends it.
+    pub(super) fn watch_errand(&mut self, now: Timestamp) {
+        let Some(mut stay) = self.errand else {
             return;
         };
-        let is_over = if self.mode() >= Mode::EmergencyPower {
-            // Nobody waits for it any more once that ends.
-            true
-        } else if let OperatingState::AtDoor(cycle) = self.state
-            && self.mode() == Mode::Priority
-            && cycle.is_held_at(call.floor)
-        {
-            let until = *call.stays_until.get_or_insert(now + self.settings.priority_stay);
-            self.priority = Some(call);
-            until <= now
+        // Nobody waits for it any more once that ends.
+        let is_recalled = self.mode() >= Mode::EmergencyPower;
+        let is_there = if let OperatingState::AtDoor(cycle) = self.state {
+            self.mode() == Mode::Priority && cycle.is_held_at(stay.floor())
         } else {
             false
         };
-        if is_over {
-            self.priority = None;
-            self.events.push_back(CarEvent::PriorityOver);
+        if is_there && stay.until.is_none() {
+            let time = match stay.errand {
+                Errand::Priority(_) => self.settings.priority_stay,
+                Errand::Session { time, .. } => {
+                    self.events.push_back(CarEvent::SessionOpen);
+                    time
+                }
+            };
+            stay.until = Some(now + time);
+            self.errand = Some(stay);
         }
+        let is_over = is_there && stay.until.is_some_and(|until| until <= now);
+        if !is_over && !is_recalled {
+            return;
+        }
+        self.errand = None;
+        self.events.push_back(match stay.errand {
+            Errand::Priority(_) => CarEvent::PriorityOver,
+            Errand::Session { .. } if is_recalled => CarEvent::SessionOver(SessionEnd::Recalled),
+            Errand::Session { .. } => CarEvent::SessionOver(SessionEnd::Time),
+        });
     }
 
     pub(super) fn stay_deadline(&self) -> Option<(Timestamp, CarTimer)> {
         let is_due = self.mode() == Mode::Priority;
-        let until = self.priority.filter(|_| is_due)?.stays_until?;
+        let until = self.errand.filter(|_| is_due)?.until?;
         Some((until, CarTimer::Priority))
     }
 
     /// The passenger for whom the car was sent has entered it, and asks for a floor.
     pub(super) fn end_stay(&mut self, to: Floor, now: Timestamp) {
-        if let Some(call) = self.priority.as_mut().filter(|call| call.floor != to)
-            && call.stays_until.is_some()
+        if let Some(stay) = self.errand.as_mut()
+            && let Errand::Priority(floor) = stay.errand
+            && floor != to
+            && stay.until.is_some()
         {
-            call.stays_until = Some(now);
+            stay.until = Some(now);
         }
     }
 }

@@ -162,7 +162,8 @@ impl Directives {
             | Topic::FireRecall
             | Topic::FloorLock(_)
             | Topic::EmergencyPower
-            | Topic::Turn => None,
+            | Topic::Turn
+            | Topic::Session(_) => None,
         })
     }
 

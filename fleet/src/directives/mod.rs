@@ -14,6 +14,7 @@ mod errands;
 mod firefighter;
 mod key_switch;
 mod receipts;
+mod sessions;
 mod text;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ pub(crate) use self::key_switch::key_switch_key;
 pub(crate) use self::receipts::Receipt;
 use self::receipts::Receipts;
 pub use self::receipts::{MOST_RECEIPTS, RequestId};
+pub(crate) use self::sessions::SESSION_SLOTS;
+pub use self::sessions::{MOST_SESSIONS, Session, SessionEnd, SessionId, SessionState};
 pub use self::text::{Key, TextError, Value, Words};
 
 /// The most directives of a fleet: with the modes of the largest fleet, room for as many others.
@@ -83,6 +86,8 @@ pub enum Topic {
     EmergencyPower,
     /// `emergency-power/turn`: a [`Turn`], which the master gives.
     Turn,
+    /// `session/SLOT`: the [`Session`] that was last given this slot.
+    Session(u8),
 }
 
 impl Topic {
@@ -92,6 +97,7 @@ impl Topic {
     const PRIORITY: &str = "priority/";
     const EMERGENCY_POWER: &str = "emergency-power";
     const TURN: &str = "emergency-power/turn";
+    const SESSION: &str = "session/";
 
     /// What orders may be a consequence of, and what decides whether a motor may run: beacons carry
     /// these ahead of all others.
@@ -107,6 +113,7 @@ impl Topic {
             Self::Priority(car) => format!("{}{car}", Self::PRIORITY),
             Self::EmergencyPower => Self::EMERGENCY_POWER.to_owned(),
             Self::Turn => Self::TURN.to_owned(),
+            Self::Session(slot) => format!("{}{slot}", Self::SESSION),
         };
         Key::new(&text).unwrap_or_else(|error| unreachable!("a name is short: {error}"))
     }
@@ -123,6 +130,11 @@ impl Topic {
         if let Some(floor) = key.strip_prefix(Self::FLOOR_LOCK) {
             let topic = Floor::try_from(floor.parse::<u8>().ok()?).ok().map(Self::FloorLock)?;
             // `lock/05` is none, as only `lock/5` is looked at.
+            return (topic.key().as_str() == key).then_some(topic);
+        }
+        if let Some(slot) = key.strip_prefix(Self::SESSION) {
+            let slot = slot.parse().ok().filter(|slot| *slot < SESSION_SLOTS)?;
+            let topic = Self::Session(slot);
             return (topic.key().as_str() == key).then_some(topic);
         }
         let of_car = |kind: &str| NodeId::new(key.strip_prefix(kind)?).ok();
@@ -292,7 +304,8 @@ impl Directives {
         let directive = self.get(&Topic::Mode(car.clone()).key());
         let own = directive
             .map_or(Mode::InService, |it| it.value.as_str().parse().unwrap_or(Mode::OutOfService));
-        let waits = self.priority(car).is_some().then_some(Mode::Priority);
+        let is_sent = self.priority(car).is_some() || self.session_of(car).is_some();
+        let waits = is_sent.then_some(Mode::Priority);
         let serves = matches!(self.turn(), Turn::Serves { car: serving, .. } if serving == *car);
         let is_down = self.emergency_power().is_some() && !serves;
         let by_power = is_down.then_some(Mode::EmergencyPower);
@@ -321,7 +334,8 @@ impl Directives {
             | Topic::FireRecall
             | Topic::Priority(_)
             | Topic::EmergencyPower
-            | Topic::Turn => None,
+            | Topic::Turn
+            | Topic::Session(_) => None,
         })
     }
 

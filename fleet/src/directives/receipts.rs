@@ -9,7 +9,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::{Directive, DirectiveError, Key, MOST_CHANGES, Value, Version, Words};
+use super::{Directive, DirectiveError, Key, MOST_CHANGES, Session, Value, Version, Words};
 use crate::model::{Call, Dot, JournalId};
 
 /// The most receipts of a fleet. Of more, the bearers with the most lose their oldest ones, so that a
@@ -41,6 +41,14 @@ impl Receipt {
 
     pub(crate) fn new(press: Option<Dot>, call: &Call) -> Self {
         Self { press, call: call.to_string() }
+    }
+
+    /// That of a request for a session, as it was asked for.
+    pub(crate) fn of_session(session: &Session) -> Self {
+        let Session { floor, to, seconds, wish, .. } = session;
+        let to = to.map_or("-".to_owned(), |to| to.to_string());
+        let car = wish.as_ref().map_or("*", |car| car.as_str());
+        Self { press: None, call: format!("session {floor} {to} {seconds} {car}") }
     }
 
     /// Whether the request was for this call.

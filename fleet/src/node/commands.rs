@@ -51,6 +51,8 @@ pub(super) struct Commands {
     emergency: Option<EmergencyPower>,
     /// A car has a priority call that another one may take.
     may_pass_on: bool,
+    /// A session is open.
+    has_sessions: bool,
     /// When a receipt that could not be given was last reported.
     refused_reported: Option<Timestamp>,
 }
@@ -67,6 +69,7 @@ impl Commands {
             fire_recalled: false,
             emergency: None,
             may_pass_on: false,
+            has_sessions: false,
             refused_reported: None,
         };
         commands.refresh();
@@ -78,6 +81,7 @@ impl Commands {
         self.fire_recalled = self.directives.is_fire_recalled();
         self.emergency = self.directives.emergency_power();
         self.may_pass_on = self.directives.priorities().any(|(_, call)| call.any);
+        self.has_sessions = self.directives.sessions().any(|(.., session)| session.is_open());
     }
 
     /// Whether the building runs on emergency power.
@@ -88,6 +92,11 @@ impl Commands {
     /// Whether a car has a priority call that another one may take.
     pub(super) fn may_pass_on(&self) -> bool {
         self.may_pass_on
+    }
+
+    /// Whether a session is open.
+    pub(super) fn has_sessions(&self) -> bool {
+        self.has_sessions
     }
 
     /// Sets a directive; see [`Directives::set`].
@@ -265,11 +274,30 @@ impl Node {
 
     /// The car in service that is predicted to open first at a floor.
     pub(super) fn first_car_to(&self, floor: Floor, now: Timestamp) -> Option<NodeId> {
+        self.first_car_of(floor, &self.cars_with_errands(), None, now)
+    }
+
+    /// The cars that have a priority call or a session.
+    pub(super) fn cars_with_errands(&self) -> BTreeSet<NodeId> {
+        let directives = self.directives();
+        let called = directives.priorities().map(|(car, _)| car);
+        let sessions = directives.sessions().filter_map(|(.., session)| session.car().cloned());
+        called.chain(sessions).collect()
+    }
+
+    /// The same among those that are not `busy`; if one is named, that one alone.
+    pub(super) fn first_car_of(
+        &self,
+        floor: Floor,
+        busy: &BTreeSet<NodeId>,
+        named: Option<&NodeId>,
+        now: Timestamp,
+    ) -> Option<NodeId> {
         let predictor = Predictor::new(Kinematics::default(), self.hello.floors);
-        let busy: BTreeSet<NodeId> = self.directives().priorities().map(|(car, _)| car).collect();
+        let is_asked_for = |car: &NodeId| named.is_none_or(|named| named == car);
         let cars = self.all_situations(now).into_iter();
-        let times =
-            cars.filter(|it| !busy.contains(&it.car) && !it.view.locked_out.contains(floor));
+        let cars = cars.filter(|it| is_asked_for(&it.car) && !busy.contains(&it.car));
+        let times = cars.filter(|it| !it.view.locked_out.contains(floor));
         let times = times.filter_map(|mut situation| {
             situation.car_calls.insert(floor);
             let prediction = predictor.predict(&situation, &BTreeSet::new())?;
@@ -349,7 +377,10 @@ impl Node {
     /// Handles the directives of an accepted peer, but for those that count too far ahead.
     pub(super) fn on_directives(&mut self, directives: &[Directive], now: Timestamp) {
         let known = &mut self.commands.directives;
-        let mut changed = Vec::new();
+        let (mut changed, mut replaced) = (Vec::new(), Vec::new());
+        for directive in directives.iter().filter(|it| !it.is_receipt()) {
+            replaced.extend(known.get(&directive.key).filter(|it| it.session().is_some()).cloned());
+        }
         for directive in directives {
             if known.is_in_reach(directive) && known.merge(directive.clone()) {
                 changed.push(directive.clone());
@@ -357,6 +388,9 @@ impl Node {
         }
         if !changed.is_empty() {
             self.directives_have_changed(changed, now);
+        }
+        for session in &replaced {
+            self.restore_session(session, now);
         }
     }
 
@@ -387,8 +421,9 @@ impl Node {
         {
             self.cabin.set_power(Power::Waiting, now);
         }
-        self.cabin.set_priority(directives.priority(own).map(|call| call.floor), now);
-        self.cabin.set_command(directives.mode(own), now);
+        let mode = directives.mode(own);
+        self.cabin.set_errand(self.errand(), now);
+        self.cabin.set_command(mode, now);
         self.cabin.invalidate_stops();
         self.dispatching.invalidate();
         for Directive { key, version: _, value, operator } in changed {
@@ -415,10 +450,21 @@ impl Node {
         call: &Call,
         now: Timestamp,
     ) {
+        self.add_receipt(id, bearer, &Receipt::new(press, call), now);
+    }
+
+    /// Remembers, at every node, what a request came to.
+    pub(super) fn add_receipt(
+        &mut self,
+        id: RequestId,
+        bearer: &str,
+        receipt: &Receipt,
+        now: Timestamp,
+    ) {
         let bearer = Words::of(bearer).unwrap_or_else(Words::unnamed);
-        let (receipt, journal) = (Receipt::new(press, call), self.orders.journal());
+        let journal = self.orders.journal();
         let directives = &mut self.commands.directives;
-        match directives.add_receipt(id, &receipt, bearer, journal) {
+        match directives.add_receipt(id, receipt, bearer, journal) {
             Ok(added) => self.directives_have_changed(vec![added], now),
             Err(error) => {
                 if let Some(text) = self.commands.receipts_refused(&error, now) {

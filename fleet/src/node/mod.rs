@@ -27,6 +27,7 @@
 //! - `commands.rs`: the directives of operators, and their way to every node;
 //! - `access.rs`: locked floors, and who may ride there;
 //! - `power.rs`: whose turn it is on emergency power;
+//! - `sessions.rs`: which robot has which car;
 //! - `cabin/`: the car, its panel and the climate.
 //!
 //! The other files route between components: `elect.rs` for the election, `neighbours.rs` for peers
@@ -52,6 +53,7 @@ mod orders;
 mod peers;
 mod power;
 mod report;
+mod sessions;
 mod settings;
 mod settle;
 mod status;
@@ -70,6 +72,7 @@ use self::leadership::Leadership;
 use self::orders::Orders;
 use self::peers::Peers;
 use self::power::Turns;
+use self::sessions::Sessions;
 use crate::car::{CarTimer, Power};
 use crate::directives::{Directives, Topic};
 use crate::dispatch::Schedule;
@@ -88,6 +91,7 @@ pub use fleet_status::FleetStatus;
 pub use handle::{BeaconFate, CallRequest, OrderRefused, Renewed, Requested, Taken};
 pub use peers::{ConflictKind, LossCause, PacketCounts};
 pub use report::Report;
+pub use sessions::{LONGEST_HOLD, SessionRefused, SessionRequest};
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{
     AccessStatus, CarStatus, ClimateStatus, ConflictStatus, DirectiveStatus, DistrustedStatus,
@@ -110,6 +114,7 @@ pub struct Node {
     commands: Commands,
     access: AccessControl,
     turns: Turns,
+    sessions: Sessions,
     cabin: Cabin,
     random: fastrand::Rng,
     actions: VecDeque<Action>,
@@ -135,6 +140,8 @@ pub enum Timer {
     Climate(ClimateTimer),
     /// On emergency power it may be another car's turn.
     Turn,
+    /// A session may get a car, or has lasted for too long.
+    Session,
 }
 
 impl Node {
@@ -153,8 +160,6 @@ impl Node {
         if directives.emergency_power().is_some() {
             cabin.set_power(Power::Waiting, Timestamp::START);
         }
-        let priority = directives.priority(own).map(|call| call.floor);
-        cabin.set_priority(priority, Timestamp::START);
         cabin.set_command(directives.mode(own), Timestamp::START);
         // A car is out of service until its panel is heard.
         let (health, mut term) = (cabin.health(true), restored.term.restored());
@@ -168,7 +173,7 @@ impl Node {
         if commands.directives().get(&Topic::FireRecall.key()).is_some() {
             orders.note_recall(Timestamp::START);
         }
-        Self {
+        let mut node = Self {
             started: false,
             leadership,
             peers,
@@ -178,11 +183,15 @@ impl Node {
             commands,
             access: AccessControl::default(),
             turns: Turns::default(),
+            sessions: Sessions::default(),
             cabin,
             random: fastrand::Rng::with_seed(seed),
             actions: VecDeque::new(),
             hello,
-        }
+        };
+        let errand = node.errand();
+        node.cabin.set_errand(errand, Timestamp::START);
+        node
     }
 
     /// The same, with a schedule by which idle cars wait while it is master: see
@@ -313,6 +322,9 @@ impl Node {
         }
         if let Some(at) = self.turns.poll_timeout().filter(|at| *at < next.0) {
             next = (at, Timer::Turn);
+        }
+        if let Some(at) = self.sessions.poll_timeout().filter(|at| *at < next.0) {
+            next = (at, Timer::Session);
         }
         let cabin = self.cabin.poll_timeout(self.leadership.asks_for_readings());
         if let Some((at, timer)) = cabin.filter(|(at, _)| *at < next.0) {

@@ -18,6 +18,7 @@ impl Node {
         }
         self.oversee(now);
         self.refresh_priorities(now);
+        self.refresh_sessions(now);
         self.refresh_power(now);
         self.keep_keys(now);
         let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
@@ -144,6 +145,8 @@ impl Node {
                     let own = self.hello.node.clone();
                     self.direct(&Topic::Priority(own), OFF, now);
                 }
+                CarEvent::SessionOpen => self.on_session_open(now),
+                CarEvent::SessionOver(end) => self.on_session_over(end, now),
                 CarEvent::Departed { .. } | CarEvent::Arrived(_) => {}
             }
             self.dispatching.invalidate();

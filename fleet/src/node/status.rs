@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::peers::{ConflictKind, LossCause};
 use super::{Node, PacketCounts};
 use crate::climate::Reading;
-use crate::directives::{Directive, Key, OFF, Topic, Value, Words};
+use crate::directives::{Directive, Key, OFF, Session, Topic, Value, Words};
 use crate::election::{Carrier, Detail};
 use crate::json::{
     self, CarForm, NodeStateForm, connection, hexadecimal, is_zero, optional_car,
@@ -125,6 +125,13 @@ pub struct Status {
     /// The climate, and what the indicator shows.
     #[serde(default)]
     pub climate: ClimateStatus,
+}
+
+impl Status {
+    /// The sessions of robots that are remembered.
+    pub fn sessions(&self) -> impl Iterator<Item = Session> {
+        self.directives.iter().filter_map(|it| Session::at(&it.key, &it.value))
+    }
 }
 
 /// A directive.

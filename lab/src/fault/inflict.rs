@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, Climate, Direction, Floor, Trip};
+use elevator_fleet::directives::SessionId;
 use elevator_fleet::model::{JournalId, Mode};
-use elevator_fleet::node::{FireRecall, FloorLock};
+use elevator_fleet::node::{Access, FireRecall, FloorLock, SessionRequest};
 use elevator_fleet::wire::{Beacon, Frame};
 use elevator_simulator::SimulatedCar;
 
@@ -17,6 +18,9 @@ use crate::machine::{Line, Machine};
 
 /// Who commands modes.
 const OPERATOR: &str = "lab";
+
+/// For how many seconds a robot has a door held open.
+const SESSION_SECONDS: u16 = 20;
 
 /// How long a process must be suspended to notice it.
 const NOTICED: Duration = Duration::from_millis(150);
@@ -138,6 +142,7 @@ impl World {
             Fault::ClearHang(node) => self.machines[node].latched = false,
             Fault::Mode { at, car, mode } => self.set_mode(at, car, mode),
             Fault::Priority { at, car, floor } => self.set_priority(at, car, floor),
+            Fault::Session { at, robot, car, floor } => self.set_session(at, robot, car, floor),
             Fault::EmergencyPower { at, on, serving } => self.set_emergency_power(at, on, serving),
             Fault::FireRecall { at, start } => self.set_fire_recall(at, start),
             Fault::FloorLock { at, floor, locked } => self.set_floor_lock(at, floor, locked),
@@ -200,6 +205,36 @@ impl World {
         for car in sent.into_iter().chain(car) {
             self.oracles.key_turned(car);
         }
+    }
+
+    fn set_session(&mut self, at: usize, robot: u64, car: Option<usize>, floor: Option<Floor>) {
+        if self.machines[at].awake().is_none() {
+            return;
+        }
+        let id = SessionId { owner: 1, request: robot };
+        let car = car.map(|car| self.machines[car].name.clone());
+        // Any of them may get it.
+        for car in 0..self.machines.len() {
+            self.oracles.key_turned(car);
+        }
+        self.with(at, |node, now| {
+            let is_open = node.directives().session(id).is_some_and(|session| session.is_open());
+            let changed = match floor {
+                None => node.handle_session_end(id, OPERATOR, now).map(drop),
+                Some(floor) if is_open => {
+                    let by = (Access::Public, OPERATOR);
+                    node.handle_session_floor(id, floor, None, by, now).map(drop)
+                }
+                Some(floor) => {
+                    let bearer = OPERATOR.to_owned();
+                    let (to, seconds, access) = (None, SESSION_SECONDS, Access::Public);
+                    let request = SessionRequest { id, bearer, car, floor, to, seconds, access };
+                    node.handle_session(&request, now).map(drop)
+                }
+            };
+            // In a recall there is none, and what has ended is forgotten at some time.
+            drop(changed);
+        });
     }
 
     fn set_emergency_power(&mut self, at: usize, on: bool, serving: Option<usize>) {

@@ -64,6 +64,7 @@ impl Fault {
             | Self::SharedAddress { .. }
             | Self::Mode { .. }
             | Self::Priority { .. }
+            | Self::Session { .. }
             | Self::EmergencyPower { .. }
             | Self::FireRecall { .. }
             | Self::FloorLock { .. }
@@ -113,9 +114,9 @@ impl Fault {
             | Self::FloorLock { at: node, .. }
             | Self::ClearHang(node) => vec![node],
             Self::Mode { at, car, .. } => vec![at, car],
-            Self::Priority { at, car, .. } | Self::EmergencyPower { at, serving: car, .. } => {
-                car.iter_mut().chain([at]).collect()
-            }
+            Self::Priority { at, car, .. }
+            | Self::Session { at, car, .. }
+            | Self::EmergencyPower { at, serving: car, .. } => car.iter_mut().chain([at]).collect(),
             Self::CutOneWay { from, to }
             | Self::DamageFrame { from, to }
             | Self::OtherVersion { from, to }

@@ -113,7 +113,8 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         | Fault::OtherVersion { .. }
         | Fault::LineNoise { .. }
         | Fault::Crowd(_)
-        | Fault::Priority { .. } => Effect::None,
+        | Fault::Priority { .. }
+        | Fault::Session { .. } => Effect::None,
         Fault::Leads(node, bad) => lasts(*node, "bad master", bad.is_some()),
         Fault::Motor(node, broken) => lasts(*node, "motor broken", broken.is_some()),
         Fault::Levelling(node, broken) => lasts(*node, "levelling broken", broken.is_some()),

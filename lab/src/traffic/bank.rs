@@ -247,6 +247,8 @@ impl Bank {
                 | CarEvent::AvailabilityChanged(_)
                 | CarEvent::FlightLearned(_)
                 | CarEvent::PriorityOver
+                | CarEvent::SessionOpen
+                | CarEvent::SessionOver(_)
                 | CarEvent::Hung(_)
                 | CarEvent::FloorUnreachable(_)
                 | CarEvent::DriveRefused

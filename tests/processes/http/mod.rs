@@ -7,6 +7,7 @@ mod every_node;
 mod prometheus;
 mod prometheus_run;
 mod remote;
+mod sessions;
 mod statistics;
 pub(crate) mod tls;
 mod websocket;
@@ -292,30 +293,56 @@ fn fifty_clients_follow_a_fleet() {
     building.assert_safe();
 }
 
-/// The program from which others start: it needs Python alone.
+/// The program from which others start: it needs Python alone. The first node that it asks does not
+/// run.
 #[test]
-fn the_example_in_python_calls_a_car() {
-    let building = Building::with_cars(4, Line::Serial, &["A"]);
+fn the_example_in_python_takes_a_robot_along() {
+    let mut building = Building::new(4, Line::Serial);
+    building.install("A", 1);
+    let directory = tempfile::tempdir().expect("a directory");
+    let [certificate, key] = tls::certificate(directory.path(), address(&building, 1).ip());
+    building.start("A");
+    building.wait_in_service(&["A"]);
     let token = token(&building, "A", "robot", "call");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/call_a_car.py");
-    let node = format!("http://{}", serving(&building, 1));
     let run = |words: &[&str]| {
         let mut command = Command::new("python3");
-        command.arg(script).arg(&node).args(words).env("LIFTMESH_TOKEN", &token).output()
+        command.arg(script).args(words).env("LIFTMESH_TOKEN", &token).output()
     };
-    let Ok(output) = run(&["2", "down"]) else {
+    let said = |output: &std::process::Output| {
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        said
+    };
+    let node = format!("http://{}", serving(&building, 1));
+    let nobody = format!("http://{}", address(&building, 2));
+    let Ok(output) = run(&["--from", "2", "--to", "1", &nobody, &node]) else {
         return skip("python3 is not installed");
     };
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.starts_with("hall-2-down placed\nserved by A after "), "{said}");
-    let trip = run(&["1", "--to", "3"]).expect("it runs");
-    let said = String::from_utf8_lossy(&trip.stdout);
-    assert!(said.starts_with("destination-1-3 placed\nserved by A after "), "{said}");
-    let refused = run(&["9", "up"]).expect("it runs");
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && said.contains("(no_such_button)"), "{said}");
+    let open = |said: &str, from: u8, to: u8| {
+        let doors: Vec<_> = said.lines().filter(|line| line.starts_with("open at")).collect();
+        assert_eq!(doors, [format!("open at {from}, car A"), format!("open at {to}, car A")]);
+        assert!(said.ends_with("ended: done\n"), "{said}");
+    };
+    open(&said(&output), 2, 1);
+    let refused = run(&["--from", "9", "--to", "1", &node]).expect("it runs");
+    let why = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && why.contains("(no_such_button)"), "{why}");
     building.wait_all_dark();
+
+    building.kill("A");
+    building.start_with("A", |command| {
+        command.arg("--http-certificate").arg(&certificate).arg("--http-key").arg(&key);
+    });
+    building.wait_in_service(&["A"]);
+    let node = format!("https://{}", serving(&building, 1));
+    let ca = certificate.to_str().expect("text");
+    let output = run(&["--from", "0", "--to", "3", "--ca", ca, &node]).expect("it runs");
+    open(&said(&output), 0, 3);
+    let stranger = run(&["--from", "0", "--to", "3", &node]).expect("it runs");
+    let why = String::from_utf8_lossy(&stranger.stderr);
+    assert!(!stranger.status.success() && why.contains("CERTIFICATE_VERIFY_FAILED"), "{why}");
+    building.assert_safe();
 }
 
 /// A running node whose panel does not answer says so to who asks whether it is ready.

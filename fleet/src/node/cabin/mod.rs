@@ -23,7 +23,7 @@ use elevator_driver::{
 
 use self::climate::Climate;
 use super::{Report, Timer};
-use crate::car::{Car, CarEvent, CarSettings, FireKey, FlightRecord, Power, Press, Stops};
+use crate::car::{Car, CarEvent, CarSettings, Errand, FireKey, FlightRecord, Power, Press, Stops};
 use crate::climate::{ClimateSettings, DisplayData, Reading, Source};
 use crate::dispatch::CarPlan;
 use crate::election::Message;
@@ -281,10 +281,10 @@ impl Cabin {
         }
     }
 
-    /// Sets the floor of the car's priority call.
-    pub(super) fn set_priority(&mut self, floor: Option<Floor>, now: Timestamp) {
+    /// Sets what the car is to do besides its calls.
+    pub(super) fn set_errand(&mut self, errand: Option<Errand>, now: Timestamp) {
         if let Some(car) = self.car.as_mut() {
-            car.set_priority(floor, now);
+            car.set_errand(errand, now);
             self.is_dirty = true;
         }
     }

@@ -15,7 +15,7 @@ fn request(id: u8, call: Call) -> CallRequest {
 }
 
 /// Two nodes over a link, which place orders at once.
-fn linked() -> (Node, Node, Timestamp) {
+pub(super) fn linked() -> (Node, Node, Timestamp) {
     let (mut one, mut two) =
         (forged::with_journal(1, forged::sound(1)), forged::with_journal(2, forged::sound(2)));
     let now = Timestamp::START + PERIOD * 8;
@@ -25,7 +25,12 @@ fn linked() -> (Node, Node, Timestamp) {
 }
 
 /// What `from` sends over the link, of which `keeps` says which frames arrive.
-fn deliver(from: &mut Node, to: &mut Node, now: Timestamp, keeps: impl Fn(&Frame) -> bool) {
+pub(super) fn deliver(
+    from: &mut Node,
+    to: &mut Node,
+    now: Timestamp,
+    keeps: impl Fn(&Frame) -> bool,
+) {
     for frame in frames(from).into_iter().filter(keeps) {
         to.handle_frame(LinkId(1), frame, now);
     }

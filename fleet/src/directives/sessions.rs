@@ -1,0 +1,248 @@
+//! Sessions of robots, as directives say it: who has a car, and who waits for one.
+//!
+//! A session takes one of a fixed number of slots, each a register like any other. One that has ended
+//! keeps its slot until another needs it, the oldest first, so that what it came to can be read for a
+//! while, and sessions never fill the directives.
+
+use std::fmt;
+
+use elevator_driver::Floor;
+
+use super::{Directive, Directives, Key, Topic, Value, Version};
+use crate::model::NodeId;
+
+/// The most sessions that may be open in a fleet.
+pub const MOST_SESSIONS: usize = 16;
+
+/// How many sessions are remembered, with those that are open.
+pub(crate) const SESSION_SLOTS: u8 = 32;
+
+/// The name of a session: that of whoever opened it, and of the request. Displayed as 24 hexadecimal
+/// digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SessionId {
+    /// Who has opened it, and may end it.
+    pub owner: u32,
+    /// Which one of the owner's.
+    pub request: u64,
+}
+
+/// A session: a robot has a car to itself for a while, or waits for one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// Its name.
+    pub id: SessionId,
+    /// Where the car is to hold its door open.
+    pub floor: Floor,
+    /// Where the car goes by itself when the door has been open for long enough, and stays once
+    /// more.
+    pub to: Option<Floor>,
+    /// How long the door stays open at a floor, in seconds.
+    pub seconds: u16,
+    /// How often the robot has asked for a floor again.
+    pub leg: u16,
+    /// The car that was asked for; any, if there is none.
+    pub wish: Option<NodeId>,
+    /// How far it is.
+    pub state: SessionState,
+}
+
+/// How far a session is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionState {
+    /// No car is free.
+    Queued,
+    /// This car is on its way to the floor.
+    Coming(NodeId),
+    /// This car holds its door open at the floor.
+    Open(NodeId),
+    /// It has ended.
+    Ended(SessionEnd),
+}
+
+/// Why a session has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionEnd {
+    /// The robot has ended it, or the car has held its door open at the last floor.
+    Done,
+    /// The robot has used up its time.
+    Time,
+    /// There was a fire recall, or emergency power.
+    Recalled,
+    /// The car was lost.
+    CarLost,
+    /// No car has become free.
+    NoCar,
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}{:016x}", self.owner, self.request)
+    }
+}
+
+impl SessionId {
+    const DIGITS: usize = 24;
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_lower_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() != Self::DIGITS || !text.bytes().all(is_lower_hex) {
+            return None;
+        }
+        let (owner, request) = text.split_at_checked(8)?;
+        let owner = u32::from_str_radix(owner, 16).ok()?;
+        Some(Self { owner, request: u64::from_str_radix(request, 16).ok()? })
+    }
+}
+
+impl SessionEnd {
+    /// Every one.
+    pub const ALL: [Self; 5] = [Self::Done, Self::Time, Self::Recalled, Self::CarLost, Self::NoCar];
+
+    /// Its name, as in directives and in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Time => "time",
+            Self::Recalled => "recalled",
+            Self::CarLost => "car_lost",
+            Self::NoCar => "no_car",
+        }
+    }
+}
+
+impl Session {
+    const ANY: &str = "*";
+    const NOWHERE: &str = "-";
+    const QUEUED: &str = "queued";
+    const COMING: &str = "coming";
+    const OPEN: &str = "open";
+    const ENDED: &str = "ended";
+
+    /// The car that the session has.
+    #[must_use]
+    pub fn car(&self) -> Option<&NodeId> {
+        match &self.state {
+            SessionState::Coming(car) | SessionState::Open(car) => Some(car),
+            SessionState::Queued | SessionState::Ended(_) => None,
+        }
+    }
+
+    /// Whether it has not ended.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        !matches!(self.state, SessionState::Ended(_))
+    }
+
+    /// That of a directive with this key and value, if it is one of a session.
+    pub(crate) fn at(key: &Key, value: &Value) -> Option<Self> {
+        let Topic::Session(_) = Topic::of(key)? else { return None };
+        Self::parse(value.as_str())
+    }
+
+    /// The value of a directive; `None` if it is not understood.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split(' ').collect();
+        let [id, floor, to, seconds, leg, wish, ref state @ ..] = words[..] else {
+            return None;
+        };
+        let floor_of = |text: &str| Floor::try_from(text.parse::<u8>().ok()?).ok();
+        let node = |text: &str| NodeId::new(text).ok();
+        let state = match *state {
+            [Self::QUEUED] => SessionState::Queued,
+            [Self::COMING, car] => SessionState::Coming(node(car)?),
+            [Self::OPEN, car] => SessionState::Open(node(car)?),
+            [Self::ENDED, why] => {
+                SessionState::Ended(SessionEnd::ALL.into_iter().find(|end| end.name() == why)?)
+            }
+            _ => return None,
+        };
+        Some(Self {
+            id: SessionId::parse(id)?,
+            floor: floor_of(floor)?,
+            to: if to == Self::NOWHERE { None } else { Some(floor_of(to)?) },
+            seconds: seconds.parse().ok()?,
+            leg: leg.parse().ok()?,
+            wish: if wish == Self::ANY { None } else { Some(node(wish)?) },
+            state,
+        })
+    }
+}
+
+/// The value of a directive, such as `00c0ffee00c0ffee00c0ffee 3 - 30 0 * coming B`.
+impl fmt::Display for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ", self.id, self.floor.index())?;
+        match self.to {
+            Some(to) => write!(f, "{}", to.index())?,
+            None => f.write_str(Self::NOWHERE)?,
+        }
+        write!(f, " {} {} ", self.seconds, self.leg)?;
+        f.write_str(self.wish.as_ref().map_or(Self::ANY, NodeId::as_str))?;
+        match &self.state {
+            SessionState::Queued => write!(f, " {}", Self::QUEUED),
+            SessionState::Coming(car) => write!(f, " {} {car}", Self::COMING),
+            SessionState::Open(car) => write!(f, " {} {car}", Self::OPEN),
+            SessionState::Ended(end) => write!(f, " {} {}", Self::ENDED, end.name()),
+        }
+    }
+}
+
+impl Directive {
+    /// The session that it is about, if it is about one.
+    pub(crate) fn session(&self) -> Option<Session> {
+        Session::at(&self.key, &self.value)
+    }
+}
+
+impl Directives {
+    /// The sessions that are remembered, by slot.
+    pub(crate) fn sessions(&self) -> impl Iterator<Item = (u8, Version, Session)> {
+        self.starting_with(Topic::SESSION).filter_map(|directive| {
+            let Topic::Session(slot) = Topic::of(&directive.key)? else { return None };
+            Some((slot, directive.version, Session::parse(directive.value.as_str())?))
+        })
+    }
+
+    /// The session of a name, if it is remembered, and its slot.
+    pub(crate) fn session_in_slot(&self, id: SessionId) -> Option<(u8, Session)> {
+        let mut sessions = self.sessions();
+        sessions.find(|(_, _, session)| session.id == id).map(|(slot, _, session)| (slot, session))
+    }
+
+    /// The session of a name, if it is remembered.
+    #[must_use]
+    pub fn session(&self, id: SessionId) -> Option<Session> {
+        self.session_in_slot(id).map(|(_, session)| session)
+    }
+
+    /// The session that has this car.
+    #[must_use]
+    pub fn session_of(&self, car: &NodeId) -> Option<Session> {
+        let mut sessions = self.sessions().map(|(_, _, session)| session);
+        sessions.find(|session| session.car() == Some(car))
+    }
+
+    /// The slot for another session: one that was never used, or that of the session whose end is the
+    /// longest ago. `None` if all are in use.
+    pub(crate) fn free_slot(&self) -> Option<u8> {
+        let slots = (0..SESSION_SLOTS).map(|slot| (self.get(&Topic::Session(slot).key()), slot));
+        let free = slots.filter(|(used, _)| {
+            let session = used.and_then(Directive::session);
+            session.is_none_or(|session| !session.is_open())
+        });
+        free.min_by_key(|(used, slot)| (used.map(|it| it.version), *slot)).map(|(_, slot)| slot)
+    }
+
+    /// The directives whose keys begin so.
+    fn starting_with(&self, start: &'static str) -> impl Iterator<Item = &Directive> {
+        let first = Key::new(start).ok();
+        let from = first.into_iter().flat_map(|first| self.registers.range(first..));
+        from.map(|(_, directive)| directive)
+            .take_while(move |directive| directive.key.as_str().starts_with(start))
+    }
+}

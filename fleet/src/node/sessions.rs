@@ -1,0 +1,455 @@
+//! Sessions of robots: which one has which car, and which ones wait.
+//!
+//! ```text
+//!   POST /sessions at any node ──▶ queued
+//!   master: a car is free ──▶ coming CAR          its node is lost for long ──▶ queued, or ended
+//!   CAR: its door is held open at the floor ──▶ open CAR
+//!   the robot asks for the next floor ──▶ coming CAR
+//!   the robot is done; CAR: the time is over; a recall ──▶ ended
+//! ```
+//!
+//! A session is a directive, so that it survives the master and the restart of the car's node. The car
+//! is taken out of the group as for a priority call: its hall calls go to others, no order is dropped,
+//! and its riders get off on the way. Nodes share no clock: the time at a floor is counted by the node
+//! of the car, and starts anew with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use elevator_driver::Floor;
+
+use super::{Access, Node, Report};
+use crate::car::Errand;
+use crate::directives::{
+    Directive, DirectiveError, MOST_SESSIONS, Receipt, RequestId, Session, SessionEnd, SessionId,
+    SessionState, Topic,
+};
+use crate::model::{Call, NodeId, Timestamp};
+
+/// The longest time for which a robot may have a door held open at a floor, in seconds.
+pub const LONGEST_HOLD: u16 = 120;
+
+/// How long a session may have a car, whatever the robot asks for meanwhile.
+const LONGEST_SESSION: Duration = Duration::from_mins(10);
+
+/// How long a session waits for a car.
+const QUEUE_LIMIT: Duration = Duration::from_mins(10);
+
+/// How long the node of a car may be away, as it is for a restart, before the session goes on without
+/// it.
+const ABSENCE: Duration = Duration::from_secs(30);
+
+/// For how long a car that has just had a session serves passengers who wait, before it has the next
+/// one.
+const PASSENGERS_FIRST: Duration = Duration::from_secs(30);
+
+/// A robot's request for a session, which it may repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRequest {
+    /// The name of the session: a repeated request has the same one.
+    pub id: SessionId,
+    /// Who makes it, for people; cut to 64 bytes.
+    pub bearer: String,
+    /// Which car; `None`: the one that gets there first.
+    pub car: Option<NodeId>,
+    /// Where it is to hold its door open.
+    pub floor: Floor,
+    /// Where it is to go then by itself, to hold its door open once more.
+    pub to: Option<Floor>,
+    /// For how many seconds, at each floor.
+    pub seconds: u16,
+    /// Whether the robot has shown a right of access.
+    pub access: Access,
+}
+
+/// A session that can't be opened or changed. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SessionRefused {
+    /// The building has no such floor.
+    #[error("there is no floor {floor} in a building with floors 0 to {top}")]
+    NoSuchFloor {
+        /// The rejected floor.
+        floor: Floor,
+        /// The highest floor.
+        top: u8,
+    },
+    /// No time, or too long.
+    #[error("a door is held open for 1 to {LONGEST_HOLD} s")]
+    Time,
+    /// All cars go to their recall floors.
+    #[error("all cars are recalled, or run on emergency power")]
+    Recalled,
+    /// The floor is locked, and the robot has shown no right of access.
+    #[error("floor {0} is locked")]
+    FloorLocked(Floor),
+    /// So many sessions are open.
+    #[error("{MOST_SESSIONS} sessions are open already")]
+    TooMany,
+    /// An earlier request of this name was for something else.
+    #[error("an earlier request of this name was for another session")]
+    Reused,
+    /// No session of this name is open, or remembered.
+    #[error("no session of this name is open")]
+    NotOpen,
+    /// It can't become a directive.
+    #[error(transparent)]
+    Directive(#[from] DirectiveError),
+}
+
+/// What a node knows of sessions besides the directives.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    /// The session of this node's car, and since when.
+    own: Option<(SessionId, Timestamp)>,
+    /// As master: since when each session has waited, for a car or for the node of its car.
+    waiting: BTreeMap<SessionId, Timestamp>,
+    /// The cars that have one.
+    given: BTreeSet<NodeId>,
+    /// When cars were last given back.
+    given_back: BTreeMap<NodeId, Timestamp>,
+    due: Option<Timestamp>,
+}
+
+impl Sessions {
+    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
+        self.due
+    }
+
+    fn wake(&mut self, at: Timestamp) {
+        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+    }
+
+    /// How long a session has waited.
+    fn waits(&mut self, id: SessionId, now: Timestamp) -> Duration {
+        now.since(*self.waiting.entry(id).or_insert(now))
+    }
+}
+
+impl Session {
+    fn with(self, state: SessionState) -> Self {
+        Self { state, ..self }
+    }
+
+    /// What never goes back: whether it has ended, and what the robot has asked for last.
+    fn progress(&self) -> (bool, u16) {
+        (!self.is_open(), self.leg)
+    }
+
+    /// What the car is to do for it.
+    pub(super) fn errand(&self) -> Errand {
+        let time = Duration::from_secs(self.seconds.into());
+        Errand::Session { id: self.id, leg: self.leg, floor: self.floor, time }
+    }
+}
+
+impl Node {
+    /// A robot asks for a car, to have it to itself for a while: see `node/sessions.rs`. Repeated with
+    /// the same name at any node it opens nothing again, and returns what has become of it.
+    ///
+    /// # Errors
+    /// [`SessionRefused`]: nothing has changed.
+    pub fn handle_session(
+        &mut self,
+        request: &SessionRequest,
+        now: Timestamp,
+    ) -> Result<(Session, bool), SessionRefused> {
+        let SessionRequest { id, bearer, car, floor, to, seconds, access } = request;
+        let session = Session {
+            id: *id,
+            floor: *floor,
+            to: *to,
+            seconds: *seconds,
+            leg: 0,
+            wish: car.clone(),
+            state: SessionState::Queued,
+        };
+        // As it was asked for: its floor changes, and receipts are kept for longer than sessions.
+        let asked = Receipt::of_session(&session);
+        if let Some(receipt) = self.commands.directives().receipt(receipt_id(*id)) {
+            if receipt != asked {
+                return Err(SessionRefused::Reused);
+            }
+            let known = self.commands.directives().session(*id);
+            let forgotten = session.with(SessionState::Ended(SessionEnd::Done));
+            return Ok((known.unwrap_or(forgotten), false));
+        }
+        for there in [*floor].into_iter().chain(*to) {
+            self.check_session(there, *seconds, *access)?;
+        }
+        let open = self.commands.directives().sessions().filter(|(.., it)| it.is_open()).count();
+        let slot = self.commands.directives().free_slot().filter(|_| open < MOST_SESSIONS);
+        let slot = slot.ok_or(SessionRefused::TooMany)?;
+        self.command(&Topic::Session(slot), &session.to_string(), bearer, now)?;
+        self.add_receipt(receipt_id(*id), bearer, &asked, now);
+        self.settle(now);
+        // The master may have found a car at once.
+        Ok((self.commands.directives().session(*id).unwrap_or(session), true))
+    }
+
+    /// The robot asks for the next floor, or for more time at this one.
+    ///
+    /// # Errors
+    /// [`SessionRefused`]: nothing has changed.
+    pub fn handle_session_floor(
+        &mut self,
+        id: SessionId,
+        floor: Floor,
+        seconds: Option<u16>,
+        (access, bearer): (Access, &str),
+        now: Timestamp,
+    ) -> Result<Session, SessionRefused> {
+        let known = self.commands.directives().session_in_slot(id);
+        let (slot, session) =
+            known.filter(|(_, it)| it.is_open()).ok_or(SessionRefused::NotOpen)?;
+        let seconds = seconds.unwrap_or(session.seconds);
+        self.check_session(floor, seconds, access)?;
+        let state = match session.state {
+            SessionState::Open(car) => SessionState::Coming(car),
+            SessionState::Queued | SessionState::Coming(_) | SessionState::Ended(_) => {
+                session.state
+            }
+        };
+        // What it asks for now is where it wants to go.
+        let to = None;
+        let leg = session.leg.wrapping_add(1);
+        let session = Session { floor, to, seconds, leg, state, ..session };
+        self.command(&Topic::Session(slot), &session.to_string(), bearer, now)?;
+        Ok(self.commands.directives().session(id).unwrap_or(session))
+    }
+
+    /// The robot needs the car no more. Ending a session again changes nothing.
+    ///
+    /// # Errors
+    /// [`SessionRefused`]: nothing has changed.
+    pub fn handle_session_end(
+        &mut self,
+        id: SessionId,
+        bearer: &str,
+        now: Timestamp,
+    ) -> Result<Session, SessionRefused> {
+        let known = self.commands.directives().session_in_slot(id);
+        let (slot, session) = known.ok_or(SessionRefused::NotOpen)?;
+        if !session.is_open() {
+            return Ok(session);
+        }
+        let session = session.with(SessionState::Ended(SessionEnd::Done));
+        self.command(&Topic::Session(slot), &session.to_string(), bearer, now)?;
+        Ok(session)
+    }
+
+    fn check_session(
+        &self,
+        floor: Floor,
+        seconds: u16,
+        access: Access,
+    ) -> Result<(), SessionRefused> {
+        if !self.hello.floors.contains(floor) {
+            let top = self.hello.floors.top().index();
+            return Err(SessionRefused::NoSuchFloor { floor, top });
+        }
+        if !(1..=LONGEST_HOLD).contains(&seconds) {
+            return Err(SessionRefused::Time);
+        }
+        if self.is_recalled_or_in_emergency() {
+            return Err(SessionRefused::Recalled);
+        }
+        if access == Access::Public && self.directives().is_locked(floor) {
+            return Err(SessionRefused::FloorLocked(floor));
+        }
+        Ok(())
+    }
+
+    fn is_recalled_or_in_emergency(&self) -> bool {
+        self.commands.is_fire_recalled() || self.commands.emergency().is_some()
+    }
+
+    /// What the car of this node is to do besides its calls: a priority call goes first.
+    pub(super) fn errand(&self) -> Option<Errand> {
+        let (directives, own) = (self.directives(), &self.hello.node);
+        let priority = directives.priority(own).map(|call| Errand::Priority(call.floor));
+        priority.or_else(|| Some(directives.session_of(own)?.errand()))
+    }
+
+    /// What sessions ask of this node's car, and of this node as master.
+    pub(super) fn refresh_sessions(&mut self, now: Timestamp) {
+        self.sessions.due = None;
+        if !self.commands.has_sessions() && self.sessions.given.is_empty() {
+            self.sessions.waiting.clear();
+            return;
+        }
+        let open: Vec<(u8, Session)> = self.open_sessions();
+        let given: BTreeSet<NodeId> =
+            open.iter().filter_map(|(_, session)| session.car().cloned()).collect();
+        let before = std::mem::replace(&mut self.sessions.given, given.clone());
+        for car in before.difference(&given) {
+            self.sessions.given_back.insert(car.clone(), now);
+        }
+        self.sessions.given_back.retain(|_, at| now.since(*at) < PASSENGERS_FIRST);
+        self.sessions.waiting.retain(|id, _| open.iter().any(|(_, session)| session.id == *id));
+        self.limit_own_session(now);
+        if !self.leadership.leads() {
+            self.sessions.waiting.clear();
+            return;
+        }
+        for (slot, session) in open {
+            let next = if self.is_recalled_or_in_emergency() {
+                Some(SessionState::Ended(SessionEnd::Recalled))
+            } else {
+                self.next_of_session(&session, now)
+            };
+            if let Some(state) = next {
+                self.sessions.waiting.remove(&session.id);
+                self.set_session(slot, &session.with(state), now);
+            }
+        }
+    }
+
+    /// Those that are open, the first in the queue first.
+    fn open_sessions(&self) -> Vec<(u8, Session)> {
+        let sessions = self.commands.directives().sessions();
+        let mut open: Vec<_> = sessions.filter(|(.., session)| session.is_open()).collect();
+        open.sort_by_key(|(_, version, _)| *version);
+        open.into_iter().map(|(slot, _, session)| (slot, session)).collect()
+    }
+
+    /// The session of this node's car ends, whatever the robot asks for.
+    fn limit_own_session(&mut self, now: Timestamp) {
+        let Some(session) = self.directives().session_of(&self.hello.node) else {
+            self.sessions.own = None;
+            return;
+        };
+        let known = self.sessions.own.filter(|(id, _)| *id == session.id);
+        let (id, since) = known.unwrap_or((session.id, now));
+        self.sessions.own = Some((id, since));
+        if now.since(since) < LONGEST_SESSION {
+            return self.sessions.wake(since + LONGEST_SESSION);
+        }
+        if let Some((slot, session)) = self.directives().session_in_slot(id) {
+            let state = SessionState::Ended(SessionEnd::Time);
+            self.set_session(slot, &session.with(state), now);
+        }
+    }
+
+    /// As master: what becomes of an open session, if anything does.
+    fn next_of_session(&mut self, session: &Session, now: Timestamp) -> Option<SessionState> {
+        let Some(car) = session.car() else {
+            if let Some(car) = self.car_for(session, now) {
+                return Some(SessionState::Coming(car));
+            }
+            let waited = self.sessions.waits(session.id, now);
+            if waited >= QUEUE_LIMIT {
+                return Some(SessionState::Ended(SessionEnd::NoCar));
+            }
+            self.sessions.wake(now + QUEUE_LIMIT.saturating_sub(waited));
+            return None;
+        };
+        if *car == self.hello.node || self.peers.members().get(car).is_some() {
+            self.sessions.waiting.remove(&session.id);
+            return None;
+        }
+        let away = self.sessions.waits(session.id, now);
+        if away < ABSENCE {
+            self.sessions.wake(now + ABSENCE.saturating_sub(away));
+            return None;
+        }
+        // Once a car has been there, the robot may be in it.
+        let is_empty = matches!(session.state, SessionState::Coming(_)) && session.leg == 0;
+        Some(if is_empty && session.wish.is_none() {
+            SessionState::Queued
+        } else {
+            SessionState::Ended(SessionEnd::CarLost)
+        })
+    }
+
+    /// The car that a session may have now: that which was asked for, or the one that gets there
+    /// first.
+    fn car_for(&mut self, session: &Session, now: Timestamp) -> Option<NodeId> {
+        let mut taken = self.cars_with_errands();
+        if !self.sessions.given_back.is_empty() {
+            let rides = |car: &NodeId| {
+                let mut calls = self.orders.store().calls();
+                calls.any(|call| match call {
+                    Call::Hall(_) => true,
+                    Call::Car { car: of, .. } => of == car,
+                })
+            };
+            let resting = self.sessions.given_back.iter().filter(|(car, _)| rides(car));
+            let resting: Vec<_> = resting.map(|(car, at)| (car.clone(), *at)).collect();
+            for (car, at) in resting {
+                self.sessions.wake(at + PASSENGERS_FIRST);
+                taken.insert(car);
+            }
+        }
+        self.first_car_of(session.floor, &taken, session.wish.as_ref(), now)
+    }
+
+    fn set_session(&mut self, slot: u8, session: &Session, now: Timestamp) {
+        self.direct(&Topic::Session(slot), &session.to_string(), now);
+    }
+
+    /// The door of this node's car is held open for its session.
+    pub(super) fn on_session_open(&mut self, now: Timestamp) {
+        let own = self.hello.node.clone();
+        if let Some((slot, session)) = self.own_session() {
+            self.set_session(slot, &session.with(SessionState::Open(own)), now);
+        }
+    }
+
+    /// The time at the floor is over, or something more important has taken the place of the session.
+    pub(super) fn on_session_over(&mut self, end: SessionEnd, now: Timestamp) {
+        let own = self.hello.node.clone();
+        let Some((slot, session)) = self.own_session() else {
+            return;
+        };
+        let next = match session.to {
+            Some(to) if end == SessionEnd::Time && session.floor != to => {
+                let leg = session.leg.wrapping_add(1);
+                Session { floor: to, leg, state: SessionState::Coming(own), ..session }
+            }
+            Some(_) if end == SessionEnd::Time => {
+                session.with(SessionState::Ended(SessionEnd::Done))
+            }
+            Some(_) | None => session.with(SessionState::Ended(end)),
+        };
+        self.set_session(slot, &next, now);
+    }
+
+    fn own_session(&self) -> Option<(u8, Session)> {
+        let session = self.directives().session_of(&self.hello.node)?;
+        self.directives().session_in_slot(session.id)
+    }
+
+    /// What this node knew of a session was replaced. Two nodes may have written at the same time:
+    /// neither the end of the session nor the next floor must be lost by that, nor the session to
+    /// another one that was opened elsewhere in the same slot. The node that has said the last word on
+    /// it gives it another slot.
+    pub(super) fn restore_session(&mut self, replaced: &Directive, now: Timestamp) {
+        let Some(before) = replaced.session() else {
+            return;
+        };
+        let directives = self.commands.directives();
+        if let Some((slot, session)) = directives.session_in_slot(before.id) {
+            if before.progress() > session.progress() {
+                self.set_session(slot, &before, now);
+            }
+            return;
+        }
+        if !before.is_open() || replaced.version.journal != self.orders.journal() {
+            return;
+        }
+        if let Some(slot) = directives.free_slot() {
+            self.set_session(slot, &before, now);
+        } else {
+            let text = format!("there is no room for the session {}", before.id);
+            self.report(Report::Conflict(text));
+        }
+    }
+}
+
+/// By which the fleet remembers the request for a session.
+fn receipt_id(SessionId { owner, request }: SessionId) -> RequestId {
+    let mut id = *b"sess\0\0\0\0\0\0\0\0\0\0\0\0";
+    id[4..8].copy_from_slice(&owner.to_be_bytes());
+    id[8..].copy_from_slice(&request.to_be_bytes());
+    RequestId(id)
+}

@@ -1,0 +1,222 @@
+//! Sessions of robots: who has the car, for how long, and what becomes of the others.
+
+use elevator_driver::{Button, DoorCommand};
+
+use super::receipts::{deliver, linked};
+use super::*;
+use crate::directives::{MOST_SESSIONS, SessionEnd, SessionId, SessionState};
+use crate::node::{SessionRefused, SessionRequest};
+
+fn floor(index: u8) -> Floor {
+    Floor::try_from(index).expect("a floor")
+}
+
+fn id(request: u64) -> SessionId {
+    SessionId { owner: 7, request }
+}
+
+fn request(number: u64, at: u8) -> SessionRequest {
+    SessionRequest {
+        id: id(number),
+        bearer: "robot".to_owned(),
+        car: None,
+        floor: floor(at),
+        to: None,
+        seconds: 30,
+        access: Access::Public,
+    }
+}
+
+fn state(node: &Node, number: u64) -> SessionState {
+    node.directives().session(id(number)).expect("a session").state
+}
+
+fn open(node: &mut Node, number: u64, at: u8, now: Timestamp) -> SessionState {
+    let (session, is_new) = node.handle_session(&request(number, at), now).expect("room");
+    assert!(is_new);
+    session.state
+}
+
+/// The door is as it was commanded.
+fn obey(node: &mut Node, now: Timestamp) {
+    let door = match node.outputs().expect("outputs").door {
+        DoorCommand::Open => DoorState::Open,
+        DoorCommand::Close | DoorCommand::Nudge => DoorState::Closed,
+    };
+    node.handle_panel(PanelEvent::Inputs(PanelInputs { door, ..at_rest() }), now);
+}
+
+fn ended(end: SessionEnd) -> SessionState {
+    SessionState::Ended(end)
+}
+
+/// Nobody but the robot ends it before its time.
+#[test]
+fn a_session_holds_the_door_open_for_its_time() {
+    let (mut node, now) = cabin(1);
+    assert_eq!(open(&mut node, 1, 0, now), SessionState::Coming(name(1)));
+    obey(&mut node, now);
+    assert_eq!(state(&node, 1), SessionState::Open(name(1)));
+    assert_eq!(node.status(now).car.expect("a car").view.mode, crate::model::Mode::Priority);
+    node.handle_panel(PanelEvent::Pressed(Button::Car(floor(2))), now);
+    let almost = now + Duration::from_millis(29_900);
+    node.handle_timeout(almost);
+    assert_eq!(state(&node, 1), SessionState::Open(name(1)));
+    assert_eq!(node.outputs().expect("outputs").door, DoorCommand::Open);
+    assert_eq!(node.orders().calls().count(), 1, "the rider's call waits");
+    node.handle_timeout(now + Duration::from_secs(30));
+    assert_eq!(state(&node, 1), ended(SessionEnd::Time));
+    assert_eq!(node.directives().session_of(&name(1)), None);
+}
+
+/// The time starts anew with each wish, and a repeated request opens nothing.
+#[test]
+fn a_robot_asks_for_more_time_and_repeats_its_requests() {
+    let (mut node, now) = cabin(1);
+    open(&mut node, 1, 0, now);
+    obey(&mut node, now);
+    let later = now + Duration::from_secs(20);
+    let by = (Access::Public, "robot");
+    node.handle_session_floor(id(1), floor(0), None, by, later).expect("open");
+    assert_eq!(state(&node, 1), SessionState::Open(name(1)), "a door already open opens it");
+    node.handle_timeout(now + Duration::from_secs(40));
+    assert_eq!(state(&node, 1), SessionState::Open(name(1)));
+    let (again, is_new) = node.handle_session(&request(1, 0), later).expect("known");
+    assert_eq!((again.state, is_new), (SessionState::Open(name(1)), false));
+    assert_eq!(node.handle_session(&request(1, 2), later), Err(SessionRefused::Reused));
+    let done = node.handle_session_end(id(1), "robot", later).expect("open");
+    assert_eq!(done.state, ended(SessionEnd::Done));
+    assert_eq!(node.handle_session_end(id(1), "robot", later), Ok(done));
+    let over = node.handle_session_floor(id(1), floor(0), None, by, later);
+    assert_eq!(over, Err(SessionRefused::NotOpen));
+    let (again, is_new) = node.handle_session(&request(1, 0), later).expect("known");
+    assert_eq!((again.state, is_new), (ended(SessionEnd::Done), false));
+}
+
+/// A trip: the door is held open at both ends.
+#[test]
+fn a_trip_goes_on_by_itself() {
+    let (mut node, now) = cabin(1);
+    let trip = SessionRequest { to: Some(floor(3)), ..request(1, 0) };
+    node.handle_session(&trip, now).expect("room");
+    obey(&mut node, now);
+    node.handle_timeout(now + Duration::from_secs(30));
+    let session = node.directives().session(id(1)).expect("a session");
+    assert_eq!((session.floor, session.state), (floor(3), SessionState::Coming(name(1))));
+    let upstairs = PanelInputs { floor: Some(floor(3)), door: DoorState::Open, ..at_rest() };
+    let mut later = now + Duration::from_secs(31);
+    for door in [DoorState::Closed, DoorState::Closed, DoorState::Open, DoorState::Open] {
+        later = later + Duration::from_secs(2);
+        node.handle_panel(PanelEvent::Inputs(PanelInputs { door, ..upstairs.clone() }), later);
+        node.handle_timeout(later);
+    }
+    assert_eq!(state(&node, 1), SessionState::Open(name(1)));
+    node.handle_timeout(later + Duration::from_secs(30));
+    assert_eq!(state(&node, 1), ended(SessionEnd::Done));
+}
+
+#[test]
+fn sessions_wait_for_a_car_in_turn() {
+    let (mut node, now) = cabin(1);
+    open(&mut node, 1, 0, now);
+    for number in [2, 3] {
+        assert_eq!(open(&mut node, number, 0, now), SessionState::Queued);
+    }
+    node.handle_session_end(id(1), "robot", now).expect("open");
+    assert_eq!(
+        [2, 3].map(|number| state(&node, number)),
+        [SessionState::Coming(name(1)), SessionState::Queued]
+    );
+}
+
+/// A17.1, phase I: nothing holds a car that is recalled.
+#[test]
+fn a_recall_ends_every_session() {
+    let (mut node, now) = cabin(1);
+    open(&mut node, 1, 0, now);
+    obey(&mut node, now);
+    open(&mut node, 2, 0, now);
+    node.handle_fire_recall(FireRecall::Start, "fire panel", now).expect("room");
+    for number in [1, 2] {
+        assert_eq!(state(&node, number), ended(SessionEnd::Recalled), "{number}");
+    }
+    assert_eq!(node.handle_session(&request(3, 0), now), Err(SessionRefused::Recalled));
+}
+
+#[test]
+fn sessions_that_make_no_sense_are_refused() {
+    let (mut node, now) = cabin(1);
+    let nowhere = SessionRefused::NoSuchFloor { floor: floor(4), top: 3 };
+    assert_eq!(node.handle_session(&request(1, 4), now), Err(nowhere));
+    for seconds in [0, 121] {
+        let request = SessionRequest { seconds, ..request(1, 0) };
+        assert_eq!(node.handle_session(&request, now), Err(SessionRefused::Time));
+    }
+    node.handle_floor_lock(floor(2), FloorLock::Lock, "kovac", now).expect("room");
+    let locked = SessionRefused::FloorLocked(floor(2));
+    assert_eq!(node.handle_session(&request(1, 2), now), Err(locked.clone()));
+    let trip = SessionRequest { to: Some(floor(2)), ..request(1, 0) };
+    assert_eq!(node.handle_session(&trip, now), Err(locked));
+    let granted = SessionRequest { access: Access::Granted, ..request(1, 2) };
+    node.handle_session(&granted, now).expect("a right of access");
+}
+
+/// However many there were, the directives have room for others.
+#[test]
+fn sessions_are_bounded() {
+    let (mut node, now) = cabin(1);
+    for number in 0..100 {
+        open(&mut node, number, 0, now);
+        node.handle_session_end(id(number), "robot", now).expect("open");
+    }
+    assert!(node.directives().iter().count() <= 32);
+    assert_eq!(node.directives().session(id(0)), None, "forgotten");
+    let (again, is_new) = node.handle_session(&request(0, 0), now).expect("a receipt");
+    assert_eq!((again.state, is_new), (ended(SessionEnd::Done), false), "not opened again");
+    for number in 0..MOST_SESSIONS {
+        open(&mut node, 200 + number as u64, 0, now);
+    }
+    assert_eq!(node.handle_session(&request(300, 0), now), Err(SessionRefused::TooMany));
+}
+
+/// The one that loses its slot gets another.
+#[test]
+fn sessions_opened_at_two_nodes_at_once_both_stay() {
+    let (mut one, mut two, now) = linked();
+    open(&mut one, 1, 0, now);
+    open(&mut two, 2, 0, now);
+    for _ in 0..2 {
+        deliver(&mut one, &mut two, now, |_| true);
+        deliver(&mut two, &mut one, now, |_| true);
+    }
+    for node in [&one, &two] {
+        for number in [1, 2] {
+            assert_eq!(state(node, number), SessionState::Queued);
+        }
+    }
+    assert_eq!(one.directives().digest(), two.directives().digest());
+}
+
+/// The robot is done at one node, and asks for the next floor at another: the end stays.
+#[test]
+fn the_end_of_a_session_wins_whatever_is_written_at_the_same_time() {
+    for (ends, asks) in [(0, 1), (1, 0)] {
+        let (one, two, now) = linked();
+        let mut nodes = [one, two];
+        open(&mut nodes[ends], 1, 0, now);
+        let [one, two] = &mut nodes;
+        deliver(one, two, now, |_| true);
+        deliver(two, one, now, |_| true);
+        nodes[ends].handle_session_end(id(1), "robot", now).expect("open");
+        let by = (Access::Public, "robot");
+        nodes[asks].handle_session_floor(id(1), floor(2), None, by, now).expect("open");
+        let [one, two] = &mut nodes;
+        for _ in 0..2 {
+            deliver(one, two, now, |_| true);
+            deliver(two, one, now, |_| true);
+        }
+        for node in &nodes {
+            assert_eq!(state(node, 1), ended(SessionEnd::Done), "ended at {ends}");
+        }
+    }
+}

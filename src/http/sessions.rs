@@ -1,0 +1,323 @@
+//! `/api/v1/sessions`: a robot has a car to itself for a while. It is opened at any node, and the fleet
+//! remembers it: one with the `request_id` of an earlier one is that one.
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use elevator_driver::Floor;
+use elevator_fleet::directives::{Session, SessionId, SessionState};
+use elevator_fleet::model::NodeId;
+use elevator_fleet::node::{Access, LONGEST_HOLD, SessionRefused, SessionRequest};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::auth::{authorize, check_scope};
+use super::commands::no_car;
+use super::extract::Path;
+use super::placed::{check_id, id_of_request};
+use super::problem::Problem;
+use super::routes::{App, json, parsed};
+use crate::operator::SessionChange;
+use crate::tokens::{Scope, Token};
+
+/// How long a door is held open if the robot does not say.
+const USUAL_HOLD: u16 = 30;
+
+/// For whom a session is.
+const OWNER: &str = "liftmesh HTTP owner of sessions";
+
+/// Which session it is.
+const REQUEST: &str = "liftmesh HTTP request for a session";
+
+/// What a robot asks for.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OpenSession {
+    /// Which car; null: the one that gets there first.
+    #[schema(example = "B")]
+    car: Option<String>,
+    /// Where the car is to hold its door open.
+    #[schema(example = 3)]
+    floor: u8,
+    /// Where it goes then by itself, to hold its door open once more; null: the robot asks for it.
+    to: Option<u8>,
+    /// For how long, at each floor: 1 to 120 seconds; 30 if left out.
+    #[schema(minimum = 1, maximum = 120, example = 30)]
+    seconds: Option<u16>,
+    /// Chosen by the client, 1 to 64 bytes without control characters: a request with the id of an
+    /// earlier one of the same token is for the same session, at any node.
+    #[schema(max_length = 64, example = "5b0e0f4e-0c65-4b5e-9d0f-1f1d6a8f2f11")]
+    request_id: Option<String>,
+    /// The robot has a right of access, so a locked floor does not refuse it. Needs a token with the
+    /// scope `access`.
+    #[serde(default)]
+    access: bool,
+}
+
+/// Where the robot wants to go next.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NextFloor {
+    /// That at which the door is open: for more time.
+    #[schema(example = 5)]
+    floor: u8,
+    /// For how long the door stays open there: 1 to 120 seconds; as before if left out.
+    #[schema(minimum = 1, maximum = 120, example = 30)]
+    seconds: Option<u16>,
+    /// As for the session itself.
+    #[serde(default)]
+    access: bool,
+}
+
+/// A session.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SessionView {
+    /// Its name; `session_id` of the car's `lift_state` while it has one.
+    #[schema(example = "5bd1e99500c0ffee00c0ffee")]
+    id: String,
+    state: StateView,
+    /// Why it has ended: `done`, `time`, `recalled`, `car_lost` or `no_car`; null while it has not.
+    #[schema(value_type = Option<String>, example = "done")]
+    reason: Option<&'static str>,
+    /// The car that it has.
+    #[schema(value_type = Option<String>, example = "B")]
+    car: Option<NodeId>,
+    /// Where the car is to hold its door open.
+    #[schema(value_type = u8, example = 3)]
+    floor: Floor,
+    /// Where it goes then by itself.
+    #[schema(value_type = Option<u8>)]
+    to: Option<Floor>,
+    /// For how long it holds its door open, in seconds.
+    #[schema(example = 30)]
+    seconds: u16,
+}
+
+/// How far a session is.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum StateView {
+    /// No car is free.
+    Queued,
+    /// The car is on its way to the floor.
+    Coming,
+    /// The car holds its door open at the floor.
+    Open,
+    /// It has ended.
+    Ended,
+}
+
+impl From<Session> for SessionView {
+    fn from(session: Session) -> Self {
+        let car = session.car().cloned();
+        let (state, reason) = match &session.state {
+            SessionState::Queued => (StateView::Queued, None),
+            SessionState::Coming(_) => (StateView::Coming, None),
+            SessionState::Open(_) => (StateView::Open, None),
+            SessionState::Ended(end) => (StateView::Ended, Some(end.name())),
+        };
+        let Session { id, floor, to, seconds, .. } = session;
+        Self { id: id.to_string(), state, reason, car, floor, to, seconds }
+    }
+}
+
+fn view(session: Session) -> SessionView {
+    session.into()
+}
+
+/// Who has opened a session is told by its name.
+fn owner(token: &Token) -> u32 {
+    let [a, b, c, d, ..] = id_of_request(OWNER, [token.hash.as_bytes(), b""]).0;
+    u32::from_be_bytes([a, b, c, d])
+}
+
+fn floor(index: u8) -> Result<Floor, Problem> {
+    Floor::try_from(index).map_err(|cause| {
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_button", cause.to_string())
+    })
+}
+
+fn scope(access: bool) -> (Scope, Access) {
+    if access { (Scope::Access, Access::Granted) } else { (Scope::Call, Access::Public) }
+}
+
+/// The session of this name.
+fn named(id: &str) -> Result<SessionId, Problem> {
+    SessionId::parse(id).ok_or_else(not_open)
+}
+
+fn not_open() -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, "not_open", "no session of this name is known")
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "map_err hands it over")]
+fn refused(cause: SessionRefused) -> Problem {
+    let (status, code) = match &cause {
+        SessionRefused::NoSuchFloor { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "no_such_button"),
+        SessionRefused::Time => (StatusCode::BAD_REQUEST, "malformed"),
+        SessionRefused::Recalled => (StatusCode::CONFLICT, "fire_recall"),
+        SessionRefused::FloorLocked(_) => (StatusCode::CONFLICT, "floor_locked"),
+        SessionRefused::TooMany => (StatusCode::CONFLICT, "too_many_sessions"),
+        SessionRefused::Reused => (StatusCode::CONFLICT, "request_id_reused"),
+        SessionRefused::NotOpen => return not_open(),
+        SessionRefused::Directive(_) => (StatusCode::CONFLICT, "too_many_directives"),
+    };
+    Problem::new(status, code, cause.to_string())
+}
+
+/// # Errors
+/// Somebody else has opened it.
+fn check_owner(token: &Token, id: SessionId) -> Result<(), Problem> {
+    if owner(token) == id.owner {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::FORBIDDEN,
+        "other_owner",
+        "the session was opened with another token",
+    ))
+}
+
+/// Opens a session: a car comes to a floor and holds its door open for a robot.
+#[utoipa::path(
+    post,
+    path = "/sessions",
+    request_body = OpenSession,
+    security(("token" = ["call"])),
+    responses(
+        (status = 201, body = SessionView),
+        (status = 200, body = SessionView, description = "What has become of the session of this request"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected, or the time too long"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "The id was used for another session, all cars are recalled, the floor is locked, or too many sessions are open"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "There is no such car or floor"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it was opened"),
+    )
+)]
+pub(super) async fn open(
+    State(app): State<App>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let token = authorize(&app, &parts.headers, Scope::Call).await?;
+    let OpenSession { car, floor: at, to, seconds, request_id, access } = parsed(body).await?;
+    let (needed, access) = scope(access);
+    check_scope(&token, needed)?;
+    let request_id = match request_id {
+        Some(id) => {
+            check_id(&id)?;
+            id
+        }
+        None => format!("{:016x}", getrandom::u64().map_err(|_none| Problem::no_answer())?),
+    };
+    let parts = [&token.hash.as_bytes()[..], request_id.as_bytes()];
+    let name = id_of_request(REQUEST, parts).0;
+    let request = name.first_chunk().map_or(0, |start| u64::from_be_bytes(*start));
+    let request = SessionRequest {
+        id: SessionId { owner: owner(&token), request },
+        bearer: token.name.to_string(),
+        car: car.as_deref().map(NodeId::new).transpose().map_err(|cause| no_car(&cause))?,
+        floor: floor(at)?,
+        to: to.map(floor).transpose()?,
+        seconds: seconds.unwrap_or(USUAL_HOLD),
+        access,
+    };
+    let (session, is_new) = app.node_loop.open_session(request).await?.map_err(refused)?;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok(json(status, &view(session)))
+}
+
+/// How far a session is. One that has ended is known for a while: the fleet remembers 32.
+#[utoipa::path(
+    get,
+    path = "/sessions/{id}",
+    params(("id" = String, Path, description = "The name of the session")),
+    responses(
+        (status = 200, body = SessionView),
+        (status = 404, body = Problem, content_type = "application/problem+json", description = "No such session is known"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
+    )
+)]
+pub(super) async fn read(
+    State(app): State<App>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let id = named(&id)?;
+    let look = app.look().await?;
+    let mut sessions = look.status.sessions();
+    let session = sessions.find(|session| session.id == id).ok_or_else(not_open)?;
+    Ok(json(StatusCode::OK, &view(session)))
+}
+
+/// The car goes to another floor, or holds its door open for more time.
+#[utoipa::path(
+    put,
+    path = "/sessions/{id}",
+    params(("id" = String, Path, description = "The name of the session")),
+    request_body = NextFloor,
+    security(("token" = ["call"])),
+    responses(
+        (status = 200, body = SessionView),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected, or the time too long"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope, or another one has opened the session"),
+        (status = 404, body = Problem, content_type = "application/problem+json", description = "No such session is open"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "All cars are recalled, or the floor is locked"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "There is no such floor"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether the car goes there"),
+    )
+)]
+pub(super) async fn go(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let token = authorize(&app, &parts.headers, Scope::Call).await?;
+    let id = named(&id)?;
+    check_owner(&token, id)?;
+    let NextFloor { floor: to, seconds, access } = parsed(body).await?;
+    let (needed, access) = scope(access);
+    check_scope(&token, needed)?;
+    let change = SessionChange::Floor { floor: floor(to)?, seconds, access };
+    let bearer = token.name.to_string();
+    let session = app.node_loop.change_session(id, change, bearer).await?.map_err(refused)?;
+    Ok(json(StatusCode::OK, &view(session)))
+}
+
+/// Ends a session: the car is back in service. To end it again changes nothing.
+#[utoipa::path(
+    delete,
+    path = "/sessions/{id}",
+    params(("id" = String, Path, description = "The name of the session")),
+    security(("token" = ["call"])),
+    responses(
+        (status = 200, body = SessionView),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope, or another one has opened the session"),
+        (status = 404, body = Problem, content_type = "application/problem+json", description = "No such session is known any more"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it has ended"),
+    )
+)]
+pub(super) async fn end(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let token = authorize(&app, &headers, Scope::Call).await?;
+    let id = named(&id)?;
+    check_owner(&token, id)?;
+    let bearer = token.name.to_string();
+    let ended = app.node_loop.change_session(id, SessionChange::End, bearer).await?;
+    let session = ended.map_err(refused)?;
+    Ok(json(StatusCode::OK, &view(session)))
+}
+
+const _: () = assert!(USUAL_HOLD <= LONGEST_HOLD);

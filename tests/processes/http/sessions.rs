@@ -1,0 +1,95 @@
+//! Sessions of robots over HTTP.
+
+use std::net::SocketAddr;
+
+use liftmesh_harness::building::{Building, Line};
+use serde_json::{Value, json};
+
+use super::client::{Answer, get, post, put, request, serving};
+use super::token;
+
+fn open(node: SocketAddr, token: &str, body: &Value) -> Answer {
+    post(node, "/api/v1/sessions", Some(token), &body.to_string())
+}
+
+fn end(node: SocketAddr, token: &str, path: &str) -> Answer {
+    let bearer = format!("Bearer {token}");
+    request(node, "DELETE", path, &[("Authorization", &bearer)], "")
+}
+
+fn wait_for(building: &Building, number: u8, path: &str, state: &str) -> Value {
+    let session = || get(serving(building, number), path).json();
+    building.wait(&format!("the session is {state}"), |_| session()["state"] == state);
+    session()
+}
+
+/// From call to end, at whichever node: the car comes, goes on, and is back in service. The master dies
+/// meanwhile.
+#[test]
+fn a_robot_rides_in_a_session() {
+    let mut building = Building::with_cars(4, Line::Serial, &["A", "B", "C"]);
+    let robot = token(&building, "B", "robot", "call");
+    let other = token(&building, "B", "other", "call");
+    let b = serving(&building, 2);
+    let body = json!({"car": "C", "floor": 2, "seconds": 60, "request_id": "one"});
+    let opened = open(b, &robot, &body);
+    assert_eq!(opened.status, 201, "{opened:?}");
+    let id = opened.json()["id"].as_str().expect("an id").to_owned();
+    let path = format!("/api/v1/sessions/{id}");
+    let again = open(b, &robot, &body);
+    assert_eq!((again.status, &again.json()["id"]), (200, &json!(id)), "{again:?}");
+    let reused = open(b, &robot, &json!({"floor": 1, "request_id": "one"}));
+    assert_eq!((reused.status, reused.problem()), (409, "request_id_reused".to_owned()));
+
+    building.kill("A");
+    let there = wait_for(&building, 3, &path, "open");
+    assert_eq!((&there["car"], &there["floor"]), (&json!("C"), &json!(2)), "{there}");
+    let cars = get(b, "/api/v1/cars").json();
+    let car = cars.as_array().expect("cars").iter().find(|car| car["car"] == "C").expect("C");
+    let lift = &car["lift_state"];
+    assert_eq!((&lift["session_id"], &lift["current_mode"]), (&json!(id), &json!(2)), "{lift}");
+    assert_eq!((&lift["current_floor"], &lift["door_state"]), (&json!("2"), &json!(2)), "{lift}");
+    let queued = open(b, &other, &json!({"car": "C", "floor": 0}));
+    assert_eq!((queued.status, &queued.json()["state"]), (201, &json!("queued")), "{queued:?}");
+
+    let c = serving(&building, 3);
+    let mine = put(c, &path, &other, &json!({"floor": 3}));
+    assert_eq!((mine.status, mine.problem()), (403, "other_owner".to_owned()));
+    let next = put(c, &path, &robot, &json!({"floor": 3}));
+    assert_eq!((next.status, &next.json()["state"]), (200, &json!("coming")), "{next:?}");
+    let there = wait_for(&building, 2, &path, "open");
+    assert_eq!(there["floor"], 3, "{there}");
+    for _ in 0..2 {
+        let done = end(c, &robot, &path);
+        assert_eq!((done.status, &done.json()["reason"]), (200, &json!("done")), "{done:?}");
+    }
+    let second = queued.json()["id"].as_str().expect("an id").to_owned();
+    let second = format!("/api/v1/sessions/{second}");
+    wait_for(&building, 2, &second, "open");
+    assert_eq!(end(b, &other, &second).status, 200);
+    building.wait_all_dark();
+    building.assert_safe();
+}
+
+#[test]
+fn sessions_that_make_no_sense_are_refused() {
+    let building = Building::with_cars(4, Line::Serial, &["A"]);
+    let a = serving(&building, 1);
+    let robot = token(&building, "A", "robot", "call");
+    let view = token(&building, "A", "reader", "view");
+    let refused = |token: &str, body: Value| {
+        let answer = open(a, token, &body);
+        (answer.status, answer.problem())
+    };
+    let is = |status: u16, code: &str| (status, code.to_owned());
+    assert_eq!(refused(&view, json!({"floor": 1})), is(403, "scope_missing"));
+    assert_eq!(refused(&robot, json!({"floor": 1, "access": true})), is(403, "scope_missing"));
+    assert_eq!(refused(&robot, json!({"floor": 4})), is(422, "no_such_button"));
+    assert_eq!(refused(&robot, json!({"floor": 1, "car": "Z"})), is(422, "unknown_car"));
+    assert_eq!(refused(&robot, json!({"floor": 1, "seconds": 121})), is(400, "malformed"));
+    assert_eq!(refused(&robot, json!({})), is(400, "malformed"));
+    for id in ["x", "000000000000000000000000"] {
+        let none = get(a, &format!("/api/v1/sessions/{id}"));
+        assert_eq!((none.status, none.problem()), is(404, "not_open"));
+    }
+}
