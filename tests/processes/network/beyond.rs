@@ -58,7 +58,7 @@ fn a_client_at_another_host_needs_a_token_that_counts() {
     let mut follower =
         follower.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
     let lines = follower.stdout.take().expect("a pipe");
-    let (sender, seen) = std::sync::mpsc::channel();
+    let (sender, seen) = std::sync::mpsc::sync_channel(1024);
     let reader = std::thread::spawn(move || {
         for line in BufReader::new(lines).lines() {
             sender.send(line.expect("a line")).expect("a listener");
