@@ -9,8 +9,9 @@ use tracing::warn;
 
 use super::Tokens;
 use crate::journal::{self, JournalError, Stamp};
+use crate::operator::Claim;
 
-/// Between two attempts to read a journal that another process has open.
+/// Between two attempts to read a journal that another process uses.
 const RETRY: Duration = Duration::from_millis(200);
 
 /// A copy in memory, which is renewed only when the file has changed: no request over HTTP can make
@@ -42,19 +43,22 @@ impl StoredTokens {
     async fn read(&mut self) {
         let (data_dir, node) = (self.data_dir.clone(), self.node.clone());
         let read = tokio::task::spawn_blocking(move || {
+            // A command that clears the latch meanwhile waits for the claim; it would not for a journal
+            // that is in use.
+            let _claim = Claim::new(&data_dir).ok()?;
             let directives = journal::directives_of(&data_dir, &node);
             // Opening it has changed the file.
-            (directives, journal::stamp_of(&data_dir))
+            Some((directives, journal::stamp_of(&data_dir)))
         });
-        match read.await {
-            Ok((Err(JournalError::InUse { .. }), _)) | Err(_) => {
+        match read.await.ok().flatten() {
+            None | Some((Err(JournalError::InUse { .. }), _)) => {
                 self.retry_at = Instant::now() + RETRY;
             }
-            Ok((Ok(directives), stamp)) => {
+            Some((Ok(directives), stamp)) => {
                 self.tokens = Some(Tokens::of(&directives));
                 self.read = Some(stamp);
             }
-            Ok((Err(error), stamp)) => {
+            Some((Err(error), stamp)) => {
                 warn!(error = &error as &dyn std::error::Error, "no token counts");
                 self.tokens = None;
                 self.read = Some(stamp);
