@@ -41,6 +41,7 @@ export class Model {
   openedAt = Date.now();
   /** The newest first: `{key, event}`. */
   events = [];
+  /** Events that the node had and the page did not get; `null` if nobody can say how many. */
   missed = 0;
   history = new History();
   /** Call id → when it was pressed here, until its order is promised. */
@@ -304,7 +305,8 @@ export class Model {
         this.#reset();
         break;
       case "missed":
-        this.missed += message.events;
+        // Nobody knows what happened at another node, or before this one started.
+        this.missed = message.events === null || this.missed === null ? null : this.missed + message.events;
         break;
       case "connection":
         this.#onConnection(message.connection);

@@ -13,7 +13,7 @@
  *
  * @typedef {{type: "state", state: State, received: number} |
  *           {type: "event", event: object} |
- *           {type: "missed", events: number} |
+ *           {type: "missed", events: number | null} |
  *           {type: "latched", latched: object} |
  *           {type: "unauthorized", problem: Problem} |
  *           {type: "reset"} |

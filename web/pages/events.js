@@ -51,6 +51,7 @@ export class EventsPage extends Component {
               </select>
             </label>
           </div>
+          ${model.missed === null && html`<p class="fine">Events from while the page was without a node may be missing.</p>`}
           ${model.missed > 0 && html`<p class="fine">${plural(model.missed, "event")} did not arrive: the connection was too slow.</p>`}
           ${events.length === 0
             ? html`<p class="empty">
