@@ -41,7 +41,7 @@ pub use self::text::{Key, TextError, Value, Words};
 /// The most directives of a fleet: with the modes of the largest fleet, room for as many others.
 ///
 /// If there are more, those with the greatest keys are dropped, so that all nodes keep the same ones,
-/// but never one of [`Topic::URGENT`], nor, for less than these, who has a car as a firefighter.
+/// but never one of `Topic::URGENT`, nor, for less than these, who has a car as a firefighter.
 pub const MOST_DIRECTIVES: usize = 512;
 
 /// The greatest counter of a version. Nobody gives so many commands; a greater one is refused, so
