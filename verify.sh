@@ -117,7 +117,7 @@ host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
 tests() {
     local log="$logs/$1"
     shift
-    env "CARGO_TARGET_${host}_RUNNER=$PWD/tests/timed" "$@" 2>&1 | tee "$log"
+    env "CARGO_TARGET_${host}_RUNNER=$PWD/tests/timed" "$@" --no-fail-fast 2>&1 | tee "$log"
 }
 tests virtual cargo test "${most[@]}" --lib --bins --test virtual_fleet || failed=1
 # Tests with real processes mostly wait: ten at once even where there are fewer processors. They need
