@@ -4,13 +4,15 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 36] = [
+const TARGETS: [&str; 38] = [
     "liftmesh::caretaker",
     "liftmesh::http",
     "liftmesh::http::latched",
     "liftmesh::http::metrics",
+    "liftmesh::http::routes",
     "liftmesh::http::server",
     "liftmesh::http::statistics",
+    "liftmesh::http::tls",
     "liftmesh::journal",
     "liftmesh::journal::audit",
     "liftmesh::journal::medium",

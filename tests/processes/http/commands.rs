@@ -78,7 +78,7 @@ fn a_fire_recall_is_commanded_and_ended() {
     assert_eq!(get(b, "/api/v1/fleet").json()["fire_recall"], true);
     let call = json!({"call": {"kind": "hall", "floor": 2, "direction": "up"}}).to_string();
     let refused = post(b, "/api/v1/calls", Some(&phone), &call);
-    assert_eq!((refused.status, refused.problem()), (409, "fire_recall".to_owned()));
+    assert_eq!((refused.status, refused.problem()), (409, "emergency_power".to_owned()));
     let set = put(b, path, &phone, &json!({"on": false, "operator": "kovac"}));
     assert_eq!((set.status, set.json()), (200, json!({"on": false})));
     building.wait("both are back", |building| {
