@@ -21,6 +21,9 @@ use crate::operator::{BindError, Claim};
 /// How long a node with a latch is given to end: longer than it takes.
 const ENDING_LIMIT: Duration = Duration::from_secs(6);
 
+/// How long the caretaker is given to read the journal: longer than it takes on a busy machine.
+const READING_LIMIT: Duration = Duration::from_secs(5);
+
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Who clears, and why; neither may be empty.
@@ -177,13 +180,26 @@ pub(crate) fn note_latch(
     })
 }
 
+/// Waits for the caretaker, which reads the tokens in the journal without a claim of the directory.
+fn open(data_dir: &Path, node: &NodeId) -> Result<Journal, JournalError> {
+    let started = Instant::now();
+    loop {
+        match Journal::open(data_dir, node) {
+            Err(JournalError::InUse { .. }) if started.elapsed() < READING_LIMIT => {
+                thread::sleep(LOOK_EVERY);
+            }
+            opened => return opened.map(|(journal, _)| journal),
+        }
+    }
+}
+
 fn record(
     data_dir: &Path,
     node: &NodeId,
     latch: &Latch,
     by: Clearance<'_>,
 ) -> Result<Head, JournalError> {
-    let (journal, _) = Journal::open(data_dir, node)?;
+    let journal = open(data_dir, node)?;
     let mut records = Vec::new();
     if let Latch::Hang(hang) = latch {
         let hang = AuditRecord::hang(hang);

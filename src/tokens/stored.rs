@@ -9,9 +9,8 @@ use tracing::warn;
 
 use super::Tokens;
 use crate::journal::{self, JournalError, Stamp};
-use crate::operator::Claim;
 
-/// Between two attempts to read a journal that another process uses.
+/// Between two attempts to read a journal that another process has open.
 const RETRY: Duration = Duration::from_millis(200);
 
 /// A copy in memory, which is renewed only when the file has changed: no request over HTTP can make
@@ -43,22 +42,19 @@ impl StoredTokens {
     async fn read(&mut self) {
         let (data_dir, node) = (self.data_dir.clone(), self.node.clone());
         let read = tokio::task::spawn_blocking(move || {
-            // A command that clears the latch meanwhile waits for the claim; it would not for a journal
-            // that is in use.
-            let _claim = Claim::new(&data_dir).ok()?;
             let directives = journal::directives_of(&data_dir, &node);
             // Opening it has changed the file.
-            Some((directives, journal::stamp_of(&data_dir)))
+            (directives, journal::stamp_of(&data_dir))
         });
-        match read.await.ok().flatten() {
-            None | Some((Err(JournalError::InUse { .. }), _)) => {
+        match read.await {
+            Ok((Err(JournalError::InUse { .. }), _)) | Err(_) => {
                 self.retry_at = Instant::now() + RETRY;
             }
-            Some((Ok(directives), stamp)) => {
+            Ok((Ok(directives), stamp)) => {
                 self.tokens = Some(Tokens::of(&directives));
                 self.read = Some(stamp);
             }
-            Some((Err(error), stamp)) => {
+            Ok((Err(error), stamp)) => {
                 warn!(error = &error as &dyn std::error::Error, "no token counts");
                 self.tokens = None;
                 self.read = Some(stamp);

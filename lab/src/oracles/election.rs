@@ -1,6 +1,6 @@
 //! One master, known to all, and no call left with a car that is lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use elevator_fleet::model::{Call, Dot, HallCall, NodeId, Order, Term};
@@ -191,11 +191,15 @@ pub(crate) struct Plans {
     made: Vec<BTreeMap<(Call, NodeId), Term>>,
     /// By node: the term of its latest mastership.
     terms: Vec<Term>,
+    /// What a master that leads badly may have said. Where the plan goes along with the mastership, it
+    /// outlives that master's turn.
+    said_badly: BTreeSet<(Call, NodeId)>,
 }
 
 impl Plans {
     pub(crate) fn new(nodes: usize) -> Self {
-        Self { made: vec![BTreeMap::new(); nodes], terms: vec![Term::default(); nodes] }
+        let (made, terms) = (vec![BTreeMap::new(); nodes], vec![Term::default(); nodes]);
+        Self { made, terms, said_badly: BTreeSet::new() }
     }
 
     /// A node has become master under this term.
@@ -224,13 +228,20 @@ impl Plans {
             NodeState::Seeking => return None,
         };
         let index = snapshot.machines.iter().position(|machine| machine.name == *master)?;
-        let is_bad = snapshot.machines[index].leads_badly.is_some();
-        if is_bad || snapshot.settings.twins.is_some() {
-            return None;
-        }
         let is_trip = matches!(call, Call::Hall(HallCall { to: Some(_), .. }));
         let goes_along = is_trip || snapshot.settings.election.profile().rotates;
-        if goes_along && self.made.iter().any(|made| made.contains_key(&entry)) {
+        let mut machines = snapshot.machines.iter();
+        let is_bad = snapshot.machines[index].leads_badly.is_some()
+            || goes_along && machines.any(|machine| machine.leads_badly.is_some());
+        if is_bad {
+            self.said_badly.insert(entry);
+            return None;
+        }
+        if snapshot.settings.twins.is_some() {
+            return None;
+        }
+        let was_said = |made: &BTreeMap<_, _>| made.contains_key(&entry);
+        if goes_along && (self.made.iter().any(was_said) || self.said_badly.contains(&entry)) {
             return None;
         }
         let has_settled = || snapshot.settled_groups().iter().any(|group| group.contains(&node));

@@ -47,8 +47,8 @@ fn a_client_at_another_host_needs_a_token_that_counts() {
     let (code, page) = status(Some(&view));
     assert_eq!(code, Some(0), "{page}");
     assert!(page.contains("as node A sees it"), "{page}");
-    assert_eq!(status(None).0, Some(1), "without a token");
-    assert_eq!(status(Some("liftmesh-token-0")).0, Some(1), "with a stranger's");
+    assert_eq!(status(None).0, Some(2), "without a token");
+    assert_eq!(status(Some("liftmesh-token-0")).0, Some(2), "with a stranger's");
     let (code, why) =
         said(&there(Some(&view), &["order", "hall", "2", "up"]).output().expect("it runs"));
     assert!(code != Some(0) && why.contains("scope view"), "{why}");
