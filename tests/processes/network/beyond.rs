@@ -78,6 +78,6 @@ fn a_client_at_another_host_needs_a_token_that_counts() {
     assert!(building.operator("A", &revoke).status().expect("it runs").success());
     reader.join().expect("its lines end");
     assert!(!follower.wait().expect("it ends").success());
-    assert_eq!(status(Some(&view)).0, Some(1), "with a revoked one");
+    assert_eq!(status(Some(&view)).0, Some(2), "with a revoked one");
     building.assert_safe();
 }
