@@ -78,7 +78,7 @@ fn a_fire_recall_is_commanded_and_ended() {
     assert_eq!(get(b, "/api/v1/fleet").json()["fire_recall"], true);
     let call = json!({"call": {"kind": "hall", "floor": 2, "direction": "up"}}).to_string();
     let refused = post(b, "/api/v1/calls", Some(&phone), &call);
-    assert_eq!((refused.status, refused.problem()), (409, "emergency_power".to_owned()));
+    assert_eq!((refused.status, refused.problem()), (409, "fire_recall".to_owned()));
     let set = put(b, path, &phone, &json!({"on": false, "operator": "kovac"}));
     assert_eq!((set.status, set.json()), (200, json!({"on": false})));
     building.wait("both are back", |building| {
@@ -179,7 +179,7 @@ fn priority_calls_and_emergency_power_are_commanded_and_ended() {
         fleet["emergency_power"] == true && fleet["turn"] == "A" && a_serves
     });
     let refused = put(a, "/api/v1/priority", &phone, &body);
-    assert_eq!((refused.status, refused.problem()), (409, "fire_recall".to_owned()));
+    assert_eq!((refused.status, refused.problem()), (409, "emergency_power".to_owned()));
     let set = put(b, path, &phone, &json!({"on": false, "operator": "kovac"}));
     assert_eq!((set.status, set.json()), (200, json!({"on": false, "car": null})));
     building.wait("both are back", |building| {
