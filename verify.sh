@@ -176,9 +176,6 @@ if [ -n "$full" ]; then
     step "licences, bans, sources"
     if command -v cargo-deny >/dev/null; then
         cargo deny --log-level error check bans licenses sources || failed=1
-        # A workspace by itself.
-        cargo deny --log-level error --manifest-path fuzz/libfuzzer/Cargo.toml \
-            check --config deny.toml bans licenses sources || failed=1
     fi
 
     step "unused dependencies"
