@@ -17,7 +17,7 @@ pub const MOST_SESSIONS: usize = 16;
 /// How many sessions are remembered, with those that are open.
 pub(crate) const SESSION_SLOTS: u8 = 32;
 
-/// The name of a session: that of whoever opened it, and of the request. Displayed as 24 hexadecimal
+/// The name of a session: that of its opener, and of the request. Displayed as 24 hexadecimal
 /// digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SessionId {
