@@ -109,7 +109,7 @@ fn a_node_takes_over_in_the_playground_when_the_master_is_killed() {
 
     let button = format!("{} .acts button", row("A"));
     browser.click(&button);
-    playground.wait_for_state("A", "does not run");
+    playground.wait_for_state("A", "stopped");
     playground.wait_for_state("B", "master");
     // The panel's pages show the same fleet, now as another node sees it.
     browser.wait_for_text(".bar", "Master B");
