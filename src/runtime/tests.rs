@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use elevator_driver::{Button, Direction, Floor, FloorCount};
 use elevator_fleet::dispatch::{Assignments, CarSituation, CollectiveCost, HallDemand};
 use elevator_fleet::model::{Call, HallCall, NodeId};
-use elevator_fleet::node::Taken;
+use elevator_fleet::node::{Status, Taken};
 use elevator_fleet::wire::NodeState;
 use elevator_simulator::simulator::SerialConfig;
 use elevator_simulator::{CarConfig, ControlClient, Simulator, SimulatorConfig, StartPosition};
