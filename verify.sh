@@ -37,21 +37,24 @@ need() {
 }
 needed=(cargo-deb cargo-machete cargo-deny)
 installing=
+compiling=
 failed=
 has_wasm=
 logs=$(mktemp -d)
 # Also ends what runs in the background.
 leave() {
-    [ -z "$installing" ] || kill -- "-$installing" 2>/dev/null || true
+    for group in $installing $compiling; do kill -- "-$group" 2>/dev/null || true; done
     rm -rf "$logs"
 }
 trap leave EXIT
+# Has the shell and what it starts run in the time that nothing else needs: the compiler leaves little
+# of it, tests with real processes much.
+be_idle() { chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID" >/dev/null; }
 if [ -n "$full" ]; then
-    # In the time that nothing else needs: the compiler of the rest leaves little of it, tests with real
-    # processes much. In a process group of its own it can be ended as a whole.
+    # In its own process group it can be ended as a whole.
     set -m
     (
-        chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID" >/dev/null
+        be_idle
         # For the tests in the browser. Its directory of builds is none that the steps below wait for.
         rm -rf target/playground
         ./playground/build.sh >"$logs/playground" 2>&1 || true
@@ -106,30 +109,40 @@ if [ -n "$full" ]; then
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 fi
 
-step "tests"
+step "compilation of the tests"
 cargo test "${most[@]}" --no-run
 if [ -n "$full" ]; then
-    export LIFTMESH_CAMPAIGN="${LIFTMESH_CAMPAIGN:-24}" LIFTMESH_KILLS="${LIFTMESH_KILLS:-14}"
+    export LIFTMESH_CAMPAIGN="${LIFTMESH_CAMPAIGN:-16}" LIFTMESH_KILLS="${LIFTMESH_KILLS:-14}"
     export LIFTMESH_DENSE_KILLS="${LIFTMESH_DENSE_KILLS:-200}"
 fi
 host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
 # Runs the command, whose tests say how long they took, and keeps what it prints.
 tests() {
     local log="$logs/$1"
+    step "tests: $1"
     shift
     env "CARGO_TARGET_${host}_RUNNER=$PWD/tests/timed" "$@" --no-fail-fast 2>&1 | tee "$log"
 }
 tests virtual cargo test "${most[@]}" --lib --bins --test virtual_fleet || failed=1
 # Tests with real processes mostly wait: ten at once even where there are fewer processors. They need
 # the machine for themselves, for a simulated panel that is starved counts as silent.
+# Meanwhile the seeded defects are compiled. Only these arguments switch them on: they are no default,
+# and no other package asks for them. The whole workspace is selected, so that what it depends on is
+# not compiled again.
+seeded=(cargo test "${most[@]}" --features liftmesh-lab/seeded-bugs --test seeded_bugs)
+if [ -n "$full" ]; then
+    set -m
+    (be_idle && "${seeded[@]}" --no-run >/dev/null 2>&1 || true) &
+    compiling=$!
+    set +m
+fi
 threads=$(nproc)
 RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 10 ? threads : 10))}" \
     tests processes cargo test "${most[@]}" --test processes --test endpoints || failed=1
 if [ -n "$full" ]; then
-    # Only this line switches the defects on: they are no default, and no other package asks for them.
-    # The whole workspace is selected, so that what it depends on is not compiled again.
-    tests seeded cargo test "${most[@]}" --features liftmesh-lab/seeded-bugs --test seeded_bugs ||
-        failed=1
+    wait "$compiling" || true
+    compiling=
+    tests seeded "${seeded[@]}" || failed=1
     tests load cargo test "${most[@]}" --test load || failed=1
     await_playground
     if [ -n "$has_wasm" ] && [ ! -e target/playground/index.html ]; then
