@@ -133,18 +133,23 @@ impl Campaign {
     /// How long faults happen unless it is said.
     pub const USUAL_DURATION: Duration = Duration::from_mins(1);
 
-    /// A campaign of a minute over four to six machines, by seed.
+    /// A campaign of a minute over two to nine machines, by seed.
     #[must_use]
     pub fn by_seed(seed: u64) -> Self {
-        let nodes = Rng::with_seed(seed ^ 0x5eed).usize(4..=6);
+        let chance = |dimension| chance(seed, dimension);
+        let nodes = chance(Dimension::Nodes).usize(2..=9);
         let mut world = WorldSettings::new(nodes, seed);
-        world.floors = floors(seed);
+        world.floors = floors(&mut chance(Dimension::Floors));
         // A LAN, a busy one, and one that is hardly any.
-        world.weather.delay =
-            100..=[1_000, 5_000, 40_000][usize::from(seed % 3 == 1) + usize::from(seed % 9 == 1)];
-        world.weather.duplication =
-            [2, 0, 20][usize::from(seed % 5 == 1) + usize::from(seed % 10 == 1)];
-        Fate::settle(&mut world);
+        let delays = [1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 5_000, 5_000, 40_000];
+        world.weather.delay = 100..=one_of(&delays, &mut chance(Dimension::Delay));
+        let duplications = [2, 2, 2, 2, 2, 2, 2, 2, 0, 20];
+        world.weather.duplication = one_of(&duplications, &mut chance(Dimension::Duplication));
+        // The planner answers at once, soon, and as late as it does for the largest bank.
+        let plannings = [0, 0, 50_000, 1_000_000];
+        world.planning = 0..=one_of(&plannings, &mut chance(Dimension::Planning));
+        // Two fleets in three have a key.
+        world.key = chance(Dimension::Key).u8(0..3) > 0;
         Self { world, duration: Self::USUAL_DURATION }
     }
 
@@ -155,7 +160,10 @@ impl Campaign {
         let WorldSettings { nodes, seed, .. } = self.world;
         let units = match election.profile().preferred {
             Preferred::LowestAddress | Preferred::Fittest | Preferred::Anybody => 0,
-            Preferred::Designated => usize::from(seed % 3 == 2) + usize::from(seed % 9 == 2),
+            Preferred::Designated => {
+                let units = [0, 0, 0, 0, 0, 0, 1, 1, 2];
+                one_of(&units, &mut chance(seed, Dimension::Units)).min(nodes - 1)
+            }
         };
         self.world.roles = (nodes - units..nodes).map(|node| (node, Role::ControlUnit)).collect();
         self.world.election = election;
@@ -232,9 +240,32 @@ impl Campaign {
     }
 }
 
+/// What a seed decides of a world, each independently of the others.
+#[derive(Debug, Clone, Copy)]
+enum Dimension {
+    Nodes,
+    Floors,
+    Delay,
+    Duplication,
+    Planning,
+    Key,
+    Units,
+    Fate,
+}
+
+/// The chance of one dimension.
+fn chance(seed: u64, dimension: Dimension) -> Rng {
+    let mut random = Rng::with_seed(seed);
+    let chances: [u64; 8] = std::array::from_fn(|_| random.u64(..));
+    Rng::with_seed(chances[dimension as usize])
+}
+
+fn one_of<T: Copy>(choices: &[T], random: &mut Rng) -> T {
+    choices[random.usize(0..choices.len())]
+}
+
 /// Half of the buildings have four floors, the others 2 to 40.
-fn floors(seed: u64) -> FloorCount {
-    let mut random = Rng::with_seed(seed ^ 0x000f_1005);
+fn floors(random: &mut Rng) -> FloorCount {
     let floors = match random.u8(0..8) {
         0..4 => 4,
         4 => random.u8(2..=3),

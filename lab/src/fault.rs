@@ -338,11 +338,25 @@ pub enum Boundary {
     Datagram,
     /// After it has sent a frame over a link.
     Frame,
+    /// Before it sends a frame over a link.
+    Unsent,
+    /// Before it dials another node.
+    Dial,
+    /// Before it shows its panel anything: lamps, motor and door are as they were.
+    Panel,
 }
 
 impl Boundary {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Write, Self::Durable, Self::Datagram, Self::Frame];
+    pub const ALL: [Self; 7] = [
+        Self::Write,
+        Self::Durable,
+        Self::Datagram,
+        Self::Frame,
+        Self::Unsent,
+        Self::Dial,
+        Self::Panel,
+    ];
 }
 
 /// What is wrong with a forged datagram.
@@ -379,6 +393,9 @@ impl Fault {
             Self::Crash { at: Boundary::Durable, .. } => "crash at a commit",
             Self::Crash { at: Boundary::Datagram, .. } => "crash at a datagram",
             Self::Crash { at: Boundary::Frame, .. } => "crash at a frame",
+            Self::Crash { at: Boundary::Unsent, .. } => "crash before a frame",
+            Self::Crash { at: Boundary::Dial, .. } => "crash at a dial",
+            Self::Crash { at: Boundary::Panel, .. } => "crash at a lamp",
             Self::Replace(_) => "lost disk",
             Self::Suspend(_) => "suspension",
             Self::Pause { .. } => "pause",

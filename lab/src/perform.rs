@@ -349,11 +349,9 @@ fn boundary_before(action: &Action) -> Option<Boundary> {
         Action::Broadcast(_) | Action::Unicast { .. } | Action::Packet { .. } => {
             Some(Boundary::Datagram)
         }
-        Action::Dial { .. }
-        | Action::Send { .. }
-        | Action::Close(_)
-        | Action::Panel(_)
-        | Action::Plan(_)
-        | Action::Report(_) => None,
+        Action::Send { .. } => Some(Boundary::Unsent),
+        Action::Dial { .. } => Some(Boundary::Dial),
+        Action::Panel(_) => Some(Boundary::Panel),
+        Action::Close(_) | Action::Plan(_) | Action::Report(_) => None,
     }
 }

@@ -37,8 +37,9 @@ const INSPECTION: Duration = Duration::from_millis(50);
 /// How many passengers a car holds, by the default of the configuration.
 const CAPACITY: f64 = 13.0;
 
-/// The secret of a fleet with a key. A forger in the lab does not know it.
+/// The secret of a fleet with a key. A forger in the lab does not know it, and has another one.
 const SECRET_OF_THE_LAB: [u8; SECRET] = [0x4c; SECRET];
+const SECRET_OF_A_FORGER: [u8; SECRET] = [0x46; SECRET];
 
 /// The years of the wall clock, in seconds.
 const YEAR: u32 = 31_556_952;
@@ -74,6 +75,8 @@ pub struct World {
     pub(super) taken_over: u64,
     /// With what beacons are sent, and what is accepted.
     pub(super) keys: Keyring,
+    /// Those of a forger.
+    pub(super) strange_keys: Keyring,
     /// What two machines have in common at the moment.
     pub(super) twins: Option<Twins>,
     /// The directed pairs whose next frame is damaged.
@@ -153,6 +156,7 @@ impl World {
         }
         let fleet = FleetName::new("lab")?;
         let key = settings.key.then(|| Credential::Key(FleetKey::new(&SECRET_OF_THE_LAB, &fleet)));
+        let strange_key = Credential::Key(FleetKey::new(&SECRET_OF_A_FORGER, &fleet));
         let twins_until = settings.twins.map_or(Duration::ZERO, |_| Duration::MAX);
         let mut world = Self {
             now: Duration::ZERO,
@@ -174,6 +178,7 @@ impl World {
             state_changes: 0,
             taken_over: 0,
             keys: Keyring::new(key),
+            strange_keys: Keyring::new(Some(strange_key)),
             twins: settings.twins,
             damaged_frames: BTreeSet::new(),
             recordings: Recordings::default(),

@@ -14,7 +14,8 @@ use elevator_driver::{Button, Direction, Floor};
 use fastrand::Rng;
 
 use self::kinds::{CarKind, Kind};
-use crate::{Fault, World, WorldSettings};
+use super::{Dimension, chance};
+use crate::{Fault, World};
 
 /// Decides what happens next.
 pub(super) struct Fate {
@@ -51,9 +52,10 @@ const ATTEMPTS: usize = 8;
 
 impl Fate {
     pub(super) fn new(seed: u64, nodes: usize) -> Self {
-        let mut random = Rng::with_seed(seed.rotate_left(17) ^ 0xfa7e);
+        let mut random = chance(seed, Dimension::Fate);
         let kinds = random.usize(KINDS);
-        let mut due = random.choose_multiple(Kind::ALL, kinds);
+        let may_happen = |kind: &Kind| nodes > SOUND_DISKS || !kind.takes_a_disk_for_good();
+        let mut due = random.choose_multiple(Kind::ALL.into_iter().filter(may_happen), kinds);
         random.shuffle(&mut due);
         let enabled = due.iter().map(|kind| (*kind, random.u64(10..=100))).collect();
         Self {
@@ -68,11 +70,6 @@ impl Fate {
             whole_since: Duration::ZERO,
             truce: Duration::ZERO,
         }
-    }
-
-    /// What the seed decides of a world before it begins: two fleets in three have a key.
-    pub(super) fn settle(world: &mut WorldSettings) {
-        world.key = !world.seed.is_multiple_of(3);
     }
 
     /// The kinds of faults that happen in this run, by the names of [`Fault::kind`].

@@ -308,6 +308,7 @@ impl World {
         if self.machines[node].line == Line::Plugged {
             self.count_fault(&Fault::LineNoise { node, millis });
             self.machines[node].noisy_since = Some(self.now);
+            self.garble_line(node);
             self.cut_panel(node, true);
             self.ends_after(millis, TimedFault::Noise { node, began: self.now });
         }

@@ -5,9 +5,13 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use crc::{CRC_32_ISCSI, Crc};
+use elevator_driver::protocol::{
+    BootId, ButtonChunk, ControllerFrame, Decoder, Frame, MAX_WIRE_LENGTH, PanelFrame, Status,
+    encode,
+};
 use elevator_fleet::model::{NodeId, Term};
 use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, VERSION, WireError};
-use elevator_fleet::wire::keyring::Keyring;
+use elevator_fleet::wire::keyring::{Keyring, TAG};
 use elevator_fleet::wire::{Beacon, NodeState, Nonce};
 use fastrand::Rng;
 
@@ -25,6 +29,9 @@ const KEPT_EACH: u64 = 16;
 /// nodes the recent ones go back 9 s, and the old ones more than two minutes.
 const MOST_RECORDINGS: usize = 128;
 
+/// How many frames of each direction noise on a panel's line hits.
+const GARBLED_FRAMES: u8 = 8;
+
 /// A number that is close to the end of its range.
 const LATE: u64 = u64::MAX - 1;
 
@@ -39,11 +46,13 @@ pub struct Interference {
     /// Damaged on their way, and taken for what they were not. A checksum of 32 bits misses one in
     /// four thousand million, a tag none.
     pub misread: u64,
+    /// Frames of panel lines that noise has damaged, which their codec has found out.
+    pub garbled: u64,
     /// Frames damaged on their way, which ended their links.
     pub frames: u64,
     /// Repeated, and shown to a node.
     pub replayed: u64,
-    /// Forged, and dropped for want of a key.
+    /// Forged, and dropped for want of the key.
     pub unauthenticated: u64,
     /// Forged, and shown to a node.
     pub forged: u64,
@@ -145,7 +154,8 @@ impl World {
         let Some(genuine) = self.recordings.latest_of(of) else {
             return;
         };
-        let mut beacon = Beacon::clone(genuine);
+        let genuine = Arc::clone(genuine);
+        let mut beacon = Beacon::clone(&genuine);
         self.count_fault(&Fault::Forge { forgery, of, to });
         let another = Nonce(self.random.u64(1..));
         match forgery {
@@ -165,7 +175,7 @@ impl World {
             }
         }
         let address = beacon.hello.address;
-        let Ok(bytes) = codec::encode_beacon(&beacon, &Keyring::default()) else {
+        let Some(bytes) = self.forged_datagram(&genuine, &beacon) else {
             return;
         };
         match codec::decode_beacon(&bytes, &self.keys) {
@@ -178,6 +188,22 @@ impl World {
                 self.agenda.enter(self.now, Event::Intruding { address, to, beacon });
             }
             Err(_) => self.interference.unauthenticated += 1,
+        }
+    }
+
+    /// A beacon as somebody sends it who has not the key of the fleet: without any, with another one, or
+    /// with the tag of a genuine beacon.
+    fn forged_datagram(&mut self, genuine: &Beacon, beacon: &Beacon) -> Option<Vec<u8>> {
+        let tries = if self.settings.key { 3 } else { 1 };
+        match self.random.u8(0..tries) {
+            0 => codec::encode_beacon(beacon, &Keyring::default()).ok(),
+            1 => codec::encode_beacon(beacon, &self.strange_keys).ok(),
+            _ => {
+                let mut bytes = codec::encode_beacon(beacon, &self.keys).ok()?;
+                let genuine = codec::encode_beacon(genuine, &self.keys).ok()?;
+                *bytes.last_chunk_mut::<TAG>()? = *genuine.last_chunk::<TAG>()?;
+                Some(bytes)
+            }
         }
     }
 
@@ -207,6 +233,36 @@ impl World {
         *check = Crc::<u32>::new(&CRC_32_ISCSI).checksum(covered).to_le_bytes();
         self.count_fault(&Fault::OtherVersion { from, to });
         self.show_datagram(address, to, &bytes);
+    }
+
+    /// Noise on the line between a node and its panel: bytes of no frame, and frames with flipped bits.
+    /// Neither end takes any of it for what was sent (F5); what they do then is to drop the line.
+    pub(super) fn garble_line(&mut self, node: usize) {
+        let status = Status::of(&self.machines[node].car.inputs(), BootId::MIN, 0);
+        let lamps = ButtonChunk::of(&self.machines[node].lit, self.settings.floors, 0);
+        let whole =
+            self.garble(&PanelFrame::Status(status)) && self.garble(&ControllerFrame::Lamps(lamps));
+        if !whole {
+            let what = "noise on the panel's line was read as a frame".to_owned();
+            self.judge(|oracles, snapshot| oracles.misread(snapshot, node, what));
+        }
+    }
+
+    /// Whether nothing is read of damaged copies of a frame but, at most, the frame itself.
+    fn garble<F: Frame + PartialEq>(&mut self, frame: &F) -> bool {
+        let mut decoder = Decoder::<F>::new();
+        for sequence in 0..GARBLED_FRAMES {
+            let mut bytes = encode(frame, sequence);
+            damage(&mut self.random, &mut bytes, MAX_WIRE_LENGTH);
+            for byte in bytes {
+                match decoder.push(byte) {
+                    Some(Ok(read)) if read.frame != *frame => return false,
+                    Some(Err(_)) => self.interference.garbled += 1,
+                    Some(Ok(_)) | None => {}
+                }
+            }
+        }
+        true
     }
 
     pub(super) fn damage_frame(&mut self, from: usize, to: usize) {

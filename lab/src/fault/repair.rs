@@ -135,6 +135,8 @@ impl World {
         if directives.is_fire_recalled() {
             faults.push(Fault::FireRecall { at, start: false });
         }
+        let locked = self.settings.floors.floors().filter(|floor| directives.is_locked(*floor));
+        faults.extend(locked.map(|floor| Fault::FloorLock { at, floor, locked: false }));
         faults
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::Button;
 use elevator_fleet::model::{Call, Dot, Mode, NodeId, Order};
+use elevator_fleet::node::Node;
 
 use super::contested::{LONGEST_CONTEST, longest_difference};
 use super::{EQUAL_WITHIN, Finding};
@@ -74,11 +75,27 @@ fn takes(snapshot: &Snapshot, machine: &Machine, button: Button) -> bool {
     match button {
         Button::Hall(..) => true,
         Button::Car(floor) if snapshot.disturbances.locked.contains(&floor) => false,
+        // It may have heard of a lock, and not of its end.
+        Button::Car(floor)
+            if machine.node().is_some_and(|node| node.directives().is_locked(floor)) =>
+        {
+            false
+        }
+        // A firefighter who has the car by its key commands it with the buttons.
+        Button::Car(_)
+            if machine.node().is_some_and(|node| has_firefighter(node, &machine.name)) =>
+        {
+            false
+        }
         Button::Car(_) => {
             let refuses = |mode| matches!(mode, Mode::OutOfService | Mode::FireService);
             !machine.modes().into_iter().any(refuses)
         }
     }
+}
+
+fn has_firefighter(node: &Node, car: &NodeId) -> bool {
+    node.directives().has_firefighter(car)
 }
 
 impl Taken {

@@ -49,6 +49,7 @@ kinds! {
         OneWayPartition = "one-way partition",
         RingPartition = "ring partition",
         BridgePartition = "bridge partition",
+        NetworkCut = "network cut",
         RecreatedInterface = "recreated interface",
         NewAddress = "new address",
     }
@@ -74,6 +75,9 @@ kinds! {
         CrashAtACommit = "crash at a commit",
         CrashAtADatagram = "crash at a datagram",
         CrashAtAFrame = "crash at a frame",
+        CrashBeforeAFrame = "crash before a frame",
+        CrashAtADial = "crash at a dial",
+        CrashAtALamp = "crash at a lamp",
         TornWrite = "torn write",
         Suspension = "suspension",
         Pause = "pause",
@@ -94,6 +98,7 @@ kinds! {
         PriorityCall = "priority call",
         FireRecall = "fire recall",
         EmergencyPower = "emergency power",
+        LockedFloor = "locked floor",
     }
     /// Of a car or its panel.
     Car(CarKind) {
@@ -129,4 +134,11 @@ impl CarKind {
         Self::LineCut,
         Self::SilentClimate,
     ];
+}
+
+impl Kind {
+    /// Whether a disk takes nothing more afterwards.
+    pub(super) fn takes_a_disk_for_good(self) -> bool {
+        matches!(self, Self::Disk(DiskKind::Failed | DiskKind::Full))
+    }
 }

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use elevator_driver::KeySwitch;
+use elevator_driver::{Floor, KeySwitch};
 use elevator_fleet::directives::Directives;
 use elevator_fleet::model::Mode;
 use elevator_fleet::node::Node;
@@ -50,6 +50,9 @@ const MOST_PASSED: u64 = 6;
 /// fleet's own are among them, so that its node may rank higher than before or lower.
 const LAST_ADDRESS: u8 = 20;
 
+/// How long a process has no interface that is to crash at a dial, in milliseconds.
+const REDIALS_AFTER: u64 = 300;
+
 /// How many datagrams an intruder sends at once.
 const MOST_DATAGRAMS: u64 = 20;
 
@@ -84,6 +87,10 @@ impl Fate {
         let strikes = fault.is_some();
         if let Some(fault) = fault {
             world.inflict(fault);
+        }
+        if kind == Kind::Process(ProcessKind::CrashAtADial) && strikes {
+            // Then it dials.
+            world.inflict(Fault::RecreateInterface { node, millis: REDIALS_AFTER });
         }
         strikes
     }
@@ -131,6 +138,7 @@ impl Fate {
                 let (left, right) = self.halves();
                 Fault::Bridge { left, right, through: one }
             }
+            NetworkKind::NetworkCut => Fault::NetworkCut(one, true),
             NetworkKind::RecreatedInterface => {
                 let millis = self.up_to(LONGEST_WITHOUT_INTERFACE, strength);
                 Fault::RecreateInterface { node: one, millis }
@@ -173,6 +181,10 @@ impl Fate {
             ProcessKind::CrashAtACommit => Fault::Crash { node, at: Boundary::Durable, after },
             ProcessKind::CrashAtADatagram => Fault::Crash { node, at: Boundary::Datagram, after },
             ProcessKind::CrashAtAFrame => Fault::Crash { node, at: Boundary::Frame, after },
+            ProcessKind::CrashBeforeAFrame => Fault::Crash { node, at: Boundary::Unsent, after },
+            // There are few dials, and none between nodes that have their links.
+            ProcessKind::CrashAtADial => Fault::Crash { node, at: Boundary::Dial, after: 0 },
+            ProcessKind::CrashAtALamp => Fault::Crash { node, at: Boundary::Panel, after },
             ProcessKind::TornWrite => Fault::TearWrite(node),
             ProcessKind::Suspension => {
                 self.suspended.push(node);
@@ -222,10 +234,14 @@ impl Fate {
 
     /// Somebody sends what the fleet has sent already, what it has not, or what it can't read.
     fn intrude(&mut self, kind: IntrusionKind, strength: u64, world: &mut World) {
-        for _ in 0..self.up_to(MOST_DATAGRAMS, strength) {
+        // Recordings in their order are a run of one node's beacons now and then.
+        let (first, in_order) = (self.random.usize(0..256), self.random.bool());
+        for number in 0..self.up_to(MOST_DATAGRAMS, strength) {
             let (from, to) = self.pair();
+            let number = usize::try_from(number).unwrap_or(0);
+            let recording = if in_order { first + number } else { self.random.usize(0..256) };
             world.inflict(match kind {
-                IntrusionKind::Replay => Fault::Replay { recording: self.random.usize(0..256), to },
+                IntrusionKind::Replay => Fault::Replay { recording, to },
                 IntrusionKind::OtherVersion => Fault::OtherVersion { from, to },
                 IntrusionKind::Forgery => {
                     let forgery = Forgery::ALL[self.random.usize(0..Forgery::ALL.len())];
@@ -255,6 +271,12 @@ impl Fate {
             OperatorKind::FireRecall => {
                 let is_on = directives.is_some_and(Directives::is_fire_recalled);
                 Fault::FireRecall { at, start: !(is_on && ends) }
+            }
+            OperatorKind::LockedFloor => {
+                let is_locked = |floor: &Floor| directives.is_some_and(|it| it.is_locked(*floor));
+                let locked = world.floors().floors().find(is_locked).filter(|_| ends);
+                let floor = locked.unwrap_or_else(|| self.floor(world));
+                Fault::FloorLock { at, floor, locked: locked.is_none() }
             }
             OperatorKind::EmergencyPower => {
                 let is_on = directives.is_some_and(|it| it.emergency_power().is_some());

@@ -1,4 +1,5 @@
 use super::*;
+use crate::WorldSettings;
 
 fn world(seed: u64) -> World {
     let mut world = World::new(WorldSettings::new(4, seed)).expect("a small fleet");
