@@ -8,7 +8,9 @@ pub use crate::cli::fuzzing::{Assigned, assign};
 pub use crate::config::fuzzing::settings;
 pub use crate::fleet_key::fuzzing::{key, key_files};
 pub use crate::journal::fuzzing::{Opened, journal};
+pub use crate::latch::fuzzing::latch;
 pub use crate::mesh::fuzzing::{
     Fate, Packets, Side, Stranger, Stream, greet, handshake, link, plain_link,
 };
+pub use crate::mqtt::fuzzing::mqtt_call;
 pub use crate::operator::fuzzing::{Access, Served, reply, request, serve};

@@ -10,16 +10,23 @@ use crate::text::file;
 use crate::wire::node;
 
 /// Journals as nodes have left them.
-static JOURNALS: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
-    ["format-2.redb", "format-1.redb", "format-1-killed.redb"]
-        .map(|name| file(&format!("src/journal/testdata/{name}")))
-});
+static JOURNALS: LazyLock<[Vec<u8>; GOLDEN.len()]> =
+    LazyLock::new(|| GOLDEN.map(|name| file(&format!("src/journal/testdata/{name}"))));
+
+/// Where they are.
+const GOLDEN: [&str; 5] = [
+    "format-2.redb",
+    "format-1.redb",
+    "format-1-killed.redb",
+    "format-2-orders-2.redb",
+    "format-2-orders-3.redb",
+];
 
 /// How long a change is: where, in three bytes, and the new value.
 const CHANGE: usize = 4;
 
 /// What is in them.
-static CONTENTS: LazyLock<[Opened; 3]> = LazyLock::new(|| {
+static CONTENTS: LazyLock<[Opened; GOLDEN.len()]> = LazyLock::new(|| {
     JOURNALS.each_ref().map(|journal| fuzzing::journal(journal, &owner()).expect("a sound journal"))
 });
 
@@ -78,7 +85,7 @@ fn owner() -> NodeId {
 }
 
 pub(crate) fn journal_seeds() -> Vec<Vec<u8>> {
-    let mut seeds: Vec<Vec<u8>> = (0..3).map(|which| vec![which]).collect();
+    let mut seeds: Vec<Vec<u8>> = (0_u8..).take(GOLDEN.len()).map(|which| vec![which]).collect();
     // One byte of each page's beginning.
     seeds.extend((0..16).map(|page: u8| vec![0, 0, page << 4, 0, 1]));
     seeds.push([&[255][..], &JOURNALS[0][..2048]].concat());

@@ -82,6 +82,8 @@ pub const TARGETS: &[Target] = &[
     },
     Target { name: "assign", check: text::assign, seeds: text::assign_seeds },
     Target { name: "passengers", check: text::passengers, seeds: text::passengers_seeds },
+    Target { name: "latch", check: text::latch, seeds: text::latch_seeds },
+    Target { name: "mqtt_call", check: text::mqtt_call, seeds: text::mqtt_call_seeds },
     Target { name: "journal", check: journal::journal, seeds: journal::journal_seeds },
 ];
 

@@ -14,11 +14,13 @@ use arbitrary::{Result, Unstructured};
 use elevator_driver::{FloorCount, PanelEvent};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
-use elevator_fleet::dispatch::{Kinematics, Strategy};
+use elevator_fleet::directives::RequestId;
+use elevator_fleet::dispatch::{Kinematics, Strategy, WeekTime};
 use elevator_fleet::election::{ElectionSettings, Preset};
-use elevator_fleet::model::{JournalId, Mac, Role, Term, Timestamp};
+use elevator_fleet::model::{JournalId, Mac, Mode, Role, Term, Timestamp};
 use elevator_fleet::node::{
-    Action, Identity, LinkId, LinkSide, Lsn, MeshTimes, Node, NodeSettings, PlanRequest, Restored,
+    Access, Action, CallRequest, FireRecall, FloorLock, Identity, LinkId, LinkSide, Lsn, MeshTimes,
+    Node, NodeSettings, PlanRequest, Requested, Restored, Taken,
 };
 use elevator_fleet::wire::Protocol;
 
@@ -28,6 +30,9 @@ use crate::wire::{fleet, node as name};
 
 /// The most events of a script.
 const MOST_EVENTS: usize = 300;
+
+/// Who commands.
+const OPERATOR: &str = "fuzz";
 
 /// How many plans may be asked for and not made yet.
 const MOST_PLANS: usize = 8;
@@ -144,7 +149,7 @@ impl Stage {
 
     /// The next event of the script.
     fn step(&mut self, script: &mut Unstructured<'_>) -> Result<()> {
-        match script.int_in_range(0..=23_u8)? {
+        match script.int_in_range(0..=26_u8)? {
             0..=5 => self.pass_time(script)?,
             6..=9 => {
                 let (from, beacon) = self.draw.beacon(script, &self.node)?;
@@ -200,9 +205,93 @@ impl Stage {
                 let packet = script.bytes(length)?;
                 self.node.handle_packet(from, packet, self.now);
             }
+            23..=25 => self.command(script)?,
             _ => self.rarity(script)?,
         }
         self.settle();
+        Ok(())
+    }
+
+    /// Somebody commands something at this node, or a program asks for a call. What is refused changes
+    /// nothing.
+    fn command(&mut self, script: &mut Unstructured<'_>) -> Result<()> {
+        let car = if script.arbitrary()? { name(SELF) } else { draw::peer(script)? };
+        let (floor, on) = (self.draw.floor(script)?, script.arbitrary::<bool>()?);
+        let (node, now) = (&mut self.node, self.now);
+        let before = node.directives().digest();
+        let is_done = match script.int_in_range(0..=8_u8)? {
+            0 => {
+                let mode = *script.choose(&Mode::ALL)?;
+                let is_set = node.handle_mode(&car, mode, OPERATOR, now).is_ok();
+                assert!(!is_set || node.directives().mode(&car) >= mode, "others may hold as well");
+                is_set
+            }
+            1 => {
+                let sent = node.handle_priority(on.then_some(&car), floor, OPERATOR, now);
+                sent.inspect(|car| {
+                    // One for any car may be passed on at once, and a car that its key switch has
+                    // recalled does without.
+                    let shown = node.status(now).car;
+                    let is_recalled = shown.is_some_and(|it| it.view.mode >= Mode::EmergencyPower);
+                    let mut calls = node.directives().priorities();
+                    let holds = calls.any(|(by, it)| it.floor == floor && (by == *car || it.any));
+                    let all: Vec<_> = node.directives().priorities().collect();
+                    let is_over = is_recalled && *car == name(SELF);
+                    assert!(holds || is_over, "{car} is sent to {floor}, and there are {all:?}");
+                })
+                .is_ok()
+            }
+            2 => {
+                let is_ended = node.handle_priority_end(&car, OPERATOR, now).is_ok();
+                assert!(!is_ended || node.directives().priority(&car).is_none());
+                is_ended
+            }
+            3 => {
+                let serving = script.arbitrary::<bool>()?.then_some(&car);
+                let is_set = node.handle_emergency_power(on, serving, OPERATOR, now).is_ok();
+                assert!(!is_set || node.directives().emergency_power().is_some() == on);
+                is_set
+            }
+            4 => {
+                let recall = if on { FireRecall::Start } else { FireRecall::End };
+                let is_set = node.handle_fire_recall(recall, OPERATOR, now).is_ok();
+                assert!(!is_set || node.directives().is_fire_recalled() == on);
+                is_set
+            }
+            5 => {
+                let lock = if on { FloorLock::Lock } else { FloorLock::Unlock };
+                let is_set = node.handle_floor_lock(floor, lock, OPERATOR, now).is_ok();
+                assert!(!is_set || node.directives().is_locked(floor) == on);
+                is_set
+            }
+            6 => {
+                let request = CallRequest {
+                    id: RequestId([script.int_in_range(0..=3)?; 16]),
+                    bearer: "somebody".to_owned(),
+                    call: self.draw.call(script)?,
+                    access: *script.choose(&[Access::Public, Access::Granted])?,
+                };
+                let first = node.handle_request(&request, now);
+                // Nothing is placed twice for a request that is repeated at once.
+                if let Ok(Requested::Now(Taken::Placed | Taken::Absorbed)) = first
+                    && node.earlier(&request).is_some()
+                {
+                    let again = node.handle_request(&request, now);
+                    assert!(matches!(again, Ok(Requested::Before(_))), "{again:?}");
+                }
+                first.is_ok()
+            }
+            7 => {
+                let time = Duration::from_millis(script.int_in_range(0..=70_000)?);
+                node.handle_release(floor, time, now).is_ok()
+            }
+            _ => {
+                let seconds = script.arbitrary()?;
+                node.handle_local_time(WeekTime::of_unix(seconds, script.arbitrary()?), now);
+                true
+            }
+        };
+        assert!(is_done || node.directives().digest() == before, "what is refused changes nothing");
         Ok(())
     }
 

@@ -117,5 +117,7 @@ targets! {
     operator_client 300
     assign 1_000
     passengers 1_000
+    latch 1_000
+    mqtt_call 2_000
     journal 50
 }

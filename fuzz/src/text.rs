@@ -62,6 +62,45 @@ pub(crate) fn key_seeds() -> Vec<Vec<u8>> {
     ]
 }
 
+/// The latch of a car that hung: what is understood of it is what is written.
+pub(crate) fn latch(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Some(written) = fuzzing::latch(&text) {
+        assert_eq!(fuzzing::latch(&written).as_ref(), Some(&written), "{text:?}");
+    }
+}
+
+pub(crate) fn latch_seeds() -> Vec<Vec<u8>> {
+    let hang = "format = 1\ncause = \"hang\"\nat = \"2026-01-02T03:04:05.678Z\"\nnode = \"A\"\n\
+                program = \"0.1.0\"\n[evidence]\nfloor = 2\ndirection = \"up\"\nexpected_s = 4.5\n\
+                actual_s = 10.0\nflights_off_target = 0\nnot_stopped = false\nlast_sensor = 2\n";
+    let lost = "format = 1\ncause = \"journal-lost\"\n";
+    let removed = "format = 1\ncause = \"removed\"\nrecorded = \"a hang\"\n";
+    [hang, lost, removed].map(|text| text.as_bytes().to_vec()).into()
+}
+
+/// A call that a client publishes over MQTT. What is read is a call, and its id is a short line.
+pub(crate) fn mqtt_call(payload: &[u8]) {
+    match fuzzing::mqtt_call(payload) {
+        Ok((id, call)) => {
+            let is_line = |id: &String| !id.is_empty() && !id.chars().any(char::is_control);
+            assert!(id.as_ref().is_none_or(is_line), "{id:?}");
+            let again = format!("{{\"call\":{call}}}");
+            assert_eq!(fuzzing::mqtt_call(again.as_bytes()), Ok((None, call)));
+        }
+        Err(told) => assert!(serde_json::from_str::<serde_json::Value>(&told).is_ok(), "{told}"),
+    }
+}
+
+pub(crate) fn mqtt_call_seeds() -> Vec<Vec<u8>> {
+    let calls = [
+        r#"{"call":{"kind":"hall","floor":3,"direction":"up"},"request_id":"1"}"#,
+        r#"{"call":{"kind":"car","car":"A","floor":0}}"#,
+        r#"{"call":{"kind":"hall","floor":3,"direction":"up"},"request_id":""}"#,
+    ];
+    calls.map(|call| call.as_bytes().to_vec()).into()
+}
+
 /// A line on the operator's socket, as a request and as a reply.
 pub(crate) fn operator(line: &[u8]) {
     if let Some(request) = fuzzing::request(line) {

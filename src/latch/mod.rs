@@ -27,6 +27,8 @@
 
 pub(crate) mod commission;
 mod file;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 
 use std::fmt;
 use std::io;

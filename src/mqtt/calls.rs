@@ -161,7 +161,7 @@ impl Desk {
         let request = if is_long {
             Err(too_large(format!("correlation data has at most {LONGEST_CORRELATION} bytes")))
         } else {
-            read(message)
+            read(&message.payload)
         };
         // Copied: the rest of the message need not be kept for it.
         let correlation = correlation.filter(|_| !is_long).map(|data| Bytes::copy_from_slice(data));
@@ -315,16 +315,23 @@ fn json(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value).unwrap_or_default().into()
 }
 
-fn read(message: &Publish) -> Result<PlaceCall, Problem> {
-    if message.payload.len() > LONGEST_CALL {
+fn read(payload: &[u8]) -> Result<PlaceCall, Problem> {
+    if payload.len() > LONGEST_CALL {
         return Err(too_large(format!("a call has at most {LONGEST_CALL} bytes")));
     }
-    let request: PlaceCall =
-        serde_json::from_slice(&message.payload).map_err(|error| malformed(&error))?;
+    let request: PlaceCall = serde_json::from_slice(payload).map_err(|error| malformed(&error))?;
     if let Some(id) = &request.request_id {
         check_id(id)?;
     }
     Ok(request)
+}
+
+/// The parts of a call that a client publishes, for a fuzzer.
+#[cfg(feature = "fuzzing")]
+pub(super) fn read_parts(payload: &[u8]) -> Result<(Option<String>, String), String> {
+    let told = |problem: Problem| String::from_utf8_lossy(&json(&problem)).into_owned();
+    let PlaceCall { call, request_id } = read(payload).map_err(told)?;
+    Ok((request_id, String::from_utf8_lossy(&json(&call)).into_owned()))
 }
 
 fn too_large(detail: String) -> Problem {

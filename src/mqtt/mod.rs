@@ -24,6 +24,8 @@ mod calls;
 mod campus;
 mod connection;
 mod count;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod line;
 mod presence;
 mod recent;

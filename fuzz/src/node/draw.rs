@@ -236,7 +236,7 @@ impl Draw {
         Ok(HallCall::new(floor, direction))
     }
 
-    fn floor(&self, script: &mut Unstructured<'_>) -> Result<Floor> {
+    pub(super) fn floor(&self, script: &mut Unstructured<'_>) -> Result<Floor> {
         let index = script.int_in_range(0..=self.floors.get())?;
         let index = if index == self.floors.get() { script.int_in_range(0..=253)? } else { index };
         Ok(Floor::try_from(index).expect("a floor"))

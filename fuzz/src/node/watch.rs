@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use elevator_driver::{
     Button, DoorCommand, DoorState, FloorCount, MotorCommand, PanelEvent, PanelOutputs,
 };
+use elevator_fleet::directives::{Directive, Key, Version};
 use elevator_fleet::model::{Call, Dot, HallCall, Term, Timestamp};
 use elevator_fleet::node::{Action, Change, Lsn, Node, Restored, Status};
 use elevator_fleet::orders::Record;
@@ -33,6 +34,8 @@ pub(super) struct Watch {
     /// Those on their way to the disk, by batch.
     writing: BTreeMap<Lsn, Vec<Dot>>,
     lsn: Option<Lsn>,
+    /// The version of each directive.
+    versions: BTreeMap<Key, Version>,
 }
 
 impl Watch {
@@ -47,6 +50,7 @@ impl Watch {
             durable: restored.records.iter().map(|record| record.dot).collect(),
             writing: BTreeMap::new(),
             lsn: None,
+            versions: BTreeMap::new(),
         }
     }
 
@@ -133,6 +137,7 @@ impl Watch {
     pub(super) fn check(&mut self, node: &Node) {
         assert!(node.term() >= self.term, "E3: {:?} after {:?}", node.term(), self.term);
         self.term = node.term();
+        self.check_directives(node);
         let Some(outputs) = node.outputs() else {
             return;
         };
@@ -148,7 +153,29 @@ impl Watch {
         self.standing = calls.filter(|call| self.is_promised(node, call)).cloned().collect();
     }
 
-    /// P1.
+    /// A directive gives way to a later one only. Nobody waits in a fire recall, and on emergency power a
+    /// motor runs in its turn alone (S1).
+    fn check_directives(&mut self, node: &Node) {
+        let directives = node.directives();
+        for Directive { key, version, .. } in directives.iter() {
+            let before = self.versions.insert(key.clone(), *version);
+            assert!(
+                before.is_none_or(|before| before <= *version),
+                "{key}: {before:?}, {version:?}"
+            );
+        }
+        let mut calls = node.orders().calls();
+        let waits = calls.next().filter(|_| directives.is_fire_recalled());
+        assert!(waits.is_none(), "{waits:?} is open in a fire recall");
+        let moves = node.outputs().is_some_and(|outputs| outputs.motor != MotorCommand::Stop);
+        if moves && directives.emergency_power().is_some() {
+            let turn = directives.turn();
+            let own = turn.holder().is_some_and(|(car, _)| *car == node.hello().node);
+            assert!(own, "S1: it moves on emergency power, in the turn {turn:?}");
+        }
+    }
+
+    /// P1, P2: there is an order, and it is promised.
     fn check_lamp(&self, node: &Node, button: Button) {
         assert!(self.floors.has_button(button), "a lamp of {button}");
         let calls = node.orders().calls();

@@ -1,0 +1,9 @@
+//! What a fuzzer reaches of MQTT.
+
+/// Reads the payload of a call: the id of the request, and the call as JSON; or what is wrong with it.
+///
+/// # Errors
+/// What the client is told.
+pub fn mqtt_call(payload: &[u8]) -> Result<(Option<String>, String), String> {
+    super::calls::read_parts(payload)
+}
