@@ -197,6 +197,28 @@ async fn damaged_and_foreign_datagrams_are_counted_and_dropped() {
     }
 }
 
+/// What only the brain can tell of a beacon is counted with the rest.
+#[tokio::test]
+async fn what_became_of_a_beacon_is_counted() {
+    let lan = Lan::new();
+    let mut one = lan.start(1);
+    let from = lan.address(2);
+    let counted = |one: &Mesh| {
+        [Count::Foreign, Count::Unproven, Count::Replayed].map(|it| one.counters().get(it))
+    };
+    for (fate, expected) in [
+        (BeaconFate::Used, [0, 0, 0]),
+        (BeaconFate::Ignored, [0, 0, 0]),
+        (BeaconFate::Foreign, [1, 0, 0]),
+        (BeaconFate::Unproven, [1, 1, 0]),
+        (BeaconFate::Replayed, [1, 1, 1]),
+        (BeaconFate::Replayed, [1, 1, 2]),
+    ] {
+        one.note_fate(from, fate);
+        assert_eq!(counted(&one), expected, "{fate:?}");
+    }
+}
+
 /// E1: a datagram does not speak for a node at another address.
 #[tokio::test]
 async fn a_beacon_from_another_address_is_dropped() {
