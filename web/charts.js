@@ -44,8 +44,9 @@ export function colour(name) {
 const HEIGHT = 230;
 
 /**
- * A chart. `options` makes uPlot's options, anew whenever the data or the colours change. It is hidden from
- * screen readers: what it shows has to be in a table as well.
+ * A chart. `options` makes uPlot's options; `form` names all that they depend on but the colours: while it
+ * stays the same, other data are drawn into the same chart. It is hidden from screen readers: what it shows
+ * has to be in a table as well.
  */
 export class Chart extends Component {
   #place = createRef();
@@ -64,8 +65,9 @@ export class Chart extends Component {
     return data !== this.props.data;
   }
 
-  componentDidUpdate() {
-    this.#make();
+  componentDidUpdate({ form, data }) {
+    if (form !== this.props.form || this.#chart === null || data.length !== this.props.data.length) this.#make();
+    else this.#chart.setData(this.props.data);
   }
 
   componentWillUnmount() {

@@ -10,14 +10,14 @@ export function timeOfDay(moment) {
 /** A length of time in seconds: `3 s`, `2 min 5 s`, `1 h 4 min`. */
 export function duration(seconds) {
   const whole = Math.floor(seconds);
-  if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+  if (whole < 60) return `${whole}\u00a0s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)}\u00a0min ${whole % 60}\u00a0s`;
+  return `${Math.floor(whole / 3600)}\u00a0h ${Math.floor((whole % 3600) / 60)}\u00a0min`;
 }
 
 /** A short length of time, to a tenth: `0.4 s`. */
 export function tenths(seconds) {
-  return `${seconds.toFixed(1)} s`;
+  return `${seconds.toFixed(1)}\u00a0s`;
 }
 
 export function arrow(direction) {

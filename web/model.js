@@ -304,6 +304,13 @@ export class Model {
       case "reset":
         this.#reset();
         break;
+      case "restart":
+        // Events have no name of a node: those of one would count as those of the other.
+        this.events = [];
+        this.missed = 0;
+        this.history = new History();
+        if (this.state !== null) this.history.take(this.state, Date.parse(this.state.fleet.at));
+        break;
       case "missed":
         // Nobody knows what happened at another node, or before this one started.
         this.missed = message.events === null || this.missed === null ? null : this.missed + message.events;
@@ -353,7 +360,7 @@ export class Model {
     this.state = state;
     this.received = received;
     this.receivedAt = Date.now();
-    for (const car of state.cars) this.#seenCars.set(car.car, { ...car, speed: 0 });
+    for (const car of state.cars) this.#seenCars.set(car.car, { ...car, speed: 0, seen: true });
     const at = Date.parse(state.fleet.at);
     if (before !== null && this.#wasLost) this.history.gap(Date.parse(before.fleet.at), at);
     this.#wasLost = false;

@@ -11,7 +11,7 @@ const AXIS = 26;
 const NAMES = 52;
 
 /** The height of a bar by state, so that colour is not all that tells them apart. */
-const BARS = { master: 18, slave: 8, seeking: 4, lost: 18, hung: 18 };
+const BARS = { master: 18, slave: 8, seeking: 4, lost: 18, hung: 18, heard: 4 };
 
 export class Timeline extends Component {
   state = { width: 800 };
@@ -28,12 +28,13 @@ export class Timeline extends Component {
 
   render({ history, now }, { width }) {
     const nodes = [...history.nodes].sort(([one], [other]) => one.localeCompare(other, undefined, { numeric: true }));
-    const span = Math.min(SPAN_MS, Math.max(SHORTEST_MS, now - history.begun));
+    const span = Math.min(SPAN_MS, Math.max(SHORTEST_MS, now - history.earliest));
     const from = now - span;
     const right = width - NAMES - 8;
     const x = (at) => NAMES + Math.min(1, Math.max(0, (at - from) / span)) * right;
     const height = AXIS + nodes.length * ROW;
-    const failovers = history.masters.filter(({ isObserved, from: at }) => isObserved && at > from);
+    const { masters } = history;
+    const failovers = masters.filter(({ isObserved, from: at }) => isObserved && at > from);
     return html`
       <div class="timeline" ref=${this.#box}>
         <svg width=${width} height=${height} role="img" aria-label=${said(history, span)}>
@@ -69,14 +70,14 @@ export class Timeline extends Component {
           <text class="tick end" x=${NAMES + right} y="12">now</text>
         </svg>
         <p class="legend">
-          ${["master", "slave", "seeking", "lost", "hung"].map(
+          ${["master", "slave", "seeking", "lost", "hung", "heard"].map(
             (kind) => html`<span key=${kind}><i class=${`bar ${kind}`}></i> ${kind}</span>`,
           )}
           <span><i class="bar failed"></i> another master</span>
         </p>
-        ${history.masters.length > 1 &&
+        ${masters.length > 1 &&
         html`<ol class="changes">
-          ${[...history.masters]
+          ${[...masters]
             .reverse()
             .slice(0, 5)
             .map(

@@ -6,12 +6,13 @@
 
 mod car;
 mod estimate;
+mod session;
 mod statistics;
 
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, Floor};
-use elevator_fleet::directives::{Topic, Turn};
+use elevator_fleet::directives::{SessionState, Topic, Turn};
 use elevator_fleet::election::Detail;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{
@@ -24,6 +25,7 @@ use utoipa::ToSchema;
 
 pub use self::car::Car;
 pub use self::estimate::Flights;
+pub use self::session::SessionView;
 pub use self::statistics::{
     CarShare, FloorShare, HourShare, Period, Share, Statistics, Times, Waiting,
 };
@@ -34,6 +36,8 @@ pub struct State {
     pub fleet: Fleet,
     pub cars: Vec<Car>,
     pub orders: Vec<Order>,
+    /// The sessions of robots that have not ended.
+    pub sessions: Vec<SessionView>,
 }
 
 /// The fleet, as the node that answers sees it. Times are in seconds.
@@ -59,6 +63,9 @@ pub struct Fleet {
     /// The master, if the node knows one.
     #[schema(value_type = Option<String>)]
     master: Option<NodeId>,
+    /// How long ago the node got this master; null if it has none. Where the node has not run for much
+    /// longer, the master may have led before.
+    master_since: Option<f64>,
     /// The highest term that the node knows.
     term: u64,
     /// The election protocol.
@@ -188,12 +195,20 @@ impl State {
             fleet: Fleet::new(status, at),
             cars,
             orders: status.orders.iter().map(|order| Order::new(order, status)).collect(),
+            sessions: open_sessions(status),
         }
     }
 }
 
+fn open_sessions(status: &Status) -> Vec<SessionView> {
+    let sessions = status.sessions();
+    let open = sessions.filter(|session| !matches!(session.state, SessionState::Ended(_)));
+    open.map(SessionView::from).collect()
+}
+
 impl Fleet {
     fn new(status: &Status, at: SystemTime) -> Self {
+        let has_master = status.node_state != wire::NodeState::Seeking;
         let own = Node {
             node: status.node.clone(),
             role: status.role,
@@ -229,6 +244,7 @@ impl Fleet {
                 wire::NodeState::Slave { master } => Some(master.clone()),
                 wire::NodeState::Seeking => None,
             },
+            master_since: has_master.then(|| seconds(status.state_since)),
             term: status.term.0,
             election: status.election.to_string(),
             election_state: status.election_state.clone(),

@@ -6,10 +6,11 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use elevator_driver::Floor;
-use elevator_fleet::directives::{Session, SessionId, SessionState};
+use elevator_fleet::directives::SessionId;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{Access, LONGEST_HOLD, SessionRefused, SessionRequest};
-use serde::{Deserialize, Serialize};
+use liftmesh_api::SessionView;
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::auth::{authorize, check_scope};
@@ -68,62 +69,6 @@ pub(super) struct NextFloor {
     /// As for the session itself.
     #[serde(default)]
     access: bool,
-}
-
-/// A session.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct SessionView {
-    /// Its name; `session_id` of the car's `lift_state` while it has one.
-    #[schema(example = "5bd1e99500c0ffee00c0ffee")]
-    id: String,
-    state: StateView,
-    /// Why it has ended: `done`, `time`, `recalled`, `car_lost` or `no_car`; null while it has not.
-    #[schema(value_type = Option<String>, example = "done")]
-    reason: Option<&'static str>,
-    /// The car that it has.
-    #[schema(value_type = Option<String>, example = "B")]
-    car: Option<NodeId>,
-    /// Where the car is to hold its door open.
-    #[schema(value_type = u8, example = 3)]
-    floor: Floor,
-    /// Where it goes then by itself.
-    #[schema(value_type = Option<u8>)]
-    to: Option<Floor>,
-    /// For how long it holds its door open, in seconds.
-    #[schema(example = 30)]
-    seconds: u16,
-}
-
-/// How far a session is.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum StateView {
-    /// No car is free.
-    Queued,
-    /// The car is on its way to the floor.
-    Coming,
-    /// The car holds its door open at the floor.
-    Open,
-    /// It has ended.
-    Ended,
-}
-
-impl From<Session> for SessionView {
-    fn from(session: Session) -> Self {
-        let car = session.car().cloned();
-        let (state, reason) = match &session.state {
-            SessionState::Queued => (StateView::Queued, None),
-            SessionState::Coming(_) => (StateView::Coming, None),
-            SessionState::Open(_) => (StateView::Open, None),
-            SessionState::Ended(end) => (StateView::Ended, Some(end.name())),
-        };
-        let Session { id, floor, to, seconds, .. } = session;
-        Self { id: id.to_string(), state, reason, car, floor, to, seconds }
-    }
-}
-
-fn view(session: Session) -> SessionView {
-    session.into()
 }
 
 /// Who has opened a session is told by its name.
@@ -228,7 +173,7 @@ pub(super) async fn open(
     };
     let (session, is_new) = app.node_loop.open_session(request).await?.map_err(refused)?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(json(status, &view(session)))
+    Ok(json(status, &SessionView::from(session)))
 }
 
 /// How far a session is. One that has ended is known for a while: the fleet remembers 32.
@@ -250,7 +195,7 @@ pub(super) async fn read(
     let look = app.look().await?;
     let mut sessions = look.status.sessions();
     let session = sessions.find(|session| session.id == id).ok_or_else(not_open)?;
-    Ok(json(StatusCode::OK, &view(session)))
+    Ok(json(StatusCode::OK, &SessionView::from(session)))
 }
 
 /// The car goes to another floor, or holds its door open for more time.
@@ -288,7 +233,7 @@ pub(super) async fn go(
     let change = SessionChange::Floor { floor: floor(to)?, seconds, access };
     let bearer = token.name.to_string();
     let session = app.node_loop.change_session(id, change, bearer).await?.map_err(refused)?;
-    Ok(json(StatusCode::OK, &view(session)))
+    Ok(json(StatusCode::OK, &SessionView::from(session)))
 }
 
 /// Ends a session: the car is back in service. To end it again changes nothing.
@@ -317,7 +262,7 @@ pub(super) async fn end(
     let bearer = token.name.to_string();
     let ended = app.node_loop.change_session(id, SessionChange::End, bearer).await?;
     let session = ended.map_err(refused)?;
-    Ok(json(StatusCode::OK, &view(session)))
+    Ok(json(StatusCode::OK, &SessionView::from(session)))
 }
 
 const _: () = assert!(USUAL_HOLD <= LONGEST_HOLD);

@@ -177,7 +177,7 @@ fn is_moving(status: &Status) -> bool {
 /// What differs from one look to the next only where something has happened.
 fn without_ages(status: &Status) -> Status {
     let mut status = status.clone();
-    status.uptime = Duration::ZERO;
+    (status.uptime, status.state_since) = (Duration::ZERO, Duration::ZERO);
     status.mesh.clear();
     status.queues.clear();
     for peer in &mut status.peers {

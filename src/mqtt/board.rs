@@ -15,9 +15,10 @@ use tokio::time::Instant;
 pub(super) const REFRESH: Duration = Duration::from_secs(5);
 
 /// What changes by itself.
-const AGES: [&str; 11] = [
+const AGES: [&str; 12] = [
     "at",
     "uptime",
+    "master_since",
     "elapsed",
     "silent",
     "round_trip",
@@ -175,6 +176,7 @@ mod tests {
         assert!(first.contains(&"fleet".to_owned()) && first.contains(&"orders".to_owned()));
         assert!(first.iter().any(|topic| topic.starts_with("cars/")), "{first:?}");
         status.uptime += Duration::from_secs(1);
+        status.state_since += Duration::from_secs(1);
         for peer in &mut status.peers {
             (peer.round_trip, peer.loss) = (Some(Duration::from_millis(7)), Some(0.5));
         }

@@ -118,6 +118,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         floors: FloorCount::new(4).unwrap(),
         uptime: Duration::from_secs(90),
         node_state: NodeState::Master,
+        state_since: Duration::from_secs(80),
         term: Term(7),
         digest: 0xabc,
         registers: 12,

@@ -28,10 +28,11 @@ pub(super) struct Look {
 
 impl Look {
     pub(super) const DESKTOP: Self = Self { is_phone: false, is_dark: false };
+    pub(super) const PHONE: Self = Self { is_phone: true, is_dark: false };
     pub(super) const ALL: [Self; 4] = [
         Self::DESKTOP,
         Self { is_phone: false, is_dark: true },
-        Self { is_phone: true, is_dark: false },
+        Self::PHONE,
         Self { is_phone: true, is_dark: true },
     ];
 
@@ -186,14 +187,15 @@ impl Browser {
         }
     }
 
-    /// At how many positions cars are drawn within the second after one has begun to move.
-    pub(super) fn positions_while_moving(&self) -> usize {
-        let script = "
+    /// From here on the page counts for [`positions_while_moving`](Self::positions_while_moving).
+    pub(super) fn watch_cars(&self) {
+        self.evaluate(
+            "
             const cabins = [...document.querySelectorAll('.cabin')];
             const look = () => cabins.map((cabin) => cabin.getAttribute('transform')).join();
             const first = look();
             const seen = new Set();
-            return new Promise((resolve) => {
+            window.positions = new Promise((resolve) => {
                 let begun = null;
                 const draw = (now) => {
                     if (look() !== first) begun ??= now;
@@ -202,8 +204,13 @@ impl Browser {
                     else requestAnimationFrame(draw);
                 };
                 requestAnimationFrame(draw);
-            });";
-        let seen = self.evaluate(script).as_u64().expect("a number");
+            });",
+        );
+    }
+
+    /// At how many positions cars were drawn within the second after one had begun to move.
+    pub(super) fn positions_while_moving(&self) -> usize {
+        let seen = self.evaluate("return window.positions").as_u64().expect("a number");
         usize::try_from(seen).expect("a small number")
     }
 

@@ -86,6 +86,7 @@ fn a_pressed_hall_button_is_lit_and_served() {
     press_with_token(&browser, "hall-4-up", "lmt_of_nobody");
     browser.wait_for_text("dialog", "the node refuses this token");
     browser.write("dialog input[name=token]", &token(&building, "A"));
+    browser.watch_cars();
     browser.click("dialog button[type=submit]");
 
     browser.wait_for(&format!("{button}[aria-pressed=true]"));
@@ -301,6 +302,9 @@ fn a_hung_car_is_shown_with_what_to_do() {
     building.exit("B");
     browser.wait_for_text(".panel.hang", "Car B hung");
     browser.wait_for_text(".panel.hang", "Help the passengers");
+    // The evidence is on the computer of B: A shows how it heard the car last.
+    browser.wait_for_text(".panel.hang .facts", "Last heard");
+    browser.wait_for_text(".panel.hang .facts", "Last floor");
     browser.open_page("bank");
     browser.wait_for_text(".banner.alarm", "Car B hung");
     browser.wait_for_text(".column.hung", "Hung");
@@ -435,6 +439,130 @@ fn events_from_before_the_page_was_opened_are_shown() {
     assert_eq!(led_since, serde_json::json!([4000, true]));
 }
 
+/// What the node remembers is there when the page is opened, and says when the master began to lead.
+#[test]
+fn failovers_from_before_the_page_was_opened_are_on_the_timeline() {
+    let Some((mut building, browser)) = building() else { return };
+    building.kill("A");
+    building.wait_for_master("B");
+    browser.open(&format!("{}#/fleet", panel(&building, 2)));
+    browser.wait_for(".timeline .failover");
+    browser.wait_for_text(".changes li", "B is the master");
+    browser.wait_for(".timeline rect.lost");
+    let since = "return document.querySelector('.facts dd.dim').innerText";
+    let first = browser.evaluate(since);
+    assert!(first.as_str().is_some_and(|text| text.starts_with("since ")), "{first}");
+    browser.open("about:blank");
+    std::thread::sleep(Duration::from_millis(2_100));
+    browser.open(&format!("{}#/fleet", panel(&building, 2)));
+    browser.wait_for(".timeline");
+    assert_eq!(browser.evaluate(since), first, "whenever the page was opened");
+}
+
+#[test]
+fn events_from_before_the_first_state_are_segments_and_masters() {
+    let Some((building, browser)) = building() else { return };
+    browser.open(&panel(&building, 1));
+    browser.wait_for(".light.live");
+    let history = browser.evaluate(
+        "return import('/assets/history.js').then(({ History }) => {
+            const history = new History();
+            const nodes = [['B', 'master'], ['C', 'slave']].map(([node, kind]) => ({ node, node_state: { kind } }));
+            const fleet = { nodes, lost: [{ node: 'A', cause: 'silent' }], node: 'B', master: 'B', term: 3,
+                            at: new Date(9000).toISOString(), master_since: 4, uptime: 8 };
+            history.take({ fleet }, 9000);
+            const happens = (at, event, more) =>
+                history.onEvent({ event, at: new Date(at).toISOString(), ...more }, 'B');
+            happens(1000, 'node_state', { to: { kind: 'slave', master: 'A' }, term: 2 });
+            happens(1500, 'peer_discovered', { node: 'C' });
+            happens(5000, 'peer_lost', { node: 'A' });
+            happens(5000, 'node_state', { to: { kind: 'master' }, term: 3 });
+            // The state says it already.
+            happens(9500, 'peer_lost', { node: 'C' });
+            const segments = [...history.nodes].map(([node, of]) =>
+                [node, of.map(({ kind, from, to }) => [kind, from, to])]);
+            const masters = history.masters.map(({ node, from, isObserved, isStartKnown }) =>
+                [node, from, isObserved, isStartKnown]);
+            return { segments, masters, earliest: history.earliest };
+        })",
+    );
+    let expected = serde_json::json!({
+        "segments": [
+            ["B", [["slave", 1000, 5000], ["master", 5000, 9000], ["master", 9000, 9000]]],
+            ["C", [["heard", 1500, 9000], ["slave", 9000, 9000]]],
+            ["A", [["lost", 5000, 9000], ["lost", 9000, 9000]]],
+        ],
+        "masters": [["A", 1000, false, false], ["B", 5000, true, true]],
+        "earliest": 1000,
+    });
+    assert_eq!(history, expected);
+}
+
+#[test]
+fn an_order_is_shown_with_the_nodes_and_disks_that_hold_it() {
+    let Some((building, browser)) = building() else { return };
+    browser.open(&format!("{}#/fleet", panel(&building, 1)));
+    browser.wait_for_text(".panel", "No order is open.");
+    // A door that can't close keeps the car, and its order open.
+    building.panel("B").send("obstruct on").expect("taken");
+    building.press("B", Button::Car(building.floor(0)));
+    building.press("B", Button::Car(building.floor(5)));
+    browser.wait_for_text("table", "Car call, B to floor 5");
+    browser.wait_for_text("td[data-label='Held by']", "A (disk), B (disk), C (disk) 3 of 3 nodes");
+    building.panel("B").send("obstruct off").expect("taken");
+    browser.wait_for_text(".panel", "No order is open.");
+}
+
+#[test]
+fn a_robot_with_a_car_is_shown() {
+    let Some((building, browser)) = building() else { return };
+    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
+    browser.wait_for(".light.live");
+    browser.open_page("fleet");
+    let made = browser.evaluate(
+        "const headers = { authorization: `Bearer ${sessionStorage.getItem('liftmesh-token')}`,
+                           'content-type': 'application/json' };
+         const body = JSON.stringify({ car: 'B', floor: 3, to: 5, seconds: 20 });
+         return fetch('/api/v1/sessions', { method: 'POST', headers, body }).then((it) => it.status)",
+    );
+    assert_eq!(made, 201);
+    browser.wait_for_text("table", "its car holds the door open");
+    browser.wait_for_text("table", "3, then 5");
+    browser.open_page("bank");
+    browser.wait_for(".column.car .tag.robot");
+}
+
+/// On a phone nothing is cut off at the side, whatever is shown.
+#[test]
+fn no_page_scrolls_sideways_on_a_phone() {
+    let Some(browser) = browser(Look::PHONE) else { return };
+    let building = Building::with_cars(6, Line::Serial, &["A", "B", "C"]);
+    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
+    browser.wait_for(".light.live");
+    building.press("A", Button::Car(building.floor(5)));
+    for page in ["bank", "fleet", "events", "service"] {
+        browser.open_page(page);
+        assert_that_it_fits(&browser, page);
+    }
+    browser.open_page("bank");
+    browser.click("button[data-mode-of=B]");
+    browser.wait_for("dialog");
+    assert_that_it_fits(&browser, "a dialog");
+}
+
+/// The page is not wider than the window, and no button or text is beyond its edge.
+fn assert_that_it_fits(browser: &Browser, what: &str) {
+    let beyond = browser.evaluate(
+        "const isHidden = (one) => one.closest('.hidden, .skip, .scroll, [hidden]') !== null;
+         return document.documentElement.scrollWidth <= innerWidth ? [] :
+             [...document.querySelectorAll('body *')]
+                 .filter((one) => !isHidden(one) && one.getBoundingClientRect().right > innerWidth + 1)
+                 .map((one) => `${one.tagName}.${one.className} ${one.getBoundingClientRect().right}`)
+                 .concat([`${document.documentElement.scrollWidth} of ${innerWidth}`]).slice(-12)",
+    );
+    assert_eq!(beyond, serde_json::json!([]), "{what} is wider than the window");
+}
+
 #[test]
 fn arrow_keys_move_through_the_buttons_of_a_shaft() {
     let Some((building, browser)) = building() else { return };
@@ -561,7 +689,13 @@ fn screenshots() {
         println!("no pictures: LIFTMESH_SHOTS names no directory");
         return;
     };
-    let building = Building::with_cars(6, Line::Serial, &["A", "B", "C"]);
+    let mut building = Building::with_cars(6, Line::Serial, &["A", "B", "C"]);
+    // The timeline has something to show.
+    building.kill("A");
+    building.wait_for_master("B");
+    building.start("A");
+    building.wait_for_master("A");
+    building.wait_in_service(&["A", "B", "C"]);
     for look in Look::ALL {
         let Some(browser) = browser(look) else { return };
         for (name, floor) in [("A", 4), ("B", 1), ("C", 5)] {
@@ -569,7 +703,7 @@ fn screenshots() {
             let direction = if floor == 5 { Direction::Down } else { Direction::Up };
             building.press(name, Button::Hall(building.floor(floor), direction));
         }
-        browser.open(&panel(&building, 1));
+        browser.open(&panel(&building, 2));
         browser.wait_for(".light.live");
         for page in ["bank", "fleet", "events", "service"] {
             browser.open_page(page);

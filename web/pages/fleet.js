@@ -1,6 +1,7 @@
 // The fleet: who leads, who is there, what is open, and what has happened.
 import { html } from "../html.js";
 import { callText, capital, duration, nodeStateText, plural, tenths, timeOfDay } from "../format.js";
+import { isSinceExact, masterSince } from "../history.js";
 import { Timeline } from "../timeline.js";
 
 export function FleetPage({ model }) {
@@ -16,6 +17,7 @@ export function FleetPage({ model }) {
       <${Lost} lost=${fleet.lost} />
       <${Conflicts} conflicts=${fleet.conflicts} />
       <${Orders} orders=${orders} nodes=${fleet.nodes.length} />
+      <${Sessions} sessions=${model.state.sessions ?? []} />
     </div>
   `;
 }
@@ -29,7 +31,7 @@ function Facts({ model }) {
       <div>
         <dt>Master</dt>
         <dd class="large">${fleet.master ?? "none"}</dd>
-        <dd class="dim">${sinceText(model.history.master, fleet.master)}</dd>
+        <dd class="dim">${sinceText(fleet)}</dd>
       </div>
       <div>
         <dt>Term</dt>
@@ -61,11 +63,17 @@ function Facts({ model }) {
   `;
 }
 
-function sinceText(master, name) {
-  if (name === null) return "the node is seeking";
-  if (master === null || master.node !== name) return "";
-  const word = master.isStartKnown ? "since" : "since before";
-  return `${word} ${timeOfDay(master.from)}`;
+function sinceText(fleet) {
+  if (fleet.master === null) return "the node is seeking";
+  const since = masterSince(fleet);
+  if (since === null) return "";
+  return `${isSinceExact(fleet) ? "since" : "since before"} ${moment(since, Date.parse(fleet.at))}`;
+}
+
+/** A moment of today as a time of the day, another one with its date. */
+function moment(at, now) {
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
+  return isToday ? timeOfDay(at) : `${timeOfDay(at)} on ${new Date(at).toLocaleDateString()}`;
 }
 
 function electionText({ election_state, node }) {
@@ -166,6 +174,28 @@ function Holders({ order, nodes }) {
   const more = holders - held_by.length;
   return html`${held_by.map(named).join(", ")}${more > 0 && ` and ${more} more`} <span class="dim">${count}</span>`;
 }
+
+/** Robots that have a car to themselves for a while, or wait for one. */
+function Sessions({ sessions }) {
+  if (sessions.length === 0) return null;
+  const rows = sessions.map(({ id, state, car, floor, to, seconds }) => ({
+    key: id,
+    cells: [
+      html`<code>${id.slice(-8)}</code>`,
+      car ?? "none yet",
+      SESSIONS[state] ?? state,
+      to === null ? `${floor}` : `${floor}, then ${to}`,
+      duration(seconds),
+    ],
+  }));
+  return html`<${Table} title="Robots" columns=${["Session", "Car", "State", "Floor", "Door open for"]} rows=${rows} />`;
+}
+
+const SESSIONS = {
+  queued: "waits for a free car",
+  coming: "its car is coming",
+  open: "its car holds the door open",
+};
 
 const CAUSES = {
   silent: "silent: no beacon comes",

@@ -1,6 +1,6 @@
 // A car that hung: what is known, what to do, and how the hang is cleared.
 import { html } from "../html.js";
-import { capital, hangText, tenths, timeOfDay } from "../format.js";
+import { capital, duration, hangText, phaseText, tenths, timeOfDay } from "../format.js";
 
 /** A hung car of the fleet, as a node shows it that runs. */
 export function Hung({ model, name, onClear }) {
@@ -16,6 +16,7 @@ export function Hung({ model, name, onClear }) {
           ? `${timeOfDay(Date.parse(evidence.at))}: ${capital(hangText(evidence))}.`
           : `The evidence is on the computer of ${name}${lost ? ` (${lost.address})` : ""}: its panel and liftmesh status show it.`}
       </p>
+      ${!evidence && html`<${LastSeen} car=${model.cars.find((car) => car.car === name)} lost=${lost} at=${model.state.fleet.at} />`}
       <${Procedure} name=${name} isHere=${place === null} />
       <p class="actions">
         ${place === null
@@ -26,6 +27,25 @@ export function Hung({ model, name, onClear }) {
       </p>
     </section>
   `;
+}
+
+/** What another node knows of the car: how it was when it was heard last. */
+function LastSeen({ car, lost, at }) {
+  if (!car || car.seen !== true) return null;
+  const facts = [
+    ["Last heard", lost ? `${timeOfDay(Date.parse(at) - lost.silent * 1000)}, ${duration(lost.silent)} ago` : "it is heard"],
+    ["It was then", phaseText(car).toLowerCase()],
+    ["Last floor", car.floor ?? "unknown"],
+    ["Door", car.door],
+    ["Load", car.load === null ? "no load cell" : `${car.load} %`],
+  ];
+  return html`<${Facts} facts=${facts} />`;
+}
+
+function Facts({ facts }) {
+  return html`<dl class="facts">
+    ${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
+  </dl>`;
 }
 
 function Procedure({ name, isHere }) {
@@ -87,9 +107,7 @@ function Evidence({ hang }) {
     [evidence.not_stopped ? "Since told to stop" : "Driven without a new sensor", tenths(evidence.actual_s)],
     ["Allowed", tenths(evidence.expected_s)],
   ];
-  return html`<dl class="facts">
-    ${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
-  </dl>`;
+  return html`<${Facts} facts=${facts} />`;
 }
 
 /** The car in its shaft, in red: it stands by the last floor sensor that was seen, or beyond it. */

@@ -233,6 +233,8 @@ function Numbers({ title, columns, rows }) {
 }
 
 class OverTime extends Component {
+  #now = null;
+
   shouldComponentUpdate({ figures, kind }) {
     return figures !== this.props.figures || kind !== this.props.kind;
   }
@@ -251,15 +253,17 @@ class OverTime extends Component {
     const last = Math.max(...at.keys());
     for (let moment = Math.min(...at.keys()); moment <= last; moment += figures.period) moments.push(moment);
     const data = [moments, ...lines.map(([, of]) => moments.map((moment) => (at.has(moment) ? of(at.get(moment)) : null)))];
+    // The chart outlives these figures.
+    this.#now = { from: Date.parse(figures.from) / 1000, to: Date.parse(figures.to) / 1000, count: counted.length };
     const options = () => ({
-      scales: { x: { range: [Date.parse(figures.from) / 1000, Date.parse(figures.to) / 1000] }, y: fromZero },
+      scales: { x: { range: () => [this.#now.from, this.#now.to] }, y: fromZero },
       axes: [axis({ values: timeLabels(figures.window) }), axis({ size: 52, values: (_, values) => values.map((value) => `${value} s`) })],
       series: [
         { label: "From", value: (_, moment) => (moment === null ? "–" : dayAndTime.format(moment * 1000)) },
         ...lines.map(([label, , look]) => ({
           label,
           ...look,
-          points: { show: counted.length < 30, size: 6, filter: lonely },
+          points: { show: () => this.#now.count < 30, size: 6, filter: lonely },
           value: (_, value) => seconds(value ?? null),
         })),
       ],
@@ -278,7 +282,7 @@ class OverTime extends Component {
         rows=${rows}
         empty=${counted.length === 0 && nothing(kind)}
       >
-        <${Chart} data=${data} options=${options} />
+        <${Chart} data=${data} options=${options} form=${`${kind.name} ${figures.window}`} />
       <//>
     `;
   }
@@ -317,6 +321,8 @@ function weekLabel(moment) {
 }
 
 class Distribution extends Component {
+  #used = null;
+
   shouldComponentUpdate({ figures, kind }) {
     return figures !== this.props.figures || kind !== this.props.kind;
   }
@@ -329,14 +335,16 @@ class Distribution extends Component {
     const used = shares.slice(0, Math.max(6, shares.findLastIndex((share) => share.count > 0) + 1));
     const name = ({ from, to }) => (to === null ? `${from} s or more` : `${from} to ${to} s`);
     const data = [used.map((_, index) => index), used.map((share) => share.count)];
+    // The chart outlives these figures.
+    this.#used = used;
     const options = () => ({
-      scales: { x: { time: false, range: [-0.6, used.length - 0.4] }, y: fromZero },
+      scales: { x: { time: false, range: () => [-0.6, this.#used.length - 0.4] }, y: fromZero },
       axes: [
-        axis({ splits: () => data[0], values: (_, at) => at.map((index) => `${used[index].from}`), grid: { show: false } }),
+        axis({ splits: (chart) => chart.data[0], values: (_, at) => at.map((index) => `${this.#used[index].from}`), grid: { show: false } }),
         axis({ size: 44, incrs: WHOLE }),
       ],
       series: [
-        { label: "Seconds", value: (_, index) => (index === null ? "–" : name(used[index])) },
+        { label: "Seconds", value: (_, index) => (index === null ? "–" : name(this.#used[index])) },
         { label: "Calls", stroke: colour("accent"), fill: colour("accent"), paths: bars(0.8), points: { show: false } },
       ],
     });
@@ -353,7 +361,7 @@ class Distribution extends Component {
         rows=${rows}
         empty=${all === 0 && nothing(kind)}
       >
-        <${Chart} data=${data} options=${options} />
+        <${Chart} data=${data} options=${options} form=${kind.name} />
       <//>
     `;
   }

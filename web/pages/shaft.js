@@ -69,6 +69,7 @@ export class Shaft extends Component {
           <h2>${name}</h2>
           <p class="tags">
             ${isMaster && html`<span class="tag" title="The node of this car is the master">master</span>`}
+            ${car.session && html`<span class="tag robot" title="A robot has this car to itself for a while">robot</span>`}
             ${isServedFrom && html`<span class="tag dim" title="This page comes from the node of this car">here</span>`}
           </p>
           <div class="display" aria-hidden="true">

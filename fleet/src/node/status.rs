@@ -63,6 +63,9 @@ pub struct Status {
     /// The node's state.
     #[serde(with = "NodeStateForm")]
     pub node_state: NodeState,
+    /// How long ago it entered that state.
+    #[serde(with = "seconds", default)]
+    pub state_since: Duration,
     /// The highest term it knows.
     pub term: Term,
     /// The digest of the order store; equal stores have equal digests.
@@ -406,6 +409,7 @@ impl Node {
             floors: hello.floors,
             uptime: now.since_start(),
             node_state: self.leadership.node_state().clone(),
+            state_since: now.since(self.leadership.node_state_since()),
             term: self.leadership.term(),
             digest: self.orders.store().digest(),
             registers: self.orders.store().registers(),

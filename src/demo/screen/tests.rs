@@ -35,6 +35,7 @@ fn says(node: &str, node_state: NodeState) -> Box<Status> {
         floors: FloorCount::new(3).unwrap(),
         uptime: Duration::from_secs(80),
         node_state,
+        state_since: Duration::from_secs(70),
         term: Term(2),
         digest: 0,
         registers: 0,

@@ -137,6 +137,11 @@ impl Leadership {
         &self.node_state
     }
 
+    /// Since when the node has been in its state.
+    pub(super) fn node_state_since(&self) -> Timestamp {
+        self.node_state_since
+    }
+
     pub(super) fn leads(&self) -> bool {
         self.node_state == NodeState::Master
     }
