@@ -57,8 +57,9 @@ export function TokenDialog({ wants, hasToken }) {
   `;
 }
 
-/** The fields that the audit log keeps. */
+/** The fields that the audit log keeps, if there is one. */
 function Who({ model, reason, isFirst = true }) {
+  if (!model.hasAuditLog) return null;
   return html`
     <label>
       Your name
@@ -78,7 +79,12 @@ function Who({ model, reason, isFirst = true }) {
   `;
 }
 
-function record({ operator, reason }) {
+/** What becomes of them. */
+function onRecord(model) {
+  return model.hasAuditLog && " Name and reason are written to the audit log.";
+}
+
+function record({ operator = "", reason = "" }) {
   return { operator: operator.trim(), reason: reason.trim() };
 }
 
@@ -100,7 +106,7 @@ export class ClearDialog extends ChangeDialog {
       <${Dialog} title=${`Clear the hang of car ${car}`} onClose=${onClose} onSubmit=${clear}>
         <p>
           Only once nobody is in the car, and it has been inspected and is fit to run.
-          ${model.hasAuditLog && " Name and reason are written to the audit log."}
+          ${onRecord(model)}
         </p>
         <${Who} model=${model} reason="Reason: what was wrong, and what was done" />
         <p class="actions">
@@ -123,8 +129,7 @@ export class ModeDialog extends ChangeDialog {
     return html`
       <${Dialog} title=${`Mode of car ${car}`} onClose=${onClose} onSubmit=${set}>
         <p>
-          It holds until another mode is set, also after a restart.${other} Name and reason are written
-          to the audit log.
+          It holds until another mode is set, also after a restart.${other}${onRecord(model)}
         </p>
         <fieldset class="choices">
           <legend>Mode</legend>
@@ -157,8 +162,8 @@ export class LockDialog extends ChangeDialog {
       <${Dialog} title="Lock or unlock a floor" onClose=${onClose} onSubmit=${set}>
         <p>
           Buttons in the cars and trips from kiosks to a locked floor do nothing: only calls that come with
-          a right of access are taken. Hall calls are taken at every floor, so that people can leave. Name
-          and reason are written to the audit log.
+          a right of access are taken. Hall calls are taken at every floor, so that people can
+          leave.${onRecord(model)}
         </p>
         <label>
           Floor
@@ -190,8 +195,7 @@ export class RecallDialog extends ChangeDialog {
         <p>
           ${on
             ? "Every car goes to its recall floor without a stop and keeps its door open there. Every open order is dropped, and no call is taken until an operator ends the recall."
-            : "Every car returns to its own mode and takes calls again. Only once the fire brigade has released the elevators."}${" "}
-          Name and reason are written to the audit log.
+            : "Every car returns to its own mode and takes calls again. Only once the fire brigade has released the elevators."}${onRecord(model)}
         </p>
         <${Who} model=${model} reason="Reason" />
         <label class="confirm">
@@ -236,8 +240,7 @@ export class PriorityDialog extends ChangeDialog {
       <${Dialog} title="Priority call" onClose=${onClose} onSubmit=${set}>
         <p>
           The car takes no more hall calls, lets its riders off on the way, and waits at the floor with
-          its door open. Then it is back in service by itself. Name and reason are written to the audit
-          log.
+          its door open. Then it is back in service by itself.${onRecord(model)}
         </p>
         <div onChange=${choose}>
           <${CarChoice} model=${model} label="Car" none="The one that gets there first" />
@@ -268,8 +271,7 @@ export class PowerDialog extends ChangeDialog {
         <p>
           ${on
             ? "Every motor stops. Then one car after the other goes to its recall floor and keeps its door open there. When all are down, one car serves calls, until an operator ends it."
-            : "Every car returns to its own mode. Only once the usual power is back."}${" "}
-          Name and reason are written to the audit log.
+            : "Every car returns to its own mode. Only once the usual power is back."}${onRecord(model)}
         </p>
         ${on && html`<${CarChoice} model=${model} label="Serves once all are down" none="The first one that can" />`}
         <${Who} model=${model} reason="Reason" />

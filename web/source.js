@@ -9,7 +9,8 @@
  * @typedef {{kind: "connecting" | "live" | "lost", since?: number, retryAt?: number, reason?: string}} Connection
  *
  * `unauthorized`: the node shows the fleet only with a token. There is no further attempt until `retry()`.
- * `reset`: what follows is of another fleet.
+ * `reset`: what follows is of another fleet. `restart`: the events that follow are those of another
+ * node than before, from the first one that is known.
  *
  * @typedef {{type: "state", state: State, received: number} |
  *           {type: "event", event: object} |
@@ -17,6 +18,7 @@
  *           {type: "latched", latched: object} |
  *           {type: "unauthorized", problem: Problem} |
  *           {type: "reset"} |
+ *           {type: "restart"} |
  *           {type: "connection", connection: Connection}} Message
  * `received` is by the clock of `performance.now()`. `latched` is what `/api/v1/latch` says of a node
  * that does not run.

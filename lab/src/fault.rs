@@ -80,6 +80,15 @@ pub enum Fault {
     },
     /// Nothing gets from one machine to another, or back.
     Cut(usize, usize),
+    /// What was cut from one machine to another passes again.
+    UncutOneWay {
+        /// From here.
+        from: usize,
+        /// To there.
+        to: usize,
+    },
+    /// What was cut between two machines passes again, both ways.
+    Uncut(usize, usize),
     /// The network of a machine is cut, or repaired.
     NetworkCut(usize, bool),
     /// The network interface of a machine is deleted and made anew: it reaches nobody meanwhile,
@@ -452,6 +461,8 @@ impl Fault {
             Self::NoCrash(_)
             | Self::Restart(_)
             | Self::Resume(_)
+            | Self::UncutOneWay { .. }
+            | Self::Uncut(..)
             | Self::Heal
             | Self::CalmNetwork
             | Self::ClearHang(_) => Self::REPAIR,
@@ -503,6 +514,8 @@ impl Fault {
             | Self::ClockRate { .. }
             | Self::CutOneWay { .. }
             | Self::Cut(..)
+            | Self::UncutOneWay { .. }
+            | Self::Uncut(..)
             | Self::NetworkCut(..)
             | Self::RecreateInterface { .. }
             | Self::NewAddress { .. }

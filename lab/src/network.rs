@@ -163,6 +163,16 @@ impl Network {
         self.cuts.insert((from, to));
     }
 
+    pub(super) fn uncut(&mut self, from: usize, to: usize) {
+        self.revision += 1;
+        self.cuts.remove(&(from, to));
+    }
+
+    /// The directed pairs that are cut, those of isolated nodes left out.
+    pub(super) fn cuts(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.cuts.iter().copied()
+    }
+
     pub(super) fn isolate(&mut self, node: usize, isolated: bool) {
         self.revision += 1;
         if isolated {

@@ -10,7 +10,9 @@ use elevator_fleet::wire::NodeState;
 use elevator_simulator::SimulatedCar;
 
 use super::machine::Line;
-use super::{Assignment, Mastership, MeshTraffic, Service, Traffic, Violation, Wire, World};
+use super::{
+    Assignment, Mastership, MeshTraffic, Service, Traffic, Violation, Weather, Wire, World,
+};
 
 impl World {
     /// What has gone wrong so far, and what can be seen to be wrong at this moment.
@@ -170,6 +172,17 @@ impl World {
     #[must_use]
     pub fn connects(&self, one: usize, other: usize) -> bool {
         self.network.connects(one, other)
+    }
+
+    /// The directed pairs between which nothing passes, the cuts of whole networks left out.
+    pub fn cuts(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.network.cuts()
+    }
+
+    /// How the network treats packets at the moment.
+    #[must_use]
+    pub fn weather(&self) -> &Weather {
+        &self.network.weather
     }
 
     /// Whether the network of a machine is cut as a whole, whatever else is cut.

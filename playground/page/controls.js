@@ -1,25 +1,16 @@
-// The controls of the playground: time, the fleet, the network, and what breaks.
+// The controls of the playground: time, the fleet, its nodes, and what breaks.
 import { Component, html } from "./html.js";
+import { Messages } from "./messages.js";
+import { Network } from "./network.js";
 import { LONGEST, encoded } from "./share.js";
+import { PATTERNS, Traffic } from "./traffic.js";
 
-const SPEEDS = [0, 1, 2, 5, 10, 30, 100, 300, 1000];
-const ELECTIONS = ["lowest-ip", "bully", "senior", "ballot", "token-ring"];
-const STRATEGIES = ["planner", "collective", "nearest-car", "time-to-idle"];
-
-/** How much time a drawing of messages covers, s. */
-const DRAWN_S = 0.3;
+const SPEEDS = [0, 0.01, 0.1, 1, 2, 5, 10, 30, 100, 300, 1000];
+const ELECTIONS = ["lowest-ip", "bully", "senior", "ballot", "token-ring"].map((name) => [name, name]);
+const STRATEGIES = ["planner", "collective", "nearest-car", "time-to-idle"].map((name) => [name, name]);
 
 export class Controls extends Component {
-  state = {
-    wish: this.props.settings,
-    loss: 0,
-    delay: 0.1,
-    jitter: 1,
-    one: 0,
-    other: 1,
-    drawing: null,
-    link: null,
-  };
+  state = { wish: this.props.settings, link: null };
 
   componentDidMount() {
     this.props.model.onChange(() => this.setState({}));
@@ -35,9 +26,9 @@ export class Controls extends Component {
     this.setState({ link: null });
   }
 
-  #inflict(...faults) {
-    this.#try(() => faults.forEach((fault) => this.props.source.inflict(fault)));
-  }
+  #inflict = (...faults) => this.#try(() => faults.forEach((fault) => this.props.source.inflict(fault)));
+
+  #act = (act) => this.#try(() => this.props.source.act(act));
 
   #begin(event) {
     event.preventDefault();
@@ -45,20 +36,11 @@ export class Controls extends Component {
       const { source, make } = this.props;
       source.replace(make({ ...this.state.wish, steps: [] }));
       history.replaceState(null, "", location.pathname + location.hash);
-      this.setState({ drawing: null, one: 0, other: 1, loss: 0, delay: 0.1, jitter: 1 });
     });
   }
 
   #wish(change) {
     this.setState(({ wish }) => ({ wish: { ...wish, ...change } }));
-  }
-
-  #weather(change) {
-    this.setState(change, () => {
-      const { loss, delay, jitter } = this.state;
-      const least = Math.round(delay * 1000);
-      this.#inflict({ loss }, { delay: { least, most: least + Math.round(jitter * 1000) } });
-    });
   }
 
   async #share() {
@@ -70,18 +52,11 @@ export class Controls extends Component {
     await navigator.clipboard?.writeText(link).catch(() => {});
   }
 
-  #draw() {
-    if (this.state.drawing !== null) URL.revokeObjectURL(this.state.drawing);
-    this.#try(() => {
-      const svg = this.props.source.messages(DRAWN_S);
-      this.setState({ drawing: URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" })) });
-    });
-  }
-
   render({ source }, state) {
-    const { picture } = source;
+    const { picture, speed, reached } = source;
     if (picture === null) return null;
-    const nodes = picture.nodes;
+    const { nodes } = picture;
+    const says = speed === 0 ? "paused" : `${speed} ×`;
     return html`
       <section class="lab" aria-label="The playground's controls">
         <div class="lab-row">
@@ -89,26 +64,27 @@ export class Controls extends Component {
           <label>
             Speed
             <input
-              type="range" min="0" max=${SPEEDS.length - 1} step="1"
-              value=${SPEEDS.indexOf(source.speed)}
-              aria-valuetext=${source.speed === 0 ? "paused" : `${source.speed} times`}
+              type="range" name="speed" min="0" max=${SPEEDS.length - 1} step="1"
+              value=${SPEEDS.indexOf(speed)}
+              aria-valuetext=${speed === 0 ? "paused" : `${speed} times`}
               onInput=${(event) => { source.speed = SPEEDS[event.target.value]; this.setState({}); }}
             />
           </label>
-          <span class="figure">${source.speed === 0 ? "paused" : `${source.speed} ×`}</span>
-          ${source.speed > 1 && source.reached < 0.9 * source.speed && source.reached > 0 &&
-          html`<span class="quiet-text">this computer reaches ${Math.round(source.reached)} ×</span>`}
-          <span class="figure">${clock(picture.now)}</span>
-          <button type="button" onClick=${() => this.#share()}>Share this run</button>
-          <button type="button" onClick=${() => this.#draw()}>Draw the next messages</button>
-          <button type="button" onClick=${() => this.#inflict("mains-cut")}>Cut the building's power</button>
-          <button type="button" onClick=${() => this.#inflict(...nodes.map((_, node) => ({ restart: node })))}>
+          <span class="figure speed">${says}</span>
+          ${speed > 1 && reached < 0.9 * speed && reached > 0 &&
+          html`<span class="quiet-text">this computer reaches ${Math.round(reached)} ×</span>`}
+          <span class="figure clock">${clock(picture.now)}</span>
+          <button type="button" class="share" onClick=${() => this.#share()}>Share this run</button>
+          <button type="button" class="mains-cut" onClick=${() => this.#inflict("mains-cut")}>Cut the building's power</button>
+          <button type="button" class="mains" onClick=${() => this.#inflict(...nodes.map((_, node) => ({ restart: node })))}>
             Restore power
           </button>
         </div>
         ${state.link !== null &&
         html`<p class="lab-row"><label class="wide-label">Link to this run
-          <input type="text" readonly value=${state.link} onFocus=${(event) => event.target.select()} /></label></p>`}
+          <input type="text" name="link" readonly value=${state.link} onFocus=${(event) => event.target.select()} /></label>
+          <span class="quiet-text">After ${picture.now} s every run of this link has the fingerprint
+            <code data-now=${picture.now}>${picture.fingerprint}</code>.</span></p>`}
         ${picture.violations.length > 0 &&
         html`<p class="banner alarm" role="alert">An invariant is violated, please report it:
           ${picture.violations[0]}</p>`}
@@ -116,38 +92,28 @@ export class Controls extends Component {
           <summary>Nodes</summary>
           <ul class="lab-nodes">${nodes.map((node, index) => this.#node(node, index))}</ul>
         </details>
-        <details>
+        <details class="network">
           <summary>Network</summary>
-          <div class="lab-row">
-            ${this.#slider("Loss", "loss", 0, 40, 1, "%")}
-            ${this.#slider("Delay", "delay", 0.1, 100, 0.1, "ms")}
-            ${this.#slider("Jitter", "jitter", 0, 100, 1, "ms")}
-          </div>
-          <div class="lab-row">
-            ${this.#choice("From", "one")} ${this.#choice("to", "other")}
-            <button type="button" disabled=${state.one === state.other}
-              onClick=${() => this.#inflict({ cut: [state.one, state.other] })}>Cut both ways</button>
-            <button type="button" disabled=${state.one === state.other}
-              onClick=${() => this.#inflict({ "cut-one-way": { from: state.one, to: state.other } })}>Cut this way</button>
-            <button type="button" onClick=${() => this.#inflict("heal")}>Repair all links</button>
-            <span class="quiet-text">${picture.cut.length === 0 ? "Every node reaches every other." : `Cut: ${picture.cut.map(([one, other]) => `${nodes[one].name}–${nodes[other].name}`).join(", ")}`}</span>
-          </div>
+          <${Network} picture=${picture} inflict=${this.#inflict} />
         </details>
-        <details>
+        <details class="traffic">
+          <summary>Passengers</summary>
+          <${Traffic} picture=${picture} act=${this.#act} />
+        </details>
+        <details class="messages" onToggle=${(event) => source.watch(event.target.open)}>
+          <summary>Messages</summary>
+          ${source.watched !== null && html`<${Messages} source=${source} nodes=${nodes} />`}
+        </details>
+        <details class="fleet">
           <summary>New fleet</summary>
           <form class="lab-row" onSubmit=${(event) => this.#begin(event)}>
             ${this.#number("Cars", "cars", 2, 32)} ${this.#number("Floors", "floors", 2, 64)}
-            ${this.#number("Passengers a minute", "passengers", 0, 600)} ${this.#number("Seed", "seed", 0, 4294967295)}
+            ${this.#number("Passengers a minute", "passengers", 0, 600)} ${this.#select("Traffic", "pattern", PATTERNS)}
+            ${this.#number("Seed", "seed", 0, 4294967295)}
             ${this.#select("Election", "election", ELECTIONS)} ${this.#select("Dispatch", "strategy", STRATEGIES)}
             <button type="submit">Start</button>
           </form>
         </details>
-        ${state.drawing !== null &&
-        html`<figure class="lab-drawing">
-          <figcaption>What the nodes sent within ${DRAWN_S * 1000} ms. Time runs to the right.
-            <button type="button" class="quiet" onClick=${() => this.setState({ drawing: null })}>Close</button></figcaption>
-          <img src=${state.drawing} alt="A space-time diagram of the messages between the nodes" />
-        </figure>`}
       </section>
     `;
   }
@@ -171,7 +137,7 @@ export class Controls extends Component {
           ${this.#toggle("Panel line", node.line_cut, (on) => ({ "line-cut": [index, on] }))}
           ${this.#toggle("Motor", node.stuck, (on) => ({ motor: [index, on ? "stuck" : null] }))}
           ${this.#toggle("Door", node.obstructed, (on) => ({ obstruct: [index, on] }))}
-          <button type="button" aria-pressed=${picked(source, node)}
+          <button type="button" class="viewpoint" aria-pressed=${source.picture.from === node.name}
             onClick=${() => { source.viewpoint = index; source.show(); }}>View from here</button>
         </span>
       </li>
@@ -184,38 +150,18 @@ export class Controls extends Component {
       onClick=${() => this.#inflict(fault(!broken))}>${broken ? `Repair ${name.toLowerCase()}` : `Break ${name.toLowerCase()}`}</button>`;
   }
 
-  #slider(label, name, least, most, step, unit) {
-    const value = this.state[name];
-    return html`<label>${label}
-      <input type="range" min=${least} max=${most} step=${step} value=${value} aria-valuetext=${`${value} ${unit}`}
-        onChange=${(event) => this.#weather({ [name]: Number(event.target.value) })} />
-      <output class="figure">${value} ${unit}</output></label>`;
-  }
-
-  #choice(label, name) {
-    const { nodes } = this.props.source.picture;
-    return html`<label>${label}
-      <select value=${this.state[name]} onChange=${(event) => this.setState({ [name]: Number(event.target.value) })}>
-        ${nodes.map((node, index) => html`<option key=${node.name} value=${index}>${node.name}</option>`)}
-      </select></label>`;
-  }
-
   #number(label, name, least, most) {
     return html`<label>${label}
-      <input type="number" min=${least} max=${most} required value=${this.state.wish[name]}
+      <input type="number" name=${name} min=${least} max=${most} required value=${this.state.wish[name]}
         onInput=${(event) => this.#wish({ [name]: Number(event.target.value) })} /></label>`;
   }
 
   #select(label, name, all) {
     return html`<label>${label}
-      <select value=${this.state.wish[name]} onChange=${(event) => this.#wish({ [name]: event.target.value })}>
-        ${all.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
+      <select name=${name} value=${this.state.wish[name]} onChange=${(event) => this.#wish({ [name]: event.target.value })}>
+        ${all.map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}
       </select></label>`;
   }
-}
-
-function picked(source, node) {
-  return source.picture.from === node.name;
 }
 
 /** Seconds as hours, minutes and seconds. */

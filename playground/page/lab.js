@@ -19,6 +19,12 @@ const PICTURE_MS = 100;
 /** How often the reached speed is measured, ms. */
 const MEASURE_MS = 1_000;
 
+/** How much time of messages is shown at first, s. */
+const SPAN_S = 0.5;
+
+/** Up to this speed messages are recorded: nobody could follow them in a faster run. */
+export const FASTEST_WATCHED = 2;
+
 export class LabSource extends Source {
   /** Virtual seconds in a second, as wished; 0: paused. */
   speed = 1;
@@ -28,7 +34,12 @@ export class LabSource extends Source {
   picture = null;
   /** The node through which the panel sees the fleet. */
   viewpoint = 0;
+  /** The messages of the latest time that are wished, s; null: none are. */
+  watched = null;
+  /** These messages, or null: those of `liftmesh-playground`. */
+  messages = null;
   #fleet;
+  #isWatching = false;
   #drawn = null;
   #shown = -Infinity;
   #measured = null;
@@ -44,6 +55,7 @@ export class LabSource extends Source {
     this.#fleet.free();
     this.#fleet = fleet;
     this.viewpoint = 0;
+    this.#isWatching = false;
     this.#rest = 0;
     this.#measured = null;
     this.reached = 0;
@@ -59,6 +71,10 @@ export class LabSource extends Source {
     return false;
   }
 
+  get takesCommands() {
+    return true;
+  }
+
   start() {
     this.show();
     requestAnimationFrame((now) => this.#tick(now));
@@ -71,7 +87,9 @@ export class LabSource extends Source {
     this.#rest = Math.min(this.#rest + passed * this.speed, this.speed * 0.1);
     const until = performance.now() + BUDGET_MS;
     while (this.#rest > 0 && performance.now() < until) {
-      const slice = Math.min(this.#rest, SLICE_S);
+      // Whole microseconds: then the time of a picture is exact.
+      const slice = Math.floor(Math.min(this.#rest, SLICE_S) * 1e6) / 1e6;
+      if (slice === 0) break;
       this.#fleet.advance(slice);
       this.#rest -= slice;
     }
@@ -84,8 +102,9 @@ export class LabSource extends Source {
     const now = performance.now();
     this.picture = JSON.parse(this.#fleet.picture(this.viewpoint));
     this.#measure(now);
+    this.#watch();
     this.#shown = now;
-    const { state, events } = this.picture;
+    const { state, events, goes_on: goesOn } = this.picture;
     if (state === null) {
       const reason = "no node of the fleet runs";
       const retryAt = Date.now() + PICTURE_MS;
@@ -96,7 +115,16 @@ export class LabSource extends Source {
     for (const car of state.cars) car.speed *= this.speed;
     this.emit({ type: "connection", connection: { kind: "live" } });
     this.emit({ type: "state", state, received: now });
+    if (!goesOn) this.emit({ type: "restart" });
     for (const event of events) this.emit({ type: "event", event });
+  }
+
+  /** Takes the messages, if somebody wants to see them. */
+  #watch() {
+    const isWished = this.watched !== null && this.speed <= FASTEST_WATCHED;
+    if (isWished !== this.#isWatching) this.#fleet.watch(isWished);
+    this.#isWatching = isWished;
+    this.messages = isWished ? JSON.parse(this.#fleet.messages(this.watched)) : null;
   }
 
   #measure(now) {
@@ -111,14 +139,14 @@ export class LabSource extends Source {
   }
 
   /**
-   * Does something to the fleet.
+   * Does something to the fleet. It is a step of the run, which a shared run has as well.
    * @param {object | string} fault as in the scripts of `liftmesh lab campaign`
    */
   inflict(fault) {
     this.act({ fault });
   }
 
-  /** @param {object} act a fault, a press or a request */
+  /** @param {object} act a fault, a press, a request, or other traffic */
   act(act) {
     try {
       this.#fleet.act(JSON.stringify(act));
@@ -129,8 +157,7 @@ export class LabSource extends Source {
   }
 
   async press(call) {
-    const node = this.picture.nodes.findIndex(({ name }) => name === (call.car ?? this.picture.from));
-    if (node < 0) throw new Problem(422, "unknown_car", "There is no such car.");
+    const node = this.#numberOf(call.car ?? this.picture.from);
     if (call.kind === "destination") {
       this.act({ request: { node, from: call.from, to: call.to } });
     } else {
@@ -140,8 +167,53 @@ export class LabSource extends Source {
     return { id: "", state: "placed" };
   }
 
+  /** The number of the node with this name; null if there is no name. */
+  #numberOf(name) {
+    if (name === null) return null;
+    const node = this.picture.nodes.findIndex((one) => one.name === name);
+    if (node < 0) throw new Problem(422, "unknown_car", "There is no such car.");
+    return node;
+  }
+
+  /** The node at which somebody commands: the one that shows the fleet. */
+  get #here() {
+    return this.#numberOf(this.picture.from);
+  }
+
+  async setMode(car, { mode }) {
+    this.inflict({ mode: { at: this.#here, car: this.#numberOf(car), mode } });
+  }
+
+  async setFireRecall({ on }) {
+    this.inflict({ "fire-recall": { at: this.#here, start: on } });
+  }
+
+  async setFloorLock({ floor, locked }) {
+    this.inflict({ "floor-lock": { at: this.#here, floor, locked } });
+  }
+
+  async setEmergencyPower({ on, car }) {
+    this.inflict({ "emergency-power": { at: this.#here, on, serving: this.#numberOf(car) } });
+  }
+
+  async setPriority({ car, floor }) {
+    const before = this.#prioritized(floor);
+    this.inflict({ priority: { at: this.#here, car: this.#numberOf(car), floor } });
+    if (floor === null) return { car, floor };
+    const now = this.#prioritized(floor);
+    const sent = now.find((one) => !before.includes(one)) ?? now.find((one) => car === null || one === car);
+    if (sent === undefined) throw new Problem(409, "not_in_service", "No car can take the call.");
+    return { car: sent, floor };
+  }
+
+  /** The cars with a priority call to a floor. */
+  #prioritized(floor) {
+    const cars = this.picture.state?.cars ?? [];
+    return cars.filter(({ priority }) => priority === floor).map(({ car }) => car);
+  }
+
   async clearHang(car) {
-    const node = this.picture.nodes.findIndex(({ name }) => name === car);
+    const node = this.#numberOf(car);
     this.inflict({ "clear-hang": node });
     this.inflict({ restart: node });
   }
@@ -151,10 +223,14 @@ export class LabSource extends Source {
     return JSON.parse(this.#fleet.run());
   }
 
-  /** A drawing of the messages of the next so many seconds, as SVG. */
-  messages(seconds) {
-    const drawing = this.#fleet.messages(seconds);
+  /** Shows the messages too, or not any more. */
+  watch(isOn) {
+    this.watched = isOn ? SPAN_S : null;
     this.show();
-    return drawing;
+  }
+
+  /** A drawing of the watched messages, as SVG; nothing if there are none. */
+  drawing() {
+    return this.#isWatching ? this.#fleet.drawing(this.watched) : undefined;
   }
 }

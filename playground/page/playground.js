@@ -13,6 +13,7 @@ const DEFAULTS = {
   election: "lowest-ip",
   strategy: "planner",
   passengers: 12,
+  pattern: "lunch",
   steps: [],
 };
 

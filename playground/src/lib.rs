@@ -20,6 +20,7 @@
 //! # Ok::<(), liftmesh_playground::Error>(())
 //! ```
 
+mod messages;
 #[cfg(target_family = "wasm")]
 mod page;
 mod passengers;
@@ -27,17 +28,20 @@ mod picture;
 
 use std::time::Duration;
 
-use elevator_driver::FloorCount;
+use elevator_driver::{Floor, FloorCount};
 use elevator_fleet::dispatch::{Kinematics, Strategy};
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::wire::Protocol;
+use elevator_simulator::building::Pattern;
 use liftmesh_api::Flights;
-use liftmesh_lab::trace::{self, Selection, Window};
-use liftmesh_lab::{Act, Step, World, WorldError, WorldSettings};
+use liftmesh_lab::trace::{self, Selection, Trace, Window};
+use liftmesh_lab::{Act, Fault, Step, World, WorldError, WorldSettings};
 use serde::{Deserialize, Serialize};
 
+pub use self::messages::{Kind, Messages, Way};
+pub use self::passengers::Demand;
 use self::passengers::Passengers;
-pub use self::picture::{Event, NodePicture, Picture};
+pub use self::picture::{Conditions, Event, NodePicture, Picture};
 
 /// What a run is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,8 +59,42 @@ pub struct Settings {
     pub strategy: String,
     /// How many passengers come in a minute on average, at most 600.
     pub passengers: u32,
+    /// Where they come from, and where they go.
+    pub pattern: Pattern,
     /// What was done to it, for a run that is replayed.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Step<Input>>,
+}
+
+/// What somebody does to a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Input {
+    /// From here on passengers come like this.
+    Traffic(Demand),
+    /// Something is done to the fleet.
+    #[serde(untagged)]
+    Act(Act),
+}
+
+impl Input {
+    /// Whether a run with these nodes and floors has all that it names.
+    fn fits(&self, nodes: usize, floors: FloorCount) -> bool {
+        match self {
+            Self::Traffic(demand) => demand.passengers <= Demand::MOST,
+            Self::Act(act) => {
+                act.fits(nodes) && floor_of(act).is_none_or(|floor| floors.contains(floor))
+            }
+        }
+    }
+}
+
+/// The floor that a command names. Panels take no notice of a button that they don't have.
+fn floor_of(act: &Act) -> Option<Floor> {
+    match act {
+        Act::Fault(Fault::FloorLock { floor, .. }) => Some(*floor),
+        Act::Fault(Fault::Priority { floor, .. } | Fault::Session { floor, .. }) => *floor,
+        Act::Fault(_) | Act::Press { .. } | Act::Request { .. } => None,
+    }
 }
 
 impl Default for Settings {
@@ -68,6 +106,7 @@ impl Default for Settings {
             election: Protocol::LowestIp.to_string(),
             strategy: Strategy::default().to_string(),
             passengers: 12,
+            pattern: Pattern::Lunch,
             steps: Vec::new(),
         }
     }
@@ -96,7 +135,7 @@ pub enum Error {
         /// By this name.
         name: String,
     },
-    /// A step names a node that is not there, or comes before the one above it.
+    /// A step names a node or a floor that is not there, or comes before the one above it.
     #[error("step {0} of the run is impossible")]
     Step(usize),
     /// The world can't be made.
@@ -111,15 +150,15 @@ pub struct Playground {
     world: World,
     passengers: Passengers,
     /// What somebody has done to it so far, passengers left out.
-    done: Vec<Step>,
+    done: Vec<Step<Input>>,
     /// What is still to be done of the run that is replayed, the last first.
-    planned: Vec<Step>,
+    planned: Vec<Step<Input>>,
     /// When passengers look next whether a car has come.
     look_at: Duration,
     /// Where cars are between two floors, as the panel estimates it.
     flights: Flights,
-    /// How many reports of nodes have been shown.
-    shown: u64,
+    /// How many reports of nodes have been shown, and of which node.
+    shown: (u64, Option<usize>),
 }
 
 impl Playground {
@@ -131,20 +170,22 @@ impl Playground {
         let cars = settings.cars as u64;
         within("cars", cars, 2, 32)?;
         within("floors", settings.floors.into(), 2, 64)?;
-        within("passengers", settings.passengers.into(), 0, 600)?;
-        for (index, step) in settings.steps.iter().enumerate() {
-            let before = index.checked_sub(1).and_then(|before| settings.steps.get(before));
-            if before.is_some_and(|before| before.at > step.at) || !step.act.fits(settings.cars) {
-                return Err(Error::Step(index + 1));
-            }
-        }
-        let protocol = find("election protocol", &settings.election, Protocol::ALL)?;
+        within("passengers", settings.passengers.into(), 0, Demand::MOST.into())?;
         let floors = FloorCount::try_from(settings.floors).map_err(|_| Error::Range {
             what: "floors",
             is: settings.floors.into(),
             least: 2,
             most: 64,
         })?;
+        for (index, step) in settings.steps.iter().enumerate() {
+            let before = index.checked_sub(1).and_then(|before| settings.steps.get(before));
+            if before.is_some_and(|before| before.at > step.at)
+                || !step.act.fits(settings.cars, floors)
+            {
+                return Err(Error::Step(index + 1));
+            }
+        }
+        let protocol = find("election protocol", &settings.election, Protocol::ALL)?;
         let mut world = World::new(WorldSettings {
             floors,
             election: ElectionSettings::of(protocol),
@@ -154,11 +195,21 @@ impl Playground {
             ..WorldSettings::new(settings.cars, settings.seed)
         })?;
         world.start_all();
-        let passengers = Passengers::new(settings.seed, floors, settings.passengers);
+        let demand = Demand { passengers: settings.passengers, pattern: settings.pattern };
+        let passengers = Passengers::new(settings.seed, floors, demand);
         let planned = settings.steps.iter().rev().cloned().collect();
         let done = Vec::new();
         let flights = Flights::new(Kinematics::default());
-        Ok(Self { settings, world, passengers, done, planned, look_at: LOOK, flights, shown: 0 })
+        Ok(Self {
+            settings,
+            world,
+            passengers,
+            done,
+            planned,
+            look_at: LOOK,
+            flights,
+            shown: (0, None),
+        })
     }
 
     /// Lets time pass. How it is cut into pieces makes no difference.
@@ -169,7 +220,7 @@ impl Playground {
             let next = planned.min(self.passengers.due()).min(self.look_at).min(until);
             self.world.run_for(next.saturating_sub(self.world.now()));
             while let Some(step) = self.planned.pop_if(|step| step.at <= next) {
-                self.world.act(&step.act);
+                self.perform(&step.act);
                 self.done.push(step);
             }
             if self.look_at <= next {
@@ -185,15 +236,26 @@ impl Playground {
         }
     }
 
-    /// Somebody does this now; `false` if it names a node that is not there. What was planned of a
-    /// replayed run is given up: from here on it is another one.
-    pub fn act(&mut self, act: Act) -> bool {
-        if !self.world.act(&act) {
+    /// Somebody does this now; `false` if it names a node or a floor that is not there, or more
+    /// passengers than can come. What was planned of a replayed run is given up: from here on it is
+    /// another one.
+    pub fn act(&mut self, input: Input) -> bool {
+        if !input.fits(self.world.size(), self.world.floors()) {
             return false;
         }
+        self.perform(&input);
         self.planned.clear();
-        self.done.push(Step { at: self.world.now(), act });
+        self.done.push(Step { at: self.world.now(), act: input });
         true
+    }
+
+    fn perform(&mut self, input: &Input) {
+        match input {
+            Input::Traffic(demand) => self.passengers.set_demand(*demand, self.world.now()),
+            Input::Act(act) => {
+                self.world.act(act);
+            }
+        }
     }
 
     /// The run, as settings that replay it: what was done, and what is still to be done of a replay.
@@ -204,24 +266,46 @@ impl Playground {
     }
 
     /// What there is to see at this moment, as the node of this index says if it runs, or else the
-    /// next one that does; with its reports since the last picture.
+    /// next one that does; with its reports since the last picture, or all of them if that was of
+    /// another node.
     pub fn picture(&mut self, node: usize) -> Picture {
         let size = self.world.size();
         let from = (node..node + size).map(|node| node % size).find(|it| self.world.is_awake(*it));
         if let Some(status) = from.and_then(|node| self.world.status(node)) {
             self.flights.update(&status, self.world.now());
         }
-        let picture = Picture::of(&self.world, from, &self.flights, self.shown);
-        self.shown = self.world.report_count();
+        let (shown, of) = self.shown;
+        let since = (from.is_none() || of == from).then_some(shown);
+        let picture = Picture::of(&self.world, from, &self.flights, &self.passengers, since);
+        self.shown = (self.world.report_count(), from.or(of));
         picture
     }
 
-    /// A drawing of the messages that are sent while this time passes, as SVG.
-    pub fn messages(&mut self, time: Duration) -> String {
+    /// From here on messages are recorded, or not any more.
+    pub fn watch(&mut self, on: bool) {
+        if on {
+            self.world.record(Window::new(self.world.now(), Duration::MAX));
+        } else {
+            drop(self.world.recorded());
+        }
+    }
+
+    /// The messages of so much time until now; older ones are forgotten. `None` if they are not
+    /// recorded.
+    pub fn messages(&mut self, time: Duration) -> Option<Messages> {
+        self.recent(time).map(|trace| Messages::of(&trace))
+    }
+
+    /// The same as a drawing, in SVG.
+    pub fn drawing(&mut self, time: Duration) -> Option<String> {
+        self.recent(time).map(|trace| trace::svg(&trace, &Selection::default()))
+    }
+
+    fn recent(&mut self, time: Duration) -> Option<Trace> {
         let now = self.world.now();
-        self.world.record(Window::new(now, now + time));
-        self.advance(time);
-        trace::svg(&self.world.recorded(), &Selection::default())
+        let mut trace = self.world.recent(now.saturating_sub(time))?.clone();
+        trace.window.to = now;
+        Some(trace)
     }
 
     /// The world itself.

@@ -34,13 +34,15 @@ impl Fleet {
         }
     }
 
-    /// Does something to it, in JSON: a fault or a press.
+    /// Does something to it, in JSON: a fault, a press, or other traffic.
     ///
     /// # Errors
-    /// It is nothing that can be done, or names a node that is not there.
+    /// It is nothing that can be done, or names what is not there.
     pub fn act(&mut self, act: &str) -> Result<(), String> {
         let act = serde_json::from_str(act).map_err(|wrong| format!("the act: {wrong}"))?;
-        if self.0.act(act) { Ok(()) } else { Err("there is no such node".to_owned()) }
+        let is_done = self.0.act(act);
+        let wrong = "there is no such node or floor, or there are too many passengers";
+        if is_done { Ok(()) } else { Err(wrong.to_owned()) }
     }
 
     /// What there is to see, as JSON: see [`Playground::picture`].
@@ -59,10 +61,30 @@ impl Fleet {
         serde_json::to_string(&self.0.run()).map_err(|wrong| wrong.to_string())
     }
 
-    /// A drawing of the messages within so many seconds from now on, 10 at most, as SVG. The time
-    /// passes in the world.
-    pub fn messages(&mut self, seconds: f64) -> String {
-        let seconds = if seconds.is_finite() { seconds.clamp(0.05, 10.0) } else { 1.0 };
-        self.0.messages(Duration::from_secs_f64(seconds))
+    /// Records messages from here on, or not any more.
+    pub fn watch(&mut self, on: bool) {
+        self.0.watch(on);
     }
+
+    /// The messages of so many seconds until now, 10 at most, as JSON; nothing if they are not
+    /// recorded. Older ones are forgotten.
+    ///
+    /// # Errors
+    /// They can't be written as JSON, which would be a defect.
+    pub fn messages(&mut self, seconds: f64) -> Result<Option<String>, String> {
+        let messages = self.0.messages(time(seconds));
+        let json = messages.map(|it| serde_json::to_string(&it)).transpose();
+        json.map_err(|wrong| wrong.to_string())
+    }
+
+    /// The same as a drawing, in SVG.
+    pub fn drawing(&mut self, seconds: f64) -> Option<String> {
+        self.0.drawing(time(seconds))
+    }
+}
+
+/// A time that messages are looked at.
+fn time(seconds: f64) -> Duration {
+    let seconds = if seconds.is_finite() { seconds.clamp(0.001, 10.0) } else { 1.0 };
+    Duration::from_secs_f64(seconds)
 }

@@ -1,25 +1,45 @@
 //! Passengers who press at random: at a landing, and in the cabin that came for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use elevator_driver::{Button, Direction, Floor, FloorCount};
-use elevator_fleet::model::Call;
-use fastrand::Rng;
+use elevator_driver::{Button, Floor, FloorCount};
+use elevator_fleet::model::{Call, HallCall};
+use elevator_simulator::building::{Pattern, SplitMix64};
 use liftmesh_lab::{Act, World};
+use serde::{Deserialize, Serialize};
 
 /// How long somebody takes from the landing to the buttons of the cabin.
 const BOARDING: Duration = Duration::from_millis(1_500);
 
-/// Passengers by seed. They draw from a generator of their own, so that the same seed gives the same
-/// presses whatever is done to the fleet meanwhile.
+/// So many wait at a landing in each direction at most; others take the stairs.
+const MOST_WAITING: usize = 20;
+
+/// How many passengers come, and where they go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Demand {
+    /// How many come in a minute on average, at most 600; 0: nobody.
+    pub passengers: u32,
+    /// Where they come from, and where they go.
+    pub pattern: Pattern,
+}
+
+impl Demand {
+    /// The most passengers in a minute.
+    pub const MOST: u32 = 600;
+}
+
+/// Passengers by seed. They draw from a separate generator, and only when they come, so that the
+/// same seed gives the same trips whatever is done to the fleet meanwhile.
 #[derive(Debug)]
 pub(crate) struct Passengers {
-    random: Rng,
+    random: SplitMix64,
     floors: FloorCount,
-    /// How many come in a minute on average.
-    per_minute: u32,
+    demand: Demand,
     next: Duration,
+    /// Where those go who wait at a landing.
+    waiting: BTreeMap<HallCall, Vec<Floor>>,
     /// Who is about to press in a cabin, by when: the node, and the floor.
     boarding: BTreeMap<Duration, Vec<(usize, Floor)>>,
     /// How many services of the world have been looked at.
@@ -27,24 +47,34 @@ pub(crate) struct Passengers {
 }
 
 impl Passengers {
-    pub(crate) fn new(seed: u64, floors: FloorCount, per_minute: u32) -> Self {
-        let random = Rng::with_seed(seed ^ 0x9a55_e26e);
+    pub(crate) fn new(seed: u64, floors: FloorCount, demand: Demand) -> Self {
+        let random = SplitMix64::new(seed ^ 0x9a55_e26e);
         let mut passengers = Self {
             random,
             floors,
-            per_minute,
+            demand,
             next: Duration::MAX,
+            waiting: BTreeMap::new(),
             boarding: BTreeMap::new(),
             looked_at: 0,
         };
-        passengers.set_rate(per_minute, Duration::ZERO);
+        passengers.set_demand(demand, Duration::ZERO);
         passengers
     }
 
-    /// From here on so many come in a minute on average; 0: nobody.
-    pub(crate) fn set_rate(&mut self, per_minute: u32, now: Duration) {
-        self.per_minute = per_minute;
+    /// From here on they come like this.
+    pub(crate) fn set_demand(&mut self, demand: Demand, now: Duration) {
+        self.demand = demand;
         self.next = self.after(now);
+    }
+
+    pub(crate) fn demand(&self) -> Demand {
+        self.demand
+    }
+
+    /// How many wait at the landings.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.values().map(Vec::len).sum()
     }
 
     /// When somebody presses next.
@@ -62,14 +92,24 @@ impl Passengers {
             presses.extend(boarding.remove().into_iter().map(press));
         }
         if self.next <= now {
-            let node = self.random.usize(0..world.size());
-            let button = Button::Hall(self.floor(), self.direction());
-            if self.floors.has_button(button) {
-                presses.push(Act::Press { node, button });
-            }
+            presses.extend(self.arrive(world.size()));
             self.next = self.after(now);
         }
         presses
+    }
+
+    /// Somebody comes to a landing, and presses at the panel of any node.
+    fn arrive(&mut self, nodes: usize) -> Option<Act> {
+        let trip = self.demand.pattern.trip(self.floors, &mut self.random);
+        let node = usize::from(self.random.below(u8::try_from(nodes).unwrap_or(u8::MAX)));
+        let (from, to) = trip?;
+        let direction = from.direction_to(to)?;
+        let waiting = self.waiting.entry(HallCall::new(from, direction)).or_default();
+        if waiting.len() >= MOST_WAITING {
+            return None;
+        }
+        waiting.push(to);
+        Some(Act::Press { node, button: Button::Hall(from, direction) })
     }
 
     /// Those who were waiting where a car has come board it.
@@ -79,31 +119,20 @@ impl Passengers {
             let Call::Hall(call) = &service.call else {
                 continue;
             };
-            let onwards = |floor: &Floor| call.floor.direction_to(*floor) == Some(call.direction);
-            let floors: Vec<Floor> = self.floors.floors().filter(onwards).collect();
-            if let Some(floor) = self.random.choice(floors) {
-                self.boarding.entry(service.at + BOARDING).or_default().push((service.node, floor));
-            }
+            let floors: BTreeSet<Floor> =
+                self.waiting.remove(call).unwrap_or_default().into_iter().collect();
+            let presses = floors.into_iter().map(|floor| (service.node, floor));
+            self.boarding.entry(service.at + BOARDING).or_default().extend(presses);
         }
         self.looked_at = services.len();
     }
 
     fn after(&mut self, now: Duration) -> Duration {
-        if self.per_minute == 0 {
+        if self.demand.passengers == 0 {
             return Duration::MAX;
         }
-        let mean = 60.0 / f64::from(self.per_minute);
-        // Independent arrivals: exponential gaps. 1 - [0, 1) is not 0.
-        let gap = -mean * (1.0 - self.random.f64()).ln();
+        // Independent arrivals.
+        let gap = self.random.exponential(f64::from(self.demand.passengers) / 60.0);
         now + Duration::from_secs_f64(gap)
-    }
-
-    fn floor(&mut self) -> Floor {
-        let floors: Vec<Floor> = self.floors.floors().collect();
-        self.random.choice(floors).unwrap_or(Floor::BOTTOM)
-    }
-
-    fn direction(&mut self) -> Direction {
-        if self.random.bool() { Direction::Up } else { Direction::Down }
     }
 }

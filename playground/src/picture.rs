@@ -5,26 +5,50 @@ use std::time::{Duration, SystemTime};
 use elevator_fleet::node::Report;
 use elevator_fleet::wire::NodeState;
 use liftmesh_api::{Flights, State};
-use liftmesh_lab::World;
+use liftmesh_lab::{Weather, World};
 use serde::Serialize;
+
+use crate::passengers::{Demand, Passengers};
 
 /// What there is to see.
 #[derive(Debug, Serialize)]
 pub struct Picture {
     /// The time that has passed in the world, in seconds.
     pub now: f64,
+    /// The hash of everything that has happened until then.
+    pub fingerprint: String,
     /// What a node says of the fleet, as `/api/v1/events` does; null if no node runs.
     pub state: Option<State>,
     /// The name of that node.
     pub from: Option<String>,
-    /// What that node has reported since the last picture, the oldest first.
+    /// What that node has reported, the oldest first.
     pub events: Vec<Event>,
+    /// Whether these are its reports since the last picture; otherwise that was of another node, and
+    /// they are all that is remembered.
+    pub goes_on: bool,
     /// Every node as it really is.
     pub nodes: Vec<NodePicture>,
-    /// The pairs of nodes that don't reach each other both ways.
-    pub cut: Vec<(usize, usize)>,
+    /// The directed pairs of nodes between which nothing passes, but for cut networks of nodes.
+    pub cuts: Vec<(usize, usize)>,
+    /// How the network treats packets.
+    pub weather: Conditions,
+    /// How many passengers come, and where they go.
+    pub traffic: Demand,
+    /// How many of them wait at the landings.
+    pub waiting: usize,
     /// Invariants that were violated so far: none, unless Liftmesh has a defect.
     pub violations: Vec<String>,
+}
+
+/// How the network treats packets.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Conditions {
+    /// How many of a hundred get lost.
+    pub loss: u8,
+    /// How long a packet travels at least, in milliseconds.
+    pub delay: f64,
+    /// How much longer it travels at most, in milliseconds.
+    pub jitter: f64,
 }
 
 /// What is true of a node, whatever it says.
@@ -62,26 +86,47 @@ pub struct Event {
 }
 
 impl Picture {
-    /// The picture of a world, with what one node says and has reported since so many reports.
-    pub(crate) fn of(world: &World, from: Option<usize>, flights: &Flights, shown: u64) -> Self {
+    /// The picture of a world, with what one node says and has reported since so many reports, or
+    /// since ever.
+    pub(crate) fn of(
+        world: &World,
+        from: Option<usize>,
+        flights: &Flights,
+        passengers: &Passengers,
+        since: Option<u64>,
+    ) -> Self {
         let nodes = 0..world.size();
-        let reports = world.reports_since(shown).filter(|(_, node, _)| Some(*node) == from);
+        let reports =
+            world.reports_since(since.unwrap_or(0)).filter(|(_, node, _)| Some(*node) == from);
         let events = reports.map(|(at, _, report)| Event {
             at: humantime::format_rfc3339_millis(wall_clock(world, at)).to_string(),
             report: report.clone(),
         });
-        let pairs = nodes.clone().flat_map(|other| (0..other).map(move |one| (one, other)));
         let status = from.and_then(|node| world.status(node));
         let now = wall_clock(world, world.now());
         Self {
             now: seconds(world.now()),
+            fingerprint: format!("{:016x}", world.fingerprint()),
             state: status.map(|status| State::new(&status, flights, now)),
             from: from.map(|node| world.name(node).to_string()),
             events: events.collect(),
+            goes_on: since.is_some(),
             nodes: nodes.map(|node| NodePicture::of(world, node)).collect(),
-            cut: pairs.filter(|(one, other)| !world.connects(*one, *other)).collect(),
+            cuts: world.cuts().collect(),
+            weather: Conditions::of(world.weather()),
+            traffic: passengers.demand(),
+            waiting: passengers.waiting(),
             violations: world.violations().iter().map(ToString::to_string).collect(),
         }
+    }
+}
+
+impl Conditions {
+    fn of(weather: &Weather) -> Self {
+        let (least, most) = (*weather.delay.start(), *weather.delay.end());
+        let millis = |micros: u64| Duration::from_micros(micros).as_secs_f64() * 1_000.0;
+        let jitter = millis(most.saturating_sub(least));
+        Self { loss: weather.loss, delay: millis(least), jitter }
     }
 }
 
@@ -115,6 +160,6 @@ fn wall_clock(world: &World, at: Duration) -> SystemTime {
 }
 
 fn seconds(time: Duration) -> f64 {
-    // Rounded to milliseconds: a page needs no more.
-    (time.as_secs_f64() * 1_000.0).round() / 1_000.0
+    // To the microsecond, of which the page lets pass whole ones.
+    (time.as_secs_f64() * 1_000_000.0).round() / 1_000_000.0
 }

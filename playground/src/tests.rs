@@ -1,10 +1,15 @@
 use elevator_driver::{Button, Direction, Floor};
+use elevator_fleet::model::{Call, HallCall, Mode};
 use liftmesh_lab::Fault;
 
 use super::*;
 
 fn small() -> Settings {
     Settings { cars: 3, floors: 5, ..Settings::default() }
+}
+
+fn fault(fault: Fault) -> Input {
+    Input::Act(Act::Fault(fault))
 }
 
 #[test]
@@ -27,10 +32,10 @@ fn how_time_is_cut_makes_no_difference() {
 fn a_run_that_is_shared_is_the_same() {
     let mut run = Playground::new(small()).expect("a run");
     run.advance(Duration::from_millis(3_217));
-    assert!(run.act(Act::Fault(Fault::Kill(0))));
+    assert!(run.act(fault(Fault::Kill(0))));
     run.advance(Duration::from_millis(1_001));
     let button = Button::Hall(Floor::BOTTOM, Direction::Up);
-    assert!(run.act(Act::Press { node: 1, button }));
+    assert!(run.act(Input::Act(Act::Press { node: 1, button })));
     run.advance(Duration::from_secs(20));
     let shared = serde_json::to_string(&run.run()).expect("it is JSON");
     let settings: Settings = serde_json::from_str(&shared).expect("it is the same");
@@ -51,14 +56,14 @@ fn a_picture_shows_what_happens_since_the_last() {
     assert!(!first.events.is_empty());
     assert_eq!(first.from.as_deref(), Some("C"));
     assert!(run.picture(2).events.is_empty());
-    run.act(Act::Fault(Fault::Kill(2)));
-    run.act(Act::Fault(Fault::Cut(0, 1)));
+    run.act(fault(Fault::Kill(2)));
+    run.act(fault(Fault::Cut(0, 1)));
     run.advance(Duration::from_secs(1));
     let second = run.picture(2);
     assert!(!second.nodes[2].running);
     assert_eq!(second.from.as_deref(), Some("A"), "the next one that runs");
     assert!(!second.events.is_empty(), "it has noticed");
-    assert_eq!(second.cut, [(0, 1)]);
+    assert_eq!(second.cuts, [(0, 1), (1, 0)]);
     let json = serde_json::to_value(&second).expect("it is JSON");
     assert_eq!(json["state"]["fleet"]["node"], "A");
     assert_eq!(json["events"][0]["at"].as_str().map(str::len), Some(24));
@@ -66,12 +71,21 @@ fn a_picture_shows_what_happens_since_the_last() {
 
 #[test]
 fn impossible_settings_are_refused_with_a_reason() {
-    let step = Step { at: Duration::from_secs(1), act: Act::Fault(Fault::Kill(3)) };
+    let step = |act| vec![Step { at: Duration::from_secs(1), act }];
+    let lock =
+        Fault::FloorLock { at: 0, floor: Floor::try_from(5).expect("a floor"), locked: true };
+    let crowd = Input::Traffic(Demand { passengers: 601, pattern: Pattern::Up });
     let cases = [
         (Settings { cars: 1, ..small() }, "cars: 1 is not within 2 to 32"),
         (Settings { floors: 65, ..small() }, "floors: 65 is not within 2 to 64"),
         (Settings { election: "luck".to_owned(), ..small() }, "there is no election protocol"),
-        (Settings { steps: vec![step], ..small() }, "step 1 of the run is impossible"),
+        (Settings { passengers: 601, ..small() }, "passengers: 601 is not within 0 to 600"),
+        (
+            Settings { steps: step(fault(Fault::Kill(3))), ..small() },
+            "step 1 of the run is impossible",
+        ),
+        (Settings { steps: step(fault(lock)), ..small() }, "step 1 of the run is impossible"),
+        (Settings { steps: step(crowd), ..small() }, "step 1 of the run is impossible"),
     ];
     for (settings, reason) in cases {
         let wrong = Playground::new(settings).expect_err(reason).to_string();
@@ -82,24 +96,147 @@ fn impossible_settings_are_refused_with_a_reason() {
 #[test]
 fn an_act_of_a_node_that_is_not_there_is_refused() {
     let mut run = Playground::new(small()).expect("a run");
-    assert!(!run.act(Act::Fault(Fault::Kill(9))));
+    assert!(!run.act(fault(Fault::Kill(9))));
     assert!(run.run().steps.is_empty());
 }
 
 #[test]
-fn messages_are_drawn() {
+fn messages_are_shown_and_drawn_while_they_are_watched() {
     let mut run = Playground::new(small()).expect("a run");
+    let mut blind = Playground::new(small()).expect("a run");
     run.advance(Duration::from_secs(1));
-    let drawing = run.messages(Duration::from_millis(200));
-    assert!(drawing.starts_with("<svg"), "{}", &drawing[..20]);
+    let time = Duration::from_millis(200);
+    assert!(run.messages(time).is_none(), "nobody watches");
+    run.watch(true);
+    for _ in 0..20 {
+        run.advance(time);
+        let messages = run.messages(time).expect("they are recorded");
+        assert!((messages.to - messages.from - 0.2).abs() < 1e-6);
+        assert!(messages.ways.iter().all(|way| way.0 >= messages.from && way.0 <= messages.to));
+    }
+    run.act(fault(Fault::Kill(0)));
+    run.act(fault(Fault::CutOneWay { from: 1, to: 2 }));
+    run.advance(time);
+    let messages = run.messages(time).expect("they are recorded");
+    let fates: Vec<_> = messages.ways.iter().map(|way| (way.1, way.2, way.5)).collect();
+    assert!(fates.contains(&(1, 2, "cut")) && fates.contains(&(2, 1, "received")), "{fates:?}");
+    assert!(fates.contains(&(1, 0, "unheard")), "{fates:?}");
+    assert_eq!(messages.states[0].last().map(|state| state.1), Some("down"));
+    assert!(messages.kinds.iter().any(|kind| kind.count > 0), "{:?}", messages.kinds);
+    assert!(run.drawing(time).is_some_and(|drawing| drawing.starts_with("<svg")));
+    run.watch(false);
+    assert!(run.messages(time).is_none());
+    // A run that is watched is the same run.
+    blind.advance(Duration::from_secs(5));
+    blind.act(fault(Fault::Kill(0)));
+    blind.act(fault(Fault::CutOneWay { from: 1, to: 2 }));
+    blind.advance(time);
+    assert_eq!(blind.world().fingerprint(), run.world().fingerprint());
 }
 
 #[test]
 fn a_node_without_links_is_not_shown_as_cut_off_itself() {
     let mut run = Playground::new(small()).expect("a run");
-    run.act(Act::Fault(Fault::Cut(0, 1)));
-    run.act(Act::Fault(Fault::Cut(0, 2)));
+    run.act(fault(Fault::Cut(0, 1)));
+    run.act(fault(Fault::Cut(0, 2)));
     assert!(!run.picture(1).nodes[0].isolated, "there is no network to repair, but two links");
-    run.act(Act::Fault(Fault::NetworkCut(1, true)));
+    run.act(fault(Fault::NetworkCut(1, true)));
     assert!(run.picture(0).nodes[1].isolated);
+}
+
+#[test]
+fn one_direction_of_a_link_is_repaired() {
+    let mut run = Playground::new(small()).expect("a run");
+    run.advance(Duration::from_secs(2));
+    run.act(fault(Fault::Cut(0, 1)));
+    run.act(fault(Fault::CutOneWay { from: 2, to: 0 }));
+    run.act(fault(Fault::UncutOneWay { from: 1, to: 0 }));
+    assert_eq!(run.picture(0).cuts, [(0, 1), (2, 0)]);
+    run.advance(Duration::from_secs(2));
+    let hears = |run: &mut Playground, node: usize, other: &str| {
+        let state = serde_json::to_value(run.picture(node).state).expect("JSON");
+        let nodes = state["fleet"]["nodes"].as_array().cloned().expect("nodes");
+        nodes.iter().any(|it| it["node"] == other)
+    };
+    assert!(!hears(&mut run, 1, "A"), "the other direction is still cut");
+    run.act(fault(Fault::Uncut(0, 1)));
+    run.act(fault(Fault::UncutOneWay { from: 2, to: 0 }));
+    assert!(run.picture(0).cuts.is_empty());
+    run.advance(Duration::from_secs(3));
+    assert!(hears(&mut run, 1, "A") && hears(&mut run, 0, "C"));
+    assert_eq!(run.world().violations(), []);
+}
+
+#[test]
+fn traffic_changes_and_is_shared() {
+    let mut run = Playground::new(Settings { passengers: 0, ..small() }).expect("a run");
+    run.advance(Duration::from_secs(30));
+    assert!(run.world().services().is_empty(), "nobody came");
+    let demand = Demand { passengers: 60, pattern: Pattern::Up };
+    assert!(run.act(Input::Traffic(demand)));
+    assert_eq!(run.picture(0).traffic, demand);
+    run.advance(Duration::from_mins(2));
+    let lobby = |service: &&liftmesh_lab::Service| {
+        service.call == Call::Hall(HallCall::new(Floor::BOTTOM, Direction::Up))
+    };
+    let services = run.world().services();
+    assert!(services.iter().filter(lobby).count() > 3, "{services:?}");
+    assert!(services.iter().any(|service| matches!(service.call, Call::Car { .. })));
+
+    let shared = serde_json::to_value(run.run()).expect("JSON");
+    let step = serde_json::json!({"traffic": {"passengers": 60, "pattern": "up"}});
+    assert_eq!(shared["steps"][0]["do"], step);
+    let mut again =
+        Playground::new(serde_json::from_value(shared).expect("settings")).expect("a run");
+    again.advance(run.world().now());
+    assert_eq!(again.world().fingerprint(), run.world().fingerprint());
+    assert_eq!(again.picture(0).traffic, demand);
+}
+
+#[test]
+fn the_weather_of_a_shared_run_is_shown() {
+    let mut run = Playground::new(small()).expect("a run");
+    let fine = Conditions { loss: 0, delay: 0.1, jitter: 0.9 };
+    assert_eq!(run.picture(0).weather, fine);
+    run.advance(Duration::from_secs(1));
+    run.act(fault(Fault::Loss(20)));
+    run.act(fault(Fault::Delay { least: 5_000, most: 12_000 }));
+    let bad = Conditions { loss: 20, delay: 5.0, jitter: 7.0 };
+    assert_eq!(run.picture(0).weather, bad);
+    let mut again = Playground::new(run.run()).expect("a run");
+    assert_eq!(again.picture(0).weather, fine, "not yet");
+    again.advance(Duration::from_secs(2));
+    assert_eq!(again.picture(0).weather, bad);
+}
+
+#[test]
+fn commands_reach_every_car() {
+    let mut run = Playground::new(small()).expect("a run");
+    run.advance(Duration::from_secs(3));
+    run.act(fault(Fault::Mode { at: 0, car: 1, mode: Mode::Independent }));
+    run.act(fault(Fault::FireRecall { at: 2, start: true }));
+    run.advance(Duration::from_secs(1));
+    let state = serde_json::to_value(run.picture(1).state).expect("JSON");
+    assert_eq!(state["fleet"]["fire_recall"], true);
+    let cars = state["cars"].as_array().expect("cars");
+    let car = cars.iter().find(|car| car["car"] == "B").expect("car B");
+    assert_eq!(car["mode_set"], "independent");
+    assert_eq!(car["mode"], "fire-recall");
+}
+
+/// Events have no name of a node: those of one node are never shown as those of another.
+#[test]
+fn another_viewpoint_has_its_own_events_from_the_beginning() {
+    let mut run = Playground::new(small()).expect("a run");
+    run.advance(Duration::from_secs(2));
+    let first = run.picture(0);
+    assert!(!first.goes_on, "nothing was shown before");
+    run.advance(Duration::from_secs(1));
+    assert!(run.picture(0).goes_on);
+    let other = run.picture(1);
+    assert!(!other.goes_on);
+    let became: Vec<_> = other.events.iter().map(|event| event.report.name()).collect();
+    assert!(became.contains(&"node_state"), "from its start on: {became:?}");
+    run.act(fault(Fault::Kill(1)));
+    assert!(!run.picture(1).goes_on, "another node says how it is");
 }

@@ -30,12 +30,16 @@ struct Playground {
 impl Playground {
     /// Opens it; `None` where it was not built, or where there is no browser.
     fn open() -> Option<Self> {
+        Self::open_as(Look::DESKTOP)
+    }
+
+    fn open_as(look: Look) -> Option<Self> {
         let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/playground");
         if !site.join("index.html").is_file() {
             skip("the playground is not built: ./playground/build.sh");
             return None;
         }
-        let browser = super::browser(Look::DESKTOP)?;
+        let browser = super::browser(look)?;
         let directory = tempfile::tempdir().expect("a directory");
         let mut command = Command::new(env!("CARGO_BIN_EXE_liftmesh"));
         command.args(["lab", "playground", "--port", "0", "--dir"]).arg(site);
@@ -51,21 +55,62 @@ impl Playground {
         self.browser.wait_for_text(&format!("{} .says", row(node)), state);
     }
 
-    /// Moves the slider of the speed to its step of this number.
-    fn set_speed(&self, step: usize) {
-        let slider = ".lab input[type=range]";
+    /// Moves a slider, as a drag of the pointer that ends there does.
+    fn slide(&self, name: &str, to: &str) {
         self.browser.evaluate(&format!(
-            "const slider = document.querySelector('{slider}');
-             slider.value = {step};
-             slider.dispatchEvent(new Event('input', {{ bubbles: true }}));"
+            "const slider = document.querySelector('.lab input[name={name}]');
+             slider.value = '{to}';
+             for (const kind of ['input', 'change']) {{
+                 slider.dispatchEvent(new Event(kind, {{ bubbles: true }}));
+             }}"
         ));
-        self.browser.wait_for_text(".lab .figure", "100 ×");
+    }
+
+    /// Chooses an option.
+    fn choose(&self, css: &str, value: &str) {
+        self.browser.evaluate(&format!(
+            "const select = document.querySelector('{css}');
+             select.value = '{value}';
+             select.dispatchEvent(new Event('change', {{ bubbles: true }}));"
+        ));
+    }
+
+    /// Clicks the button with this text.
+    fn click_text(&self, within: &str, text: &str) {
+        self.browser.wait_for_text(&format!("{within} button"), text);
+        self.browser.evaluate(&format!(
+            "[...document.querySelectorAll('{within} button')]
+                 .find((one) => one.innerText.trim() === '{text}').click()"
+        ));
+    }
+
+    fn open_part(&self, name: &str) {
+        self.browser.click(&format!(".lab details.{name} summary"));
+    }
+
+    /// The value of a slider.
+    fn wait_for_slider(&self, name: &str, value: &str) {
+        let script = format!(
+            "return document.querySelector('.lab input[name={name}]')?.value === '{value}'"
+        );
+        self.browser.wait(&format!("{name} at {value}"), &script);
+    }
+
+    /// Lets time pass at this speed.
+    fn set_speed(&self, times: &str) {
+        let step = ["0", "0.01", "0.1", "1", "2", "5", "10", "30", "100", "300", "1000"]
+            .iter()
+            .position(|known| *known == times)
+            .expect("such a speed");
+        self.slide("speed", &step.to_string());
+        let shown = if times == "0" { "paused".to_owned() } else { format!("{times} ×") };
+        self.browser.wait_for_text(".lab .speed", &shown);
     }
 
     /// Virtual seconds a second, by the clock that the page shows.
     fn measure_speed(&self) -> f64 {
         let script = format!(
-            "const seconds = () => document.querySelectorAll('.lab .figure')[1].textContent
+            "const seconds = () => document.querySelector('.lab .clock').textContent
                 .split(':').reduce((sum, part) => 60 * sum + Number(part), 0);
              const [begun, before] = [performance.now(), seconds()];
              return new Promise((resolve) => setTimeout(() => resolve(
@@ -122,6 +167,211 @@ fn a_node_takes_over_in_the_playground_when_the_master_is_killed() {
     playground.assert_that_all_invariants_hold();
 }
 
+#[test]
+fn a_link_is_cut_and_repaired_one_way_and_both() {
+    let Some(playground) = Playground::open() else { return };
+    let browser = &playground.browser;
+    playground.wait_for_state("A", "master");
+    playground.wait_for_state("B", "slave");
+    playground.open_part("network");
+    playground.click_text(".network", "Cut this way");
+    browser.wait_for_text(".cuts li", "A → B");
+    // B hears nothing of A any more: it shows so itself.
+    browser.click(&format!("{} .viewpoint", row("B")));
+    browser.wait_for_text(".bar", "Node B");
+    browser.wait_for_text(".column.car.lost", "Node lost");
+    playground.click_text(".cuts", "Repair");
+    browser.wait_for_text(".network", "No link is cut.");
+    browser.wait_until_gone(".column.car.lost");
+
+    playground.click_text(".network", "Cut both ways");
+    browser.wait_for_text(".cuts li", "A – B");
+    playground.click_text(".network", "Repair this way");
+    browser.wait_for_text(".cuts li", "B → A");
+    playground.click_text(".network", "Repair all links");
+    browser.wait_for_text(".network", "No link is cut.");
+    playground.wait_for_state("A", "master");
+    playground.wait_for_state("B", "slave");
+    playground.assert_that_all_invariants_hold();
+}
+
+#[test]
+fn the_building_loses_its_power_and_gets_it_back() {
+    let Some(playground) = Playground::open() else { return };
+    let browser = &playground.browser;
+    playground.wait_for_state("D", "slave");
+    browser.click(".lab .mains-cut");
+    for node in ["A", "B", "C", "D"] {
+        playground.wait_for_state(node, "stopped");
+    }
+    browser.wait_for_text(".banner.lost", "no node of the fleet runs");
+    browser.click(".lab .mains");
+    playground.wait_for_state("A", "master");
+    browser.wait_until_gone(".banner.lost");
+    playground.assert_that_all_invariants_hold();
+}
+
+/// There is no audit log: nobody is asked for a name.
+#[test]
+fn cars_are_commanded_in_the_playground() {
+    let Some(playground) = Playground::open() else { return };
+    let browser = &playground.browser;
+    playground.wait_for_state("D", "slave");
+    browser.click("button[data-mode-of=B]");
+    browser.click("dialog input[value=independent]");
+    assert_eq!(
+        browser.evaluate("return document.querySelector('dialog input[name=operator]')"),
+        json!(null)
+    );
+    browser.click("dialog button[type=submit]");
+    browser.wait_for_text("button[data-mode-of=B]", "Independent");
+
+    browser.click("button.lock");
+    browser.write("dialog select[name=floor]", "3");
+    browser.click("dialog input[name=locked][value=yes]");
+    browser.click("dialog button[type=submit]");
+    browser.wait_for("[data-locked='3']");
+
+    browser.click("button.priority");
+    browser.write("dialog select[name=floor]", "6");
+    browser.click("dialog button[type=submit]");
+    browser.wait_for_text(".notices", "goes to floor 6 with priority");
+
+    browser.click("button.power");
+    browser.click("dialog .confirm input");
+    browser.click("dialog button[type=submit]");
+    browser.wait_for_text(".banner.power", "Emergency power");
+    browser.click(".banner.power button");
+    browser.click("dialog .confirm input");
+    browser.click("dialog button[type=submit]");
+    browser.wait_until_gone(".banner.power");
+
+    browser.click("button.recall");
+    browser.click("dialog .confirm input");
+    browser.click("dialog button[type=submit]");
+    browser.wait_for_text(".banner.alarm", "Fire recall");
+    browser.wait_for_text("button[data-mode-of=C]", "Fire recall");
+    browser.click(".banner.alarm button");
+    browser.click("dialog .confirm input");
+    browser.click("dialog button[type=submit]");
+    browser.wait_for_text("button[data-mode-of=C]", "In service");
+    browser.wait_for_text("button[data-mode-of=B]", "Independent");
+    playground.assert_that_all_invariants_hold();
+}
+
+/// Whoever follows the link sees the same: every step is in it, and what the controls show comes from
+/// the run.
+#[test]
+fn a_shared_link_leads_to_the_same_run() {
+    let Some(playground) = Playground::open() else { return };
+    let browser = &playground.browser;
+    playground.wait_for_state("D", "slave");
+    playground.open_part("network");
+    playground.slide("loss", "7");
+    playground.slide("delay", "2.5");
+    playground.open_part("traffic");
+    playground.choose("select[name=traffic]", "up");
+    playground.slide("passengers", "90");
+    browser.click(&format!("{} .acts button", row("A")));
+    playground.wait_for_state("A", "stopped");
+    browser.click("[data-call=hall-3-up]");
+    playground.wait_for_state("B", "master");
+    browser.click("button[data-mode-of=C]");
+    browser.click("dialog input[value=independent]");
+    browser.click("dialog button[type=submit]");
+    browser.wait_for_text("button[data-mode-of=C]", "Independent");
+    playground.set_speed("10");
+    browser.wait_for_text(".lab .clock", "00:00:3");
+    playground.set_speed("0");
+    browser.click(".lab .share");
+    browser.wait_for(".lab input[name=link]");
+    let same = browser.evaluate(
+        "const link = document.querySelector('.lab input[name=link]').value;
+         const code = document.querySelector('.lab code[data-now]');
+         return Promise.all([import('/assets/share.js'), import('/fleet/liftmesh_playground.js')])
+             .then(async ([{ decoded }, { Fleet }]) => {
+                 const run = await decoded(new URL(link).search);
+                 const fleet = new Fleet(JSON.stringify(run));
+                 fleet.advance(Number(code.dataset.now));
+                 const { fingerprint, now } = JSON.parse(fleet.picture(0));
+                 return { link, steps: run.steps.length, mine: code.textContent, theirs: fingerprint,
+                          now, at: Number(code.dataset.now) };
+             })",
+    );
+    assert_eq!(same["now"], same["at"], "{same}");
+    assert_eq!(same["mine"], same["theirs"], "{same}");
+    assert!(same["steps"].as_u64() > Some(6), "{same}");
+
+    browser.open(same["link"].as_str().expect("a link"));
+    browser.wait_for(&row("D"));
+    playground.open_part("network");
+    playground.open_part("traffic");
+    playground.set_speed("10");
+    playground.wait_for_state("A", "stopped");
+    playground.wait_for_slider("loss", "7");
+    playground.wait_for_slider("delay", "2.5");
+    playground.wait_for_slider("passengers", "90");
+    browser.wait_for_text(".traffic", "nearly everybody comes in");
+    browser.wait_for_text("button[data-mode-of=C]", "Independent");
+    playground.assert_that_all_invariants_hold();
+}
+
+#[test]
+fn messages_are_shown_as_they_are_sent() {
+    let Some(playground) = Playground::open() else { return };
+    let browser = &playground.browser;
+    playground.wait_for_state("D", "slave");
+    playground.open_part("messages");
+    browser.wait_for_text(".lab-legend", "beacon");
+    let colours = "
+        const canvas = document.querySelector('canvas.space-time');
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        const seen = new Set();
+        for (let at = 0; at < data.length; at += 4) {
+            if (data[at + 3] === 255) seen.add(`${data[at]},${data[at + 1]},${data[at + 2]}`);
+        }
+        return seen.size > 3";
+    browser.wait("drawn lines", colours);
+    let said = browser.attribute("canvas.space-time", "aria-label").expect("a label");
+    assert!(said.contains("beacon"), "{said}");
+    playground.set_speed("0.01");
+    playground.choose("select[name=span]", "0.1");
+    browser.wait("drawn lines", colours);
+    super::shot(browser, "playground-messages");
+    playground.set_speed("10");
+    browser.wait_for_text(".messages", "slow the run down");
+}
+
+/// Events have no name of a node: those of one are never shown as those of another.
+#[test]
+fn each_viewpoint_has_its_own_events() {
+    let Some(playground) = Playground::open() else { return };
+    let browser = &playground.browser;
+    playground.wait_for_state("D", "slave");
+    browser.open_page("events");
+    browser.wait_for_text(".filters h2", "Events of node A");
+    browser.wait_for_text(".events", "Node C synced");
+    browser.click(&format!("{} .viewpoint", row("C")));
+    browser.wait_for_text(".filters h2", "Events of node C");
+    browser.wait_for_text(".events", "→ slave of A");
+    let mixed = "return [...document.querySelectorAll('.events .text')]
+        .some((one) => one.innerText.includes('Node C'))";
+    assert_eq!(browser.evaluate(mixed), false);
+}
+
+#[test]
+fn the_playground_fits_a_phone() {
+    let Some(playground) = Playground::open_as(Look::PHONE) else { return };
+    let browser = &playground.browser;
+    playground.wait_for_state("D", "slave");
+    for part in ["network", "traffic", "messages", "fleet"] {
+        playground.open_part(part);
+    }
+    browser.wait_for_text(".lab-legend", "beacon");
+    super::assert_that_it_fits(browser, "the playground");
+    super::shot(browser, "playground");
+}
+
 /// A shared link leads to the run. How fast the page is depends on the machine: the test prints it.
 #[test]
 fn eight_cars_run_much_faster_than_real_time() {
@@ -139,7 +389,7 @@ fn eight_cars_run_much_faster_than_real_time() {
     playground.wait_for_state("A", "master");
     playground.wait_for_state("H", "slave");
 
-    playground.set_speed(6);
+    playground.set_speed("100");
     let speed = playground.measure_speed();
     println!("8 cars, 8 floors, 40 passengers a minute, 100 × wanted: {speed:.0} × reached");
     assert!(speed > LEAST_SPEED, "{speed}");

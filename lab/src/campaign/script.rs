@@ -39,16 +39,16 @@ pub struct Script {
     pub ending: Ending,
 }
 
-/// Something is done to a world.
+/// Something is done to a world, or to something that has one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct Step<A = Act> {
     /// When, in nanoseconds from the beginning of the world.
     #[serde(rename = "at_ns", with = "nanos")]
     pub at: Duration,
     /// What.
     #[serde(rename = "do")]
-    pub act: Act,
+    pub act: A,
 }
 
 /// What can be done to a world.

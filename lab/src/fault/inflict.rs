@@ -67,6 +67,8 @@ impl World {
                 self.network.cut(one, other);
                 self.network.cut(other, one);
             }
+            Fault::UncutOneWay { from, to } => self.uncut([(from, to)]),
+            Fault::Uncut(one, other) => self.uncut([(one, other), (other, one)]),
             Fault::NetworkCut(node, cut) => self.cut_network_of(node, cut),
             Fault::RecreateInterface { node, millis } => self.delete_interface(node, None, millis),
             Fault::NewAddress { node, address, millis } => {

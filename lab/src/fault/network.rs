@@ -25,6 +25,14 @@ impl World {
         }
     }
 
+    /// What was cut in these directions passes again.
+    pub(super) fn uncut(&mut self, directions: impl IntoIterator<Item = (usize, usize)>) {
+        for (from, to) in directions {
+            self.network.uncut(from, to);
+        }
+        self.unstall();
+    }
+
     /// A machine has no interface for this time, and then one with this address, if it is to have
     /// another.
     pub(super) fn delete_interface(

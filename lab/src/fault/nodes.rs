@@ -24,6 +24,8 @@ impl Fault {
             | Self::WallClock { .. }
             | Self::CutOneWay { .. }
             | Self::Cut(..)
+            | Self::UncutOneWay { .. }
+            | Self::Uncut(..)
             | Self::NetworkCut(..)
             | Self::RecreateInterface { .. }
             | Self::NewAddress { .. }
@@ -118,10 +120,12 @@ impl Fault {
             | Self::Session { at, car, .. }
             | Self::EmergencyPower { at, serving: car, .. } => car.iter_mut().chain([at]).collect(),
             Self::CutOneWay { from, to }
+            | Self::UncutOneWay { from, to }
             | Self::DamageFrame { from, to }
             | Self::OtherVersion { from, to }
             | Self::Forge { of: from, to, .. } => vec![from, to],
             Self::Cut(one, other)
+            | Self::Uncut(one, other)
             | Self::RefuseLinks(one, other)
             | Self::Clog { one, other, .. } => vec![one, other],
             Self::SharedAddress { node, with } => with.iter_mut().chain([node]).collect(),

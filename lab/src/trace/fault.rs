@@ -59,6 +59,8 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         Fault::Cut(one, other) => {
             Effect::Begins((None, CUT), format!("{} cut", pair(*one, " – ", *other)))
         }
+        Fault::UncutOneWay { from, .. } => ends(*from, ONE_WAY),
+        Fault::Uncut(..) => Effect::Ends((None, CUT)),
         Fault::RefuseLinks(one, other) => {
             Effect::Begins((None, REFUSED), format!("no link {}", pair(*one, " – ", *other)))
         }

@@ -52,6 +52,12 @@ impl World {
         recorder.finish()
     }
 
+    /// What the recording has so far, and goes on with. All that was sent before this moment is
+    /// forgotten, so that a recording without an end stays small. `None` if there is none.
+    pub fn recent(&mut self, from: Duration) -> Option<&Trace> {
+        self.recorder.as_mut().map(|recorder| recorder.recent(from))
+    }
+
     /// A message goes to this node, and arrives then, unless it is lost.
     fn trace_arrow(
         &mut self,

@@ -15,11 +15,11 @@ use super::{
 use crate::connection::{ConnectionId, Side};
 use crate::history::Note;
 
-/// A message: its place among those of the trace.
+/// A message: its place among those that were recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SentId(usize);
 
-/// An arrow: its place among those of the trace.
+/// An arrow: its place among those that were recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ArrowId(u32);
 
@@ -37,6 +37,8 @@ pub(crate) enum Signal {
 pub(crate) struct Recorder {
     window: Window,
     trace: Trace,
+    /// How many messages and arrows before those of the trace were recorded, and forgotten.
+    forgotten: (usize, usize),
     /// The bands that go on: their place among those of the trace.
     open: BTreeMap<(Option<usize>, &'static str), usize>,
     /// Why each node's process ends, should it do so now.
@@ -58,6 +60,7 @@ impl Recorder {
         Self {
             window: trace.window,
             trace,
+            forgotten: (0, 0),
             open: BTreeMap::new(),
             ends_as: vec![ENDS_BY_ITSELF; nodes],
             queues: BTreeMap::new(),
@@ -69,6 +72,42 @@ impl Recorder {
 
     pub(crate) fn window(&self) -> Window {
         self.window
+    }
+
+    /// What has been recorded so far, of which all is forgotten that was sent before this moment.
+    pub(crate) fn recent(&mut self, from: Duration) -> &Trace {
+        let from = from.max(self.window.from);
+        self.window.from = from;
+        let trace = &mut self.trace;
+        trace.window.from = from;
+        let old = trace.messages.partition_point(|sent| sent.at < from);
+        // The arrows of a message are recorded with it.
+        let old_arrows = trace.arrows.partition_point(|arrow| arrow.message < old);
+        trace.messages.drain(..old);
+        trace.arrows.drain(..old_arrows);
+        for arrow in &mut trace.arrows {
+            arrow.message -= old;
+        }
+        self.forgotten.0 += old;
+        self.forgotten.1 += old_arrows;
+        // Of each node the latest state before holds at the beginning.
+        let mut is_known = vec![false; trace.nodes.len()];
+        let mut states: Vec<StateAt> = trace.states.drain(..).rev().collect();
+        states.retain(|it| it.at >= from || !std::mem::replace(&mut is_known[it.node], true));
+        trace.states.extend(states.into_iter().rev());
+        trace.details.retain(|detail| detail.at >= from);
+        trace.marks.retain(|mark| mark.at >= from);
+        let bands = std::mem::take(&mut trace.bands);
+        for (place, band) in bands.into_iter().enumerate() {
+            let key = self.open.iter().find(|(_, open)| **open == place).map(|(key, _)| *key);
+            if let Some(key) = key {
+                self.open.insert(key, trace.bands.len());
+            }
+            if key.is_some() || band.to.is_none_or(|to| to >= from) {
+                trace.bands.push(band);
+            }
+        }
+        trace
     }
 
     pub(crate) fn finish(mut self) -> Trace {
@@ -97,7 +136,7 @@ impl Recorder {
         }
         let (kind, detail) = describe(&self.trace);
         self.trace.messages.push(Sent { at, from, kind, detail });
-        Some(SentId(self.trace.messages.len() - 1))
+        Some(SentId(self.forgotten.0 + self.trace.messages.len() - 1))
     }
 
     /// It goes to this node.
@@ -108,18 +147,20 @@ impl Recorder {
         fate: Fate,
     ) -> Option<ArrowId> {
         let SentId(message) = message?;
+        let message = message.checked_sub(self.forgotten.0)?;
         let place = self.trace.arrows.len();
         if place >= MOST_ARROWS {
             self.trace.left_out += 1;
             return None;
         }
         self.trace.arrows.push(Arrow { message, to, fate });
-        u32::try_from(place).ok().map(ArrowId)
+        u32::try_from(self.forgotten.1 + place).ok().map(ArrowId)
     }
 
     /// What becomes of it.
     pub(crate) fn becomes(&mut self, arrow: Option<ArrowId>, fate: Fate) {
         let place = arrow.and_then(|ArrowId(place)| usize::try_from(place).ok());
+        let place = place.and_then(|place| place.checked_sub(self.forgotten.1));
         if let Some(arrow) = place.and_then(|place| self.trace.arrows.get_mut(place)) {
             arrow.fate = match (arrow.fate, fate) {
                 // It was here before, and is handled late.

@@ -110,6 +110,49 @@ fn an_arrow_ends_as_its_message_does() {
     assert!(bands.contains(&("network cut", Some(2), true)), "{bands:?}");
 }
 
+/// What is looked at while it is recorded is what a recording of that part has.
+#[test]
+fn a_recording_without_an_end_forgets_what_is_old() {
+    let (mut looked_at, mut whole) = (world(Protocol::Bully, 4, 1), world(Protocol::Bully, 4, 1));
+    looked_at.record(Window::new(millis(0), Duration::MAX));
+    whole.record(Window::new(millis(0), Duration::MAX));
+    for world in [&mut looked_at, &mut whole] {
+        world.start_all();
+    }
+    for round in 0..40 {
+        for world in [&mut looked_at, &mut whole] {
+            match round {
+                5 => world.inflict(Fault::Suspend(2)),
+                7 => world.inflict(Fault::Kill(0)),
+                11 => world.inflict(Fault::Resume(2)),
+                13 => world.inflict(Fault::Cut(1, 2)),
+                _ => {}
+            }
+            world.run_for(millis(100));
+        }
+        let from = looked_at.now().saturating_sub(millis(300));
+        let recent = looked_at.recent(from).expect("a recording");
+        assert!(recent.messages.iter().all(|sent| sent.at >= from));
+        assert!(recent.messages.len() > 20, "{}", recent.messages.len());
+        assert_eq!(recent.states_at(from).len(), 4);
+    }
+    let from = looked_at.now().saturating_sub(millis(300));
+    let recent = looked_at.recent(from).expect("a recording").clone();
+    let all = whole.recorded();
+    let ways = |trace: &Trace| -> Vec<(Duration, usize, usize, Fate)> {
+        let way = |arrow: &Arrow| {
+            let sent = &trace.messages[arrow.message];
+            (sent.at, sent.from, arrow.to, arrow.fate)
+        };
+        trace.arrows.iter().map(way).filter(|(at, ..)| *at >= from).collect()
+    };
+    assert_eq!(ways(&recent), ways(&all));
+    assert_eq!(recent.states_at(from), all.states_at(from));
+    let cut = |trace: &Trace| trace.bands.iter().any(|band| band.what == "B – C cut");
+    assert!(cut(&recent) && cut(&all), "it goes on");
+    assert!(whole.recent(from).is_none(), "it has ended");
+}
+
 #[test]
 fn lamps_and_orders_are_marks() {
     let mut world = world(Protocol::Senior, 4, 1);

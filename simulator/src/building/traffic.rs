@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use elevator_driver::Floor;
+use elevator_driver::{Floor, FloorCount};
+use serde::{Deserialize, Serialize};
 
 use super::{Building, SplitMix64};
 
@@ -25,7 +26,8 @@ pub struct Passenger {
 }
 
 /// The mix of incoming (from the lobby), outgoing (to the lobby) and interfloor traffic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Pattern {
     /// 85, 5 and 10 %.
     Up,
@@ -49,6 +51,23 @@ impl Pattern {
             Self::Down => (0.05, 0.85),
             Self::Inter => (0.0, 0.0),
         }
+    }
+
+    /// The landing and the destination of the next passenger.
+    pub fn trip(self, floors: FloorCount, random: &mut SplitMix64) -> Option<(Floor, Floor)> {
+        let upper = floors.get() - 1;
+        let (incoming, outgoing) = self.shares();
+        let kind = random.unit();
+        let (from, to) = if kind < incoming {
+            (0, 1 + random.below(upper))
+        } else if kind < incoming + outgoing || upper == 1 {
+            (1 + random.below(upper), 0)
+        } else {
+            let from = random.below(upper);
+            let to = random.below(upper - 1);
+            (1 + from, 1 + to + u8::from(to >= from))
+        };
+        Some((floors.floor(from)?, floors.floor(to)?))
     }
 }
 
@@ -135,22 +154,11 @@ fn steady(
     if per_second <= 0.0 {
         return Vec::new();
     }
-    let upper = building.floors.get() - 1;
-    let (incoming, outgoing) = pattern.shares();
     let mut passengers = Vec::new();
     let mut arrival = random.exponential(per_second);
     while arrival < lasts.as_secs_f64() {
-        let kind = random.unit();
-        let (from, to) = if kind < incoming {
-            (0, 1 + random.below(upper))
-        } else if kind < incoming + outgoing || upper == 1 {
-            (1 + random.below(upper), 0)
-        } else {
-            let from = random.below(upper);
-            let to = random.below(upper - 1);
-            (1 + from, 1 + to + u8::from(to >= from))
-        };
-        passengers.extend(passenger(building, arrival, from, to));
+        let trip = pattern.trip(building.floors, random);
+        passengers.extend(trip.map(|(from, to)| passenger(arrival, from, to)));
         arrival += random.exponential(per_second);
     }
     passengers
@@ -168,14 +176,14 @@ fn down(building: &Building, arrivals: &[f64], random: &mut SplitMix64) -> Vec<P
         }
         let mut arrival = begins + random.exponential(per_second);
         while arrival < ends {
-            passengers.extend(passenger(building, arrival, 1 + random.below(upper), 0));
+            let from = building.floors.floor(1 + random.below(upper));
+            passengers.extend(from.map(|from| passenger(arrival, from, Floor::BOTTOM)));
             arrival += random.exponential(per_second);
         }
     }
     passengers
 }
 
-fn passenger(building: &Building, arrival: f64, from: u8, to: u8) -> Option<Passenger> {
-    let (from, to) = (building.floors.floor(from)?, building.floors.floor(to)?);
-    Some(Passenger { arrival: Duration::from_secs_f64(arrival), from, to, mass: MASS })
+fn passenger(arrival: f64, from: Floor, to: Floor) -> Passenger {
+    Passenger { arrival: Duration::from_secs_f64(arrival), from, to, mass: MASS }
 }
