@@ -9,6 +9,9 @@ use nix::sys::socket::SockaddrIn;
 use super::{Finding, Verdict, finding};
 use crate::config::Settings;
 
+/// The broadcast address of 127.0.0.0/8.
+const OF_LOOPBACK: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 255);
+
 pub(super) fn address(address: Ipv4Addr) -> Verdict {
     match interface_of(address) {
         Some(interface) => Verdict::Good(format!("{address} is on {}", interface.interface_name)),
@@ -26,7 +29,7 @@ pub(super) fn broadcast(address: Ipv4Addr, broadcast: SocketAddrV4) -> Verdict {
         return Verdict::Good(format!("{broadcast} is a multicast group"));
     }
     if address.is_loopback() {
-        return Verdict::Good(format!("{broadcast} stays on this machine"));
+        return on_loopback(broadcast);
     }
     let Some(interface) = interface_of(address) else {
         return Verdict::Unchecked(format!("no interface shows whether {broadcast} is right"));
@@ -48,6 +51,19 @@ pub(super) fn broadcast(address: Ipv4Addr, broadcast: SocketAddrV4) -> Verdict {
             interface.interface_name
         )),
     }
+}
+
+/// A datagram to one address of 127.0.0.0/8 reaches the node there alone.
+fn on_loopback(broadcast: SocketAddrV4) -> Verdict {
+    if *broadcast.ip() == OF_LOOPBACK {
+        return Verdict::Good(format!("{broadcast} stays on this machine"));
+    }
+    Verdict::wrong(
+        format!(
+            "{broadcast} is not the broadcast address of loopback: no other node hears this one"
+        ),
+        format!("set {OF_LOOPBACK}:{}", broadcast.port()),
+    )
 }
 
 /// The ports of beacons, links and, under `ballot`, packets, and the interface of the latter.

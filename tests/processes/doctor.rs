@@ -16,7 +16,11 @@ use super::mqtt::broker::Broker;
 
 /// Of an indicator on loopback, with ports of its own.
 fn doctor(data_dir: &str, port: u16, words: &[&str]) -> Output {
-    let (broadcast, port) = (format!("127.255.255.255:{port}"), port.to_string());
+    doctor_of(data_dir, "127.255.255.255", port, words)
+}
+
+fn doctor_of(data_dir: &str, broadcast: &str, port: u16, words: &[&str]) -> Output {
+    let (broadcast, port) = (format!("{broadcast}:{port}"), port.to_string());
     let mut command = liftmesh(&["doctor", "--unit", "A", "--role", "indicator", "--floors", "4"]);
     command.args(["--address", "127.0.0.1", "--broadcast", &broadcast, "--link-port", &port]);
     command.args(["--data-dir", data_dir]).args(words).output().expect("it runs")
@@ -84,6 +88,18 @@ fn a_wrong_configuration_is_a_list_of_errors() {
     has(&found, "config", "error", "motion.flight_limit = ");
     has(&found, "config", "error", "never");
     assert_eq!(found.len(), 2, "{found:#?}");
+}
+
+/// Each address of 127.0.0.0/8 is a machine of its own there, but for one.
+#[test]
+fn a_broadcast_that_reaches_no_other_node_is_an_error() {
+    let directory = TempDir::new().expect("a directory");
+    let data_dir = directory.path().to_str().expect("text").to_owned();
+    let output = doctor_of(&data_dir, "127.0.0.255", free_port(), &["--json"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    has(&findings(&output), "broadcast", "error", "no other node hears this one");
+    let output = doctor(&data_dir, free_port(), &["--json"]);
+    has(&findings(&output), "broadcast", "ok", "127.255.255.255");
 }
 
 #[test]
