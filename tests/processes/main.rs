@@ -36,6 +36,7 @@ mod network;
 mod order;
 mod pages;
 mod relayed;
+mod schedule;
 mod stalls;
 mod status;
 mod supervisor;
