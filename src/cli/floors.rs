@@ -8,15 +8,17 @@ use elevator_driver::Floor;
 use elevator_fleet::node::{AccessStatus, FloorLock};
 
 use super::mode::Who;
+use super::remote::RemoteArgs;
 use super::{CommandError, NodeArgs, output};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh floors lock 5 --operator 'J. Kovac' --reason 'server room' --data-dir /var/lib/liftmesh
   liftmesh floors unlock 5 --operator 'J. Kovac' --data-dir /var/lib/liftmesh
+  liftmesh floors release 5 --seconds 20 --data-dir /var/lib/liftmesh
   liftmesh floors show --data-dir /var/lib/liftmesh
 
-Any running node takes the command, for all cars. A lock holds until the floor is unlocked, whatever
+Any running node locks and unlocks, for all cars. A lock holds until the floor is unlocked, whatever
 is restarted meanwhile. A button in a car, a trip from a kiosk, and a call of a program to a locked
 floor place no order, unless the call comes with a right of access: over HTTP, with a token with
 scope `access`, or with `liftmesh order car A 5 --access`. Hall calls are taken at every floor, so
@@ -43,6 +45,11 @@ pub(crate) enum FloorsCommand {
         after_help = "Example: liftmesh floors unlock 5 --operator kovac --data-dir /var/lib/liftmesh"
     )]
     Unlock(LockArgs),
+    /// Let whoever is in the node's own car ride to a locked floor, for some seconds
+    #[command(
+        after_help = "Example: liftmesh floors release 5 --seconds 20 --data-dir /var/lib/liftmesh"
+    )]
+    Release(ReleaseArgs),
     /// Show the locked floors, and how many calls a node has refused
     #[command(after_help = "Example: liftmesh floors show --data-dir /var/lib/liftmesh")]
     Show(NodeArgs),
@@ -59,11 +66,32 @@ pub(crate) struct LockArgs {
     pub(crate) who: Who,
 }
 
+/// Which floor, and for how long.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ReleaseArgs {
+    /// The floor, from 0 at the bottom
+    #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
+    pub(crate) floor: Floor,
+    /// For how long its button in the car places a call: 1 to 60. A restart of the node ends it
+    #[arg(long, default_value_t = 10, value_parser = value_parser!(u8).range(1..=60))]
+    pub(crate) seconds: u8,
+    /// The node of the car
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+    /// Or one at another computer
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
+}
+
 impl FloorsArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         match &self.command {
             FloorsCommand::Lock(args) => args.set(FloorLock::Lock, "locked"),
             FloorsCommand::Unlock(args) => args.set(FloorLock::Unlock, "unlocked"),
+            FloorsCommand::Release(ReleaseArgs { floor, seconds, node, remote }) => {
+                remote.connect(node)?.release(*floor, *seconds)?;
+                Ok(output::print(&format!("floor {floor} released for {seconds} s\n"))?)
+            }
             FloorsCommand::Show(node) => {
                 let status = node.connect()?.status()?;
                 Ok(output::print(&page(&status.access))?)

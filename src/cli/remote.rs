@@ -183,6 +183,14 @@ impl Target {
         Ok(())
     }
 
+    pub(super) fn release(&mut self, floor: Floor, seconds: u8) -> Result<(), CommandError> {
+        match self {
+            Self::Here(client) => client.release(floor, seconds)?,
+            Self::There(remote) => remote.release(floor, seconds)?,
+        }
+        Ok(())
+    }
+
     /// Every event from here on.
     pub(super) fn watch(self) -> Result<Events, CommandError> {
         Ok(match self {

@@ -236,6 +236,17 @@ impl Client {
         })
     }
 
+    /// Releases a locked floor in the car of the node, for so many seconds.
+    ///
+    /// # Errors
+    /// [`ClientError`]: nothing has changed.
+    pub(crate) fn release(&mut self, floor: Floor, seconds: u8) -> Result<(), ClientError> {
+        match self.ask(&QueryLine::Release { floor, seconds })? {
+            ReplyLine::Released => Ok(()),
+            _ => Err(ClientError::Unfit),
+        }
+    }
+
     /// Sends a car to a floor with priority: this one, or the one that gets there first. Returns it.
     ///
     /// # Errors
@@ -436,6 +447,7 @@ impl Iterator for Watch {
                 | ReplyLine::NothingToClear
                 | ReplyLine::Repaired { .. }
                 | ReplyLine::Set
+                | ReplyLine::Released
                 | ReplyLine::Sent { .. }
                 | ReplyLine::Audit { .. }
                 | ReplyLine::Watching,

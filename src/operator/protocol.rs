@@ -77,6 +77,12 @@ pub(crate) enum QueryLine {
         #[serde(default)]
         reason: Option<String>,
     },
+    /// To release a locked floor in the car of this node: answered by [`ReplyLine::Released`].
+    Release {
+        floor: Floor,
+        /// For how many seconds: 1 to 60.
+        seconds: u8,
+    },
     /// To send a car to a floor with priority: answered by [`ReplyLine::Sent`]; or to end that:
     /// answered by [`ReplyLine::Set`]. It goes into the audit log of this node.
     Priority {
@@ -158,6 +164,8 @@ pub(crate) enum ReplyLine {
     },
     /// The node has the directive, and passes it on; its event is `directive`.
     Set,
+    /// The button of the floor in the car of this node places a call, for a while.
+    Released,
     /// The node has the priority call, and passes it on; its event is `directive`.
     Sent {
         /// The car that goes.

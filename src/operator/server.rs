@@ -8,8 +8,9 @@ use elevator_fleet::directives::{DirectiveError, Session, SessionId};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId};
 use elevator_fleet::node::{
-    Access as Right, CallRequest, FireRecall, FloorLock, OrderRefused, PriorityRefused,
-    ReleaseRefused, Renewed, Requested, SessionRefused, SessionRequest, Status, Taken,
+    Access as Right, CallRequest, FireRecall, FloorLock, FollowedCall, OrderRefused,
+    PriorityRefused, ReleaseRefused, Renewed, Requested, SessionRefused, SessionRequest, Status,
+    Taken,
 };
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -317,6 +318,7 @@ impl Connection {
                     self.emergency_power(power, car.as_deref(), &operator, reason.as_deref()).await
                 }
                 Ok(QueryLine::Token { change, operator }) => self.token(change, &operator).await,
+                Ok(QueryLine::Release { floor, seconds }) => self.release(floor, seconds).await,
                 Ok(QueryLine::Audit) => self.audit().await,
                 Ok(QueryLine::Network { cable }) => self.network(cable).await,
                 Err(wrong) => Err(wrong),
@@ -343,6 +345,7 @@ impl Connection {
         };
         if reads || self.access == Access::Full {
             return Ok(query);
+            | QueryLine::Release { .. }
         }
         Err(error(
             ErrorCode::ReadOnly,
@@ -485,6 +488,11 @@ impl Connection {
         reason: Option<&str>,
     ) -> Result<ReplyLine, Refused> {
         let wrong = |what, cause| error(ErrorCode::Malformed, format!("{what}: {cause}"));
+    async fn release(&self, floor: Floor, seconds: u8) -> Result<ReplyLine, Refused> {
+        self.node_loop.release(floor, Duration::from_secs(seconds.into())).await?;
+        Ok(ReplyLine::Released)
+    }
+
         let operator = words::operator(operator).map_err(|cause| wrong("operator", cause))?;
         let reason =
             reason.map(words::reason).transpose().map_err(|cause| wrong("reason", cause))?;

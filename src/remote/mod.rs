@@ -274,6 +274,22 @@ impl Remote {
         Ok(())
     }
 
+    /// Releases a locked floor in the car of the node, for so many seconds.
+    ///
+    /// # Errors
+    /// [`RemoteError`].
+    pub(crate) fn release(&self, floor: Floor, seconds: u8) -> Result<(), RemoteError> {
+        #[derive(Deserialize)]
+        struct Fleet {
+            node: NodeId,
+        }
+        let Fleet { node } = self.get("/api/v1/fleet")?;
+        let body = json!({ "floor": floor, "seconds": seconds });
+        let _set: Value =
+            self.send(&Method::POST, &format!("/api/v1/cars/{node}/release"), &body)?;
+        Ok(())
+    }
+
     /// Clears the hang of the car whose computer answers; `None` if there is none.
     ///
     /// # Errors

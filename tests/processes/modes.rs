@@ -346,12 +346,28 @@ fn a_floor_locked_at_one_node_is_locked_in_every_car() {
     assert_eq!(taken.status.code(), Some(0), "{taken:?}");
     assert_eq!(building.car("A").floor, Some(building.floor(3)));
 
+    // A guard in A lets somebody up, in A alone.
+    let released = order(&["floors", "release", "3", "--seconds", "60"]);
+    assert_eq!(String::from_utf8_lossy(&released.stdout), "floor 3 released for 60 s\n");
+    building.press("B", to_locked);
+    building.wait("it is locked in B", |building| refused(building, "B") == 1);
+    building.press("A", free);
+    building.wait_all_dark();
+    building.press("A", to_locked);
+    building.wait("A is there", |building| building.car("A").floor == Some(building.floor(3)));
+    building.wait_all_dark();
+    assert_eq!(refused(&building, "A"), 2, "it is not refused");
+
     // People leave.
     let leaving = building.hall(3, Direction::Down);
     building.press("A", leaving);
     building.wait_dark(&TWO, leaving);
     let shown = String::from_utf8(order(&["floors", "show"]).stdout).expect("text");
-    assert_eq!(shown, "locked floors: 3\ncalls refused by this node: 2\n");
+    let [locked, released, refused] = shown.lines().collect::<Vec<_>>()[..] else {
+        panic!("{shown}");
+    };
+    assert_eq!((locked, refused), ("locked floors: 3", "calls refused by this node: 2"));
+    assert!(released.starts_with("released in this car: 3 for "), "{released}");
     assert_eq!(done(&building, "B", &["floors", "unlock", "3"]), "floor 3 unlocked\n");
     building.wait("B was told", |building| !is_locked(building, "B"));
     building.press("B", to_locked);

@@ -453,6 +453,7 @@ fn replies_are_as_in_the_golden_file() {
             fresh: JournalId(0x9b0c_4d7e_21f6_a358).to_string(),
         },
         ReplyLine::Set,
+        ReplyLine::Released,
         ReplyLine::Sent { car: "B".to_owned() },
         ReplyLine::Watching,
         ReplyLine::Missed { events: 12 },
@@ -511,6 +512,7 @@ fn queries_are_as_in_the_golden_file() {
             operator: "kovac".to_owned(),
             reason: Some("server room".to_owned()),
         },
+        QueryLine::Release { floor: floor(5), seconds: 10 },
         QueryLine::Priority {
             car: Some("B".to_owned()),
             floor: Some(5),
