@@ -444,3 +444,25 @@ impl Publisher {
         }
     }
 }
+
+#[cfg(test)]
+impl MqttSettings {
+    /// Of a node of the fleet `north`, without encryption or password.
+    fn plain(broker: &str, node: &str) -> Self {
+        use elevator_fleet::model::FleetName;
+        Self {
+            broker: broker.parse().unwrap(),
+            access: Access {
+                encryption: Encryption::None,
+                username: None,
+                password_file: None,
+                ca_file: None,
+            },
+            prefix: Prefix::of(&FleetName::new("north").unwrap()),
+            node: NodeId::new(node).unwrap(),
+            period: Duration::from_millis(500),
+            session_expiry: Duration::from_mins(1),
+            kinematics: Kinematics::default(),
+        }
+    }
+}

@@ -142,28 +142,11 @@ fn rival_in(message: &Publish, own: &NodeId) -> Option<Rival> {
 
 #[cfg(test)]
 mod tests {
-    use elevator_fleet::dispatch::Kinematics;
-    use elevator_fleet::model::FleetName;
-
-    use super::super::{Access, Encryption, Prefix};
     use super::*;
 
     /// The presence of B.
     fn presence() -> Presence {
-        Presence::new(&MqttSettings {
-            broker: "mqtt://127.0.0.1:1".parse().unwrap(),
-            access: Access {
-                encryption: Encryption::None,
-                username: None,
-                password_file: None,
-                ca_file: None,
-            },
-            prefix: Prefix::of(&FleetName::new("north").unwrap()),
-            node: NodeId::new("B").unwrap(),
-            period: Duration::from_millis(500),
-            session_expiry: Duration::from_mins(1),
-            kinematics: Kinematics::default(),
-        })
+        Presence::new(&MqttSettings::plain("mqtt://127.0.0.1:1", "B"))
     }
 
     fn fleet(node: &str, term: &str) -> Publish {

@@ -1,10 +1,6 @@
 //! Against a broker that acknowledges what a test lets it.
 
-use std::net::SocketAddr;
-
 use bytes::BytesMut;
-use elevator_fleet::dispatch::Kinematics;
-use elevator_fleet::model::FleetName;
 use rumqttc::v5::mqttbytes::v5::{
     ConnAck, ConnectReturnCode, Packet, PubAck, SubAck, SubscribeReasonCode,
 };
@@ -13,7 +9,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::super::{Access, Broker, Encryption, Prefix};
 use super::*;
 
 /// How long anything may take.
@@ -79,23 +74,6 @@ async fn attend(mut stream: TcpStream, mood: Mood, heard: &mpsc::Sender<Publish>
     }
 }
 
-fn settings(broker: SocketAddr) -> MqttSettings {
-    MqttSettings {
-        broker: format!("mqtt://{broker}").parse::<Broker>().unwrap(),
-        access: Access {
-            encryption: Encryption::None,
-            username: None,
-            password_file: None,
-            ca_file: None,
-        },
-        prefix: Prefix::of(&FleetName::new("north").unwrap()),
-        node: NodeId::new("A").unwrap(),
-        period: Duration::from_millis(500),
-        session_expiry: Duration::from_mins(1),
-        kinematics: Kinematics::default(),
-    }
-}
-
 fn event(number: usize) -> Bytes {
     format!("event {number}").into()
 }
@@ -115,7 +93,8 @@ async fn at_broker(
     tasks: &mut JoinSet<()>,
 ) -> (Session, Counted, mpsc::Receiver<Publish>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let settings = settings(listener.local_addr().expect("an address"));
+    let broker = listener.local_addr().expect("an address");
+    let settings = MqttSettings::plain(&format!("mqtt://{broker}"), "A");
     let (sender, heard) = mpsc::channel(4 * EVENTS);
     tasks.spawn(serve(listener, moods.to_vec(), sender));
     let counted = Counted::new().unwrap();

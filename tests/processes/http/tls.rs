@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use liftmesh_harness::building::{Building, Line, PATIENCE};
 use serde_json::json;
+use tempfile::TempDir;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{self, ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -53,23 +54,55 @@ fn ask(node: SocketAddr, believed: &Path, head: &str, body: &str) -> Result<Stri
     Ok(answer)
 }
 
+/// A building whose node A, with a car, has a certificate.
+struct Encrypted {
+    building: Building,
+    a: SocketAddr,
+    certificate: PathBuf,
+    key: PathBuf,
+    /// Where certificate and key are, as long as they are needed.
+    _directory: TempDir,
+}
+
+impl Encrypted {
+    fn install() -> Self {
+        let mut building = Building::new(4, Line::Serial);
+        building.install("A", 1);
+        let (a, directory) = (address(&building, 1), tempfile::tempdir().expect("a directory"));
+        let [certificate, key] = certificate(directory.path(), a.ip());
+        Self { building, a, certificate, key, _directory: directory }
+    }
+
+    fn start(&mut self) {
+        let Self { building, certificate, key, .. } = self;
+        building.start_with("A", |command| {
+            command.arg("--http-certificate").arg(certificate).arg("--http-key").arg(key);
+        });
+        building.wait_in_service(&["A"]);
+    }
+
+    fn serve() -> Self {
+        let mut encrypted = Self::install();
+        encrypted.start();
+        encrypted.wait_for_tls();
+        encrypted
+    }
+
+    fn wait_for_tls(&self) {
+        self.building.wait("TLS is served", |_| TcpStream::connect(self.a).is_ok());
+    }
+}
+
 #[test]
 fn a_call_is_placed_over_tls() {
-    let mut building = Building::new(4, Line::Serial);
-    building.install("A", 1);
-    let (a, directory) = (address(&building, 1), tempfile::tempdir().expect("a directory"));
-    let [certificate, key] = certificate(directory.path(), a.ip());
-    building.start_with("A", |command| {
-        command.arg("--http-certificate").arg(&certificate).arg("--http-key").arg(&key);
-    });
-    building.wait_in_service(&["A"]);
-    building.wait("TLS is served", |_| TcpStream::connect(a).is_ok());
-    let fleet = ask(a, &certificate, "GET /api/v1/fleet HTTP/1.1", "").expect("an answer");
+    let Encrypted { building, a, certificate, .. } = &Encrypted::serve();
+    let a = *a;
+    let fleet = ask(a, certificate, "GET /api/v1/fleet HTTP/1.1", "").expect("an answer");
     assert!(fleet.starts_with("HTTP/1.1 200 ") && fleet.contains(r#""node":"A""#), "{fleet}");
-    let token = token(&building, "A", "kiosk", "call");
+    let token = token(building, "A", "kiosk", "call");
     let body = call(&json!({"kind": "hall", "floor": 2, "direction": "up"}), "one");
     let head = format!("POST /api/v1/calls HTTP/1.1\r\nAuthorization: Bearer {token}");
-    let placed = ask(a, &certificate, &head, &body).expect("an answer");
+    let placed = ask(a, certificate, &head, &body).expect("an answer");
     assert!(placed.starts_with("HTTP/1.1 201 "), "{placed}");
     building.wait("it is served", |building| {
         building.status("A").is_some_and(|status| status.orders.is_empty())
@@ -94,27 +127,19 @@ fn a_call_is_placed_over_tls() {
 /// A certificate is renewed, and a wrong one does no harm, while the car runs.
 #[test]
 fn a_certificate_is_renewed_without_a_restart() {
-    let mut building = Building::new(4, Line::Serial);
-    building.install("A", 1);
-    let (a, directory) = (address(&building, 1), tempfile::tempdir().expect("a directory"));
-    let [certificate, key] = certificate(directory.path(), a.ip());
-    building.start_with("A", |command| {
-        command.arg("--http-certificate").arg(&certificate).arg("--http-key").arg(&key);
-    });
-    building.wait_in_service(&["A"]);
-    building.wait("TLS is served", |_| TcpStream::connect(a).is_ok());
-    let believes = |path: &Path| ask(a, path, "GET /healthz HTTP/1.1", "").is_ok();
-    assert!(believes(&certificate));
+    let Encrypted { building, a, certificate, key, .. } = &Encrypted::serve();
+    let believes = |path: &Path| ask(*a, path, "GET /healthz HTTP/1.1", "").is_ok();
+    assert!(believes(certificate));
     let fresh = tempfile::tempdir().expect("a directory");
     let [renewed, its_key] = self::certificate(fresh.path(), a.ip());
     let process = building.process_id("A");
-    for (path, by) in [(&key, &its_key), (&certificate, &renewed)] {
+    for (path, by) in [(key, &its_key), (certificate, &renewed)] {
         let new = path.with_extension("new");
         fs::copy(by, &new).expect("a copy");
         fs::rename(new, path).expect("a name");
     }
     building.wait("the renewed certificate is presented", |_| believes(&renewed));
-    fs::write(&certificate, "nothing").expect("written");
+    fs::write(certificate, "nothing").expect("written");
     building.wait("the node has looked", |building| {
         building.logged("A").contains("the renewed certificate can't be used")
     });
@@ -126,24 +151,19 @@ fn a_certificate_is_renewed_without_a_restart() {
 /// P5 in spirit: without its key there is no HTTP, and the car runs. Once there is one, HTTP is served.
 #[test]
 fn a_key_that_others_may_read_is_refused_and_the_car_runs() {
-    let mut building = Building::new(4, Line::Serial);
-    building.install("A", 1);
-    let (a, directory) = (address(&building, 1), tempfile::tempdir().expect("a directory"));
-    let [certificate, key] = certificate(directory.path(), a.ip());
-    fs::set_permissions(&key, Permissions::from_mode(0o644)).expect("rights");
-    building.start_with("A", |command| {
-        command.arg("--http-certificate").arg(&certificate).arg("--http-key").arg(&key);
-    });
-    building.wait_in_service(&["A"]);
+    let mut encrypted = Encrypted::install();
+    fs::set_permissions(&encrypted.key, Permissions::from_mode(0o644)).expect("rights");
+    encrypted.start();
+    let Encrypted { building, a, certificate, key, .. } = &encrypted;
     building.wait("the log says why", |building| {
         let log = building.logged("A");
         log.contains("the HTTP server can't be started")
             && log.contains("others may read or change it (mode 0644)")
     });
     assert!(TcpStream::connect(a).is_err());
-    fs::set_permissions(&key, Permissions::from_mode(0o600)).expect("rights");
-    building.wait("TLS is served", |_| TcpStream::connect(a).is_ok());
-    ask(a, &certificate, "GET /healthz HTTP/1.1", "").expect("an answer");
+    fs::set_permissions(key, Permissions::from_mode(0o600)).expect("rights");
+    encrypted.wait_for_tls();
+    ask(*a, certificate, "GET /healthz HTTP/1.1", "").expect("an answer");
     building.assert_safe();
 }
 
