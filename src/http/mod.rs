@@ -9,7 +9,8 @@
 //! All of it runs on one thread of its own, so that whatever clients do delays nothing in the node's
 //! loop, which it reaches only through the loop's bounded queue of requests. Each task owns its state:
 //! [`Looker`] asks for the node's state for all clients together, [`EventLog`] numbers and keeps
-//! events, [`Doorkeeper`] counts requests, [`Collector`] keeps statistics. When the thread fails, the node goes on without it.
+//! events, [`Doorkeeper`] counts requests, [`Collector`] keeps statistics. When the thread fails, the
+//! node goes on without it.
 //!
 //! Read `routes.rs` for what there is, `server.rs` for the limits of connections, and
 //! `liftmesh-api` for what the API says.
@@ -45,6 +46,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use axum::Router;
 use elevator_fleet::dispatch::Kinematics;
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio::task::JoinSet;
@@ -140,33 +142,9 @@ async fn run(
             return;
         }
     };
-    let served = events.resubscribe();
-    let (log, events) = EventLog::new(events, boot, counted.clone());
-    let (looker, looks) = Looker::new(node_loop.clone(), settings.kinematics);
-    let (collector, figures) =
-        Collector::new(served, looks.clone(), node_loop.clone(), counted.clone());
-    let (doorkeeper, admission) = Doorkeeper::new();
-    let calls = Calls::new(node_loop.clone());
     let endpoint = Endpoint { address: settings.address, is_tls: settings.tls.is_some() };
-    let seats = routes::seats();
-    let app = App {
-        looks,
-        events,
-        admission,
-        calls,
-        figures,
-        tokens,
-        counted,
-        node_loop,
-        seats,
-        endpoint,
-    };
-    let router = routes::router(app);
-    let mut tasks = JoinSet::new();
-    tasks.spawn(log.run());
-    tasks.spawn(looker.run());
-    tasks.spawn(doorkeeper.run());
-    tasks.spawn(collector.run());
+    let ways = Ways { node_loop, events, tokens };
+    let (router, mut tasks) = assemble(endpoint, ways, settings.kinematics, counted, boot);
     tasks.spawn(server::serve(settings.address, settings.tls, router));
     tokio::select! {
         _ = stopped => {}
@@ -179,6 +157,49 @@ async fn run(
         }
     }
     tasks.shutdown().await;
+}
+
+/// What leads to the node.
+struct Ways {
+    node_loop: NodeLoop,
+    events: broadcast::Receiver<Event>,
+    tokens: watch::Receiver<Arc<Tokens>>,
+}
+
+/// What answers requests, and the tasks behind it.
+fn assemble(
+    endpoint: Endpoint,
+    Ways { node_loop, events, tokens }: Ways,
+    kinematics: Kinematics,
+    counted: Counted,
+    boot: u64,
+) -> (Router, JoinSet<()>) {
+    let served = events.resubscribe();
+    let (log, events) = EventLog::new(events, boot, counted.clone());
+    let (looker, looks) = Looker::new(node_loop.clone(), kinematics);
+    let (collector, figures) =
+        Collector::new(served, looks.clone(), node_loop.clone(), counted.clone());
+    let (doorkeeper, admission) = Doorkeeper::new();
+    let calls = Calls::new(node_loop.clone());
+    let seats = routes::seats();
+    let router = routes::router(App {
+        looks,
+        events,
+        admission,
+        calls,
+        figures,
+        tokens,
+        counted,
+        node_loop,
+        seats,
+        endpoint,
+    });
+    let mut tasks = JoinSet::new();
+    tasks.spawn(log.run());
+    tasks.spawn(looker.run());
+    tasks.spawn(doorkeeper.run());
+    tasks.spawn(collector.run());
+    (router, tasks)
 }
 
 #[cfg(test)]

@@ -124,6 +124,21 @@ fn check_owner(token: &Token, id: SessionId) -> Result<(), Problem> {
     ))
 }
 
+/// The token of a request that changes the session of this name, and the session.
+///
+/// # Errors
+/// As [`authorize`], there is no such name, or somebody else has opened it.
+async fn authorize_owner(
+    app: &App,
+    headers: &HeaderMap,
+    id: &str,
+) -> Result<(Token, SessionId), Problem> {
+    let token = authorize(app, headers, Scope::Call).await?;
+    let id = named(id)?;
+    check_owner(&token, id)?;
+    Ok((token, id))
+}
+
 /// Opens a session: a car comes to a floor and holds its door open for a robot.
 #[utoipa::path(
     post,
@@ -224,9 +239,7 @@ pub(super) async fn go(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let token = authorize(&app, &parts.headers, Scope::Call).await?;
-    let id = named(&id)?;
-    check_owner(&token, id)?;
+    let (token, id) = authorize_owner(&app, &parts.headers, &id).await?;
     let NextFloor { floor: to, seconds, access } = parsed(body).await?;
     let (needed, access) = scope(access);
     check_scope(&token, needed)?;
@@ -256,9 +269,7 @@ pub(super) async fn end(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let token = authorize(&app, &headers, Scope::Call).await?;
-    let id = named(&id)?;
-    check_owner(&token, id)?;
+    let (token, id) = authorize_owner(&app, &headers, &id).await?;
     let bearer = token.name.to_string();
     let ended = app.node_loop.change_session(id, SessionChange::End, bearer).await?;
     let session = ended.map_err(refused)?;

@@ -18,15 +18,11 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use super::admission::Doorkeeper;
-use super::calls::Calls;
-use super::events::EventLog;
 use super::metrics::Counted;
 use super::places::Places;
-use super::routes::{self, App, Endpoint, STREAMS};
+use super::routes::{Endpoint, STREAMS};
 use super::server;
-use super::snapshot::Looker;
-use super::statistics::Collector;
+use super::{Ways, assemble};
 use crate::operator::tests::full_status;
 use crate::operator::{EVENTS, Event, NodeLoop, Query, Reply, Request};
 use crate::tokens::{Change, Scope, TokenHash, Tokens};
@@ -142,31 +138,9 @@ impl Side {
         let node_loop = NodeLoop::new(asked);
         let counted = Counted::new(None, None).unwrap();
         let (source, events) = broadcast::channel(2 * EVENTS);
-        let (log, events) = EventLog::new(events, 7, counted.clone());
-        let (looker, looks) = Looker::new(node_loop.clone(), Kinematics::default());
-        let (collector, figures) =
-            Collector::new(source.subscribe(), looks.clone(), node_loop.clone(), counted.clone());
-        let (doorkeeper, admission) = Doorkeeper::new();
-        let calls = Calls::new(node_loop.clone());
-        let mut tasks = JoinSet::new();
-        tasks.spawn(log.run());
-        tasks.spawn(looker.run());
-        tasks.spawn(collector.run());
-        tasks.spawn(doorkeeper.run());
-        let seats = routes::seats();
+        let ways = Ways { node_loop: NodeLoop::new(asked), events, tokens };
         let endpoint = Endpoint { address: address.parse().unwrap(), is_tls: true };
-        let router = routes::router(App {
-            looks,
-            events,
-            admission,
-            calls,
-            figures,
-            tokens,
-            counted,
-            node_loop,
-            seats,
-            endpoint,
-        });
+        let (router, tasks) = assemble(endpoint, ways, Kinematics::default(), counted, 7);
         Self { router, tokens: send_tokens, events: source, running: tasks }
     }
 
