@@ -28,10 +28,10 @@ pub(super) struct SetLock {
     /// Whether calls to the floor need a right of access.
     locked: bool,
     /// Who commands it: 1 to 64 characters, for the audit log.
-    #[schema(max_length = 64, example = "J. Kovac")]
+    #[schema(min_length = 1, max_length = 64, example = "J. Kovac")]
     operator: String,
     /// Why: 1 to 500 characters, for the audit log.
-    #[schema(max_length = 500, example = "server room")]
+    #[schema(min_length = 1, max_length = 500, example = "server room")]
     reason: Option<String>,
 }
 

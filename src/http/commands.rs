@@ -31,10 +31,10 @@ pub(super) struct SetMode {
     #[schema(value_type = String, example = "independent")]
     mode: Mode,
     /// Who commands it: 1 to 64 characters, for the audit log.
-    #[schema(max_length = 64, example = "J. Kovac")]
+    #[schema(min_length = 1, max_length = 64, example = "J. Kovac")]
     operator: String,
     /// Why: 1 to 500 characters, for the audit log.
-    #[schema(max_length = 500, example = "new carpet")]
+    #[schema(min_length = 1, max_length = 500, example = "new carpet")]
     reason: Option<String>,
 }
 
@@ -53,10 +53,10 @@ pub(super) struct ModeSet {
 pub(super) struct SetFireRecall {
     on: bool,
     /// Who commands it: 1 to 64 characters, for the audit log.
-    #[schema(max_length = 64, example = "J. Kovac")]
+    #[schema(min_length = 1, max_length = 64, example = "J. Kovac")]
     operator: String,
     /// Why: 1 to 500 characters, for the audit log.
-    #[schema(max_length = 500, example = "alarm on floor 3")]
+    #[schema(min_length = 1, max_length = 500, example = "alarm on floor 3")]
     reason: Option<String>,
 }
 
@@ -77,10 +77,10 @@ pub(super) struct SetPriority {
     #[schema(example = 5)]
     floor: Option<u8>,
     /// Who commands it: 1 to 64 characters, for the audit log.
-    #[schema(max_length = 64, example = "ward 5")]
+    #[schema(min_length = 1, max_length = 64, example = "ward 5")]
     operator: String,
     /// Why: 1 to 500 characters, for the audit log.
-    #[schema(max_length = 500, example = "patient transport")]
+    #[schema(min_length = 1, max_length = 500, example = "patient transport")]
     reason: Option<String>,
 }
 
@@ -104,10 +104,10 @@ pub(super) struct SetEmergencyPower {
     #[schema(example = "B")]
     car: Option<String>,
     /// Who commands it: 1 to 64 characters, for the audit log.
-    #[schema(max_length = 64, example = "J. Kovac")]
+    #[schema(min_length = 1, max_length = 64, example = "J. Kovac")]
     operator: String,
     /// Why: 1 to 500 characters, for the audit log.
-    #[schema(max_length = 500, example = "mains failure")]
+    #[schema(min_length = 1, max_length = 500, example = "mains failure")]
     reason: Option<String>,
 }
 
@@ -124,10 +124,10 @@ pub(super) struct EmergencyPowerSet {
 #[serde(deny_unknown_fields)]
 pub(super) struct ClearHang {
     /// Who has looked into the car: 1 to 64 characters, for the audit log.
-    #[schema(max_length = 64, example = "J. Kovac")]
+    #[schema(min_length = 1, max_length = 64, example = "J. Kovac")]
     operator: String,
     /// What was found and done: 1 to 500 characters, for the audit log.
-    #[schema(max_length = 500, example = "brake replaced")]
+    #[schema(min_length = 1, max_length = 500, example = "brake replaced")]
     reason: String,
 }
 

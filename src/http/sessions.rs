@@ -48,7 +48,7 @@ pub(super) struct OpenSession {
     seconds: Option<u16>,
     /// Chosen by the client, 1 to 64 bytes without control characters: a request with the id of an
     /// earlier one of the same token is for the same session, at any node.
-    #[schema(max_length = 64, example = "5b0e0f4e-0c65-4b5e-9d0f-1f1d6a8f2f11")]
+    #[schema(min_length = 1, max_length = 64, example = "5b0e0f4e-0c65-4b5e-9d0f-1f1d6a8f2f11")]
     request_id: Option<String>,
     /// The robot has a right of access, so a locked floor does not refuse it. Needs a token with the
     /// scope `access`.
