@@ -4,6 +4,7 @@
 //! they only grow. They are the same whether a node serves them over HTTP or a fleet in virtual time
 //! shows them in a browser. Nothing here reads a clock, opens a file or a socket.
 
+mod call;
 mod car;
 mod estimate;
 mod session;
@@ -23,6 +24,9 @@ use elevator_fleet::wire;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+pub use self::call::{
+    CallReason, CallReport, CallState, CallWish, CallWishSchema, RobotKind, RobotTrip,
+};
 pub use self::car::Car;
 pub use self::estimate::Flights;
 pub use self::session::SessionView;

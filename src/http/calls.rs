@@ -1,17 +1,27 @@
-//! `POST /api/v1/calls`. The fleet remembers the requests with an id, so that a repeated one places
-//! nothing twice, whichever node it comes to.
+//! `/api/v1/calls`: calls are placed at any node, followed to their end, and withdrawn where nobody else
+//! relies on them. The fleet remembers the requests, so that a repeated one places nothing twice,
+//! whichever node it comes to.
 
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use elevator_fleet::directives::SessionId;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::{Access, CallRequest, Requested};
-use liftmesh_api::CallSchema;
-use serde::Deserialize;
+use liftmesh_api::{CallReport, CallWish, CallWishSchema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
-use axum::http::StatusCode;
-
-use super::placed::{PlacedCall, check_id, id_of_request, id_reused};
+use super::auth::{authorize, check_scope};
+use super::extract::Path;
+use super::placed::{PlacedCall, chosen_or_random, id_of_request, id_reused};
 use super::problem::Problem;
+use super::routes::{App, json, parsed};
+use super::sessions::{self, OpenSession};
+use super::snapshot::Look;
 use crate::operator::{ErrorCode, NodeLoop, Refused};
 use crate::tokens::{Scope, Token};
 
@@ -19,30 +29,35 @@ use crate::tokens::{Scope, Token};
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlaceCall {
-    #[schema(value_type = CallSchema)]
-    call: CallForm,
+    #[serde(deserialize_with = "wish")]
+    #[schema(value_type = CallWishSchema)]
+    call: CallWish,
     /// Chosen by the client, 1 to 64 bytes without control characters: a request with the id of an
     /// earlier one of the same token has no effect, and gets the same answer, at any node.
-    #[schema(max_length = 64, example = "5b0e0f4e-0c65-4b5e-9d0f-1f1d6a8f2f11")]
+    #[schema(min_length = 1, max_length = 64, example = "5b0e0f4e-0c65-4b5e-9d0f-1f1d6a8f2f11")]
     request_id: Option<String>,
-    /// The passenger has shown a right of access, so a locked floor does not refuse the call. Needs a
-    /// token with the scope `access`.
+    /// The passenger, or robot, has shown a right of access, so a locked floor does not refuse the call.
+    /// Needs a token with the scope `access`.
     #[serde(default)]
     access: bool,
 }
 
-impl PlaceCall {
-    /// The scope that its token needs.
-    pub(super) fn scope(&self) -> Scope {
-        if self.access { Scope::Access } else { Scope::Call }
-    }
+/// By its `kind`, so that an error says what is wrong with a call of that kind.
+fn wish<'de, D: Deserializer<'de>>(from: D) -> Result<CallWish, D::Error> {
+    let value = serde_json::Value::deserialize(from)?;
+    let read = if value["kind"] == "robot" {
+        serde_json::from_value(value).map(CallWish::Robot)
+    } else {
+        serde_json::from_value(value).map(CallWish::Order)
+    };
+    read.map_err(D::Error::custom)
 }
 
 /// An answer, and whether it is that of an earlier request.
-pub(super) type Answer = Result<(StatusCode, PlacedCall), Problem>;
+type Answer = Result<(StatusCode, PlacedCall), Problem>;
 
-/// Where calls can be placed. The node's loop takes one after the other, and remembers those with an
-/// id, so handlers need not wait for each other.
+/// Where calls can be placed. The node's loop takes one after the other, and remembers them, so handlers
+/// need not wait for each other.
 #[derive(Debug, Clone)]
 pub(super) struct Calls(NodeLoop);
 
@@ -51,31 +66,163 @@ impl Calls {
         Self(node_loop)
     }
 
-    /// Places a call for the bearer of a token. One token is told from another of the same name by its
-    /// hash.
-    pub(super) async fn place(
+    /// Places a passenger's call for the bearer of a token. One token is told from another of the same
+    /// name by its hash.
+    async fn place(
         &self,
         token: &Token,
-        PlaceCall { call: form, request_id, access }: PlaceCall,
+        form: CallForm,
+        request_id: Option<String>,
+        access: Access,
     ) -> Answer {
         let call =
             Call::try_from(&form).map_err(|cause| Refused::new(ErrorCode::NoSuchButton, &cause))?;
-        let access = if access { Access::Granted } else { Access::Public };
-        let requested = match request_id {
-            None => Requested::Now(self.0.order(&form, access).await?),
-            Some(request_id) => {
-                check_id(&request_id)?;
-                let parts = [&token.hash.as_bytes()[..], request_id.as_bytes()];
-                let id = id_of_request("liftmesh HTTP request id", parts);
-                let (bearer, call) = (token.name.to_string(), call.clone());
-                self.0.request(CallRequest { id, bearer, call, access }).await?
-            }
-        };
-        let (status, outcome) = match requested {
+        let request_id = chosen_or_random(request_id)?;
+        let parts = [&token.hash.as_bytes()[..], request_id.as_bytes()];
+        let id = id_of_request("liftmesh HTTP request id", parts);
+        let (bearer, asked) = (token.name.to_string(), call.clone());
+        let request = CallRequest { id, bearer, call: asked, access };
+        let (status, outcome) = match self.0.request(request).await? {
             Requested::Now(outcome) => (StatusCode::CREATED, outcome),
             Requested::Before(outcome) => (StatusCode::OK, outcome),
             Requested::ForAnotherCall => return Err(id_reused()),
         };
-        Ok((status, PlacedCall::new(&call, form, outcome)))
+        Ok((status, PlacedCall::new(&call, form, outcome, Some(id))))
     }
+}
+
+/// Places a call.
+#[utoipa::path(
+    post,
+    path = "/calls",
+    request_body = PlaceCall,
+    security(("token" = ["call"])),
+    responses(
+        (status = 201, body = PlacedCall, headers(("Location" = String, description = "Where to follow the call"))),
+        (status = 200, body = PlacedCall, description = "The answer to the earlier request of this id"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "The id was used for another call, the floor is locked, or too many trips are open"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "There is no such button or car"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether the call was placed"),
+    )
+)]
+pub(super) async fn place(
+    State(app): State<App>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let token = authorize(&app, &parts.headers, Scope::Call).await?;
+    let PlaceCall { call, request_id, access } = parsed(body).await?;
+    let (status, placed) = match call {
+        CallWish::Order(form) => {
+            let (needed, access) = sessions::scope(access);
+            check_scope(&token, needed)?;
+            app.calls.place(&token, form, request_id, access).await?
+        }
+        CallWish::Robot(trip) => {
+            let wanted = OpenSession::of_trip(trip.clone(), request_id, access);
+            let (session, is_new) = sessions::open_for(&app, &token, wanted).await?;
+            let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+            (status, PlacedCall::of_trip(session.id, trip))
+        }
+    };
+    let mut response = json(status, &placed);
+    let there = placed.receipt.map(|receipt| format!("/api/v1/calls/{receipt}"));
+    if let Some(Ok(there)) = there.map(HeaderValue::try_from) {
+        response.headers_mut().insert(header::LOCATION, there);
+    }
+    Ok(response)
+}
+
+/// How far a call is. One that has ended is known for a while: the fleet remembers 512 requests, and 32
+/// trips of robots.
+#[utoipa::path(
+    get,
+    path = "/calls/{id}",
+    params(("id" = String, Path, description = "The receipt of the call, or the id of an open order such as `hall-3-up`")),
+    responses(
+        (status = 200, body = CallReport),
+        (status = 404, body = Problem, content_type = "application/problem+json", description = "No such call is known, and no such order open"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
+    )
+)]
+pub(super) async fn follow(
+    State(app): State<App>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let look = app.look().await?;
+    Ok(json(StatusCode::OK, &report(&id, &look)?))
+}
+
+fn report(id: &str, look: &Look) -> Result<CallReport, Problem> {
+    CallReport::find(id, &look.status, &look.followed).ok_or_else(not_open)
+}
+
+fn not_open() -> Problem {
+    let detail = "no call with this receipt is known, and no order with this id is open";
+    Problem::new(StatusCode::NOT_FOUND, "not_open", detail)
+}
+
+/// Withdraws a call: the trip of a robot, whose end is harmless once it is over. No other kind of call
+/// can be withdrawn.
+#[utoipa::path(
+    delete,
+    path = "/calls/{id}",
+    params(("id" = String, Path, description = "The receipt of the call, or the id of an open order such as `hall-3-up`")),
+    security(("token" = ["call"])),
+    responses(
+        (status = 200, body = CallReport, description = "How it has ended"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope, or another one has placed the call"),
+        (status = 404, body = Problem, content_type = "application/problem+json", description = "No such call is known, or it is served"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "It can't be withdrawn: `detail` says why"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it is withdrawn"),
+    )
+)]
+pub(super) async fn withdraw(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let token = authorize(&app, &headers, Scope::Call).await?;
+    let look = app.look().await?;
+    let known = report(&id, &look)?;
+    if let Some(why) = kept_because(&known.call) {
+        return Err(if known.has_ended() {
+            Problem::new(StatusCode::NOT_FOUND, "not_open", "the call has ended")
+        } else {
+            Problem::new(StatusCode::CONFLICT, "not_cancellable", why)
+        });
+    }
+    let session = SessionId::parse(&id).ok_or_else(not_open)?;
+    sessions::withdraw(&app, &token, session).await?;
+    let look = app.look().await?;
+    Ok(json(StatusCode::OK, &report(&id, &look)?))
+}
+
+/// Why a call is not withdrawn, if it is not: its order is a promise to more people than its client.
+fn kept_because(call: &CallWish) -> Option<&'static str> {
+    let form = match call {
+        CallWish::Order(form) => form,
+        CallWish::Robot(_) => return None,
+    };
+    Some(match form {
+        CallForm::Hall { .. } => {
+            "a hall call stays until it is served: its lamp is a promise to everybody at the landing, \
+             and others may have pressed the same button since"
+        }
+        CallForm::Destination { .. } => {
+            "a destination call stays until it is served: its passengers were told their car, and others \
+             may have asked for the same trip since"
+        }
+        CallForm::Car { .. } => {
+            "a car call stays until it is served: its lamp is a promise to everybody in the car, and \
+             others may have pressed the same button since"
+        }
+    })
 }

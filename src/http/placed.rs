@@ -1,11 +1,11 @@
 //! What every way to place a call by a program has in common: HTTP and MQTT.
 
 use axum::http::StatusCode;
-use elevator_fleet::directives::RequestId;
+use elevator_fleet::directives::{RequestId, SessionId};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::Taken;
-use liftmesh_api::{CallSchema, id_of};
+use liftmesh_api::{CallWish, CallWishSchema, RobotTrip, id_of};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -17,12 +17,16 @@ const LONGEST_ID: usize = 64;
 /// What became of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct PlacedCall {
-    /// Names the order in `/api/v1/orders`, once it is there.
+    /// Names the order in `/api/v1/orders`, once it is there; of a robot, its session.
     #[schema(example = "hall-3-up")]
     id: String,
+    /// By which `/api/v1/calls/{receipt}` says how far this call is. Null if there is no order yet, and
+    /// for a call without `request_id` over MQTT.
+    #[schema(example = "6f1c0d2e9ab34c576f1c0d2e9ab34c57")]
+    pub(super) receipt: Option<String>,
     pub(crate) state: PlacedState,
-    #[schema(value_type = CallSchema)]
-    call: CallForm,
+    #[schema(value_type = CallWishSchema)]
+    call: CallWish,
 }
 
 /// What became of a call.
@@ -38,13 +42,27 @@ pub(crate) enum PlacedState {
 }
 
 impl PlacedCall {
-    pub(crate) fn new(call: &Call, form: CallForm, taken: Taken) -> Self {
+    /// `request` is by what the fleet remembers the call, if it does.
+    pub(crate) fn new(
+        call: &Call,
+        form: CallForm,
+        taken: Taken,
+        request: Option<RequestId>,
+    ) -> Self {
         let state = match taken {
             Taken::Placed => PlacedState::Placed,
             Taken::Absorbed => PlacedState::Absorbed,
             Taken::Waiting => PlacedState::Waiting,
         };
-        Self { id: id_of(call), state, call: form }
+        let receipt = request.filter(|_| taken != Taken::Waiting).map(|id| id.to_string());
+        Self { id: id_of(call), receipt, state, call: CallWish::Order(form) }
+    }
+
+    /// Of a robot.
+    pub(super) fn of_trip(session: SessionId, trip: RobotTrip) -> Self {
+        let id = session.to_string();
+        let (receipt, state) = (Some(id.clone()), PlacedState::Placed);
+        Self { id, receipt, state, call: CallWish::Robot(trip) }
     }
 }
 
@@ -55,6 +73,15 @@ pub(crate) fn check_id(id: &str) -> Result<(), Problem> {
     }
     let detail = format!("request_id has 1 to {LONGEST_ID} bytes and no control characters");
     Err(Problem::malformed(detail))
+}
+
+/// The id of a request that has none is like no other.
+pub(super) fn chosen_or_random(id: Option<String>) -> Result<String, Problem> {
+    let Some(id) = id else {
+        return Ok(format!("{:016x}", getrandom::u64().map_err(|_none| Problem::no_answer())?));
+    };
+    check_id(&id)?;
+    Ok(id)
 }
 
 /// By which the fleet remembers a request, from what tells the request from all others that come this

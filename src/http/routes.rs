@@ -13,7 +13,6 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use elevator_fleet::model::{Call, HallCall};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
@@ -24,15 +23,14 @@ use utoipa_axum::routes;
 use super::access;
 use super::admission::Admission;
 use super::assets;
-use super::auth::{Pass, authorize, check_scope};
-use super::calls::{Calls, PlaceCall};
+use super::auth::{Pass, authorize};
+use super::calls::{self, Calls};
 use super::commands;
 use super::events::{EventId, Events, Since};
-use super::extract::{Path, Query};
+use super::extract::Query;
 use super::health;
 use super::metrics::{self, Counted};
 use super::openapi;
-use super::placed::PlacedCall;
 use super::problem::Problem;
 use super::sessions;
 use super::snapshot::{Look, Looks};
@@ -41,7 +39,7 @@ use super::stream::Client;
 use super::websocket;
 use crate::operator::NodeLoop;
 use crate::tokens::{Scope, Token, Tokens};
-use liftmesh_api::{Car, Fleet, Order, id_of};
+use liftmesh_api::{Car, Fleet, Order};
 
 /// The most clients of event streams at a time.
 pub(super) const STREAMS: usize = 256;
@@ -114,8 +112,8 @@ pub(super) fn api() -> OpenApiRouter<App> {
         .routes(routes!(cars))
         .routes(routes!(orders))
         .routes(routes!(events))
-        .routes(routes!(place))
-        .routes(routes!(cancel))
+        .routes(routes!(calls::place))
+        .routes(routes!(calls::follow, calls::withdraw))
         .routes(routes!(sessions::open))
         .routes(routes!(sessions::read, sessions::go, sessions::end))
         .routes(routes!(statistics::statistics))
@@ -341,84 +339,6 @@ pub(super) async fn events(
         Ok(upgrade) => websocket::start(upgrade, client),
         Err(_no_websocket) => client.into_response(),
     })
-}
-
-/// Places a call.
-#[utoipa::path(
-    post,
-    path = "/calls",
-    request_body = PlaceCall,
-    security(("token" = ["call"])),
-    responses(
-        (status = 201, body = PlacedCall),
-        (status = 200, body = PlacedCall, description = "The answer to the earlier request of this id"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "The id was used for another call, the floor is locked, or too many trips are open"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "There is no such button or car"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether the call was placed"),
-    )
-)]
-pub(super) async fn place(
-    State(app): State<App>,
-    request: Request<Body>,
-) -> Result<Response, Problem> {
-    let (parts, body) = request.into_parts();
-    let token = authorize(&app, &parts.headers, Scope::Call).await?;
-    let body: PlaceCall = parsed(body).await?;
-    check_scope(&token, body.scope())?;
-    let (status, placed) = app.calls.place(&token, body).await?;
-    Ok(json(status, &placed))
-}
-
-/// Withdraws a call. No kind of call can be withdrawn.
-#[utoipa::path(
-    delete,
-    path = "/calls/{id}",
-    params(("id" = String, Path, description = "The id of the order, such as `hall-3-up`")),
-    security(("token" = ["call"])),
-    responses(
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
-        (status = 404, body = Problem, content_type = "application/problem+json", description = "No such order is open"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "It can't be withdrawn: `detail` says why"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
-    )
-)]
-pub(super) async fn cancel(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    authorize(&app, &headers, Scope::Call).await?;
-    let look = app.look().await?;
-    let order = look.status.orders.iter().find(|order| id_of(&order.call) == id);
-    Err(order.map_or_else(
-        || Problem::new(StatusCode::NOT_FOUND, "not_open", "no order with this id is open"),
-        |order| Problem::new(StatusCode::CONFLICT, "not_cancellable", kept_because(&order.call)),
-    ))
-}
-
-/// Why a call is not withdrawn.
-fn kept_because(call: &Call) -> &'static str {
-    match call {
-        Call::Hall(HallCall { to: None, .. }) => {
-            "a hall call stays until it is served: its lamp is a promise to everybody at the landing, \
-             and others may have pressed the same button since"
-        }
-        Call::Hall(HallCall { to: Some(_), .. }) => {
-            "a destination call stays until it is served: its passengers were told their car, and others \
-             may have asked for the same trip since"
-        }
-        Call::Car { .. } => {
-            "a car call stays until it is served: its lamp is a promise to everybody in the car, and \
-             others may have pressed the same button since"
-        }
-    }
 }
 
 /// The JSON of a body.

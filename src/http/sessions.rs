@@ -6,17 +6,17 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use elevator_driver::Floor;
-use elevator_fleet::directives::SessionId;
+use elevator_fleet::directives::{Session, SessionId};
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{Access, LONGEST_HOLD, SessionRefused, SessionRequest};
-use liftmesh_api::SessionView;
+use liftmesh_api::{RobotTrip, SessionView};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::auth::{authorize, check_scope};
 use super::commands::no_car;
 use super::extract::Path;
-use super::placed::{check_id, id_of_request};
+use super::placed::{chosen_or_random, id_of_request};
 use super::problem::Problem;
 use super::routes::{App, json, parsed};
 use crate::operator::SessionChange;
@@ -56,6 +56,17 @@ pub(super) struct OpenSession {
     access: bool,
 }
 
+impl OpenSession {
+    /// A robot's trip.
+    pub(super) fn of_trip(
+        RobotTrip { from, to, car, seconds, .. }: RobotTrip,
+        request_id: Option<String>,
+        access: bool,
+    ) -> Self {
+        Self { car, floor: from, to: Some(to), seconds, request_id, access }
+    }
+}
+
 /// Where the robot wants to go next.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -83,7 +94,8 @@ fn floor(index: u8) -> Result<Floor, Problem> {
     })
 }
 
-fn scope(access: bool) -> (Scope, Access) {
+/// What a call or session with or without a right of access needs.
+pub(super) fn scope(access: bool) -> (Scope, Access) {
     if access { (Scope::Access, Access::Granted) } else { (Scope::Call, Access::Public) }
 }
 
@@ -111,19 +123,6 @@ fn refused(cause: SessionRefused) -> Problem {
     Problem::new(status, code, cause.to_string())
 }
 
-/// # Errors
-/// Somebody else has opened it.
-fn check_owner(token: &Token, id: SessionId) -> Result<(), Problem> {
-    if owner(token) == id.owner {
-        return Ok(());
-    }
-    Err(Problem::new(
-        StatusCode::FORBIDDEN,
-        "other_owner",
-        "the session was opened with another token",
-    ))
-}
-
 /// The token of a request that changes the session of this name, and the session.
 ///
 /// # Errors
@@ -137,6 +136,51 @@ async fn authorize_owner(
     let id = named(id)?;
     check_owner(&token, id)?;
     Ok((token, id))
+}
+
+/// # Errors
+/// Somebody else has opened it.
+fn check_owner(token: &Token, id: SessionId) -> Result<(), Problem> {
+    if owner(token) == id.owner {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::FORBIDDEN,
+        "other_owner",
+        "the session was opened with another token",
+    ))
+}
+
+/// Opens a session for the bearer of a token; returns it, and whether it is new.
+pub(super) async fn open_for(
+    app: &App,
+    token: &Token,
+    OpenSession { car, floor: at, to, seconds, request_id, access }: OpenSession,
+) -> Result<(Session, bool), Problem> {
+    let (needed, access) = scope(access);
+    check_scope(token, needed)?;
+    let request_id = chosen_or_random(request_id)?;
+    let parts = [&token.hash.as_bytes()[..], request_id.as_bytes()];
+    let name = id_of_request(REQUEST, parts).0;
+    let request = name.first_chunk().map_or(0, |start| u64::from_be_bytes(*start));
+    let request = SessionRequest {
+        id: SessionId { owner: owner(token), request },
+        bearer: token.name.to_string(),
+        car: car.as_deref().map(NodeId::new).transpose().map_err(|cause| no_car(&cause))?,
+        floor: floor(at)?,
+        to: to.map(floor).transpose()?,
+        seconds: seconds.unwrap_or(USUAL_HOLD),
+        access,
+    };
+    app.node_loop.open_session(request).await?.map_err(refused)
+}
+
+/// Ends the trip of a robot for the bearer of the token that has called for it.
+pub(super) async fn withdraw(app: &App, token: &Token, id: SessionId) -> Result<(), Problem> {
+    check_owner(token, id)?;
+    let bearer = token.name.to_string();
+    let ended = app.node_loop.change_session(id, SessionChange::Withdraw, bearer).await?;
+    ended.map(drop).map_err(refused)
 }
 
 /// Opens a session: a car comes to a floor and holds its door open for a robot.
@@ -164,29 +208,7 @@ pub(super) async fn open(
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
     let token = authorize(&app, &parts.headers, Scope::Call).await?;
-    let OpenSession { car, floor: at, to, seconds, request_id, access } = parsed(body).await?;
-    let (needed, access) = scope(access);
-    check_scope(&token, needed)?;
-    let request_id = match request_id {
-        Some(id) => {
-            check_id(&id)?;
-            id
-        }
-        None => format!("{:016x}", getrandom::u64().map_err(|_none| Problem::no_answer())?),
-    };
-    let parts = [&token.hash.as_bytes()[..], request_id.as_bytes()];
-    let name = id_of_request(REQUEST, parts).0;
-    let request = name.first_chunk().map_or(0, |start| u64::from_be_bytes(*start));
-    let request = SessionRequest {
-        id: SessionId { owner: owner(&token), request },
-        bearer: token.name.to_string(),
-        car: car.as_deref().map(NodeId::new).transpose().map_err(|cause| no_car(&cause))?,
-        floor: floor(at)?,
-        to: to.map(floor).transpose()?,
-        seconds: seconds.unwrap_or(USUAL_HOLD),
-        access,
-    };
-    let (session, is_new) = app.node_loop.open_session(request).await?.map_err(refused)?;
+    let (session, is_new) = open_for(&app, &token, parsed(body).await?).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok(json(status, &SessionView::from(session)))
 }

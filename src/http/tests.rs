@@ -117,7 +117,7 @@ impl Side {
         side.running.spawn(async move {
             while let Some(Request { query, reply }) = requests.recv().await {
                 let answer = match query {
-                    Query::Status => Reply::Status(Box::new(full_status())),
+                    Query::Look => Reply::Look(Box::new(full_status()), Vec::new()),
                     Query::Statistics => {
                         let (kept, statistics) = oneshot::channel();
                         kept.send(Vec::new()).unwrap();
@@ -135,7 +135,6 @@ impl Side {
     /// The same over this loop.
     fn over(address: &str, asked: mpsc::Sender<Request>) -> Self {
         let (send_tokens, tokens) = watch::channel(Arc::new(tokens()));
-        let node_loop = NodeLoop::new(asked);
         let counted = Counted::new(None, None).unwrap();
         let (source, events) = broadcast::channel(2 * EVENTS);
         let ways = Ways { node_loop: NodeLoop::new(asked), events, tokens };
@@ -374,6 +373,8 @@ async fn every_error_is_a_problem() {
         ("POST", "/api/v1/calls", Some(VIEW), "", 403, "scope_missing"),
         ("POST", "/api/v1/calls", Some(CALL), "", 400, "malformed"),
         ("POST", "/api/v1/calls", Some(CALL), &long, 413, "too_large"),
+        ("GET", "/api/v1/calls/hall-77-up", None, "", 404, "not_open"),
+        ("GET", "/api/v1/calls/00000000000000000000000000000000", None, "", 404, "not_open"),
         ("DELETE", "/api/v1/calls/hall-77-up", Some(CALL), "", 404, "not_open"),
         ("DELETE", "/api/v1/calls/%ff", Some(CALL), "", 400, "malformed"),
         ("PUT", "/api/v1/cars/%ff/mode", Some(OPERATE), "{}", 400, "malformed"),

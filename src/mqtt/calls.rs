@@ -244,12 +244,12 @@ impl Desk {
             Ok(call) => call,
             Err(cause) => return Ok(Err(Refused::new(ErrorCode::NoSuchButton, &cause).into())),
         };
-        let requested = match request_id {
+        let topic = answer_to.map_or("", String::as_str);
+        let id = request_id
+            .map(|id| id_of_request("liftmesh MQTT request id", [topic.as_bytes(), id.as_bytes()]));
+        let requested = match id {
             None => self.node_loop.order(&form, Access::Public).await.map(Requested::Now),
             Some(id) => {
-                let topic = answer_to.map_or("", String::as_str);
-                let id =
-                    id_of_request("liftmesh MQTT request id", [topic.as_bytes(), id.as_bytes()]);
                 let (bearer, call) = (format!("MQTT {topic}"), call.clone());
                 let access = Access::Public;
                 self.node_loop.request(CallRequest { id, bearer, call, access }).await
@@ -262,7 +262,7 @@ impl Desk {
             Err(refused) if refused.code == ErrorCode::NoAnswer => return Err(NoAnswer),
             Err(refused) => return Ok(Err(refused.into())),
         };
-        let said = PlacedCall::new(&call, form, taken);
+        let said = PlacedCall::new(&call, form, taken, id);
         Ok(Ok(Placed { call, said, outcome }))
     }
 

@@ -8,8 +8,8 @@ use elevator_fleet::directives::{Session, SessionId, Topic};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId, Role};
 use elevator_fleet::node::{
-    Access, CallRequest, OrderRefused, PriorityRefused, ReleaseRefused, Requested, SessionRefused,
-    SessionRequest, Status, Taken,
+    Access, CallRequest, FollowedCall, OrderRefused, PriorityRefused, ReleaseRefused, Requested,
+    SessionRefused, SessionRequest, Status, Taken,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -68,6 +68,17 @@ impl NodeLoop {
     pub(crate) async fn status(&self) -> Result<Box<Status>, Refused> {
         match self.ask(Query::Status).await? {
             Reply::Status(status) => Ok(status),
+            _ => Err(Refused::no_answer()),
+        }
+    }
+
+    /// The node's state, and how far the calls of programs are.
+    ///
+    /// # Errors
+    /// [`ErrorCode::NoAnswer`].
+    pub(crate) async fn look(&self) -> Result<(Box<Status>, Vec<FollowedCall>), Refused> {
+        match self.ask(Query::Look).await? {
+            Reply::Look(status, followed) => Ok((status, followed)),
             _ => Err(Refused::no_answer()),
         }
     }

@@ -71,6 +71,8 @@ pub(crate) struct Request {
 pub(crate) enum Query {
     /// `Node::status`: answered by [`Reply::Status`].
     Status,
+    /// The same, and `Node::followed_calls`: answered by [`Reply::Look`].
+    Look,
     /// `Node::handle_order_with`: answered by [`Reply::Order`].
     Order(Call, Right),
     /// `Mesh::set_cable`: answered by [`Reply::Network`].
@@ -98,7 +100,8 @@ pub(crate) enum Query {
     Earlier(CallRequest),
     /// `Node::handle_session`: answered by [`Reply::Session`].
     OpenSession(SessionRequest),
-    /// `Node::handle_session_floor`, `Node::handle_session_end`: answered by [`Reply::Session`].
+    /// `Node::handle_session_floor`, `Node::handle_session_end`, `Node::handle_session_withdrawal`:
+    /// answered by [`Reply::Session`].
     ChangeSession { id: SessionId, change: SessionChange, bearer: String },
     /// `Node::handle_release`: answered by [`Reply::Released`].
     Release { floor: Floor, time: Duration },
@@ -124,6 +127,8 @@ pub(crate) enum SessionChange {
     Floor { floor: Floor, seconds: Option<u16>, access: Right },
     /// It needs the car no more.
     End,
+    /// It needs the trip no more for which it has called a car.
+    Withdraw,
 }
 
 /// What is to hold until it is commanded otherwise.
@@ -155,6 +160,8 @@ pub(crate) enum TokenError {
 pub(crate) enum Reply {
     /// The node's state.
     Status(Box<Status>),
+    /// The node's state, and how far the calls of programs are.
+    Look(Box<Status>, Vec<FollowedCall>),
     /// What became of an order.
     Order(Result<Taken, OrderRefused>),
     /// Whether faults may be injected; the network is as was wanted only then.
@@ -311,6 +318,7 @@ impl Connection {
                     let command = Command::FloorLock { floor, lock };
                     self.direct(command, &operator, reason.as_deref()).await
                 }
+                Ok(QueryLine::Release { floor, seconds }) => self.release(floor, seconds).await,
                 Ok(QueryLine::Priority { car, floor, operator, reason }) => {
                     self.priority(car.as_deref(), floor, &operator, reason.as_deref()).await
                 }
@@ -318,7 +326,6 @@ impl Connection {
                     self.emergency_power(power, car.as_deref(), &operator, reason.as_deref()).await
                 }
                 Ok(QueryLine::Token { change, operator }) => self.token(change, &operator).await,
-                Ok(QueryLine::Release { floor, seconds }) => self.release(floor, seconds).await,
                 Ok(QueryLine::Audit) => self.audit().await,
                 Ok(QueryLine::Network { cable }) => self.network(cable).await,
                 Err(wrong) => Err(wrong),
@@ -338,6 +345,7 @@ impl Connection {
             | QueryLine::Mode { .. }
             | QueryLine::FireRecall { .. }
             | QueryLine::FloorLock { .. }
+            | QueryLine::Release { .. }
             | QueryLine::Priority { .. }
             | QueryLine::EmergencyPower { .. }
             | QueryLine::Token { .. }
@@ -345,7 +353,6 @@ impl Connection {
         };
         if reads || self.access == Access::Full {
             return Ok(query);
-            | QueryLine::Release { .. }
         }
         Err(error(
             ErrorCode::ReadOnly,
@@ -481,6 +488,11 @@ impl Connection {
         self.direct(Command::EmergencyPower { on, serving }, operator, reason).await
     }
 
+    async fn release(&self, floor: Floor, seconds: u8) -> Result<ReplyLine, Refused> {
+        self.node_loop.release(floor, Duration::from_secs(seconds.into())).await?;
+        Ok(ReplyLine::Released)
+    }
+
     async fn direct(
         &self,
         command: Command,
@@ -488,11 +500,6 @@ impl Connection {
         reason: Option<&str>,
     ) -> Result<ReplyLine, Refused> {
         let wrong = |what, cause| error(ErrorCode::Malformed, format!("{what}: {cause}"));
-    async fn release(&self, floor: Floor, seconds: u8) -> Result<ReplyLine, Refused> {
-        self.node_loop.release(floor, Duration::from_secs(seconds.into())).await?;
-        Ok(ReplyLine::Released)
-    }
-
         let operator = words::operator(operator).map_err(|cause| wrong("operator", cause))?;
         let reason =
             reason.map(words::reason).transpose().map_err(|cause| wrong("reason", cause))?;

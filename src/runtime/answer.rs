@@ -20,6 +20,7 @@ impl Running {
         let Request { query, reply } = request;
         let answer = match query {
             Query::Status => Reply::Status(Box::new(self.status(now))),
+            Query::Look => Reply::Look(Box::new(self.status(now)), self.node.followed_calls()),
             Query::Order(call, access) => {
                 Reply::Order(self.node.handle_order_with(call, access, now))
             }
@@ -48,6 +49,9 @@ impl Running {
                         self.node.handle_session_floor(id, floor, seconds, by, now)
                     }
                     SessionChange::End => self.node.handle_session_end(id, &bearer, now),
+                    SessionChange::Withdraw => {
+                        self.node.handle_session_withdrawal(id, &bearer, now)
+                    }
                 };
                 Reply::Session(changed.map(|session| (session, false)))
             }

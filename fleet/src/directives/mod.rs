@@ -31,8 +31,8 @@ pub use self::errands::{EmergencyPower, PriorityCall, Turn};
 pub(crate) use self::firefighter::firefighter_key;
 use self::firefighter::is_firefighter_key;
 pub(crate) use self::key_switch::key_switch_key;
-pub(crate) use self::receipts::Receipt;
 use self::receipts::Receipts;
+pub(crate) use self::receipts::{Asked, Receipt};
 pub use self::receipts::{MOST_RECEIPTS, RequestId};
 pub(crate) use self::sessions::SESSION_SLOTS;
 pub use self::sessions::{MOST_SESSIONS, Session, SessionEnd, SessionId, SessionState};
@@ -262,6 +262,11 @@ impl Directives {
     /// What a request came to, if the fleet has fulfilled it and has not forgotten it yet.
     pub(crate) fn receipt(&self, id: RequestId) -> Option<Receipt> {
         self.receipts.get(id)
+    }
+
+    /// Every request that the fleet remembers.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = (RequestId, Receipt)> {
+        self.receipts.requests()
     }
 
     /// Adds the receipt for a request, as the latest one.

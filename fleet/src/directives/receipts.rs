@@ -9,22 +9,57 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use elevator_driver::Floor;
+
 use super::{Directive, DirectiveError, Key, MOST_CHANGES, Session, Value, Version, Words};
-use crate::model::{Call, Dot, JournalId};
+use crate::model::{Call, Dot, JournalId, NodeId};
 
 /// The most receipts of a fleet. Of more, the bearers with the most lose their oldest ones, so that a
 /// busy bearer can't use up what others need, and all nodes keep the same ones.
 pub const MOST_RECEIPTS: usize = 512;
 
-/// The name of a request: a hash of whatever tells it from all others.
+/// The name of a request: a hash of whatever tells it from all others. Displayed as 32 hexadecimal
+/// digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestId(pub [u8; 16]);
 
 impl RequestId {
+    const DIGITS: usize = 32;
+
     fn key(self) -> Key {
-        let text = format!("{}{:032x}", Receipts::KIND, u128::from_be_bytes(self.0));
+        let text = format!("{}{self}", Receipts::KIND);
         Key::new(&text).unwrap_or_else(|error| unreachable!("a hash is short: {error}"))
     }
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_lower_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() != Self::DIGITS || !text.bytes().all(is_lower_hex) {
+            return None;
+        }
+        Some(Self(u128::from_str_radix(text, 16).ok()?.to_be_bytes()))
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+/// What a request was for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Call(Call),
+    /// A session in which the car goes on by itself.
+    Trip {
+        from: Floor,
+        to: Floor,
+        car: Option<NodeId>,
+    },
+    /// A session in which the robot says where it goes.
+    Session,
 }
 
 /// What a request came to.
@@ -38,6 +73,9 @@ pub(crate) struct Receipt {
 
 impl Receipt {
     const ABSORBED: &str = "absorbed";
+    const SESSION: &str = "session";
+    const NOWHERE: &str = "-";
+    const ANY: &str = "*";
 
     pub(crate) fn new(press: Option<Dot>, call: &Call) -> Self {
         Self { press, call: call.to_string() }
@@ -46,9 +84,23 @@ impl Receipt {
     /// That of a request for a session, as it was asked for.
     pub(crate) fn of_session(session: &Session) -> Self {
         let Session { floor, to, seconds, wish, .. } = session;
-        let to = to.map_or("-".to_owned(), |to| to.to_string());
-        let car = wish.as_ref().map_or("*", |car| car.as_str());
-        Self { press: None, call: format!("session {floor} {to} {seconds} {car}") }
+        let to = to.map_or(Self::NOWHERE.to_owned(), |to| to.to_string());
+        let car = wish.as_ref().map_or(Self::ANY, |car| car.as_str());
+        Self { press: None, call: format!("{} {floor} {to} {seconds} {car}", Self::SESSION) }
+    }
+
+    /// What was asked for; `None` if it is not understood.
+    pub(crate) fn asked(&self) -> Option<Asked> {
+        let words: Vec<&str> = self.call.split(' ').collect();
+        let [Self::SESSION, from, to, _seconds, car] = words[..] else {
+            return Call::parse(&self.call).map(Asked::Call);
+        };
+        if to == Self::NOWHERE {
+            return Some(Asked::Session);
+        }
+        let floor = |text: &str| Floor::try_from(text.parse::<u8>().ok()?).ok();
+        let car = if car == Self::ANY { None } else { Some(NodeId::new(car).ok()?) };
+        Some(Asked::Trip { from: floor(from)?, to: floor(to)?, car })
     }
 
     /// Whether the request was for this call.
@@ -105,6 +157,14 @@ impl Receipts {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Directive> {
         self.receipts.values()
+    }
+
+    /// Every request that is understood, and what it came to.
+    pub(super) fn requests(&self) -> impl Iterator<Item = (RequestId, Receipt)> {
+        self.receipts.values().filter_map(|directive| {
+            let id = RequestId::parse(directive.key.as_str().strip_prefix(Self::KIND)?)?;
+            Some((id, Receipt::parse(&directive.value)?))
+        })
     }
 
     /// What a request came to, if it was fulfilled and is not forgotten.

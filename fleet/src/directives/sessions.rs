@@ -73,6 +73,8 @@ pub enum SessionEnd {
     CarLost,
     /// No car has become free.
     NoCar,
+    /// The robot has withdrawn its call before the trip was over.
+    Withdrawn,
 }
 
 impl fmt::Display for SessionId {
@@ -99,7 +101,8 @@ impl SessionId {
 
 impl SessionEnd {
     /// Every one.
-    pub const ALL: [Self; 5] = [Self::Done, Self::Time, Self::Recalled, Self::CarLost, Self::NoCar];
+    pub const ALL: [Self; 6] =
+        [Self::Done, Self::Time, Self::Recalled, Self::CarLost, Self::NoCar, Self::Withdrawn];
 
     /// Its name, as in directives and in JSON.
     #[must_use]
@@ -110,6 +113,7 @@ impl SessionEnd {
             Self::Recalled => "recalled",
             Self::CarLost => "car_lost",
             Self::NoCar => "no_car",
+            Self::Withdrawn => "withdrawn",
         }
     }
 }

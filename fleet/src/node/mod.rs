@@ -30,9 +30,10 @@
 //! - `sessions.rs`: which robot has which car;
 //! - `cabin/`: the car, its panel and the climate.
 //!
-//! The other files route between components: `elect.rs` for the election, `neighbours.rs` for peers
-//! that come and go, `messages.rs` for messages between nodes, `beacons.rs` for the contents of
-//! beacons, `delta.rs` for changes of orders, `assign.rs` for plans.
+//! `status.rs` and `followed.rs` say how things are. The other files route between components:
+//! `elect.rs` for the election, `neighbours.rs` for peers that come and go, `messages.rs` for messages
+//! between nodes, `beacons.rs` for the contents of beacons, `delta.rs` for changes of orders,
+//! `assign.rs` for plans.
 
 mod access;
 mod action;
@@ -45,6 +46,7 @@ mod delta;
 mod dispatching;
 mod elect;
 mod fleet_status;
+mod followed;
 mod handle;
 mod leadership;
 mod messages;
@@ -88,6 +90,7 @@ pub use cabin::{ClimateTimer, health};
 pub use commands::{FireRecall, PriorityRefused};
 pub use dispatching::{PlanRequest, PlanVersion};
 pub use fleet_status::FleetStatus;
+pub use followed::{Fate, FollowedCall};
 pub use handle::{BeaconFate, CallRequest, OrderRefused, Renewed, Requested, Taken};
 pub use peers::{ConflictKind, LossCause, PacketCounts};
 pub use report::Report;

@@ -227,12 +227,36 @@ impl Node {
         bearer: &str,
         now: Timestamp,
     ) -> Result<Session, SessionRefused> {
+        self.end_session(id, SessionEnd::Done, bearer, now)
+    }
+
+    /// The robot needs the trip no more for which it has called a car, wherever it is on it. That is
+    /// harmless if it is over.
+    ///
+    /// # Errors
+    /// [`SessionRefused`]: nothing has changed.
+    pub fn handle_session_withdrawal(
+        &mut self,
+        id: SessionId,
+        bearer: &str,
+        now: Timestamp,
+    ) -> Result<Session, SessionRefused> {
+        self.end_session(id, SessionEnd::Withdrawn, bearer, now)
+    }
+
+    fn end_session(
+        &mut self,
+        id: SessionId,
+        end: SessionEnd,
+        bearer: &str,
+        now: Timestamp,
+    ) -> Result<Session, SessionRefused> {
         let known = self.commands.directives().session_in_slot(id);
         let (slot, session) = known.ok_or(SessionRefused::NotOpen)?;
         if !session.is_open() {
             return Ok(session);
         }
-        let session = session.with(SessionState::Ended(SessionEnd::Done));
+        let session = session.with(SessionState::Ended(end));
         self.command(&Topic::Session(slot), &session.to_string(), bearer, now)?;
         Ok(session)
     }
@@ -452,4 +476,11 @@ fn receipt_id(SessionId { owner, request }: SessionId) -> RequestId {
     id[4..8].copy_from_slice(&owner.to_be_bytes());
     id[8..].copy_from_slice(&request.to_be_bytes());
     RequestId(id)
+}
+
+/// The session that was asked for by this request.
+pub(super) fn session_of(RequestId(id): RequestId) -> Option<SessionId> {
+    let (owner, request) = id.strip_prefix(b"sess")?.split_first_chunk()?;
+    let (owner, request) = (u32::from_be_bytes(*owner), *request.first_chunk()?);
+    Some(SessionId { owner, request: u64::from_be_bytes(request) })
 }

@@ -4,7 +4,7 @@ use liftmesh_harness::building::{Building, Line};
 use serde_json::{Value, json};
 
 use super::client::{Events, get, post, serving};
-use super::{call, token};
+use super::{call, receipt, token};
 
 const TWO: [&str; 2] = ["A", "B"];
 
@@ -107,9 +107,12 @@ fn a_request_is_fulfilled_once_by_the_whole_fleet() {
     let ask = |building: &Building, number: u8| {
         post(serving(building, number), "/api/v1/calls", Some(&token), &body)
     };
-    let answer = json!({"id": "hall-3-down", "state": "placed", "call": hall});
     let first = ask(&building, 1);
-    assert_eq!((first.status, first.json()), (201, answer.clone()));
+    let answer = first.json();
+    let followed = json!(receipt(&first));
+    let expected =
+        json!({"id": "hall-3-down", "receipt": followed, "state": "placed", "call": hall});
+    assert_eq!((first.status, &answer), (201, &expected));
     let again = |building: &Building, number: u8| {
         let again = ask(building, number);
         assert_eq!((again.status, again.json()), (200, answer.clone()), "at node {number}");

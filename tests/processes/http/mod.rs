@@ -1,5 +1,6 @@
 //! HTTP: what programs and the web panel read and ask for.
 
+mod calls;
 mod caretaker;
 pub(crate) mod client;
 mod commands;
@@ -78,7 +79,11 @@ fn a_call_is_placed_by_post_and_seen_being_served() {
     let body = call(&hall, "one");
     let placed = post(b, "/api/v1/calls", Some(&token), &body);
     assert_eq!(placed.status, 201, "{placed:?}");
-    assert_eq!(placed.json(), json!({"id": "hall-3-down", "state": "placed", "call": hall}));
+    let receipt = receipt(&placed);
+    let expected =
+        json!({"id": "hall-3-down", "receipt": receipt, "state": "placed", "call": hall});
+    assert_eq!(placed.json(), expected);
+    assert!(placed.head.contains(&format!("location: /api/v1/calls/{receipt}\r\n")), "{placed:?}");
     let again = post(b, "/api/v1/calls", Some(&token), &body);
     assert_eq!((again.status, again.json()), (200, placed.json()));
     let other = call(&json!({"kind": "hall", "floor": 1, "direction": "up"}), "one");
@@ -103,6 +108,16 @@ fn a_call_is_placed_by_post_and_seen_being_served() {
     building.assert_safe();
 }
 
+/// By which a call is followed.
+fn receipt(placed: &Answer) -> String {
+    placed.json()["receipt"].as_str().expect("a receipt").to_owned()
+}
+
+/// How far a call is, as a node sees it.
+fn followed(node: SocketAddr, receipt: &str) -> serde_json::Value {
+    get(node, &format!("/api/v1/calls/{receipt}")).json()
+}
+
 fn withdraw(node: SocketAddr, id: &str, token: Option<&str>) -> Answer {
     let bearer = token.map(|token| format!("Bearer {token}"));
     let header = bearer.as_deref().map(|bearer| ("Authorization", bearer));
@@ -125,9 +140,16 @@ fn no_call_is_withdrawn() {
     for (number, (kind, id, named)) in calls.iter().enumerate() {
         let placed = post(a, "/api/v1/calls", Some(&token), &call(kind, &number.to_string()));
         assert_eq!(placed.json()["id"], *id, "{placed:?}");
-        let refused = withdraw(a, id, Some(&token));
-        assert_eq!((refused.status, refused.problem()), (409, "not_cancellable".to_owned()));
-        assert!(refused.json()["detail"].as_str().is_some_and(|why| why.contains(named)));
+        for name in [*id, &receipt(&placed)] {
+            let refused = withdraw(a, name, Some(&token));
+            assert_eq!((refused.status, refused.problem()), (409, "not_cancellable".to_owned()));
+            assert!(refused.json()["detail"].as_str().is_some_and(|why| why.contains(named)));
+            let open = followed(a, name);
+            assert_eq!((&open["id"], &open["order"]), (&json!(name), &json!(id)), "{open}");
+            // A node without a car assigns none.
+            assert_eq!(open["state"], "being_allocated", "{open}");
+            assert_eq!((&open["call"], &open["reason"]), (kind, &json!(null)), "{open}");
+        }
     }
     let of_nobody = withdraw(a, "hall-1-up", None);
     assert_eq!((of_nobody.status, of_nobody.problem()), (401, "token_required".to_owned()));

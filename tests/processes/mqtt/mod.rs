@@ -113,10 +113,13 @@ fn the_state_is_retained_and_a_call_is_answered() {
     let call = hall(3, "down");
     ear.call(PREFIX, &text(&call, Some("one")), Some(("robot/answers", "c-1")));
     let answer = ear.wait("robot/answers", |said| said.correlation.as_deref() == Some("c-1"));
+    let receipt = answer.json()["receipt"].clone();
     let placed = json!({
-        "request_id": "one", "id": "hall-3-down", "state": "placed", "call": call
+        "request_id": "one", "id": "hall-3-down", "receipt": receipt, "state": "placed",
+        "call": call
     });
     assert_eq!(answer.json(), placed, "{answer:?}");
+    assert_eq!(receipt.as_str().map(str::len), Some(32), "{answer:?}");
     assert_eq!(answer.node.as_deref(), Some("A"), "{answer:?}");
     ear.wait(&topic("orders"), |said| said.json()[0]["id"] == "hall-3-down");
     ear.wait(&topic("events"), |said| said.json()["event"] == "served");

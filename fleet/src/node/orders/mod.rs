@@ -15,6 +15,7 @@
 mod admission;
 mod admit;
 mod durable;
+mod ends;
 mod ledger;
 mod parts;
 mod records;
@@ -27,6 +28,7 @@ use std::time::Duration;
 use elevator_driver::{Floor, LampSet};
 
 use self::admission::Admission;
+use self::ends::Ends;
 use self::ledger::Ledger;
 use self::replication::Replication;
 use self::transfers::Transfers;
@@ -36,7 +38,7 @@ use super::leadership::Leadership;
 use super::peers::{Membership, Peers};
 use super::{RefusedStatus, Report, Restored};
 use crate::model::{Call, Dot, HallCall, JournalId, NodeId, Order, Timestamp};
-use crate::orders::{Holding, OrderStore, Promise};
+use crate::orders::{Holding, OrderStore, Promise, Service};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::Hello;
 
@@ -54,6 +56,7 @@ pub(super) struct Orders {
     replication: Replication,
     transfers: Transfers,
     admission: Admission,
+    ends: Ends,
     effects: VecDeque<Effect>,
 }
 
@@ -72,6 +75,17 @@ pub(super) enum Effect {
     Opened(HallCall),
     /// This call has no open press left. `by` is the car that served it, if known.
     Served { call: HallCall, by: Option<NodeId> },
+}
+
+/// How far a press is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PressState {
+    /// It has not been seen here, or its journal was collected.
+    Unknown,
+    Open,
+    Served(Service),
+    /// In a fire recall.
+    Dropped,
 }
 
 /// What this node sees of the fleet.
@@ -123,6 +137,7 @@ impl Orders {
             replication: Replication::default(),
             transfers: Transfers::default(),
             admission: Admission::new(),
+            ends: Ends::default(),
             effects,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fastrand::Rng;
 
 use super::admission::Knowledge;
-use super::{Effect, Fleet, MOST_OPEN_TRIPS, Orders};
+use super::{Effect, Fleet, MOST_OPEN_TRIPS, Orders, PressState};
 use crate::car::ServedCall;
 use crate::model::{Call, Dot, HallCall, NodeId, Order, Timestamp};
 use crate::node::{Report, Taken};
@@ -25,6 +25,7 @@ impl Orders {
         };
         let own = self.own.node.clone();
         let since = self.placed_before(&call).unwrap_or(now);
+        self.keep_end(dot, &call);
         let merged = self.store.place(dot, &own, call.clone(), since, now);
         debug_assert_ne!(merged, Merged::Nothing, "{dot} is not fresh");
         self.on_merged(dot, &call, &own, merged, None);
@@ -47,6 +48,24 @@ impl Orders {
     pub(in crate::node) fn knows_press(&self, press: Dot, call: &Call) -> bool {
         let present = self.store.present(press, call);
         present.is_some_and(|present| present.sequence >= press.sequence)
+    }
+
+    /// How far a press is. What a node that was restarted no longer knows is the end of a press whose
+    /// button was pressed again at the same node: to it the press is as far as the later one.
+    pub(in crate::node) fn press_state(&self, press: Dot, call: &Call) -> PressState {
+        let ended = |service: &Option<Service>| match service {
+            Some(service) => PressState::Served(service.clone()),
+            None => PressState::Dropped,
+        };
+        if let Some(end) = self.ends.of(press, call) {
+            return ended(end);
+        }
+        match self.store.present(press, call) {
+            Some(present) if present.sequence < press.sequence => PressState::Unknown,
+            Some(present) if self.store.get(present).is_some() => PressState::Open,
+            Some(present) => ended(&self.store.service(present).cloned()),
+            None => PressState::Unknown,
+        }
     }
 
     /// Whether another press of this call can be placed: so many trips are not open at a time.
@@ -127,6 +146,14 @@ impl Orders {
         self.invalidate();
     }
 
+    /// This press may take the place of one that has ended.
+    fn keep_end(&mut self, dot: Dot, call: &Call) {
+        let before = self.store.present(dot, call).filter(|before| *before < dot);
+        if let Some(before) = before.filter(|before| self.store.get(*before).is_none()) {
+            self.ends.note(before, call, self.store.service(before).cloned());
+        }
+    }
+
     /// The last open press of a call is closed: another node's car has served it, or it was dropped.
     fn closed_elsewhere(&mut self, call: &Call, dot: Dot) {
         if self.store.of_call(call).next().is_some() {
@@ -158,6 +185,7 @@ impl Orders {
         from: Option<&NodeId>,
         now: Timestamp,
     ) -> Merged {
+        self.keep_end(record.dot, &record.call);
         let merged = self.store.merge(record.clone(), now);
         let (call, origin) = (&record.call, &record.origin);
         self.on_merged(record.dot, call, origin, merged.clone(), from);

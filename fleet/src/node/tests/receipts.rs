@@ -3,7 +3,8 @@
 use super::*;
 use crate::directives::{Directive, RequestId};
 use crate::model::bounds::JUMP;
-use crate::node::{CallRequest, Requested};
+use crate::node::{CallRequest, Fate, FireRecall, FollowedCall, Requested};
+use crate::orders::Service;
 
 fn request(id: u8, call: Call) -> CallRequest {
     CallRequest {
@@ -147,4 +148,85 @@ fn a_receipt_is_written_with_its_order() {
     let again = forged::with_journal(1, restored);
     assert_eq!(again.earlier(&asked), Some(Requested::Before(Taken::Placed)));
     assert_eq!(one.directives().iter().count(), 0, "no operator has commanded it");
+}
+
+/// How far the call of a request is, as a node sees it.
+fn fate(node: &Node, id: u8) -> Fate {
+    let calls = node.followed_calls().into_iter();
+    let found = calls.filter_map(|placed| match placed {
+        FollowedCall::Call { id: known, fate, .. } => {
+            (known == RequestId([id; 16])).then_some(fate)
+        }
+        FollowedCall::Trip { .. } => None,
+    });
+    let fates: Vec<Fate> = found.collect();
+    let [fate] = &fates[..] else { panic!("{fates:?}") };
+    fate.clone()
+}
+
+fn serve(node: &mut Node, call: &Call, now: Timestamp) {
+    let Call::Hall(hall) = call else { panic!("{call}") };
+    node.orders.serve(crate::car::ServedCall::Hall(*hall), now);
+    node.route_orders(now);
+    node.settle(now);
+}
+
+/// The button is pressed again later, which has nothing to do with the call that was served.
+#[test]
+fn a_call_is_followed_to_its_end_at_every_node() {
+    let (mut one, mut two, now) = linked();
+    let asked = request(1, forged::call(2));
+    one.handle_request(&asked, now).expect("placed");
+    assert_eq!(fate(&one, 1), Fate::Open);
+    let sent = frames(&mut one);
+    let (ahead, rest): (Vec<_>, Vec<_>) =
+        sent.into_iter().partition(|frame| matches!(frame, Frame::Directives(_)));
+    for frame in ahead {
+        two.handle_frame(LinkId(1), frame, now);
+    }
+    assert_eq!(fate(&two, 1), Fate::Unknown, "the order is on its way");
+    for frame in rest {
+        two.handle_frame(LinkId(1), frame, now);
+    }
+    assert_eq!(fate(&two, 1), Fate::Open);
+    // A passenger presses the button as well, before a car is there.
+    one.handle_order(asked.call.clone(), now).expect("placed");
+    assert_eq!(fate(&one, 1), Fate::Open);
+    let later = now + Duration::from_secs(9);
+    deliver(&mut one, &mut two, later, |_| true);
+    serve(&mut two, &asked.call, later);
+    deliver(&mut two, &mut one, later, |_| true);
+    let served = Fate::Served(Service { waited: Duration::from_secs(9), car: name(2) });
+    one.handle_request(&request(2, forged::call(2)), later).expect("placed");
+    deliver(&mut one, &mut two, later, |_| true);
+    for node in [&one, &two] {
+        assert_eq!((fate(node, 1), fate(node, 2)), (served.clone(), Fate::Open));
+    }
+}
+
+/// The end of a call is on disk.
+#[test]
+fn a_node_that_was_restarted_knows_the_end_of_a_call() {
+    let mut one = forged::with_journal(1, forged::sound(1));
+    let now = Timestamp::START + PERIOD;
+    let asked = request(1, forged::call(2));
+    one.handle_request(&asked, now).expect("placed");
+    serve(&mut one, &asked.call, now);
+    let records = one.orders().records(now).collect();
+    let directives = one.directives().with_receipts().cloned().collect();
+    let restored = Restored { records, directives, ..forged::sound(1) };
+    let again = forged::with_journal(1, restored);
+    assert_eq!(fate(&again, 1), Fate::Served(Service { waited: Duration::ZERO, car: name(1) }));
+}
+
+#[test]
+fn a_call_that_a_recall_drops_is_known_as_dropped() {
+    let (mut one, mut two, now) = linked();
+    one.handle_request(&request(1, forged::call(2)), now).expect("placed");
+    deliver(&mut one, &mut two, now, |_| true);
+    two.handle_fire_recall(FireRecall::Start, "kovac", now).expect("room");
+    deliver(&mut two, &mut one, now, |_| true);
+    for node in [&one, &two] {
+        assert_eq!(fate(node, 1), Fate::Dropped);
+    }
 }

@@ -5,7 +5,7 @@ use elevator_driver::{Button, DoorCommand};
 use super::receipts::{deliver, linked};
 use super::*;
 use crate::directives::{MOST_SESSIONS, SessionEnd, SessionId, SessionState};
-use crate::node::{SessionRefused, SessionRequest};
+use crate::node::{FollowedCall, SessionRefused, SessionRequest};
 
 fn floor(index: u8) -> Floor {
     Floor::try_from(index).expect("a floor")
@@ -218,5 +218,30 @@ fn the_end_of_a_session_wins_whatever_is_written_at_the_same_time() {
         for node in &nodes {
             assert_eq!(state(node, 1), ended(SessionEnd::Done), "ended at {ends}");
         }
+    }
+}
+
+/// What was asked for stays known while the car goes on by itself.
+#[test]
+fn a_trip_is_followed_from_its_request_until_it_is_withdrawn() {
+    let (mut node, now) = cabin(1);
+    let trip = SessionRequest { to: Some(floor(3)), car: Some(name(1)), ..request(1, 0) };
+    node.handle_session(&trip, now).expect("room");
+    open(&mut node, 2, 1, now);
+    obey(&mut node, now);
+    node.handle_timeout(now + Duration::from_secs(30));
+    let followed = |node: &Node| {
+        let calls = node.followed_calls();
+        let [FollowedCall::Trip { id: known, from, to, car, session }] = &calls[..] else {
+            panic!("{calls:?}");
+        };
+        assert_eq!((*known, *from, *to, car), (id(1), floor(0), floor(3), &Some(name(1))));
+        (session.floor, session.state.clone())
+    };
+    assert_eq!(followed(&node), (floor(3), SessionState::Coming(name(1))));
+    let later = now + Duration::from_secs(31);
+    for _ in 0..2 {
+        node.handle_session_withdrawal(id(1), "robot", later).expect("known");
+        assert_eq!(followed(&node), (floor(3), ended(SessionEnd::Withdrawn)));
     }
 }

@@ -1,0 +1,92 @@
+//! How presses have ended whose registers hold a later press by now.
+//!
+//! A register has room for one press of its journal and call, and the next press takes its place. A
+//! program that follows its call asks for the end of the one before.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::model::{Call, Dot, JournalId};
+use crate::orders::Service;
+
+/// How many ends are kept; of more, the oldest is forgotten.
+const MOST: usize = 1024;
+
+type Place = (JournalId, Call, u64);
+
+/// The latest ends, in memory alone: after a restart the registers have what is left.
+#[derive(Debug, Default)]
+pub(super) struct Ends {
+    ends: BTreeMap<Place, Option<Service>>,
+    by_age: VecDeque<Place>,
+}
+
+impl Ends {
+    /// A press of this call whose place another one takes was served, or dropped where there is no
+    /// service.
+    pub(super) fn note(&mut self, dot: Dot, call: &Call, service: Option<Service>) {
+        let place = (dot.journal, call.clone(), dot.sequence);
+        if self.ends.insert(place.clone(), service).is_none() {
+            self.by_age.push_back(place);
+        }
+        if self.by_age.len() > MOST
+            && let Some(oldest) = self.by_age.pop_front()
+        {
+            self.ends.remove(&oldest);
+        }
+    }
+
+    /// How this press has ended, if it has. A press that was replaced while it was open ended with the
+    /// one that took its place.
+    pub(super) fn of(&self, press: Dot, call: &Call) -> Option<&Option<Service>> {
+        let place = |sequence| (press.journal, call.clone(), sequence);
+        let mut ends = self.ends.range(place(press.sequence)..=place(u64::MAX));
+        ends.next().map(|(_, service)| service)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use elevator_driver::{Direction, Floor};
+
+    use super::*;
+    use crate::model::{HallCall, NodeId};
+
+    fn press(sequence: u64) -> Dot {
+        Dot { journal: JournalId(7), sequence }
+    }
+
+    fn by(car: &str) -> Service {
+        let car = NodeId::new(car).expect("a name");
+        Service { waited: Duration::from_secs(9), car }
+    }
+
+    #[test]
+    fn a_press_ends_with_the_one_that_took_its_place() {
+        let call = Call::Hall(HallCall::new(Floor::BOTTOM, Direction::Up));
+        let other = Call::Car { car: NodeId::new("A").expect("a name"), floor: Floor::BOTTOM };
+        let mut ends = Ends::default();
+        let served = Some(by("A"));
+        ends.note(press(2), &call, served.clone());
+        ends.note(press(6), &call, None);
+        for (sequence, end) in [(1, Some(by("A"))), (2, Some(by("A"))), (3, Some(None)), (7, None)]
+        {
+            assert_eq!(ends.of(press(sequence), &call), end.as_ref(), "{sequence}");
+        }
+        assert_eq!(ends.of(press(1), &other), None);
+        assert_eq!(ends.of(Dot { journal: JournalId(8), sequence: 1 }, &call), None);
+    }
+
+    #[test]
+    fn the_oldest_end_is_forgotten_first() {
+        let call = Call::Hall(HallCall::new(Floor::BOTTOM, Direction::Up));
+        let mut ends = Ends::default();
+        for sequence in 0..=MOST as u64 {
+            ends.note(press(sequence), &call, Some(by("A")));
+            ends.note(press(sequence), &call, Some(by("A")));
+        }
+        assert_eq!((ends.ends.len(), ends.by_age.len()), (MOST, MOST));
+        assert!(!ends.ends.contains_key(&(JournalId(7), call, 0)));
+    }
+}
