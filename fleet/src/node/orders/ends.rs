@@ -70,7 +70,8 @@ mod tests {
         let served = Some(by("A"));
         ends.note(press(2), &call, served.clone());
         ends.note(press(6), &call, None);
-        for (sequence, end) in [(1, Some(by("A"))), (2, Some(by("A"))), (3, Some(None)), (7, None)]
+        for (sequence, end) in
+            [(1, Some(served.clone())), (2, Some(served)), (3, Some(None)), (7, None)]
         {
             assert_eq!(ends.of(press(sequence), &call), end.as_ref(), "{sequence}");
         }
