@@ -20,6 +20,7 @@ mod man;
 mod mode;
 mod order;
 pub mod output;
+mod presses;
 mod remote;
 mod repair;
 mod status;
@@ -59,6 +60,7 @@ pub use keygen::KeygenError;
 pub use man::ManError;
 pub(crate) use mode::{EmergencyPowerArgs, FireRecallArgs, ModeArgs, PriorityArgs};
 pub(crate) use order::OrderArgs;
+pub(crate) use presses::PressesArgs;
 pub(crate) use remote::RemoteArgs;
 pub(crate) use repair::RepairArgs;
 pub(crate) use status::StatusArgs;
@@ -157,6 +159,9 @@ pub(crate) enum Command {
     /// Show the audit log of a node: hangs, who cleared them, repairs and service modes
     #[command(after_help = clear_hang::AUDIT_EXAMPLES)]
     Audit(AuditArgs),
+    /// Show the latest presses of the buttons of a node, and what became of each
+    #[command(after_help = presses::EXAMPLES)]
+    Presses(PressesArgs),
     /// Make a fleet key, with which nodes tell each other from strangers
     #[command(after_help = keygen::EXAMPLES)]
     Keygen(KeygenArgs),
@@ -556,6 +561,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Caretaker(args) => return args.execute(),
         Command::Repair(args) => args.execute()?,
         Command::Audit(args) => args.execute()?,
+        Command::Presses(args) => args.execute()?,
         Command::Keygen(args) => args.execute()?,
         Command::Token(args) => args.execute()?,
         Command::Doctor(args) => args.execute()?,

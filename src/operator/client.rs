@@ -10,7 +10,7 @@ use elevator_fleet::model::{Call, Mode, NodeId};
 use elevator_fleet::node::{Access, FloorLock, Status, Taken};
 
 use super::Event;
-use super::protocol::{ErrorCode, QueryLine, Recall, ReplyLine};
+use super::protocol::{ErrorCode, Press, QueryLine, Recall, ReplyLine};
 use super::socket::SOCKET;
 use super::stand_in::stand_ins;
 use crate::journal::AuditLog;
@@ -336,6 +336,18 @@ impl Client {
         }
     }
 
+    /// The latest presses of the node's own panel, the oldest first, and how many before them are
+    /// forgotten.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub(crate) fn presses(&mut self) -> Result<(Vec<Press>, u64), ClientError> {
+        match self.ask(&QueryLine::Presses)? {
+            ReplyLine::Presses { presses, forgotten } => Ok((presses, forgotten)),
+            _ => Err(ClientError::Unfit),
+        }
+    }
+
     /// Fault injection, for demo and tests only: cuts the node off the mesh, or mends it.
     ///
     /// # Errors
@@ -450,6 +462,7 @@ impl Iterator for Watch {
                 | ReplyLine::Released
                 | ReplyLine::Sent { .. }
                 | ReplyLine::Audit { .. }
+                | ReplyLine::Presses { .. }
                 | ReplyLine::Watching,
             ) => Err(ClientError::Unfit),
             Err(error) => Err(error),

@@ -1,9 +1,11 @@
 //! The lines on the socket.
 
+use std::time::{Duration, SystemTime};
+
 use elevator_driver::Floor;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Mode;
-use elevator_fleet::node::Status;
+use elevator_fleet::node::{PressFate, PressStatus, Status};
 use serde::{Deserialize, Serialize};
 
 use super::Event;
@@ -119,6 +121,8 @@ pub(crate) enum QueryLine {
     },
     /// The audit log: answered by [`ReplyLine::Audit`].
     Audit,
+    /// The latest presses of the node's own panel: answered by [`ReplyLine::Presses`].
+    Presses,
     /// Every event from here on: answered by [`ReplyLine::Watching`], and then by
     /// [`ReplyLine::Event`] until the client closes the connection. No more requests are taken on
     /// it.
@@ -179,6 +183,13 @@ pub(crate) enum ReplyLine {
         #[serde(default)]
         chain: Chain,
     },
+    /// The latest presses.
+    Presses {
+        /// The oldest first.
+        presses: Vec<Press>,
+        /// How many presses before them are no longer remembered.
+        forgotten: u64,
+    },
     /// Events follow.
     Watching,
     /// Something happened.
@@ -198,6 +209,40 @@ pub(crate) enum ReplyLine {
         /// Why, for people.
         message: String,
     },
+}
+
+/// A press of a button of the node's panel, or a destination given at its kiosk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Press {
+    /// When, in UTC by the machine's clock as it goes now.
+    pub(crate) at: String,
+    /// What was pressed.
+    pub(crate) call: CallForm,
+    /// How often in a row, with the same result.
+    pub(crate) times: u32,
+    /// When for the last time, if more than once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) last: Option<String>,
+    /// What became of it.
+    #[serde(flatten)]
+    pub(crate) fate: PressFate,
+}
+
+impl Press {
+    /// A press that the node remembers, at this moment of the wall clock.
+    pub(super) fn new(press: &PressStatus, now: SystemTime) -> Self {
+        let at = |ago: Duration| {
+            let at = now.checked_sub(ago).unwrap_or(SystemTime::UNIX_EPOCH);
+            humantime::format_rfc3339_millis(at).to_string()
+        };
+        Self {
+            at: at(press.ago),
+            call: (&press.call).into(),
+            times: press.times,
+            last: (press.times > 1).then(|| at(press.last)),
+            fate: press.fate.clone(),
+        }
+    }
 }
 
 /// Why a request was not fulfilled. Nothing was changed, except as said.

@@ -1,14 +1,14 @@
 //! The node's side of the socket.
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use elevator_driver::Floor;
 use elevator_fleet::directives::{DirectiveError, Session, SessionId};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId};
 use elevator_fleet::node::{
-    Access as Right, CallRequest, FireRecall, FloorLock, FollowedCall, OrderRefused,
+    Access as Right, CallRequest, FireRecall, FloorLock, FollowedCall, OrderRefused, PressStatus,
     PriorityRefused, ReleaseRefused, Renewed, Requested, SessionRefused, SessionRequest, Status,
     Taken,
 };
@@ -24,7 +24,7 @@ use tracing::{debug, info, warn};
 
 use super::Event;
 use super::node_loop::{ANSWER_LIMIT, NodeLoop, Refused};
-use super::protocol::{ErrorCode, LONGEST_QUERY, QueryLine, Recall, ReplyLine};
+use super::protocol::{ErrorCode, LONGEST_QUERY, Press, QueryLine, Recall, ReplyLine};
 use super::socket::OperatorSocket;
 use super::words;
 use crate::config::FaultInjection;
@@ -114,6 +114,8 @@ pub(crate) enum Query {
     },
     /// The journal's audit log: answered by [`Reply::Audit`].
     Audit,
+    /// `Node::presses`: answered by [`Reply::Presses`].
+    Presses,
     /// The journal's statistics: answered by [`Reply::Statistics`].
     Statistics,
     /// Changes of the statistics, for the journal: answered by [`Reply::StatisticsKept`].
@@ -185,6 +187,8 @@ pub(crate) enum Reply {
     /// The receiver of the audit log, for which the loop does not wait; it gets nothing if the log
     /// can't be read.
     Audit(oneshot::Receiver<AuditLog>),
+    /// The latest presses, and how many before them are forgotten.
+    Presses(Vec<PressStatus>, u64),
     /// The receiver of the statistics, as that of the audit log.
     Statistics(oneshot::Receiver<Vec<(Slot, Quarter)>>),
     /// Whether the changes are queued for the disk, and if not, why.
@@ -327,6 +331,7 @@ impl Connection {
                 }
                 Ok(QueryLine::Token { change, operator }) => self.token(change, &operator).await,
                 Ok(QueryLine::Audit) => self.audit().await,
+                Ok(QueryLine::Presses) => self.presses().await,
                 Ok(QueryLine::Network { cable }) => self.network(cable).await,
                 Err(wrong) => Err(wrong),
             };
@@ -349,7 +354,8 @@ impl Connection {
             | QueryLine::Priority { .. }
             | QueryLine::EmergencyPower { .. }
             | QueryLine::Token { .. }
-            | QueryLine::Audit => false,
+            | QueryLine::Audit
+            | QueryLine::Presses => false,
         };
         if reads || self.access == Access::Full {
             return Ok(query);
@@ -532,6 +538,17 @@ impl Connection {
                 "the audit log can't be read: the node's disk has failed or is very slow"
                     .to_owned(),
             )),
+        }
+    }
+
+    async fn presses(&self) -> Result<ReplyLine, Refused> {
+        match self.node_loop.ask(Query::Presses).await? {
+            Reply::Presses(presses, forgotten) => {
+                let now = SystemTime::now();
+                let presses = presses.iter().map(|press| Press::new(press, now)).collect();
+                Ok(ReplyLine::Presses { presses, forgotten })
+            }
+            _ => Err(Refused::no_answer()),
         }
     }
 

@@ -305,6 +305,7 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
             Query::Earlier(_) => Reply::Earlier(None),
             Query::Token { .. } => Reply::Token(Ok(())),
             Query::Audit => Reply::Audit(oneshot::channel().1),
+            Query::Presses => Reply::Presses(Vec::new(), 0),
             Query::Statistics => Reply::Statistics(oneshot::channel().1),
             Query::KeepStatistics(_) => Reply::StatisticsKept(Ok(())),
             Query::Network(Cable::Cut) => Reply::Network(FaultInjection::Refused),

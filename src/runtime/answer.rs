@@ -62,6 +62,10 @@ impl Running {
                 Reply::Token(self.change_token(&change, operator, account, now))
             }
             Query::Audit => Reply::Audit(self.disk.audit()),
+            Query::Presses => {
+                let presses = self.node.presses(now).collect();
+                Reply::Presses(presses, self.node.forgotten_presses())
+            }
             Query::Statistics => Reply::Statistics(self.disk.statistics()),
             Query::KeepStatistics(changes) => {
                 Reply::StatisticsKept(self.disk.keep_statistics(changes))

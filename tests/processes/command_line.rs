@@ -72,6 +72,7 @@ fn help_shows_the_commands_and_every_exit_code() {
         "caretaker",
         "repair",
         "audit",
+        "presses",
         "keygen",
         "token",
         "doctor",

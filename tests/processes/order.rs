@@ -127,3 +127,29 @@ fn an_order_that_was_served_names_the_car() {
     building.wait_all_dark();
     building.assert_safe();
 }
+
+/// A panel's presses and what became of them; an operator's order is none.
+#[test]
+fn presses_are_shown_with_what_became_of_them() {
+    let building = Building::with_cars(4, Line::Serial, &["A"]);
+    building.press("A", building.hall(2, Direction::Down));
+    building.wait("the press is served", |building| {
+        building.status("A").is_some_and(|status| status.orders.is_empty())
+            && shown(building).iter().any(|press| press["fate"] == "served")
+    });
+    assert_eq!(order(&building, &["car", "A", "1", "--wait", "served"]).status.code(), Some(0));
+    let presses = shown(&building);
+    assert_eq!(presses.len(), 1, "{presses:?}");
+    let call = serde_json::json!({"kind": "hall", "floor": 2, "direction": "down"});
+    assert_eq!((&presses[0]["call"], &presses[0]["car"]), (&call, &"A".into()));
+    let page = building.operator("A", &["presses"]).output().expect("it runs");
+    let page = text(&page.stdout);
+    assert!(page.contains("hall 2 down") && page.contains("served by A after"), "{page}");
+}
+
+fn shown(building: &Building) -> Vec<serde_json::Value> {
+    let output = building.operator("A", &["presses", "--json"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let lines = text(&output.stdout);
+    lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}

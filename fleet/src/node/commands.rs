@@ -491,6 +491,7 @@ impl Node {
         {
             self.orders.drop_all();
             self.route_orders(now);
+            self.presses.drop_waiting();
         }
     }
 

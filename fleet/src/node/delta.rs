@@ -13,7 +13,10 @@ impl Node {
     pub(super) fn route_orders(&mut self, now: Timestamp) {
         while let Some(effect) = self.orders.poll_effect() {
             match effect {
-                Effect::Report(report) => self.report(report),
+                Effect::Report(report) => {
+                    self.update_presses(&report);
+                    self.report(report);
+                }
                 Effect::Hurry => self.peers.hurry(),
                 Effect::Changed => self.orders_have_changed(),
                 Effect::LampsChanged => self.cabin.invalidate(),

@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 use std::time::Duration;
 
-use elevator_driver::{Button, Floor, PanelEvent, Trip};
+use elevator_driver::{Floor, PanelEvent};
 
 use super::access::Access;
 use super::cabin::Occurrence;
@@ -11,11 +11,10 @@ use super::neighbours::Acceptance;
 use super::orders::{MOST_OPEN_TRIPS, rubbish};
 use super::peers::{Handshake, Offence, Peers, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
-use crate::car::Press;
 use crate::directives::RequestId;
 use crate::dispatch::WeekTime;
 use crate::election::{Input, LinkRule};
-use crate::model::{Call, HallCall, JournalId, Mode, NodeId, Timestamp};
+use crate::model::{Call, JournalId, Mode, NodeId, Timestamp};
 use crate::wire::{Beacon, Frame, Hello, NodeState};
 
 /// An order that can't be placed. The node is unchanged.
@@ -506,66 +505,11 @@ impl Node {
 
     /// The mode of the car, if it takes no car call such as this one. Of another node's car it is the
     /// commanded one: its panel may be busy with a mechanic, who gets the calls afterwards.
-    fn refusing_mode(&self, call: &Call) -> Option<Mode> {
+    pub(super) fn refusing_mode(&self, call: &Call) -> Option<Mode> {
         match call {
             Call::Car { car, .. } if *car == self.hello.node => self.cabin.refusing_mode(),
             Call::Car { car, .. } => self.commands.refusing_mode(car),
             Call::Hall(_) => None,
-        }
-    }
-
-    /// In a fire recall the buttons place no orders (ASME A17.1, phase I). Those in a car may be
-    /// commands to it.
-    fn press(&mut self, button: Button, now: Timestamp) {
-        let call = Call::of_button(button, &self.hello.node);
-        let refused = self.lock_against(&call, now);
-        if let Button::Car(floor) = button {
-            // A lock holds against calls: a command in a fire or in a car out of service passes it.
-            let is_call = self.refusing_mode(&call).is_none();
-            if is_call && let Some(refused) = refused {
-                // Where the door is open, the button keeps it open.
-                if !self.cabin.absorbs(&call, now) {
-                    self.refuse_press(&refused, now);
-                }
-                return;
-            }
-            if self.cabin.press(floor, now) == Press::Command {
-                return;
-            }
-        }
-        if self.commands.is_fire_recalled() {
-            return;
-        }
-        let absorbed = self.cabin.absorbs(&call, now);
-        let served = match call {
-            Call::Hall(_) => true,
-            Call::Car { .. } => self.cabin.has_car(),
-        };
-        if !absorbed && served && self.hello.floors.has_button(button) {
-            self.place(call, now);
-        }
-    }
-
-    /// A passenger has given a destination at a kiosk.
-    fn request(&mut self, trip: Trip, now: Timestamp) {
-        let call = HallCall::to(trip.from(), trip.to()).map(Call::Hall);
-        let Some(call) = call.filter(|call| call.is_within(self.hello.floors)) else {
-            return;
-        };
-        if self.commands.is_fire_recalled() {
-            let refused = OrderRefused::FireRecall { call };
-            if let Some(report) = self.cabin.refused(refused.to_string(), now) {
-                self.report(report);
-            }
-        } else if let Some(refused) = self.lock_against(&call, now) {
-            self.refuse_press(&refused, now);
-        } else if self.orders.may_place(&call) {
-            self.place(call, now);
-        } else {
-            let refused = OrderRefused::TooManyTrips { call, most: MOST_OPEN_TRIPS };
-            if let Some(report) = self.cabin.refused(refused.to_string(), now) {
-                self.report(report);
-            }
         }
     }
 

@@ -4,7 +4,7 @@
 //!   beacon, frame, link, panel, disk, operator, timer
 //!        │ handle_*(…, now)
 //!        ▼
-//!       Node ──▶ Leadership, Peers, Orders, Dispatching, Boarding, Commands, Access, Cabin
+//!       Node ──▶ Leadership, Peers, Orders, Dispatching, Boarding, Commands, Access, Presses, Cabin
 //!        │            each owns its state, and changes no other
 //!        │ ◀───────── wishes, verdicts, effects, changes
 //!        ▼ poll_action(), poll_timeout()
@@ -28,6 +28,7 @@
 //! - `access.rs`: locked floors, and who may ride there;
 //! - `power.rs`: whose turn it is on emergency power;
 //! - `sessions.rs`: which robot has which car;
+//! - `presses.rs`: the latest presses of the panel, and what became of them;
 //! - `cabin/`: the car, its panel and the climate.
 //!
 //! `status.rs` and `followed.rs` say how things are. The other files route between components:
@@ -54,6 +55,7 @@ mod neighbours;
 mod orders;
 mod peers;
 mod power;
+mod presses;
 mod report;
 mod sessions;
 mod settings;
@@ -74,6 +76,7 @@ use self::leadership::Leadership;
 use self::orders::Orders;
 use self::peers::Peers;
 use self::power::Turns;
+use self::presses::Presses;
 use self::sessions::Sessions;
 use crate::car::{CarTimer, Power};
 use crate::directives::{Directives, Topic};
@@ -93,6 +96,7 @@ pub use fleet_status::FleetStatus;
 pub use followed::{Fate, FollowedCall};
 pub use handle::{BeaconFate, CallRequest, OrderRefused, Renewed, Requested, Taken};
 pub use peers::{ConflictKind, LossCause, PacketCounts};
+pub use presses::{MOST_PRESSES, PressFate, PressStatus};
 pub use report::Report;
 pub use sessions::{LONGEST_HOLD, SessionRefused, SessionRequest};
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
@@ -118,6 +122,7 @@ pub struct Node {
     access: AccessControl,
     turns: Turns,
     sessions: Sessions,
+    presses: Presses,
     cabin: Cabin,
     random: fastrand::Rng,
     actions: VecDeque<Action>,
@@ -187,6 +192,7 @@ impl Node {
             access: AccessControl::default(),
             turns: Turns::default(),
             sessions: Sessions::default(),
+            presses: Presses::default(),
             cabin,
             random: fastrand::Rng::with_seed(seed),
             actions: VecDeque::new(),

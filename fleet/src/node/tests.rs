@@ -13,6 +13,7 @@ mod oversight;
 mod packets;
 mod panel_first;
 mod planning;
+mod presses;
 mod receipts;
 mod sessions;
 mod silence;

@@ -15,6 +15,7 @@
 use std::path::PathBuf;
 
 use elevator_fleet::car::{HangCause, HangEvidence};
+use elevator_fleet::node::{PressFate, PressStatus};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -440,6 +441,30 @@ fn audit_records() -> Vec<AuditRecord> {
     std::iter::once(AuditRecord::hang(&hang)).chain(events.into_iter().map(of)).collect()
 }
 
+/// Everything that can become of a press.
+fn fates() -> [PressFate; 9] {
+    let waited = Duration::from_millis(9_377);
+    [
+        PressFate::Waiting,
+        PressFate::Open { press: None, promised: false },
+        PressFate::Open { press: None, promised: true },
+        PressFate::Served { car: Some(node("B")), waited },
+        PressFate::Served { car: None, waited },
+        PressFate::Dropped,
+        PressFate::Absorbed,
+        PressFate::Command,
+        PressFate::Refused { reason: "why, in words".to_owned() },
+    ]
+}
+
+/// A press 10 s ago, and again 2 s ago where it is open.
+fn press(call: &Call, fate: PressFate) -> Press {
+    let times = if matches!(fate, PressFate::Open { .. }) { 3 } else { 1 };
+    let [ago, last] = [10, 2].map(Duration::from_secs);
+    let press = PressStatus { call: call.clone(), ago, times, last, fate };
+    Press::new(&press, SystemTime::UNIX_EPOCH + NOW)
+}
+
 #[test]
 fn replies_are_as_in_the_golden_file() {
     let mut replies = vec![
@@ -469,6 +494,11 @@ fn replies_are_as_in_the_golden_file() {
         records: Vec::new(),
         chain: Chain { head: Some("7f".repeat(32)), broken_at: Some(3), unchained: 2 },
     });
+    replies.extend(fates().map(|fate| ReplyLine::Presses {
+        presses: vec![press(&hall(3, Direction::Up), fate)],
+        forgotten: 0,
+    }));
+    replies.push(ReplyLine::Presses { presses: Vec::new(), forgotten: 12 });
     compare("replies.jsonl", &lines(&replies));
 }
 
@@ -526,6 +556,7 @@ fn queries_are_as_in_the_golden_file() {
             reason: None,
         },
         QueryLine::Audit,
+        QueryLine::Presses,
         QueryLine::Watch,
     ];
     queries.extend(Mode::ALL.map(mode));

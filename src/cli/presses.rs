@@ -1,0 +1,91 @@
+//! `liftmesh presses`.
+
+use clap::Args;
+use elevator_fleet::model::Call;
+use elevator_fleet::node::PressFate;
+
+use super::table::table;
+use super::{CommandError, NodeArgs, output};
+use crate::operator::Press;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  liftmesh presses --data-dir /var/lib/liftmesh
+  liftmesh presses --limit 10 --config /etc/liftmesh/node.toml
+  liftmesh presses --json --data-dir /var/lib/liftmesh | jq 'select(.fate == \"refused\")'
+
+A node remembers the last 512 presses of the buttons of its own panel until it ends; the same button
+again, with the same result, counts up the press that is there. What programs and operators ask for is
+no press. Give it as the user that the node runs as: presses say who went where. With --json, presses
+go to standard output, and the rest to standard error.";
+
+/// The arguments of `liftmesh presses`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PressesArgs {
+    /// Which node
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+    /// Print JSON, one press a line: times in UTC, floors from 0
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Only this many, the latest [default: all]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) limit: Option<usize>,
+}
+
+impl PressesArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let (presses, forgotten) = self.node.connect()?.presses()?;
+        let limit = self.limit.unwrap_or(usize::MAX);
+        let latest = &presses[presses.len().saturating_sub(limit)..];
+        let before = match forgotten {
+            0 => String::new(),
+            count => format!("{count} earlier ones are forgotten\n"),
+        };
+        if self.json {
+            output::print(&latest.iter().map(json).collect::<String>())?;
+            output::remark(&before);
+        } else {
+            output::print(&[page(latest)?, before].concat())?;
+        }
+        Ok(())
+    }
+}
+
+/// A press has nothing that JSON could not hold.
+fn json(press: &Press) -> String {
+    let text = serde_json::to_string(press).unwrap_or_else(|error| unreachable!("{error}"));
+    format!("{text}\n")
+}
+
+pub(super) fn page(presses: &[Press]) -> Result<String, CommandError> {
+    if presses.is_empty() {
+        return Ok("no presses\n".to_owned());
+    }
+    let row = |press: &Press| {
+        let call = Call::try_from(&press.call)?.to_string();
+        let often = match &press.last {
+            Some(last) => format!("{} times, last at {last}", press.times),
+            None => String::new(),
+        };
+        Ok([press.at.clone(), call, what(&press.fate), often])
+    };
+    let rows = presses.iter().map(row).collect::<Result<Vec<_>, CommandError>>()?;
+    Ok(table(["time (UTC)", "button", "what became of it", "repeated"], rows))
+}
+
+fn what(fate: &PressFate) -> String {
+    match fate {
+        PressFate::Waiting => "waits for the disk".to_owned(),
+        PressFate::Open { promised: false, .. } => "open, not promised yet".to_owned(),
+        PressFate::Open { promised: true, .. } => "open, promised".to_owned(),
+        PressFate::Served { car, waited } => {
+            let by = car.as_ref().map(|car| format!(" by {car}")).unwrap_or_default();
+            format!("served{by} after {:.1} s", waited.as_secs_f64())
+        }
+        PressFate::Dropped => "dropped: fire recall".to_owned(),
+        PressFate::Absorbed => "kept the door open".to_owned(),
+        PressFate::Command => "drove the car".to_owned(),
+        PressFate::Refused { reason } => format!("refused: {reason}"),
+    }
+}
