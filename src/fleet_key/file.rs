@@ -134,39 +134,64 @@ pub(crate) fn check_secret(path: &Path, file: &File) -> Result<(), FileError> {
     check_rights(path, file, geteuid().as_raw())
 }
 
-/// Who owns the file can change it whatever its mode says. The group of the node may read the key:
-/// then root can own it. So may root's group, which reads everything anyway: systemd gives credentials
-/// that group. Of another user than this process's no groups are known, so none counts as the node's.
 fn check_rights(path: &Path, file: &File, user: u32) -> Result<(), FileError> {
-    const OTHERS: u32 = 0o007;
-    const GROUP: u32 = 0o070;
-    const GROUP_WRITES: u32 = 0o020;
-    const ROOT: u32 = 0;
     let failed = |source| FileError::Io { path: path.to_owned(), source };
     let about: Metadata = file.metadata().map_err(failed)?;
-    let (mode, owner, group) = (about.mode() & 0o7777, about.uid(), about.gid());
-    let path = || path.to_owned();
-    if owner != ROOT && owner != user {
-        return Err(FileError::OtherOwner { path: path(), owner });
-    }
-    if mode & (OTHERS | GROUP_WRITES) != 0 {
-        let fix = if mode & GROUP == 0 { "0600" } else { "0640" };
-        return Err(FileError::Exposed { path: path(), mode, fix });
-    }
-    let is_asker = user == geteuid().as_raw();
-    if mode & GROUP == 0 {
-        // This process could open it, which says nothing of another user.
-        let may_read = is_asker || user == ROOT || user == owner;
-        return if may_read { Ok(()) } else { Err(failed(io::ErrorKind::PermissionDenied.into())) };
-    }
-    let is_own = || {
+    let rights = Rights { mode: about.mode() & 0o7777, owner: about.uid(), group: about.gid() };
+    let groups = (user == geteuid().as_raw()).then(|| {
         let others = getgroups().unwrap_or_default();
-        others.iter().chain([&getegid()]).any(|own| own.as_raw() == group)
-    };
-    if is_asker && (group == ROOT || is_own()) {
-        Ok(())
-    } else {
-        Err(FileError::OtherGroup { path: path(), mode, group })
+        others.iter().chain([&getegid()]).map(|group| group.as_raw()).collect()
+    });
+    rights.check(path, &Reader { user, groups })
+}
+
+/// Who may do what with a key file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rights {
+    pub(super) mode: u32,
+    pub(super) owner: u32,
+    pub(super) group: u32,
+}
+
+/// The user that a node runs as.
+#[derive(Debug)]
+pub(super) struct Reader {
+    pub(super) user: u32,
+    /// The groups of the user; `None` if it is not this process's, so that they are not known.
+    pub(super) groups: Option<Vec<u32>>,
+}
+
+impl Rights {
+    /// Who owns the file can change it whatever its mode says. The group of the node may read the key:
+    /// then root can own it. So may root's group, which reads everything anyway: systemd gives
+    /// credentials that group. Of another user than this process's no groups are known, so none counts
+    /// as the node's.
+    pub(super) fn check(self, path: &Path, reader: &Reader) -> Result<(), FileError> {
+        const OTHERS: u32 = 0o007;
+        const GROUP: u32 = 0o070;
+        const GROUP_WRITES: u32 = 0o020;
+        const ROOT: u32 = 0;
+        let (Self { mode, owner, group }, Reader { user, groups }) = (self, reader);
+        let path = || path.to_owned();
+        if owner != ROOT && owner != *user {
+            return Err(FileError::OtherOwner { path: path(), owner });
+        }
+        if mode & (OTHERS | GROUP_WRITES) != 0 {
+            let fix = if mode & GROUP == 0 { "0600" } else { "0640" };
+            return Err(FileError::Exposed { path: path(), mode, fix });
+        }
+        if mode & GROUP == 0 {
+            // This process could open it, which says nothing of another user.
+            let may_read = groups.is_some() || *user == ROOT || *user == owner;
+            let source = io::ErrorKind::PermissionDenied.into();
+            return if may_read { Ok(()) } else { Err(FileError::Io { path: path(), source }) };
+        }
+        let is_own = |groups: &Vec<u32>| group == ROOT || groups.contains(&group);
+        if groups.as_ref().is_some_and(is_own) {
+            Ok(())
+        } else {
+            Err(FileError::OtherGroup { path: path(), mode, group })
+        }
     }
 }
 

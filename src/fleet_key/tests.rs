@@ -1,10 +1,11 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
 
 use elevator_fleet::wire::keyring::Purpose;
 use liftmesh_harness::building::skip;
 
-use super::file::FileError;
+use super::file::{FileError, Reader, Rights};
 use super::*;
 
 const LAN: Ipv4Addr = Ipv4Addr::new(192, 168, 1, 11);
@@ -308,4 +309,55 @@ async fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
         done = future => Some(done),
         () = std::future::ready(()) => None,
     }
+}
+
+/// Which owner, group and mode of a key file a node accepts that runs as user 1000, in the groups 1000
+/// and 44.
+#[test]
+fn only_the_node_and_root_may_read_a_key() {
+    const OWN: u32 = 1000;
+    let verdict = |mode, owner, group, groups: Option<Vec<u32>>| {
+        let rights = Rights { mode, owner, group };
+        match rights.check(Path::new("k"), &Reader { user: OWN, groups }) {
+            Ok(()) => "accepted",
+            Err(FileError::OtherOwner { .. }) => "owner",
+            Err(FileError::Exposed { fix, .. }) => fix,
+            Err(FileError::OtherGroup { .. }) => "group",
+            Err(FileError::Io { .. }) => "unreadable",
+            Err(FileError::NoKey { .. }) => "no key",
+        }
+    };
+    let cases = [
+        // Of the node's user: its group does not matter unless the group may read it.
+        (0o600, OWN, OWN, "accepted"),
+        (0o400, OWN, 7, "accepted"),
+        (0o640, OWN, OWN, "accepted"),
+        (0o640, OWN, 44, "accepted"),
+        (0o640, OWN, 7, "group"),
+        // Root's group reads everything anyway: so systemd hands out credentials.
+        (0o640, OWN, 0, "accepted"),
+        (0o440, 0, 0, "accepted"),
+        (0o640, 0, 44, "accepted"),
+        (0o640, 0, 7, "group"),
+        (0o600, 0, 0, "accepted"),
+        // Another user can change it whatever the mode says.
+        (0o600, 7, OWN, "owner"),
+        (0o440, 7, 0, "owner"),
+        // The group may read it, and do nothing more; others may do nothing.
+        (0o660, OWN, OWN, "0640"),
+        (0o620, 0, 0, "0640"),
+        (0o604, OWN, OWN, "0600"),
+        (0o602, OWN, OWN, "0600"),
+        (0o644, OWN, OWN, "0640"),
+        (0o644, 0, 0, "0640"),
+    ];
+    for (mode, owner, group, expected) in cases {
+        let said = verdict(mode, owner, group, Some(vec![OWN, 44]));
+        assert_eq!(said, expected, "{mode:04o}, user {owner}, group {group}");
+    }
+    // The groups of another user than this process's are not known, nor what it can open.
+    assert_eq!(verdict(0o600, OWN, 7, None), "accepted");
+    assert_eq!(verdict(0o640, 0, 0, None), "group");
+    assert_eq!(verdict(0o640, OWN, OWN, None), "group");
+    assert_eq!(verdict(0o600, 0, 0, None), "unreadable");
 }
