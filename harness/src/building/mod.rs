@@ -185,6 +185,15 @@ impl Building {
         self.fleet_keys = Some(files.to_owned());
     }
 
+    /// The nodes that start from here on have a fleet key if the seed is odd, so that a campaign of
+    /// several seeds has fleets of both kinds.
+    pub fn draw_key(&mut self, seed: u64) {
+        if seed % 2 == 1 {
+            let key = self.make_key("fleet.key");
+            self.use_keys(&key);
+        }
+    }
+
     /// The nodes that start from here on send their beacons to this multicast group.
     pub fn send_to(&mut self, group: Ipv4Addr) {
         self.group = Some(group);

@@ -20,8 +20,9 @@ const FOUR: [&str; 4] = ["A", "B", "C", "D"];
 /// E1, E2, F4, F6, F7, F11, F12, F13, F14, O1, O5, S1.
 ///
 /// `LIFTMESH_KILLS=200 cargo test --test processes faults::campaign` makes it longer, `LIFTMESH_SEED=7` another
-/// one. The seed chooses who is killed and pressed, and when; what the processes make of it is
-/// theirs. Some nodes are suspended instead of killed. One at least is always left.
+/// one. The seed chooses who is killed and pressed, and when, and whether the fleet has a key; what
+/// the processes make of it is theirs. Some nodes are suspended instead of killed. One at least is
+/// always left.
 #[test]
 fn every_lit_order_is_served_in_a_campaign_of_kills() {
     let number = |name: &str| {
@@ -63,7 +64,9 @@ struct Campaign {
 
 impl Campaign {
     fn begin(seed: u64) -> Self {
-        let mut building = Building::with_cars(FLOORS, Line::Serial, &FOUR);
+        let mut building = Building::new(FLOORS, Line::Serial);
+        building.draw_key(seed);
+        building.fill(&FOUR);
         building.open_books();
         let settings = ScheduleSettings {
             round: vec![FaultKind::Kill, FaultKind::Kill, FaultKind::Kill, FaultKind::Suspension],

@@ -31,7 +31,7 @@ const HISTORY: usize = 40;
 ///
 /// `LIFTMESH_DENSE_KILLS=1000 cargo test --test processes faults::kills` kills more, and
 /// `LIFTMESH_SEED=7` at other moments. In between nodes are suspended, lose the line to their panel,
-/// and start on a full disk.
+/// and start on a full disk. Fleets with a key and without one take turns.
 #[test]
 fn no_order_is_lost_by_kills_at_any_moment() {
     let number = |name: &str, otherwise: u32| {
@@ -127,7 +127,9 @@ impl Struck {
     const MOMENT: Duration = Duration::from_millis(300);
 
     fn fill(seed: u64, disks_can_fail: bool) -> Self {
-        let mut building = Building::with_cars(FLOORS, Line::Serial, &THREE);
+        let mut building = Building::new(FLOORS, Line::Serial);
+        building.draw_key(seed);
+        building.fill(&THREE);
         building.open_books();
         Self {
             building,
