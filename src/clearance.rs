@@ -97,7 +97,12 @@ pub(crate) fn clear(
         // Once the journal is made anew, nothing else would say that it was lost.
         latch::set(data_dir, &latch).map_err(ClearError::Latch)?;
     }
-    let head = record(data_dir, &node, &latch, by)?;
+    let is_lost = !journal::exists(data_dir) && commission::is_marked(data_dir);
+    if is_lost {
+        // The audit log begins anew, and says so.
+        journal::forget_head(data_dir).map_err(ClearError::Latch)?;
+    }
+    let head = record(data_dir, &node, (&latch, is_lost), by)?;
     latch::remove(data_dir).map_err(ClearError::Latch)?;
     Ok(Some(Cleared { latch, head }))
 }
@@ -152,6 +157,7 @@ pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
         | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
         | AuditEvent::FleetKeys { .. }
+        | AuditEvent::HeadMismatch { .. }
         | AuditEvent::Other(_) => return None,
     };
     Some(Latch::Removed { recorded })
@@ -196,11 +202,15 @@ fn open(data_dir: &Path, node: &NodeId) -> Result<Journal, JournalError> {
 fn record(
     data_dir: &Path,
     node: &NodeId,
-    latch: &Latch,
+    (latch, is_lost): (&Latch, bool),
     by: Clearance<'_>,
 ) -> Result<Head, JournalError> {
     let journal = open(data_dir, node)?;
     let mut records = Vec::new();
+    if is_lost && *latch != Latch::JournalLost {
+        let event = AuditEvent::LatchFound { latch: Latch::JournalLost };
+        records.push(AuditRecord::now(node.clone(), event, SystemTime::now()));
+    }
     if let Latch::Hang(hang) = latch {
         let hang = AuditRecord::hang(hang);
         // The node itself has recorded it, unless its disk was in the way.

@@ -58,6 +58,7 @@ fn kinds(data_dir: &Path) -> Vec<&'static str> {
         AuditEvent::FleetKeys { .. } => "fleet-keys",
         AuditEvent::Repair { .. } => "repair",
         AuditEvent::Directive { .. } => "directive",
+        AuditEvent::HeadMismatch { .. } => "head-mismatch",
         AuditEvent::Other(_) => "other",
     };
     records.into_iter().map(kind).collect()
@@ -314,4 +315,26 @@ fn a_directory_in_use_is_left_alone_unless_its_node_is_about_to_end() {
     });
     assert!(clear(directory.path(), None, BY).expect("cleared").is_some());
     ending.join().expect("no panic");
+}
+
+/// The log of a lost journal is gone, and the operator's record says so; nothing else went missing.
+#[test]
+fn a_lost_journal_that_was_cleared_is_no_tampering() {
+    let directory = TempDir::new().expect("a directory");
+    let data_dir = directory.path();
+    let (journal, _) = Journal::open(data_dir, &node()).expect("a journal");
+    commission::mark(data_dir, &node(), SystemTime::now()).expect("marked");
+    let repair = AuditEvent::FleetKeys { sent: None, accepted: vec![7], accepts_anybody: false };
+    journal.record(&[AuditRecord::now(node(), repair, SystemTime::now())]).expect("on disk");
+    drop(journal);
+    std::fs::remove_file(data_dir.join("journal.redb")).expect("removed");
+    clear(data_dir, None, BY).expect("cleared").expect("a latch");
+    let log = audit(data_dir).expect("an audit log");
+    assert_eq!((log.records.len(), log.chain.broken_at, log.chain.kept), (1, None, None));
+    // Without a latch nobody was asked.
+    for name in ["journal.redb", "commissioned.toml"] {
+        std::fs::remove_file(data_dir.join(name)).expect("removed");
+    }
+    drop(Journal::open(data_dir, &node()).expect("a journal"));
+    assert!(audit(data_dir).expect("an audit log").chain.kept.is_some());
 }

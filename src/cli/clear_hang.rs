@@ -30,13 +30,12 @@ Examples:
   liftmesh audit --data-dir /var/lib/liftmesh
   liftmesh audit --data-dir /var/lib/liftmesh --json --limit 10 | jq .operator
 
-Each record is chained to the one before. The command ends with 1 if a record was changed, removed or
-put there by something else. It says how many records at the end are not chained yet: a program that
-makes no chain wrote them, or something else; the next record chains them. Who can write the journal
-can make the chain anew, or remove it, but not with the same head: compare it with the head that
-`clear-hang` has printed, or with the last one in the node's log (`recorded in the audit log`, and
-`audit log read` at each start). With --json, records go to standard output, and the rest to
-standard error.";
+Each record is chained to the one before, and the head of the chain is kept in audit-head.toml beside
+the journal. The command ends with 1 if a record was changed, removed or put there by something else,
+at the end too. Who can write both files can make everything anew, but not with the same head: compare
+it with the head that `clear-hang` has printed, or with the last one in the node's log (`recorded in
+the audit log`, and `audit log read` at each start). The last 10000 records are kept. With --json,
+records go to standard output, and the rest to standard error.";
 
 /// The arguments of `liftmesh clear-hang`.
 #[derive(Debug, Clone, Args)]
@@ -127,21 +126,22 @@ impl AuditArgs {
             let gap = if verdict.is_empty() { "" } else { "\n" };
             output::print(&[&page, gap, &verdict].concat())?;
         }
-        chain.broken_at.map_or(Ok(()), |record| Err(CommandError::Tampered(record)))
+        match chain {
+            Chain { broken_at: Some(record), .. } => Err(CommandError::Tampered(record)),
+            Chain { kept: Some(kept), .. } => Err(CommandError::AnotherLog(kept)),
+            Chain { broken_at: None, kept: None, .. } => Ok(()),
+        }
     }
 }
 
 /// What the chain says of this many records, apart from where it is broken.
-pub(super) fn verdict(records: usize, Chain { head, unchained, .. }: &Chain) -> String {
+pub(super) fn verdict(records: usize, Chain { head, dropped, .. }: &Chain) -> String {
+    let older = match dropped {
+        0 => String::new(),
+        count => format!("{count} older records were dropped\n"),
+    };
     match head {
-        Some(head) => {
-            let unchained = match unchained {
-                0 => String::new(),
-                1 => format!("the last record was {UNCHAINED}"),
-                count => format!("the last {count} records were {UNCHAINED}"),
-            };
-            format!("chain head {head}\n{unchained}")
-        }
+        Some(head) => format!("{older}chain head {head}\n"),
         None if records == 0 => String::new(),
         None => {
             "no chain: the records were written by a program that makes none, or the chain was \
@@ -150,9 +150,6 @@ pub(super) fn verdict(records: usize, Chain { head, unchained, .. }: &Chain) -> 
         }
     }
 }
-
-/// What records without a link are.
-const UNCHAINED: &str = "written by a program that makes no chain, or by something else\n";
 
 /// A record has nothing that JSON could not hold.
 fn json(record: &AuditRecord) -> String {
@@ -193,6 +190,10 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                     let accepted: Vec<String> = ids.chain(anybody).collect();
                     let what = format!("sends {sent}, accepts {}", accepted.join(", "));
                     ["fleet-keys", "", "", "", &*what].map(str::to_owned)
+                }
+                AuditEvent::HeadMismatch { found, kept } => {
+                    let what = format!("the log had {} records; {kept}", found.records);
+                    ["head-mismatch", "", "", "", &*what].map(str::to_owned)
                 }
                 AuditEvent::Other(OtherEvent { kind, fields }) => {
                     let fields = serde_json::json!(fields).to_string();

@@ -38,7 +38,7 @@ use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::clearance::ClearError;
 use crate::config::{ConfigErrors, FaultInjection, Settings, Sources, example};
-use crate::journal::JournalError;
+use crate::journal::{HeadMismatch, JournalError};
 use crate::latch;
 use crate::operator::{Client, ClientError, ErrorCode, LatchedNode};
 use crate::probe::{self, Finding, Verdict};
@@ -409,6 +409,12 @@ pub enum CommandError {
          liftmesh: keep the journal as evidence"
     )]
     Tampered(u64),
+    /// The audit log was cut off, replaced or added to.
+    #[error(
+        "the audit log was cut off, replaced or added to by something else than liftmesh: {0}. Keep \
+         the data directory as evidence"
+    )]
+    AnotherLog(HeadMismatch),
     /// No key was made.
     #[error(transparent)]
     Keygen(#[from] KeygenError),
@@ -511,6 +517,7 @@ impl CommandError {
             | Self::Keygen(_)
             | Self::Man(_)
             | Self::Tampered(_)
+            | Self::AnotherLog(_)
             | Self::NotPlaced(_)
             | Self::WaitedTooLong { .. } => Exit::Failed,
             #[cfg(feature = "simulator")]

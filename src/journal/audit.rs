@@ -1,41 +1,50 @@
-//! The audit log: what operators are accountable for, and what led to it. It is kept forever; it
-//! grows by one record per hang, clearing, repair, directive and change of the fleet keys.
+//! The audit log: what operators are accountable for, and what led to it. It grows by one record per
+//! hang, clearing, repair, directive and change of the fleet keys, and keeps the latest
+//! [`MOST_RECORDS`].
 //!
 //! Each record has a link in a chain of hashes, so that a record that is changed, removed or put in
-//! between shows. A user who can write the file can make the whole chain anew, or remove it, but not
-//! with the same head, which is in the node's log after each record and at each start, and which an
-//! operator can note.
+//! between shows, and so does one at the end without a link. Of the records that were dropped the last
+//! link stays: the chain begins there. A log that was cut off, or replaced as a whole, does not fit
+//! the [head](super::head) beside the journal. A user who can write both can make everything anew,
+//! but not with the same head, which is in the node's log after each record and at each start, and
+//! which an operator can note.
 //!
-//! A program that makes no chain may have run in between. Records without a link at the end are thus
-//! *unchained*, not broken: the next record chains them too.
+//! What is found to be wrong stays so: no later record gets a link to one that has none, and a head
+//! that does not fit is recorded before anything else.
+//!
+//! The records of a program that made no chain are chained when this one first opens the journal.
 //!
 //! A record that is unreadable, or of another version of the program, is kept and shown as it is:
 //! no foreign record keeps an operator from clearing a hang.
 
 use std::collections::BTreeMap;
-use std::ops::Bound::{Excluded, Unbounded};
 use std::time::SystemTime;
 
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::FleetKeysStatus;
 use redb::{
-    AccessGuard, Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition,
-    TableError,
+    AccessGuard, Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
+    Table, TableDefinition, TableError,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tracing::info;
+use tracing::{error, info, warn};
 
 use super::error::ReadError;
+use super::head::{HeadFile, HeadMismatch};
 use super::tables;
 use crate::latch::{Evidence, Hang, Latch, PROGRAM, wall};
 
 /// Number from 1 on → record (JSON, so that programs of other versions can read it).
 const AUDIT: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("audit");
 
-/// Number of a record → its link: the hash of the link before, the number and the record. Records
-/// of a program that makes no links get them with the next one.
+/// Number of a record → its link: the hash of the link before, the number and the record. It begins
+/// with that of the last record that was dropped.
 const LINKS: TableDefinition<'_, u64, [u8; 32]> = TableDefinition::new("audit-links");
+
+/// How many records are kept. A later version of the program may lower this, and never raise it: a
+/// shorter log that lacks its beginning was tampered with.
+pub(crate) const MOST_RECORDS: u64 = 10_000;
 
 /// A link of the chain.
 type Link = [u8; 32];
@@ -55,16 +64,18 @@ pub(crate) struct AuditLog {
 /// Whether the records of the audit log are what was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Chain {
-    /// The last link, as 64 hexadecimal digits, if there is one. While nothing is broken or
-    /// unchained, the same head means the same records.
+    /// The last link, as 64 hexadecimal digits, if there is one. While nothing is broken, the same head
+    /// means the same records.
     pub(crate) head: Option<String>,
     /// The first record that does not fit the chain, counted from 1: it was changed, removed or put
-    /// there by something else than this program.
+    /// there by something else than this program, or it says that the log did not fit its kept head.
     pub(crate) broken_at: Option<u64>,
-    /// How many records at the end have no link yet: a program that makes no chain wrote them, or
-    /// something else put them there.
+    /// How many records were dropped because there are newer ones.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) unchained: u64,
+    pub(crate) dropped: u64,
+    /// What is kept beside the journal, where that is another head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) kept: Option<HeadMismatch>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in references")]
@@ -73,8 +84,8 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// How far the audit log has come: what an operator notes to recognize it by.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Head {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
     /// The number of the last record.
     pub(crate) records: u64,
     /// Its link, as 64 hexadecimal digits.
@@ -147,6 +158,14 @@ pub(crate) enum AuditEvent {
         accepted: Vec<u8>,
         /// Messages are accepted without a key, because the configuration says so.
         accepts_anybody: bool,
+    },
+    /// The log was cut off, replaced or added to by something else than this program: it had another
+    /// head than was kept.
+    HeadMismatch {
+        /// The head that it had.
+        found: Head,
+        /// What was kept.
+        kept: HeadMismatch,
     },
     /// Something that this program does not know.
     #[serde(untagged)]
@@ -248,6 +267,7 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
         AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
         | AuditEvent::FleetKeys { .. }
+        | AuditEvent::HeadMismatch { .. }
         | AuditEvent::Other(_) => false,
     })?;
     match last.event {
@@ -256,6 +276,7 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
         | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
         | AuditEvent::FleetKeys { .. }
+        | AuditEvent::HeadMismatch { .. }
         | AuditEvent::Other(_) => None,
     }
 }
@@ -275,6 +296,7 @@ pub(crate) fn last_fleet_keys(records: &[AuditRecord]) -> FleetKeysStatus {
         | AuditEvent::ClearHang { .. }
         | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
+        | AuditEvent::HeadMismatch { .. }
         | AuditEvent::Other(_) => None,
     });
     keys.unwrap_or_default()
@@ -288,15 +310,10 @@ pub(super) fn check(transaction: &ReadTransaction) -> Result<(), ReadError> {
     }
 }
 
-/// The whole log.
-pub(super) fn read(database: &Database) -> Result<AuditLog, ReadError> {
+/// The whole log, compared with the head that is kept beside the journal.
+pub(super) fn read(database: &Database, kept: Option<&HeadFile>) -> Result<AuditLog, ReadError> {
     let transaction = database.begin_read()?;
-    let table = match transaction.open_table(AUDIT) {
-        Ok(table) => table,
-        // Nothing was ever recorded.
-        Err(TableError::TableDoesNotExist(_)) => return Ok(AuditLog::default()),
-        Err(error) => return Err(error.into()),
-    };
+    let keeps_head = tables::keeps_head(&transaction)?;
     let links = match transaction.open_table(LINKS) {
         Ok(links) => {
             links.iter()?.map(|entry| Ok(of_entry(entry?))).collect::<Result<_, ReadError>>()?
@@ -304,57 +321,96 @@ pub(super) fn read(database: &Database) -> Result<AuditLog, ReadError> {
         Err(TableError::TableDoesNotExist(_)) => BTreeMap::new(),
         Err(error) => return Err(error.into()),
     };
-    let owner = tables::owner(&transaction)?;
     let mut records = Vec::new();
-    let mut inspection = Inspection::new(&links);
-    for entry in table.iter()? {
-        let (number, bytes) = entry?;
-        let (number, bytes) = (number.value(), bytes.value());
-        inspection.add(number, bytes);
-        records.push(
-            serde_json::from_slice(bytes)
-                .unwrap_or_else(|_| AuditRecord::unreadable(owner.clone(), number, bytes)),
-        );
+    let mut inspection = Inspection::new(&links, keeps_head);
+    match transaction.open_table(AUDIT) {
+        Ok(table) => {
+            let owner = tables::owner(&transaction)?;
+            for entry in table.iter()? {
+                let (number, bytes) = entry?;
+                let (number, bytes) = (number.value(), bytes.value());
+                let record = serde_json::from_slice(bytes)
+                    .unwrap_or_else(|_| AuditRecord::unreadable(owner.clone(), number, bytes));
+                inspection.add(number, bytes, &record);
+                records.push(record);
+            }
+        }
+        // Nothing was ever recorded.
+        Err(TableError::TableDoesNotExist(_)) => {}
+        Err(error) => return Err(error.into()),
     }
-    Ok(AuditLog { records, chain: inspection.finish() })
+    let mut chain = inspection.finish();
+    if let Some(kept) = kept.filter(|_| keeps_head) {
+        chain.kept = kept.mismatch(&Head::of(links.last_key_value()));
+    }
+    Ok(AuditLog { records, chain })
+}
+
+impl Head {
+    /// The head of a log with this last link.
+    fn of(last: Option<(&u64, &Link)>) -> Self {
+        let (records, link) = last.unwrap_or((&0, &ROOT));
+        Self { records: *records, link: hexadecimal(link) }
+    }
 }
 
 /// The comparison of the records with their links.
 struct Inspection<'a> {
     links: &'a BTreeMap<u64, Link>,
+    /// A chain was begun: no record is without a link.
+    is_chained: bool,
+    count: u64,
     /// The number that the next record has to have.
     next: u64,
     /// The link that the record before has to have.
     before: Link,
+    dropped: u64,
     broken_at: Option<u64>,
-    unchained: u64,
 }
 
 impl<'a> Inspection<'a> {
-    fn new(links: &'a BTreeMap<u64, Link>) -> Self {
-        Self { links, next: 1, before: ROOT, broken_at: None, unchained: 0 }
+    fn new(links: &'a BTreeMap<u64, Link>, keeps_head: bool) -> Self {
+        let is_chained = keeps_head || !links.is_empty();
+        Self { links, is_chained, count: 0, next: 1, before: ROOT, dropped: 0, broken_at: None }
     }
 
     /// Compares the next record.
-    fn add(&mut self, number: u64, record: &[u8]) {
-        self.before = link(&self.before, number, record);
-        let is_unchained = self.links.last_key_value().is_none_or(|(last, _)| number > *last);
-        self.unchained += u64::from(is_unchained);
+    fn add(&mut self, number: u64, bytes: &[u8], record: &AuditRecord) {
+        if self.count == 0 {
+            self.begin(number);
+        }
+        self.count += 1;
+        self.before = link(&self.before, number, bytes);
+        let is_linked = !self.is_chained || self.links.get(&number) == Some(&self.before);
         // No program leaves out a number, whether it makes links or not.
-        let fits =
-            number == self.next && (is_unchained || self.links.get(&number) == Some(&self.before));
-        if !fits {
+        let fits = number == self.next && is_linked;
+        if !fits || matches!(record.event, AuditEvent::HeadMismatch { .. }) {
             self.broken_at.get_or_insert(self.next);
         }
         self.next += 1;
     }
 
+    /// The chain begins behind the records that were dropped.
+    fn begin(&mut self, first: u64) {
+        let before = first.saturating_sub(1);
+        if let Some(link) = self.links.get(&before) {
+            (self.before, self.next, self.dropped) = (*link, first, before);
+        }
+    }
+
     fn finish(mut self) -> Chain {
+        let oldest = self.links.first_key_value().map(|(number, _)| *number);
+        // A record gives way only to newer ones, and its link to the next that does.
+        if let Some(oldest) = oldest.filter(|_| self.dropped > 0)
+            && (self.count < MOST_RECORDS || oldest < self.dropped)
+        {
+            self.broken_at = Some(oldest);
+        }
         if self.links.range(self.next..).next().is_some() {
             self.broken_at.get_or_insert(self.next);
         }
         let head = self.links.last_key_value().map(|(_, link)| hexadecimal(link));
-        Chain { head, broken_at: self.broken_at, unchained: self.unchained }
+        Chain { head, broken_at: self.broken_at, dropped: self.dropped, kept: None }
     }
 }
 
@@ -373,35 +429,130 @@ fn hexadecimal(link: &Link) -> String {
     blake3::Hash::from_bytes(*link).to_hex().to_string()
 }
 
-/// Appends records, all or none; they are on disk when this returns.
-pub(super) fn append(database: &Database, records: &[AuditRecord]) -> Result<Head, redb::Error> {
+/// Keeps the head of the log from here on, unless it is kept already. Records that have no chain get
+/// one first: a program that makes none wrote them.
+pub(super) fn begin(database: &Database, kept: &HeadFile) -> Result<(), redb::Error> {
+    if tables::keeps_head(&database.begin_read()?).map_err(ReadError::into_redb)? {
+        return Ok(());
+    }
     let transaction = database.begin_write()?;
-    let (number, head) = {
-        let mut table = transaction.open_table(AUDIT)?;
-        let mut links = transaction.open_table(LINKS)?;
-        let (linked, head) = links.last()?.map(of_entry).unzip();
-        // The number of a record that was removed is not given again.
-        let mut number = linked.unwrap_or_default();
-        let mut head = head.unwrap_or(ROOT);
-        // Those of a program that makes no links.
-        for entry in table.range((Excluded(number), Unbounded))? {
-            let (unchained, bytes) = entry?;
-            number = unchained.value();
-            head = link(&head, number, bytes.value());
-            links.insert(number, head)?;
-        }
-        for record in records {
-            number += 1;
-            let bytes = serde_json::to_vec(record).map_err(std::io::Error::from)?;
-            table.insert(number, bytes.as_slice())?;
-            head = link(&head, number, &bytes);
-            links.insert(number, head)?;
-        }
-        (number, head)
+    let head = {
+        let mut log = Log::open(transaction.open_table(AUDIT)?, transaction.open_table(LINKS)?)?;
+        log.adopt()?;
+        log.head()
     };
     transaction.commit()?;
-    let head = Head { records: number, link: hexadecimal(&head) };
+    // One that is there is of a journal that is gone: that shows.
+    if !kept.exists() {
+        kept.write(head, None)?;
+    }
+    tables::note_kept_head(database)
+}
+
+/// Appends records, all or none; they are on disk when this returns. What does not fit the kept head
+/// is recorded with them.
+pub(super) fn append(
+    database: &Database,
+    kept: Option<&HeadFile>,
+    records: &[AuditRecord],
+) -> Result<Head, redb::Error> {
+    if let Some(kept) = kept {
+        begin(database, kept)?;
+    }
+    let transaction = database.begin_write()?;
+    let (found, mismatch, head) = {
+        let mut log = Log::open(transaction.open_table(AUDIT)?, transaction.open_table(LINKS)?)?;
+        if kept.is_none() {
+            log.adopt()?;
+        }
+        let found = log.head();
+        let mismatch = kept.and_then(|kept| kept.mismatch(&found));
+        if let (Some(kept), Some(first)) = (&mismatch, records.first()) {
+            error!(found = found.records, %kept, "the audit log is not the one that was kept");
+            let event = AuditEvent::HeadMismatch { found: found.clone(), kept: kept.clone() };
+            log.push(&AuditRecord { event, ..first.clone() })?;
+        }
+        for record in records {
+            log.push(record)?;
+        }
+        log.drop_oldest()?;
+        (found, mismatch, log.head())
+    };
+    let announced = match (kept, mismatch) {
+        (None, _) | (Some(_), Some(HeadMismatch::Missing | HeadMismatch::Unreadable)) => Ok(()),
+        (Some(kept), None) => kept.write(found, Some(head.clone())),
+        // Until the mismatch is on record, it stays one.
+        (Some(kept), Some(HeadMismatch::Other(old))) => kept.write(old, Some(head.clone())),
+    };
+    announced?;
+    transaction.commit()?;
+    if let Some(kept) = kept
+        && let Err(error) = kept.write(head.clone(), None)
+    {
+        warn!(%error, "the head of the audit log can't be kept");
+    }
     // Where the log of the program is kept elsewhere, it bears witness to the records.
     info!(records = head.records, head = head.link, "recorded in the audit log");
     Ok(head)
+}
+
+/// The log in the middle of a change.
+struct Log<'a> {
+    records: Table<'a, u64, &'static [u8]>,
+    links: Table<'a, u64, Link>,
+    /// The last link, with its number.
+    last: (u64, Link),
+}
+
+impl<'a> Log<'a> {
+    fn open(
+        records: Table<'a, u64, &'static [u8]>,
+        links: Table<'a, u64, Link>,
+    ) -> Result<Self, redb::Error> {
+        let last = links.last()?.map_or((0, ROOT), of_entry);
+        Ok(Self { records, links, last })
+    }
+
+    fn head(&self) -> Head {
+        let (number, link) = &self.last;
+        Head::of(Some((number, link)))
+    }
+
+    /// Chains the records of a program that makes no chain, if there is none.
+    fn adopt(&mut self) -> Result<(), redb::Error> {
+        if !self.links.is_empty()? {
+            return Ok(());
+        }
+        for entry in self.records.iter()? {
+            let (number, bytes) = entry?;
+            let number = number.value();
+            self.last = (number, link(&self.last.1, number, bytes.value()));
+            self.links.insert(number, self.last.1)?;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, record: &AuditRecord) -> Result<(), redb::Error> {
+        let last = self.records.last()?.map_or(0, |(number, _)| number.value());
+        // The number of a record that was removed is not given again.
+        let number = last.max(self.last.0) + 1;
+        let bytes = serde_json::to_vec(record).map_err(std::io::Error::from)?;
+        self.records.insert(number, bytes.as_slice())?;
+        self.last = (number, link(&self.last.1, number, &bytes));
+        self.links.insert(number, self.last.1)?;
+        Ok(())
+    }
+
+    /// Drops the oldest records, as far as there are too many. The link of the last of them stays.
+    fn drop_oldest(&mut self) -> Result<(), redb::Error> {
+        let mut dropped = None;
+        while self.records.len()? > MOST_RECORDS {
+            let Some((number, _)) = self.records.pop_first()? else { break };
+            dropped = Some(number.value());
+        }
+        if let Some(dropped) = dropped {
+            self.links.retain(|number, _| number >= dropped)?;
+        }
+        Ok(())
+    }
 }

@@ -128,6 +128,18 @@ pub enum ReadError {
     Malformed(&'static str),
 }
 
+impl ReadError {
+    /// The same while a database is written.
+    pub(super) fn into_redb(self) -> redb::Error {
+        match self {
+            Self::Database(error) => *error,
+            other @ (Self::Other(_) | Self::Malformed(_)) => {
+                redb::Error::Io(io::Error::new(io::ErrorKind::InvalidData, other))
+            }
+        }
+    }
+}
+
 impl<E: Into<redb::Error>> From<E> for ReadError {
     fn from(error: E) -> Self {
         Self::Database(Box::new(error.into()))

@@ -16,6 +16,7 @@ mod commit_times;
 mod error;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
+mod head;
 mod medium;
 mod record;
 mod statistics;
@@ -36,12 +37,16 @@ use elevator_fleet::node::{Change, Restored};
 use redb::{Builder, Database, DatabaseError};
 use tracing::{error, info, warn};
 
+pub use self::audit::Head;
 pub(crate) use self::audit::{
-    Account, AuditEvent, AuditLog, AuditRecord, Chain, Head, OtherEvent, last_fleet_keys, uncleared,
+    Account, AuditEvent, AuditLog, AuditRecord, Chain, OtherEvent, last_fleet_keys, uncleared,
 };
 pub(crate) use self::commit_times::CommitTimes;
 pub use self::error::JournalError;
 pub(crate) use self::error::{OtherFormat, ReadError};
+pub(crate) use self::head::FILE as HEAD_FILE;
+use self::head::HeadFile;
+pub use self::head::HeadMismatch;
 pub(crate) use self::medium::is_failing;
 use self::tables::Contents;
 pub(crate) use self::writer::Progress;
@@ -75,6 +80,8 @@ pub(crate) enum Lost {
 #[derive(Debug)]
 pub struct Journal {
     database: Database,
+    /// Where the head of the audit log is kept; `None` without a directory.
+    kept: Option<HeadFile>,
 }
 
 impl Journal {
@@ -132,7 +139,14 @@ impl Journal {
         };
         // Without this a power cut may take the file's name away, and the orders in it.
         let keep_name = || sync_directory(directory);
-        Self::begin(database, contents, node, path.clone(), keep_name)
+        let (mut journal, restored) =
+            Self::begin(database, contents, node, path.clone(), keep_name)?;
+        let kept = HeadFile::of(directory);
+        if let Err(error) = audit::begin(&journal.database, &kept) {
+            warn!(%error, "the head of the audit log can't be kept");
+        }
+        journal.kept = Some(kept);
+        Ok((journal, restored))
     }
 
     /// Goes on with a database that has been read, or makes a journal of an empty one; `keep_name`
@@ -161,7 +175,7 @@ impl Journal {
             return Err(failing(path, restored, source));
         }
         restored.reserved = reserved;
-        Ok((Self { database }, restored))
+        Ok((Self { database, kept: None }, restored))
     }
 
     /// Writes one change; it is on disk when this returns.
@@ -177,8 +191,11 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Audit`]: none is.
     pub(crate) fn record(&self, records: &[AuditRecord]) -> Result<Head, JournalError> {
-        audit::append(&self.database, records)
-            .map_err(|source| JournalError::Audit { source: Box::new(source) })
+        self.append(records).map_err(|source| JournalError::Audit { source: Box::new(source) })
+    }
+
+    fn append(&self, records: &[AuditRecord]) -> Result<Head, redb::Error> {
+        audit::append(&self.database, self.kept.as_ref(), records)
     }
 
     /// The audit log.
@@ -186,7 +203,7 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Unreadable`].
     pub(crate) fn audit(&self) -> Result<AuditLog, JournalError> {
-        audit::read(&self.database).map_err(JournalError::Unreadable)
+        audit::read(&self.database, self.kept.as_ref()).map_err(JournalError::Unreadable)
     }
 }
 
@@ -208,7 +225,16 @@ pub(crate) fn audit_of(directory: &Path) -> Result<AuditLog, JournalError> {
         return Ok(AuditLog::default());
     }
     let (database, _) = open_sound(path)?;
-    audit::read(&database).map_err(JournalError::Unreadable)
+    audit::read(&database, Some(&HeadFile::of(directory))).map_err(JournalError::Unreadable)
+}
+
+/// Forgets how far the audit log had come: the journal that it was in is gone, and an operator makes
+/// a new one.
+///
+/// # Errors
+/// The disk does not take it.
+pub(crate) fn forget_head(directory: &Path) -> io::Result<()> {
+    HeadFile::of(directory).remove()
 }
 
 /// The directives of a node that does not run. Nothing is set aside or created, and nothing is
@@ -252,14 +278,14 @@ pub(crate) fn stamp_of(directory: &Path) -> Stamp {
     fs::metadata(directory.join(FILE)).map(stamp).unwrap_or_default()
 }
 
-/// Checks the journal of a node, in a directory that has one, and returns the number of records in
-/// its audit log. Opening may change the file: give a copy.
+/// Checks the journal of a node, in a directory that has one, and returns its audit log. Opening may
+/// change the file: give a copy, with the [head](HEAD_FILE) of the log.
 ///
 /// # Errors
 /// As [`audit_of`], or [`JournalError::Foreign`].
-pub(crate) fn examine(directory: &Path, node: &NodeId) -> Result<usize, JournalError> {
+pub(crate) fn examine(directory: &Path, node: &NodeId) -> Result<AuditLog, JournalError> {
     let refusal = version::refusal(&directory.join(FILE), node);
-    refusal.map_or_else(|| Ok(audit_of(directory)?.records.len()), Err)
+    refusal.map_or_else(|| audit_of(directory), Err)
 }
 
 /// Appends what `missing` lists as absent to the audit log of a node that does not run. If there is
@@ -281,9 +307,10 @@ pub(crate) fn complete_audit(
         return Err(refusal);
     }
     let (database, _) = open_sound(path)?;
-    let log = audit::read(&database).map_err(JournalError::Unreadable)?;
+    let kept = Some(&HeadFile::of(directory));
+    let log = audit::read(&database, kept).map_err(JournalError::Unreadable)?;
     match missing(&log.records) {
-        Some(record) => audit::append(&database, &[record])
+        Some(record) => audit::append(&database, kept, &[record])
             .map(drop)
             .map_err(|source| JournalError::Audit { source: Box::new(source) }),
         None => Ok(()),

@@ -2,7 +2,7 @@
 //!
 //! | table | key → value | since format |
 //! | --- | --- | --- |
-//! | `numbers` | name → number: the format, the journal's identity, reserved sequences, the term | 1 |
+//! | `numbers` | name → number: the format, the journal's identity, reserved sequences, the term, whether the head of the audit log is kept | 1 |
 //! | `names` | name → text: the node's name | 1 |
 //! | `orders` | [`record::order_key`] → [`record::order`] | 2 |
 //! | `flight-times` | [`record::leg_key`] → [`record::flight_times`] | 2, may be absent |
@@ -52,6 +52,8 @@ const KEY_JOURNAL: &str = "journal";
 const KEY_RESERVED: &str = "reserved";
 const KEY_TERM: &str = "term";
 const KEY_NODE: &str = "node";
+/// Present once the head of the audit log is kept beside the journal.
+const KEY_HEAD: &str = "audit-head";
 
 /// What a database holds.
 #[derive(Debug)]
@@ -179,6 +181,22 @@ fn read_registers(transaction: &ReadTransaction) -> Result<Vec<Record>, ReadErro
         records.push(record::read_order_v1(body.value())?);
     }
     Ok(records)
+}
+
+/// Whether the head of the audit log is kept beside the journal.
+pub(super) fn keeps_head(transaction: &ReadTransaction) -> Result<bool, ReadError> {
+    match transaction.open_table(NUMBERS) {
+        Ok(numbers) => Ok(numbers.get(KEY_HEAD)?.is_some()),
+        Err(TableError::TableDoesNotExist(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Notes that the head of the audit log is kept beside the journal, so that its absence shows.
+pub(super) fn note_kept_head(database: &Database) -> Result<(), redb::Error> {
+    let transaction = database.begin_write()?;
+    transaction.open_table(NUMBERS)?.insert(KEY_HEAD, 1)?;
+    Ok(transaction.commit()?)
 }
 
 /// Makes an empty journal.

@@ -12,7 +12,7 @@ use elevator_fleet::orders::{Record, RecordState, Service};
 use redb::ReadableTable;
 use tempfile::TempDir;
 
-use super::audit::UNREADABLE;
+use super::audit::{MOST_RECORDS, UNREADABLE};
 use super::writer::WRITE_QUEUE;
 use super::*;
 
@@ -348,7 +348,7 @@ async fn a_full_disk_is_told_once_and_vouches_for_nothing_more() {
     let id = JournalId(1);
     let database = database.expect("a database");
     tables::make(&database, &node(), id).expect("made");
-    let mut writer = JournalWriter::start(Journal { database }).expect("a thread");
+    let mut writer = JournalWriter::start(Journal { database, kept: None }).expect("a thread");
     let order = |sequence| vec![Change::Record(open_order(id, sequence, 3))];
     writer.submit(Lsn(1), order(1)).expect("room");
     durable(&mut writer, Lsn(1)).await;
@@ -507,7 +507,7 @@ fn tamper(journal: &Journal, change: impl FnOnce(&mut redb::Table<'_, u64, &'sta
 #[test]
 fn an_audit_log_that_was_tampered_with_shows_where() {
     type Change = fn(&mut redb::Table<'_, u64, &'static [u8]>);
-    let changes: [(Change, u64); 7] = [
+    let changes: [(Change, u64); 8] = [
         (|log| drop(log.insert(2, b"{}".as_slice()).expect("changed")), 2),
         (|log| drop(log.remove(1).expect("removed")), 1),
         (|log| drop(log.remove(3).expect("removed")), 3),
@@ -520,6 +520,8 @@ fn an_audit_log_that_was_tampered_with_shows_where() {
             },
             1,
         ),
+        // A record at the end without a link.
+        (|log| drop(log.insert(4, b"{}".as_slice()).expect("added")), 4),
         // No program leaves out a number.
         (|log| drop(log.insert(5, b"{}".as_slice()).expect("added")), 4),
         (
@@ -556,54 +558,193 @@ fn an_audit_log_that_was_tampered_with_shows_where() {
     }
 }
 
-/// A program that makes no chain appends to one, and the next that does goes on.
-#[test]
-fn records_of_an_older_program_in_between_are_chained_with_the_next_record() {
-    let directory = TempDir::new().expect("a directory");
-    let (journal, _) = open(&directory);
-    journal.record(&[hang("1"), hang("2")]).expect("on disk");
-    let before = journal.audit().expect("read").chain;
-    for (round, number) in (1..).zip([3, 6]) {
-        let older = |number: u64| serde_json::to_vec(&hang(&number.to_string())).expect("JSON");
-        tamper(&journal, |log| {
-            for number in [number, number + 1] {
-                drop(log.insert(number, older(number).as_slice()).expect("inserted"));
-            }
-        });
-        let between = journal.audit().expect("read").chain;
-        assert_eq!((between.broken_at, between.unchained), (None, 2), "round {round}");
-        let recorded = journal.record(&[hang("next")]).expect("on disk");
-        let after = journal.audit().expect("read");
-        assert_eq!((after.chain.broken_at, after.chain.unchained), (None, 0), "round {round}");
-        assert_eq!(recorded.records, after.records.len() as u64);
-        assert_eq!(Some(recorded.link), after.chain.head);
-        assert_ne!(after.chain.head, before.head);
+/// What changes the links in the file, beside the program.
+fn tamper_links(journal: &Journal, change: impl FnOnce(&mut redb::Table<'_, u64, [u8; 32]>)) {
+    let transaction = journal.database.begin_write().expect("a transaction");
+    {
+        let table = redb::TableDefinition::<u64, [u8; 32]>::new("audit-links");
+        change(&mut transaction.open_table(table).expect("a table"));
     }
-    // From then on they are protected like the others.
-    tamper(&journal, |log| drop(log.insert(3, b"{}".as_slice()).expect("changed")));
-    assert_eq!(journal.audit().expect("read").chain.broken_at, Some(3));
+    transaction.commit().expect("on disk");
 }
 
-/// Without links nothing says that the log was made by a program that makes them.
+/// A record without a link is never given one, so it shows however many come after it.
 #[test]
-fn an_audit_log_whose_chain_was_removed_has_none() {
+fn a_record_without_a_link_shows_for_ever() {
     let directory = TempDir::new().expect("a directory");
     let (journal, _) = open(&directory);
     journal.record(&[hang("1"), hang("2")]).expect("on disk");
-    let head = journal.audit().expect("read").chain.head;
+    let forged = serde_json::to_vec(&hang("forged")).expect("JSON");
+    tamper(&journal, |log| drop(log.insert(3, forged.as_slice()).expect("inserted")));
+    for records in 4..7 {
+        assert_eq!(journal.audit().expect("read").chain.broken_at, Some(3));
+        let head = journal.record(&[hang("next")]).expect("on disk");
+        assert_eq!(head.records, records);
+    }
+    drop(journal);
+    let (journal, _) = open(&directory);
+    assert_eq!(journal.audit().expect("read").chain.broken_at, Some(3), "after a restart");
+}
+
+#[test]
+fn an_audit_log_whose_chain_was_removed_is_no_older_one() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, _) = open(&directory);
+    let noted = journal.record(&[hang("1"), hang("2")]).expect("on disk");
     let transaction = journal.database.begin_write().expect("a transaction");
     let links = redb::TableDefinition::<u64, [u8; 32]>::new("audit-links");
     assert!(transaction.delete_table(links).expect("deleted"));
     transaction.commit().expect("on disk");
     let removed = journal.audit().expect("read").chain;
-    assert_eq!(removed, Chain { head: None, broken_at: None, unchained: 2 });
-    // A gap shows all the same.
-    tamper(&journal, |log| drop(log.remove(1).expect("removed")));
-    assert_eq!(journal.audit().expect("read").chain.broken_at, Some(1));
+    let kept = Some(HeadMismatch::Other(noted));
+    assert_eq!(removed, Chain { head: None, broken_at: Some(1), dropped: 0, kept });
     journal.record(&[hang("3")]).expect("on disk");
     let later = journal.audit().expect("read").chain;
-    assert_eq!((later.broken_at, later.unchained), (Some(1), 0));
-    assert_ne!(later.head, head);
+    assert_eq!((later.broken_at, later.kept), (Some(1), None));
+}
+
+/// Truncates the log behind a record, with its links.
+fn cut_off(journal: &Journal, last: u64) {
+    tamper(journal, |log| log.retain(|number, _| number <= last).expect("removed"));
+    tamper_links(journal, |links| links.retain(|number, _| number <= last).expect("removed"));
+}
+
+fn kinds(journal: &Journal) -> Vec<String> {
+    let records = journal.audit().expect("read").records;
+    let kind = |record| serde_json::to_value(record).expect("JSON")["kind"].to_string();
+    records.iter().map(kind).map(|kind| kind.trim_matches('"').to_owned()).collect()
+}
+
+#[test]
+fn an_audit_log_that_was_cut_off_shows_and_says_so_for_ever() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, _) = open(&directory);
+    let short = journal.record(&[hang("1"), hang("2")]).expect("on disk");
+    let noted = journal.record(&[hang("3")]).expect("on disk");
+    cut_off(&journal, 2);
+    let chain = journal.audit().expect("read").chain;
+    assert_eq!((chain.broken_at, &chain.head), (None, &Some(short.link)));
+    assert_eq!(chain.kept, Some(HeadMismatch::Other(noted)));
+    // A restart does not hide it, nor does the next record.
+    drop(journal);
+    assert!(audit_of(directory.path()).expect("read").chain.kept.is_some());
+    let (journal, _) = open(&directory);
+    assert!(journal.audit().expect("read").chain.kept.is_some());
+    journal.record(&[hang("4")]).expect("on disk");
+    assert_eq!(kinds(&journal), ["hang", "hang", "head-mismatch", "hang"]);
+    let chain = journal.audit().expect("read").chain;
+    assert_eq!((chain.broken_at, chain.kept), (Some(3), None));
+}
+
+/// Whoever knows how can make a right link, but not the head that is kept.
+#[test]
+fn a_record_that_was_added_with_its_link_shows() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, _) = open(&directory);
+    let noted = journal.record(&[hang("1")]).expect("on disk");
+    audit::append(&journal.database, None, &[hang("2")]).expect("on disk");
+    let chain = journal.audit().expect("read").chain;
+    assert_eq!((chain.broken_at, chain.kept), (None, Some(HeadMismatch::Other(noted))));
+}
+
+#[test]
+fn a_head_that_is_gone_or_is_none_shows() {
+    type Change = fn(&Path);
+    let changes: [(Change, HeadMismatch); 2] = [
+        (|file| fs::remove_file(file).expect("removed"), HeadMismatch::Missing),
+        (|file| fs::write(file, "records = 1").expect("written"), HeadMismatch::Unreadable),
+    ];
+    for (change, expected) in changes {
+        let directory = TempDir::new().expect("a directory");
+        let (journal, _) = open(&directory);
+        journal.record(&[hang("1")]).expect("on disk");
+        change(&directory.path().join(HEAD_FILE));
+        drop(journal);
+        let (journal, _) = open(&directory);
+        assert_eq!(journal.audit().expect("read").chain.kept, Some(expected));
+        journal.record(&[hang("2")]).expect("on disk");
+        let log = journal.audit().expect("read");
+        assert_eq!((log.chain.broken_at, log.chain.kept), (Some(2), None));
+        assert_eq!(kinds(&journal), ["hang", "head-mismatch", "hang"]);
+    }
+}
+
+/// The power may fail before the records are on disk, and after it, before the file says so.
+#[test]
+fn a_power_cut_between_journal_and_head_is_no_tampering() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, _) = open(&directory);
+    let first = journal.record(&[hang("1")]).expect("on disk");
+    let second = journal.record(&[hang("2"), hang("3")]).expect("on disk");
+    let kept = HeadFile::of(directory.path());
+    let mismatch = || journal.audit().expect("read").chain.kept;
+    kept.write(first.clone(), Some(second.clone())).expect("written");
+    assert_eq!(mismatch(), None, "the records are on disk");
+    let planned = Head { records: 9, link: "7f".repeat(32) };
+    kept.write(second, Some(planned)).expect("written");
+    assert_eq!(mismatch(), None, "the records are not on disk");
+    journal.record(&[hang("4")]).expect("on disk");
+    assert_eq!(kinds(&journal), ["hang"; 4]);
+    // More than one cut explains.
+    kept.write(first, None).expect("written");
+    assert!(mismatch().is_some());
+}
+
+/// Makes a journal of a program that kept no head.
+fn forget_head(directory: &TempDir, journal: Journal) {
+    let transaction = journal.database.begin_write().expect("a transaction");
+    let numbers = redb::TableDefinition::<&str, u64>::new("numbers");
+    transaction.open_table(numbers).expect("a table").remove("audit-head").expect("removed");
+    transaction.commit().expect("on disk");
+    drop(journal);
+    fs::remove_file(directory.path().join(HEAD_FILE)).expect("removed");
+}
+
+#[test]
+fn the_head_of_an_older_programs_log_is_kept_from_the_first_start_on() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, _) = open(&directory);
+    journal.record(&[hang("1"), hang("2")]).expect("on disk");
+    forget_head(&directory, journal);
+    assert_eq!(audit_of(directory.path()).expect("read").chain.kept, None);
+    let (journal, _) = open(&directory);
+    let chain = journal.audit().expect("read").chain;
+    assert_eq!((chain.broken_at, chain.kept), (None, None));
+    cut_off(&journal, 1);
+    assert!(journal.audit().expect("read").chain.kept.is_some());
+}
+
+/// The oldest records give way, and the chain still shows what was changed, or removed besides.
+#[test]
+fn the_audit_log_keeps_its_latest_records() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, _) = open(&directory);
+    let number = |number: u64| hang(&number.to_string());
+    let many: Vec<_> = (1..=MOST_RECORDS + 5).map(number).collect();
+    journal.record(&many).expect("on disk");
+    let head = journal.record(&[hang("last")]).expect("on disk");
+    assert_eq!(head.records, MOST_RECORDS + 6);
+    drop(journal);
+    let (journal, _) = open(&directory);
+    let log = journal.audit().expect("read");
+    assert_eq!(log.records.len() as u64, MOST_RECORDS);
+    assert_eq!(log.records[0], number(7));
+    let whole = Chain { head: Some(head.link), broken_at: None, dropped: 6, kept: None };
+    assert_eq!(log.chain, whole);
+    let broken_at = || journal.audit().expect("read").chain.broken_at;
+    let mut seventh = Vec::new();
+    tamper(&journal, |log| {
+        seventh = log.get(7).expect("read").expect("there").value().to_vec();
+        drop(log.insert(7, b"{}".as_slice()).expect("changed"));
+    });
+    assert_eq!(broken_at(), Some(7));
+    tamper(&journal, |log| drop(log.insert(7, seventh.as_slice()).expect("as before")));
+    assert_eq!(broken_at(), None);
+    // As if it had been dropped like the others.
+    tamper(&journal, |log| drop(log.remove(7).expect("removed")));
+    assert_eq!(broken_at(), Some(6));
+    tamper_links(&journal, |links| drop(links.remove(6).expect("removed")));
+    assert_eq!(broken_at(), Some(7));
 }
 
 /// The same records have the same head, and no others do.
@@ -625,9 +766,9 @@ fn the_head_of_the_audit_log_stands_for_its_records() {
     assert_ne!(head(&[hang("1")]), one);
 }
 
-/// The records of a program that made no chain get their links with the next record.
+/// The records of a program that made no chain get one with the first start.
 #[test]
-fn an_audit_log_of_an_older_program_is_chained_with_the_next_record() {
+fn an_audit_log_of_an_older_program_is_chained_at_the_first_start() {
     let directory = TempDir::new().expect("a directory");
     let (journal, _) = open(&directory);
     tamper(&journal, |log| {
@@ -636,13 +777,15 @@ fn an_audit_log_of_an_older_program_is_chained_with_the_next_record() {
             drop(log.insert(number, bytes.as_slice()).expect("inserted"));
         }
     });
-    let older = journal.audit().expect("read");
-    assert_eq!(older.records.len(), 2);
-    assert_eq!(older.chain, Chain { unchained: 2, ..Chain::default() });
+    forget_head(&directory, journal);
+    let older = audit_of(directory.path()).expect("read");
+    assert_eq!((older.records.len(), older.chain), (2, Chain::default()));
+    let (journal, _) = open(&directory);
+    let chained = journal.audit().expect("read").chain;
+    assert!(chained.head.is_some());
     journal.record(&[hang("3")]).expect("on disk");
     let newer = journal.audit().expect("read");
-    assert_eq!((newer.records.len(), newer.chain.broken_at), (3, None));
-    assert!(newer.chain.head.is_some());
+    assert_eq!((newer.records.len(), newer.chain.broken_at, newer.chain.kept), (3, None, None));
     tamper(&journal, |log| drop(log.insert(1, b"{}".as_slice()).expect("changed")));
     assert_eq!(journal.audit().expect("read").chain.broken_at, Some(1));
 }

@@ -10,7 +10,7 @@ use elevator_fleet::node::{Change, Lsn};
 use tokio::sync::{oneshot, watch};
 use tracing::{debug, warn};
 
-use super::{AuditLog, AuditRecord, CommitTimes, Journal, audit, statistics, tables};
+use super::{AuditLog, AuditRecord, CommitTimes, Journal, statistics, tables};
 use crate::statistics::{Changes, Quarter, Slot};
 
 /// How many batches and questions may be queued for the disk. A disk that lets this many pile up
@@ -235,7 +235,8 @@ impl Group {
     }
 }
 
-/// Orders first, and reported as durable at once: they don't wait for the rest.
+/// Orders first. They are reported as durable with the records of the audit log, which are rare, and
+/// don't wait for the statistics.
 fn write(
     journal: &Journal,
     group: &Group,
@@ -251,7 +252,7 @@ fn write(
         }
     }
     if !group.records.is_empty() {
-        audit::append(&journal.database, &group.records)?;
+        journal.append(&group.records)?;
     }
     if let Some(last) = group.batches.iter().map(|batch| batch.lsn).max() {
         report.send_modify(|progress| progress.durable = progress.durable.max(last));

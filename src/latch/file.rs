@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Writes a file under another name first; when this returns it is on disk under its own.
-pub(super) fn replace(
+pub(crate) fn replace(
     directory: &Path,
     unfinished: &str,
     name: &str,
@@ -22,7 +22,7 @@ pub(super) fn replace(
 }
 
 /// Removes a file; it is not an error if there is none.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(()),
@@ -30,6 +30,6 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Puts on disk which files there are.
-pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }

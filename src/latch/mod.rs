@@ -26,7 +26,7 @@
 //! finds its journal missing can't know what else is lost.
 
 pub(crate) mod commission;
-mod file;
+pub(crate) mod file;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 

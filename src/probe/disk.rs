@@ -7,7 +7,7 @@ use elevator_fleet::model::NodeId;
 use rustix::fs::{statfs, statvfs};
 
 use super::{Running, Verdict};
-use crate::journal::{self, JournalError};
+use crate::journal::{self, AuditLog, JournalError};
 
 /// Free bytes below which the disk soon, or already, takes no more orders. A journal has at most a
 /// few MiB.
@@ -79,8 +79,19 @@ pub(super) fn journal(data_dir: &Path, node: &NodeId, running: Running) -> Verdi
             "give it to the node's user, or check the disk (`dmesg` shows its errors)",
         );
     }
+    // A head that can't be copied counts as missing.
+    drop(fs::copy(data_dir.join(journal::HEAD_FILE), copy.path().join(journal::HEAD_FILE)));
     match journal::examine(copy.path(), node) {
-        Ok(records) => Verdict::Good(format!("{shown} opens; {records} records of the audit log")),
+        Ok(AuditLog { chain, .. }) if chain.broken_at.is_some() || chain.kept.is_some() => {
+            Verdict::wrong(
+                format!("{shown} opens, and its audit log was tampered with"),
+                "keep the data directory as evidence; `liftmesh audit` says where",
+            )
+        }
+        Ok(AuditLog { records, .. }) => {
+            let count = records.len();
+            Verdict::Good(format!("{shown} opens; {count} records of the audit log"))
+        }
         Err(error @ (JournalError::Format { .. } | JournalError::Foreign { .. })) => {
             Verdict::wrong(
                 format!("{shown} is not this program's and node's: {}", chain(&error)),

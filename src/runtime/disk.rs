@@ -185,9 +185,15 @@ impl Disk {
 
 /// Where the log of the program is kept elsewhere, it bears witness to the records of other processes
 /// as well, such as `liftmesh clear-hang`.
-fn log_chain(records: usize, Chain { head, broken_at, unchained }: &Chain) {
+fn log_chain(records: usize, Chain { head, broken_at, dropped, kept }: &Chain) {
     let head = head.as_deref().unwrap_or("none");
-    info!(records, head, broken_at, unchained, "audit log read");
+    info!(records, head, dropped, "audit log read");
+    if let Some(record) = broken_at {
+        error!(record, "the audit log was tampered with, from this record on");
+    }
+    if let Some(kept) = kept {
+        error!(%kept, "the audit log is not the one that was kept");
+    }
 }
 
 /// A new journal identity for the case that the disk fails, drawn while that is sure to succeed.

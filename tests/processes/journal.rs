@@ -257,14 +257,15 @@ fn an_unknown_kind_in_the_audit_log_blocks_no_clearing() {
     transaction.commit().expect("written");
     drop(database);
     fs::write(building.data_dir("A").join("hang.toml"), "?").expect("a latch");
-    let shown = liftmesh(&building, &["audit"]);
-    let parts = ["brake-test", r#"{"result":{"passed":true}}"#, "unreadable", "no JSON"];
-    for part in parts.into_iter().chain(["\nthe last 2 records were written by a program that "]) {
+    let (shown, said) = tampered(&building, &["audit"]);
+    for part in ["brake-test", r#"{"result":{"passed":true}}"#, "unreadable", "no JSON"] {
         assert!(shown.contains(part), "{shown}");
     }
+    // It has no link in the chain.
+    assert!(said.contains("record 3 of the audit log was changed, removed or put there"), "{said}");
     let words = ["clear-hang", "--operator", "kovac", "--reason", "found it in order"];
     assert!(liftmesh(&building, &words).starts_with("cleared: "));
-    let json = liftmesh(&building, &["audit", "--json"]);
+    let (json, _) = tampered(&building, &["audit", "--json"]);
     let records: Vec<Value> =
         json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(records[2]["result"]["passed"], true, "{json}");
@@ -272,5 +273,32 @@ fn an_unknown_kind_in_the_audit_log_blocks_no_clearing() {
     assert_eq!(account["uid"], rustix::process::getuid().as_raw());
     building.start("A");
     wait_for_status(&building, "A");
-    assert_eq!(liftmesh(&building, &["audit", "--json"]), json);
+    assert_eq!(tampered(&building, &["audit", "--json"]).0, json);
+}
+
+/// Prints an audit log that was tampered with: standard output, and the error.
+fn tampered(building: &Building, words: &[&str]) -> (String, String) {
+    let output = building.operator("A", words).output().expect("it runs");
+    let [shown, said] = [output.stdout, output.stderr];
+    let [shown, said] = [shown, said].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    (shown, said)
+}
+
+/// A node keeps the head of its audit log in a file, and misses it; it serves all the same.
+#[test]
+fn a_head_of_the_audit_log_that_is_gone_shows() {
+    let mut building = with("format-2.redb");
+    building.start("A");
+    wait_for_status(&building, "A");
+    assert!(liftmesh(&building, &["audit"]).contains("\nchain head "));
+    assert!(building.stop("A").success());
+    assert!(liftmesh(&building, &["audit"]).contains("\nchain head "));
+    fs::remove_file(building.data_dir("A").join("audit-head.toml")).expect("removed");
+    let (_, said) = tampered(&building, &["audit"]);
+    assert!(said.contains("audit-head.toml is gone"), "{said}");
+    building.start("A");
+    wait_for_status(&building, "A");
+    let (_, said) = tampered(&building, &["audit"]);
+    assert!(said.contains("audit-head.toml is gone"), "{said}");
 }

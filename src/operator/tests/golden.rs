@@ -20,7 +20,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::*;
-use crate::journal::{Account, AuditEvent, AuditRecord, Chain};
+use crate::journal::{Account, AuditEvent, AuditRecord, Chain, Head, HeadMismatch};
 use crate::latch::{Hang, Latch};
 use crate::tokens::{Change as TokenChange, Scope, TokenHash};
 
@@ -431,6 +431,10 @@ fn audit_records() -> Vec<AuditRecord> {
             key: "mode/B".to_owned(),
             value: "out-of-service".to_owned(),
         },
+        AuditEvent::HeadMismatch {
+            found: Head { records: 2, link: "5a".repeat(32) },
+            kept: HeadMismatch::Other(Head { records: 3, link: "7f".repeat(32) }),
+        },
         serde_json::from_str(r#"{"kind":"of-a-later-version","field":7}"#).unwrap(),
     ];
     events.extend(latches().into_iter().map(cleared));
@@ -492,7 +496,12 @@ fn replies_are_as_in_the_golden_file() {
     }));
     replies.push(ReplyLine::Audit {
         records: Vec::new(),
-        chain: Chain { head: Some("7f".repeat(32)), broken_at: Some(3), unchained: 2 },
+        chain: Chain {
+            head: Some("7f".repeat(32)),
+            broken_at: Some(3),
+            dropped: 2,
+            kept: Some(HeadMismatch::Missing),
+        },
     });
     replies.extend(fates().map(|fate| ReplyLine::Presses {
         presses: vec![press(&hall(3, Direction::Up), fate)],
