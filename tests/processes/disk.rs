@@ -17,7 +17,7 @@ use liftmesh::operator::Client;
 use liftmesh_harness::building::disk::{self, Disk, RuntimeDir};
 use liftmesh_harness::building::{Building, Line, skip};
 
-use super::http::client::{address, get};
+use super::http::client::{get, serving};
 
 /// Long enough for a lamp that would be lit.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -92,7 +92,7 @@ fn a_node_with_a_read_only_disk_serves_with_the_others() {
             status.disk_failed && status.peers.iter().any(|peer| peer.in_step)
         })
     });
-    let ready = get(address(&building, 1), "/readyz");
+    let ready = get(serving(&building, 1), "/readyz");
     assert_eq!((ready.status, ready.problem()), (503, "not_ready".to_owned()));
     assert!(ready.body.contains("its disk has failed"), "{ready:?}");
     building.press("A", after);
