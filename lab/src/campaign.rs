@@ -39,6 +39,9 @@ const BATCH: usize = 8;
 /// With one car broken and the rest of the world sound, so many times somebody presses buttons.
 const ROUNDS_WITH_ONE_BROKEN: usize = 3;
 
+/// How long a plan takes at most that is made soon, in microseconds.
+const SOON: u64 = 50_000;
+
 /// Where chance has brought too little, faults go on for up to this many times the duration.
 const MOST_EXTENDED: u32 = 3;
 
@@ -146,7 +149,7 @@ impl Campaign {
         let duplications = [2, 2, 2, 2, 2, 2, 2, 2, 0, 20];
         world.weather.duplication = one_of(&duplications, &mut chance(Dimension::Duplication));
         // The planner answers at once, soon, and as late as it does for the largest bank.
-        let plannings = [0, 0, 50_000, 1_000_000];
+        let plannings = [0, 0, SOON, 1_000_000];
         world.planning = 0..=one_of(&plannings, &mut chance(Dimension::Planning));
         // Two fleets in three have a key.
         world.key = chance(Dimension::Key).u8(0..3) > 0;
@@ -165,6 +168,10 @@ impl Campaign {
                 one_of(&units, &mut chance(seed, Dimension::Units)).min(nodes - 1)
             }
         };
+        // A holder that passes the mastership on drops the plan that it has asked for.
+        if election.profile().rotates {
+            self.world.planning = 0..=(*self.world.planning.end()).min(SOON);
+        }
         self.world.roles = (nodes - units..nodes).map(|node| (node, Role::ControlUnit)).collect();
         self.world.election = election;
         self

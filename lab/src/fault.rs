@@ -184,10 +184,12 @@ pub enum Fault {
         /// At which node.
         to: usize,
     },
-    /// A datagram arrives that no node has sent. It has the right form, and no key.
+    /// A datagram arrives that no sound node has sent. It has the right form.
     Forge {
         /// What is forged.
         forgery: Forgery,
+        /// Who sends it.
+        by: Forger,
         /// After the latest recorded datagram of this node.
         of: usize,
         /// At which node it arrives.
@@ -368,6 +370,16 @@ impl Boundary {
     ];
 }
 
+/// Who sends a forged datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forger {
+    /// Somebody who has not the key of the fleet.
+    Stranger,
+    /// A faulty member, with the key.
+    Member,
+}
+
 /// What is wrong with a forged datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -376,7 +388,7 @@ pub enum Forgery {
     LowestAddress,
     /// Another process has the name and the address of a member.
     Name,
-    /// The sequence of a member's beacon is close to the end of its range.
+    /// The sequence of a member's beacon is the last one that there is.
     Sequence,
     /// The term of a member's beacon is close to the end of its range.
     Term,
@@ -429,7 +441,8 @@ impl Fault {
             Self::Delay { .. } => "delay",
             Self::DamageFrame { .. } => "damaged frame",
             Self::Replay { .. } => "replay",
-            Self::Forge { .. } => "forgery",
+            Self::Forge { by: Forger::Stranger, .. } => "forgery",
+            Self::Forge { by: Forger::Member, .. } => "faulty member",
             Self::OtherVersion { .. } => "other version",
             Self::DiskFail(_) => "failed disk",
             Self::DiskFull(_, full) => of(*full, "full disk"),

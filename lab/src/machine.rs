@@ -273,6 +273,15 @@ impl Machine {
             || shaft.dead_sensors().len() == usize::from(self.car.floors().get())
     }
 
+    /// Whether the building runs on emergency power, as far as its node knows, and another car or none
+    /// may move.
+    pub(super) fn waits_for_its_turn(&self) -> bool {
+        self.node().map(Node::directives).is_some_and(|directives| {
+            directives.emergency_power().is_some()
+                && directives.turn().holder().is_none_or(|(car, _)| *car != self.name)
+        })
+    }
+
     /// The motor command of the process, while it is able to give any.
     pub(super) fn motor_command(&self) -> MotorCommand {
         let outputs = self.awake().and_then(|node| node.outputs());

@@ -10,7 +10,7 @@ mod strike;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use elevator_driver::{Button, Direction, Floor};
+use elevator_driver::{Button, Direction, Floor, Trip};
 use fastrand::Rng;
 
 use self::kinds::{CarKind, Kind};
@@ -46,6 +46,9 @@ const SOUND_DISKS: usize = 2;
 
 /// How many kinds of faults a run has.
 const KINDS: std::ops::RangeInclusive<usize> = 6..=16;
+
+/// One passenger in so many gives a destination at a kiosk instead of pressing a button.
+const TRIP_EACH: u8 = 5;
 
 /// How often each kind that has not happened is tried at the end.
 const ATTEMPTS: usize = 8;
@@ -157,6 +160,12 @@ impl Fate {
         for _ in 0..self.random.u8(1..=2) {
             let node = self.node();
             let floor = self.floor(world);
+            if self.random.u8(0..TRIP_EACH) == 0
+                && let Some(trip) = Trip::new(floor, self.floor(world))
+            {
+                world.request(node, trip);
+                continue;
+            }
             let button = match self.random.u8(0..3) {
                 0 => Button::Hall(floor, Direction::Up),
                 1 => Button::Hall(floor, Direction::Down),

@@ -100,7 +100,7 @@ impl World {
             Fault::CalmNetwork => self.calm_network(),
             Fault::DamageFrame { from, to } => self.damage_frame(from, to),
             Fault::Replay { recording, to } => self.replay(recording, to),
-            Fault::Forge { forgery, of, to } => self.forge_beacon(forgery, of, to),
+            Fault::Forge { forgery, by, of, to } => self.forge_beacon(forgery, by, (of, to)),
             Fault::OtherVersion { from, to } => self.speak_another_version(from, to),
             Fault::DiskFail(node) => self.fail_disk(node),
             Fault::DiskFull(node, full) => self.machines[node].disk.set_full(full),

@@ -15,7 +15,7 @@ use elevator_fleet::wire::keyring::{Keyring, TAG};
 use elevator_fleet::wire::{Beacon, NodeState, Nonce};
 use fastrand::Rng;
 
-use super::{Fault, Forgery};
+use super::{Fault, Forger, Forgery};
 use crate::World;
 use crate::agenda::Event;
 
@@ -32,7 +32,7 @@ const MOST_RECORDINGS: usize = 128;
 /// How many frames of each direction noise on a panel's line hits.
 const GARBLED_FRAMES: u8 = 8;
 
-/// A number that is close to the end of its range.
+/// A term that is close to the end of its range.
 const LATE: u64 = u64::MAX - 1;
 
 /// Where a datagram holds the version of the wire protocol.
@@ -89,7 +89,11 @@ impl Recordings {
 
     fn get(&self, recording: usize) -> Option<&Recording> {
         let all = self.recent.len() + self.old.len();
-        self.recent.iter().chain(&self.old).nth(recording % all.max(1))
+        self.iter().nth(recording % all.max(1))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Recording> {
+        self.recent.iter().chain(&self.old)
     }
 
     fn latest_of(&self, node: usize) -> Option<&Arc<Beacon>> {
@@ -140,6 +144,16 @@ impl World {
         }
     }
 
+    /// The recordings of processes that have ended: what they say is true no more.
+    pub(crate) fn outdated_recordings(&self) -> Vec<usize> {
+        let is_outdated = |(from, beacon): &Recording| {
+            let node = self.machines[*from].node();
+            node.is_none_or(|node| node.hello().nonce != beacon.hello.nonce)
+        };
+        let all = self.recordings.iter().enumerate();
+        all.filter(|(_, recording)| is_outdated(recording)).map(|(index, _)| index).collect()
+    }
+
     pub(super) fn replay(&mut self, recording: usize, to: usize) {
         if let Some((_, beacon)) = self.recordings.get(recording) {
             let (address, beacon) = (beacon.hello.address, Arc::clone(beacon));
@@ -149,14 +163,15 @@ impl World {
         }
     }
 
-    /// A forged datagram arrives, made without the key. A node without a key may believe it.
-    pub(super) fn forge_beacon(&mut self, forgery: Forgery, of: usize, to: usize) {
+    /// A forged datagram arrives. A node without a key may believe it, and one with a key if a member
+    /// has sent it.
+    pub(super) fn forge_beacon(&mut self, forgery: Forgery, by: Forger, (of, to): (usize, usize)) {
         let Some(genuine) = self.recordings.latest_of(of) else {
             return;
         };
         let genuine = Arc::clone(genuine);
         let mut beacon = Beacon::clone(&genuine);
-        self.count_fault(&Fault::Forge { forgery, of, to });
+        self.count_fault(&Fault::Forge { forgery, by, of, to });
         let another = Nonce(self.random.u64(1..));
         match forgery {
             Forgery::LowestAddress => {
@@ -168,20 +183,27 @@ impl World {
                 beacon.node_state = NodeState::Master;
             }
             Forgery::Name => beacon.hello.nonce = another,
-            Forgery::Sequence => beacon.sequence = LATE,
+            Forgery::Sequence => beacon.sequence = u64::MAX,
             Forgery::Term => {
                 beacon.term = Term(LATE);
                 beacon.sequence += 1;
             }
         }
         let address = beacon.hello.address;
-        let Some(bytes) = self.forged_datagram(&genuine, &beacon) else {
+        let bytes = match by {
+            Forger::Stranger => self.forged_datagram(&genuine, &beacon),
+            Forger::Member => codec::encode_beacon(&beacon, &self.keys).ok(),
+        };
+        let Some(bytes) = bytes else {
             return;
         };
         match codec::decode_beacon(&bytes, &self.keys) {
             Ok(beacon) => {
                 self.interference.forged += 1;
-                self.read_without_its_key(to, "forged");
+                match by {
+                    Forger::Stranger => self.read_without_its_key(to, "forged"),
+                    Forger::Member => {}
+                }
                 self.disturbances.deceived.happens(self.now);
                 self.disturbed();
                 let beacon = Arc::new(beacon);

@@ -99,6 +99,10 @@ impl CarWatch {
             let passed = now.saturating_sub(until) * machine.clock_rate / 1_000;
             self.driven += passed;
             self.driven_in_all += passed;
+            // Its turn is over in the middle of a flight: that interrupts it like a stop switch.
+            if command == MotorCommand::Stop && machine.waits_for_its_turn() {
+                self.interrupt();
+            }
         }
         match command {
             MotorCommand::Stop => {

@@ -468,7 +468,12 @@ fn a_forgery_excuses_no_complaint_for_ever() {
         world.violations().len() > before
     };
     assert!(complains(&mut world));
-    world.inflict(Fault::Forge { forgery: crate::Forgery::Term, of: 1, to: 0 });
+    world.inflict(Fault::Forge {
+        forgery: crate::Forgery::Term,
+        by: crate::Forger::Stranger,
+        of: 1,
+        to: 0,
+    });
     assert!(!complains(&mut world));
     world.inflict(Fault::Suspend(0));
     world.run_for(Duration::from_secs(20));

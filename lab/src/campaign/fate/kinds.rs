@@ -57,6 +57,7 @@ kinds! {
     Intrusion(IntrusionKind) {
         Replay = "replay",
         Forgery = "forgery",
+        FaultyMember = "faulty member",
         OtherVersion = "other version",
     }
     /// Of a machine and its clocks, while it may be off.
@@ -108,6 +109,7 @@ kinds! {
         Levelling = "levelling",
         Speed = "speed",
         DeadSensor = "dead sensor",
+        WrongSensor = "wrong sensor",
         AllSensorsDead = "all sensors dead",
         JammedDoor = "jammed door",
         Obstruction = "obstruction",

@@ -13,7 +13,7 @@ use super::kinds::{
     ProcessKind,
 };
 use super::{Fate, RECOVERY, SOUND_DISKS};
-use crate::{Boundary, Bursts, Fault, Forgery, LevellingFault, MotorFault, World};
+use crate::{Boundary, Bursts, Fault, Forger, Forgery, LevellingFault, MotorFault, World};
 
 const KEYS: [KeySwitch; 3] =
     [KeySwitch::Independent, KeySwitch::FireRecall, KeySwitch::OutOfService];
@@ -218,6 +218,10 @@ impl Fate {
             CarKind::Levelling => Fault::Levelling(node, Some(LevellingFault::Overshoots)),
             CarKind::Speed => Fault::Speed(node, [80, 90, 110, 120][self.random.usize(0..4)]),
             CarKind::DeadSensor => Fault::DeadSensor(node, Some(self.floor(world))),
+            CarKind::WrongSensor => {
+                let wrong = (self.floor(world), self.floor(world));
+                Fault::WrongSensor(node, Some(wrong).filter(|(at, reports)| at != reports))
+            }
             CarKind::AllSensorsDead => Fault::AllSensorsDead(node, true),
             CarKind::JammedDoor => Fault::DoorJammed(node, true),
             CarKind::Obstruction => Fault::Obstruct(node, true),
@@ -234,23 +238,32 @@ impl Fate {
 
     /// Somebody sends what the fleet has sent already, what it has not, or what it can't read.
     fn intrude(&mut self, kind: IntrusionKind, strength: u64, world: &mut World) {
-        // Recordings in their order are a run of one node's beacons now and then.
+        // Recordings in their order are a run of one node's beacons now and then. What processes said
+        // that have ended meanwhile is the most tempting.
         let (first, in_order) = (self.random.usize(0..256), self.random.bool());
+        let outdated = self.random.bool();
         for number in 0..self.up_to(MOST_DATAGRAMS, strength) {
             let (from, to) = self.pair();
             let number = usize::try_from(number).unwrap_or(0);
             let recording = if in_order { first + number } else { self.random.usize(0..256) };
             world.inflict(match kind {
-                IntrusionKind::Replay => Fault::Replay { recording, to },
-                IntrusionKind::OtherVersion => Fault::OtherVersion { from, to },
-                IntrusionKind::Forgery => {
-                    let forgery = Forgery::ALL[self.random.usize(0..Forgery::ALL.len())];
-                    Fault::Forge { forgery, of: from, to }
+                IntrusionKind::Replay => {
+                    let ended = if outdated { world.outdated_recordings() } else { Vec::new() };
+                    let chosen = ended.get(recording % ended.len().max(1));
+                    Fault::Replay { recording: chosen.copied().unwrap_or(recording), to }
                 }
+                IntrusionKind::OtherVersion => Fault::OtherVersion { from, to },
+                IntrusionKind::Forgery => self.forgery(Forger::Stranger, from, to),
+                IntrusionKind::FaultyMember => self.forgery(Forger::Member, from, to),
             });
             // Not 0: two steps of one moment have nothing between them, so that a script replays alike.
             world.run_for(Duration::from_millis(self.random.u64(1..=50)));
         }
+    }
+
+    fn forgery(&mut self, by: Forger, of: usize, to: usize) -> Fault {
+        let forgery = Forgery::ALL[self.random.usize(0..Forgery::ALL.len())];
+        Fault::Forge { forgery, by, of, to }
     }
 
     /// What an operator commands at a node; of what is in force for all cars, most often the end.

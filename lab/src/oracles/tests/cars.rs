@@ -93,6 +93,19 @@ fn a_repaired_car_may_hang_until_it_has_arrived() {
     complains(&world, "H1");
 }
 
+/// H5: what the motor was driven before counts on, but as before an interruption.
+#[test]
+fn the_end_of_a_turn_on_emergency_power_interrupts_a_flight() {
+    let mut world = under_way();
+    let nine = Duration::from_secs(9);
+    (world.oracles.cars[0].driven, world.oracles.cars[0].driven_in_all) = (nine, nine);
+    world.inflict(Fault::EmergencyPower { at: 0, on: true, serving: None });
+    world.run_for(Duration::from_millis(500));
+    let watch = &world.oracles.cars[0];
+    assert!(watch.driven < Duration::from_secs(1), "{watch:?}");
+    assert!(watch.driven_in_all >= nine, "{watch:?}");
+}
+
 #[test]
 fn a_stuck_car_that_does_not_hang_is_noticed() {
     let mut world = under_way();
