@@ -36,6 +36,8 @@ seeded_bugs! {
     LampsNotRestored,
     /// A panel shows only the hall calls that were pressed at it (P4).
     HallLampsNotReplicated,
+    /// A press for a locked floor becomes an order (F4).
+    LockedFloorAccepted,
     /// A call that was served once is not placed again (F4).
     PressLostAfterService,
     /// A service closes a later press of its register, which it had not seen (O3).
@@ -60,6 +62,10 @@ seeded_bugs! {
     TermForgotten,
     /// The plan of any node is accepted (E3).
     PlanOfAnybody,
+    /// The plan of a former master is accepted beside that of the present one (E3).
+    PlanOfFormerMaster,
+    /// A slave takes every call for assigned to its own car (E3).
+    AllAssignedHere,
     /// The assignments of an earlier term stay, and pass for newer ones (E3).
     OldPlanKept,
     /// A slave whose master is lost stays its slave (E1, E2).

@@ -37,7 +37,7 @@ use elevator_fleet::wire::NodeState;
 use self::car_watch::CarWatch;
 use self::election::{Handovers, Plans, Terms};
 use self::mastership::{Mastership, MastershipWatch};
-use self::orders::{Presses, Stores, Taken};
+use self::orders::{Locks, Presses, Stores, Taken};
 use self::promises::Promises;
 use self::reference::Reference;
 use self::service::Boardings;
@@ -64,6 +64,7 @@ pub(super) struct Oracles {
     presses: Presses,
     taken: Taken,
     stores: Stores,
+    locks: Locks,
     plans: Plans,
     terms: Terms,
     handovers: Handovers,
@@ -83,6 +84,7 @@ impl Oracles {
             presses: Presses::default(),
             taken: Taken::default(),
             stores: Stores::default(),
+            locks: Locks::default(),
             plans: Plans::new(nodes),
             terms: Terms::new(nodes),
             handovers: Handovers::new(nodes),
@@ -165,6 +167,7 @@ impl Oracles {
     /// A button of a panel was pressed.
     pub(super) fn pressed(&mut self, snapshot: &Snapshot, node: usize, button: Button) {
         self.taken.pressed(snapshot, node, button);
+        self.locks.pressed(snapshot, node, button);
     }
 
     /// A lamp is lit, or lit still.
@@ -330,6 +333,7 @@ impl Oracles {
             self.reference.inspect(snapshot),
             self.presses.inspect(snapshot),
             self.taken.inspect(snapshot),
+            self.locks.inspect(snapshot),
             self.stores.inspect(snapshot),
             self.terms.inspect(snapshot),
             election::one_master_in_each_group(snapshot),

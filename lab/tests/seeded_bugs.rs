@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use elevator_driver::Climate;
+use elevator_driver::{Button, Climate, Direction, Floor};
 use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::seeded::{SeededBug, with_bug};
 use elevator_fleet::wire::Protocol;
-use liftmesh_lab::{Campaign, Fault, Violation, World, WorldSettings};
+use liftmesh_lab::{BadMaster, Campaign, Fault, Violation, World, WorldSettings};
 use rayon::prelude::*;
 
 /// A defect that no seed up to this one catches counts as not found.
@@ -64,6 +64,7 @@ const CASES: &[Case] = &[
     case(SeededBug::LampsNotRestored, &["P3"]),
     case(SeededBug::HallLampsNotReplicated, &["P4"]),
     case(SeededBug::PressLostAfterService, &["F4"]),
+    case(SeededBug::LockedFloorAccepted, &["F4"]),
     case(SeededBug::ServiceClosesLaterPress, &["P1"]),
     case(SeededBug::ServiceClosesWholeLanding, &["P1"]),
     case(SeededBug::ServiceClosesWholeLanding, &["O1"]),
@@ -77,6 +78,12 @@ const CASES: &[Case] = &[
     case(SeededBug::TermForgotten, &["E3"]),
     case(SeededBug::PlanOfAnybody, &["E3"]),
     case(SeededBug::OldPlanKept, &["E3"]),
+    case(SeededBug::PlanOfFormerMaster, &["E3"]),
+    case(SeededBug::AllAssignedHere, &["E3"]),
+    Case {
+        scenario: Some(a_master_has_led_badly),
+        ..under(Protocol::TokenRing, SeededBug::AllAssignedHere, &["E3"])
+    },
     case(SeededBug::SlaveKeepsLostMaster, &["E1"]),
     case(SeededBug::YieldsBeforeHandOver, &["E4"]),
     case(SeededBug::MasterNeverYields, &["E1"]),
@@ -125,6 +132,35 @@ fn a_warm_node_is_cut_off(election: &ElectionSettings, seed: u64) -> Vec<Violati
     world.run_for(Duration::from_secs(30));
     world.inflict(Fault::Partition(vec![vec![0, 1, 2], vec![3]]));
     world.run_for(Duration::from_secs(30));
+    world.violations()
+}
+
+/// A master says what it has not planned, and leads well again. What it said then may go along with the
+/// mastership, and excuses nothing else.
+fn a_master_has_led_badly(election: &ElectionSettings, seed: u64) -> Vec<Violation> {
+    let mut settings = WorldSettings::new(4, seed);
+    settings.election = election.clone();
+    let floors: Vec<Floor> = settings.floors.floors().collect();
+    let mut world = World::new(settings).expect("a world");
+    world.start_all();
+    world.run_for(Duration::from_secs(5));
+    let press_all = |world: &mut World, direction| {
+        for floor in &floors {
+            world.press(1, Button::Hall(*floor, direction));
+            world.run_for(Duration::from_secs(5));
+        }
+    };
+    for node in 0..4 {
+        world.inflict(Fault::Leads(node, Some(BadMaster::Confused)));
+    }
+    press_all(&mut world, Direction::Up);
+    let before = world.violations();
+    assert!(before.is_empty(), "nobody is believed meanwhile: {before:?}");
+    for node in 0..4 {
+        world.inflict(Fault::Leads(node, None));
+    }
+    world.run_for(Duration::from_secs(20));
+    press_all(&mut world, Direction::Down);
     world.violations()
 }
 

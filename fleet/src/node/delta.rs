@@ -40,7 +40,10 @@ impl Node {
     pub(super) fn on_delta(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
         self.on_car_view(peer, delta, now);
         self.on_records(peer, delta, now);
-        if self.leadership.follows(peer) || is_seeded(SeededBug::PlanOfAnybody) {
+        if self.leadership.follows(peer)
+            || is_seeded(SeededBug::PlanOfAnybody)
+            || (is_seeded(SeededBug::PlanOfFormerMaster) && self.leadership.has_followed(peer))
+        {
             for entry in &delta.plan {
                 self.on_assignment(entry.clone());
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use elevator_driver::Button;
+use elevator_driver::{Button, KeySwitch};
 use elevator_fleet::model::{Call, Dot, Mode, NodeId, Order};
 use elevator_fleet::node::Node;
 
@@ -147,11 +147,69 @@ fn is_attended(machine: &Machine, press: &Press) -> bool {
 fn is_taken(snapshot: &Snapshot, machine: &Machine, press: &Press) -> bool {
     let call = Call::of_button(press.button, &machine.name);
     let served = snapshot.history.served_at(&call);
-    let is_order = || {
-        let mut orders = machine.node().into_iter().flat_map(|node| node.orders().of_call(&call));
-        orders.any(|order| order.origin == machine.name)
+    served.is_some_and(|served| served >= press.at) || is_order(machine, press.button)
+}
+
+/// F4: the button of a floor that the node knows to be locked makes no order.
+#[derive(Debug, Default)]
+pub(crate) struct Locks {
+    /// Presses that have to come to nothing.
+    refused: Vec<Press>,
+    /// By node: when each button was pressed last.
+    latest: BTreeMap<(usize, Button), Duration>,
+}
+
+/// By then a press has reached its node, and become an order if it does.
+const REFUSED_WITHIN: Duration = Duration::from_millis(500);
+
+/// Whether the node of this machine knows of a lock against this button of its car. The key for
+/// independent service opens every floor.
+fn is_locked(machine: &Machine, button: Button) -> bool {
+    let floor = match button {
+        Button::Hall(..) => return false,
+        Button::Car(floor) => floor,
     };
-    served.is_some_and(|served| served >= press.at) || is_order()
+    let is_independent = machine.car.inputs().key == KeySwitch::Independent
+        || machine.modes().contains(&Mode::Independent);
+    !is_independent && machine.node().is_some_and(|node| node.directives().is_locked(floor))
+}
+
+impl Locks {
+    /// A button of a panel was pressed.
+    pub(crate) fn pressed(&mut self, snapshot: &Snapshot, node: usize, button: Button) {
+        let machine = &snapshot.machines[node];
+        let press = Press { node, incarnation: machine.incarnation, button, at: snapshot.now };
+        // What was pressed before the lock is served, and may wait for its sequence.
+        let before = self.latest.insert((node, button), snapshot.now);
+        let may_wait = before.is_some_and(|at| snapshot.now <= at + TAKEN_WITHIN);
+        let is_refused = is_locked(machine, button) && !is_order(machine, button);
+        if is_attended(machine, &press) && is_refused && !may_wait {
+            self.refused.push(press);
+        }
+    }
+
+    pub(crate) fn inspect(&mut self, snapshot: &Snapshot) -> Vec<Finding> {
+        self.refused.retain(|press| {
+            let machine = &snapshot.machines[press.node];
+            let is_over = snapshot.now > press.at + REFUSED_WITHIN;
+            !is_over && is_attended(machine, press) && is_locked(machine, press.button)
+        });
+        let is_taken = |press: &mut Press| is_order(&snapshot.machines[press.node], press.button);
+        let taken = self.refused.extract_if(.., is_taken);
+        taken
+            .map(|press| {
+                let what = format!("{} is locked, and became an order", press.button);
+                Finding::new("F4", press.node, what)
+            })
+            .collect()
+    }
+}
+
+/// Whether a press of this button at this machine is an open order.
+fn is_order(machine: &Machine, button: Button) -> bool {
+    let call = Call::of_button(button, &machine.name);
+    let mut orders = machine.node().into_iter().flat_map(|node| node.orders().of_call(&call));
+    orders.any(|order| order.origin == machine.name)
 }
 
 /// O7: equal stores, compared by what is in them as well as by what nodes send of them.

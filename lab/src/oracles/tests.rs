@@ -3,7 +3,7 @@
 use elevator_driver::{Button, Direction, Floor, KeySwitch, MotorCommand, PanelOutputs};
 use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::model::{Call, Dot, JournalId, NodeId, Term};
-use elevator_fleet::node::{Change, Lsn, Report};
+use elevator_fleet::node::{Access, Change, Lsn, Report, Taken};
 use elevator_fleet::orders::{Record, RecordState};
 use elevator_fleet::wire::{NodeState, Protocol};
 
@@ -481,6 +481,29 @@ fn a_forgery_excuses_no_complaint_for_ever() {
     assert!(!complains(&mut world), "it hears of it just now");
     world.run_for(Duration::from_secs(20));
     assert!(complains(&mut world));
+}
+
+/// F4: who has shown a right of access may ride there, a button in the car may not.
+#[test]
+fn a_press_for_a_locked_floor_that_becomes_an_order_is_noticed() {
+    let floor = Floor::try_from(2).expect("a floor");
+    let button = Button::Car(floor);
+    for is_locked in [false, true] {
+        let mut world = calm();
+        world.inflict(Fault::FloorLock { at: 0, floor, locked: is_locked });
+        world.run_for(Duration::from_secs(1));
+        // Nobody presses it: the order comes from elsewhere.
+        world.judge(|oracles, snapshot| oracles.locks.pressed(snapshot, 0, button));
+        let call = Call::of_button(button, &world.machines[0].name);
+        world.with(0, |node, now| {
+            let taken = node.handle_order_with(call.clone(), Access::Granted, now);
+            assert_eq!(taken, Ok(Taken::Placed));
+        });
+        world.inspect();
+        let found = world.violations();
+        let is_noticed = found.iter().any(|violation| violation.id == "F4");
+        assert_eq!(is_noticed, is_locked, "{found:?}");
+    }
 }
 
 /// C7: its former address excuses a node for no longer than a peer may still count it there.

@@ -150,6 +150,11 @@ impl Leadership {
         matches!(&self.node_state, NodeState::Slave { master } if master == peer)
     }
 
+    /// Whether this node followed that peer in its state before the present one.
+    pub(super) fn has_followed(&self, peer: &NodeId) -> bool {
+        self.former_master.as_ref() == Some(peer)
+    }
+
     /// The master that this node follows.
     pub(super) fn master(&self) -> Option<&NodeId> {
         match &self.node_state {
