@@ -28,11 +28,11 @@ if [ "$(wasm-bindgen --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
         cargo install --debug --quiet --force --root target/tools \
         --version "$version" wasm-bindgen-cli
 fi
-cargo build --package liftmesh-playground --release --target "$wasm"
+cargo build --package liftmesh-playground --profile playground --target "$wasm"
 rm -rf "$site/assets"
 mkdir -p "$site/assets"
 wasm-bindgen --target web --no-typescript --out-dir "$site/fleet" \
-    "${CARGO_TARGET_DIR:-target}/$wasm/release/liftmesh_playground.wasm"
+    "${CARGO_TARGET_DIR:-target}/$wasm/playground/liftmesh_playground.wasm"
 # The panel's own page is not a part of it.
 cp -r web/. playground/page/. "$site/assets/"
 mv "$site/assets/index.html" "$site/index.html"

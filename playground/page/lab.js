@@ -1,14 +1,14 @@
 // A fleet inside this page: the source of data that the panel shows, and what can be done to it.
 import { Problem, Source } from "./source.js";
 
-/**
- * How long a tick may compute, ms: most of two frames. To draw each of them would cost a fast run a
- * quarter of its speed; a speed that is reached leaves the tick early, and draws them all.
- */
+/** How long a tick may compute, ms: as long as nobody notices that a press waits. */
 const BUDGET_MS = 30;
 
 /** How much virtual time passes at once within a tick, s. */
 const SLICE_S = 0.1;
+
+/** Time passes in whole microseconds, s: then the time of a picture is exact. */
+const SHORTEST_SLICE_S = 1e-6;
 
 /** A page that was in the background does not catch up, ms. */
 const LONGEST_TICK_MS = 100;
@@ -44,10 +44,13 @@ export class LabSource extends Source {
   #shown = -Infinity;
   #measured = null;
   #rest = 0;
+  /** Lets the browser draw and take input, and then goes on at once: no frame has to be waited for. */
+  #soon = new MessageChannel();
 
   constructor(fleet) {
     super();
     this.#fleet = fleet;
+    this.#soon.port1.onmessage = () => this.#tick(performance.now());
   }
 
   /** Another fleet from here on; the old one is gone. */
@@ -81,20 +84,22 @@ export class LabSource extends Source {
   }
 
   #tick(now) {
-    const passed = Math.min(now - (this.#drawn ?? now), LONGEST_TICK_MS) / 1000;
-    this.#drawn = now;
+    // The time of a frame is that of its beginning.
+    const passed = Math.min(Math.max(0, now - (this.#drawn ?? now)), LONGEST_TICK_MS) / 1000;
+    this.#drawn = Math.max(now, this.#drawn ?? now);
     // What does not fit into a tick is left out: the reached speed says so.
     this.#rest = Math.min(this.#rest + passed * this.speed, this.speed * 0.1);
     const until = performance.now() + BUDGET_MS;
     while (this.#rest > 0 && performance.now() < until) {
-      // Whole microseconds: then the time of a picture is exact.
-      const slice = Math.floor(Math.min(this.#rest, SLICE_S) * 1e6) / 1e6;
+      const slice = Math.floor(Math.min(this.#rest, SLICE_S) / SHORTEST_SLICE_S) * SHORTEST_SLICE_S;
       if (slice === 0) break;
       this.#fleet.advance(slice);
       this.#rest -= slice;
     }
     if (now - this.#shown >= PICTURE_MS) this.show();
-    requestAnimationFrame((then) => this.#tick(then));
+    // A run that keeps up has nothing to do before the next frame; one that does not loses no time.
+    if (this.#rest >= SHORTEST_SLICE_S && !document.hidden) this.#soon.port2.postMessage(null);
+    else requestAnimationFrame((then) => this.#tick(then));
   }
 
   /** Shows the fleet as it is now. */
