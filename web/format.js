@@ -11,8 +11,13 @@ export function timeOfDay(moment) {
 export function duration(seconds) {
   const whole = Math.floor(seconds);
   if (whole < 60) return `${whole}\u00a0s`;
-  if (whole < 3600) return `${Math.floor(whole / 60)}\u00a0min ${whole % 60}\u00a0s`;
-  return `${Math.floor(whole / 3600)}\u00a0h ${Math.floor((whole % 3600) / 60)}\u00a0min`;
+  if (whole < 3600) return twoUnits(Math.floor(whole / 60), "min", whole % 60, "s");
+  return twoUnits(Math.floor(whole / 3600), "h", Math.floor((whole % 3600) / 60), "min");
+}
+
+function twoUnits(large, largeUnit, small, smallUnit) {
+  const text = `${large}\u00a0${largeUnit}`;
+  return small === 0 ? text : `${text} ${small}\u00a0${smallUnit}`;
 }
 
 /** A short length of time, to a tenth: `0.4 s`. */

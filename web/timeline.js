@@ -10,6 +10,10 @@ const ROW = 30;
 const AXIS = 26;
 const NAMES = 52;
 
+/** The room of the ends of the axis, in which no name of a master is written. */
+const AGO = 76;
+const NOW = 36;
+
 /** The height of a bar by state, so that colour is not all that tells them apart. */
 const BARS = { master: 18, slave: 8, seeking: 4, lost: 18, hung: 18, heard: 4 };
 
@@ -62,7 +66,7 @@ export class Timeline extends Component {
               <g key=${at} class="failover">
                 <title>${node} is the master from ${timeOfDay(at)}, term ${term}</title>
                 <path d=${`M${x(at)} 16V${height}`} />
-                <text x=${x(at)} y="12">${node}</text>
+                ${x(at) > NAMES + AGO && x(at) < NAMES + right - NOW && html`<text x=${x(at)} y="12">${node}</text>`}
               </g>
             `,
           )}

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, Direction};
 use elevator_fleet::model::Mode;
-use elevator_fleet::node::Report;
+use elevator_fleet::node::{LossCause, LostStatus, Report};
 use liftmesh_harness::building::{Building, Line, skip};
 
 use self::browser::{Browser, Look};
@@ -79,31 +79,32 @@ fn press_with_token(browser: &Browser, call: &str, token: &str) {
 fn a_pressed_hall_button_is_lit_and_served() {
     let Some((building, browser)) = building() else { return };
     browser.open(&panel(&building, 1));
-    let button = "[data-call=hall-4-up]";
+    // No car of three is parked at the top.
+    let button = "[data-call=hall-5-down]";
     browser.wait_for(button);
     assert_eq!(browser.attribute(button, "aria-pressed").as_deref(), Some("false"));
 
-    press_with_token(&browser, "hall-4-up", "lmt_of_nobody");
+    press_with_token(&browser, "hall-5-down", "lmt_of_nobody");
     browser.wait_for_text("dialog", "the node refuses this token");
     browser.write("dialog input[name=token]", &token(&building, "A"));
     browser.watch_cars();
     browser.click("dialog button[type=submit]");
 
     browser.wait_for(&format!("{button}[aria-pressed=true]"));
-    let up = Button::Hall(building.floor(4), Direction::Up);
-    building.wait_lit(&["A", "B", "C"], up);
+    let down = Button::Hall(building.floor(5), Direction::Down);
+    building.wait_lit(&["A", "B", "C"], down);
     // The assigned car has a mark in its shaft, and is drawn on its way.
     browser.wait_for(".column.car .mark");
     let seen = browser.positions_while_moving();
     assert!(seen > 30, "a moving car was drawn at {seen} positions in a second");
 
     browser.open_page("fleet");
-    browser.wait_for_text("table", "Hall call, floor 4 up");
+    browser.wait_for_text("table", "Hall call, floor 5 down");
     browser.wait_for_text("table", "✓ promised");
     browser.open_page("bank");
     browser.wait_for(&format!("{button}[aria-pressed=false]"));
     browser.open_page("events");
-    browser.wait_for_text(".events", "Hall call, floor 4 up: served by");
+    browser.wait_for_text(".events", "Hall call, floor 5 down: served by");
 }
 
 /// Installs a node whose panel is served over TLS, and whose readers need a token: its address counts as
@@ -299,7 +300,12 @@ fn a_hung_car_is_shown_with_what_to_do() {
     browser.wait_for(".light.live");
     building.panel("B").send("fault motor stuck").expect("taken");
     building.press("B", Button::Car(building.floor(5)));
-    building.exit("B");
+    assert_eq!(building.exit("B").code(), Some(3), "its car hung");
+    building.wait("A has heard why", |building| {
+        let lost = building.status("A").map(|status| status.lost);
+        let is_hung = |lost: &LostStatus| lost.node == "B" && lost.cause == LossCause::Hung;
+        lost.is_some_and(|lost| lost.iter().any(is_hung))
+    });
     browser.wait_for_text(".panel.hang", "Car B hung");
     browser.wait_for_text(".panel.hang", "Help the passengers");
     // The evidence is on the computer of B: A shows how it heard the car last.
@@ -690,22 +696,26 @@ fn screenshots() {
         return;
     };
     let mut building = Building::with_cars(6, Line::Serial, &["A", "B", "C"]);
-    // The timeline has something to show.
+    // The timeline has something to show, over some time.
+    let some_time = || std::thread::sleep(Duration::from_secs(9));
+    some_time();
     building.kill("A");
     building.wait_for_master("B");
+    some_time();
     building.start("A");
     building.wait_for_master("A");
     building.wait_in_service(&["A", "B", "C"]);
+    some_time();
     for look in Look::ALL {
         let Some(browser) = browser(look) else { return };
-        for (name, floor) in [("A", 4), ("B", 1), ("C", 5)] {
-            building.press(name, Button::Car(building.floor(floor)));
-            let direction = if floor == 5 { Direction::Down } else { Direction::Up };
-            building.press(name, Button::Hall(building.floor(floor), direction));
-        }
         browser.open(&panel(&building, 2));
         browser.wait_for(".light.live");
         for page in ["bank", "fleet", "events", "service"] {
+            for (name, floor) in [("A", 4), ("B", 0), ("C", 5), ("A", 1)] {
+                building.press(name, Button::Car(building.floor(floor)));
+                let direction = if floor == 5 { Direction::Down } else { Direction::Up };
+                building.press(name, Button::Hall(building.floor(floor), direction));
+            }
             browser.open_page(page);
             std::thread::sleep(Duration::from_millis(700));
             let path = format!("{directory}/{page}-{}.png", look.name());
