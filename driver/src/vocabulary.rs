@@ -376,7 +376,7 @@ impl fmt::Display for DoorState {
     }
 }
 
-/// The key switch in the car.
+/// The key switch of the panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(
     feature = "serde",
@@ -395,6 +395,24 @@ pub enum KeySwitch {
     /// Out of service.
     #[cfg_attr(feature = "serde", serde(rename = "out of service"))]
     OutOfService,
+    /// Attendant service: at each stop the door waits for the attendant.
+    Attendant,
+    /// Fire recall of all cars, as by the switch at the main landing: it may be at a panel without a
+    /// car.
+    #[cfg_attr(feature = "serde", serde(rename = "recall all"))]
+    RecallAll,
+}
+
+impl KeySwitch {
+    /// Every position.
+    pub const ALL: [Self; 6] = [
+        Self::Normal,
+        Self::Independent,
+        Self::FireRecall,
+        Self::OutOfService,
+        Self::Attendant,
+        Self::RecallAll,
+    ];
 }
 
 impl fmt::Display for KeySwitch {
@@ -404,6 +422,8 @@ impl fmt::Display for KeySwitch {
             Self::Independent => "independent",
             Self::FireRecall => "fire recall",
             Self::OutOfService => "out of service",
+            Self::Attendant => "attendant",
+            Self::RecallAll => "recall all",
         })
     }
 }

@@ -164,6 +164,31 @@ fn a_key_turned_at_a_panel_is_obeyed_and_shown_everywhere() {
     building.assert_safe();
 }
 
+/// The switch at the main landing (ASME A17.1, phase I): every car comes down, until an operator ends
+/// it. An attendant has a key as well.
+#[test]
+fn a_key_at_one_panel_recalls_every_car() {
+    let mut building = Building::with_cars(4, Line::Serial, &TWO);
+    turn_key(&building, "B", "recall-all");
+    building.wait("both are down", |building| TWO.iter().all(|name| is_recalled(building, name)));
+    turn_key(&building, "B", "normal");
+    building.kill("B");
+    building.start("B");
+    building.wait("both know", |building| {
+        TWO.iter().all(|name| mode(building, name) == Some(Mode::FireRecall))
+    });
+    done(&building, "A", &["fire-recall", "end"]);
+    building.wait("both are back", |building| {
+        TWO.iter().all(|name| mode(building, name) == Some(Mode::InService))
+    });
+
+    turn_key(&building, "B", "attendant");
+    building.wait("A shows it", |it| shows(&fleet_page(it, "A"), "B", "attendant"));
+    turn_key(&building, "B", "normal");
+    building.wait("A shows it", |it| shows(&fleet_page(it, "A"), "B", "in-service"));
+    building.assert_safe();
+}
+
 /// ASME A17.1 Phase II by key: in a recall of the fleet it gives the car to a firefighter, also on
 /// emergency power, and the end of the recall does not take it away.
 #[test]

@@ -23,14 +23,8 @@ impl Directives {
         let Some(directive) = self.get(&key_switch_key(car)) else {
             return KeySwitch::Normal;
         };
-        let positions = [
-            KeySwitch::Normal,
-            KeySwitch::Independent,
-            KeySwitch::FireRecall,
-            KeySwitch::OutOfService,
-        ];
         let said = directive.value.as_str();
-        let known = positions.into_iter().find(|position| position.to_string() == said);
+        let known = KeySwitch::ALL.into_iter().find(|position| position.to_string() == said);
         known.unwrap_or(KeySwitch::OutOfService)
     }
 

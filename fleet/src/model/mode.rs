@@ -80,7 +80,8 @@ impl Mode {
         match key {
             KeySwitch::Normal => self,
             KeySwitch::Independent => self.max(Self::Independent),
-            KeySwitch::FireRecall => self.max(Self::FireRecall),
+            KeySwitch::FireRecall | KeySwitch::RecallAll => self.max(Self::FireRecall),
+            KeySwitch::Attendant => self.max(Self::Attendant),
             KeySwitch::OutOfService => Self::OutOfService,
         }
     }

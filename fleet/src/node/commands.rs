@@ -15,7 +15,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use elevator_driver::Floor;
+use elevator_driver::{Floor, KeySwitch};
 
 use super::peers::Room;
 use super::{Action, LinkId, Node, Report};
@@ -343,6 +343,9 @@ impl Node {
     /// Lets every node know where the key switch of this node's car stands. And keeps, on every disk,
     /// whether a firefighter has the car by its key: after a restart it waits on the floor where it was
     /// left, and does not drive off.
+    ///
+    /// A turn to *recall all* is a command to the fleet: the key turned back does not end it, as only an
+    /// operator does, and nor does a restart of the node with the key still there begin it again.
     pub(super) fn keep_keys(&mut self, now: Timestamp) {
         let own = &self.hello.node;
         let fire_key = self.cabin.fire_key();
@@ -357,6 +360,11 @@ impl Node {
         let known = self.commands.directives.key_switch(own);
         if let Some(key) = self.cabin.key_switch().filter(|key| *key != known) {
             self.keep_key(key_switch_key(own), &key.to_string(), now);
+            // Where there is no room to keep that it was turned, it counts as turned again all the time.
+            let is_kept = self.commands.directives.key_switch(&self.hello.node) == key;
+            if key == KeySwitch::RecallAll && (is_kept || !self.commands.is_fire_recalled()) {
+                self.keep_key(Topic::FireRecall.key(), ON, now);
+            }
         }
     }
 

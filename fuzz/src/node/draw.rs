@@ -332,6 +332,8 @@ impl Draw {
                 KeySwitch::Independent,
                 KeySwitch::FireRecall,
                 KeySwitch::OutOfService,
+                KeySwitch::Attendant,
+                KeySwitch::RecallAll,
             ])?,
             climate: Climate {
                 temperature: script.arbitrary::<Option<i8>>()?.filter(|at| *at != i8::MIN),

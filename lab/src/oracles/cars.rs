@@ -150,8 +150,8 @@ pub(super) fn no_rider_is_carried_away(
         return Vec::new();
     };
     let keyed = match machine.reported.key {
-        KeySwitch::Normal | KeySwitch::Independent => false,
-        KeySwitch::FireRecall | KeySwitch::OutOfService => true,
+        KeySwitch::Normal | KeySwitch::Attendant | KeySwitch::Independent => false,
+        KeySwitch::FireRecall | KeySwitch::RecallAll | KeySwitch::OutOfService => true,
     };
     let recalled = snapshot.disturbances.fire_recalled
         || machine.modes().into_iter().any(|mode| mode >= Mode::EmergencyPower);

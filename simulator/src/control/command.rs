@@ -13,7 +13,7 @@ hold BUTTON                  keep a button pressed (stuck), e.g. hold car 2
 release BUTTON               let it go
 obstruct on|off              something stands in the door
 stop on|off                  pull or push the stop switch
-key normal|independent|fire|out
+key normal|independent|fire|out|attendant|recall-all
 load PERCENT|none            load in the car, 0 to 255 % of the rated load
 climate CELSIUS ILLUMINANCE  what the climate sensors read from here on; none: no such sensor
 fault motor stuck            the motor is driven and the car does not move
@@ -289,7 +289,11 @@ impl<'a> Words<'a> {
             "independent" => Ok(KeySwitch::Independent),
             "fire" => Ok(KeySwitch::FireRecall),
             "out" => Ok(KeySwitch::OutOfService),
-            other => Err(self.wrong(other, "normal, independent, fire or out")),
+            "attendant" => Ok(KeySwitch::Attendant),
+            "recall-all" => Ok(KeySwitch::RecallAll),
+            other => {
+                Err(self.wrong(other, "normal, independent, fire, out, attendant or recall-all"))
+            }
         }
     }
 
@@ -340,6 +344,8 @@ mod tests {
             ("obstruct on", Command::Obstruct(true)),
             ("stop off", Command::Stop(false)),
             ("key fire", Command::Key(KeySwitch::FireRecall)),
+            ("key attendant", Command::Key(KeySwitch::Attendant)),
+            ("key recall-all", Command::Key(KeySwitch::RecallAll)),
             ("load 40", Command::Load(Some(40))),
             ("load none", Command::Load(None)),
             (

@@ -107,12 +107,7 @@ fn any_status() -> impl Strategy<Value = Status> {
             Just(DoorState::Closing)
         ],
         any::<Option<u8>>(),
-        prop_oneof![
-            Just(KeySwitch::Normal),
-            Just(KeySwitch::Independent),
-            Just(KeySwitch::FireRecall),
-            Just(KeySwitch::OutOfService)
-        ],
+        proptest::sample::select(&KeySwitch::ALL[..]),
     )
         .prop_map(
             |((boot, echo, stop, obstruction), floor, next_stop, drive, door, load, key)| Status {

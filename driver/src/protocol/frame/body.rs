@@ -301,6 +301,8 @@ fn encode_status(status: &Status, bytes: &mut Vec<u8>) {
         KeySwitch::Independent => 1,
         KeySwitch::FireRecall => 2,
         KeySwitch::OutOfService => 3,
+        KeySwitch::Attendant => 4,
+        KeySwitch::RecallAll => 5,
     });
 }
 
@@ -331,6 +333,8 @@ fn decode_status(body: &mut Body<'_>) -> Option<Status> {
             1 => KeySwitch::Independent,
             2 => KeySwitch::FireRecall,
             3 => KeySwitch::OutOfService,
+            4 => KeySwitch::Attendant,
+            5 => KeySwitch::RecallAll,
             _ => return None,
         },
     })

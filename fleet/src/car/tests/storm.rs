@@ -45,12 +45,7 @@ fn disturb(world: &mut World, random: &mut fastrand::Rng) {
             }
         }
         _ => {
-            world.key = [
-                KeySwitch::Normal,
-                KeySwitch::Independent,
-                KeySwitch::FireRecall,
-                KeySwitch::OutOfService,
-            ][random.usize(0..4)];
+            world.key = KeySwitch::ALL[random.usize(0..KeySwitch::ALL.len())];
         }
     }
 }

@@ -45,7 +45,8 @@ pub(super) struct Cabin {
     climate: Climate,
     /// Whether the panel answers, and if not, why; `None` before its first event.
     panel: Option<Result<(), String>>,
-    inputs: PanelInputs,
+    /// What the panel has reported since it was connected.
+    inputs: Option<PanelInputs>,
     /// The panel's current outputs.
     outputs: Option<PanelOutputs>,
     /// The outputs that were not handed out yet.
@@ -81,7 +82,7 @@ impl Cabin {
             car: car.map(|car| Car::new(car).with_flight_times(flight_times)),
             climate: Climate::new(climate),
             panel: None,
-            inputs: PanelInputs::default(),
+            inputs: None,
             outputs: None,
             panel_update: None,
             is_dirty: false,
@@ -147,12 +148,13 @@ impl Cabin {
         match event {
             PanelEvent::Connected => self.panel_is(Ok(())),
             PanelEvent::Disconnected(reason) => {
-                self.inputs = PanelInputs::default();
+                self.inputs = None;
                 self.panel_is(Err(reason))
             }
             PanelEvent::Inputs(inputs) => {
-                let floor = inputs.floor.filter(|_| inputs.floor != self.inputs.floor);
-                self.inputs = inputs;
+                let before = self.inputs.as_ref().and_then(|before| before.floor);
+                let floor = inputs.floor.filter(|_| inputs.floor != before);
+                self.inputs = Some(inputs);
                 floor.map(|floor| Occurrence::Report(Report::Floor { floor }))
             }
             PanelEvent::Pressed(button) => Some(Occurrence::Pressed(button)),
@@ -314,9 +316,12 @@ impl Cabin {
         self.car.as_ref().map_or(FireKey::Recalls, Car::fire_key)
     }
 
-    /// Where the car's key switch stands, if that is known.
+    /// Where the panel's key switch stands, if that is known.
     pub(super) fn key_switch(&self) -> Option<KeySwitch> {
-        self.car.as_ref().and_then(Car::key_switch)
+        match &self.car {
+            Some(car) => car.key_switch(),
+            None => self.inputs.as_ref().map(|inputs| inputs.key),
+        }
     }
 
     /// Returns the car's next event.
@@ -435,7 +440,7 @@ impl Cabin {
     /// The readings of the node's own sensors. The panel's line clears values that are too old
     /// (K1).
     fn own_reading(&self) -> Reading {
-        let climate = self.inputs.climate;
+        let climate = self.inputs.as_ref().map(|inputs| inputs.climate).unwrap_or_default();
         Reading { temperature: climate.temperature, illuminance: climate.illuminance }
     }
 }

@@ -26,17 +26,18 @@ impl Cabin {
     /// The status of the car, if there is one, with these order lamps.
     pub(in crate::node) fn car_status(&self, lamps: LampSet, now: Timestamp) -> Option<CarStatus> {
         let car = self.car.as_ref()?;
+        let inputs = self.inputs.clone().unwrap_or_default();
         Some(CarStatus {
             view: car.view(now),
             panel: String::new(),
             connection: self.panel.clone().unwrap_or_else(|| Err("not heard yet".to_owned())),
             line: LineCounters::default(),
-            door: self.inputs.door,
-            at: self.inputs.floor,
-            stopped: self.inputs.stop,
-            obstructed: self.inputs.obstruction,
-            key: self.inputs.key,
-            stuck: self.inputs.stuck.clone(),
+            door: inputs.door,
+            at: inputs.floor,
+            stopped: inputs.stop,
+            obstructed: inputs.obstruction,
+            key: inputs.key,
+            stuck: inputs.stuck,
             lamps,
         })
     }

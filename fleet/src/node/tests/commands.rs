@@ -154,6 +154,37 @@ fn no_node_takes_a_call_for_the_car_of_a_firefighter() {
     assert_eq!(one.handle_order(call, now + PERIOD * 8), Ok(Taken::Placed));
 }
 
+/// It takes a turn of the key to begin a recall, and an operator to end it.
+#[test]
+fn a_key_at_recall_all_recalls_every_car_until_an_operator_ends_it() {
+    let (mut one, mut two, now) = two_cars();
+    let turn = |node: &mut Node, key, now| {
+        node.handle_panel(PanelEvent::Inputs(PanelInputs { key, ..at_rest() }), now);
+    };
+    turn(&mut two, KeySwitch::RecallAll, now);
+    let wait = |one: &mut Node, two: &mut Node, from: Timestamp| {
+        talk(one, two, from, from + PERIOD * 8);
+        from + PERIOD * 8
+    };
+    let at = wait(&mut one, &mut two, now);
+    assert!(one.directives().is_fire_recalled());
+    turn(&mut two, KeySwitch::Normal, at);
+    let at = wait(&mut one, &mut two, at);
+    assert!(one.directives().is_fire_recalled(), "the key does not end it");
+    turn(&mut two, KeySwitch::RecallAll, at);
+    let at = wait(&mut one, &mut two, at);
+    one.handle_fire_recall(FireRecall::End, "kovac", at).expect("room");
+    let at = wait(&mut one, &mut two, at);
+    two.handle_timeout(at);
+    for node in [&one, &two] {
+        assert!(!node.directives().is_fire_recalled(), "the key was not turned since");
+    }
+    assert_eq!(one.directives().mode_with_key(&name(2)), Mode::FireRecall);
+    turn(&mut two, KeySwitch::Attendant, at);
+    wait(&mut one, &mut two, at);
+    assert_eq!(one.directives().mode_with_key(&name(2)), Mode::Attendant);
+}
+
 /// Nor is one that counts far ahead, which would leave the operators no version.
 #[test]
 fn directives_that_count_too_far_ahead_are_rubbish() {
