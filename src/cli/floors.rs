@@ -45,7 +45,7 @@ pub(crate) enum FloorsCommand {
         after_help = "Example: liftmesh floors unlock 5 --operator kovac --data-dir /var/lib/liftmesh"
     )]
     Unlock(LockArgs),
-    /// Let whoever is in the node's own car ride to a locked floor, for some seconds
+    /// Let everybody in the node's own car ride to a locked floor, for some seconds
     #[command(
         after_help = "Example: liftmesh floors release 5 --seconds 20 --data-dir /var/lib/liftmesh"
     )]

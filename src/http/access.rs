@@ -102,7 +102,7 @@ pub(super) async fn set_lock(
     Ok(json(StatusCode::OK, &LockSet { floor, locked }))
 }
 
-/// Lets whoever is in a car press the button of a locked floor, for some seconds: for a reader in the
+/// Lets everybody in a car press the button of a locked floor, for some seconds: for a reader in the
 /// car. Only the node of the car takes it, and a restart of that node ends it.
 #[utoipa::path(
     post,

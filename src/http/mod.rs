@@ -6,7 +6,7 @@
 //!      └──── NodeLoop ◀── Looker, Calls ◀─── routes ◀────────────┘
 //! ```
 //!
-//! All of it runs on one thread of its own, so that whatever clients do delays nothing in the node's
+//! All of it runs on a separate thread, so that whatever clients do delays nothing in the node's
 //! loop, which it reaches only through the loop's bounded queue of requests. Each task owns its state:
 //! [`Looker`] asks for the node's state for all clients together, [`EventLog`] numbers and keeps
 //! events, [`Doorkeeper`] counts requests, [`Collector`] keeps statistics. When the thread fails, the

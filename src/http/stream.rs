@@ -44,7 +44,7 @@ impl Frame {
         }
         text.push_str("data: ");
         let start = text.len();
-        // JSON has no line feeds of its own. Types that can't fail to serialize are all there are.
+        // JSON needs no line feeds. Types that can't fail to serialize are all there are.
         text.push_str(&serde_json::to_string(data).unwrap_or_default());
         let data = start..text.len();
         text.push_str("\n\n");

@@ -265,7 +265,7 @@ async fn accept(listener: Option<&UnixListener>) -> io::Result<(UnixStream, Sock
 fn turn_away(stream: &UnixStream, most: usize) {
     let reply =
         ReplyLine::from(error(ErrorCode::Busy, format!("the node serves {most} clients already")));
-    // Whoever doesn't take it at once finds a closed connection, which says as much.
+    // A client that doesn't take it at once finds a closed connection, which says as much.
     let told_it = serde_json::to_vec(&reply).map_err(io::Error::from).and_then(|mut line| {
         line.push(b'\n');
         stream.try_write(&line)

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::command_line::liftmesh;
 use super::mqtt::broker::Broker;
 
-/// Of an indicator on loopback, with ports of its own.
+/// Of an indicator on loopback, with ports that nobody else uses.
 fn doctor(data_dir: &str, port: u16, words: &[&str]) -> Output {
     doctor_of(data_dir, "127.255.255.255", port, words)
 }
@@ -90,7 +90,7 @@ fn a_wrong_configuration_is_a_list_of_errors() {
     assert_eq!(found.len(), 2, "{found:#?}");
 }
 
-/// Each address of 127.0.0.0/8 is a machine of its own there, but for one.
+/// Each address of 127.0.0.0/8 is one node there, but for the broadcast address.
 #[test]
 fn a_broadcast_that_reaches_no_other_node_is_an_error() {
     let directory = TempDir::new().expect("a directory");

@@ -303,7 +303,7 @@ impl Directives {
     }
 
     /// The commanded mode of a car, what is commanded for the whole fleet included. A mode that this program does
-    /// not know takes the car out of service: whoever commanded it did not want it to run as usual.
+    /// not know takes the car out of service: who commanded it did not want it to run as usual.
     #[must_use]
     pub fn mode(&self, car: &NodeId) -> Mode {
         let directive = self.get(&Topic::Mode(car.clone()).key());

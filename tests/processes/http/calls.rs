@@ -42,7 +42,7 @@ fn a_call_is_followed_to_its_end_through_a_failover() {
         }
         seen.last().is_some_and(|state| state == "served")
     });
-    // Where the dead master had a car of its own on the way, another one is assigned.
+    // If the car of the dead master was on its way, another one is assigned.
     let on_the_way = seen.iter().all(|state| {
         ["being_allocated", "being_served", "served_soon", "served"].contains(&state.as_str())
     });

@@ -15,7 +15,7 @@ use rumqttc::v5::{Client, Event, MqttOptions};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// Where every broker of the tests listens, on a port of its own.
+/// Where every broker of the tests listens, each on another port.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 40);
 
 pub(crate) struct Broker {
