@@ -30,6 +30,7 @@ mod http;
 mod journal;
 mod key_files;
 mod keys;
+mod mixed;
 mod modes;
 mod mqtt;
 mod network;
