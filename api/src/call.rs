@@ -1,7 +1,7 @@
 //! What has become of the calls that programs have placed.
 
 use elevator_driver::Floor;
-use elevator_fleet::directives::{RequestId, Session, SessionEnd, SessionId, SessionState};
+use elevator_fleet::directives::{Session, SessionEnd, SessionState};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::{Fate, FollowedCall, OrderStatus, Status};
@@ -70,7 +70,7 @@ pub struct CallReport {
     pub state: CallState,
     /// Why, where the state does not say it.
     reason: Option<CallReason>,
-    /// The car that serves it, or has served it.
+    /// The car that serves it, or has served it. Null for a robot whose trip is over.
     #[schema(value_type = Option<String>, example = "B")]
     car: Option<NodeId>,
     /// How long it has waited for the car, in seconds. Null where that is not known, and for a robot.
@@ -133,29 +133,20 @@ impl From<OrderState> for CallState {
 }
 
 impl CallReport {
-    /// The call of a receipt, or the open order of this name, if there is one. `followed` is of the same
-    /// moment as the status.
+    /// A call that the fleet remembers, or else the open order of this name, if there is one.
     #[must_use]
-    pub fn find(id: &str, status: &Status, followed: &[FollowedCall]) -> Option<Self> {
-        if let Some(request) = RequestId::parse(id) {
-            return followed.iter().find_map(|followed| match followed {
-                FollowedCall::Call { id: known, call, fate } => {
-                    (*known == request).then(|| Self::of_call(id, call, fate, status))
-                }
-                FollowedCall::Trip { .. } => None,
-            });
+    pub fn new(id: &str, status: &Status, followed: Option<&FollowedCall>) -> Option<Self> {
+        match followed {
+            Some(FollowedCall::Call { call, fate }) => Some(Self::of_call(id, call, fate, status)),
+            Some(FollowedCall::Trip { from, to, car, session }) => {
+                let trip = RobotTrip::new(*from, *to, car.as_ref(), session.seconds);
+                Some(Self::of_trip(id, trip, *to, session, status))
+            }
+            None => {
+                let order = status.orders.iter().find(|order| id_of(&order.call) == id)?;
+                Some(Self::of_order(id, order, status))
+            }
         }
-        if let Some(session) = SessionId::parse(id) {
-            return followed.iter().find_map(|followed| match followed {
-                FollowedCall::Trip { id: known, from, to, car, session: now } => {
-                    let trip = || RobotTrip::new(*from, *to, car.as_ref(), now.seconds);
-                    (*known == session).then(|| Self::of_trip(id, trip(), *to, now, status))
-                }
-                FollowedCall::Call { .. } => None,
-            });
-        }
-        let order = status.orders.iter().find(|order| id_of(&order.call) == id)?;
-        Some(Self::of_order(id, order, status))
     }
 
     /// Whether nothing will change it any more.

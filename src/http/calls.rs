@@ -6,10 +6,10 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use elevator_fleet::directives::SessionId;
+use elevator_fleet::directives::{RequestId, SessionId};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
-use elevator_fleet::node::{Access, CallRequest, Requested};
+use elevator_fleet::node::{Access, CallRequest, FollowedId, Requested};
 use liftmesh_api::{CallReport, CallWish, CallWishSchema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -21,7 +21,6 @@ use super::placed::{PlacedCall, chosen_or_random, id_of_request, id_reused};
 use super::problem::Problem;
 use super::routes::{App, json, parsed};
 use super::sessions::{self, OpenSession};
-use super::snapshot::Look;
 use crate::operator::{ErrorCode, NodeLoop, Refused};
 use crate::tokens::{Scope, Token};
 
@@ -77,9 +76,7 @@ impl Calls {
     ) -> Answer {
         let call =
             Call::try_from(&form).map_err(|cause| Refused::new(ErrorCode::NoSuchButton, &cause))?;
-        let request_id = chosen_or_random(request_id)?;
-        let parts = [&token.hash.as_bytes()[..], request_id.as_bytes()];
-        let id = id_of_request("liftmesh HTTP request id", parts);
+        let id = request_of(token, &chosen_or_random(request_id)?);
         let (bearer, asked) = (token.name.to_string(), call.clone());
         let request = CallRequest { id, bearer, call: asked, access };
         let (status, outcome) = match self.0.request(request).await? {
@@ -89,6 +86,20 @@ impl Calls {
         };
         Ok((status, PlacedCall::new(&call, form, outcome, Some(id))))
     }
+}
+
+/// By what the fleet remembers a token's request for a passenger's call.
+fn request_of(token: &Token, request_id: &str) -> RequestId {
+    let parts = [&token.hash.as_bytes()[..], request_id.as_bytes()];
+    id_of_request("liftmesh HTTP request id", parts)
+}
+
+/// Calls of passengers and of robots are remembered apart: an id of one kind is none for the other.
+///
+/// # Errors
+/// The id was used for a call of the other kind.
+async fn check_kind(app: &App, other: FollowedId) -> Result<(), Problem> {
+    if app.node_loop.follow(other).await?.is_some() { Err(id_reused()) } else { Ok(()) }
 }
 
 /// Places a call.
@@ -121,9 +132,16 @@ pub(super) async fn place(
         CallWish::Order(form) => {
             let (needed, access) = sessions::scope(access);
             check_scope(&token, needed)?;
+            if let Some(chosen) = &request_id {
+                let other = FollowedId::Trip(sessions::session_of(&token, chosen));
+                check_kind(&app, other).await?;
+            }
             app.calls.place(&token, form, request_id, access).await?
         }
         CallWish::Robot(trip) => {
+            if let Some(chosen) = &request_id {
+                check_kind(&app, FollowedId::Request(request_of(&token, chosen))).await?;
+            }
             let wanted = OpenSession::of_trip(trip.clone(), request_id, access);
             let (session, is_new) = sessions::open_for(&app, &token, wanted).await?;
             let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
@@ -154,12 +172,17 @@ pub(super) async fn follow(
     State(app): State<App>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let look = app.look().await?;
-    Ok(json(StatusCode::OK, &report(&id, &look)?))
+    Ok(json(StatusCode::OK, &report(&app, &id).await?))
 }
 
-fn report(id: &str, look: &Look) -> Result<CallReport, Problem> {
-    CallReport::find(id, &look.status, &look.followed).ok_or_else(not_open)
+/// The look comes first, so that no order seems to be missing there which is open.
+async fn report(app: &App, id: &str) -> Result<CallReport, Problem> {
+    let look = app.look().await?;
+    let followed = match FollowedId::parse(id) {
+        Some(id) => app.node_loop.follow(id).await?,
+        None => None,
+    };
+    CallReport::new(id, &look.status, followed.as_ref()).ok_or_else(not_open)
 }
 
 fn not_open() -> Problem {
@@ -190,8 +213,7 @@ pub(super) async fn withdraw(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let token = authorize(&app, &headers, Scope::Call).await?;
-    let look = app.look().await?;
-    let known = report(&id, &look)?;
+    let known = report(&app, &id).await?;
     if let Some(why) = kept_because(&known.call) {
         return Err(if known.has_ended() {
             Problem::new(StatusCode::NOT_FOUND, "not_open", "the call has ended")
@@ -201,8 +223,7 @@ pub(super) async fn withdraw(
     }
     let session = SessionId::parse(&id).ok_or_else(not_open)?;
     sessions::withdraw(&app, &token, session).await?;
-    let look = app.look().await?;
-    Ok(json(StatusCode::OK, &report(&id, &look)?))
+    Ok(json(StatusCode::OK, &report(&app, &id).await?))
 }
 
 /// Why a call is not withdrawn, if it is not: its order is a promise to more people than its client.

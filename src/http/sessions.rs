@@ -88,6 +88,14 @@ fn owner(token: &Token) -> u32 {
     u32::from_be_bytes([a, b, c, d])
 }
 
+/// The name of the session that a token's request opens.
+pub(super) fn session_of(token: &Token, request_id: &str) -> SessionId {
+    let parts = [&token.hash.as_bytes()[..], request_id.as_bytes()];
+    let name = id_of_request(REQUEST, parts).0;
+    let request = name.first_chunk().map_or(0, |start| u64::from_be_bytes(*start));
+    SessionId { owner: owner(token), request }
+}
+
 fn floor(index: u8) -> Result<Floor, Problem> {
     Floor::try_from(index).map_err(|cause| {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_button", cause.to_string())
@@ -111,7 +119,9 @@ fn not_open() -> Problem {
 #[expect(clippy::needless_pass_by_value, reason = "map_err hands it over")]
 fn refused(cause: SessionRefused) -> Problem {
     let (status, code) = match &cause {
-        SessionRefused::NoSuchFloor { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "no_such_button"),
+        SessionRefused::NoSuchFloor { .. } | SessionRefused::SameFloor(_) => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "no_such_button")
+        }
         SessionRefused::Time => (StatusCode::BAD_REQUEST, "malformed"),
         SessionRefused::Recalled => (StatusCode::CONFLICT, "fire_recall"),
         SessionRefused::FloorLocked(_) => (StatusCode::CONFLICT, "floor_locked"),
@@ -159,12 +169,8 @@ pub(super) async fn open_for(
 ) -> Result<(Session, bool), Problem> {
     let (needed, access) = scope(access);
     check_scope(token, needed)?;
-    let request_id = chosen_or_random(request_id)?;
-    let parts = [&token.hash.as_bytes()[..], request_id.as_bytes()];
-    let name = id_of_request(REQUEST, parts).0;
-    let request = name.first_chunk().map_or(0, |start| u64::from_be_bytes(*start));
     let request = SessionRequest {
-        id: SessionId { owner: owner(token), request },
+        id: session_of(token, &chosen_or_random(request_id)?),
         bearer: token.name.to_string(),
         car: car.as_deref().map(NodeId::new).transpose().map_err(|cause| no_car(&cause))?,
         floor: floor(at)?,

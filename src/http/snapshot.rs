@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::CarPhase;
-use elevator_fleet::node::{FollowedCall, Status};
+use elevator_fleet::node::Status;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
@@ -34,8 +34,6 @@ const WISHES: usize = 64;
 #[derive(Debug)]
 pub(super) struct Look {
     pub(super) status: Status,
-    /// How far the calls of programs are.
-    pub(super) followed: Vec<FollowedCall>,
     pub(super) state: State,
     frame: OnceLock<Frame>,
 }
@@ -149,10 +147,10 @@ impl Looker {
 
     async fn look(&mut self) -> Result<Arc<Look>, Refused> {
         self.asked = Instant::now();
-        let (status, followed) = self.node_loop.look().await?;
+        let status = self.node_loop.status().await?;
         self.flights.update(&status, self.asked - self.began);
         let state = State::new(&status, &self.flights, SystemTime::now());
-        Ok(Arc::new(Look { status: *status, followed, state, frame: OnceLock::new() }))
+        Ok(Arc::new(Look { status: *status, state, frame: OnceLock::new() }))
     }
 
     fn publish(&mut self, look: &Look) {

@@ -117,7 +117,8 @@ impl Side {
         side.running.spawn(async move {
             while let Some(Request { query, reply }) = requests.recv().await {
                 let answer = match query {
-                    Query::Look => Reply::Look(Box::new(full_status()), Vec::new()),
+                    Query::Status => Reply::Status(Box::new(full_status())),
+                    Query::Follow(_) => Reply::Followed(None),
                     Query::Statistics => {
                         let (kept, statistics) = oneshot::channel();
                         kept.send(Vec::new()).unwrap();

@@ -8,8 +8,8 @@ use elevator_fleet::directives::{Session, SessionId, Topic};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId, Role};
 use elevator_fleet::node::{
-    Access, CallRequest, FollowedCall, OrderRefused, PriorityRefused, ReleaseRefused, Requested,
-    SessionRefused, SessionRequest, Status, Taken,
+    Access, CallRequest, FollowedCall, FollowedId, OrderRefused, PriorityRefused, ReleaseRefused,
+    Requested, SessionRefused, SessionRequest, Status, Taken,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -72,13 +72,13 @@ impl NodeLoop {
         }
     }
 
-    /// The node's state, and how far the calls of programs are.
+    /// How far a program's call is, if it is remembered.
     ///
     /// # Errors
     /// [`ErrorCode::NoAnswer`].
-    pub(crate) async fn look(&self) -> Result<(Box<Status>, Vec<FollowedCall>), Refused> {
-        match self.ask(Query::Look).await? {
-            Reply::Look(status, followed) => Ok((status, followed)),
+    pub(crate) async fn follow(&self, id: FollowedId) -> Result<Option<FollowedCall>, Refused> {
+        match self.ask(Query::Follow(id)).await? {
+            Reply::Followed(call) => Ok(call),
             _ => Err(Refused::no_answer()),
         }
     }

@@ -8,9 +8,9 @@ use elevator_fleet::directives::{DirectiveError, Session, SessionId};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId};
 use elevator_fleet::node::{
-    Access as Right, CallRequest, FireRecall, FloorLock, FollowedCall, OrderRefused, PressStatus,
-    PriorityRefused, ReleaseRefused, Renewed, Requested, SessionRefused, SessionRequest, Status,
-    Taken,
+    Access as Right, CallRequest, FireRecall, FloorLock, FollowedCall, FollowedId, OrderRefused,
+    PressStatus, PriorityRefused, ReleaseRefused, Renewed, Requested, SessionRefused,
+    SessionRequest, Status, Taken,
 };
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -71,8 +71,8 @@ pub(crate) struct Request {
 pub(crate) enum Query {
     /// `Node::status`: answered by [`Reply::Status`].
     Status,
-    /// The same, and `Node::followed_calls`: answered by [`Reply::Look`].
-    Look,
+    /// `Node::followed_call`: answered by [`Reply::Followed`].
+    Follow(FollowedId),
     /// `Node::handle_order_with`: answered by [`Reply::Order`].
     Order(Call, Right),
     /// `Mesh::set_cable`: answered by [`Reply::Network`].
@@ -163,7 +163,7 @@ pub(crate) enum Reply {
     /// The node's state.
     Status(Box<Status>),
     /// The node's state, and how far the calls of programs are.
-    Look(Box<Status>, Vec<FollowedCall>),
+    Followed(Option<FollowedCall>),
     /// What became of an order.
     Order(Result<Taken, OrderRefused>),
     /// Whether faults may be injected; the network is as was wanted only then.

@@ -279,7 +279,7 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
     while let Some(Request { query, reply }) = requests.recv().await {
         let answer = match query {
             Query::Status => Reply::Status(Box::new(status(orders.clone()))),
-            Query::Look => Reply::Look(Box::new(status(orders.clone())), Vec::new()),
+            Query::Follow(_) => Reply::Followed(None),
             Query::Order(call, _) if !call.is_within(FloorCount::new(4).unwrap()) => {
                 Reply::Order(Err(OrderRefused::NoSuchButton { call, top: 3 }))
             }

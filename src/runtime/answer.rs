@@ -20,7 +20,7 @@ impl Running {
         let Request { query, reply } = request;
         let answer = match query {
             Query::Status => Reply::Status(Box::new(self.status(now))),
-            Query::Look => Reply::Look(Box::new(self.status(now)), self.node.followed_calls()),
+            Query::Follow(id) => Reply::Followed(self.node.followed_call(id)),
             Query::Order(call, access) => {
                 Reply::Order(self.node.handle_order_with(call, access, now))
             }

@@ -264,11 +264,6 @@ impl Directives {
         self.receipts.get(id)
     }
 
-    /// Every request that the fleet remembers.
-    pub(crate) fn requests(&self) -> impl Iterator<Item = (RequestId, Receipt)> {
-        self.receipts.requests()
-    }
-
     /// Adds the receipt for a request, as the latest one.
     ///
     /// # Errors

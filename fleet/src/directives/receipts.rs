@@ -159,14 +159,6 @@ impl Receipts {
         self.receipts.values()
     }
 
-    /// Every request that is understood, and what it came to.
-    pub(super) fn requests(&self) -> impl Iterator<Item = (RequestId, Receipt)> {
-        self.receipts.values().filter_map(|directive| {
-            let id = RequestId::parse(directive.key.as_str().strip_prefix(Self::KIND)?)?;
-            Some((id, Receipt::parse(&directive.value)?))
-        })
-    }
-
     /// What a request came to, if it was fulfilled and is not forgotten.
     pub(super) fn get(&self, id: RequestId) -> Option<Receipt> {
         Receipt::parse(&self.receipts.get(&id.key())?.value)

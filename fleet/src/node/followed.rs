@@ -8,18 +8,25 @@ use elevator_driver::Floor;
 
 use super::Node;
 use super::orders::PressState;
-use super::sessions::session_of;
+use super::sessions::receipt_id;
 use crate::directives::{Asked, RequestId, Session, SessionId};
 use crate::model::{Call, NodeId};
 use crate::orders::Service;
+
+/// By what the fleet knows a call that a program has placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FollowedId {
+    /// The request for a passenger's call.
+    Request(RequestId),
+    /// The session of a robot's trip.
+    Trip(SessionId),
+}
 
 /// What has become of a call that a program has placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FollowedCall {
     /// A passenger's call.
     Call {
-        /// The request.
-        id: RequestId,
         /// The call that was placed.
         call: Call,
         /// How far it is.
@@ -27,8 +34,6 @@ pub enum FollowedCall {
     },
     /// A robot's trip.
     Trip {
-        /// The session in which it rides.
-        id: SessionId,
         /// From where, as it was asked for.
         from: Floor,
         /// To where.
@@ -55,13 +60,25 @@ pub enum Fate {
     Dropped,
 }
 
-impl Node {
-    /// The calls that programs have placed, as far as the fleet remembers them; no order.
+impl FollowedId {
+    /// Reads the receipt of a call.
     #[must_use]
-    pub fn followed_calls(&self) -> Vec<FollowedCall> {
+    pub fn parse(receipt: &str) -> Option<Self> {
+        let request = RequestId::parse(receipt).map(Self::Request);
+        request.or_else(|| SessionId::parse(receipt).map(Self::Trip))
+    }
+}
+
+impl Node {
+    /// What has become of a call that a program has placed, as long as the fleet remembers its request.
+    /// `None` for the name of an order, or of a session that is no trip.
+    #[must_use]
+    pub fn followed_call(&self, id: FollowedId) -> Option<FollowedCall> {
         let directives = self.commands.directives();
-        let placed = directives.requests().filter_map(|(id, receipt)| match receipt.asked()? {
-            Asked::Call(call) => {
+        match id {
+            FollowedId::Request(id) => {
+                let receipt = directives.receipt(id)?;
+                let Asked::Call(call) = receipt.asked()? else { return None };
                 let fate = match receipt.press {
                     None => Fate::Absorbed,
                     Some(press) => match self.orders.press_state(press, &call) {
@@ -71,15 +88,16 @@ impl Node {
                         PressState::Dropped => Fate::Dropped,
                     },
                 };
-                Some(FollowedCall::Call { id, call, fate })
+                Some(FollowedCall::Call { call, fate })
             }
-            Asked::Trip { from, to, car } => {
-                let id = session_of(id)?;
+            FollowedId::Trip(id) => {
+                let Asked::Trip { from, to, car } = directives.receipt(receipt_id(id))?.asked()?
+                else {
+                    return None;
+                };
                 let session = directives.session(id)?;
-                Some(FollowedCall::Trip { id, from, to, car, session })
+                Some(FollowedCall::Trip { from, to, car, session })
             }
-            Asked::Session => None,
-        });
-        placed.collect()
+        }
     }
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use elevator_driver::Floor;
 
-use super::{Access, Node, Report};
+use super::{Access, FollowedCall, FollowedId, Node, Report};
 use crate::car::Errand;
 use crate::directives::{
     Directive, DirectiveError, MOST_SESSIONS, Receipt, RequestId, Session, SessionEnd, SessionId,
@@ -73,6 +73,9 @@ pub enum SessionRefused {
         /// The highest floor.
         top: u8,
     },
+    /// It would end where it begins.
+    #[error("a trip from floor {0} to floor {0} goes nowhere")]
+    SameFloor(Floor),
     /// No time, or too long.
     #[error("a door is held open for 1 to {LONGEST_HOLD} s")]
     Time,
@@ -173,6 +176,9 @@ impl Node {
             let forgotten = session.with(SessionState::Ended(SessionEnd::Done));
             return Ok((known.unwrap_or(forgotten), false));
         }
+        if *to == Some(*floor) {
+            return Err(SessionRefused::SameFloor(*floor));
+        }
         for there in [*floor].into_iter().chain(*to) {
             self.check_session(there, *seconds, *access)?;
         }
@@ -217,7 +223,8 @@ impl Node {
         Ok(self.commands.directives().session(id).unwrap_or(session))
     }
 
-    /// The robot needs the car no more. Ending a session again changes nothing.
+    /// The robot needs the car no more. Ending a session again changes nothing. A trip that has not
+    /// come to its end is withdrawn by that.
     ///
     /// # Errors
     /// [`SessionRefused`]: nothing has changed.
@@ -227,7 +234,16 @@ impl Node {
         bearer: &str,
         now: Timestamp,
     ) -> Result<Session, SessionRefused> {
-        self.end_session(id, SessionEnd::Done, bearer, now)
+        let trip = self.followed_call(FollowedId::Trip(id));
+        let end = match trip {
+            Some(FollowedCall::Trip { to, session, .. })
+                if session.floor != to || !matches!(session.state, SessionState::Open(_)) =>
+            {
+                SessionEnd::Withdrawn
+            }
+            Some(FollowedCall::Trip { .. } | FollowedCall::Call { .. }) | None => SessionEnd::Done,
+        };
+        self.end_session(id, end, bearer, now)
     }
 
     /// The robot needs the trip no more for which it has called a car, wherever it is on it. That is
@@ -471,16 +487,9 @@ impl Node {
 }
 
 /// By which the fleet remembers the request for a session.
-fn receipt_id(SessionId { owner, request }: SessionId) -> RequestId {
+pub(super) fn receipt_id(SessionId { owner, request }: SessionId) -> RequestId {
     let mut id = *b"sess\0\0\0\0\0\0\0\0\0\0\0\0";
     id[4..8].copy_from_slice(&owner.to_be_bytes());
     id[8..].copy_from_slice(&request.to_be_bytes());
     RequestId(id)
-}
-
-/// The session that was asked for by this request.
-pub(super) fn session_of(RequestId(id): RequestId) -> Option<SessionId> {
-    let (owner, request) = id.strip_prefix(b"sess")?.split_first_chunk()?;
-    let (owner, request) = (u32::from_be_bytes(*owner), *request.first_chunk()?);
-    Some(SessionId { owner, request: u64::from_be_bytes(request) })
 }

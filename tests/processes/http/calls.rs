@@ -109,6 +109,13 @@ fn a_robot_calls_a_car_and_withdraws_the_next_call() {
     assert_eq!((&served["call"], &served["reason"]), (&trip, &json!(null)), "{served}");
     assert_eq!(building.car("B").floor, Some(building.floor(3)));
 
+    let nowhere = call(&json!({"kind": "robot", "from": 2, "to": 2}), "nowhere");
+    let refused = post(a, "/api/v1/calls", Some(&robot), &nowhere);
+    assert_eq!((refused.status, refused.problem()), (422, "no_such_button".to_owned()));
+    let hall = json!({"kind": "hall", "floor": 1, "direction": "up"});
+    let clash = post(b, "/api/v1/calls", Some(&robot), &call(&hall, "one"));
+    assert_eq!((clash.status, clash.problem()), (409, "request_id_reused".to_owned()));
+
     let back = call(&json!({"kind": "robot", "from": 0, "to": 2}), "two");
     let second = receipt(&post(b, "/api/v1/calls", Some(&robot), &back));
     let allocated = wait_for(&building, &[1], &second, "being_served");

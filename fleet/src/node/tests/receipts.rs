@@ -3,7 +3,7 @@
 use super::*;
 use crate::directives::{Directive, RequestId};
 use crate::model::bounds::JUMP;
-use crate::node::{CallRequest, Fate, FireRecall, FollowedCall, Requested};
+use crate::node::{CallRequest, Fate, FireRecall, FollowedCall, FollowedId, Requested};
 use crate::orders::Service;
 
 fn request(id: u8, call: Call) -> CallRequest {
@@ -152,16 +152,10 @@ fn a_receipt_is_written_with_its_order() {
 
 /// How far the call of a request is, as a node sees it.
 fn fate(node: &Node, id: u8) -> Fate {
-    let calls = node.followed_calls().into_iter();
-    let found = calls.filter_map(|placed| match placed {
-        FollowedCall::Call { id: known, fate, .. } => {
-            (known == RequestId([id; 16])).then_some(fate)
-        }
-        FollowedCall::Trip { .. } => None,
-    });
-    let fates: Vec<Fate> = found.collect();
-    let [fate] = &fates[..] else { panic!("{fates:?}") };
-    fate.clone()
+    match node.followed_call(FollowedId::Request(RequestId([id; 16]))) {
+        Some(FollowedCall::Call { fate, .. }) => fate,
+        other => panic!("{other:?}"),
+    }
 }
 
 fn serve(node: &mut Node, call: &Call, now: Timestamp) {

@@ -4,8 +4,8 @@ use elevator_driver::{Button, DoorCommand};
 
 use super::receipts::{deliver, linked};
 use super::*;
-use crate::directives::{MOST_SESSIONS, SessionEnd, SessionId, SessionState};
-use crate::node::{FollowedCall, SessionRefused, SessionRequest};
+use crate::directives::{MOST_SESSIONS, Session, SessionEnd, SessionId, SessionState};
+use crate::node::{FollowedCall, FollowedId, SessionRefused, SessionRequest};
 
 fn floor(index: u8) -> Floor {
     Floor::try_from(index).expect("a floor")
@@ -231,12 +231,12 @@ fn a_trip_is_followed_from_its_request_until_it_is_withdrawn() {
     obey(&mut node, now);
     node.handle_timeout(now + Duration::from_secs(30));
     let followed = |node: &Node| {
-        let calls = node.followed_calls();
-        let [FollowedCall::Trip { id: known, from, to, car, session }] = &calls[..] else {
-            panic!("{calls:?}");
+        let call = node.followed_call(FollowedId::Trip(id(1)));
+        let Some(FollowedCall::Trip { from, to, car, session }) = call else {
+            panic!("{call:?}");
         };
-        assert_eq!((*known, *from, *to, car), (id(1), floor(0), floor(3), &Some(name(1))));
-        (session.floor, session.state.clone())
+        assert_eq!((from, to, car), (floor(0), floor(3), Some(name(1))));
+        (session.floor, session.state)
     };
     assert_eq!(followed(&node), (floor(3), SessionState::Coming(name(1))));
     let later = now + Duration::from_secs(31);
@@ -244,4 +244,29 @@ fn a_trip_is_followed_from_its_request_until_it_is_withdrawn() {
         node.handle_session_withdrawal(id(1), "robot", later).expect("known");
         assert_eq!(followed(&node), (floor(3), ended(SessionEnd::Withdrawn)));
     }
+}
+
+/// Nobody may take a trip for one that was made.
+#[test]
+fn a_trip_that_ends_before_its_floor_is_withdrawn() {
+    let trip = SessionRequest { to: Some(floor(3)), car: Some(name(1)), ..request(1, 0) };
+    let end = |node: &mut Node, now| {
+        node.handle_session_end(id(1), "robot", now).expect("known");
+        state(node, 1)
+    };
+    let (mut node, now) = cabin(1);
+    node.handle_session(&trip, now).expect("room");
+    assert_eq!(end(&mut node, now), ended(SessionEnd::Withdrawn), "on its way to the robot");
+
+    let (mut node, now) = cabin(1);
+    let (session, _) = node.handle_session(&trip, now).expect("room");
+    let (slot, _) = node.directives().session_in_slot(id(1)).expect("it has a slot");
+    let state = SessionState::Open(name(1));
+    let there = Session { floor: floor(3), to: None, state, ..session };
+    node.command(&Topic::Session(slot), &there.to_string(), "robot", now).expect("room");
+    assert_eq!(end(&mut node, now), ended(SessionEnd::Done), "it is there");
+
+    let nowhere = SessionRequest { to: Some(floor(0)), ..request(2, 0) };
+    let refused = node.handle_session(&nowhere, now);
+    assert_eq!(refused, Err(SessionRefused::SameFloor(floor(0))));
 }
