@@ -218,7 +218,7 @@ pub(crate) struct Press {
     pub(crate) at: String,
     /// What was pressed.
     pub(crate) call: CallForm,
-    /// How often in a row, with the same result.
+    /// How often this button in a row, with the same result.
     pub(crate) times: u32,
     /// When for the last time, if more than once.
     #[serde(default, skip_serializing_if = "Option::is_none")]

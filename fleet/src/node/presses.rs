@@ -1,8 +1,8 @@
 //! The latest presses of the node's own panel, and what became of each.
 //!
 //! They are kept in memory only: what has to survive a restart is the order, not who asked for it.
-//! The same button again, with the same result and nothing pressed in between, counts up the press
-//! that is there, so that a stuck button does not push out all the others.
+//! The same button again, with the same result, counts up its latest press, so that stuck buttons do
+//! not push out all the others.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub struct PressStatus {
     pub call: Call,
     /// How long ago.
     pub ago: Duration,
-    /// How often in a row, with the same result.
+    /// How often this button in a row, with the same result.
     pub times: u32,
     /// How long ago the last of those was.
     pub last: Duration,
@@ -96,10 +96,8 @@ impl Presses {
 
     /// A button was pressed.
     pub(super) fn add(&mut self, call: Call, fate: PressFate, now: Timestamp) {
-        if let Some(press) = self.ring.back_mut()
-            && press.call == call
-            && press.fate.repeats(&fate)
-        {
+        let latest = self.ring.iter_mut().rev().find(|press| press.call == call);
+        if let Some(press) = latest.filter(|press| press.fate.repeats(&fate)) {
             press.times = press.times.saturating_add(1);
             press.last = now;
             press.fate = fate;
@@ -314,9 +312,26 @@ mod tests {
         }
         presses.add(hall(0), PressFate::Absorbed, at(6_000));
         let kept: Vec<_> = presses.ring.iter().map(|it| (it.times, it.first, it.last)).collect();
-        assert_eq!(kept, [(1, at(0), at(0)), (5_000, at(1), at(5_000)), (1, at(6_000), at(6_000))]);
+        assert_eq!(kept, [(2, at(0), at(6_000)), (5_000, at(1), at(5_000))]);
         assert_eq!(presses.ring[1].fate, open(5_000), "the order that is open");
         assert_eq!(presses.forgotten(), 0);
+    }
+
+    #[test]
+    fn two_stuck_buttons_push_out_no_other() {
+        let mut presses = Presses::default();
+        presses.add(hall(0), PressFate::Absorbed, at(0));
+        for second in 1..=5_000 {
+            presses.add(hall(1), open(second), at(second));
+            presses.add(hall(2), PressFate::Command, at(second));
+        }
+        let kept: Vec<_> = presses.ring.iter().map(|it| (it.call.clone(), it.times)).collect();
+        assert_eq!(kept, [(hall(0), 1), (hall(1), 5_000), (hall(2), 5_000)]);
+        // What became of the press in between is another press.
+        presses.add(hall(2), PressFate::Absorbed, at(6_000));
+        presses.add(hall(2), PressFate::Command, at(6_001));
+        let times: Vec<u32> = presses.ring.iter().map(|it| it.times).collect();
+        assert_eq!(times, [1, 5_000, 5_000, 1, 1]);
     }
 
     #[test]
@@ -335,8 +350,8 @@ mod tests {
         let mut presses = Presses::default();
         let more = 7;
         for second in 0..(MOST_PRESSES as u64 + more) {
-            let floor = u8::try_from(second % 2).expect("a floor");
-            presses.add(hall(floor), PressFate::Absorbed, at(second));
+            let reason = second.to_string();
+            presses.add(hall(0), PressFate::Refused { reason }, at(second));
         }
         assert_eq!(presses.ring.len(), MOST_PRESSES);
         assert_eq!(presses.ring[0].first, at(more));
