@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use elevator_fleet::model::NodeId;
 
 use crate::journal::{
-    self, Account, AuditEvent, AuditLog, AuditRecord, Head, Journal, JournalError,
+    self, Account, AuditEvent, AuditLog, AuditRecord, Head, Journal, JournalError, Lost,
 };
 use crate::latch::{self, Latch, commission};
 use crate::operator::{BindError, Claim};
@@ -69,6 +69,9 @@ pub enum ClearError {
     /// The record can't be written.
     #[error("the clearing can't be recorded, so nothing is cleared")]
     Journal(#[from] JournalError),
+    /// The journal was lost, and the head of its audit log is still there.
+    #[error("{file} is of a journal that was lost, and can't be removed", file = journal::HEAD_FILE)]
+    Head(#[source] io::Error),
     /// The record was written, but the latch can't be removed.
     #[error("the latch can't be removed")]
     Latch(#[source] io::Error),
@@ -97,12 +100,8 @@ pub(crate) fn clear(
         // Once the journal is made anew, nothing else would say that it was lost.
         latch::set(data_dir, &latch).map_err(ClearError::Latch)?;
     }
-    let is_lost = !journal::exists(data_dir) && commission::is_marked(data_dir);
-    if is_lost {
-        // The audit log begins anew, and says so.
-        journal::forget_head(data_dir).map_err(ClearError::Latch)?;
-    }
-    let head = record(data_dir, &node, (&latch, is_lost), by)?;
+    let (journal, loss) = open_or_replace(data_dir, &node)?;
+    let head = record(&journal, &node, (&latch, loss), by)?;
     latch::remove(data_dir).map_err(ClearError::Latch)?;
     Ok(Some(Cleared { latch, head }))
 }
@@ -152,7 +151,7 @@ pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
             let (node, at) = (&record.node, &record.at);
             format!("the car of node {node} hung at {at}, {evidence}")
         }
-        AuditEvent::LatchFound { latch } => latch.to_string(),
+        AuditEvent::LatchFound { latch, lost_head: _ } => latch.to_string(),
         AuditEvent::ClearHang { .. }
         | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
@@ -179,18 +178,37 @@ pub(crate) fn note_latch(
         }
         Latch::JournalLost | Latch::Unreadable { .. } | Latch::Removed { .. } => {
             let latch = latch.clone();
-            let event = AuditEvent::LatchFound { latch };
+            let event = AuditEvent::LatchFound { latch, lost_head: None };
             let found = AuditRecord::now(node.clone(), event, SystemTime::now());
             Some(found).filter(|_| journal::uncleared(records).is_none())
         }
     })
 }
 
+/// The journal of the node. One that is lost is made anew: its audit log begins with the event that
+/// is returned.
+fn open_or_replace(
+    data_dir: &Path,
+    node: &NodeId,
+) -> Result<(Journal, Option<AuditEvent>), ClearError> {
+    let has_run = journal::exists(data_dir) || commission::is_marked(data_dir);
+    let rule = if has_run { Lost::Refuse } else { Lost::MakeAnew };
+    match open(data_dir, node, rule) {
+        Ok(journal) => Ok((journal, None)),
+        Err(JournalError::Lost { .. }) => {
+            let lost_head = journal::forget_head(data_dir).map_err(ClearError::Head)?;
+            let loss = AuditEvent::LatchFound { latch: Latch::JournalLost, lost_head };
+            Ok((open(data_dir, node, Lost::MakeAnew)?, Some(loss)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Waits for the caretaker, which reads the tokens in the journal without a claim of the directory.
-fn open(data_dir: &Path, node: &NodeId) -> Result<Journal, JournalError> {
+fn open(data_dir: &Path, node: &NodeId, lost: Lost) -> Result<Journal, JournalError> {
     let started = Instant::now();
     loop {
-        match Journal::open(data_dir, node) {
+        match Journal::open_or(data_dir, node, lost) {
             Err(JournalError::InUse { .. }) if started.elapsed() < READING_LIMIT => {
                 thread::sleep(LOOK_EVERY);
             }
@@ -200,17 +218,13 @@ fn open(data_dir: &Path, node: &NodeId) -> Result<Journal, JournalError> {
 }
 
 fn record(
-    data_dir: &Path,
+    journal: &Journal,
     node: &NodeId,
-    (latch, is_lost): (&Latch, bool),
+    (latch, loss): (&Latch, Option<AuditEvent>),
     by: Clearance<'_>,
 ) -> Result<Head, JournalError> {
-    let journal = open(data_dir, node)?;
     let mut records = Vec::new();
-    if is_lost && *latch != Latch::JournalLost {
-        let event = AuditEvent::LatchFound { latch: Latch::JournalLost };
-        records.push(AuditRecord::now(node.clone(), event, SystemTime::now()));
-    }
+    records.extend(loss.map(|event| AuditRecord::now(node.clone(), event, SystemTime::now())));
     if let Latch::Hang(hang) = latch {
         let hang = AuditRecord::hang(hang);
         // The node itself has recorded it, unless its disk was in the way.

@@ -244,7 +244,7 @@ fn a_lost_journal_is_cleared_like_a_hang() {
         }
         let cleared = clear(directory.path(), None, BY).expect("cleared");
         assert_eq!(cleared.map(|cleared| cleared.latch), Some(Latch::JournalLost));
-        assert_eq!(kinds(directory.path()), ["clear-hang"]);
+        assert_eq!(kinds(directory.path()), ["latch-found", "clear-hang"]);
         open().expect("a journal");
     }
 }
@@ -269,8 +269,34 @@ fn a_hang_survives_a_damaged_journal() {
     fs::write(directory.path().join("journal.redb"), [7; 4096]).expect("written");
     let cleared = clear(directory.path(), None, BY).expect("cleared");
     assert_eq!(cleared.map(|cleared| cleared.latch), Some(Latch::Hang(hang())));
-    assert_eq!(kinds(directory.path()), ["hang", "clear-hang"]);
+    assert_eq!(kinds(directory.path()), ["latch-found", "hang", "clear-hang"]);
     assert!(directory.path().join("journal.damaged-1").exists());
+}
+
+/// The log of a damaged journal is gone, which is no tampering; how far it had come is recorded. A
+/// journal needs no mark for it to be missed.
+#[test]
+fn a_damaged_journal_that_was_cleared_is_no_tampering() {
+    for is_marked in [true, false] {
+        let directory = latched();
+        let data_dir = directory.path();
+        let (journal, _) = Journal::open(data_dir, &node()).expect("a journal");
+        let event = AuditEvent::FleetKeys { sent: None, accepted: vec![7], accepts_anybody: false };
+        let keys = AuditRecord::now(node(), event, SystemTime::UNIX_EPOCH);
+        let noted = journal.record(&[AuditRecord::hang(&hang()), keys]).expect("on disk");
+        drop(journal);
+        if !is_marked {
+            fs::remove_file(data_dir.join(commission::FILE)).expect("removed");
+        }
+        fs::write(data_dir.join("journal.redb"), [7; 4096]).expect("written");
+        clear(data_dir, None, BY).expect("cleared").expect("a latch");
+        let AuditLog { records, chain } = audit(data_dir).expect("an audit log");
+        assert_eq!((chain.broken_at, chain.kept), (None, None));
+        let found = AuditEvent::LatchFound { latch: Latch::JournalLost, lost_head: Some(noted) };
+        assert_eq!(records[0].event, found);
+        assert_eq!(kinds(data_dir), ["latch-found", "hang", "clear-hang"]);
+        assert_eq!(starts(&directory), None);
+    }
 }
 
 #[test]
@@ -330,7 +356,7 @@ fn a_lost_journal_that_was_cleared_is_no_tampering() {
     std::fs::remove_file(data_dir.join("journal.redb")).expect("removed");
     clear(data_dir, None, BY).expect("cleared").expect("a latch");
     let log = audit(data_dir).expect("an audit log");
-    assert_eq!((log.records.len(), log.chain.broken_at, log.chain.kept), (1, None, None));
+    assert_eq!((log.records.len(), log.chain.broken_at, log.chain.kept), (2, None, None));
     // Without a latch nobody was asked.
     for name in ["journal.redb", "commissioned.toml"] {
         std::fs::remove_file(data_dir.join(name)).expect("removed");

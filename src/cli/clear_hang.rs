@@ -5,7 +5,7 @@ use clap::Args;
 use super::table::table;
 use super::{CommandError, NodeArgs, RemoteArgs, output};
 use crate::clearance::{self, ClearError, Clearance, Cleared};
-use crate::journal::{Account, AuditEvent, AuditLog, AuditRecord, Chain, OtherEvent};
+use crate::journal::{Account, AuditEvent, AuditLog, AuditRecord, Chain, Head, OtherEvent};
 use crate::latch::Latch;
 use crate::operator::words::{operator, reason};
 use crate::operator::{Client, ClientError};
@@ -165,8 +165,11 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                 AuditEvent::Hang { evidence } => {
                     ["hang", "", "", "", &*evidence.to_string()].map(str::to_owned)
                 }
-                AuditEvent::LatchFound { latch } => {
-                    ["latch-found", "", "", "", &*latch.to_string()].map(str::to_owned)
+                AuditEvent::LatchFound { latch, lost_head } => {
+                    let had = lost_head.as_ref().map_or(String::new(), |Head { records, link }| {
+                        format!("; its audit log had {records} records and head {link}")
+                    });
+                    ["latch-found", "", "", "", &*format!("{latch}{had}")].map(str::to_owned)
                 }
                 AuditEvent::ClearHang { operator, reason, account: by, cleared } => {
                     let by = by.as_ref().map(account).unwrap_or_default();

@@ -473,9 +473,10 @@ impl CommandError {
                 | ClearError::Journal(JournalError::Format { .. } | JournalError::Foreign { .. }) => {
                     Exit::Usage
                 }
-                ClearError::Running(_) | ClearError::Journal(_) | ClearError::Latch(_) => {
-                    Exit::Failed
-                }
+                ClearError::Running(_)
+                | ClearError::Journal(_)
+                | ClearError::Head(_)
+                | ClearError::Latch(_) => Exit::Failed,
             },
             Self::Client(ClientError::Refused { code, .. }) => match code {
                 ErrorCode::Malformed

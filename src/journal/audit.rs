@@ -9,8 +9,9 @@
 //! but not with the same head, which is in the node's log after each record and at each start, and
 //! which an operator can note.
 //!
-//! What is found to be wrong stays so: no later record gets a link to one that has none, and a head
-//! that does not fit is recorded before anything else.
+//! What is found to be wrong stays so: no later record gets a link to one that has none, a head that
+//! does not fit is recorded before anything else, and before such a record gives way to newer ones the
+//! journal notes where the log was wrong first.
 //!
 //! The records of a program that made no chain are chained when this one first opens the journal.
 //!
@@ -30,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tracing::{error, info, warn};
 
-use super::error::ReadError;
+use super::error::{AppendError, ReadError};
 use super::head::{HeadFile, HeadMismatch};
 use super::tables;
 use crate::latch::{Evidence, Hang, Latch, PROGRAM, wall};
@@ -115,8 +116,14 @@ pub(crate) enum AuditEvent {
         /// What was known.
         evidence: Evidence,
     },
-    /// An unreadable latch without a hang in the log kept the node from starting.
-    LatchFound { latch: Latch },
+    /// An unreadable latch without a hang in the log kept the node from starting, or a journal was
+    /// found to be lost when an operator cleared the latch.
+    LatchFound {
+        latch: Latch,
+        /// How far the log of the lost journal had come, if that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lost_head: Option<Head>,
+    },
     /// An operator cleared the latch that kept the node from starting (H3).
     ClearHang {
         operator: String,
@@ -323,16 +330,18 @@ pub(super) fn read(database: &Database, kept: Option<&HeadFile>) -> Result<Audit
     };
     let mut records = Vec::new();
     let mut inspection = Inspection::new(&links, keeps_head);
+    inspection.broken_at = tables::audit_broken_at(&transaction)?;
     match transaction.open_table(AUDIT) {
         Ok(table) => {
             let owner = tables::owner(&transaction)?;
             for entry in table.iter()? {
                 let (number, bytes) = entry?;
                 let (number, bytes) = (number.value(), bytes.value());
-                let record = serde_json::from_slice(bytes)
-                    .unwrap_or_else(|_| AuditRecord::unreadable(owner.clone(), number, bytes));
-                inspection.add(number, bytes, &record);
-                records.push(record);
+                let record = serde_json::from_slice(bytes).ok();
+                inspection.add(number, bytes, record.as_ref());
+                records.push(
+                    record.unwrap_or_else(|| AuditRecord::unreadable(owner.clone(), number, bytes)),
+                );
             }
         }
         // Nothing was ever recorded.
@@ -374,8 +383,8 @@ impl<'a> Inspection<'a> {
         Self { links, is_chained, count: 0, next: 1, before: ROOT, dropped: 0, broken_at: None }
     }
 
-    /// Compares the next record.
-    fn add(&mut self, number: u64, bytes: &[u8], record: &AuditRecord) {
+    /// Compares the next record; `None` if its bytes can't be read.
+    fn add(&mut self, number: u64, bytes: &[u8], record: Option<&AuditRecord>) {
         if self.count == 0 {
             self.begin(number);
         }
@@ -384,7 +393,9 @@ impl<'a> Inspection<'a> {
         let is_linked = !self.is_chained || self.links.get(&number) == Some(&self.before);
         // No program leaves out a number, whether it makes links or not.
         let fits = number == self.next && is_linked;
-        if !fits || matches!(record.event, AuditEvent::HeadMismatch { .. }) {
+        let is_verdict =
+            record.is_some_and(|record| matches!(record.event, AuditEvent::HeadMismatch { .. }));
+        if !fits || is_verdict {
             self.broken_at.get_or_insert(self.next);
         }
         self.next += 1;
@@ -392,19 +403,24 @@ impl<'a> Inspection<'a> {
 
     /// The chain begins behind the records that were dropped.
     fn begin(&mut self, first: u64) {
-        let before = first.saturating_sub(1);
-        if let Some(link) = self.links.get(&before) {
-            (self.before, self.next, self.dropped) = (*link, first, before);
+        if let Some((dropped, link)) = self.links.range(..first).next_back() {
+            (self.before, self.next, self.dropped) = (*link, dropped + 1, *dropped);
         }
     }
 
+    /// The first record that was removed behind those that were dropped, if any: the link of a record
+    /// that gives way goes with the next one that does.
+    fn cut(&self) -> Option<u64> {
+        let (oldest, _) = self.links.first_key_value()?;
+        (*oldest < self.dropped).then(|| oldest + 1)
+    }
+
     fn finish(mut self) -> Chain {
+        // A record gives way only to newer ones.
+        let is_short = self.dropped > 0 && self.count < MOST_RECORDS;
         let oldest = self.links.first_key_value().map(|(number, _)| *number);
-        // A record gives way only to newer ones, and its link to the next that does.
-        if let Some(oldest) = oldest.filter(|_| self.dropped > 0)
-            && (self.count < MOST_RECORDS || oldest < self.dropped)
-        {
-            self.broken_at = Some(oldest);
+        if let Some(place) = oldest.filter(|_| is_short).or(self.cut()) {
+            self.broken_at = Some(self.broken_at.map_or(place, |found| found.min(place)));
         }
         if self.links.range(self.next..).next().is_some() {
             self.broken_at.get_or_insert(self.next);
@@ -431,7 +447,28 @@ fn hexadecimal(link: &Link) -> String {
 
 /// Keeps the head of the log from here on, unless it is kept already. Records that have no chain get
 /// one first: a program that makes none wrote them.
-pub(super) fn begin(database: &Database, kept: &HeadFile) -> Result<(), redb::Error> {
+///
+/// After a power cut the file may name two heads: from here on it names the one that the log has, so
+/// that the log can't be cut off down to the other.
+pub(super) fn begin(database: &Database, kept: &HeadFile) -> Result<(), AppendError> {
+    keep_head(database, kept)?;
+    let head = head_of(&database.begin_read()?).map_err(ReadError::into_redb)?;
+    kept.settle(&head).map_err(AppendError::Head)
+}
+
+fn head_of(transaction: &ReadTransaction) -> Result<Head, ReadError> {
+    match transaction.open_table(LINKS) {
+        Ok(links) => {
+            let last = links.last()?.map(of_entry);
+            Ok(Head::of(last.as_ref().map(|(number, link)| (number, link))))
+        }
+        Err(TableError::TableDoesNotExist(_)) => Ok(Head::of(None)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Keeps the head of the log, unless it is kept already.
+fn keep_head(database: &Database, kept: &HeadFile) -> Result<(), AppendError> {
     if tables::keeps_head(&database.begin_read()?).map_err(ReadError::into_redb)? {
         return Ok(());
     }
@@ -444,20 +481,23 @@ pub(super) fn begin(database: &Database, kept: &HeadFile) -> Result<(), redb::Er
     transaction.commit()?;
     // One that is there is of a journal that is gone: that shows.
     if !kept.exists() {
-        kept.write(head, None)?;
+        kept.write(head, None).map_err(AppendError::Head)?;
     }
-    tables::note_kept_head(database)
+    Ok(tables::note_kept_head(database)?)
 }
 
 /// Appends records, all or none; they are on disk when this returns. What does not fit the kept head
 /// is recorded with them.
+///
+/// # Errors
+/// [`AppendError`]: none is.
 pub(super) fn append(
     database: &Database,
     kept: Option<&HeadFile>,
     records: &[AuditRecord],
-) -> Result<Head, redb::Error> {
+) -> Result<Head, AppendError> {
     if let Some(kept) = kept {
-        begin(database, kept)?;
+        keep_head(database, kept)?;
     }
     let transaction = database.begin_write()?;
     let (found, mismatch, head) = {
@@ -465,6 +505,7 @@ pub(super) fn append(
         if kept.is_none() {
             log.adopt()?;
         }
+        let lacks = log.lacks_beginning()?;
         let found = log.head();
         let mismatch = kept.and_then(|kept| kept.mismatch(&found));
         if let (Some(kept), Some(first)) = (&mismatch, records.first()) {
@@ -475,7 +516,9 @@ pub(super) fn append(
         for record in records {
             log.push(record)?;
         }
-        log.drop_oldest()?;
+        if let Some(position) = lacks.or(log.drop_oldest()?) {
+            tables::note_broken_audit(&transaction, position)?;
+        }
         (found, mismatch, log.head())
     };
     let announced = match (kept, mismatch) {
@@ -484,7 +527,7 @@ pub(super) fn append(
         // Until the mismatch is on record, it stays one.
         (Some(kept), Some(HeadMismatch::Other(old))) => kept.write(old, Some(head.clone())),
     };
-    announced?;
+    announced.map_err(AppendError::Head)?;
     transaction.commit()?;
     if let Some(kept) = kept
         && let Err(error) = kept.write(head.clone(), None)
@@ -543,16 +586,34 @@ impl<'a> Log<'a> {
         Ok(())
     }
 
+    /// The first link, if the log begins behind it and never was long enough for that. Later records
+    /// make it longer, and would hide this.
+    fn lacks_beginning(&self) -> Result<Option<u64>, redb::Error> {
+        let Some((first, _)) = self.records.first()? else { return Ok(None) };
+        let oldest = self.links.first()?.map(|(number, _)| number.value());
+        let is_short = self.records.len()? < MOST_RECORDS;
+        Ok(oldest.filter(|oldest| is_short && *oldest < first.value()))
+    }
+
     /// Drops the oldest records, as far as there are too many. The link of the last of them stays.
-    fn drop_oldest(&mut self) -> Result<(), redb::Error> {
-        let mut dropped = None;
-        while self.records.len()? > MOST_RECORDS {
-            let Some((number, _)) = self.records.pop_first()? else { break };
-            dropped = Some(number.value());
+    /// Returns the first position among them that is wrong, if there is one.
+    fn drop_oldest(&mut self) -> Result<Option<u64>, redb::Error> {
+        let surplus = self.records.len()?.saturating_sub(MOST_RECORDS);
+        let surplus = usize::try_from(surplus).unwrap_or(usize::MAX);
+        let last = match self.records.iter()?.take(surplus).last() {
+            Some(entry) => entry?.0.value(),
+            None => return Ok(None),
+        };
+        let links = self.links.range(..=last)?.map(|entry| entry.map(of_entry));
+        let links = links.collect::<Result<BTreeMap<_, _>, _>>()?;
+        let mut inspection = Inspection::new(&links, true);
+        for entry in self.records.range(..=last)? {
+            let (number, bytes) = entry?;
+            let record = serde_json::from_slice(bytes.value()).ok();
+            inspection.add(number.value(), bytes.value(), record.as_ref());
         }
-        if let Some(dropped) = dropped {
-            self.links.retain(|number, _| number >= dropped)?;
-        }
-        Ok(())
+        self.records.retain_in(..=last, |_, _| false)?;
+        self.links.retain_in(..last, |_, _| false)?;
+        Ok(inspection.cut().or(inspection.broken_at))
     }
 }

@@ -67,10 +67,7 @@ pub enum JournalError {
     },
     /// The audit log can't be written.
     #[error("the audit log can't be written: the disk is full or failing")]
-    Audit {
-        /// What the database says.
-        source: Box<redb::Error>,
-    },
+    Audit(#[source] AppendError),
     /// The audit log can't be read.
     #[error("the audit log can't be read")]
     Unreadable(#[source] ReadError),
@@ -86,6 +83,23 @@ pub enum JournalError {
     /// The system gives no random numbers.
     #[error("no identity can be drawn for the journal")]
     Random(#[from] getrandom::Error),
+}
+
+/// Why nothing was appended to the audit log, which is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// The file with its head can't be written. The journal itself works.
+    #[error("{file} can't be written", file = super::HEAD_FILE)]
+    Head(#[source] io::Error),
+    /// The database says so.
+    #[error("the journal can't be written")]
+    Database(#[source] Box<redb::Error>),
+}
+
+impl<E: Into<redb::Error>> From<E> for AppendError {
+    fn from(error: E) -> Self {
+        Self::Database(Box::new(error.into()))
+    }
 }
 
 /// What shows that another version of the program has written a journal.

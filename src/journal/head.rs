@@ -7,7 +7,7 @@
 //!
 //! The file names the head that is to come before the records are committed, and names it alone
 //! afterwards. So after a power cut the journal has one of the two heads that the file names, and any
-//! other one is the work of something else.
+//! other one is the work of something else. The next start names the one that it has.
 
 use std::fmt;
 use std::fs::File;
@@ -100,10 +100,24 @@ impl HeadFile {
         file::replace(&self.directory, UNFINISHED, FILE, text.as_bytes())
     }
 
-    /// Removes the file: the log that it is of is lost.
-    pub(super) fn remove(&self) -> io::Result<()> {
+    /// Names this head alone, if the file names it and another one.
+    pub(super) fn settle(&self, head: &Head) -> io::Result<()> {
+        match self.read() {
+            Ok(Kept { head: kept, next: Some(next) }) if kept == *head || next == *head => {
+                self.write(head.clone(), None)
+            }
+            // What does not fit stays as it is: that shows.
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Removes the file, because the log that it is of is lost. Returns how far that had come, if the
+    /// file says so.
+    pub(super) fn remove(&self) -> io::Result<Option<Head>> {
+        let kept = self.read().ok().map(|kept| kept.head);
         file::remove(&self.path())?;
-        file::sync_directory(&self.directory)
+        file::sync_directory(&self.directory)?;
+        Ok(kept)
     }
 
     fn read(&self) -> io::Result<Kept> {

@@ -43,7 +43,7 @@ pub(crate) use self::audit::{
 };
 pub(crate) use self::commit_times::CommitTimes;
 pub use self::error::JournalError;
-pub(crate) use self::error::{OtherFormat, ReadError};
+pub(crate) use self::error::{AppendError, OtherFormat, ReadError};
 pub(crate) use self::head::FILE as HEAD_FILE;
 use self::head::HeadFile;
 pub use self::head::HeadMismatch;
@@ -191,10 +191,10 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Audit`]: none is.
     pub(crate) fn record(&self, records: &[AuditRecord]) -> Result<Head, JournalError> {
-        self.append(records).map_err(|source| JournalError::Audit { source: Box::new(source) })
+        self.append(records).map_err(JournalError::Audit)
     }
 
-    fn append(&self, records: &[AuditRecord]) -> Result<Head, redb::Error> {
+    fn append(&self, records: &[AuditRecord]) -> Result<Head, AppendError> {
         audit::append(&self.database, self.kept.as_ref(), records)
     }
 
@@ -228,12 +228,12 @@ pub(crate) fn audit_of(directory: &Path) -> Result<AuditLog, JournalError> {
     audit::read(&database, Some(&HeadFile::of(directory))).map_err(JournalError::Unreadable)
 }
 
-/// Forgets how far the audit log had come: the journal that it was in is gone, and an operator makes
-/// a new one.
+/// Forgets how far the audit log had come, and returns it, if it is known: the journal that the log
+/// was in is gone, and an operator makes a new one.
 ///
 /// # Errors
 /// The disk does not take it.
-pub(crate) fn forget_head(directory: &Path) -> io::Result<()> {
+pub(crate) fn forget_head(directory: &Path) -> io::Result<Option<Head>> {
     HeadFile::of(directory).remove()
 }
 
@@ -310,9 +310,9 @@ pub(crate) fn complete_audit(
     let kept = Some(&HeadFile::of(directory));
     let log = audit::read(&database, kept).map_err(JournalError::Unreadable)?;
     match missing(&log.records) {
-        Some(record) => audit::append(&database, kept, &[record])
-            .map(drop)
-            .map_err(|source| JournalError::Audit { source: Box::new(source) }),
+        Some(record) => {
+            audit::append(&database, kept, &[record]).map(drop).map_err(JournalError::Audit)
+        }
         None => Ok(()),
     }
 }

@@ -690,6 +690,57 @@ fn a_power_cut_between_journal_and_head_is_no_tampering() {
     assert!(mismatch().is_some());
 }
 
+/// What a cut leaves behind are two heads, and the next start leaves one: the log can't be cut off down
+/// to the other.
+#[test]
+fn the_start_after_a_power_cut_keeps_one_head() {
+    let directory = TempDir::new().expect("a directory");
+    let kept = HeadFile::of(directory.path());
+    let (journal, _) = open(&directory);
+    let first = journal.record(&[hang("1")]).expect("on disk");
+    let second = journal.record(&[hang("2")]).expect("on disk");
+    kept.write(first.clone(), Some(second.clone())).expect("written");
+    drop(journal);
+    let (journal, _) = open(&directory);
+    cut_off(&journal, 1);
+    assert_eq!(
+        journal.audit().expect("read").chain.kept,
+        Some(HeadMismatch::Other(second.clone()))
+    );
+    // The records were not on disk yet.
+    kept.write(first.clone(), Some(second)).expect("written");
+    drop(journal);
+    let (journal, _) = open(&directory);
+    assert_eq!(journal.audit().expect("read").chain.kept, None);
+    audit::append(&journal.database, None, &[hang("2")]).expect("on disk");
+    assert_eq!(journal.audit().expect("read").chain.kept, Some(HeadMismatch::Other(first)));
+}
+
+/// P5: the records are lost, and the orders are not; nor are later records.
+#[tokio::test]
+async fn a_head_that_cant_be_written_fails_no_disk() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, restored) = open(&directory);
+    journal.record(&[hang("1")]).expect("on disk");
+    let in_the_way = directory.path().join("audit-head.toml.new");
+    fs::create_dir(&in_the_way).expect("made");
+    let mut writer = JournalWriter::start(journal).expect("a thread");
+    writer.record(hang("2")).expect("room");
+    let order = open_order(restored.journal, 1, 3);
+    writer.submit(Lsn(1), vec![Change::Record(order)]).expect("room");
+    durable(&mut writer, Lsn(1)).await;
+    // What waits is written before the answer.
+    let (answer, log) = tokio::sync::oneshot::channel();
+    writer.audit(answer).expect("room");
+    let AuditLog { records, chain } = log.await.expect("an answer");
+    assert_eq!((&records[..], chain.broken_at, chain.kept), (&[hang("1")][..], None, None));
+    fs::remove_dir(&in_the_way).expect("removed");
+    writer.record(hang("3")).expect("room");
+    assert_eq!(writer.finish().await, Progress { durable: Lsn(1), failure: None });
+    let AuditLog { records, chain } = audit_of(directory.path()).expect("read");
+    assert_eq!((&records[..], chain.kept), (&[hang("1"), hang("3")][..], None));
+}
+
 /// Makes a journal of a program that kept no head.
 fn forget_head(directory: &TempDir, journal: Journal) {
     let transaction = journal.database.begin_write().expect("a transaction");
@@ -745,6 +796,53 @@ fn the_audit_log_keeps_its_latest_records() {
     assert_eq!(broken_at(), Some(6));
     tamper_links(&journal, |links| drop(links.remove(6).expect("removed")));
     assert_eq!(broken_at(), Some(7));
+}
+
+/// A full log drops its oldest records, and what was wrong with them shows all the same.
+#[test]
+fn what_was_wrong_with_dropped_records_shows_for_ever() {
+    type Change = fn(&Journal);
+    let changes: [(Change, u64); 6] = [
+        (
+            |journal| {
+                tamper(journal, |log| drop(log.insert(2, b"{}".as_slice()).expect("changed")));
+            },
+            2,
+        ),
+        (|journal| tamper(journal, |log| drop(log.insert(4, b"{}".as_slice()).expect("added"))), 4),
+        // With its link, and the kept head says so.
+        (|journal| drop(audit::append(&journal.database, None, &[hang("4")]).expect("on disk")), 5),
+        (|journal| tamper(journal, |log| drop(log.remove(2).expect("removed"))), 2),
+        // As if they had been dropped.
+        (|journal| tamper(journal, |log| drop(log.remove(1).expect("removed"))), 1),
+        (
+            |journal| {
+                tamper(journal, |log| log.retain(|number, _| number > 2).expect("removed"));
+                tamper_links(journal, |links| {
+                    links.retain(|number, _| number > 1).expect("removed");
+                });
+            },
+            2,
+        ),
+    ];
+    let many: Vec<_> = (0..MOST_RECORDS).map(|number| hang(&number.to_string())).collect();
+    for (change, place) in changes {
+        let directory = TempDir::new().expect("a directory");
+        let (journal, _) = open(&directory);
+        journal.record(&[hang("1"), hang("2"), hang("3")]).expect("on disk");
+        change(&journal);
+        let broken_at = || journal.audit().expect("read").chain.broken_at;
+        journal.record(&many[..1]).expect("on disk");
+        assert_eq!(broken_at(), Some(place));
+        // One after the other gives way, and then all others.
+        journal.record(&many[..many.len() - 3]).expect("on disk");
+        for record in &many[..5] {
+            journal.record(std::slice::from_ref(record)).expect("on disk");
+        }
+        assert_eq!(broken_at(), Some(place));
+        journal.record(&many).expect("on disk");
+        assert_eq!(broken_at(), Some(place));
+    }
 }
 
 /// The same records have the same head, and no others do.

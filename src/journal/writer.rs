@@ -10,7 +10,7 @@ use elevator_fleet::node::{Change, Lsn};
 use tokio::sync::{oneshot, watch};
 use tracing::{debug, warn};
 
-use super::{AuditLog, AuditRecord, CommitTimes, Journal, statistics, tables};
+use super::{AppendError, AuditLog, AuditRecord, CommitTimes, Journal, statistics, tables};
 use crate::statistics::{Changes, Quarter, Slot};
 
 /// How many batches and questions may be queued for the disk. A disk that lets this many pile up
@@ -235,8 +235,7 @@ impl Group {
     }
 }
 
-/// Orders first. They are reported as durable with the records of the audit log, which are rare, and
-/// don't wait for the statistics.
+/// Orders first. They are reported as durable before anything else is written.
 fn write(
     journal: &Journal,
     group: &Group,
@@ -251,16 +250,29 @@ fn write(
             times.note(began.elapsed());
         }
     }
-    if !group.records.is_empty() {
-        journal.append(&group.records)?;
-    }
     if let Some(last) = group.batches.iter().map(|batch| batch.lsn).max() {
         report.send_modify(|progress| progress.durable = progress.durable.max(last));
+    }
+    if !group.records.is_empty() {
+        record(journal, &group.records)?;
     }
     for changes in &group.changes {
         statistics::write(&journal.database, changes)?;
     }
     Ok(())
+}
+
+/// Where only the file with the head of the audit log can't be written, the records are dropped: the
+/// journal works, and the promises of orders depend on it.
+fn record(journal: &Journal, records: &[AuditRecord]) -> Result<(), redb::Error> {
+    match journal.append(records) {
+        Ok(_) => Ok(()),
+        Err(AppendError::Head(error)) => {
+            warn!(%error, records = records.len(), "records are not in the audit log");
+            Ok(())
+        }
+        Err(AppendError::Database(error)) => Err(*error),
+    }
 }
 
 fn answer_statistics(journal: &Journal, answer: oneshot::Sender<Vec<(Slot, Quarter)>>) {

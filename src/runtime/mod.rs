@@ -125,7 +125,7 @@ impl RunError {
                 | JournalError::Foreign { .. }
                 | JournalError::Format { .. } => true,
                 JournalError::Lost { .. }
-                | JournalError::Audit { .. }
+                | JournalError::Audit(_)
                 | JournalError::Unreadable(_)
                 | JournalError::Failing { .. }
                 | JournalError::Random(_) => false,

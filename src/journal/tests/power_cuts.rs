@@ -382,10 +382,14 @@ impl Machine {
             self.toll.records += records;
             vec![all]
         } else {
-            // Batches have one transaction, and records another. None counts as durable unless
-            // both do.
-            assert_eq!(progress.durable, Lsn(0));
-            vec![before, after_batches, all]
+            // Batches have one transaction, and records another, after the report of the first.
+            match progress.durable {
+                Lsn(0) => vec![before, after_batches],
+                durable => {
+                    assert_eq!(durable, Lsn(batches));
+                    vec![after_batches, all]
+                }
+            }
         };
         match &self.known[..] {
             [all] => Some(all.clone()),

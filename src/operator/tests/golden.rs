@@ -415,7 +415,11 @@ fn audit_records() -> Vec<AuditRecord> {
         cleared,
     };
     let mut events = vec![
-        AuditEvent::LatchFound { latch: Latch::JournalLost },
+        AuditEvent::LatchFound { latch: Latch::JournalLost, lost_head: None },
+        AuditEvent::LatchFound {
+            latch: Latch::JournalLost,
+            lost_head: Some(Head { records: 3, link: "7f".repeat(32) }),
+        },
         AuditEvent::Repair {
             operator: "kovac".to_owned(),
             reason: "restored from a copy".to_owned(),
