@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::{Button, KeySwitch};
-use elevator_fleet::model::{Call, Dot, Mode, NodeId, Order};
+use elevator_fleet::model::{Call, Dot, HallCall, Mode, NodeId, Order};
 use elevator_fleet::node::Node;
 
 use super::contested::{LONGEST_CONTEST, longest_difference};
@@ -182,7 +182,9 @@ impl Locks {
         // What was pressed before the lock is served, and may wait for its sequence.
         let before = self.latest.insert((node, button), snapshot.now);
         let may_wait = before.is_some_and(|at| snapshot.now <= at + TAKEN_WITHIN);
-        let is_refused = is_locked(machine, button) && !is_order(machine, button);
+        let is_refused = is_locked(machine, button)
+            && !is_order(machine, button)
+            && !is_destination(machine, button);
         if is_attended(machine, &press) && is_refused && !may_wait {
             self.refused.push(press);
         }
@@ -210,6 +212,17 @@ fn is_order(machine: &Machine, button: Button) -> bool {
     let call = Call::of_button(button, &machine.name);
     let mut orders = machine.node().into_iter().flat_map(|node| node.orders().of_call(&call));
     orders.any(|order| order.origin == machine.name)
+}
+
+/// Whether somebody waits for a trip there, who was told a car before the floor was locked: the car
+/// that takes them along has the order of this button then.
+fn is_destination(machine: &Machine, button: Button) -> bool {
+    let floor = match button {
+        Button::Hall(..) => return false,
+        Button::Car(floor) => floor,
+    };
+    let mut calls = machine.node().into_iter().flat_map(|node| node.orders().calls());
+    calls.any(|call| matches!(call, Call::Hall(HallCall { to: Some(to), .. }) if *to == floor))
 }
 
 /// O7: equal stores, compared by what is in them as well as by what nodes send of them.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use elevator_driver::{Floor, KeySwitch};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::model::{Call, HallCall, Mode};
+use elevator_fleet::node::Node;
 
 use super::Finding;
 use super::car_watch::CarWatch;
@@ -41,7 +42,7 @@ impl Waits {
                     !suspect && is_sound_at(&snapshot.machines[*node], call.floor)
                 };
                 let sound: Vec<usize> = group.iter().copied().filter(is_sound).collect();
-                if sound.is_empty() {
+                if sound.is_empty() || waits_for_another(snapshot, &sound, call) {
                     continue;
                 }
                 let served = snapshot.history.served_at(&Call::Hall(call));
@@ -70,6 +71,17 @@ impl Waits {
             Some(_) | None => now,
         }
     }
+}
+
+/// Whether a passenger was told a car that is none of these: the trip stays with it as long as it is in
+/// service, however slow it is.
+fn waits_for_another(snapshot: &Snapshot, sound: &[usize], call: HallCall) -> bool {
+    let is_told = |node: usize| {
+        let assignments = snapshot.node(node).into_iter().flat_map(Node::assignments);
+        let car = assignments.filter(|(assigned, _)| *assigned == call).map(|(_, car)| car).next();
+        car.is_none_or(|car| sound.iter().any(|node| snapshot.machines[*node].name == *car))
+    };
+    call.to.is_some() && !sound.iter().all(|node| is_told(*node))
 }
 
 /// The open hall calls, as the first node of the group knows them.
