@@ -4,7 +4,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 38] = [
+const TARGETS: [&str; 39] = [
     "liftmesh::caretaker",
     "liftmesh::http",
     "liftmesh::http::latched",
@@ -35,6 +35,7 @@ const TARGETS: [&str; 38] = [
     "liftmesh::operator::socket",
     "liftmesh::panel",
     "liftmesh::runtime",
+    "liftmesh::runtime::answer",
     "liftmesh::runtime::disk",
     "liftmesh::runtime::hang",
     "liftmesh::runtime::planner",
