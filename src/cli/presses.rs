@@ -14,7 +14,7 @@ Examples:
   liftmesh presses --limit 10 --config /etc/liftmesh/node.toml
   liftmesh presses --json --data-dir /var/lib/liftmesh | jq 'select(.fate == \"refused\")'
 
-A node remembers the last 512 presses of the buttons of its own panel until it ends; the same button
+A node remembers the last 512 presses of the buttons of its panel until it ends; the same button
 again, with the same result, counts up its latest press. What programs and operators ask for is no
 press. Give it as the user that the node runs as: presses say who went where. With --json, presses
 go to standard output, and the rest to standard error.";

@@ -636,7 +636,7 @@ fn an_audit_log_that_was_cut_off_shows_and_says_so_for_ever() {
     assert_eq!((chain.broken_at, chain.kept), (Some(3), None));
 }
 
-/// Whoever knows how can make a right link, but not the head that is kept.
+/// An intruder who knows how can make a right link, but not the head that is kept.
 #[test]
 fn a_record_that_was_added_with_its_link_shows() {
     let directory = TempDir::new().expect("a directory");

@@ -259,7 +259,7 @@ fn cars_are_commanded_in_the_playground() {
     playground.assert_that_all_invariants_hold();
 }
 
-/// Whoever follows the link sees the same: every step is in it, and what the controls show comes from
+/// A browser that opens the link shows the same run: every step is in it, and what the controls show comes from
 /// the run.
 #[test]
 fn a_shared_link_leads_to_the_same_run() {

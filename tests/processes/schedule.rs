@@ -52,7 +52,7 @@ fn idle_cars_wait_where_the_hour_has_them_wait() {
     }
     start(&mut building, 8);
     building.wait("the up-peak holds", |building| entry(building).as_deref() == Some(UP_PEAK));
-    // Whoever has taken a passenger up comes back down without a call.
+    // A car that has taken a passenger up comes back down without a call.
     building.press("A", building.hall(3, Direction::Down));
     building.wait_all_dark();
     building.wait("both cars wait in the lobby", |building| wait_at(building, 0, 2));

@@ -52,7 +52,7 @@ fn a_press_is_followed_until_it_is_served() {
     node.route_orders(later);
     let served = PressFate::Served { car: Some(name(1)), waited: later.since(now) };
     assert_eq!(fates(&node, later), std::slice::from_ref(&served));
-    // Once more: a press of its own.
+    // Once more: another press.
     press(&mut node, up(2), later);
     assert!(
         matches!(&fates(&node, later)[..], [first, next] if *first == served && is_open(next, false))
