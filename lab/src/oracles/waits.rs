@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::{Floor, KeySwitch};
 use elevator_fleet::car::CarSettings;
+use elevator_fleet::dispatch::Predictor;
 use elevator_fleet::model::{Call, HallCall, Mode};
 use elevator_fleet::node::Node;
 
@@ -42,7 +43,7 @@ impl Waits {
                     !suspect && is_sound_at(&snapshot.machines[*node], call.floor)
                 };
                 let sound: Vec<usize> = group.iter().copied().filter(is_sound).collect();
-                if sound.is_empty() || waits_for_another(snapshot, &sound, call) {
+                if sound.is_empty() || waits_for_another(snapshot, (&group, &sound), call) {
                     continue;
                 }
                 let served = snapshot.history.served_at(&Call::Hall(call));
@@ -73,15 +74,32 @@ impl Waits {
     }
 }
 
-/// Whether a passenger was told a car that is none of these: the trip stays with it as long as it is in
-/// service, however slow it is.
-fn waits_for_another(snapshot: &Snapshot, sound: &[usize], call: HallCall) -> bool {
-    let is_told = |node: usize| {
-        let assignments = snapshot.node(node).into_iter().flat_map(Node::assignments);
-        let car = assignments.filter(|(assigned, _)| *assigned == call).map(|(_, car)| car).next();
-        car.is_none_or(|car| sound.iter().any(|node| snapshot.machines[*node].name == *car))
+/// Whether a passenger was told a car that is in service, though not sound: the trip stays with it,
+/// however slow it is.
+pub(super) fn waits_for_another(
+    snapshot: &Snapshot,
+    (group, sound): (&[usize], &[usize]),
+    call: HallCall,
+) -> bool {
+    if call.to.is_none() {
+        return false;
+    }
+    let first = group.first().and_then(|first| snapshot.node(*first));
+    let mut assignments = first.into_iter().flat_map(Node::assignments);
+    let Some((_, told)) = assignments.find(|(assigned, _)| *assigned == call) else {
+        return false;
     };
-    call.to.is_some() && !sound.iter().all(|node| is_told(*node))
+    let others = group.iter().filter(|node| !sound.contains(node));
+    let mut machines = others.map(|node| &snapshot.machines[*node]);
+    machines.any(|machine| machine.name == *told && can_serve(machine, snapshot.now))
+}
+
+/// Whether a node says of its car that it can serve.
+fn can_serve(machine: &Machine, now: Duration) -> bool {
+    machine.process.as_ref().is_some_and(|process| {
+        let car = process.node.status(process.clock(now)).car;
+        process.backlog.is_none() && car.is_some_and(|car| Predictor::can_serve(&car.view))
+    })
 }
 
 /// The open hall calls, as the first node of the group knows them.

@@ -1,6 +1,6 @@
 //! Lies about service.
 
-use elevator_driver::DoorState;
+use elevator_driver::{DoorState, Trip};
 use elevator_fleet::model::HallCall;
 
 use super::*;
@@ -116,4 +116,26 @@ fn a_call_that_waits_where_no_car_is_sound_is_excused() {
     let complaints = world.violations();
     let waits = complaints.iter().any(|wrong| wrong.what.contains("waited"));
     assert!(!waits, "{complaints:?}");
+}
+
+/// O7: passengers keep the car that they were told, but not one that is gone.
+#[test]
+fn a_trip_is_expected_of_another_car_once_its_own_is_gone() {
+    let mut world = calm();
+    world.inflict(Fault::StopSwitch(0, true));
+    let [from, to] = [2, 0].map(|floor| Floor::try_from(floor).expect("a floor"));
+    world.request(0, Trip::new(from, to).expect("a trip"));
+    world.run_for(Duration::from_millis(500));
+    let call = HallCall::to(from, to).expect("a trip");
+    let mut assignments = world.node(0).expect("it runs").assignments();
+    let told = assignments.find_map(|(assigned, car)| (assigned == call).then(|| car.clone()));
+    drop(assignments);
+    let has_it = |node: &usize| Some(&world.machines[*node].name) == told.as_ref();
+    let (told, sound): (Vec<usize>, Vec<usize>) = (1..3).partition(has_it);
+    assert_eq!((told.len(), sound.len()), (1, 1));
+    let waits =
+        |world: &World| waits::waits_for_another(&world.snapshot(), (&[0, 1, 2], &sound), call);
+    assert!(waits(&world), "its car is in service");
+    world.inflict(Fault::Kill(told[0]));
+    assert!(!waits(&world), "its car is gone");
 }
