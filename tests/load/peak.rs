@@ -1,8 +1,8 @@
 //! The lunch peak of the traffic suite through real processes, with and without the loss of the
 //! master in the middle of it.
 //!
-//! By default two and a half minutes of it, three times as fast as real time, which takes about one
-//! minute. The hour of the suite, twice as fast, takes 35 minutes:
+//! By default a few minutes of it, three times as fast as real time, which takes about two minutes.
+//! The hour of the suite, twice as fast, takes 35 minutes:
 //!
 //! ```console
 //! $ LIFTMESH_PEAK=hour cargo test --release --test load peak -- --nocapture
@@ -47,7 +47,7 @@ impl Peak {
             Ok(_) | Err(_) => Self {
                 pace: 3,
                 rate: 8.0,
-                lasts: Duration::from_secs(150),
+                lasts: Duration::from_mins(4),
                 warm_up: Duration::ZERO,
                 limit: 3.0,
             },
