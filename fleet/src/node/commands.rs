@@ -12,6 +12,7 @@
 //! acknowledgement, reach every node that hears another one, and cost nothing once all have them.
 //! Over links they go ahead of the orders that were dropped because of them.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -26,9 +27,10 @@ use crate::directives::{
 };
 use crate::dispatch::{Kinematics, Predictor};
 use crate::model::{Call, Dot, JournalId, Mode, NodeId, Timestamp};
+use crate::orders::Record;
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::codec::{CHUNK, size};
-use crate::wire::{Beacon, Frame};
+use crate::wire::{Beacon, Delta, Frame};
 
 /// How many bytes of a beacon directives take at most: the largest one, and most often several.
 /// The rest is for orders.
@@ -490,8 +492,8 @@ impl Node {
         }
     }
 
-    /// Drops the orders that nobody serves in a fire recall, and those that come from peers which
-    /// have not heard of it yet.
+    /// Drops the orders that nobody serves in a fire recall, and those that come over links from peers
+    /// which have not heard of it yet.
     pub(super) fn drop_recalled_orders(&mut self, now: Timestamp) {
         let was_recalled = || self.directives().get(&Topic::FireRecall.key()).is_some();
         if self.commands.is_fire_recalled()
@@ -501,6 +503,20 @@ impl Node {
             self.route_orders(now);
             self.presses.drop_waiting();
         }
+    }
+
+    /// What a peer says of orders. In a fire recall without the orders of one whose directives differ:
+    /// this node would drop them, and may only have missed the end of the recall. If the peer has
+    /// missed its beginning, it drops them itself once it hears of it. Over a link, all directives
+    /// have come before.
+    pub(super) fn explained<'a>(&self, beacon: &'a Beacon) -> Cow<'a, Delta> {
+        let is_explained = beacon.directive_digest == self.commands.directives.digest();
+        if is_explained || !self.commands.is_fire_recalled() {
+            return Cow::Borrowed(&beacon.delta);
+        }
+        let is_over = |record: &&Record| record.state.is_served();
+        let records = beacon.delta.records.iter().filter(is_over).cloned().collect();
+        Cow::Owned(Delta { records, ..beacon.delta.clone() })
     }
 
     /// Adds directives to a beacon, while a peer has others.

@@ -162,7 +162,7 @@ impl Node {
             Acceptance::None => {}
             Acceptance::Orders => {
                 self.on_directives(&beacon.directives, now);
-                self.on_records(node, &beacon.delta, now);
+                self.on_records(node, &self.explained(beacon), now);
             }
             Acceptance::Full => {
                 self.leadership.hear_term(beacon.term);
@@ -175,7 +175,7 @@ impl Node {
                 self.step_heard(node, now);
                 // Before the orders: a fire recall explains what became of them.
                 self.on_directives(&beacon.directives, now);
-                self.on_delta(node, &beacon.delta, now);
+                self.on_delta(node, &self.explained(beacon), now);
             }
         }
         if let Some(piggybacked) = beacon.piggybacked.as_ref().filter(|_| verdict.is_first()) {

@@ -218,3 +218,35 @@ fn a_fire_recall_drops_every_order_and_takes_none() {
     one.handle_fire_recall(FireRecall::End, "kovac", now).expect("room");
     assert!(one.handle_order(call, now).is_ok());
 }
+
+/// O1: a node that has missed the end of a recall, as it was down, drops no order of those that know
+/// better.
+#[test]
+fn a_node_that_has_missed_the_end_of_a_recall_drops_no_order_of_its_peers() {
+    let (mut one, mut two, met) = forged::pair();
+    one.handle_fire_recall(FireRecall::Start, "fire panel", met).expect("room");
+    let now = met + PERIOD * 8;
+    forged::exchange(&mut one, &mut two, met, now);
+    assert!(two.directives().is_fire_recalled());
+    one.handle_fire_recall(FireRecall::End, "kovac", now).expect("room");
+    let call = forged::call(2);
+    assert_eq!(one.handle_order(call.clone(), now), Ok(Taken::Placed));
+    let press = one.orders().of_call(&call).next().expect("an order").dot;
+    one.handle_timeout(now + PERIOD);
+    let actions = drain(&mut one);
+    let told: Vec<&Beacon> =
+        broadcasts(&actions).filter(|beacon| !beacon.delta.records.is_empty()).collect();
+    assert!(!told.is_empty());
+    // Where there is no room for all directives, the end of the recall may come later.
+    for beacon in told {
+        let unexplained = Beacon { directives: Vec::new(), ..beacon.clone() };
+        two.handle_beacon(one.hello().address, &unexplained, now + PERIOD);
+    }
+    assert!(two.directives().is_fire_recalled());
+    assert_eq!(two.orders().present(press, &call).filter(|known| *known == press), None);
+    assert!(!reports(drain(&mut two)).any(|report| matches!(report, Report::Dropped { .. })));
+    let directives = one.directives().iter().cloned().collect();
+    two.handle_frame(forged::LINK, Frame::Directives(directives), now);
+    forged::exchange(&mut one, &mut two, now, now + PERIOD * 8);
+    assert!(two.orders().get(press).is_some(), "it is taken in once the end is known");
+}

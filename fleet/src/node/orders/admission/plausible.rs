@@ -37,7 +37,8 @@ pub(super) enum Credit {
     },
     /// This node's car is said to have served the press, and this node does not know: before the
     /// present process began, or though it has never heard of the press. Or others have dropped it in
-    /// a fire recall that never reached this node, so that its rider is still on the way.
+    /// a fire recall: one that never reached this node, so that its rider is still on the way, or one
+    /// that was over before this node heard of the press from a node that it never reached.
     EarlierProcess {
         /// The press that is open here, if any.
         open: Option<Dot>,
@@ -160,15 +161,7 @@ pub(super) fn credit(
     // A node that refuses must be able to have it served after all.
     let is_sure = fleet.can_serve && attentive_since + TOLERANCE <= open_since;
     let Some(service) = service else {
-        let is_rider = matches!(&record.call, Call::Car { car, .. } if *car == known.own.node);
-        // Directives come before the orders that were dropped because of them.
-        return if !witness.may_be_dropped(open_since) {
-            refused("by nobody".to_owned())
-        } else if is_rider {
-            Credit::EarlierProcess { open: Some(open) }
-        } else {
-            Credit::Accepted
-        };
+        return dropped(peer, record, open, open_since, known, witness);
     };
     let car = &service.car;
     if let Call::Car { car: of, .. } = &record.call
@@ -207,6 +200,44 @@ pub(super) fn credit(
         return refused(why);
     }
     Credit::Accepted
+}
+
+/// How credible it is that this open order was dropped in a fire recall. Directives come before the
+/// orders that were dropped because of them.
+fn dropped(
+    peer: &NodeId,
+    record: &Record,
+    open: Dot,
+    open_since: Timestamp,
+    known: &Knowledge<'_>,
+    witness: &Witness,
+) -> Credit {
+    let car = match &record.call {
+        Call::Car { car, .. } => Some(car),
+        Call::Hall(_) => None,
+    };
+    let is_dropped_here = witness.may_be_dropped(open_since);
+    // Its rider may still be on the way.
+    if car == Some(&known.own.node) && is_dropped_here {
+        return Credit::EarlierProcess { open: Some(open) };
+    }
+    if is_dropped_here {
+        return Credit::Accepted;
+    }
+    let refused = Credit::Refused { open, why: "by nobody".to_owned() };
+    match car {
+        // The car's own node knows of its riders.
+        Some(car) if car == peer => Credit::Accepted,
+        Some(car) if known.fleet.members.get(car).is_some() => {
+            Credit::Hearsay { car: car.clone(), open }
+        }
+        Some(car) if *car != known.own.node => refused,
+        // It may come from a node that was down during the recall, and be older than that.
+        _ if witness.recall_learned.is_some() && !witness.saw_made(open, known) => {
+            Credit::EarlierProcess { open: Some(open) }
+        }
+        _ => refused,
+    }
 }
 
 impl Fleet<'_> {
