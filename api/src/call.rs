@@ -60,7 +60,7 @@ pub enum CallWishSchema {
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub struct CallReport {
     /// The receipt of the call, or for an order by its name that name.
-    #[schema(example = "6f1c0d2e9ab34c576f1c0d2e9ab34c57")]
+    #[schema(example = "5bd1e99500c0ffee00c0ffee")]
     id: String,
     /// Names the order in `/orders`, as long as it is open. Null for a robot.
     #[schema(example = "hall-3-up")]

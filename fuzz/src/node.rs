@@ -266,7 +266,7 @@ impl Stage {
             }
             6 => {
                 let request = CallRequest {
-                    id: RequestId([script.int_in_range(0..=3)?; 16]),
+                    id: RequestId { owner: 0, request: script.int_in_range(0..=3)? },
                     bearer: "somebody".to_owned(),
                     call: self.draw.call(script)?,
                     access: *script.choose(&[Access::Public, Access::Granted])?,

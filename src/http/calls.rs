@@ -6,10 +6,10 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use elevator_fleet::directives::{RequestId, SessionId};
+use elevator_fleet::directives::RequestId;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
-use elevator_fleet::node::{Access, CallRequest, FollowedId, Requested};
+use elevator_fleet::node::{Access, CallRequest, Requested};
 use liftmesh_api::{CallReport, CallWish, CallWishSchema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use super::auth::{authorize, check_scope};
 use super::extract::Path;
-use super::placed::{PlacedCall, chosen_or_random, id_of_request, id_reused};
+use super::placed::{PlacedCall, chosen_or_random, id_reused};
 use super::problem::Problem;
 use super::routes::{App, json, parsed};
 use super::sessions::{self, OpenSession};
@@ -76,7 +76,7 @@ impl Calls {
     ) -> Answer {
         let call =
             Call::try_from(&form).map_err(|cause| Refused::new(ErrorCode::NoSuchButton, &cause))?;
-        let id = request_of(token, &chosen_or_random(request_id)?);
+        let id = sessions::request_of(token, &chosen_or_random(request_id)?);
         let (bearer, asked) = (token.name.to_string(), call.clone());
         let request = CallRequest { id, bearer, call: asked, access };
         let (status, outcome) = match self.0.request(request).await? {
@@ -86,20 +86,6 @@ impl Calls {
         };
         Ok((status, PlacedCall::new(&call, form, outcome, Some(id))))
     }
-}
-
-/// By what the fleet remembers a token's request for a passenger's call.
-fn request_of(token: &Token, request_id: &str) -> RequestId {
-    let parts = [&token.hash.as_bytes()[..], request_id.as_bytes()];
-    id_of_request("liftmesh HTTP request id", parts)
-}
-
-/// Calls of passengers and of robots are remembered apart: an id of one kind is none for the other.
-///
-/// # Errors
-/// The id was used for a call of the other kind.
-async fn check_kind(app: &App, other: FollowedId) -> Result<(), Problem> {
-    if app.node_loop.follow(other).await?.is_some() { Err(id_reused()) } else { Ok(()) }
 }
 
 /// Places a call.
@@ -132,16 +118,9 @@ pub(super) async fn place(
         CallWish::Order(form) => {
             let (needed, access) = sessions::scope(access);
             check_scope(&token, needed)?;
-            if let Some(chosen) = &request_id {
-                let other = FollowedId::Trip(sessions::session_of(&token, chosen));
-                check_kind(&app, other).await?;
-            }
             app.calls.place(&token, form, request_id, access).await?
         }
         CallWish::Robot(trip) => {
-            if let Some(chosen) = &request_id {
-                check_kind(&app, FollowedId::Request(request_of(&token, chosen))).await?;
-            }
             let wanted = OpenSession::of_trip(trip.clone(), request_id, access);
             let (session, is_new) = sessions::open_for(&app, &token, wanted).await?;
             let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
@@ -178,7 +157,7 @@ pub(super) async fn follow(
 /// The look comes first, so that no order seems to be missing there which is open.
 async fn report(app: &App, id: &str) -> Result<CallReport, Problem> {
     let look = app.look().await?;
-    let followed = match FollowedId::parse(id) {
+    let followed = match RequestId::parse(id) {
         Some(id) => app.node_loop.follow(id).await?,
         None => None,
     };
@@ -221,7 +200,7 @@ pub(super) async fn withdraw(
             Problem::new(StatusCode::CONFLICT, "not_cancellable", why)
         });
     }
-    let session = SessionId::parse(&id).ok_or_else(not_open)?;
+    let session = RequestId::parse(&id).ok_or_else(not_open)?;
     sessions::withdraw(&app, &token, session).await?;
     Ok(json(StatusCode::OK, &report(&app, &id).await?))
 }

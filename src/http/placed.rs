@@ -1,7 +1,7 @@
 //! What every way to place a call by a program has in common: HTTP and MQTT.
 
 use axum::http::StatusCode;
-use elevator_fleet::directives::{RequestId, SessionId};
+use elevator_fleet::directives::RequestId;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::Taken;
@@ -22,7 +22,7 @@ pub(crate) struct PlacedCall {
     id: String,
     /// By which `/api/v1/calls/{receipt}` says how far this call is. Null if there is no order yet, and
     /// for a call without `request_id` over MQTT.
-    #[schema(example = "6f1c0d2e9ab34c576f1c0d2e9ab34c57")]
+    #[schema(example = "5bd1e99500c0ffee00c0ffee")]
     pub(super) receipt: Option<String>,
     pub(crate) state: PlacedState,
     #[schema(value_type = CallWishSchema)]
@@ -59,7 +59,7 @@ impl PlacedCall {
     }
 
     /// Of a robot.
-    pub(super) fn of_trip(session: SessionId, trip: RobotTrip) -> Self {
+    pub(super) fn of_trip(session: RequestId, trip: RobotTrip) -> Self {
         let id = session.to_string();
         let (receipt, state) = (Some(id.clone()), PlacedState::Placed);
         Self { id, receipt, state, call: CallWish::Robot(trip) }
@@ -84,16 +84,48 @@ pub(super) fn chosen_or_random(id: Option<String>) -> Result<String, Problem> {
     Ok(id)
 }
 
-/// By which the fleet remembers a request, from what tells the request from all others that come this
-/// way.
-pub(crate) fn id_of_request(way: &'static str, parts: [&[u8]; 2]) -> RequestId {
-    let mut hasher = blake3::Hasher::new_derive_key(way);
+/// A way by which programs make requests. None can take itself for a program of another way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// A program is told by the hash of its token.
+    Http,
+    /// By the topic of its answers.
+    Mqtt,
+}
+
+impl Way {
+    /// The greatest bit of an owner says which way it came.
+    const MQTT_OWNERS: u32 = 1 << 31;
+
+    /// What the fleet calls a program of this way.
+    pub(crate) fn owner(self, program: &[u8]) -> u32 {
+        let (way, bit) = match self {
+            Self::Http => ("liftmesh HTTP owner of requests", 0),
+            Self::Mqtt => ("liftmesh MQTT owner of requests", Self::MQTT_OWNERS),
+        };
+        let [a, b, c, d, ..] = hash(way, [program, b""]);
+        u32::from_be_bytes([a, b, c, d]) & !Self::MQTT_OWNERS | bit
+    }
+
+    /// What the fleet calls a request of this program.
+    pub(crate) fn request(self, program: &[u8], request_id: &str) -> RequestId {
+        let way = match self {
+            Self::Http => "liftmesh HTTP request",
+            Self::Mqtt => "liftmesh MQTT request",
+        };
+        let request = u64::from_be_bytes(hash(way, [program, request_id.as_bytes()]));
+        RequestId { owner: self.owner(program), request }
+    }
+}
+
+fn hash(what: &'static str, parts: [&[u8]; 2]) -> [u8; 8] {
+    let mut hasher = blake3::Hasher::new_derive_key(what);
     for part in parts {
         hasher.update(&(part.len() as u64).to_be_bytes()).update(part);
     }
-    let mut id = [0; 16];
-    hasher.finalize_xof().fill(&mut id);
-    RequestId(id)
+    let mut hash = [0; 8];
+    hasher.finalize_xof().fill(&mut hash);
+    hash
 }
 
 /// An id was used before, for another call.

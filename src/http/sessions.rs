@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use elevator_driver::Floor;
-use elevator_fleet::directives::{Session, SessionId};
+use elevator_fleet::directives::{RequestId, Session};
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{Access, LONGEST_HOLD, SessionRefused, SessionRequest};
 use liftmesh_api::{RobotTrip, SessionView};
@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use super::auth::{authorize, check_scope};
 use super::commands::no_car;
 use super::extract::Path;
-use super::placed::{chosen_or_random, id_of_request};
+use super::placed::{Way, chosen_or_random};
 use super::problem::Problem;
 use super::routes::{App, json, parsed};
 use crate::operator::SessionChange;
@@ -24,12 +24,6 @@ use crate::tokens::{Scope, Token};
 
 /// How long a door is held open if the robot does not say.
 const USUAL_HOLD: u16 = 30;
-
-/// For whom a session is.
-const OWNER: &str = "liftmesh HTTP owner of sessions";
-
-/// Which session it is.
-const REQUEST: &str = "liftmesh HTTP request for a session";
 
 /// What a robot asks for.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -82,18 +76,14 @@ pub(super) struct NextFloor {
     access: bool,
 }
 
-/// Who has opened a session is told by its name.
+/// What the fleet calls the bearer of a token. Who has opened a session is told by its name.
 fn owner(token: &Token) -> u32 {
-    let [a, b, c, d, ..] = id_of_request(OWNER, [token.hash.as_bytes(), b""]).0;
-    u32::from_be_bytes([a, b, c, d])
+    Way::Http.owner(token.hash.as_bytes())
 }
 
-/// The name of the session that a token's request opens.
-pub(super) fn session_of(token: &Token, request_id: &str) -> SessionId {
-    let parts = [&token.hash.as_bytes()[..], request_id.as_bytes()];
-    let name = id_of_request(REQUEST, parts).0;
-    let request = name.first_chunk().map_or(0, |start| u64::from_be_bytes(*start));
-    SessionId { owner: owner(token), request }
+/// What the fleet calls a token's request. One token is told from another of the same name by its hash.
+pub(super) fn request_of(token: &Token, request_id: &str) -> RequestId {
+    Way::Http.request(token.hash.as_bytes(), request_id)
 }
 
 fn floor(index: u8) -> Result<Floor, Problem> {
@@ -108,8 +98,8 @@ pub(super) fn scope(access: bool) -> (Scope, Access) {
 }
 
 /// The session of this name.
-fn named(id: &str) -> Result<SessionId, Problem> {
-    SessionId::parse(id).ok_or_else(not_open)
+fn named(id: &str) -> Result<RequestId, Problem> {
+    RequestId::parse(id).ok_or_else(not_open)
 }
 
 fn not_open() -> Problem {
@@ -141,7 +131,7 @@ async fn authorize_owner(
     app: &App,
     headers: &HeaderMap,
     id: &str,
-) -> Result<(Token, SessionId), Problem> {
+) -> Result<(Token, RequestId), Problem> {
     let token = authorize(app, headers, Scope::Call).await?;
     let id = named(id)?;
     check_owner(&token, id)?;
@@ -150,7 +140,7 @@ async fn authorize_owner(
 
 /// # Errors
 /// Somebody else has opened it.
-fn check_owner(token: &Token, id: SessionId) -> Result<(), Problem> {
+fn check_owner(token: &Token, id: RequestId) -> Result<(), Problem> {
     if owner(token) == id.owner {
         return Ok(());
     }
@@ -170,7 +160,7 @@ pub(super) async fn open_for(
     let (needed, access) = scope(access);
     check_scope(token, needed)?;
     let request = SessionRequest {
-        id: session_of(token, &chosen_or_random(request_id)?),
+        id: request_of(token, &chosen_or_random(request_id)?),
         bearer: token.name.to_string(),
         car: car.as_deref().map(NodeId::new).transpose().map_err(|cause| no_car(&cause))?,
         floor: floor(at)?,
@@ -182,7 +172,7 @@ pub(super) async fn open_for(
 }
 
 /// Ends the trip of a robot for the bearer of the token that has called for it.
-pub(super) async fn withdraw(app: &App, token: &Token, id: SessionId) -> Result<(), Problem> {
+pub(super) async fn withdraw(app: &App, token: &Token, id: RequestId) -> Result<(), Problem> {
     check_owner(token, id)?;
     let bearer = token.name.to_string();
     let ended = app.node_loop.change_session(id, SessionChange::Withdraw, bearer).await?;

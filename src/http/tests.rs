@@ -375,7 +375,7 @@ async fn every_error_is_a_problem() {
         ("POST", "/api/v1/calls", Some(CALL), "", 400, "malformed"),
         ("POST", "/api/v1/calls", Some(CALL), &long, 413, "too_large"),
         ("GET", "/api/v1/calls/hall-77-up", None, "", 404, "not_open"),
-        ("GET", "/api/v1/calls/00000000000000000000000000000000", None, "", 404, "not_open"),
+        ("GET", "/api/v1/calls/000000000000000000000000", None, "", 404, "not_open"),
         ("DELETE", "/api/v1/calls/hall-77-up", Some(CALL), "", 404, "not_open"),
         ("DELETE", "/api/v1/calls/%ff", Some(CALL), "", 400, "malformed"),
         ("PUT", "/api/v1/cars/%ff/mode", Some(OPERATE), "{}", 400, "malformed"),

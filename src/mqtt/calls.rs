@@ -23,7 +23,7 @@ use super::count::CallOutcome;
 use super::line::{Ack, Message};
 use super::session::JSON;
 use crate::http::Problem;
-use crate::http::placed::{PlacedCall, PlacedState, check_id, id_of_request, id_reused};
+use crate::http::placed::{PlacedCall, PlacedState, Way, check_id, id_reused};
 use crate::operator::{ErrorCode, NodeLoop, Refused};
 
 /// Between two calls: the node's loop has more to do.
@@ -245,8 +245,7 @@ impl Desk {
             Err(cause) => return Ok(Err(Refused::new(ErrorCode::NoSuchButton, &cause).into())),
         };
         let topic = answer_to.map_or("", String::as_str);
-        let id = request_id
-            .map(|id| id_of_request("liftmesh MQTT request id", [topic.as_bytes(), id.as_bytes()]));
+        let id = request_id.map(|id| Way::Mqtt.request(topic.as_bytes(), &id));
         let requested = match id {
             None => self.node_loop.order(&form, Access::Public).await.map(Requested::Now),
             Some(id) => {

@@ -4,12 +4,12 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use elevator_driver::Floor;
-use elevator_fleet::directives::{Session, SessionId, Topic};
+use elevator_fleet::directives::{RequestId, Session, Topic};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId, Role};
 use elevator_fleet::node::{
-    Access, CallRequest, FollowedCall, FollowedId, OrderRefused, PriorityRefused, ReleaseRefused,
-    Requested, SessionRefused, SessionRequest, Status, Taken,
+    Access, CallRequest, FollowedCall, OrderRefused, PriorityRefused, ReleaseRefused, Requested,
+    SessionRefused, SessionRequest, Status, Taken,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -76,7 +76,7 @@ impl NodeLoop {
     ///
     /// # Errors
     /// [`ErrorCode::NoAnswer`].
-    pub(crate) async fn follow(&self, id: FollowedId) -> Result<Option<FollowedCall>, Refused> {
+    pub(crate) async fn follow(&self, id: RequestId) -> Result<Option<FollowedCall>, Refused> {
         match self.ask(Query::Follow(id)).await? {
             Reply::Followed(call) => Ok(call),
             _ => Err(Refused::no_answer()),
@@ -214,7 +214,7 @@ impl NodeLoop {
     /// [`Refused`]; only after [`ErrorCode::NoAnswer`] it is not known what became of it.
     pub(crate) async fn change_session(
         &self,
-        id: SessionId,
+        id: RequestId,
         change: SessionChange,
         bearer: String,
     ) -> Result<Result<Session, SessionRefused>, Refused> {

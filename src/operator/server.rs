@@ -4,13 +4,13 @@ use std::io;
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::Floor;
-use elevator_fleet::directives::{DirectiveError, Session, SessionId};
+use elevator_fleet::directives::{DirectiveError, RequestId, Session};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId};
 use elevator_fleet::node::{
-    Access as Right, CallRequest, FireRecall, FloorLock, FollowedCall, FollowedId, OrderRefused,
-    PressStatus, PriorityRefused, ReleaseRefused, Renewed, Requested, SessionRefused,
-    SessionRequest, Status, Taken,
+    Access as Right, CallRequest, FireRecall, FloorLock, FollowedCall, OrderRefused, PressStatus,
+    PriorityRefused, ReleaseRefused, Renewed, Requested, SessionRefused, SessionRequest, Status,
+    Taken,
 };
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -72,7 +72,7 @@ pub(crate) enum Query {
     /// `Node::status`: answered by [`Reply::Status`].
     Status,
     /// `Node::followed_call`: answered by [`Reply::Followed`].
-    Follow(FollowedId),
+    Follow(RequestId),
     /// `Node::handle_order_with`: answered by [`Reply::Order`].
     Order(Call, Right),
     /// `Mesh::set_cable`: answered by [`Reply::Network`].
@@ -102,7 +102,7 @@ pub(crate) enum Query {
     OpenSession(SessionRequest),
     /// `Node::handle_session_floor`, `Node::handle_session_end`, `Node::handle_session_withdrawal`:
     /// answered by [`Reply::Session`].
-    ChangeSession { id: SessionId, change: SessionChange, bearer: String },
+    ChangeSession { id: RequestId, change: SessionChange, bearer: String },
     /// `Node::handle_release`: answered by [`Reply::Released`].
     Release { floor: Floor, time: Duration },
     /// `Node::handle_directive`: answered by [`Reply::Token`].

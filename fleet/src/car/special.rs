@@ -7,7 +7,7 @@ use elevator_driver::{DoorState, Floor};
 use super::event::CarEvent;
 use super::state::OperatingState;
 use super::{Car, CarTimer};
-use crate::directives::{SessionEnd, SessionId};
+use crate::directives::{RequestId, SessionEnd};
 use crate::model::{Mode, Timestamp};
 
 /// Whether the motor of a car may run.
@@ -31,7 +31,7 @@ pub enum Errand {
     /// The session of a robot. Nobody else ends it.
     Session {
         /// Which one.
-        id: SessionId,
+        id: RequestId,
         /// How often the robot has asked for a floor again: then the time starts anew.
         leg: u16,
         /// Where to.

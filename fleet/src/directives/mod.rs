@@ -35,7 +35,7 @@ use self::receipts::Receipts;
 pub(crate) use self::receipts::{Asked, Receipt};
 pub use self::receipts::{MOST_RECEIPTS, RequestId};
 pub(crate) use self::sessions::SESSION_SLOTS;
-pub use self::sessions::{MOST_SESSIONS, Session, SessionEnd, SessionId, SessionState};
+pub use self::sessions::{MOST_SESSIONS, Session, SessionEnd, SessionState};
 pub use self::text::{Key, TextError, Value, Words};
 
 /// The most directives of a fleet: with the modes of the largest fleet, room for as many others.

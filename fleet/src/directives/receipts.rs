@@ -1,5 +1,5 @@
-//! Receipts: which requests to place a call the fleet has fulfilled, so that none is fulfilled twice,
-//! whichever node it is repeated at.
+//! Receipts: which requests of programs the fleet has fulfilled, so that none is fulfilled twice,
+//! whichever node it is repeated at. There is one of each name, whatever the request was for.
 //!
 //! A receipt travels and is stored as a directive: its key names the request and its value the call
 //! and the press. It is not gossiped in beacons, as no operator waits for it, so it is no part of the
@@ -18,13 +18,19 @@ use crate::model::{Call, Dot, JournalId, NodeId};
 /// busy bearer can't use up what others need, and all nodes keep the same ones.
 pub const MOST_RECEIPTS: usize = 512;
 
-/// The name of a request: a hash of whatever tells it from all others. Displayed as 32 hexadecimal
-/// digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RequestId(pub [u8; 16]);
+/// The name of a program's request: that of the program, and of its request. It stands for one thing,
+/// a passenger's call, a robot's trip or a robot's session, and names the session as well. Displayed
+/// as 24 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequestId {
+    /// Who makes it, and may end what came of it.
+    pub owner: u32,
+    /// Which one of the owner's.
+    pub request: u64,
+}
 
 impl RequestId {
-    const DIGITS: usize = 32;
+    const DIGITS: usize = 24;
 
     fn key(self) -> Key {
         let text = format!("{}{self}", Receipts::KIND);
@@ -38,13 +44,15 @@ impl RequestId {
         if text.len() != Self::DIGITS || !text.bytes().all(is_lower_hex) {
             return None;
         }
-        Some(Self(u128::from_str_radix(text, 16).ok()?.to_be_bytes()))
+        let (owner, request) = text.split_at_checked(8)?;
+        let owner = u32::from_str_radix(owner, 16).ok()?;
+        Some(Self { owner, request: u64::from_str_radix(request, 16).ok()? })
     }
 }
 
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+        write!(f, "{:08x}{:016x}", self.owner, self.request)
     }
 }
 

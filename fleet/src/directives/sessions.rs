@@ -8,7 +8,7 @@ use std::fmt;
 
 use elevator_driver::Floor;
 
-use super::{Directive, Directives, Key, Topic, Value, Version};
+use super::{Directive, Directives, Key, RequestId, Topic, Value, Version};
 use crate::model::NodeId;
 
 /// The most sessions that may be open in a fleet.
@@ -17,21 +17,11 @@ pub const MOST_SESSIONS: usize = 16;
 /// How many sessions are remembered, with those that are open.
 pub(crate) const SESSION_SLOTS: u8 = 32;
 
-/// The name of a session: that of its opener, and of the request. Displayed as 24 hexadecimal
-/// digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SessionId {
-    /// Who has opened it, and may end it.
-    pub owner: u32,
-    /// Which one of the owner's.
-    pub request: u64,
-}
-
 /// A session: a robot has a car to itself for a while, or waits for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Its name.
-    pub id: SessionId,
+    /// The request that it came of, which is its name.
+    pub id: RequestId,
     /// Where the car is to hold its door open.
     pub floor: Floor,
     /// Where the car goes by itself when the door has been open for long enough, and stays once
@@ -75,28 +65,6 @@ pub enum SessionEnd {
     NoCar,
     /// The robot has withdrawn its call before the trip was over.
     Withdrawn,
-}
-
-impl fmt::Display for SessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:08x}{:016x}", self.owner, self.request)
-    }
-}
-
-impl SessionId {
-    const DIGITS: usize = 24;
-
-    /// Reads what [`Display`](fmt::Display) writes.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let is_lower_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        if text.len() != Self::DIGITS || !text.bytes().all(is_lower_hex) {
-            return None;
-        }
-        let (owner, request) = text.split_at_checked(8)?;
-        let owner = u32::from_str_radix(owner, 16).ok()?;
-        Some(Self { owner, request: u64::from_str_radix(request, 16).ok()? })
-    }
 }
 
 impl SessionEnd {
@@ -166,7 +134,7 @@ impl Session {
             _ => return None,
         };
         Some(Self {
-            id: SessionId::parse(id)?,
+            id: RequestId::parse(id)?,
             floor: floor_of(floor)?,
             to: if to == Self::NOWHERE { None } else { Some(floor_of(to)?) },
             seconds: seconds.parse().ok()?,
@@ -213,14 +181,14 @@ impl Directives {
     }
 
     /// The session of a name, if it is remembered, and its slot.
-    pub(crate) fn session_in_slot(&self, id: SessionId) -> Option<(u8, Session)> {
+    pub(crate) fn session_in_slot(&self, id: RequestId) -> Option<(u8, Session)> {
         let mut sessions = self.sessions();
         sessions.find(|(_, _, session)| session.id == id).map(|(slot, _, session)| (slot, session))
     }
 
     /// The session of a name, if it is remembered.
     #[must_use]
-    pub fn session(&self, id: SessionId) -> Option<Session> {
+    pub fn session(&self, id: RequestId) -> Option<Session> {
         self.session_in_slot(id).map(|(_, session)| session)
     }
 

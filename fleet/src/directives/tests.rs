@@ -200,7 +200,7 @@ fn keys_name_what_this_program_understands() {
 }
 
 fn receipt(id: u64, counter: u64) -> Directive {
-    directive(&format!("receipt/{id:032x}"), counter, id % 3, "absorbed hall 3 up")
+    directive(&format!("receipt/{id:024x}"), counter, id % 3, "absorbed hall 3 up")
 }
 
 /// O2, for receipts: whatever comes first, all nodes keep the latest ones.
@@ -221,8 +221,8 @@ fn the_latest_receipts_are_kept_everywhere() {
         assert_eq!(merged(&all), one);
         assert_eq!(both, one);
     }
-    assert!(one.receipt(RequestId(1_u128.to_be_bytes())).is_some(), "it was fulfilled again");
-    assert!(one.receipt(RequestId(30_u128.to_be_bytes())).is_none(), "it is forgotten");
+    assert!(one.receipt(RequestId { owner: 0, request: 1 }).is_some(), "it was fulfilled again");
+    assert!(one.receipt(RequestId { owner: 0, request: 30 }).is_none(), "it is forgotten");
 }
 
 /// A receipt of one of these bearers.
@@ -251,7 +251,7 @@ fn a_busy_bearer_does_not_use_up_the_receipts_of_others() {
     }
     let share = (MOST_RECEIPTS - 20) / 2;
     assert_eq!([1, 2, 3].map(|bearer| of(&directives, bearer)), [20, share, share]);
-    let latest = directives.receipt(RequestId(u128::from(3_u64 << 32 | (most - 1)).to_be_bytes()));
+    let latest = directives.receipt(RequestId { owner: 0, request: 3 << 32 | (most - 1) });
     assert!(latest.is_some());
 }
 

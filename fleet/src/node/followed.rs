@@ -8,19 +8,9 @@ use elevator_driver::Floor;
 
 use super::Node;
 use super::orders::PressState;
-use super::sessions::receipt_id;
-use crate::directives::{Asked, RequestId, Session, SessionId};
+use crate::directives::{Asked, RequestId, Session};
 use crate::model::{Call, NodeId};
 use crate::orders::Service;
-
-/// By what the fleet knows a call that a program has placed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FollowedId {
-    /// The request for a passenger's call.
-    Request(RequestId),
-    /// The session of a robot's trip.
-    Trip(SessionId),
-}
 
 /// What has become of a call that a program has placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,25 +50,15 @@ pub enum Fate {
     Dropped,
 }
 
-impl FollowedId {
-    /// Reads the receipt of a call.
-    #[must_use]
-    pub fn parse(receipt: &str) -> Option<Self> {
-        let request = RequestId::parse(receipt).map(Self::Request);
-        request.or_else(|| SessionId::parse(receipt).map(Self::Trip))
-    }
-}
-
 impl Node {
     /// What has become of a call that a program has placed, as long as the fleet remembers its request.
-    /// `None` for the name of an order, or of a session that is no trip.
+    /// `None` for a session that is no trip.
     #[must_use]
-    pub fn followed_call(&self, id: FollowedId) -> Option<FollowedCall> {
+    pub fn followed_call(&self, id: RequestId) -> Option<FollowedCall> {
         let directives = self.commands.directives();
-        match id {
-            FollowedId::Request(id) => {
-                let receipt = directives.receipt(id)?;
-                let Asked::Call(call) = receipt.asked()? else { return None };
+        let receipt = directives.receipt(id)?;
+        match receipt.asked()? {
+            Asked::Call(call) => {
                 let fate = match receipt.press {
                     None => Fate::Absorbed,
                     Some(press) => match self.orders.press_state(press, &call) {
@@ -90,14 +70,11 @@ impl Node {
                 };
                 Some(FollowedCall::Call { call, fate })
             }
-            FollowedId::Trip(id) => {
-                let Asked::Trip { from, to, car } = directives.receipt(receipt_id(id))?.asked()?
-                else {
-                    return None;
-                };
+            Asked::Trip { from, to, car } => {
                 let session = directives.session(id)?;
                 Some(FollowedCall::Trip { from, to, car, session })
             }
+            Asked::Session => None,
         }
     }
 }

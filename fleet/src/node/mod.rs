@@ -93,7 +93,7 @@ pub use cabin::{ClimateTimer, health};
 pub use commands::{FireRecall, PriorityRefused};
 pub use dispatching::{PlanRequest, PlanVersion};
 pub use fleet_status::FleetStatus;
-pub use followed::{Fate, FollowedCall, FollowedId};
+pub use followed::{Fate, FollowedCall};
 pub use handle::{BeaconFate, CallRequest, OrderRefused, Renewed, Requested, Taken};
 pub use peers::{ConflictKind, LossCause, PacketCounts};
 pub use presses::{MOST_PRESSES, PressFate, PressStatus};

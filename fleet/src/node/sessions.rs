@@ -18,10 +18,10 @@ use std::time::Duration;
 
 use elevator_driver::Floor;
 
-use super::{Access, FollowedCall, FollowedId, Node, Report};
+use super::{Access, FollowedCall, Node, Report};
 use crate::car::Errand;
 use crate::directives::{
-    Directive, DirectiveError, MOST_SESSIONS, Receipt, RequestId, Session, SessionEnd, SessionId,
+    Directive, DirectiveError, MOST_SESSIONS, Receipt, RequestId, Session, SessionEnd,
     SessionState, Topic,
 };
 use crate::model::{Call, NodeId, Timestamp};
@@ -46,8 +46,8 @@ const PASSENGERS_FIRST: Duration = Duration::from_secs(30);
 /// A robot's request for a session, which it may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRequest {
-    /// The name of the session: a repeated request has the same one.
-    pub id: SessionId,
+    /// Which request it is, which is the name of the session.
+    pub id: RequestId,
     /// Who makes it, for people; cut to 64 bytes.
     pub bearer: String,
     /// Which car; `None`: the one that gets there first.
@@ -89,7 +89,7 @@ pub enum SessionRefused {
     #[error("{MOST_SESSIONS} sessions are open already")]
     TooMany,
     /// An earlier request of this name was for something else.
-    #[error("an earlier request of this name was for another session")]
+    #[error("an earlier request of this name was for something else")]
     Reused,
     /// No session of this name is open, or remembered.
     #[error("no session of this name is open")]
@@ -103,9 +103,9 @@ pub enum SessionRefused {
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     /// The session of this node's car, and since when.
-    own: Option<(SessionId, Timestamp)>,
+    own: Option<(RequestId, Timestamp)>,
     /// As master: since when each session has waited, for a car or for the node of its car.
-    waiting: BTreeMap<SessionId, Timestamp>,
+    waiting: BTreeMap<RequestId, Timestamp>,
     /// The cars that have one.
     given: BTreeSet<NodeId>,
     /// When cars were last given back.
@@ -123,7 +123,7 @@ impl Sessions {
     }
 
     /// How long a session has waited.
-    fn waits(&mut self, id: SessionId, now: Timestamp) -> Duration {
+    fn waits(&mut self, id: RequestId, now: Timestamp) -> Duration {
         now.since(*self.waiting.entry(id).or_insert(now))
     }
 }
@@ -168,7 +168,7 @@ impl Node {
         };
         // As it was asked for: its floor changes, and receipts are kept for longer than sessions.
         let asked = Receipt::of_session(&session);
-        if let Some(receipt) = self.commands.directives().receipt(receipt_id(*id)) {
+        if let Some(receipt) = self.commands.directives().receipt(*id) {
             if receipt != asked {
                 return Err(SessionRefused::Reused);
             }
@@ -186,7 +186,7 @@ impl Node {
         let slot = self.commands.directives().free_slot().filter(|_| open < MOST_SESSIONS);
         let slot = slot.ok_or(SessionRefused::TooMany)?;
         self.command(&Topic::Session(slot), &session.to_string(), bearer, now)?;
-        self.add_receipt(receipt_id(*id), bearer, &asked, now);
+        self.add_receipt(*id, bearer, &asked, now);
         self.settle(now);
         // The master may have found a car at once.
         Ok((self.commands.directives().session(*id).unwrap_or(session), true))
@@ -198,7 +198,7 @@ impl Node {
     /// [`SessionRefused`]: nothing has changed.
     pub fn handle_session_floor(
         &mut self,
-        id: SessionId,
+        id: RequestId,
         floor: Floor,
         seconds: Option<u16>,
         (access, bearer): (Access, &str),
@@ -230,11 +230,11 @@ impl Node {
     /// [`SessionRefused`]: nothing has changed.
     pub fn handle_session_end(
         &mut self,
-        id: SessionId,
+        id: RequestId,
         bearer: &str,
         now: Timestamp,
     ) -> Result<Session, SessionRefused> {
-        let trip = self.followed_call(FollowedId::Trip(id));
+        let trip = self.followed_call(id);
         let end = match trip {
             Some(FollowedCall::Trip { to, session, .. })
                 if session.floor != to || !matches!(session.state, SessionState::Open(_)) =>
@@ -253,7 +253,7 @@ impl Node {
     /// [`SessionRefused`]: nothing has changed.
     pub fn handle_session_withdrawal(
         &mut self,
-        id: SessionId,
+        id: RequestId,
         bearer: &str,
         now: Timestamp,
     ) -> Result<Session, SessionRefused> {
@@ -262,7 +262,7 @@ impl Node {
 
     fn end_session(
         &mut self,
-        id: SessionId,
+        id: RequestId,
         end: SessionEnd,
         bearer: &str,
         now: Timestamp,
@@ -484,12 +484,4 @@ impl Node {
             self.report(Report::Conflict(text));
         }
     }
-}
-
-/// By which the fleet remembers the request for a session.
-pub(super) fn receipt_id(SessionId { owner, request }: SessionId) -> RequestId {
-    let mut id = *b"sess\0\0\0\0\0\0\0\0\0\0\0\0";
-    id[4..8].copy_from_slice(&owner.to_be_bytes());
-    id[8..].copy_from_slice(&request.to_be_bytes());
-    RequestId(id)
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, Climate, Direction, Floor, Trip};
-use elevator_fleet::directives::SessionId;
+use elevator_fleet::directives::RequestId;
 use elevator_fleet::model::{JournalId, Mode};
 use elevator_fleet::node::{Access, FireRecall, FloorLock, SessionRequest};
 use elevator_fleet::wire::{Beacon, Frame};
@@ -213,7 +213,7 @@ impl World {
         if self.machines[at].awake().is_none() {
             return;
         }
-        let id = SessionId { owner: 1, request: robot };
+        let id = RequestId { owner: 1, request: robot };
         let car = car.map(|car| self.machines[car].name.clone());
         // Any of them may get it.
         for car in 0..self.machines.len() {

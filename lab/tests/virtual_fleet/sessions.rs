@@ -1,7 +1,7 @@
 //! Sessions of robots, at any node, through failovers, restarts and recalls.
 
 use elevator_driver::DoorState;
-use elevator_fleet::directives::{SessionEnd, SessionId, SessionState};
+use elevator_fleet::directives::{RequestId, SessionEnd, SessionState};
 use elevator_fleet::model::{Mode, Timestamp};
 use liftmesh_lab::{Fault, World};
 
@@ -12,7 +12,7 @@ fn ask(building: &mut Building, at: usize, robot: u64, car: Option<usize>, to: u
 }
 
 fn state(world: &World, at: usize, robot: u64) -> Option<SessionState> {
-    let id = SessionId { owner: 1, request: robot };
+    let id = RequestId { owner: 1, request: robot };
     Some(world.node(at)?.directives().session(id)?.state)
 }
 

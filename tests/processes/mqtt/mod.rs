@@ -119,7 +119,7 @@ fn the_state_is_retained_and_a_call_is_answered() {
         "call": call
     });
     assert_eq!(answer.json(), placed, "{answer:?}");
-    assert_eq!(receipt.as_str().map(str::len), Some(32), "{answer:?}");
+    assert_eq!(receipt.as_str().map(str::len), Some(24), "{answer:?}");
     assert_eq!(answer.node.as_deref(), Some("A"), "{answer:?}");
     ear.wait(&topic("orders"), |said| said.json()[0]["id"] == "hall-3-down");
     ear.wait(&topic("events"), |said| said.json()["event"] == "served");

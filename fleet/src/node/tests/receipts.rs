@@ -3,16 +3,15 @@
 use super::*;
 use crate::directives::{Directive, RequestId};
 use crate::model::bounds::JUMP;
-use crate::node::{CallRequest, Fate, FireRecall, FollowedCall, FollowedId, Requested};
+use crate::node::{CallRequest, Fate, FireRecall, FollowedCall, Requested};
 use crate::orders::Service;
 
-fn request(id: u8, call: Call) -> CallRequest {
-    CallRequest {
-        id: RequestId([id; 16]),
-        bearer: "robot".to_owned(),
-        call,
-        access: Access::Public,
-    }
+fn name_of(id: u8) -> RequestId {
+    RequestId { owner: 7, request: id.into() }
+}
+
+pub(super) fn request(id: u8, call: Call) -> CallRequest {
+    CallRequest { id: name_of(id), bearer: "robot".to_owned(), call, access: Access::Public }
 }
 
 /// Two nodes over a link, which place orders at once.
@@ -152,7 +151,7 @@ fn a_receipt_is_written_with_its_order() {
 
 /// How far the call of a request is, as a node sees it.
 fn fate(node: &Node, id: u8) -> Fate {
-    match node.followed_call(FollowedId::Request(RequestId([id; 16]))) {
+    match node.followed_call(name_of(id)) {
         Some(FollowedCall::Call { fate, .. }) => fate,
         other => panic!("{other:?}"),
     }

@@ -2,17 +2,17 @@
 
 use elevator_driver::{Button, DoorCommand};
 
-use super::receipts::{deliver, linked};
+use super::receipts::{self, deliver, linked};
 use super::*;
-use crate::directives::{MOST_SESSIONS, Session, SessionEnd, SessionId, SessionState};
-use crate::node::{FollowedCall, FollowedId, SessionRefused, SessionRequest};
+use crate::directives::{MOST_SESSIONS, RequestId, Session, SessionEnd, SessionState};
+use crate::node::{FollowedCall, Requested, SessionRefused, SessionRequest};
 
 fn floor(index: u8) -> Floor {
     Floor::try_from(index).expect("a floor")
 }
 
-fn id(request: u64) -> SessionId {
-    SessionId { owner: 7, request }
+fn id(request: u64) -> RequestId {
+    RequestId { owner: 7, request }
 }
 
 fn request(number: u64, at: u8) -> SessionRequest {
@@ -91,6 +91,24 @@ fn a_robot_asks_for_more_time_and_repeats_its_requests() {
     assert_eq!(over, Err(SessionRefused::NotOpen));
     let (again, is_new) = node.handle_session(&request(1, 0), later).expect("known");
     assert_eq!((again.state, is_new), (ended(SessionEnd::Done), false));
+}
+
+/// Two requests at the same moment can't both come to something under one name.
+#[test]
+fn a_request_is_for_one_thing_whatever_its_kind() {
+    let (mut node, now) = cabin(1);
+    let trip = |number| SessionRequest { to: Some(floor(3)), ..request(number, 0) };
+    let call = |number| receipts::request(number, forged::call(2));
+    for (number, robots) in [(1, request(1, 0)), (2, trip(2))] {
+        node.handle_session(&robots, now).expect("room");
+        let passengers = node.handle_request(&call(number), now);
+        assert_eq!(passengers, Ok(Requested::ForAnotherCall), "{number}");
+    }
+    assert_eq!(node.handle_request(&call(3), now), Ok(Requested::Now(Taken::Placed)));
+    for robots in [request(3, 0), trip(3)] {
+        assert_eq!(node.handle_session(&robots, now), Err(SessionRefused::Reused));
+    }
+    assert_eq!((node.orders().calls().count(), node.directives().session(id(3))), (1, None));
 }
 
 /// A trip: the door is held open at both ends.
@@ -231,7 +249,7 @@ fn a_trip_is_followed_from_its_request_until_it_is_withdrawn() {
     obey(&mut node, now);
     node.handle_timeout(now + Duration::from_secs(30));
     let followed = |node: &Node| {
-        let call = node.followed_call(FollowedId::Trip(id(1)));
+        let call = node.followed_call(id(1));
         let Some(FollowedCall::Trip { from, to, car, session }) = call else {
             panic!("{call:?}");
         };
