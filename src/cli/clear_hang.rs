@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::table::table;
-use super::{CommandError, NodeArgs, RemoteArgs, output};
+use super::{CommandError, NodeArgs, PageArgs, RemoteArgs, output};
 use crate::clearance::{self, ClearError, Clearance, Cleared};
 use crate::journal::{Account, AuditEvent, AuditLog, AuditRecord, Chain, Head, OtherEvent};
 use crate::latch::Latch;
@@ -60,12 +60,9 @@ pub(crate) struct AuditArgs {
     /// Which node
     #[command(flatten)]
     pub(crate) node: NodeArgs,
-    /// Print JSON, one record a line: times in UTC, floors from 0
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Only this many, the latest [default: all]
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) limit: Option<usize>,
+    /// How much of it, and how
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
 }
 
 impl ClearHangArgs {
@@ -115,10 +112,9 @@ impl AuditArgs {
             Err(ClientError::NoNode(_)) => clearance::audit(&data_dir)?,
             Err(error) => return Err(error.into()),
         };
-        let limit = self.limit.unwrap_or(usize::MAX);
-        let latest = &records[records.len().saturating_sub(limit)..];
+        let latest = self.page.latest(&records);
         let verdict = verdict(records.len(), &chain);
-        if self.json {
+        if self.page.json {
             output::print(&latest.iter().map(json).collect::<String>())?;
             output::remark(&verdict);
         } else {

@@ -247,6 +247,25 @@ impl ConfigArgs {
     }
 }
 
+/// How a list of what has happened is printed.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PageArgs {
+    /// Print JSON, one entry a line: times in UTC, floors from 0
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Only this many, the latest [default: all]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) limit: Option<usize>,
+}
+
+impl PageArgs {
+    /// What is printed of entries whose latest is the last.
+    fn latest<'a, T>(&self, entries: &'a [T]) -> &'a [T] {
+        let limit = self.limit.unwrap_or(usize::MAX);
+        &entries[entries.len().saturating_sub(limit)..]
+    }
+}
+
 /// Which running node is meant.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct NodeArgs {

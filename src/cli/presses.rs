@@ -5,7 +5,7 @@ use elevator_fleet::model::Call;
 use elevator_fleet::node::PressFate;
 
 use super::table::table;
-use super::{CommandError, NodeArgs, output};
+use super::{CommandError, NodeArgs, PageArgs, output};
 use crate::operator::Press;
 
 pub(super) const EXAMPLES: &str = "\
@@ -25,24 +25,20 @@ pub(crate) struct PressesArgs {
     /// Which node
     #[command(flatten)]
     pub(crate) node: NodeArgs,
-    /// Print JSON, one press a line: times in UTC, floors from 0
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Only this many, the latest [default: all]
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) limit: Option<usize>,
+    /// How much of it, and how
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
 }
 
 impl PressesArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let (presses, forgotten) = self.node.connect()?.presses()?;
-        let limit = self.limit.unwrap_or(usize::MAX);
-        let latest = &presses[presses.len().saturating_sub(limit)..];
+        let latest = self.page.latest(&presses);
         let before = match forgotten {
             0 => String::new(),
             count => format!("{count} earlier ones are forgotten\n"),
         };
-        if self.json {
+        if self.page.json {
             output::print(&latest.iter().map(json).collect::<String>())?;
             output::remark(&before);
         } else {
