@@ -8,6 +8,7 @@ use std::time::Duration;
 use elevator_driver::{
     Button, Climate, DoorState, Floor, FloorCount, MotorCommand, PanelInputs, Trip,
 };
+use elevator_fleet::car::Power;
 use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::{JournalId, Mode, NameError, NodeId, Timestamp};
 use elevator_fleet::node::Node;
@@ -276,10 +277,7 @@ impl Machine {
     /// Whether the building runs on emergency power, as far as its node knows, and another car or none
     /// may move.
     pub(super) fn waits_for_its_turn(&self) -> bool {
-        self.node().map(Node::directives).is_some_and(|directives| {
-            directives.emergency_power().is_some()
-                && directives.turn().holder().is_none_or(|(car, _)| *car != self.name)
-        })
+        self.node().and_then(Node::power) == Some(Power::Waiting)
     }
 
     /// The motor command of the process, while it is able to give any.

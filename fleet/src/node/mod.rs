@@ -27,6 +27,7 @@
 //! - `commands.rs`: the directives of operators, and their way to every node;
 //! - `access.rs`: locked floors, and who may ride there;
 //! - `power.rs`: whose turn it is on emergency power;
+//! - `priority.rs`: which car has a priority call that is for any;
 //! - `sessions.rs`: which robot has which car;
 //! - `presses.rs`: the latest presses of the panel, and what became of them;
 //! - `cabin/`: the car, its panel and the climate.
@@ -56,6 +57,7 @@ mod orders;
 mod peers;
 mod power;
 mod presses;
+mod priority;
 mod report;
 mod sessions;
 mod settings;
@@ -77,6 +79,7 @@ use self::orders::Orders;
 use self::peers::Peers;
 use self::power::Turns;
 use self::presses::Presses;
+use self::priority::Priorities;
 use self::sessions::Sessions;
 use crate::car::{CarTimer, Power};
 use crate::directives::{Directives, Topic};
@@ -121,6 +124,7 @@ pub struct Node {
     commands: Commands,
     access: AccessControl,
     turns: Turns,
+    priorities: Priorities,
     sessions: Sessions,
     presses: Presses,
     cabin: Cabin,
@@ -191,6 +195,7 @@ impl Node {
             commands,
             access: AccessControl::default(),
             turns: Turns::default(),
+            priorities: Priorities::default(),
             sessions: Sessions::default(),
             presses: Presses::default(),
             cabin,
@@ -295,6 +300,12 @@ impl Node {
     #[must_use]
     pub fn outputs(&self) -> Option<&PanelOutputs> {
         self.cabin.outputs()
+    }
+
+    /// What emergency power leaves to the motor of this node's car; `None` without a car.
+    #[must_use]
+    pub fn power(&self) -> Option<Power> {
+        self.cabin.power()
     }
 
     /// Returns the next action: panel outputs first, so that nothing delays the stop of a motor,

@@ -21,7 +21,7 @@ use elevator_driver::{Floor, KeySwitch};
 
 use super::{Node, Report};
 use crate::car::Power;
-use crate::directives::{Directives, EmergencyPower, OFF, PriorityCall, Topic, Turn, Value, Words};
+use crate::directives::{Directives, EmergencyPower, Topic, Turn, Value, Words};
 use crate::model::{
     Availability, Call, CarPhase, CarView, Mode, NodeId, Role, Timestamp, Unavailable,
 };
@@ -380,25 +380,6 @@ impl Node {
                 self.directives_have_changed(vec![directive], now);
             }
             Err(error) => self.report(Report::Conflict(error.to_string())),
-        }
-    }
-
-    /// As master: a priority call that was for any car goes to another one if the node of its car is
-    /// lost.
-    pub(super) fn refresh_priorities(&mut self, now: Timestamp) {
-        if !self.leadership.leads() || !self.commands.may_pass_on() {
-            return;
-        }
-        let members = self.peers.members();
-        let is_gone = |car: &NodeId| *car != self.hello.node && members.get(car).is_none();
-        let lost = self.directives().priorities().find(|(car, call)| call.any && is_gone(car));
-        let Some((car, PriorityCall { floor, .. })) = lost else {
-            return;
-        };
-        if let Some(next) = self.first_car_to(floor, now) {
-            let call = PriorityCall { floor, any: true };
-            self.direct(&Topic::Priority(car), OFF, now);
-            self.direct(&Topic::Priority(next), &call.to_string(), now);
         }
     }
 }

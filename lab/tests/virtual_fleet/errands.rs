@@ -7,7 +7,7 @@ use elevator_fleet::directives::Turn;
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{Mode, Timestamp};
 use elevator_fleet::node::Node;
-use elevator_fleet::wire::Protocol;
+use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{
@@ -124,6 +124,53 @@ fn a_priority_call_survives_restarts_and_failovers() {
         goes(world).is_some_and(|car| car != first && is_open_at(world, car, 3))
     });
     building.recovers();
+}
+
+/// A car that does not come back with the others, after a power cut, has its call taken off it.
+#[test]
+fn a_priority_call_of_a_car_that_never_comes_back_goes_to_another() {
+    let mut building = Building::merged_of(without_parking(3));
+    send(&mut building, 0, None, 3);
+    let goes = |world: &World| (0..3).find(|car| mode(world, *car) == Some(Mode::Priority));
+    building.until(secs(1), "one goes", |world| goes(world).is_some());
+    let first = goes(&building).expect("a car");
+    // Then every disk knows.
+    building.run_for(secs(1));
+    building.inflict(Fault::MainsCut);
+    building.run_for(secs(2));
+    for car in (0..3).filter(|car| *car != first) {
+        building.start(car);
+    }
+    building.run_for(mins(4));
+    assert_eq!(goes(&building), None, "it may still come");
+    building
+        .until(mins(2), "another one goes", |world| goes(world).is_some_and(|car| car != first));
+    building.start(first);
+    building.recovers();
+}
+
+/// Two masters that only one node hears both of: neither takes the call away from a car that it never
+/// heard, for the other may have given it.
+#[test]
+fn a_priority_call_does_not_go_to_and_fro_between_two_masters() {
+    let mut building = Building::merged_of(without_parking(5));
+    building.inflict(Fault::Bridge { left: vec![0], right: vec![2, 3, 4], through: 1 });
+    building.until(secs(5), "two lead", |world| {
+        let leads = |at| world.node(at).is_some_and(|it| *it.node_state() == NodeState::Master);
+        leads(0) && leads(2)
+    });
+    send(&mut building, 3, None, 3);
+    building.run_for(secs(1));
+    let goes = |world: &World, car: usize| mode(world, car) == Some(Mode::Priority);
+    let mut turns = 0;
+    let mut before = [false; 5];
+    building.until(mins(2), "it is served", |world| {
+        let now = [0, 1, 2, 3, 4].map(|car| goes(world, car));
+        turns += now.iter().zip(&before).filter(|(now, before)| **now && !**before).count();
+        before = now;
+        now == [false; 5]
+    });
+    assert!((1..=2).contains(&turns), "{turns} cars were sent");
 }
 
 fn power(building: &mut Building, at: usize, serving: Option<usize>) {
