@@ -122,6 +122,8 @@ seeded_bugs! {
     PriorityServesHalls,
     /// A fire recall goes on dropping orders when it is over (O1).
     RecallNeverEnds,
+    /// A directive goes over the links that stand when it is given, and to nobody who comes later (O7).
+    DirectivesSentOnce,
     /// On emergency power every car has its turn at once (S1).
     EveryCarHasItsTurn,
     /// A stuck motor is driven for ten times its limit (H5).

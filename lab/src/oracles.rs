@@ -16,6 +16,7 @@ mod car_watch;
 mod cars;
 mod climate;
 mod contested;
+mod directives;
 mod election;
 mod lamps;
 pub(crate) mod mastership;
@@ -335,6 +336,7 @@ impl Oracles {
             self.taken.inspect(snapshot),
             self.locks.inspect(snapshot),
             self.stores.inspect(snapshot),
+            directives::directives_are_equal(snapshot),
             self.terms.inspect(snapshot),
             election::one_master_in_each_group(snapshot),
             election::one_master_is_found_again(snapshot),

@@ -111,6 +111,7 @@ const CASES: &[Case] = &[
     case(SeededBug::TripBoardsUnseen, &["F18"]),
     case(SeededBug::PriorityServesHalls, &["F18"]),
     case(SeededBug::RecallNeverEnds, &["O1"]),
+    case(SeededBug::DirectivesSentOnce, &["O7"]),
     case(SeededBug::EveryCarHasItsTurn, &["S1"]),
     case(SeededBug::HangDetectedLate, &["H5"]),
     case(SeededBug::HangDetectedEarly, &["H1"]),

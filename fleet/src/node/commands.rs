@@ -446,6 +446,9 @@ impl Node {
     /// Sends all directives over a fresh link, before the orders: what was dropped in a fire recall
     /// is understood by those who know of the recall.
     pub(super) fn send_all_directives(&mut self, link: LinkId) {
+        if is_seeded(SeededBug::DirectivesSentOnce) {
+            return;
+        }
         let all: Vec<Directive> = self.commands.directives.with_receipts().cloned().collect();
         self.send_directives(link, &all);
     }
@@ -523,7 +526,9 @@ impl Node {
     pub(super) fn enclose_directives(&mut self, beacon: &mut Beacon) {
         let own = self.commands.directives.digest();
         let mut peers = self.peers.members().peers();
-        if peers.any(|(_, peer)| peer.directive_digest != own) {
+        if peers.any(|(_, peer)| peer.directive_digest != own)
+            && !is_seeded(SeededBug::DirectivesSentOnce)
+        {
             let mut room = Room::left_by(beacon);
             self.commands.enclose(&mut beacon.directives, &mut room);
         }

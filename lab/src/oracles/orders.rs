@@ -72,26 +72,16 @@ fn takes(snapshot: &Snapshot, machine: &Machine, button: Button) -> bool {
     if machine.node().is_some_and(|node| node.directives().is_fire_recalled()) {
         return false;
     }
-    match button {
-        Button::Hall(..) => true,
-        Button::Car(floor) if snapshot.disturbances.locked.contains(&floor) => false,
-        // It may have heard of a lock, and not of its end.
-        Button::Car(floor)
-            if machine.node().is_some_and(|node| node.directives().is_locked(floor)) =>
-        {
-            false
-        }
-        // A firefighter who has the car by its key commands it with the buttons.
-        Button::Car(_)
-            if machine.node().is_some_and(|node| has_firefighter(node, &machine.name)) =>
-        {
-            false
-        }
-        Button::Car(_) => {
-            let refuses = |mode| matches!(mode, Mode::OutOfService | Mode::FireService);
-            !machine.modes().into_iter().any(refuses)
-        }
-    }
+    let Button::Car(floor) = button else {
+        return true;
+    };
+    // It may have heard of a lock, and not of its end.
+    let knows_of_lock = machine.node().is_some_and(|node| node.directives().is_locked(floor));
+    // A firefighter who has the car by its key commands it with the buttons.
+    let is_commanded = machine.node().is_some_and(|node| has_firefighter(node, &machine.name));
+    let refuses = |mode| matches!(mode, Mode::OutOfService | Mode::FireService);
+    let is_locked = snapshot.disturbances.locked.contains(&floor) || knows_of_lock;
+    !is_locked && !is_commanded && !machine.modes().into_iter().any(refuses)
 }
 
 fn has_firefighter(node: &Node, car: &NodeId) -> bool {

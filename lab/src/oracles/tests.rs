@@ -2,7 +2,7 @@
 
 use elevator_driver::{Button, Direction, Floor, KeySwitch, MotorCommand, PanelOutputs};
 use elevator_fleet::election::{ElectionSettings, Preset};
-use elevator_fleet::model::{Call, Dot, JournalId, NodeId, Term};
+use elevator_fleet::model::{Call, Dot, HallCall, JournalId, Mode, NodeId, Term};
 use elevator_fleet::node::{Access, Change, Lsn, Report, Taken};
 use elevator_fleet::orders::{Record, RecordState};
 use elevator_fleet::wire::{NodeState, Protocol};
@@ -481,6 +481,79 @@ fn a_forgery_excuses_no_complaint_for_ever() {
     assert!(!complains(&mut world), "it hears of it just now");
     world.run_for(Duration::from_secs(20));
     assert!(complains(&mut world));
+}
+
+#[test]
+fn directives_that_differ_are_noticed() {
+    let mut world = calm();
+    let car = world.machines[1].name.clone();
+    let now = world.now;
+    let process = world.machines[0].process.as_mut().expect("it runs");
+    let clock = process.clock(now);
+    // Nothing of it goes out.
+    process.node.handle_mode(&car, Mode::Independent, "kovac", clock).expect("room");
+    look(&mut world);
+    complains(&world, "O7");
+}
+
+/// F4: the car takes along who was told it before the floor was locked.
+#[test]
+fn a_locked_floor_is_the_floor_of_those_who_were_told_a_car_before() {
+    let floor = Floor::try_from(2).expect("a floor");
+    let button = Button::Car(floor);
+    for is_told in [false, true] {
+        let mut world = calm();
+        for node in 0..3 {
+            world.inflict(Fault::StopSwitch(node, true));
+        }
+        if is_told {
+            let trip = HallCall::to(Floor::BOTTOM, floor).expect("a trip");
+            world.with(0, |node, now| {
+                assert_eq!(node.handle_order(Call::Hall(trip), now), Ok(Taken::Placed));
+            });
+        }
+        world.inflict(Fault::FloorLock { at: 0, floor, locked: true });
+        world.run_for(Duration::from_secs(1));
+        world.judge(|oracles, snapshot| oracles.locks.pressed(snapshot, 0, button));
+        let call = Call::of_button(button, &world.machines[0].name);
+        world.with(0, |node, now| {
+            let taken = node.handle_order_with(call.clone(), Access::Granted, now);
+            assert_eq!(taken, Ok(Taken::Placed));
+        });
+        world.inspect();
+        let found = world.violations();
+        let is_noticed = found.iter().any(|violation| violation.id == "F4");
+        assert_eq!(is_noticed, !is_told, "{found:?}");
+    }
+}
+
+/// F4: a firefighter's car is commanded by its buttons; any other one's makes an order.
+#[test]
+fn a_button_in_the_car_of_a_firefighter_need_not_make_an_order() {
+    for is_firefighters in [false, true] {
+        let mut world = calm();
+        if is_firefighters {
+            world.inflict(Fault::FireRecall { at: 0, start: true });
+            world.run_for(Duration::from_mins(1));
+            for key in [KeySwitch::Normal, KeySwitch::FireRecall] {
+                world.inflict(Fault::Key(0, key));
+                world.run_for(Duration::from_secs(1));
+            }
+            world.inflict(Fault::FireRecall { at: 0, start: false });
+            world.run_for(Duration::from_secs(2));
+            let node = world.node(0).expect("it runs");
+            assert!(node.directives().has_firefighter(&world.machines[0].name));
+        }
+        // The press gets lost on its way to the node.
+        let button = Button::Car(Floor::try_from(3).expect("a floor"));
+        world.judge(|oracles, snapshot| oracles.taken.pressed(snapshot, 0, button));
+        world.inspect();
+        world.now += Duration::from_secs(3);
+        world.inspect();
+        let found = world.violations();
+        let is_noticed = found.iter().any(|violation| violation.id == "F4");
+        assert_eq!(is_noticed, !is_firefighters, "{found:?}");
+    }
 }
 
 /// F4: who has shown a right of access may ride there, a button in the car may not.
