@@ -138,10 +138,17 @@ impl Watch {
         assert!(node.term() >= self.term, "E3: {:?} after {:?}", node.term(), self.term);
         self.term = node.term();
         self.check_directives(node);
-        let Some(outputs) = node.outputs() else {
-            return;
-        };
-        self.check_outputs(outputs);
+        if let Some(outputs) = node.outputs() {
+            self.check_outputs(outputs);
+            self.check_lamps(node, outputs);
+        }
+        // Whether or not there is a panel: a repeated press inherits a promise that nobody sees.
+        let calls = node.orders().calls();
+        self.standing = calls.filter(|call| self.is_promised(node, call)).cloned().collect();
+    }
+
+    /// P1, P2
+    fn check_lamps(&self, node: &Node, outputs: &PanelOutputs) {
         for button in &outputs.lamps.orders {
             self.check_lamp(node, *button);
         }
@@ -149,8 +156,6 @@ impl Watch {
             let call = HallCall::to(trip.from(), trip.to()).map(Call::Hall).expect("a trip");
             self.check_promised(node, &call);
         }
-        let calls = node.orders().calls();
-        self.standing = calls.filter(|call| self.is_promised(node, call)).cloned().collect();
     }
 
     /// A directive gives way to a later one only. Nobody waits in a fire recall, and on emergency power a
