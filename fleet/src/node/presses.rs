@@ -162,13 +162,21 @@ impl Node {
         self.presses.ring.iter().map(move |press| {
             let mut fate = press.fate.clone();
             if let PressFate::Open { press: Some(dot), promised } = &mut fate {
-                // A later press of the same call has taken over its promise.
-                let present = self.orders.store().present(*dot, &press.call);
-                *promised = present.is_some_and(|dot| self.orders.is_promised(dot));
+                *promised = self.is_still_promised(*dot, &press.call);
             }
             let (ago, last) = (now.since(press.first), now.since(press.last));
             PressStatus { call: press.call.clone(), ago, times: press.times, last, fate }
         })
+    }
+
+    /// Whether this press of an open call is promised. A later press of the same call takes over its
+    /// promise: in the same journal, or, once that is collected, in one that came after it.
+    fn is_still_promised(&self, dot: Dot, call: &Call) -> bool {
+        let store = self.orders.store();
+        match store.present(dot, call) {
+            Some(present) => self.orders.is_promised(present),
+            None => store.of_call(call).any(|order| self.orders.is_promised(order.dot)),
+        }
     }
 
     /// How many presses there were before those of [`presses`](Self::presses).

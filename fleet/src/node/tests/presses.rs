@@ -133,3 +133,28 @@ fn a_press_that_keeps_the_door_open_is_absorbed() {
     let seen = fates(&node, now);
     assert!(matches!(&seen[..], [PressFate::Served { .. }, PressFate::Absorbed]), "{seen:?}");
 }
+
+/// A repair places the order again, and a journal that nobody announces is collected at some time.
+#[test]
+fn a_press_stays_promised_when_its_journal_is_gone() {
+    let (mut node, now) = cabin(1);
+    press(&mut node, up(2), now);
+    write(&mut node, now);
+    let call = Call::Hall(HallCall::new(floor(2), Direction::Up));
+    let first = node.orders().of_call(&call).next().expect("an order").dot;
+    let mut later = now;
+    for _ in 0..400 {
+        later = later + Duration::from_millis(1);
+        node.handle_repair(later);
+        write(&mut node, later);
+    }
+    // The next check comes after a while.
+    later = later + Duration::from_millis(200);
+    node.handle_repair(later);
+    write(&mut node, later);
+    assert_eq!(node.orders().present(first, &call), None, "it is collected");
+    let lit = node.outputs().map(|outputs| outputs.lamps.orders.contains(&up(2)));
+    assert_eq!(lit, Some(true));
+    let seen = fates(&node, later);
+    assert!(matches!(&seen[..], [fate] if is_open(fate, true)), "{seen:?}");
+}
