@@ -157,6 +157,7 @@ pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
         | AuditEvent::Directive { .. }
         | AuditEvent::FleetKeys { .. }
         | AuditEvent::HeadMismatch { .. }
+        | AuditEvent::HeadUnread { .. }
         | AuditEvent::Other(_) => return None,
     };
     Some(Latch::Removed { recorded })

@@ -59,6 +59,7 @@ fn kinds(data_dir: &Path) -> Vec<&'static str> {
         AuditEvent::Repair { .. } => "repair",
         AuditEvent::Directive { .. } => "directive",
         AuditEvent::HeadMismatch { .. } => "head-mismatch",
+        AuditEvent::HeadUnread { .. } => "head-unread",
         AuditEvent::Other(_) => "other",
     };
     records.into_iter().map(kind).collect()

@@ -5,7 +5,9 @@ use clap::Args;
 use super::table::table;
 use super::{CommandError, NodeArgs, PageArgs, RemoteArgs, output};
 use crate::clearance::{self, ClearError, Clearance, Cleared};
-use crate::journal::{Account, AuditEvent, AuditLog, AuditRecord, Chain, Head, OtherEvent};
+use crate::journal::{
+    Account, AuditEvent, AuditLog, AuditRecord, Chain, HEAD_FILE, Head, OtherEvent,
+};
 use crate::latch::Latch;
 use crate::operator::words::{operator, reason};
 use crate::operator::{Client, ClientError};
@@ -32,7 +34,7 @@ Examples:
 
 Each record is chained to the one before, and the head of the chain is kept in audit-head.toml beside
 the journal. The command ends with 1 if a record was changed, removed or put there by something else,
-at the end too. Who can write both files can make everything anew, but not with the same head: compare
+at the end too, and if the kept head can't be read. Who can write both files can make everything anew, but not with the same head: compare
 it with the head that `clear-hang` has printed, or with the last one in the node's log (`recorded in
 the audit log`, and `audit log read` at each start). The last 10000 records are kept. With --json,
 records go to standard output, and the rest to standard error.";
@@ -125,7 +127,8 @@ impl AuditArgs {
         match chain {
             Chain { broken_at: Some(record), .. } => Err(CommandError::Tampered(record)),
             Chain { kept: Some(kept), .. } => Err(CommandError::AnotherLog(kept)),
-            Chain { broken_at: None, kept: None, .. } => Ok(()),
+            Chain { unread: Some(error), .. } => Err(CommandError::HeadUnread(error)),
+            Chain { broken_at: None, kept: None, unread: None, .. } => Ok(()),
         }
     }
 }
@@ -193,6 +196,13 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                 AuditEvent::HeadMismatch { found, kept } => {
                     let what = format!("the log had {} records; {kept}", found.records);
                     ["head-mismatch", "", "", "", &*what].map(str::to_owned)
+                }
+                AuditEvent::HeadUnread { found, error } => {
+                    let what = format!(
+                        "the log had {} records; {HEAD_FILE} could not be read: {error}",
+                        found.records
+                    );
+                    ["head-unread", "", "", "", &*what].map(str::to_owned)
                 }
                 AuditEvent::Other(OtherEvent { kind, fields }) => {
                     let fields = serde_json::json!(fields).to_string();

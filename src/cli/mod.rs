@@ -434,6 +434,13 @@ pub enum CommandError {
          the data directory as evidence"
     )]
     AnotherLog(HeadMismatch),
+    /// What is kept of the audit log can't be read.
+    #[error(
+        "{file} can't be read: {0}. So nobody can say whether the audit log was cut off; all else of it \
+         is in order",
+        file = crate::journal::HEAD_FILE
+    )]
+    HeadUnread(String),
     /// No key was made.
     #[error(transparent)]
     Keygen(#[from] KeygenError),
@@ -538,6 +545,7 @@ impl CommandError {
             | Self::Man(_)
             | Self::Tampered(_)
             | Self::AnotherLog(_)
+            | Self::HeadUnread(_)
             | Self::NotPlaced(_)
             | Self::WaitedTooLong { .. } => Exit::Failed,
             #[cfg(feature = "simulator")]

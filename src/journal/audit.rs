@@ -9,6 +9,8 @@
 //! but not with the same head, which is in the node's log after each record and at each start, and
 //! which an operator can note.
 //!
+//! A head that can't be read says nothing: that gets a record too, and is no sign of tampering.
+//!
 //! What is found to be wrong stays so: no later record gets a link to one that has none, a head that
 //! does not fit is recorded before anything else, and before such a record gives way to newer ones the
 //! journal notes where the log was wrong first.
@@ -17,6 +19,8 @@
 //!
 //! A record that is unreadable, or of another version of the program, is kept and shown as it is:
 //! no foreign record keeps an operator from clearing a hang.
+
+mod inspection;
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -31,8 +35,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tracing::{error, info, warn};
 
+use self::inspection::Inspection;
+pub(crate) use self::inspection::{AuditLog, Chain};
+pub(super) use self::inspection::{check, read};
 use super::error::{AppendError, ReadError};
-use super::head::{HeadFile, HeadMismatch};
+use super::head::{Comparison, HeadFile, HeadMismatch};
 use super::tables;
 use crate::latch::{Evidence, Hang, Latch, PROGRAM, wall};
 
@@ -52,37 +59,6 @@ type Link = [u8; 32];
 
 /// The link before the first record.
 const ROOT: Link = [0; 32];
-
-/// The audit log.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct AuditLog {
-    /// Every record, the oldest first.
-    pub(crate) records: Vec<AuditRecord>,
-    /// Whether they are what was recorded.
-    pub(crate) chain: Chain,
-}
-
-/// Whether the records of the audit log are what was recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Chain {
-    /// The last link, as 64 hexadecimal digits, if there is one. While nothing is broken, the same head
-    /// means the same records.
-    pub(crate) head: Option<String>,
-    /// The first record that does not fit the chain, counted from 1: it was changed, removed or put
-    /// there by something else than this program, or it says that the log did not fit its kept head.
-    pub(crate) broken_at: Option<u64>,
-    /// How many records were dropped because there are newer ones.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) dropped: u64,
-    /// What is kept beside the journal, where that is another head.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) kept: Option<HeadMismatch>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in references")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
 
 /// How far the audit log has come: what an operator notes to recognize it by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,6 +149,14 @@ pub(crate) enum AuditEvent {
         found: Head,
         /// What was kept.
         kept: HeadMismatch,
+    },
+    /// The kept head could not be read when the next record came, so nobody knows whether the log was
+    /// cut off before.
+    HeadUnread {
+        /// The head that the log had.
+        found: Head,
+        /// Why it could not be read.
+        error: String,
     },
     /// Something that this program does not know.
     #[serde(untagged)]
@@ -275,6 +259,7 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
         | AuditEvent::Directive { .. }
         | AuditEvent::FleetKeys { .. }
         | AuditEvent::HeadMismatch { .. }
+        | AuditEvent::HeadUnread { .. }
         | AuditEvent::Other(_) => false,
     })?;
     match last.event {
@@ -284,6 +269,7 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
         | AuditEvent::Directive { .. }
         | AuditEvent::FleetKeys { .. }
         | AuditEvent::HeadMismatch { .. }
+        | AuditEvent::HeadUnread { .. }
         | AuditEvent::Other(_) => None,
     }
 }
@@ -304,55 +290,10 @@ pub(crate) fn last_fleet_keys(records: &[AuditRecord]) -> FleetKeysStatus {
         | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
         | AuditEvent::HeadMismatch { .. }
+        | AuditEvent::HeadUnread { .. }
         | AuditEvent::Other(_) => None,
     });
     keys.unwrap_or_default()
-}
-
-/// Checks that the log, if there is one, has a version that this program reads.
-pub(super) fn check(transaction: &ReadTransaction) -> Result<(), ReadError> {
-    match transaction.open_table(AUDIT) {
-        Ok(_) | Err(TableError::TableDoesNotExist(_)) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// The whole log, compared with the head that is kept beside the journal.
-pub(super) fn read(database: &Database, kept: Option<&HeadFile>) -> Result<AuditLog, ReadError> {
-    let transaction = database.begin_read()?;
-    let keeps_head = tables::keeps_head(&transaction)?;
-    let links = match transaction.open_table(LINKS) {
-        Ok(links) => {
-            links.iter()?.map(|entry| Ok(of_entry(entry?))).collect::<Result<_, ReadError>>()?
-        }
-        Err(TableError::TableDoesNotExist(_)) => BTreeMap::new(),
-        Err(error) => return Err(error.into()),
-    };
-    let mut records = Vec::new();
-    let mut inspection = Inspection::new(&links, keeps_head);
-    inspection.broken_at = tables::audit_broken_at(&transaction)?;
-    match transaction.open_table(AUDIT) {
-        Ok(table) => {
-            let owner = tables::owner(&transaction)?;
-            for entry in table.iter()? {
-                let (number, bytes) = entry?;
-                let (number, bytes) = (number.value(), bytes.value());
-                let record = serde_json::from_slice(bytes).ok();
-                inspection.add(number, bytes, record.as_ref());
-                records.push(
-                    record.unwrap_or_else(|| AuditRecord::unreadable(owner.clone(), number, bytes)),
-                );
-            }
-        }
-        // Nothing was ever recorded.
-        Err(TableError::TableDoesNotExist(_)) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let mut chain = inspection.finish();
-    if let Some(kept) = kept.filter(|_| keeps_head) {
-        chain.kept = kept.mismatch(&Head::of(links.last_key_value()));
-    }
-    Ok(AuditLog { records, chain })
 }
 
 impl Head {
@@ -360,73 +301,6 @@ impl Head {
     fn of(last: Option<(&u64, &Link)>) -> Self {
         let (records, link) = last.unwrap_or((&0, &ROOT));
         Self { records: *records, link: hexadecimal(link) }
-    }
-}
-
-/// The comparison of the records with their links.
-struct Inspection<'a> {
-    links: &'a BTreeMap<u64, Link>,
-    /// A chain was begun: no record is without a link.
-    is_chained: bool,
-    count: u64,
-    /// The number that the next record has to have.
-    next: u64,
-    /// The link that the record before has to have.
-    before: Link,
-    dropped: u64,
-    broken_at: Option<u64>,
-}
-
-impl<'a> Inspection<'a> {
-    fn new(links: &'a BTreeMap<u64, Link>, keeps_head: bool) -> Self {
-        let is_chained = keeps_head || !links.is_empty();
-        Self { links, is_chained, count: 0, next: 1, before: ROOT, dropped: 0, broken_at: None }
-    }
-
-    /// Compares the next record; `None` if its bytes can't be read.
-    fn add(&mut self, number: u64, bytes: &[u8], record: Option<&AuditRecord>) {
-        if self.count == 0 {
-            self.begin(number);
-        }
-        self.count += 1;
-        self.before = link(&self.before, number, bytes);
-        let is_linked = !self.is_chained || self.links.get(&number) == Some(&self.before);
-        // No program leaves out a number, whether it makes links or not.
-        let fits = number == self.next && is_linked;
-        let is_verdict =
-            record.is_some_and(|record| matches!(record.event, AuditEvent::HeadMismatch { .. }));
-        if !fits || is_verdict {
-            self.broken_at.get_or_insert(self.next);
-        }
-        self.next += 1;
-    }
-
-    /// The chain begins behind the records that were dropped.
-    fn begin(&mut self, first: u64) {
-        if let Some((dropped, link)) = self.links.range(..first).next_back() {
-            (self.before, self.next, self.dropped) = (*link, dropped + 1, *dropped);
-        }
-    }
-
-    /// The first record that was removed behind those that were dropped, if any: the link of a record
-    /// that gives way goes with the next one that does.
-    fn cut(&self) -> Option<u64> {
-        let (oldest, _) = self.links.first_key_value()?;
-        (*oldest < self.dropped).then(|| oldest + 1)
-    }
-
-    fn finish(mut self) -> Chain {
-        // A record gives way only to newer ones.
-        let is_short = self.dropped > 0 && self.count < MOST_RECORDS;
-        let oldest = self.links.first_key_value().map(|(number, _)| *number);
-        if let Some(place) = oldest.filter(|_| is_short).or(self.cut()) {
-            self.broken_at = Some(self.broken_at.map_or(place, |found| found.min(place)));
-        }
-        if self.links.range(self.next..).next().is_some() {
-            self.broken_at.get_or_insert(self.next);
-        }
-        let head = self.links.last_key_value().map(|(_, link)| hexadecimal(link));
-        Chain { head, broken_at: self.broken_at, dropped: self.dropped, kept: None }
     }
 }
 
@@ -486,8 +360,8 @@ fn keep_head(database: &Database, kept: &HeadFile) -> Result<(), AppendError> {
     Ok(tables::note_kept_head(database)?)
 }
 
-/// Appends records, all or none; they are on disk when this returns. What does not fit the kept head
-/// is recorded with them.
+/// Appends records, all or none; they are on disk when this returns. What does not fit the kept head,
+/// or can't be compared with it, is recorded with them.
 ///
 /// # Errors
 /// [`AppendError`]: none is.
@@ -500,17 +374,15 @@ pub(super) fn append(
         keep_head(database, kept)?;
     }
     let transaction = database.begin_write()?;
-    let (found, mismatch, head) = {
+    let (found, comparison, head) = {
         let mut log = Log::open(transaction.open_table(AUDIT)?, transaction.open_table(LINKS)?)?;
         if kept.is_none() {
             log.adopt()?;
         }
         let lacks = log.lacks_beginning()?;
         let found = log.head();
-        let mismatch = kept.and_then(|kept| kept.mismatch(&found));
-        if let (Some(kept), Some(first)) = (&mismatch, records.first()) {
-            error!(found = found.records, %kept, "the audit log is not the one that was kept");
-            let event = AuditEvent::HeadMismatch { found: found.clone(), kept: kept.clone() };
+        let comparison = kept.map_or(Comparison::Fits, |kept| kept.compare(&found));
+        if let (Some(event), Some(first)) = (event_of(&comparison, &found), records.first()) {
             log.push(&AuditRecord { event, ..first.clone() })?;
         }
         for record in records {
@@ -519,13 +391,17 @@ pub(super) fn append(
         if let Some(position) = lacks.or(log.drop_oldest()?) {
             tables::note_broken_audit(&transaction, position)?;
         }
-        (found, mismatch, log.head())
+        (found, comparison, log.head())
     };
-    let announced = match (kept, mismatch) {
-        (None, _) | (Some(_), Some(HeadMismatch::Missing | HeadMismatch::Unreadable)) => Ok(()),
-        (Some(kept), None) => kept.write(found, Some(head.clone())),
+    let next = Some(head.clone());
+    let announced = match (kept, comparison) {
+        (None, _)
+        | (Some(_), Comparison::Mismatch(HeadMismatch::Missing | HeadMismatch::Malformed)) => {
+            Ok(())
+        }
+        (Some(kept), Comparison::Fits | Comparison::Unread(_)) => kept.write(found, next),
         // Until the mismatch is on record, it stays one.
-        (Some(kept), Some(HeadMismatch::Other(old))) => kept.write(old, Some(head.clone())),
+        (Some(kept), Comparison::Mismatch(HeadMismatch::Other(old))) => kept.write(old, next),
     };
     announced.map_err(AppendError::Head)?;
     transaction.commit()?;
@@ -537,6 +413,22 @@ pub(super) fn append(
     // Where the log of the program is kept elsewhere, it bears witness to the records.
     info!(records = head.records, head = head.link, "recorded in the audit log");
     Ok(head)
+}
+
+/// What is recorded of this comparison, if anything.
+fn event_of(comparison: &Comparison, found: &Head) -> Option<AuditEvent> {
+    let (records, found) = (found.records, found.clone());
+    match comparison {
+        Comparison::Fits => None,
+        Comparison::Mismatch(kept) => {
+            error!(found = records, %kept, "the audit log is not the one that was kept");
+            Some(AuditEvent::HeadMismatch { found, kept: kept.clone() })
+        }
+        Comparison::Unread(error) => {
+            warn!(%error, "the head of the audit log can't be read");
+            Some(AuditEvent::HeadUnread { found, error: error.clone() })
+        }
+    }
 }
 
 /// The log in the middle of a change.

@@ -32,10 +32,22 @@ const PREAMBLE: &str = "\
 # missing at the end of the log, or were put there by something else, it says so.
 ";
 
-/// Where the head of a journal's audit log is kept.
-#[derive(Debug, Clone)]
+/// The file with the head of a journal's audit log.
+#[derive(Debug)]
 pub(super) struct HeadFile {
-    directory: PathBuf,
+    place: Box<dyn Place>,
+}
+
+/// Where the file is. It is there whole or not at all, whatever happens while it is written.
+pub(super) trait Place: fmt::Debug + Send {
+    /// Its bytes, [`LONGEST`] at most.
+    fn read(&self) -> io::Result<Vec<u8>>;
+
+    /// On disk when this returns.
+    fn replace(&self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Gone from the disk when this returns. It is no error if there is none.
+    fn remove(&self) -> io::Result<()>;
 }
 
 /// What the file says.
@@ -48,14 +60,34 @@ pub(super) struct Kept {
     next: Option<Head>,
 }
 
+/// What is there.
+#[derive(Debug)]
+enum Found {
+    Kept(Kept),
+    Missing,
+    /// None of this program's.
+    Malformed,
+}
+
+/// What the file says of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Comparison {
+    /// The log is the one that was kept.
+    Fits,
+    /// It is another one.
+    Mismatch(HeadMismatch),
+    /// The file can't be read, because of this: nothing is known.
+    Unread(String),
+}
+
 /// The audit log has another head than was kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum HeadMismatch {
     /// The file is gone.
     Missing,
-    /// The file can't be read, or is none of this program's.
-    Unreadable,
+    /// The file is none of this program's.
+    Malformed,
     /// The log ended with another record.
     Other(Head),
 }
@@ -64,7 +96,7 @@ impl fmt::Display for HeadMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => write!(f, "{FILE} is gone"),
-            Self::Unreadable => write!(f, "{FILE} can't be read"),
+            Self::Malformed => write!(f, "{FILE} is not what this program has written"),
             Self::Other(Head { records, link }) => {
                 write!(f, "{FILE} has {records} records and head {link}")
             }
@@ -74,21 +106,26 @@ impl fmt::Display for HeadMismatch {
 
 impl HeadFile {
     pub(super) fn of(directory: &Path) -> Self {
-        Self { directory: directory.to_owned() }
+        Self::at(Box::new(Directory(directory.to_owned())))
     }
 
+    pub(super) fn at(place: Box<dyn Place>) -> Self {
+        Self { place }
+    }
+
+    /// What can't be read counts as present.
     pub(super) fn exists(&self) -> bool {
-        // What can't be examined counts as present.
-        !matches!(self.path().symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound)
+        !matches!(self.find(), Ok(Found::Missing))
     }
 
-    /// Why the head of the log does not fit the file, if so.
-    pub(super) fn mismatch(&self, head: &Head) -> Option<HeadMismatch> {
-        match self.read() {
-            Ok(kept) if kept.head == *head || kept.next.as_ref() == Some(head) => None,
-            Ok(kept) => Some(HeadMismatch::Other(kept.head)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(HeadMismatch::Missing),
-            Err(_) => Some(HeadMismatch::Unreadable),
+    /// Compares the file with the head that the log has.
+    pub(super) fn compare(&self, head: &Head) -> Comparison {
+        match self.find() {
+            Ok(Found::Kept(kept)) if kept.names(head) => Comparison::Fits,
+            Ok(Found::Kept(kept)) => Comparison::Mismatch(HeadMismatch::Other(kept.head)),
+            Ok(Found::Missing) => Comparison::Mismatch(HeadMismatch::Missing),
+            Ok(Found::Malformed) => Comparison::Mismatch(HeadMismatch::Malformed),
+            Err(error) => Comparison::Unread(error.to_string()),
         }
     }
 
@@ -96,37 +133,69 @@ impl HeadFile {
     /// returns.
     pub(super) fn write(&self, head: Head, next: Option<Head>) -> io::Result<()> {
         let body = toml::to_string(&Kept { head, next }).map_err(io::Error::other)?;
-        let text = format!("{PREAMBLE}{body}");
-        file::replace(&self.directory, UNFINISHED, FILE, text.as_bytes())
+        self.place.replace(format!("{PREAMBLE}{body}").as_bytes())
     }
 
     /// Names this head alone, if the file names it and another one.
     pub(super) fn settle(&self, head: &Head) -> io::Result<()> {
-        match self.read() {
-            Ok(Kept { head: kept, next: Some(next) }) if kept == *head || next == *head => {
+        match self.find() {
+            Ok(Found::Kept(kept)) if kept.next.is_some() && kept.names(head) => {
                 self.write(head.clone(), None)
             }
             // What does not fit stays as it is: that shows.
-            Ok(_) | Err(_) => Ok(()),
+            Ok(Found::Kept(_) | Found::Missing | Found::Malformed) | Err(_) => Ok(()),
         }
     }
 
     /// Removes the file, because the log that it is of is lost. Returns how far that had come, if the
     /// file says so.
     pub(super) fn remove(&self) -> io::Result<Option<Head>> {
-        let kept = self.read().ok().map(|kept| kept.head);
-        file::remove(&self.path())?;
-        file::sync_directory(&self.directory)?;
+        let kept = match self.find() {
+            Ok(Found::Kept(kept)) => Some(kept.head),
+            Ok(Found::Missing | Found::Malformed) | Err(_) => None,
+        };
+        self.place.remove()?;
         Ok(kept)
     }
 
-    fn read(&self) -> io::Result<Kept> {
-        let mut text = String::new();
-        File::open(self.path())?.take(LONGEST).read_to_string(&mut text)?;
-        toml::from_str(&text).map_err(io::Error::other)
+    /// What is there, unless the system refuses to say.
+    fn find(&self) -> io::Result<Found> {
+        let bytes = match self.place.read() {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Missing),
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+                return Ok(Found::Malformed);
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(toml::from_slice(&bytes).map_or(Found::Malformed, Found::Kept))
+    }
+}
+
+impl Kept {
+    /// The log may have this head.
+    fn names(&self, head: &Head) -> bool {
+        self.head == *head || self.next.as_ref() == Some(head)
+    }
+}
+
+/// The data directory.
+#[derive(Debug)]
+struct Directory(PathBuf);
+
+impl Place for Directory {
+    fn read(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        File::open(self.0.join(FILE))?.take(LONGEST).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
-    fn path(&self) -> PathBuf {
-        self.directory.join(FILE)
+    fn replace(&self, bytes: &[u8]) -> io::Result<()> {
+        file::replace(&self.0, UNFINISHED, FILE, bytes)
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        file::remove(&self.0.join(FILE))?;
+        file::sync_directory(&self.0)
     }
 }

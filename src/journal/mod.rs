@@ -141,12 +141,16 @@ impl Journal {
         let keep_name = || sync_directory(directory);
         let (mut journal, restored) =
             Self::begin(database, contents, node, path.clone(), keep_name)?;
-        let kept = HeadFile::of(directory);
-        if let Err(error) = audit::begin(&journal.database, &kept) {
+        journal.keep_head(HeadFile::of(directory));
+        Ok((journal, restored))
+    }
+
+    /// Keeps the head of the audit log in this file from here on.
+    fn keep_head(&mut self, kept: HeadFile) {
+        if let Err(error) = audit::begin(&self.database, &kept) {
             warn!(%error, "the head of the audit log can't be kept");
         }
-        journal.kept = Some(kept);
-        Ok((journal, restored))
+        self.kept = Some(kept);
     }
 
     /// Goes on with a database that has been read, or makes a journal of an empty one; `keep_name`
@@ -307,11 +311,11 @@ pub(crate) fn complete_audit(
         return Err(refusal);
     }
     let (database, _) = open_sound(path)?;
-    let kept = Some(&HeadFile::of(directory));
-    let log = audit::read(&database, kept).map_err(JournalError::Unreadable)?;
+    let kept = HeadFile::of(directory);
+    let log = audit::read(&database, Some(&kept)).map_err(JournalError::Unreadable)?;
     match missing(&log.records) {
         Some(record) => {
-            audit::append(&database, kept, &[record]).map(drop).map_err(JournalError::Audit)
+            audit::append(&database, Some(&kept), &[record]).map(drop).map_err(JournalError::Audit)
         }
         None => Ok(()),
     }

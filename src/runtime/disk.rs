@@ -185,7 +185,7 @@ impl Disk {
 
 /// Where the log of the program is kept elsewhere, it bears witness to the records of other processes
 /// as well, such as `liftmesh clear-hang`.
-fn log_chain(records: usize, Chain { head, broken_at, dropped, kept }: &Chain) {
+fn log_chain(records: usize, Chain { head, broken_at, dropped, kept, unread }: &Chain) {
     let head = head.as_deref().unwrap_or("none");
     info!(records, head, dropped, "audit log read");
     if let Some(record) = broken_at {
@@ -193,6 +193,9 @@ fn log_chain(records: usize, Chain { head, broken_at, dropped, kept }: &Chain) {
     }
     if let Some(kept) = kept {
         error!(%kept, "the audit log is not the one that was kept");
+    }
+    if let Some(error) = unread {
+        warn!(error, "the head of the audit log can't be read");
     }
 }
 

@@ -439,6 +439,10 @@ fn audit_records() -> Vec<AuditRecord> {
             found: Head { records: 2, link: "5a".repeat(32) },
             kept: HeadMismatch::Other(Head { records: 3, link: "7f".repeat(32) }),
         },
+        AuditEvent::HeadUnread {
+            found: Head { records: 2, link: "5a".repeat(32) },
+            error: "Permission denied (os error 13)".to_owned(),
+        },
         serde_json::from_str(r#"{"kind":"of-a-later-version","field":7}"#).unwrap(),
     ];
     events.extend(latches().into_iter().map(cleared));
@@ -505,6 +509,14 @@ fn replies_are_as_in_the_golden_file() {
             broken_at: Some(3),
             dropped: 2,
             kept: Some(HeadMismatch::Missing),
+            unread: None,
+        },
+    });
+    replies.push(ReplyLine::Audit {
+        records: Vec::new(),
+        chain: Chain {
+            unread: Some("Permission denied (os error 13)".to_owned()),
+            ..Chain::default()
         },
     });
     replies.extend(fates().map(|fate| ReplyLine::Presses {

@@ -1,0 +1,112 @@
+//! The records of the audit log, of this program and of others.
+
+use elevator_fleet::node::FleetKeysStatus;
+
+use super::*;
+use crate::journal::audit::UNREADABLE;
+
+/// H3
+#[tokio::test]
+async fn the_audit_log_is_kept_in_order_beside_the_orders() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, _) = open(&directory);
+    assert_eq!(journal.audit().expect("read").records, []);
+    journal.record(&[hang("1"), hang("2")]).expect("on disk");
+    let writer = JournalWriter::start(journal).expect("a thread");
+    writer.record(hang("3")).expect("room");
+    let (answer, records) = tokio::sync::oneshot::channel();
+    writer.audit(answer).expect("room");
+    let all = [hang("1"), hang("2"), hang("3")];
+    assert_eq!(records.await.expect("an answer").records, all);
+    writer.record(hang("4")).expect("room");
+    writer.finish().await;
+    assert_eq!(audit_of(directory.path()).expect("read").records.len(), 4);
+    let (journal, restored) = open(&directory);
+    assert_eq!(restored.records, []);
+    assert_eq!(journal.audit().expect("read").records[..3], all);
+}
+
+#[test]
+fn reading_the_audit_log_makes_nothing_and_sets_nothing_aside() {
+    let directory = TempDir::new().expect("a directory");
+    assert_eq!(audit_of(directory.path()).expect("read").records, []);
+    assert!(!exists(directory.path()));
+    let path = directory.path().join(FILE);
+    fs::write(&path, [7; 4096]).expect("written");
+    let refused = audit_of(directory.path());
+    assert!(matches!(refused, Err(JournalError::Unreadable(_))), "{refused:?}");
+    assert_eq!(fs::read(&path).expect("there"), [7; 4096]);
+    fs::remove_file(&path).expect("removed");
+    let (journal, _) = open(&directory);
+    let refused = audit_of(directory.path());
+    assert!(matches!(refused, Err(JournalError::InUse { .. })));
+    drop(journal);
+}
+
+/// H3: a record of a later program is kept word by word, and one that is no record is shown.
+#[test]
+fn an_audit_record_of_another_program_is_kept_and_shown() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, _) = open(&directory);
+    let later = [
+        r#"{"at":"1","node":"car-1","program":"9.0.0","kind":"brake-test","passed":true,"runs":[1,2]}"#,
+        r#"{"at":"2","node":"car-1","program":"9.0.0","kind":"hang","evidence":{"torque":7}}"#,
+    ];
+    let transaction = journal.database.begin_write().expect("a transaction");
+    {
+        let table = redb::TableDefinition::<u64, &[u8]>::new("audit");
+        let mut table = transaction.open_table(table).expect("a table");
+        for (number, text) in (1..).zip(later.into_iter().chain(["no JSON"])) {
+            table.insert(number, text.as_bytes()).expect("inserted");
+        }
+    }
+    transaction.commit().expect("on disk");
+    journal.record(&[hang("3")]).expect("on disk");
+    let records = journal.audit().expect("read").records;
+    let kind = |record: &AuditRecord| match &record.event {
+        AuditEvent::Other(other) => other.kind.clone(),
+        event => format!("{event:?}"),
+    };
+    assert_eq!(kind(&records[0]), "brake-test");
+    assert_eq!(kind(&records[1]), "hang");
+    assert_eq!(kind(&records[2]), UNREADABLE);
+    assert_eq!(records[3], hang("3"));
+    for (record, text) in records.iter().zip(later) {
+        let again = serde_json::to_value(record).expect("JSON");
+        let before: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        assert_eq!(again, before);
+    }
+    assert_eq!(uncleared(&records), Some(&hang("3")));
+    assert_eq!(uncleared(&records[..3]), None);
+}
+
+#[test]
+fn a_change_of_the_fleet_keys_is_an_event() {
+    let keys = |sent, accepted: &[u8], accepts_anybody| FleetKeysStatus {
+        sent,
+        accepted: accepted.to_vec(),
+        accepts_anybody,
+        missing: None,
+    };
+    let unset = FleetKeysStatus::default();
+    let key = keys(Some(7), &[7], false);
+    let none = keys(None, &[], true);
+    for (recorded, now) in [(&unset, &key), (&unset, &none), (&key, &none), (&none, &unset)] {
+        let event = AuditEvent::change_of_keys(Some(recorded), now).expect("a change");
+        let record = AuditRecord::now(node(), event, UNSET);
+        assert_eq!(last_fleet_keys(&[record]), *now);
+        assert_eq!(AuditEvent::change_of_keys(Some(now), now), None);
+        // A disk that failed at the start does not say what was recorded.
+        assert_eq!(AuditEvent::change_of_keys(None, now), None);
+    }
+    // What is missing is no key in use.
+    let missing = |keys: &FleetKeysStatus| FleetKeysStatus {
+        missing: Some("no such file".to_owned()),
+        ..keys.clone()
+    };
+    assert_eq!(AuditEvent::change_of_keys(Some(&key), &missing(&key)), None);
+    assert_eq!(
+        AuditEvent::change_of_keys(Some(&unset), &missing(&key)),
+        AuditEvent::change_of_keys(Some(&unset), &key)
+    );
+}
