@@ -79,14 +79,22 @@ pub(crate) fn latch_seeds() -> Vec<Vec<u8>> {
     [hang, lost, removed].map(|text| text.as_bytes().to_vec()).into()
 }
 
-/// A call that a client publishes over MQTT. What is read is a call, and its id is a short line.
+/// A call that a client publishes over MQTT. What is read is a call, and its id is a short line. The
+/// same bytes as a request of a session are read, or refused in words.
 pub(crate) fn mqtt_call(payload: &[u8]) {
+    if let Err(told) = fuzzing::mqtt_session(payload) {
+        assert!(serde_json::from_str::<serde_json::Value>(&told).is_ok(), "{told}");
+    }
     match fuzzing::mqtt_call(payload) {
         Ok((id, call)) => {
             let is_line = |id: &String| !id.is_empty() && !id.chars().any(char::is_control);
             assert!(id.as_ref().is_none_or(is_line), "{id:?}");
-            let again = format!("{{\"call\":{call}}}");
-            assert_eq!(fuzzing::mqtt_call(again.as_bytes()), Ok((None, call)));
+            let read: serde_json::Value = serde_json::from_str(&call).unwrap_or_default();
+            let mut again = serde_json::json!({"call": read});
+            if let Some(id) = &id {
+                again["request_id"] = id.as_str().into();
+            }
+            assert_eq!(fuzzing::mqtt_call(again.to_string().as_bytes()), Ok((id, call)));
         }
         Err(told) => assert!(serde_json::from_str::<serde_json::Value>(&told).is_ok(), "{told}"),
     }
@@ -97,6 +105,10 @@ pub(crate) fn mqtt_call_seeds() -> Vec<Vec<u8>> {
         r#"{"call":{"kind":"hall","floor":3,"direction":"up"},"request_id":"1"}"#,
         r#"{"call":{"kind":"car","car":"A","floor":0}}"#,
         r#"{"call":{"kind":"hall","floor":3,"direction":"up"},"request_id":""}"#,
+        r#"{"call":{"kind":"robot","from":0,"to":3,"seconds":9},"request_id":"1"}"#,
+        r#"{"open":{"floor":3,"car":"B","seconds":30,"request_id":"1"}}"#,
+        r#"{"go":{"id":"5bd1e99500c0ffee00c0ffee","floor":5,"seconds":30}}"#,
+        r#"{"end":{"id":"5bd1e99500c0ffee00c0ffee"}}"#,
     ];
     calls.map(|call| call.as_bytes().to_vec()).into()
 }

@@ -11,13 +11,12 @@ use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::{Access, CallRequest, Requested};
 use liftmesh_api::{CallReport, CallWish, CallWishSchema};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::auth::{authorize, check_scope};
 use super::extract::Path;
-use super::placed::{PlacedCall, chosen_or_random, id_reused};
+use super::placed::{PlacedCall, chosen_or_random, id_reused, wish};
 use super::problem::Problem;
 use super::routes::{App, json, parsed};
 use super::sessions::{self, OpenSession};
@@ -39,17 +38,6 @@ pub(super) struct PlaceCall {
     /// Needs a token with the scope `access`.
     #[serde(default)]
     access: bool,
-}
-
-/// By its `kind`, so that an error says what is wrong with a call of that kind.
-fn wish<'de, D: Deserializer<'de>>(from: D) -> Result<CallWish, D::Error> {
-    let value = serde_json::Value::deserialize(from)?;
-    let read = if value["kind"] == "robot" {
-        serde_json::from_value(value).map(CallWish::Robot)
-    } else {
-        serde_json::from_value(value).map(CallWish::Order)
-    };
-    read.map_err(D::Error::custom)
 }
 
 /// An answer, and whether it is that of an earlier request.

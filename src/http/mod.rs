@@ -33,7 +33,7 @@ mod places;
 mod problem;
 mod routes;
 mod server;
-mod sessions;
+pub(crate) mod sessions;
 mod snapshot;
 mod statistics;
 mod stream;

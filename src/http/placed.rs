@@ -6,7 +6,8 @@ use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::Taken;
 use liftmesh_api::{CallWish, CallWishSchema, RobotTrip, id_of};
-use serde::Serialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use super::problem::Problem;
@@ -21,7 +22,7 @@ pub(crate) struct PlacedCall {
     #[schema(example = "hall-3-up")]
     id: String,
     /// By which `/api/v1/calls/{receipt}` says how far this call is. Null if there is no order yet, and
-    /// for a call without `request_id` over MQTT.
+    /// for a passenger's call without `request_id` over MQTT.
     #[schema(example = "5bd1e99500c0ffee00c0ffee")]
     pub(super) receipt: Option<String>,
     pub(crate) state: PlacedState,
@@ -59,11 +60,22 @@ impl PlacedCall {
     }
 
     /// Of a robot.
-    pub(super) fn of_trip(session: RequestId, trip: RobotTrip) -> Self {
+    pub(crate) fn of_trip(session: RequestId, trip: RobotTrip) -> Self {
         let id = session.to_string();
         let (receipt, state) = (Some(id.clone()), PlacedState::Placed);
         Self { id, receipt, state, call: CallWish::Robot(trip) }
     }
+}
+
+/// Reads what is called for by its `kind`, so that an error says what is wrong with a call of that kind.
+pub(crate) fn wish<'de, D: Deserializer<'de>>(from: D) -> Result<CallWish, D::Error> {
+    let value = serde_json::Value::deserialize(from)?;
+    let read = if value["kind"] == "robot" {
+        serde_json::from_value(value).map(CallWish::Robot)
+    } else {
+        serde_json::from_value(value).map(CallWish::Order)
+    };
+    read.map_err(D::Error::custom)
 }
 
 /// Whether an id of a request is one: 1 to 64 bytes without control characters.

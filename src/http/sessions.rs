@@ -28,7 +28,7 @@ const USUAL_HOLD: u16 = 30;
 /// What a robot asks for.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct OpenSession {
+pub(crate) struct OpenSession {
     /// Which car; null: the one that gets there first.
     #[schema(example = "B")]
     car: Option<String>,
@@ -43,21 +43,40 @@ pub(super) struct OpenSession {
     /// Chosen by the client, 1 to 64 bytes without control characters: a request with the id of an
     /// earlier one of the same token is for the same session, at any node.
     #[schema(min_length = 1, max_length = 64, example = "5b0e0f4e-0c65-4b5e-9d0f-1f1d6a8f2f11")]
-    request_id: Option<String>,
+    pub(crate) request_id: Option<String>,
     /// The robot has a right of access, so a locked floor does not refuse it. Needs a token with the
     /// scope `access`.
     #[serde(default)]
-    access: bool,
+    pub(crate) access: bool,
 }
 
 impl OpenSession {
     /// A robot's trip.
-    pub(super) fn of_trip(
+    pub(crate) fn of_trip(
         RobotTrip { from, to, car, seconds, .. }: RobotTrip,
         request_id: Option<String>,
         access: bool,
     ) -> Self {
         Self { car, floor: from, to: Some(to), seconds, request_id, access }
+    }
+
+    /// The request of this name.
+    pub(crate) fn request(
+        self,
+        id: RequestId,
+        bearer: String,
+        access: Access,
+    ) -> Result<SessionRequest, Problem> {
+        let Self { car, floor: at, to, seconds, request_id: _, access: _ } = self;
+        Ok(SessionRequest {
+            id,
+            bearer,
+            car: car.as_deref().map(NodeId::new).transpose().map_err(|cause| no_car(&cause))?,
+            floor: floor(at)?,
+            to: to.map(floor).transpose()?,
+            seconds: seconds.unwrap_or(USUAL_HOLD),
+            access,
+        })
     }
 }
 
@@ -86,7 +105,7 @@ pub(super) fn request_of(token: &Token, request_id: &str) -> RequestId {
     Way::Http.request(token.hash.as_bytes(), request_id)
 }
 
-fn floor(index: u8) -> Result<Floor, Problem> {
+pub(crate) fn floor(index: u8) -> Result<Floor, Problem> {
     Floor::try_from(index).map_err(|cause| {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_button", cause.to_string())
     })
@@ -102,12 +121,12 @@ fn named(id: &str) -> Result<RequestId, Problem> {
     RequestId::parse(id).ok_or_else(not_open)
 }
 
-fn not_open() -> Problem {
+pub(crate) fn not_open() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, "not_open", "no session of this name is known")
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err hands it over")]
-fn refused(cause: SessionRefused) -> Problem {
+pub(crate) fn refused(cause: SessionRefused) -> Problem {
     let (status, code) = match &cause {
         SessionRefused::NoSuchFloor { .. } | SessionRefused::SameFloor(_) => {
             (StatusCode::UNPROCESSABLE_ENTITY, "no_such_button")
@@ -144,30 +163,24 @@ fn check_owner(token: &Token, id: RequestId) -> Result<(), Problem> {
     if owner(token) == id.owner {
         return Ok(());
     }
-    Err(Problem::new(
-        StatusCode::FORBIDDEN,
-        "other_owner",
-        "the session was opened with another token",
-    ))
+    Err(other_owner("the session was opened with another token"))
+}
+
+/// Somebody else has opened a session.
+pub(crate) fn other_owner(detail: &str) -> Problem {
+    Problem::new(StatusCode::FORBIDDEN, "other_owner", detail)
 }
 
 /// Opens a session for the bearer of a token; returns it, and whether it is new.
 pub(super) async fn open_for(
     app: &App,
     token: &Token,
-    OpenSession { car, floor: at, to, seconds, request_id, access }: OpenSession,
+    mut wanted: OpenSession,
 ) -> Result<(Session, bool), Problem> {
-    let (needed, access) = scope(access);
+    let (needed, access) = scope(wanted.access);
     check_scope(token, needed)?;
-    let request = SessionRequest {
-        id: request_of(token, &chosen_or_random(request_id)?),
-        bearer: token.name.to_string(),
-        car: car.as_deref().map(NodeId::new).transpose().map_err(|cause| no_car(&cause))?,
-        floor: floor(at)?,
-        to: to.map(floor).transpose()?,
-        seconds: seconds.unwrap_or(USUAL_HOLD),
-        access,
-    };
+    let id = request_of(token, &chosen_or_random(wanted.request_id.take())?);
+    let request = wanted.request(id, token.name.to_string(), access)?;
     app.node_loop.open_session(request).await?.map_err(refused)
 }
 

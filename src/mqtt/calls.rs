@@ -1,29 +1,33 @@
-//! Calls that come over MQTT: placed one after the other, answered, and acknowledged once their order
-//! is promised.
+//! Calls, and sessions of robots, that come over MQTT: taken one after the other, answered, and
+//! acknowledged once the order is promised, or what was commanded of a session outlives this node.
 //!
 //! Until a call is acknowledged the broker keeps it, and delivers it again to the node that has the
 //! session next. So a call that was acknowledged survives the loss of any one node, and one that was
 //! not is placed by the next master. The fleet remembers the requests with an id, so that such a one is
-//! not served twice; without an id a second delivery makes no second order while the first is open.
+//! not served twice; without an id a second delivery makes no second order while the first is open. What
+//! robots ask for has one always.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use bytes::Bytes;
+use elevator_fleet::directives::Session;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::{Access, CallRequest, Report, Requested, Status};
+use liftmesh_api::SessionView;
 use rumqttc::v5::mqttbytes::v5::{Publish, PublishProperties};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tokio::time::Instant;
 
+use super::asked::{Asked, Inbox, too_large};
 use super::broker::Prefix;
 use super::count::CallOutcome;
 use super::line::{Ack, Message};
 use super::session::JSON;
 use crate::http::Problem;
-use crate::http::placed::{PlacedCall, PlacedState, Way, check_id, id_reused};
+use crate::http::placed::{PlacedCall, PlacedState, Way, id_reused};
+use crate::http::sessions::{OpenSession, other_owner, refused};
 use crate::operator::{ErrorCode, NodeLoop, Refused};
 
 /// Between two calls: the node's loop has more to do.
@@ -38,9 +42,6 @@ const NOT_KEPT: usize = 256;
 /// ends instead, so that the broker delivers them again.
 const KEPT: usize = 1024;
 
-/// The longest payload, in bytes.
-const LONGEST_CALL: usize = 4 * 1024;
-
 /// The longest topic for an answer, in bytes.
 const LONGEST_TOPIC: usize = 256;
 
@@ -49,13 +50,6 @@ const LONGEST_CORRELATION: usize = 1024;
 
 /// The topic of answers to calls that name none, below the prefix.
 const ANSWERS: &str = "answers";
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlaceCall {
-    call: CallForm,
-    request_id: Option<String>,
-}
 
 /// An answer, with the request that it belongs to.
 #[derive(Serialize)]
@@ -70,27 +64,42 @@ struct Answered<'a, T> {
 #[derive(Debug)]
 struct Waiting {
     ack: Ack,
-    request: Result<PlaceCall, Problem>,
+    asked: Result<Asked, Problem>,
     /// The topic of the answer, if there is to be one.
     answer_to: Option<String>,
     correlation: Option<Bytes>,
 }
 
-/// What became of a call.
+/// What became of a request.
 #[derive(Debug)]
-struct Placed {
-    call: Call,
-    said: PlacedCall,
+struct Done {
+    said: Said,
     outcome: CallOutcome,
+    awaits: Option<Awaited>,
 }
 
-/// A call that was placed and is not acknowledged yet.
+/// What a client is told.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Said {
+    Call(PlacedCall),
+    Session(SessionView),
+}
+
+/// What the acknowledgement of a request waits for.
+#[derive(Debug)]
+enum Awaited {
+    /// The promise or the end of the order for this call. It is there, or was.
+    Order { call: Call, is_placed: bool },
+    /// That the directives outlive this node.
+    Directives,
+}
+
+/// A request that was fulfilled and is not acknowledged yet.
 #[derive(Debug)]
 struct Held {
     ack: Ack,
-    call: Call,
-    /// There is, or was, an order.
-    is_placed: bool,
+    awaits: Awaited,
 }
 
 /// What to do about a call.
@@ -143,7 +152,7 @@ impl Desk {
     ///
     /// # Errors
     /// [`Overflow`].
-    pub(super) fn push(&mut self, message: &Publish) -> Result<(), Overflow> {
+    pub(super) fn push(&mut self, inbox: Inbox, message: &Publish) -> Result<(), Overflow> {
         let ack = Ack::of(message);
         if ack.is_awaited() && self.kept.len() + self.held.len() >= KEPT {
             return Err(Overflow::Kept);
@@ -158,15 +167,15 @@ impl Desk {
         };
         let correlation = asked.and_then(|properties| properties.correlation_data.as_ref());
         let is_long = correlation.is_some_and(|data| data.len() > LONGEST_CORRELATION);
-        let request = if is_long {
+        let asked_for = if is_long {
             Err(too_large(format!("correlation data has at most {LONGEST_CORRELATION} bytes")))
         } else {
-            read(&message.payload)
+            inbox.read(&message.payload)
         };
         // Copied: the rest of the message need not be kept for it.
         let correlation = correlation.filter(|_| !is_long).map(|data| Bytes::copy_from_slice(data));
         let queue = if ack.is_awaited() { &mut self.kept } else { &mut self.not_kept };
-        queue.push_back(Waiting { ack, request, answer_to, correlation });
+        queue.push_back(Waiting { ack, asked: asked_for, answer_to, correlation });
         Ok(())
     }
 
@@ -189,34 +198,36 @@ impl Desk {
     pub(super) async fn place_next(&mut self) -> Result<Option<Handled>, NoAnswer> {
         self.next_at = Instant::now() + PAUSE;
         let next = self.kept.pop_front().or_else(|| self.not_kept.pop_front());
-        let Some(Waiting { ack, request, answer_to, correlation }) = next else {
+        let Some(Waiting { ack, asked, answer_to, correlation }) = next else {
             return Ok(None);
         };
-        let id = request.as_ref().ok().and_then(|request| request.request_id.clone());
-        let placed = match request {
-            Ok(request) => self.place(request, answer_to.as_ref()).await?,
+        let id = asked.as_ref().ok().and_then(|asked| asked.request_id()).map(str::to_owned);
+        let done = match asked {
+            Ok(asked) => self.fulfil(asked, answer_to.as_deref().unwrap_or_default()).await?,
             Err(problem) => Err(problem),
         };
-        let answer = answer_to.map(|topic| answer(topic, correlation, id.as_deref(), &placed));
-        let (acknowledge, outcome) = match placed {
-            Ok(placed) => {
-                let outcome = placed.outcome;
-                (self.hold(ack, placed), outcome)
-            }
+        let answer = answer_to.map(|topic| answer(topic, correlation, id.as_deref(), &done));
+        let (acknowledge, outcome) = match done {
+            Ok(Done { outcome, awaits, .. }) => (self.hold(ack, awaits), outcome),
             Err(_problem) => (Some(ack), CallOutcome::Refused),
         };
         Ok(Some(Handled { acknowledge, answer, outcome }))
     }
 
-    /// The calls of which a state of the node says that their orders are promised, or gone: they are
-    /// to be acknowledged.
+    /// The requests of which a state of the node says that nothing has to be waited for any more: they
+    /// are to be acknowledged.
     pub(super) fn settle(&mut self, status: &Status) -> Vec<Ack> {
+        let order_of = |of: &Call| status.orders.iter().find(|order| order.call == *of);
         for held in &mut self.held {
-            held.is_placed |= status.orders.iter().any(|order| order.call == held.call);
+            if let Awaited::Order { call, is_placed } = &mut held.awaits {
+                *is_placed |= order_of(call).is_some();
+            }
         }
-        let is_open = |held: &Held| {
-            let order = status.orders.iter().find(|order| order.call == held.call);
-            !held.is_placed || order.is_some_and(|order| !order.promised)
+        let is_open = |held: &Held| match &held.awaits {
+            Awaited::Order { call, is_placed } => {
+                !is_placed || order_of(call).is_some_and(|order| !order.promised)
+            }
+            Awaited::Directives => !status.directives_held,
         };
         let settled = self.held.extract_if(.., |held| !is_open(held));
         settled.map(|held| held.ack).collect()
@@ -229,54 +240,108 @@ impl Desk {
         | Report::Served { call, .. }
         | Report::Dropped { call } = report
         {
-            for held in self.held.iter_mut().filter(|held| held.call == *call) {
-                held.is_placed = true;
+            for held in &mut self.held {
+                if let Awaited::Order { call: of, is_placed } = &mut held.awaits {
+                    *is_placed |= of == call;
+                }
             }
         }
+    }
+
+    /// Does what a client asks for whose answers go to this topic.
+    async fn fulfil(
+        &mut self,
+        asked: Asked,
+        answer_to: &str,
+    ) -> Result<Result<Done, Problem>, NoAnswer> {
+        match asked {
+            Asked::Call { form, request_id } => self.place(form, request_id, answer_to).await,
+            Asked::Trip { trip, request_id } => {
+                let session = OpenSession::of_trip(trip.clone(), None, false);
+                let opened = self.open(session, &request_id, answer_to).await?;
+                Ok(opened.map(|(session, outcome)| Done {
+                    said: Said::Call(PlacedCall::of_trip(session.id, trip)),
+                    outcome,
+                    awaits: Some(Awaited::Directives),
+                }))
+            }
+            Asked::Open { session, request_id } => {
+                let opened = self.open(session, &request_id, answer_to).await?;
+                Ok(opened.map(|(session, outcome)| Done::session(session, outcome)))
+            }
+            Asked::Change { id, change } => {
+                if Way::Mqtt.owner(answer_to.as_bytes()) != id.owner {
+                    let detail = "the session was opened with another topic for answers";
+                    return Ok(Err(other_owner(detail)));
+                }
+                let changed = self.node_loop.change_session(id, change, bearer(answer_to)).await;
+                let changed = answered(changed)?.and_then(|session| session.map_err(refused));
+                Ok(changed.map(|session| Done::session(session, CallOutcome::Taken)))
+            }
+        }
+    }
+
+    async fn open(
+        &mut self,
+        session: OpenSession,
+        request_id: &str,
+        answer_to: &str,
+    ) -> Result<Result<(Session, CallOutcome), Problem>, NoAnswer> {
+        let id = Way::Mqtt.request(answer_to.as_bytes(), request_id);
+        let request = match session.request(id, bearer(answer_to), Access::Public) {
+            Ok(request) => request,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let opened = answered(self.node_loop.open_session(request).await)?;
+        let opened = opened.and_then(|session| session.map_err(refused));
+        Ok(opened.map(|(session, is_new)| {
+            (session, if is_new { CallOutcome::Taken } else { CallOutcome::Repeated })
+        }))
     }
 
     async fn place(
         &mut self,
-        PlaceCall { call: form, request_id }: PlaceCall,
-        answer_to: Option<&String>,
-    ) -> Result<Result<Placed, Problem>, NoAnswer> {
+        form: CallForm,
+        request_id: Option<String>,
+        answer_to: &str,
+    ) -> Result<Result<Done, Problem>, NoAnswer> {
         let call = match Call::try_from(&form) {
             Ok(call) => call,
             Err(cause) => return Ok(Err(Refused::new(ErrorCode::NoSuchButton, &cause).into())),
         };
-        let topic = answer_to.map_or("", String::as_str);
-        let id = request_id.map(|id| Way::Mqtt.request(topic.as_bytes(), &id));
+        let id = request_id.map(|id| Way::Mqtt.request(answer_to.as_bytes(), &id));
         let requested = match id {
             None => self.node_loop.order(&form, Access::Public).await.map(Requested::Now),
             Some(id) => {
-                let (bearer, call) = (format!("MQTT {topic}"), call.clone());
+                let (bearer, call) = (bearer(answer_to), call.clone());
                 let access = Access::Public;
                 self.node_loop.request(CallRequest { id, bearer, call, access }).await
             }
         };
-        let (taken, outcome) = match requested {
+        let (taken, outcome) = match answered(requested)? {
             Ok(Requested::Now(taken)) => (taken, CallOutcome::Taken),
             Ok(Requested::Before(taken)) => (taken, CallOutcome::Repeated),
             Ok(Requested::ForAnotherCall) => return Ok(Err(id_reused())),
-            Err(refused) if refused.code == ErrorCode::NoAnswer => return Err(NoAnswer),
-            Err(refused) => return Ok(Err(refused.into())),
+            Err(problem) => return Ok(Err(problem)),
         };
         let said = PlacedCall::new(&call, form, taken, id);
-        Ok(Ok(Placed { call, said, outcome }))
+        let awaits = match said.state {
+            PlacedState::Absorbed => None,
+            PlacedState::Placed => Some(Awaited::Order { call, is_placed: true }),
+            PlacedState::Waiting => Some(Awaited::Order { call, is_placed: false }),
+        };
+        Ok(Ok(Done { said: Said::Call(said), outcome, awaits }))
     }
 
     /// Returns the acknowledgement if nothing has to be waited for.
-    fn hold(&mut self, ack: Ack, Placed { call, said, .. }: Placed) -> Option<Ack> {
-        let is_placed = match said.state {
-            PlacedState::Absorbed => return Some(ack),
-            PlacedState::Placed => true,
-            PlacedState::Waiting => false,
-        };
-        if !ack.is_awaited() {
-            return Some(ack);
+    fn hold(&mut self, ack: Ack, awaits: Option<Awaited>) -> Option<Ack> {
+        match awaits {
+            Some(awaits) if ack.is_awaited() => {
+                self.held.push(Held { ack, awaits });
+                None
+            }
+            Some(_) | None => Some(ack),
         }
-        self.held.push(Held { ack, call, is_placed });
-        None
     }
 
     /// Whether a caller may have its answer there: not where the node says something else.
@@ -289,14 +354,35 @@ impl Desk {
     }
 }
 
+impl Done {
+    fn session(session: Session, outcome: CallOutcome) -> Self {
+        let said = Said::Session(SessionView::from(session));
+        Self { said, outcome, awaits: Some(Awaited::Directives) }
+    }
+}
+
+/// What the node's loop has answered.
+fn answered<T>(reply: Result<T, Refused>) -> Result<Result<T, Problem>, NoAnswer> {
+    match reply {
+        Ok(reply) => Ok(Ok(reply)),
+        Err(refused) if refused.code == ErrorCode::NoAnswer => Err(NoAnswer),
+        Err(refused) => Ok(Err(refused.into())),
+    }
+}
+
+/// Who makes a request, for people.
+fn bearer(answer_to: &str) -> String {
+    format!("MQTT {answer_to}")
+}
+
 fn answer(
     topic: String,
     correlation_data: Option<Bytes>,
     request_id: Option<&str>,
-    placed: &Result<Placed, Problem>,
+    done: &Result<Done, Problem>,
 ) -> Message {
-    let (payload, content_type) = match placed {
-        Ok(Placed { said, .. }) => (json(&Answered { request_id, answer: said }), JSON),
+    let (payload, content_type) = match done {
+        Ok(Done { said, .. }) => (json(&Answered { request_id, answer: said }), JSON),
         Err(problem) => {
             (json(&Answered { request_id, answer: problem }), "application/problem+json")
         }
@@ -312,34 +398,6 @@ fn answer(
 
 fn json(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value).unwrap_or_default().into()
-}
-
-fn read(payload: &[u8]) -> Result<PlaceCall, Problem> {
-    if payload.len() > LONGEST_CALL {
-        return Err(too_large(format!("a call has at most {LONGEST_CALL} bytes")));
-    }
-    let request: PlaceCall = serde_json::from_slice(payload).map_err(|error| malformed(&error))?;
-    if let Some(id) = &request.request_id {
-        check_id(id)?;
-    }
-    Ok(request)
-}
-
-/// The parts of a call that a client publishes, for a fuzzer.
-#[cfg(feature = "fuzzing")]
-pub(super) fn read_parts(payload: &[u8]) -> Result<(Option<String>, String), String> {
-    let told = |problem: Problem| String::from_utf8_lossy(&json(&problem)).into_owned();
-    let PlaceCall { call, request_id } = read(payload).map_err(told)?;
-    Ok((request_id, String::from_utf8_lossy(&json(&call)).into_owned()))
-}
-
-fn too_large(detail: String) -> Problem {
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
-}
-
-fn malformed(error: &serde_json::Error) -> Problem {
-    let example = r#"{"call":{"kind":"hall","floor":3,"direction":"up"},"request_id":"1"}"#;
-    Problem::malformed(format!("{error}: a call is such as {example}"))
 }
 
 #[cfg(test)]

@@ -39,7 +39,10 @@ pub(crate) struct Counted {
 
 impl Counted {
     pub(crate) fn new() -> Result<Self, prometheus::Error> {
-        let calls = Opts::new("liftmesh_mqtt_calls_total", "Calls that came over MQTT.");
+        let calls = Opts::new(
+            "liftmesh_mqtt_calls_total",
+            "Calls, and requests of sessions, that came over MQTT.",
+        );
         let calls = IntCounterVec::new(calls, &["outcome"])?;
         for outcome in ["taken", "repeated", "refused", DROPPED] {
             calls.with_label_values(&[outcome]);

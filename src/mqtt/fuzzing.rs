@@ -5,5 +5,13 @@
 /// # Errors
 /// What the client is told.
 pub fn mqtt_call(payload: &[u8]) -> Result<(Option<String>, String), String> {
-    super::calls::read_parts(payload)
+    super::asked::read_call(payload)
+}
+
+/// Reads the payload of what a robot asks for of a session.
+///
+/// # Errors
+/// What the client is told.
+pub fn mqtt_session(payload: &[u8]) -> Result<(), String> {
+    super::asked::read_session(payload)
 }

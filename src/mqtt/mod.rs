@@ -17,6 +17,7 @@
 //! and `docs/MQTT.md` for the topics.
 
 pub(crate) mod access;
+mod asked;
 mod board;
 mod broker;
 mod calls;
@@ -49,6 +50,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{error, info, warn};
 
 pub(crate) use self::access::Access;
+use self::asked::Inbox;
 pub(crate) use self::broker::{Broker, Encryption, Prefix};
 use self::calls::{Desk, Handled, NoAnswer, Overflow};
 #[cfg(feature = "simulator")]
@@ -315,13 +317,13 @@ impl Bridge {
     fn on_session(&mut self, news: SessionNews) {
         match news {
             SessionNews::Disconnected => self.desk.forget(),
-            SessionNews::Call(message) => self.push(&message),
+            SessionNews::Asked(inbox, message) => self.push(inbox, &message),
             SessionNews::Nothing => {}
         }
     }
 
-    fn push(&mut self, message: &Publish) {
-        match self.desk.push(message) {
+    fn push(&mut self, inbox: Inbox, message: &Publish) {
+        match self.desk.push(inbox, message) {
             Ok(()) => {}
             Err(Overflow::NotKept) => self.counted.count_call(CallOutcome::Dropped),
             // Acknowledged by nobody, it comes again.

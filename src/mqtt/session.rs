@@ -18,6 +18,7 @@ use rumqttc::v5::mqttbytes::QoS;
 use rumqttc::v5::mqttbytes::v5::{Publish, PublishProperties, RetainForwardRule};
 use tokio::time::{Instant, timeout};
 
+use super::asked::Inbox;
 use super::board::Board;
 use super::connection::{Connection, News};
 use super::count::Counted;
@@ -32,9 +33,6 @@ const ANSWERS: usize = 256;
 
 /// How long the broker may take for what waits when the session is left.
 const FLUSH_LIMIT: Duration = Duration::from_millis(200);
-
-/// The topic of calls, below the prefix.
-pub(super) const CALLS: &str = "calls";
 
 const EVENTS_TOPIC: &str = "events";
 
@@ -197,19 +195,24 @@ impl Session {
 
     fn on_connected(&mut self) {
         self.board.forget_sent();
-        let (calls, cars) =
-            (self.settings.prefix.topic(CALLS), self.settings.prefix.topic("cars/+"));
+        let inboxes = Inbox::ALL.map(|inbox| self.settings.prefix.topic(inbox.topic()));
+        let cars = self.settings.prefix.topic("cars/+");
         if let Some(line) = self.connection.line() {
-            // A call that somebody had retained would be placed at each change of the master.
-            line.subscribe(calls, QoS::AtLeastOnce, RetainForwardRule::Never);
+            for inbox in inboxes {
+                // A call that somebody had retained would be placed at each change of the master.
+                line.subscribe(inbox, QoS::AtLeastOnce, RetainForwardRule::Never);
+            }
             line.subscribe(cars, QoS::AtMostOnce, RetainForwardRule::OnEverySubscribe);
         }
     }
 
     fn on_message(&mut self, message: Box<Publish>) -> SessionNews {
         let topic = String::from_utf8_lossy(&message.topic).into_owned();
-        match self.settings.prefix.strip(&topic) {
-            Some(CALLS) => SessionNews::Call(message),
+        let own = self.settings.prefix.strip(&topic);
+        if let Some(inbox) = own.and_then(Inbox::at) {
+            return SessionNews::Asked(inbox, message);
+        }
+        match own {
             Some(topic) if topic.starts_with("cars/") => {
                 if !message.payload.is_empty() {
                     self.board.found(topic, Instant::now());
@@ -272,7 +275,8 @@ impl Session {
 pub(super) enum SessionNews {
     /// The broker will deliver again what was not acknowledged.
     Disconnected,
-    Call(Box<Publish>),
+    /// A client asks for something.
+    Asked(Inbox, Box<Publish>),
     Nothing,
 }
 

@@ -161,6 +161,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             since: Duration::from_secs(20),
             last: Duration::from_millis(30),
         }],
+        directives_held: true,
         directives: vec![DirectiveStatus {
             key: Key::new("mode/B").unwrap(),
             value: Value::new("independent").unwrap(),

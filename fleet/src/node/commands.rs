@@ -522,6 +522,17 @@ impl Node {
         Cow::Owned(Delta { records, ..beacon.delta.clone() })
     }
 
+    /// Whether the directives outlive this node: a peer has all of them as well or, where none is heard,
+    /// they are on disk.
+    pub(super) fn are_directives_held(&self) -> bool {
+        let own = self.commands.directives.digest();
+        let mut peers = self.peers.members().peers().peekable();
+        match peers.peek() {
+            Some(_) => peers.any(|(_, peer)| peer.directive_digest == own),
+            None => self.orders.are_directives_durable(),
+        }
+    }
+
     /// Adds directives to a beacon, while a peer has others.
     pub(super) fn enclose_directives(&mut self, beacon: &mut Beacon) {
         let own = self.commands.directives.digest();

@@ -115,6 +115,10 @@ pub struct Status {
     /// The directives: what operators have commanded until they command something else.
     #[serde(default)]
     pub directives: Vec<DirectiveStatus>,
+    /// The directives outlive this node: a peer has all of them as well or, where none is heard, they
+    /// are on disk.
+    #[serde(default)]
+    pub directives_held: bool,
     /// The locked floors, and who was refused because of them.
     #[serde(default)]
     pub access: AccessStatus,
@@ -427,6 +431,7 @@ impl Node {
             lost: self.lost_status(now),
             conflicts: self.conflict_status(now),
             directives: self.directive_status(),
+            directives_held: self.are_directives_held(),
             access: self.access_status(now),
             schedule: self.schedule_status(),
             orders: self.order_status(now),

@@ -53,6 +53,7 @@ fn says(node: &str, node_state: NodeState) -> Box<Status> {
         lost: Vec::new(),
         conflicts: Vec::new(),
         directives: Vec::new(),
+        directives_held: true,
         access: elevator_fleet::node::AccessStatus::default(),
         schedule: None,
         orders: Vec::new(),

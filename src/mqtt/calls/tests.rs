@@ -1,5 +1,6 @@
+use elevator_fleet::directives::SessionState;
 use elevator_fleet::model::FleetName;
-use elevator_fleet::node::Taken;
+use elevator_fleet::node::{SessionRefused, SessionRequest, Taken};
 use rumqttc::v5::mqttbytes::QoS;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -25,6 +26,12 @@ async fn node(mut asked: mpsc::Receiver<Request>, taken: Taken) {
                 known.push(request);
                 Reply::Requested(Ok(requested))
             }
+            Query::OpenSession(SessionRequest { id, floor, to, seconds, .. }) => {
+                let state = SessionState::Queued;
+                let session = Session { id, floor, to, seconds, leg: 0, wish: None, state };
+                Reply::Session(Ok((session, true)))
+            }
+            Query::ChangeSession { .. } => Reply::Session(Err(SessionRefused::NotOpen)),
             // What is dropped is not answered.
             _ => continue,
         };
@@ -58,7 +65,11 @@ fn message(id: Option<&str>, floor: u8, number: u16, answer_to: &str) -> Publish
 }
 
 async fn place(desk: &mut Desk, message: &Publish) -> (Handled, Value) {
-    desk.push(message).expect("room");
+    ask(desk, Inbox::Calls, message).await
+}
+
+async fn ask(desk: &mut Desk, inbox: Inbox, message: &Publish) -> (Handled, Value) {
+    desk.push(inbox, message).expect("room");
     let handled = desk.place_next().await.expect("an answer").expect("a call");
     let answer = handled.answer.as_ref().expect("an answer");
     let said = serde_json::from_slice(&answer.payload).expect("JSON");
@@ -117,23 +128,55 @@ async fn the_fleet_remembers_a_request_where_its_answers_go() {
     assert_eq!(desk.settle(&busy_status()).len(), 3);
 }
 
+/// What is acknowledged is not lost with this node.
+#[tokio::test]
+async fn what_a_robot_asks_for_is_acknowledged_once_it_outlives_the_node() {
+    let trip = json!({"call": {"kind": "robot", "from": 0, "to": 3}, "request_id": "1"});
+    let session = json!({"open": {"floor": 3, "request_id": "1"}});
+    for (inbox, asked) in [(Inbox::Calls, trip), (Inbox::Sessions, session)] {
+        let mut tasks = JoinSet::new();
+        let mut desk = desk(Taken::Placed, &mut tasks);
+        let mut message = message(None, 1, 7, "robot");
+        message.payload = asked.to_string().into();
+        let (handled, said) = ask(&mut desk, inbox, &message).await;
+        assert_eq!((handled.outcome, &said["request_id"]), (CallOutcome::Taken, &json!("1")));
+        assert!(handled.acknowledge.is_none(), "{said}");
+        let mut status = busy_status();
+        status.directives_held = false;
+        assert!(desk.settle(&status).is_empty(), "nobody else has it");
+        status.directives_held = true;
+        assert_eq!(desk.settle(&status).len(), 1);
+        // It has a name that those have with whom its answers go.
+        let id = &said["id"];
+        for (answer_to, code) in [("robot", "not_open"), ("other", "other_owner")] {
+            for change in [json!({"go": {"id": id, "floor": 2}}), json!({"end": {"id": id}})] {
+                let mut message = self::message(None, 1, 8, answer_to);
+                message.payload = change.to_string().into();
+                let (handled, said) = ask(&mut desk, Inbox::Sessions, &message).await;
+                assert_eq!(said["code"], code, "{said}");
+                assert!(handled.acknowledge.is_some());
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn calls_that_find_no_room_are_dropped_only_if_the_broker_keeps_none() {
     let mut tasks = JoinSet::new();
     let mut desk = desk(Taken::Placed, &mut tasks);
     for _ in 0..NOT_KEPT {
-        desk.push(&message(None, 1, 0, "robot")).expect("room");
+        desk.push(Inbox::Calls, &message(None, 1, 0, "robot")).expect("room");
     }
-    assert_eq!(desk.push(&message(None, 1, 0, "robot")), Err(Overflow::NotKept));
+    assert_eq!(desk.push(Inbox::Calls, &message(None, 1, 0, "robot")), Err(Overflow::NotKept));
     for number in 0..KEPT {
         let number = u16::try_from(number).expect("few") + 1;
-        desk.push(&message(None, 1, number, "robot")).expect("room");
+        desk.push(Inbox::Calls, &message(None, 1, number, "robot")).expect("room");
     }
-    assert_eq!(desk.push(&message(None, 1, 9999, "robot")), Err(Overflow::Kept));
+    assert_eq!(desk.push(Inbox::Calls, &message(None, 1, 9999, "robot")), Err(Overflow::Kept));
     // The broker delivers them again.
     desk.forget();
     assert_eq!(desk.next_at(), None);
-    desk.push(&message(None, 1, 1, "robot")).expect("room");
+    desk.push(Inbox::Calls, &message(None, 1, 1, "robot")).expect("room");
 }
 
 #[tokio::test]
@@ -143,6 +186,6 @@ async fn a_loop_that_does_not_answer_leaves_the_call_to_the_broker() {
     // A car call needs the status, which this loop never gives.
     let mut call = message(None, 1, 1, "robot");
     call.payload = json!({"call": {"kind": "car", "car": "A", "floor": 1}}).to_string().into();
-    desk.push(&call).expect("room");
+    desk.push(Inbox::Calls, &call).expect("room");
     assert_eq!(desk.place_next().await.err(), Some(NoAnswer));
 }

@@ -238,6 +238,7 @@ fn bare() -> Status {
         lost: Vec::new(),
         conflicts: Vec::new(),
         directives: Vec::new(),
+        directives_held: false,
         access: AccessStatus::default(),
         schedule: None,
         car: None,

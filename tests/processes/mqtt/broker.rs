@@ -210,12 +210,20 @@ impl Ear {
         payload: &str,
         reply: Option<(&str, &str)>,
     ) {
+        self.publish(qos, format!("{prefix}/calls"), payload, reply);
+    }
+
+    /// Publishes what a robot asks for of a session.
+    pub(crate) fn session(&self, prefix: &str, payload: &str, reply: (&str, &str)) {
+        self.publish(QoS::AtLeastOnce, format!("{prefix}/sessions"), payload, Some(reply));
+    }
+
+    fn publish(&self, qos: QoS, topic: String, payload: &str, reply: Option<(&str, &str)>) {
         let properties = PublishProperties {
             response_topic: reply.map(|(topic, _)| topic.to_owned()),
             correlation_data: reply.map(|(_, id)| id.to_owned().into()),
             ..PublishProperties::default()
         };
-        let topic = format!("{prefix}/calls");
         let payload = payload.to_owned();
         self.client
             .publish_with_properties(topic, qos, false, payload, properties)

@@ -3,6 +3,7 @@
 pub(crate) mod broker;
 mod crowd;
 mod failover;
+mod robots;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

@@ -51,6 +51,11 @@ impl Orders {
         self.ledger.note_directives(directives);
     }
 
+    /// Whether all directives are on disk.
+    pub(in crate::node) fn are_directives_durable(&self) -> bool {
+        self.ledger.are_directives_durable()
+    }
+
     /// The next batch to write, if any. The node knows this term.
     pub(in crate::node) fn batch(
         &mut self,

@@ -60,6 +60,8 @@ pub(super) struct Ledger {
     flight_times: Vec<FlightRecord>,
     /// All directives, if they have changed since the last batch.
     directives: Option<Vec<Directive>>,
+    /// The latest batch with directives.
+    directed: Lsn,
     failed: bool,
 }
 
@@ -88,6 +90,7 @@ impl Ledger {
             raised: false,
             flight_times: Vec::new(),
             directives: None,
+            directed: Lsn::default(),
             failed: false,
         }
     }
@@ -229,6 +232,9 @@ impl Ledger {
         let learned = learned.into_iter().map(Change::FlightTimes);
         let others = renewed.into_iter().chain(reserve).chain(term);
         let directives = self.directives.take().map(Change::Directives);
+        if directives.is_some() {
+            self.directed = self.lsn;
+        }
         let others = others.chain(learned).chain(directives).chain(collected).collect();
         Some((self.lsn, dots, others))
     }
@@ -296,6 +302,11 @@ impl Ledger {
     pub(super) fn all_durable(&self) -> bool {
         !self.failed && self.changed.is_empty() && self.unwritten.is_empty()
     }
+
+    /// Whether all directives are on disk.
+    pub(super) fn are_directives_durable(&self) -> bool {
+        !self.failed && self.directives.is_none() && self.directed <= self.durable
+    }
 }
 
 #[cfg(test)]
@@ -327,6 +338,21 @@ mod tests {
             batch.map_or((Lsn::default(), Vec::new()), |(lsn, _, others)| (lsn, others));
         ledger.written(lsn, Timestamp::START);
         others
+    }
+
+    #[test]
+    fn directives_are_durable_once_their_batch_is_written() {
+        let mut ledger = ledger();
+        let first = others(&mut ledger, 8);
+        assert!(!first.is_empty() && ledger.are_directives_durable());
+        ledger.note_directives(Vec::new());
+        assert!(!ledger.are_directives_durable());
+        let (lsn, ..) = ledger.batch(Timestamp::START).expect("a batch");
+        assert!(!ledger.are_directives_durable());
+        ledger.written(lsn, Timestamp::START);
+        assert!(ledger.are_directives_durable());
+        ledger.fail(JournalId(9));
+        assert!(!ledger.are_directives_durable());
     }
 
     /// E3

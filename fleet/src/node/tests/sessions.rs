@@ -215,6 +215,26 @@ fn sessions_opened_at_two_nodes_at_once_both_stay() {
     assert_eq!(one.directives().digest(), two.directives().digest());
 }
 
+/// Whoever waits for that can be sure that the session is not lost with the node that took it.
+#[test]
+fn a_session_outlives_its_node_once_a_peer_or_the_disk_has_it() {
+    let (mut one, mut two, now) = linked();
+    open(&mut one, 1, 0, now);
+    assert!(!one.status(now).directives_held);
+    deliver(&mut one, &mut two, now, |_| true);
+    assert!(!one.status(now).directives_held, "not known yet");
+    talk(&mut one, &mut two, now, now + PERIOD * 2);
+    assert!(one.status(now).directives_held);
+
+    let (mut alone, now) = cabin(1);
+    drain(&mut alone);
+    open(&mut alone, 1, 0, now);
+    assert!(!alone.status(now).directives_held);
+    let (lsn, _) = persists(&drain(&mut alone)).pop().expect("a batch");
+    alone.handle_durable(lsn, now);
+    assert!(alone.status(now).directives_held);
+}
+
 /// The robot is done at one node, and asks for the next floor at another: the end stays.
 #[test]
 fn the_end_of_a_session_wins_whatever_is_written_at_the_same_time() {

@@ -1,0 +1,195 @@
+//! What clients ask for over MQTT: the payloads of `calls` and `sessions`.
+
+use axum::http::StatusCode;
+use elevator_driver::Floor;
+use elevator_fleet::directives::RequestId;
+use elevator_fleet::json::CallForm;
+use elevator_fleet::node::Access;
+use liftmesh_api::{CallWish, RobotTrip};
+use serde::Deserialize;
+
+use crate::http::Problem;
+use crate::http::placed::{check_id, wish};
+use crate::http::sessions::{OpenSession, floor, not_open};
+use crate::operator::SessionChange;
+
+/// The longest payload, in bytes.
+const LONGEST: usize = 4 * 1024;
+
+/// Where a client asks, below the prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Inbox {
+    /// For calls of passengers and trips of robots.
+    Calls,
+    /// For a robot's session, from its opening to its end.
+    Sessions,
+}
+
+/// What a client asks for.
+#[derive(Debug)]
+pub(super) enum Asked {
+    Call { form: CallForm, request_id: Option<String> },
+    Trip { trip: RobotTrip, request_id: String },
+    Open { session: OpenSession, request_id: String },
+    Change { id: RequestId, change: SessionChange },
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlaceCall {
+    #[serde(deserialize_with = "wish")]
+    call: CallWish,
+    request_id: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SessionForm {
+    /// The body of `POST /api/v1/sessions`.
+    Open(OpenSession),
+    /// That of `PUT /api/v1/sessions/{id}`, with the id.
+    Go(Go),
+    End(End),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Go {
+    id: String,
+    floor: u8,
+    seconds: Option<u16>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct End {
+    id: String,
+}
+
+impl Inbox {
+    pub(super) const ALL: [Self; 2] = [Self::Calls, Self::Sessions];
+
+    pub(super) fn topic(self) -> &'static str {
+        match self {
+            Self::Calls => "calls",
+            Self::Sessions => "sessions",
+        }
+    }
+
+    /// That of a topic, if it is one.
+    pub(super) fn at(topic: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|inbox| inbox.topic() == topic)
+    }
+
+    fn example(self) -> &'static str {
+        match self {
+            Self::Calls => {
+                r#"a call is such as {"call":{"kind":"hall","floor":3,"direction":"up"},"request_id":"1"}"#
+            }
+            Self::Sessions => {
+                r#"a session begins with {"open":{"floor":3,"request_id":"1"}}, goes on with {"go":{"id":"…","floor":5}}, and ends with {"end":{"id":"…"}}"#
+            }
+        }
+    }
+
+    /// Reads what came there.
+    ///
+    /// # Errors
+    /// What the client is told.
+    pub(super) fn read(self, payload: &[u8]) -> Result<Asked, Problem> {
+        if payload.len() > LONGEST {
+            return Err(too_large(format!("a request has at most {LONGEST} bytes")));
+        }
+        let malformed = |error| Problem::malformed(format!("{error}: {}", self.example()));
+        match self {
+            Self::Calls => {
+                let read: PlaceCall = serde_json::from_slice(payload).map_err(malformed)?;
+                if let Some(id) = &read.request_id {
+                    check_id(id)?;
+                }
+                let PlaceCall { call, request_id } = read;
+                Ok(match call {
+                    CallWish::Order(form) => Asked::Call { form, request_id },
+                    CallWish::Robot(trip) => {
+                        Asked::Trip { trip, request_id: request_id.ok_or_else(no_id)? }
+                    }
+                })
+            }
+            Self::Sessions => {
+                let read: SessionForm = serde_json::from_slice(payload).map_err(malformed)?;
+                read.asked()
+            }
+        }
+    }
+}
+
+impl SessionForm {
+    fn asked(self) -> Result<Asked, Problem> {
+        Ok(match self {
+            Self::Open(OpenSession { access: true, .. }) => return Err(no_access()),
+            Self::Open(mut session) => {
+                let request_id = session.request_id.take().ok_or_else(no_id)?;
+                check_id(&request_id)?;
+                Asked::Open { session, request_id }
+            }
+            Self::Go(Go { id, floor: to, seconds }) => {
+                let floor: Floor = floor(to)?;
+                let change = SessionChange::Floor { floor, seconds, access: Access::Public };
+                Asked::Change { id: named(&id)?, change }
+            }
+            Self::End(End { id }) => Asked::Change { id: named(&id)?, change: SessionChange::End },
+        })
+    }
+}
+
+impl Asked {
+    pub(super) fn request_id(&self) -> Option<&str> {
+        match self {
+            Self::Call { request_id, .. } => request_id.as_deref(),
+            Self::Trip { request_id, .. } | Self::Open { request_id, .. } => Some(request_id),
+            Self::Change { .. } => None,
+        }
+    }
+}
+
+fn named(id: &str) -> Result<RequestId, Problem> {
+    RequestId::parse(id).ok_or_else(not_open)
+}
+
+/// The broker may deliver a message twice, and a second session would have a second car.
+fn no_id() -> Problem {
+    Problem::malformed("what a robot asks for over MQTT has a request_id".to_owned())
+}
+
+/// There is no token that could give it.
+fn no_access() -> Problem {
+    Problem::malformed("a right of access is shown over HTTP, with a token".to_owned())
+}
+
+pub(super) fn too_large(detail: String) -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
+}
+
+/// The parts of a call that a client publishes, for a fuzzer: the id of the request, and the call.
+#[cfg(feature = "fuzzing")]
+pub(super) fn read_call(payload: &[u8]) -> Result<(Option<String>, String), String> {
+    let json = |call: &CallWish| serde_json::to_string(call).unwrap_or_default();
+    let asked = Inbox::Calls.read(payload).map_err(|problem| told(&problem))?;
+    let id = asked.request_id().map(str::to_owned);
+    match asked {
+        Asked::Call { form, .. } => Ok((id, json(&CallWish::Order(form)))),
+        Asked::Trip { trip, .. } => Ok((id, json(&CallWish::Robot(trip)))),
+        Asked::Open { .. } | Asked::Change { .. } => Err("null".to_owned()),
+    }
+}
+
+/// What is wrong with what a client publishes about a session, if anything is, for a fuzzer.
+#[cfg(feature = "fuzzing")]
+pub(super) fn read_session(payload: &[u8]) -> Result<(), String> {
+    Inbox::Sessions.read(payload).map(drop).map_err(|problem| told(&problem))
+}
+
+#[cfg(feature = "fuzzing")]
+fn told(problem: &Problem) -> String {
+    serde_json::to_string(problem).unwrap_or_default()
+}
