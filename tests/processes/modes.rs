@@ -189,6 +189,85 @@ fn a_key_at_one_panel_recalls_every_car() {
     building.assert_safe();
 }
 
+/// The whole service is at the panel: the key begins it, each press of the attendant closes the door, and
+/// the key ends it.
+#[test]
+fn a_car_is_ridden_with_an_attendants_key() {
+    let mut building = Building::without_parking(4, Line::Serial, &TWO);
+    turn_key(&building, "B", "attendant");
+    building.wait("A shows it", |it| shows(&fleet_page(it, "A"), "B", "attendant"));
+    building.wait("its door waits", |building| is_open_at(building, "B", 0));
+    for floor in [2, 1] {
+        let call = building.car_call(floor);
+        building.press("B", call);
+        building.wait("it is there", |building| is_open_at(building, "B", floor));
+        building.wait_dark(&["B"], call);
+    }
+    // The key is where it was.
+    building.kill("B");
+    building.start("B");
+    building.wait("its door waits again", |building| {
+        mode(building, "B") == Some(Mode::Attendant) && is_open_at(building, "B", 1)
+    });
+    turn_key(&building, "B", "normal");
+    building.wait("A shows it", |it| shows(&fleet_page(it, "A"), "B", "in-service"));
+    building.wait("its door closes", |it| it.car("B").door == DoorState::Closed);
+    let call = building.hall(1, Direction::Up);
+    building.press("A", call);
+    building.wait("B serves it", |building| is_open_at(building, "B", 1));
+    building.wait_dark(&TWO, call);
+    building.assert_safe();
+}
+
+/// ASME A17.1 phase I, by a key in one car while the other one is on its way up with a rider. The key
+/// that stays begins no second recall, but keeps its own car.
+#[test]
+fn a_recall_by_key_drops_every_call_and_begins_once_a_turn() {
+    let mut building = Building::with_cars(4, Line::Serial, &TWO);
+    let (rider, hall) = (building.car_call(3), building.hall(2, Direction::Down));
+    building.press("A", rider);
+    building.wait("A moves", |building| building.car("A").speed > 1.0);
+    building.press("A", hall);
+    building.wait_lit(&TWO, hall);
+    turn_key(&building, "B", "recall-all");
+    let mut opened = Vec::new();
+    building.wait("both cars are down", |building| {
+        for name in TWO {
+            opened.extend(building.car(name).opening.map(|opening| opening.floor.index()));
+        }
+        TWO.iter().all(|name| is_recalled(building, name))
+    });
+    assert!(opened.iter().all(|floor| *floor == 0), "one opened on its way: {opened:?}");
+    building.wait_all_dark();
+
+    let is_recall = |building: &Building| fleet_page(building, "A").contains("fire recall of all");
+    assert!(is_recall(&building));
+    done(&building, "A", &["fire-recall", "end"]);
+    building.wait("A is back", |building| mode(building, "A") == Some(Mode::InService));
+    building.kill("B");
+    building.start("B");
+    building.wait("B is back, and stays down", |building| {
+        let page = fleet_page(building, "A");
+        shows(&page, "B", "fire-recall") && is_recalled(building, "B")
+    });
+    building.press("A", hall);
+    building.wait("A serves it", |building| is_open_at(building, "A", 2));
+    building.wait_dark(&TWO, hall);
+    assert!(!is_recall(&building));
+
+    turn_key(&building, "B", "normal");
+    building.wait("B is back", |building| mode(building, "B") == Some(Mode::InService));
+    turn_key(&building, "B", "recall-all");
+    building.wait("both are down", |building| TWO.iter().all(|name| is_recalled(building, name)));
+    assert!(is_recall(&building));
+    turn_key(&building, "B", "normal");
+    done(&building, "A", &["fire-recall", "end"]);
+    building.wait("both are back", |building| {
+        TWO.iter().all(|name| mode(building, name) == Some(Mode::InService))
+    });
+    building.assert_safe();
+}
+
 /// ASME A17.1 Phase II by key: in a recall of the fleet it gives the car to a firefighter, also on
 /// emergency power, and the end of the recall does not take it away.
 #[test]
