@@ -47,6 +47,10 @@ impl Node {
         let (node_state, rotates) = (self.leadership.node_state(), self.leadership.rotates());
         let open = self.orders.hall_calls();
         self.dispatching.on_change(node_state, rotates, &open);
+        if rotates && self.leadership.leads() {
+            let (own, members) = (&self.hello.node, self.peers.members());
+            self.dispatching.forget_cars_but(|car| car == own || members.get(car).is_some());
+        }
         self.peers.hurry();
         self.peers.review_links();
         self.cabin.invalidate_stops();

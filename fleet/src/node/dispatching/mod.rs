@@ -154,6 +154,12 @@ impl Dispatching {
         self.is_dirty = true;
     }
 
+    /// As a master that continues with a plan: the last one tells nobody which calls it has taken from a
+    /// lost car without giving them to another one (H4).
+    pub(super) fn forget_cars_but(&mut self, is_there: impl Fn(&NodeId) -> bool) {
+        self.plan.forget_cars_but(is_there);
+    }
+
     /// This node's master has started again, and this node follows it all the time.
     pub(super) fn on_master_restarted(&mut self) {
         self.plan.outdate();

@@ -36,6 +36,11 @@ impl Plan {
         self.entries.retain(|call, _| call.to.is_none() || open.contains(call));
     }
 
+    /// Drops the entries of cars that are not there.
+    pub(super) fn forget_cars_but(&mut self, is_there: impl Fn(&NodeId) -> bool) {
+        self.entries.retain(|_, (_, car)| is_there(car));
+    }
+
     /// The master has started again, and counts its versions from the beginning. Every entry of its
     /// new plan is newer than what this node knows, to which the cars keep until then.
     pub(super) fn outdate(&mut self) {
@@ -188,6 +193,19 @@ mod tests {
             assert!(first.learn(entry));
         }
         assert_eq!(first.assigned_to(&node("A")), [call(2)].into());
+    }
+
+    /// H4: the last master has taken a call from a lost car, and could give it to none.
+    #[test]
+    fn a_plan_that_is_inherited_leaves_no_call_with_a_lost_car() {
+        let (mut first, mut second) = (Plan::default(), Plan::default());
+        for entry in first.adopt(assignments(&[(1, "A"), (2, "B")])) {
+            second.learn(entry);
+        }
+        assert!(first.adopt(assignments(&[(2, "B")])).is_empty(), "it has nothing to tell");
+        second.inherit(&NodeState::Master);
+        second.forget_cars_but(|car| *car != node("A"));
+        assert_eq!(second.assignments().collect::<Vec<_>>(), [(call(2), &node("B"))]);
     }
 
     /// E3: a slave may follow its master through a restart.
