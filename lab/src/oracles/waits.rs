@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_driver::{Floor, KeySwitch};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::dispatch::Predictor;
-use elevator_fleet::model::{Call, HallCall, Mode};
+use elevator_fleet::model::{Call, HallCall, Mode, Role};
 use elevator_fleet::node::Node;
 
 use super::Finding;
@@ -117,7 +117,8 @@ fn hall_calls(snapshot: &Snapshot, group: &[usize]) -> Vec<HallCall> {
 /// Nothing is wrong with the car of a running node, as far as calls at this floor matter.
 fn is_sound_at(machine: &Machine, floor: Floor) -> bool {
     let inputs = machine.car.inputs();
-    let runs = machine.awake().is_some_and(|node| node.outputs().is_some());
+    let is_car = |node: &&Node| node.hello().role == Role::Cabin && node.outputs().is_some();
+    let runs = machine.awake().as_ref().is_some_and(is_car);
     runs && machine.line == Line::Plugged
         && !machine.car.shaft().dead_sensors().contains(&floor)
         && !machine.car.state().faults.door_jammed

@@ -1,7 +1,7 @@
 //! Lies about service.
 
 use elevator_driver::{DoorState, Trip};
-use elevator_fleet::model::HallCall;
+use elevator_fleet::model::{HallCall, Role};
 
 use super::*;
 
@@ -110,6 +110,26 @@ fn a_call_that_waits_for_ever_for_a_sound_car_is_noticed() {
 fn a_call_that_waits_where_no_car_is_sound_is_excused() {
     let mut world = waiting();
     world.inflict(Fault::Key(0, KeySwitch::FireRecall));
+    world.inspect();
+    world.now += world.snapshot().longest_wait() + Duration::from_secs(1);
+    world.inspect();
+    let complaints = world.violations();
+    let waits = complaints.iter().any(|wrong| wrong.what.contains("waited"));
+    assert!(!waits, "{complaints:?}");
+}
+
+#[test]
+fn a_call_at_a_node_without_a_car_waits_for_none() {
+    let mut settings = WorldSettings::new(2, 1);
+    settings.election = ElectionSettings::of(Protocol::Senior);
+    settings.roles = [(1, Role::ControlUnit)].into();
+    let mut world = World::new(settings).expect("a world");
+    world.start_all();
+    world.run_for(Duration::from_secs(10));
+    world.inflict(Fault::Partition(vec![vec![0], vec![1]]));
+    world.press(1, up(2));
+    world.run_for(Duration::from_secs(30));
+    assert!(world.has_hall_calls());
     world.inspect();
     world.now += world.snapshot().longest_wait() + Duration::from_secs(1);
     world.inspect();
