@@ -9,6 +9,9 @@
 # with its orders. The simulator is this machine's own. The panel is on TCP, because qemu-user
 # emulates no ioctl that sets the speed of a serial line.
 #
+# It prints the size of the program, and what the idle node used of memory and processor time, which
+# includes the emulator's part: on a computer with such a processor it is less.
+#
 # It needs what packaging/build.sh needs for that architecture (not cargo-deb), and qemu-user-static
 # or qemu-user (apt-get install). CARGO names another cargo. `--node` leaves the library tests out.
 set -euo pipefail
@@ -74,6 +77,17 @@ wait_for() {
     cat "$directory"/*.log >&2
     fail "waited in vain for: $pattern in: $printed"
 }
+# What the node has used in the last seconds; under qemu-user with what the emulator itself takes.
+measure() {
+    local before used
+    ticks() { awk '{ print $14 + $15 }' "/proc/$node/stat"; }
+    before=$(ticks)
+    sleep 10
+    used=$(($(ticks) - before))
+    awk -v what="$1" -v used="$used" -v hz="$(getconf CLK_TCK)" \
+        '/^VmRSS/ { printf "%s: %.1f MiB of memory, %.1f %% of a core\n", what, $2 / 1024, 10 * used / hz }' \
+        "/proc/$node/status"
+}
 status() { "$@" status --data-dir "$directory/data"; }
 
 start "${program[@]}"
@@ -85,6 +99,8 @@ kill -9 "$node"
 start "${program[@]}"
 wait_for status "${program[@]}" '^Node A: master'
 wait_for cat "$directory/node.log" 'order served'
+echo "the program for $1 has $(stat -c %s "$built/$target/release/liftmesh") bytes"
+measure "$1, idle, emulated"
 kill "$node"
 wait "$node" || fail "the node ended with $?"
 # This machine's program reads the journal that the other has written.

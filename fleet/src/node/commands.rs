@@ -55,12 +55,18 @@ pub(super) struct Commands {
     may_pass_on: bool,
     /// A session is open.
     has_sessions: bool,
+    /// This node.
+    own: NodeId,
+    /// Where the key switch of this node's car stands, as every node knows.
+    own_key: KeySwitch,
+    /// What that key means at *fire recall*.
+    own_fire_key: FireKey,
     /// When a receipt that could not be given was last reported.
     refused_reported: Option<Timestamp>,
 }
 
 impl Commands {
-    pub(super) fn new(restored: &[Directive]) -> Self {
+    pub(super) fn new(own: NodeId, restored: &[Directive]) -> Self {
         let mut directives = Directives::default();
         for directive in restored {
             directives.merge(directive.clone());
@@ -72,6 +78,9 @@ impl Commands {
             emergency: None,
             may_pass_on: false,
             has_sessions: false,
+            own,
+            own_key: KeySwitch::Normal,
+            own_fire_key: FireKey::Recalls,
             refused_reported: None,
         };
         commands.refresh();
@@ -84,6 +93,8 @@ impl Commands {
         self.emergency = self.directives.emergency_power();
         self.may_pass_on = self.directives.priorities().any(|(_, call)| call.any);
         self.has_sessions = self.directives.sessions().any(|(.., session)| session.is_open());
+        self.own_key = self.directives.key_switch(&self.own);
+        self.own_fire_key = self.fire_key(&self.own);
     }
 
     /// Whether the building runs on emergency power.
@@ -349,21 +360,19 @@ impl Node {
     /// A turn to *recall all* is a command to the fleet: the key turned back does not end it, as only an
     /// operator does, and nor does a restart of the node with the key still there begin it again.
     pub(super) fn keep_keys(&mut self, now: Timestamp) {
-        let own = &self.hello.node;
         let fire_key = self.cabin.fire_key();
-        if fire_key != self.commands.fire_key(own) {
+        if fire_key != self.commands.own_fire_key {
             let value = match fire_key {
                 FireKey::Drives => ON,
                 FireKey::Recalls => OFF,
             };
-            self.keep_key(firefighter_key(own), value, now);
+            self.keep_key(firefighter_key(&self.hello.node), value, now);
         }
-        let own = &self.hello.node;
-        let known = self.commands.directives.key_switch(own);
+        let known = self.commands.own_key;
         if let Some(key) = self.cabin.key_switch().filter(|key| *key != known) {
-            self.keep_key(key_switch_key(own), &key.to_string(), now);
+            self.keep_key(key_switch_key(&self.hello.node), &key.to_string(), now);
             // Where there is no room to keep that it was turned, it counts as turned again all the time.
-            let is_kept = self.commands.directives.key_switch(&self.hello.node) == key;
+            let is_kept = self.commands.own_key == key;
             if key == KeySwitch::RecallAll && (is_kept || !self.commands.is_fire_recalled()) {
                 self.keep_key(Topic::FireRecall.key(), ON, now);
             }

@@ -166,7 +166,7 @@ impl Node {
         let flight_times = &restored.flight_times;
         let climate = climate.requested_every(election.request_period());
         let mut cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
-        let commands = Commands::new(&restored.directives);
+        let commands = Commands::new(hello.node.clone(), &restored.directives);
         cabin.restore_fire_key(commands.fire_key(&hello.node));
         let (directives, own) = (commands.directives(), &hello.node);
         if directives.emergency_power().is_some() {
