@@ -260,11 +260,14 @@ enum Dimension {
     Fate,
 }
 
-/// The chance of one dimension.
+/// The chance of one dimension. Later dimensions change nothing about it.
 fn chance(seed: u64, dimension: Dimension) -> Rng {
     let mut random = Rng::with_seed(seed);
-    let chances: [u64; 8] = std::array::from_fn(|_| random.u64(..));
-    Rng::with_seed(chances[dimension as usize])
+    let mut own = random.u64(..);
+    for _before in 0..dimension as usize {
+        own = random.u64(..);
+    }
+    Rng::with_seed(own)
 }
 
 fn one_of<T: Copy>(choices: &[T], random: &mut Rng) -> T {
