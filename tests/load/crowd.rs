@@ -39,6 +39,8 @@ impl Crowd {
     /// Starts the nodes; the first has the lowest address.
     fn start(nodes: u8, cars: u8, line: Line) -> Self {
         let mut building = Building::new(4, line);
+        let key = building.make_key("fleet.key");
+        building.use_keys(&key);
         let mut names = Vec::new();
         for number in 1..=nodes {
             let name: &'static str = format!("N{number:03}").leak();

@@ -42,7 +42,10 @@ impl Drop for Hogs {
 #[test]
 fn the_master_stays_the_same_while_the_machine_is_busy() {
     let _machine = machine();
-    let mut building = Building::with_cars(8, Line::Serial, &THREE);
+    let mut building = Building::new(8, Line::Serial);
+    let key = building.make_key("fleet.key");
+    building.use_keys(&key);
+    building.fill(&THREE);
     building.open_books();
     let node_states = |building: &Building| {
         THREE.map(|name| {

@@ -61,6 +61,8 @@ impl Peak {
             Traffic::Steady { pattern: Pattern::Lunch, rate: self.rate, lasts: self.lasts };
         let passengers = traffic.passengers(&model, 1);
         let mut building = Building::like(&model, self.pace);
+        let key = building.make_key("fleet.key");
+        building.use_keys(&key);
         building.fill(&CARS);
         building.open_books();
         let crowd = Crowd::new(&model, &passengers, 1);

@@ -15,11 +15,8 @@ use socket2::{Domain, Socket, Type};
 
 use super::outsider::Segment;
 
-/// How many there are in all.
-pub(crate) const CONNECTIONS: usize = 10_000;
-
-/// Between two of them.
-const PAUSE: Duration = Duration::from_millis(3);
+/// How long it takes to open them, however many there are.
+const LASTS: Duration = Duration::from_secs(30);
 
 /// A node closes a connection without a hello within this.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -72,20 +69,22 @@ pub(crate) struct Opening {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Opens connections until there were enough. Those to a node that does not run do not count.
+/// Opens connections until there were so many. Those to a node that does not run do not count.
 pub(super) fn open(
+    most: usize,
     segment: &Segment,
     hello: &Hello,
     openings: &[Opening],
     stops: &AtomicBool,
 ) -> Connected {
+    let pause = LASTS / u32::try_from(most).expect("a number of connections");
     let mut connected = Connected::default();
     let mut kept = VecDeque::new();
     for number in 0.. {
-        if connected.total() >= CONNECTIONS || stops.load(Ordering::Relaxed) {
+        if connected.total() >= most || stops.load(Ordering::Relaxed) {
             break;
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(pause);
         if kept.len() >= OPEN
             && let Some((says, stream)) = kept.pop_front()
         {

@@ -121,11 +121,11 @@ impl Outsider {
     }
 
     /// Attacks from now on, with the openings of real links that were recorded.
-    pub(crate) fn attack(&mut self, hello: Hello, openings: Vec<Opening>) {
+    pub(crate) fn attack(&mut self, hello: Hello, openings: Vec<Opening>, connections: usize) {
         self.attacks.store(true, Ordering::Relaxed);
         let (segment, stops) = (self.segment.clone(), Arc::clone(&self.stops));
         self.connections = Some(std::thread::spawn(move || {
-            connections::open(&segment, &hello, &openings, &stops)
+            connections::open(connections, &segment, &hello, &openings, &stops)
         }));
     }
 
