@@ -132,6 +132,9 @@ seeded_bugs! {
     HangDetectedEarly,
     /// A hang is reported before the motor is stopped (H6).
     HangReportedBeforeStop,
+    /// A car that hung starts again with the next start of its node, as if it had no latch (H3). The
+    /// latch is the process's, so the lab's machines have this defect.
+    LatchNotPersisted,
     /// An average is over readings of any age (K2).
     StaleReadingsCount,
 }
@@ -139,15 +142,13 @@ seeded_bugs! {
 /// Whether this thread runs with this defect.
 #[cfg(not(feature = "seeded-bugs"))]
 #[inline]
-pub(crate) const fn is_seeded(_: SeededBug) -> bool {
+#[must_use]
+pub const fn is_seeded(_: SeededBug) -> bool {
     false
 }
 
 #[cfg(feature = "seeded-bugs")]
-pub use self::seeding::with_bug;
-
-#[cfg(feature = "seeded-bugs")]
-pub(crate) use self::seeding::is_seeded;
+pub use self::seeding::{is_seeded, with_bug};
 
 #[cfg(feature = "seeded-bugs")]
 mod seeding {
@@ -169,7 +170,8 @@ mod seeding {
     }
 
     /// Whether this thread runs with this defect.
-    pub(crate) fn is_seeded(bug: SeededBug) -> bool {
+    #[must_use]
+    pub fn is_seeded(bug: SeededBug) -> bool {
         SEEDED.get() == Some(bug)
     }
 

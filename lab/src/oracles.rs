@@ -19,6 +19,7 @@ mod contested;
 mod directives;
 mod election;
 mod lamps;
+mod latches;
 pub(crate) mod mastership;
 mod orders;
 mod promises;
@@ -37,6 +38,7 @@ use elevator_fleet::wire::NodeState;
 
 use self::car_watch::CarWatch;
 use self::election::{Handovers, Plans, Terms};
+use self::latches::Latches;
 use self::mastership::{Mastership, MastershipWatch};
 use self::orders::{Locks, Presses, Stores, Taken};
 use self::promises::Promises;
@@ -71,6 +73,7 @@ pub(super) struct Oracles {
     handovers: Handovers,
     /// By node.
     cars: Vec<CarWatch>,
+    latches: Latches,
     waits: Waits,
     mastership: MastershipWatch,
 }
@@ -90,6 +93,7 @@ impl Oracles {
             terms: Terms::new(nodes),
             handovers: Handovers::new(nodes),
             cars: (0..nodes).map(|_| CarWatch::default()).collect(),
+            latches: Latches::default(),
             waits: Waits::default(),
             mastership: MastershipWatch::default(),
         }
@@ -124,6 +128,8 @@ impl Oracles {
         self.reference.starting(true);
         self.handovers.started(node);
         self.cars[node].start_over();
+        let findings = self.latches.starting(node);
+        self.verdicts.record(snapshot, findings);
     }
 
     /// The process has shown the panel what its disk holds, and heard nothing yet.
@@ -151,6 +157,7 @@ impl Oracles {
             Note::Lit(button) => self.reference.lit(at, *button, now),
             Note::Requested(trip) => self.reference.requested(*trip),
             Note::Fault(Fault::FireRecall { start: true, .. }) => self.reference.recalled(),
+            Note::Fault(Fault::ClearHang(cleared)) => self.latches.cleared(*cleared),
             Note::Started | Note::Ended | Note::Dark(_) | Note::Fault(_) | Note::Reported(_) => {}
         }
     }
@@ -255,6 +262,7 @@ impl Oracles {
                 Vec::new()
             }
             Report::Hung(_) => {
+                self.latches.hung(node);
                 self.car_changed(snapshot, node);
                 let stops = cars::the_motor_is_stopped_first(&snapshot.machines[node], node);
                 let hangs = cars::only_a_broken_car_hangs(&self.cars[node], node);

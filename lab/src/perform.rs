@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use elevator_fleet::node::{Action, Change, Lsn, Report};
+use elevator_fleet::seeded::{SeededBug, is_seeded};
 use elevator_fleet::wire::{Beacon, Frame, NodeState, codec};
 
 use super::World;
@@ -115,7 +116,7 @@ impl World {
         let hung = matches!(report, Report::Hung(_));
         self.note(node, Note::Reported(report));
         if hung {
-            self.machines[node].latched = true;
+            self.machines[node].latched = !is_seeded(SeededBug::LatchNotPersisted);
             self.end_process(node);
         }
     }
