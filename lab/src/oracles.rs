@@ -24,7 +24,6 @@ pub(crate) mod mastership;
 mod orders;
 mod promises;
 mod reference;
-mod robots;
 mod service;
 mod verdicts;
 mod waits;
@@ -32,7 +31,6 @@ mod waits;
 use std::time::Duration;
 
 use elevator_driver::{Button, PanelOutputs, Trip};
-use elevator_fleet::directives::Topic;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::model::Term;
 use elevator_fleet::node::Report;
@@ -45,7 +43,6 @@ use self::mastership::{Mastership, MastershipWatch};
 use self::orders::{Locks, Presses, Stores, Taken};
 use self::promises::Promises;
 use self::reference::Reference;
-use self::robots::RobotWatch;
 use self::service::Boardings;
 pub use self::verdicts::Violation;
 use self::verdicts::{Finding, Verdicts};
@@ -77,8 +74,6 @@ pub(super) struct Oracles {
     /// By node.
     cars: Vec<CarWatch>,
     latches: Latches,
-    /// By node.
-    robots: Vec<RobotWatch>,
     waits: Waits,
     mastership: MastershipWatch,
 }
@@ -99,7 +94,6 @@ impl Oracles {
             handovers: Handovers::new(nodes),
             cars: (0..nodes).map(|_| CarWatch::default()).collect(),
             latches: Latches::default(),
-            robots: (0..nodes).map(|_| RobotWatch::default()).collect(),
             waits: Waits::default(),
             mastership: MastershipWatch::default(),
         }
@@ -136,7 +130,6 @@ impl Oracles {
         self.cars[node].start_over();
         let findings = self.latches.starting(node);
         self.verdicts.record(snapshot, findings);
-        self.robots[node] = RobotWatch::default();
     }
 
     /// The process has shown the panel what its disk holds, and heard nothing yet.
@@ -300,13 +293,6 @@ impl Oracles {
             Report::Assigned { call, car, .. } => {
                 self.plans.assigned(snapshot, node, (call, car)).into_iter().collect()
             }
-            Report::Directive { key, .. } => {
-                // The car goes where the robot is: its riders get off on the way.
-                if let Some(Topic::Session(_)) = Topic::of(key) {
-                    self.key_turned(node);
-                }
-                Vec::new()
-            }
             Report::Served { here: false, .. }
             | Report::TakenOver { .. }
             | Report::PeerDiscovered { .. }
@@ -320,6 +306,7 @@ impl Oracles {
             | Report::FloorUnreachable { .. }
             | Report::DriveRefused
             | Report::OffTarget { .. }
+            | Report::Directive { .. }
             | Report::DiskFailed => Vec::new(),
         };
         self.verdicts.record(snapshot, findings);
@@ -374,10 +361,6 @@ impl Oracles {
             climate::displays_show_the_climate_of_their_group(snapshot),
         ];
         for findings in findings {
-            self.verdicts.record(snapshot, findings);
-        }
-        for (node, robots) in self.robots.iter_mut().enumerate() {
-            let findings = robots.inspect(snapshot, node);
             self.verdicts.record(snapshot, findings);
         }
         self.verdicts.end_inspection();

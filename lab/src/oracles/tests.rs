@@ -14,7 +14,6 @@ use crate::{Fault, MotorFault, World, WorldSettings};
 mod cars;
 mod promises;
 mod reference;
-mod robots;
 mod service;
 mod verdicts;
 
