@@ -34,7 +34,7 @@ pub(crate) use self::key_switch::key_switch_key;
 use self::receipts::Receipts;
 pub(crate) use self::receipts::{Asked, Receipt};
 pub use self::receipts::{MOST_RECEIPTS, RequestId};
-pub(crate) use self::sessions::{FREE_SLOT, SESSION_SLOTS};
+pub(crate) use self::sessions::SESSION_SLOTS;
 pub use self::sessions::{MOST_SESSIONS, Session, SessionEnd, SessionState};
 pub use self::text::{Key, TextError, Value, Words};
 

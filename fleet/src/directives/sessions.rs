@@ -14,9 +14,6 @@ use crate::model::NodeId;
 /// The most sessions that may be open in a fleet.
 pub const MOST_SESSIONS: usize = 16;
 
-/// The value of a slot that a session was given in vain.
-pub(crate) const FREE_SLOT: &str = "free";
-
 /// How many sessions are remembered, with those that are open.
 pub(crate) const SESSION_SLOTS: u8 = 32;
 
@@ -181,11 +178,6 @@ impl Directives {
             let Topic::Session(slot) = Topic::of(&directive.key)? else { return None };
             Some((slot, directive.version, Session::parse(directive.value.as_str())?))
         })
-    }
-
-    /// The sessions that are remembered: those that are open, and of the others the latest.
-    pub fn remembered_sessions(&self) -> impl Iterator<Item = Session> {
-        self.sessions().map(|(.., session)| session)
     }
 
     /// The session of a name, if it is remembered, and its slot.

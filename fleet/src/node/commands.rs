@@ -405,15 +405,11 @@ impl Node {
                 changed.push(directive.clone());
             }
         }
-        let are_about_sessions = changed.iter().any(|it| it.session().is_some());
         if !changed.is_empty() {
             self.directives_have_changed(changed, now);
         }
         for session in &replaced {
             self.restore_session(session, now);
-        }
-        if are_about_sessions {
-            self.unite_sessions(now);
         }
     }
 

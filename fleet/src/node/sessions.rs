@@ -21,11 +21,10 @@ use elevator_driver::Floor;
 use super::{Access, FollowedCall, Node, Report};
 use crate::car::Errand;
 use crate::directives::{
-    Directive, DirectiveError, FREE_SLOT, MOST_SESSIONS, Receipt, RequestId, Session, SessionEnd,
+    Directive, DirectiveError, MOST_SESSIONS, Receipt, RequestId, Session, SessionEnd,
     SessionState, Topic,
 };
 use crate::model::{Call, NodeId, Timestamp};
-use crate::seeded::{SeededBug, is_seeded};
 
 /// The longest time for which a robot may have a door held open at a floor, in seconds.
 pub const LONGEST_HOLD: u16 = 120;
@@ -442,9 +441,6 @@ impl Node {
         let Some((slot, session)) = self.own_session() else {
             return;
         };
-        if end == SessionEnd::Time && is_seeded(SeededBug::SessionNeverEnds) {
-            return;
-        }
         let next = match session.to {
             Some(to) if end == SessionEnd::Time && session.floor != to => {
                 let leg = session.leg.wrapping_add(1);
@@ -463,26 +459,6 @@ impl Node {
         self.directives().session_in_slot(session.id)
     }
 
-    /// A robot that has had no answer asks again at a node that has not heard of its request, so that its
-    /// session has two slots. All nodes keep the first one, and there what the robot has asked for last
-    /// or the end, so that no car is held for a robot that is done.
-    pub(super) fn unite_sessions(&mut self, now: Timestamp) {
-        let mut copies: BTreeMap<RequestId, BTreeMap<u8, Session>> = BTreeMap::new();
-        for (slot, _, session) in self.commands.directives().sessions() {
-            copies.entry(session.id).or_default().insert(slot, session);
-        }
-        for mut copies in copies.into_values().filter(|copies| copies.len() > 1) {
-            let Some((slot, first)) = copies.pop_first() else { continue };
-            let furthest = copies.values().max_by_key(|copy| copy.progress());
-            if let Some(ahead) = furthest.filter(|it| it.progress() > first.progress()) {
-                self.set_session(slot, ahead, now);
-            }
-            for spare in copies.into_keys() {
-                self.direct(&Topic::Session(spare), FREE_SLOT, now);
-            }
-        }
-    }
-
     /// What this node knew of a session was replaced. Two nodes may have written at the same time:
     /// neither the end of the session nor the next floor must be lost by that, nor the session to
     /// another one that was opened elsewhere in the same slot. The node that has said the last word on
@@ -498,10 +474,7 @@ impl Node {
             }
             return;
         }
-        // As another copy of it: it may have been given up at the same time.
-        let is_given_up = directives.get(&replaced.key).is_some_and(|it| it.session().is_none());
-        let is_needed = before.is_open() || is_given_up;
-        if !is_needed || replaced.version.journal != self.orders.journal() {
+        if !before.is_open() || replaced.version.journal != self.orders.journal() {
             return;
         }
         if let Some(slot) = directives.free_slot() {

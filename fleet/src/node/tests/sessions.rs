@@ -215,38 +215,6 @@ fn sessions_opened_at_two_nodes_at_once_both_stay() {
     assert_eq!(one.directives().digest(), two.directives().digest());
 }
 
-/// A robot asks again at a node that has not heard of its request, and may be done at one of them.
-#[test]
-fn a_session_that_was_opened_at_two_nodes_is_one_in_the_end() {
-    for (first, ends) in
-        [(0, None), (1, None), (0, Some(0)), (0, Some(1)), (1, Some(0)), (1, Some(1))]
-    {
-        let (one, two, now) = linked();
-        let mut nodes = [one, two];
-        // It has another slot there.
-        open(&mut nodes[first], 9, 0, now);
-        for node in &mut nodes {
-            open(node, 1, 0, now);
-        }
-        if let Some(at) = ends {
-            nodes[at].handle_session_end(id(1), "robot", now).expect("open");
-        }
-        let [one, two] = &mut nodes;
-        for _ in 0..3 {
-            deliver(one, two, now, |_| true);
-            deliver(two, one, now, |_| true);
-        }
-        let left = if ends.is_some() { ended(SessionEnd::Done) } else { SessionState::Queued };
-        for node in &nodes {
-            let copies = node.directives().remembered_sessions().filter(|it| it.id == id(1));
-            let copies: Vec<_> = copies.map(|session| session.state).collect();
-            assert_eq!(copies, std::slice::from_ref(&left), "first at {first}, ended at {ends:?}");
-            assert_eq!(state(node, 9), SessionState::Queued);
-        }
-        assert_eq!(nodes[0].directives().digest(), nodes[1].directives().digest());
-    }
-}
-
 /// Whoever waits for that can be sure that the session is not lost with the node that took it.
 #[test]
 fn a_session_outlives_its_node_once_a_peer_or_the_disk_has_it() {
