@@ -24,7 +24,7 @@ pub(super) struct Priorities {
 }
 
 /// What this node has seen of a car since the call was known.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 enum Sight {
     Heard,
     UnheardSince(Timestamp),
@@ -42,12 +42,8 @@ impl Priorities {
         let before = std::mem::take(&mut self.cars);
         self.cars = of_any
             .map(|(car, _)| {
-                let sight = match before.get(&car) {
-                    _ if is_heard(&car) => Sight::Heard,
-                    Some(Sight::Heard) => Sight::Heard,
-                    Some(Sight::UnheardSince(since)) => Sight::UnheardSince(*since),
-                    None => Sight::UnheardSince(now),
-                };
+                let known = before.get(&car).copied().unwrap_or(Sight::UnheardSince(now));
+                let sight = if is_heard(&car) { Sight::Heard } else { known };
                 (car, sight)
             })
             .collect();

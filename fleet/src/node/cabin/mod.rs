@@ -291,11 +291,12 @@ impl Cabin {
         }
     }
 
-    /// Sets whether the car's motor may run.
+    /// Whether the car's motor may run; `None` without a car.
     pub(super) fn power(&self) -> Option<Power> {
         self.car.as_ref().map(Car::power)
     }
 
+    /// Sets whether the car's motor may run.
     pub(super) fn set_power(&mut self, power: Power, now: Timestamp) {
         if let Some(car) = self.car.as_mut().filter(|car| car.power() != power) {
             car.set_power(power, now);

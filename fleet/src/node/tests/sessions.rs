@@ -215,7 +215,7 @@ fn sessions_opened_at_two_nodes_at_once_both_stay() {
     assert_eq!(one.directives().digest(), two.directives().digest());
 }
 
-/// Whoever waits for that can be sure that the session is not lost with the node that took it.
+/// A client that waits for that can be sure that the session is not lost with the node that took it.
 #[test]
 fn a_session_outlives_its_node_once_a_peer_or_the_disk_has_it() {
     let (mut one, mut two, now) = linked();

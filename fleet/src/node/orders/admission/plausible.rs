@@ -216,13 +216,14 @@ fn dropped(
         Call::Car { car, .. } => Some(car),
         Call::Hall(_) => None,
     };
-    let is_dropped_here = witness.may_be_dropped(open_since);
-    // Its rider may still be on the way.
-    if car == Some(&known.own.node) && is_dropped_here {
-        return Credit::EarlierProcess { open: Some(open) };
-    }
-    if is_dropped_here {
-        return Credit::Accepted;
+    let is_rider = car == Some(&known.own.node);
+    if witness.may_be_dropped(open_since) {
+        // A rider may still be on the way.
+        return if is_rider {
+            Credit::EarlierProcess { open: Some(open) }
+        } else {
+            Credit::Accepted
+        };
     }
     let refused = Credit::Refused { open, why: "by nobody".to_owned() };
     match car {
@@ -231,12 +232,12 @@ fn dropped(
         Some(car) if known.fleet.members.get(car).is_some() => {
             Credit::Hearsay { car: car.clone(), open }
         }
-        Some(car) if *car != known.own.node => refused,
+        Some(_) if !is_rider => refused,
         // It may come from a node that was down during the recall, and be older than that.
-        _ if witness.recall_learned.is_some() && !witness.saw_made(open, known) => {
+        Some(_) | None if witness.recall_learned.is_some() && !witness.saw_made(open, known) => {
             Credit::EarlierProcess { open: Some(open) }
         }
-        _ => refused,
+        Some(_) | None => refused,
     }
 }
 
