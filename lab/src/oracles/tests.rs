@@ -496,11 +496,25 @@ fn directives_that_differ_are_noticed() {
     complains(&world, "O7");
 }
 
+/// Whether F4 is found when the button of this floor is pressed in the first car and an order of it is
+/// there, and all that is found. The order comes from elsewhere.
+fn becomes_an_order(world: &mut World, floor: Floor) -> (bool, Vec<Violation>) {
+    let button = Button::Car(floor);
+    world.judge(|oracles, snapshot| oracles.locks.pressed(snapshot, 0, button));
+    let call = Call::of_button(button, &world.machines[0].name);
+    world.with(0, |node, now| {
+        let taken = node.handle_order_with(call.clone(), Access::Granted, now);
+        assert_eq!(taken, Ok(Taken::Placed));
+    });
+    world.inspect();
+    let found = world.violations();
+    (found.iter().any(|violation| violation.id == "F4"), found)
+}
+
 /// F4: the car takes along who was told it before the floor was locked.
 #[test]
 fn a_locked_floor_is_the_floor_of_those_who_were_told_a_car_before() {
     let floor = Floor::try_from(2).expect("a floor");
-    let button = Button::Car(floor);
     for is_told in [false, true] {
         let mut world = calm();
         for node in 0..3 {
@@ -514,15 +528,7 @@ fn a_locked_floor_is_the_floor_of_those_who_were_told_a_car_before() {
         }
         world.inflict(Fault::FloorLock { at: 0, floor, locked: true });
         world.run_for(Duration::from_secs(1));
-        world.judge(|oracles, snapshot| oracles.locks.pressed(snapshot, 0, button));
-        let call = Call::of_button(button, &world.machines[0].name);
-        world.with(0, |node, now| {
-            let taken = node.handle_order_with(call.clone(), Access::Granted, now);
-            assert_eq!(taken, Ok(Taken::Placed));
-        });
-        world.inspect();
-        let found = world.violations();
-        let is_noticed = found.iter().any(|violation| violation.id == "F4");
+        let (is_noticed, found) = becomes_an_order(&mut world, floor);
         assert_eq!(is_noticed, !is_told, "{found:?}");
     }
 }
@@ -560,21 +566,11 @@ fn a_button_in_the_car_of_a_firefighter_need_not_make_an_order() {
 #[test]
 fn a_press_for_a_locked_floor_that_becomes_an_order_is_noticed() {
     let floor = Floor::try_from(2).expect("a floor");
-    let button = Button::Car(floor);
     for is_locked in [false, true] {
         let mut world = calm();
         world.inflict(Fault::FloorLock { at: 0, floor, locked: is_locked });
         world.run_for(Duration::from_secs(1));
-        // Nobody presses it: the order comes from elsewhere.
-        world.judge(|oracles, snapshot| oracles.locks.pressed(snapshot, 0, button));
-        let call = Call::of_button(button, &world.machines[0].name);
-        world.with(0, |node, now| {
-            let taken = node.handle_order_with(call.clone(), Access::Granted, now);
-            assert_eq!(taken, Ok(Taken::Placed));
-        });
-        world.inspect();
-        let found = world.violations();
-        let is_noticed = found.iter().any(|violation| violation.id == "F4");
+        let (is_noticed, found) = becomes_an_order(&mut world, floor);
         assert_eq!(is_noticed, is_locked, "{found:?}");
     }
 }
