@@ -133,7 +133,7 @@ impl<'a> Search<'a> {
             if let Some((call, car)) = self.best_move() {
                 self.give(call, car);
             } else if let Some(((one, its), (other, others))) =
-                exchanges.then(|| self.best_swap()).flatten()
+                exchanges.then(|| self.best_swap(parts)).flatten()
             {
                 self.give(one, others);
                 self.give(other, its);
@@ -170,9 +170,28 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// The two calls whose cars are best exchanged, of those whose exchange promises most.
-    fn best_swap(&mut self) -> Option<Pair> {
-        let movable = self.movable();
+    /// Whether a call would stay with its car if this plan were the present one.
+    fn will_be_fixed(&self, call: usize, holder: usize, parts: &Parts) -> bool {
+        let Call { present, to, .. } = self.scene.calls[call];
+        let has_moved = present.is_some_and(|present| present != holder);
+        to.is_some()
+            || has_moved && parts.has(Part::Hold)
+            || self.starts[holder].stops_for(&self.scene.calls[call])
+    }
+
+    /// The two calls whose cars are best exchanged. Only a few exchanges are tried, so what is tried
+    /// when this plan is fed back, and fewer calls may move, is tried now too: it stays as it is.
+    fn best_swap(&mut self, parts: &Parts) -> Option<Pair> {
+        let mut movable = self.movable();
+        self.best_swap_of(&movable).or_else(|| {
+            let count = movable.len();
+            movable.retain(|&(call, holder)| !self.will_be_fixed(call, holder, parts));
+            if movable.len() < count { self.best_swap_of(&movable) } else { None }
+        })
+    }
+
+    /// The best exchange of two of these calls, of those that promise most.
+    fn best_swap_of(&mut self, movable: &[(usize, usize)]) -> Option<Pair> {
         if movable.len() > MOST_TO_SWAP {
             return None;
         }
@@ -182,13 +201,11 @@ impl<'a> Search<'a> {
                 if its == others || !(self.reaches)(others, one) || !(self.reaches)(its, other) {
                     continue;
                 }
-                let inertia = self.inertia(one, its, others) + self.inertia(other, others, its);
                 // As if each car had both calls or neither: what the two mean to each other is
-                // missing.
+                // missing. So is the inertia, which depends on the plan before.
                 let promise = self.marginal[its][one] - self.marginal[its][other]
                     + self.marginal[others][other]
-                    - self.marginal[others][one]
-                    - inertia;
+                    - self.marginal[others][one];
                 promising.push((promise, ((one, its), (other, others))));
             }
         }
