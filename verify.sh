@@ -209,4 +209,6 @@ step "the ten slowest tests"
 sed -n 's/^test \(.*\) \.\.\. .*<\(.*\)>$/\2 \1/p' "$logs"/* | sort -rn | sed -n 1,10p
 awk '/^test result:/ { passed += $4; failed += $6 } END { printf "\n%d passed, %d failed\n", passed, failed }' "$logs"/*
 grep -h '^test .* FAILED' "$logs"/* || true
+# The beginning of what each of them said, once more, where it is not overlooked.
+awk '/^---- .* stdout ----$/ { left = 12 } left-- > 0' "$logs"/*
 [ -z "$failed" ]
