@@ -21,14 +21,18 @@ const TOLERANCE: Duration = Duration::from_secs(10);
 /// A node that one peer hears and this one does not is cut off from this one if that lasts so long.
 const STRANGE: Duration = Duration::from_secs(1);
 
+/// No car opens its door at a landing so soon after the press. Of a car that was heard for no longer
+/// the last beacon may have been sent before the press, and was handled after it.
+const AT_ONCE: Duration = Duration::from_millis(500);
+
 /// How credible a record is that closes an open order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Credit {
     /// It is true as far as this node can know, or closes no open order.
     Accepted,
     /// The named car is heard, so its own node is asked. Or it is lost, and this node heard it for
-    /// the last time before it learned of the press, or saw it elsewhere, so the car's node will
-    /// answer if it comes back.
+    /// the last time before it learned of the press or just after, or saw it elsewhere, so the car's
+    /// node will answer if it comes back.
     Hearsay {
         /// The node of that car.
         car: NodeId,
@@ -260,10 +264,10 @@ impl Fleet<'_> {
             .then(|| format!("by {car}, which does not exist"))
     }
 
-    /// Whether this node had heard a lost car for the last time when it learned of the press, or had
-    /// not seen it at the floor since the press can have been made. A peer that was found later may
-    /// have met the car, but that proves nothing: a member can be away for a moment, and lie when it
-    /// returns. A peer that still hears the car, as its echoes show, may know better.
+    /// Whether this node had heard a lost car for the last time when it learned of the press or just
+    /// after, or had not seen it at the floor since the press can have been made. A peer that was found
+    /// later may have met the car, but that proves nothing: a member can be away for a moment, and lie
+    /// when it returns. A peer that still hears the car, as its echoes show, may know better.
     fn is_gone(
         &self,
         car: &NodeId,
@@ -279,7 +283,7 @@ impl Fleet<'_> {
         let lost = self.members.lost().get(car);
         lost.is_some_and(|lost| {
             let was_elsewhere = || lost.sightings.excluded(press.floor, press.made_since);
-            (lost.heard_at <= press.known_since || was_elsewhere())
+            (lost.heard_at <= press.known_since + AT_ONCE || was_elsewhere())
                 && is_known(lost.heard_at)
                 && !self.keep_hearing_strangers(now)
         })
