@@ -3,7 +3,11 @@
 //! A session takes one of a fixed number of slots, each a register like any other. One that has ended
 //! keeps its slot until another needs it, the oldest first, so that what it came to can be read for a
 //! while, and sessions never fill the directives.
+//!
+//! A robot that has had no answer may ask again at a node that has not heard of its request, and its
+//! session has two slots. All nodes go by the one that has come furthest; the other counts as free.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use elevator_driver::Floor;
@@ -115,6 +119,11 @@ impl Session {
         Self::parse(value.as_str())
     }
 
+    /// What never goes back: whether it has ended, and what the robot has asked for last.
+    pub(crate) fn progress(&self) -> (bool, u16) {
+        (!self.is_open(), self.leg)
+    }
+
     /// The value of a directive; `None` if it is not understood.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -172,12 +181,34 @@ impl Directive {
 }
 
 impl Directives {
-    /// The sessions that are remembered, by slot.
+    /// The sessions that are remembered, with their slots.
     pub(crate) fn sessions(&self) -> impl Iterator<Item = (u8, Version, Session)> {
-        self.starting_with(Topic::SESSION).filter_map(|directive| {
-            let Topic::Session(slot) = Topic::of(&directive.key)? else { return None };
-            Some((slot, directive.version, Session::parse(directive.value.as_str())?))
+        let mut furthest: BTreeMap<RequestId, (u8, Version, Session)> = BTreeMap::new();
+        for directive in self.starting_with(Topic::SESSION) {
+            let Some(Topic::Session(slot)) = Topic::of(&directive.key) else { continue };
+            let Some(session) = directive.session() else { continue };
+            let is_ahead = furthest.get(&session.id).is_none_or(|(_, version, other)| {
+                (other.progress(), *version) < (session.progress(), directive.version)
+            });
+            if is_ahead {
+                furthest.insert(session.id, (slot, directive.version, session));
+            }
+        }
+        furthest.into_values()
+    }
+
+    /// All directives but receipts, and slots of sessions that don't count, by key.
+    pub(crate) fn in_force(&self) -> impl Iterator<Item = &Directive> {
+        let slots: BTreeSet<u8> = self.sessions().map(|(slot, ..)| slot).collect();
+        self.iter().filter(move |directive| match Topic::of(&directive.key) {
+            Some(Topic::Session(slot)) => slots.contains(&slot),
+            _ => true,
         })
+    }
+
+    /// The sessions that are remembered: those that are open, and of the others the latest.
+    pub fn remembered_sessions(&self) -> impl Iterator<Item = Session> {
+        self.sessions().map(|(.., session)| session)
     }
 
     /// The session of a name, if it is remembered, and its slot.
@@ -195,19 +226,20 @@ impl Directives {
     /// The session that has this car.
     #[must_use]
     pub fn session_of(&self, car: &NodeId) -> Option<Session> {
-        let mut sessions = self.sessions().map(|(_, _, session)| session);
-        sessions.find(|session| session.car() == Some(car))
+        self.remembered_sessions().find(|session| session.car() == Some(car))
     }
 
-    /// The slot for another session: one that was never used, or that of the session whose end is the
-    /// longest ago. `None` if all are in use.
+    /// The slot for another session: one that was never used, or that does not count, or that of the
+    /// session whose end is the longest ago. `None` if all are in use.
     pub(crate) fn free_slot(&self) -> Option<u8> {
-        let slots = (0..SESSION_SLOTS).map(|slot| (self.get(&Topic::Session(slot).key()), slot));
-        let free = slots.filter(|(used, _)| {
-            let session = used.and_then(Directive::session);
-            session.is_none_or(|session| !session.is_open())
+        let counted: BTreeMap<u8, bool> =
+            self.sessions().map(|(slot, _, session)| (slot, session.is_open())).collect();
+        let slots = (0..SESSION_SLOTS).map(|slot| {
+            let used = self.get(&Topic::Session(slot).key());
+            (used.map(|it| (counted.contains_key(&slot), it.version)), slot)
         });
-        free.min_by_key(|(used, slot)| (used.map(|it| it.version), *slot)).map(|(_, slot)| slot)
+        let free = slots.filter(|(_, slot)| counted.get(slot) != Some(&true));
+        free.min().map(|(_, slot)| slot)
     }
 
     /// The directives whose keys begin so.

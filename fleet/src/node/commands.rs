@@ -395,6 +395,10 @@ impl Node {
 
     /// Handles the directives of an accepted peer, but for those that count too far ahead.
     pub(super) fn on_directives(&mut self, directives: &[Directive], now: Timestamp) {
+        let are_about_sessions = directives.iter().any(|it| it.session().is_some());
+        if are_about_sessions {
+            self.sessions.note_ends(&self.commands.directives);
+        }
         let known = &mut self.commands.directives;
         let (mut changed, mut replaced) = (Vec::new(), Vec::new());
         for directive in directives.iter().filter(|it| !it.is_receipt()) {
@@ -410,6 +414,9 @@ impl Node {
         }
         for session in &replaced {
             self.restore_session(session, now);
+        }
+        if are_about_sessions {
+            self.end_sessions_again(now);
         }
     }
 

@@ -13,7 +13,7 @@
 //! and its riders get off on the way. Nodes share no clock: the time at a floor is counted by the node
 //! of the car, and starts anew with it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use elevator_driver::Floor;
@@ -21,7 +21,7 @@ use elevator_driver::Floor;
 use super::{Access, FollowedCall, Node, Report};
 use crate::car::Errand;
 use crate::directives::{
-    Directive, DirectiveError, MOST_SESSIONS, Receipt, RequestId, Session, SessionEnd,
+    Directive, DirectiveError, Directives, MOST_SESSIONS, Receipt, RequestId, Session, SessionEnd,
     SessionState, Topic,
 };
 use crate::model::{Call, NodeId, Timestamp};
@@ -42,6 +42,9 @@ const ABSENCE: Duration = Duration::from_secs(30);
 /// For how long a car that has just had a session serves passengers who wait, before it has the next
 /// one.
 const PASSENGERS_FIRST: Duration = Duration::from_secs(30);
+
+/// How many sessions a node knows to have ended, with those whose slots others have taken.
+const MOST_ENDED: usize = 128;
 
 /// A robot's request for a session, which it may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,6 +113,9 @@ pub(super) struct Sessions {
     given: BTreeSet<NodeId>,
     /// When cars were last given back.
     given_back: BTreeMap<NodeId, Timestamp>,
+    /// Those that have ended, as this process knows, the latest last: a node that has missed the end
+    /// may say that one is open after another has taken its slot.
+    ended: VecDeque<(RequestId, SessionEnd)>,
     due: Option<Timestamp>,
 }
 
@@ -122,6 +128,23 @@ impl Sessions {
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
 
+    /// Remembers which of these have ended.
+    pub(super) fn note_ends(&mut self, directives: &Directives) {
+        for session in directives.remembered_sessions() {
+            if let SessionState::Ended(end) = session.state
+                && self.end_of(session.id).is_none()
+            {
+                self.ended.push_back((session.id, end));
+            }
+        }
+        let excess = self.ended.len().saturating_sub(MOST_ENDED);
+        self.ended.drain(..excess);
+    }
+
+    fn end_of(&self, id: RequestId) -> Option<SessionEnd> {
+        self.ended.iter().find(|(ended, _)| *ended == id).map(|(_, end)| *end)
+    }
+
     /// How long a session has waited.
     fn waits(&mut self, id: RequestId, now: Timestamp) -> Duration {
         now.since(*self.waiting.entry(id).or_insert(now))
@@ -131,11 +154,6 @@ impl Sessions {
 impl Session {
     fn with(self, state: SessionState) -> Self {
         Self { state, ..self }
-    }
-
-    /// What never goes back: whether it has ended, and what the robot has asked for last.
-    fn progress(&self) -> (bool, u16) {
-        (!self.is_open(), self.leg)
     }
 
     /// What the car is to do for it.
@@ -185,6 +203,7 @@ impl Node {
         let open = self.commands.directives().sessions().filter(|(.., it)| it.is_open()).count();
         let slot = self.commands.directives().free_slot().filter(|_| open < MOST_SESSIONS);
         let slot = slot.ok_or(SessionRefused::TooMany)?;
+        self.sessions.note_ends(self.commands.directives());
         self.command(&Topic::Session(slot), &session.to_string(), bearer, now)?;
         self.add_receipt(*id, bearer, &asked, now);
         self.settle(now);
@@ -482,6 +501,18 @@ impl Node {
         } else {
             let text = format!("there is no room for the session {}", before.id);
             self.report(Report::Conflict(text));
+        }
+    }
+
+    /// What has ended stays so, whatever a node says that has missed it.
+    pub(super) fn end_sessions_again(&mut self, now: Timestamp) {
+        let open = self.open_sessions().into_iter();
+        let ended = open.filter_map(|(slot, session)| {
+            let end = self.sessions.end_of(session.id)?;
+            Some((slot, session.with(SessionState::Ended(end))))
+        });
+        for (slot, session) in ended.collect::<Vec<_>>() {
+            self.set_session(slot, &session, now);
         }
     }
 }

@@ -469,7 +469,7 @@ impl Node {
     }
 
     fn directive_status(&self) -> Vec<DirectiveStatus> {
-        let directives = self.directives().iter().cloned();
+        let directives = self.directives().in_force().cloned();
         directives
             .map(|Directive { key, version: _, value, operator }| DirectiveStatus {
                 key,

@@ -4,7 +4,9 @@ use elevator_driver::{Button, DoorCommand};
 
 use super::receipts::{self, deliver, linked};
 use super::*;
-use crate::directives::{MOST_SESSIONS, RequestId, Session, SessionEnd, SessionState};
+use crate::directives::{
+    Directive, MOST_SESSIONS, RequestId, Session, SessionEnd, SessionState, Version,
+};
 use crate::node::{FollowedCall, Requested, SessionRefused, SessionRequest};
 
 fn floor(index: u8) -> Floor {
@@ -213,6 +215,104 @@ fn sessions_opened_at_two_nodes_at_once_both_stay() {
         }
     }
     assert_eq!(one.directives().digest(), two.directives().digest());
+}
+
+/// A robot asks again at a node that has not heard of its request, and may be done at one of them.
+#[test]
+fn a_session_that_was_opened_at_two_nodes_is_one_in_the_end() {
+    for (first, ends) in
+        [(0, None), (1, None), (0, Some(0)), (0, Some(1)), (1, Some(0)), (1, Some(1))]
+    {
+        let (one, two, now) = linked();
+        let mut nodes = [one, two];
+        // It has another slot there.
+        open(&mut nodes[first], 9, 0, now);
+        for node in &mut nodes {
+            open(node, 1, 0, now);
+        }
+        if let Some(at) = ends {
+            nodes[at].handle_session_end(id(1), "robot", now).expect("open");
+        }
+        let [one, two] = &mut nodes;
+        for _ in 0..3 {
+            deliver(one, two, now, |_| true);
+            deliver(two, one, now, |_| true);
+        }
+        let left = if ends.is_some() { ended(SessionEnd::Done) } else { SessionState::Queued };
+        for node in &mut nodes {
+            let status = node.status(now);
+            let copies = status.sessions().filter(|it| it.id == id(1));
+            let copies: Vec<_> = copies.map(|session| session.state).collect();
+            assert_eq!(copies, std::slice::from_ref(&left), "first at {first}, ended at {ends:?}");
+            assert_eq!(state(node, 9), SessionState::Queued);
+        }
+        assert_eq!(nodes[0].directives().digest(), nodes[1].directives().digest());
+        // However many there are then, what has ended stays so.
+        for number in 20..60 {
+            open(&mut nodes[0], number, 0, now);
+            nodes[0].handle_session_end(id(number), "robot", now).expect("open");
+            let session = nodes[0].directives().session(id(1));
+            assert!(session.is_none_or(|session| session.state == left), "{number}");
+        }
+    }
+}
+
+/// And nor does the end get lost where another session takes its slot, opened at a node that knows
+/// of one slot only.
+#[test]
+fn the_end_of_a_session_outlives_its_slot() {
+    let (mut one, mut two, now) = linked();
+    open(&mut one, 9, 0, now);
+    open(&mut one, 1, 0, now);
+    open(&mut two, 1, 0, now);
+    two.handle_session_end(id(1), "robot", now).expect("open");
+    deliver(&mut two, &mut one, now, |_| true);
+    assert_eq!(state(&one, 1), ended(SessionEnd::Done));
+    // That of node two is all used up.
+    for number in 20..52 {
+        open(&mut two, number, 0, now);
+        two.handle_session_end(id(number), "robot", now).expect("open");
+    }
+    assert_eq!(two.directives().session(id(1)), None, "forgotten");
+    deliver(&mut two, &mut one, now, |_| true);
+    let left = one.directives().session(id(1));
+    assert!(left.as_ref().is_none_or(|session| !session.is_open()), "{left:?}");
+}
+
+/// A node that has missed the end says that the session is open, after another session has taken the
+/// slot of the end.
+#[test]
+fn a_session_that_has_ended_is_not_opened_by_who_has_missed_that() {
+    for at_the_node in [true, false] {
+        let (mut one, mut two, now) = linked();
+        open(&mut two, 9, 0, now);
+        open(&mut two, 1, 0, now);
+        open(&mut one, 1, 0, now);
+        one.handle_session_end(id(1), "robot", now).expect("open");
+        // Its slot is the first one of node one, and that of session 9 at node two.
+        if at_the_node {
+            for number in 20..60 {
+                open(&mut one, number, 0, now);
+                one.handle_session_end(id(number), "robot", now).expect("open");
+            }
+        } else {
+            let taken = two.directives().in_force().next().cloned().expect("a session");
+            one.on_directives(
+                &[Directive { version: Version { counter: 9, ..taken.version }, ..taken }],
+                now,
+            );
+        }
+        assert_eq!(one.directives().session(id(1)), None, "forgotten");
+        for _ in 0..3 {
+            deliver(&mut two, &mut one, now, |_| true);
+            deliver(&mut one, &mut two, now, |_| true);
+        }
+        for node in [&one, &two] {
+            let left = node.directives().session(id(1));
+            assert!(left.as_ref().is_none_or(|it| !it.is_open()), "{left:?}, {at_the_node}");
+        }
+        assert_eq!(one.directives().digest(), two.directives().digest());
+    }
 }
 
 /// A client that waits for that can be sure that the session is not lost with the node that took it.
