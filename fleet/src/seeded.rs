@@ -126,6 +126,8 @@ seeded_bugs! {
     DirectivesSentOnce,
     /// On emergency power every car has its turn at once (S1).
     EveryCarHasItsTurn,
+    /// The time is over for which a robot may hold a door, and its session goes on (F19).
+    SessionNeverEnds,
     /// A stuck motor is driven for ten times its limit (H5).
     HangDetectedLate,
     /// A sound motor counts as stuck after a tenth of its limit (H1).

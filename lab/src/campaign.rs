@@ -1,6 +1,7 @@
 //! Random faults and presses, then a sound world, and a check that the fleet comes to rest.
 
 mod fate;
+mod robots;
 mod script;
 mod shrink;
 mod summary;
@@ -258,6 +259,7 @@ enum Dimension {
     Key,
     Units,
     Fate,
+    Robots,
 }
 
 /// The chance of one dimension. Later dimensions change nothing about it.

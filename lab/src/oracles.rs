@@ -24,6 +24,7 @@ pub(crate) mod mastership;
 mod orders;
 mod promises;
 mod reference;
+mod robots;
 mod service;
 mod verdicts;
 mod waits;
@@ -31,6 +32,7 @@ mod waits;
 use std::time::Duration;
 
 use elevator_driver::{Button, PanelOutputs, Trip};
+use elevator_fleet::directives::Topic;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::model::Term;
 use elevator_fleet::node::Report;
@@ -43,6 +45,7 @@ use self::mastership::{Mastership, MastershipWatch};
 use self::orders::{Locks, Presses, Stores, Taken};
 use self::promises::Promises;
 use self::reference::Reference;
+use self::robots::RobotWatch;
 use self::service::Boardings;
 pub use self::verdicts::Violation;
 use self::verdicts::{Finding, Verdicts};
@@ -74,6 +77,8 @@ pub(super) struct Oracles {
     /// By node.
     cars: Vec<CarWatch>,
     latches: Latches,
+    /// By node.
+    robots: Vec<RobotWatch>,
     waits: Waits,
     mastership: MastershipWatch,
 }
@@ -94,6 +99,7 @@ impl Oracles {
             handovers: Handovers::new(nodes),
             cars: (0..nodes).map(|_| CarWatch::default()).collect(),
             latches: Latches::default(),
+            robots: (0..nodes).map(|_| RobotWatch::default()).collect(),
             waits: Waits::default(),
             mastership: MastershipWatch::default(),
         }
@@ -130,6 +136,7 @@ impl Oracles {
         self.cars[node].start_over();
         let findings = self.latches.starting(node);
         self.verdicts.record(snapshot, findings);
+        self.robots[node] = RobotWatch::default();
     }
 
     /// The process has shown the panel what its disk holds, and heard nothing yet.
@@ -293,6 +300,13 @@ impl Oracles {
             Report::Assigned { call, car, .. } => {
                 self.plans.assigned(snapshot, node, (call, car)).into_iter().collect()
             }
+            Report::Directive { key, .. } => {
+                // The car goes where the robot is: its riders get off on the way.
+                if let Some(Topic::Session(_)) = Topic::of(key) {
+                    self.key_turned(node);
+                }
+                Vec::new()
+            }
             Report::Served { here: false, .. }
             | Report::TakenOver { .. }
             | Report::PeerDiscovered { .. }
@@ -306,7 +320,6 @@ impl Oracles {
             | Report::FloorUnreachable { .. }
             | Report::DriveRefused
             | Report::OffTarget { .. }
-            | Report::Directive { .. }
             | Report::DiskFailed => Vec::new(),
         };
         self.verdicts.record(snapshot, findings);
@@ -361,6 +374,10 @@ impl Oracles {
             climate::displays_show_the_climate_of_their_group(snapshot),
         ];
         for findings in findings {
+            self.verdicts.record(snapshot, findings);
+        }
+        for (node, robots) in self.robots.iter_mut().enumerate() {
+            let findings = robots.inspect(snapshot, node);
             self.verdicts.record(snapshot, findings);
         }
         self.verdicts.end_inspection();

@@ -114,6 +114,7 @@ const CASES: &[Case] = &[
     case(SeededBug::DirectivesSentOnce, &["O7"]),
     case(SeededBug::EveryCarHasItsTurn, &["S1"]),
     Case { scenario: Some(a_hung_node_is_started), ..case(SeededBug::LatchNotPersisted, &["H3"]) },
+    case(SeededBug::SessionNeverEnds, &["F19"]),
     case(SeededBug::HangDetectedLate, &["H5"]),
     case(SeededBug::HangDetectedEarly, &["H1"]),
     case(SeededBug::HangReportedBeforeStop, &["H6"]),
@@ -230,8 +231,8 @@ impl Case {
     }
 }
 
-/// P1 to P5, O1, O3, O4, O7, C7, E1, E3, E4, E6 to E8, F4, F5, F12, F18, H1, H3 to H6, K2, S1, S3: each
-/// oracle catches what it is for.
+/// P1 to P5, O1, O3, O4, O7, C7, E1, E3, E4, E6 to E8, F4, F5, F12, F18, F19, H1, H3 to H6, K2, S1,
+/// S3: each oracle catches what it is for.
 #[test]
 fn every_seeded_bug_is_caught() {
     let seeds = std::env::var("LIFTMESH_SEEDS").ok();

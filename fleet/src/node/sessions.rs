@@ -25,6 +25,7 @@ use crate::directives::{
     SessionState, Topic,
 };
 use crate::model::{Call, NodeId, Timestamp};
+use crate::seeded::{SeededBug, is_seeded};
 
 /// The longest time for which a robot may have a door held open at a floor, in seconds.
 pub const LONGEST_HOLD: u16 = 120;
@@ -460,6 +461,9 @@ impl Node {
         let Some((slot, session)) = self.own_session() else {
             return;
         };
+        if end == SessionEnd::Time && is_seeded(SeededBug::SessionNeverEnds) {
+            return;
+        }
         let next = match session.to {
             Some(to) if end == SessionEnd::Time && session.floor != to => {
                 let leg = session.leg.wrapping_add(1);

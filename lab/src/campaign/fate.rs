@@ -14,6 +14,7 @@ use elevator_driver::{Button, Direction, Floor, Trip};
 use fastrand::Rng;
 
 use self::kinds::{CarKind, Kind};
+use super::robots::Robots;
 use super::{Dimension, chance};
 use crate::{Fault, World};
 
@@ -36,6 +37,7 @@ pub(super) struct Fate {
     whole_since: Duration,
     /// Until then nothing else may break.
     truce: Duration,
+    robots: Robots,
 }
 
 /// So long the fleet must have been whole before a disk is lost, and is left alone afterwards.
@@ -72,12 +74,14 @@ impl Fate {
             failed: BTreeSet::new(),
             whole_since: Duration::ZERO,
             truce: Duration::ZERO,
+            robots: Robots::new(seed, nodes),
         }
     }
 
     /// The kinds of faults that happen in this run, by the names of [`Fault::kind`].
     pub(super) fn enabled(&self) -> BTreeSet<&'static str> {
-        self.enabled.iter().map(|(kind, _)| kind.name()).collect()
+        let robots = self.robots.are_there().then_some(Robots::KIND);
+        self.enabled.iter().map(|(kind, _)| kind.name()).chain(robots).collect()
     }
 
     /// Something happens.
@@ -92,11 +96,15 @@ impl Fate {
             71..75 => self.repair_a_car(world),
             _ => self.strike(world),
         }
+        self.robots.look(world);
         self.look(world);
     }
 
     /// Whatever has not happened yet does now, one after the other, on a whole fleet.
     pub(super) fn strike_what_is_due(&mut self, world: &mut World) {
+        if self.robots.are_there() && !world.inflicted().contains_key(Robots::KIND) {
+            self.robots.ask(world);
+        }
         for _ in 0..ATTEMPTS {
             // What was prepared may have had no occasion.
             let has_happened = |kind: Kind| world.inflicted().contains_key(kind.name());

@@ -14,6 +14,7 @@ use crate::{Fault, MotorFault, World, WorldSettings};
 mod cars;
 mod promises;
 mod reference;
+mod robots;
 mod service;
 mod verdicts;
 

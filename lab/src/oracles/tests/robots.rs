@@ -1,0 +1,49 @@
+//! Sessions that hold a car for too long, or again.
+
+use elevator_fleet::directives::{Session, SessionState, Topic, Value};
+
+use super::*;
+
+/// A session of the car at the bottom, where it stands.
+fn ask(world: &mut World, floor: Option<Floor>) {
+    world.inflict(Fault::Session { at: 0, robot: 1, car: Some(0), floor });
+}
+
+fn session(world: &World) -> Session {
+    let node = world.node(0).expect("it runs");
+    node.directives().remembered_sessions().next().expect("a session")
+}
+
+/// F19
+#[test]
+fn a_door_that_is_held_beyond_its_time_is_noticed() {
+    let mut world = calm();
+    ask(&mut world, Some(Floor::BOTTOM));
+    let is_open = |world: &World| matches!(session(world).state, SessionState::Open(_));
+    assert!(world.run_until(Duration::from_secs(40), is_open).is_some());
+    world.run_for(Duration::from_secs(5));
+    assert_eq!(world.violations(), [], "it is in time");
+    // The node does not get to look at its clock.
+    world.now += Duration::from_secs(30);
+    world.inspect();
+    complains(&world, "F19");
+}
+
+/// F19
+#[test]
+fn a_session_that_is_open_again_is_noticed() {
+    let mut world = calm();
+    ask(&mut world, Some(Floor::BOTTOM));
+    let open = session(&world);
+    world.run_for(Duration::from_secs(5));
+    ask(&mut world, None);
+    world.run_for(Duration::from_secs(1));
+    assert!(!session(&world).is_open());
+    assert_eq!(world.violations(), []);
+    world.with(0, |node, now| {
+        let value = Value::new(&open.to_string()).expect("it is short");
+        node.handle_directive(Topic::Session(0).key(), value, "lab", now).expect("room");
+    });
+    world.inspect();
+    complains(&world, "F19");
+}
