@@ -99,11 +99,12 @@ fn a_robot_calls_a_car_and_withdraws_the_next_call() {
     let body = call(&trip, "one");
     let placed = post(a, "/api/v1/calls", Some(&robot), &body);
     assert_eq!((placed.status, &placed.json()["call"]), (201, &trip), "{placed:?}");
+    let first = receipt(&placed);
+    let session = || get(serving(&building, 2), &format!("/api/v1/sessions/{first}"));
+    building.wait("B has heard of the session", |_| session().status == 200);
+    assert_eq!(session().json()["to"], 3);
     let again = post(b, "/api/v1/calls", Some(&robot), &body);
     assert_eq!((again.status, again.json()), (200, placed.json()));
-    let first = receipt(&placed);
-    let session = get(b, &format!("/api/v1/sessions/{first}"));
-    assert_eq!(session.json()["to"], 3, "{session:?}");
     wait_for(&building, &[2], &first, "served_soon");
     let served = wait_for(&building, &[1, 2], &first, "served");
     assert_eq!((&served["call"], &served["reason"]), (&trip, &json!(null)), "{served}");
