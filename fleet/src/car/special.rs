@@ -106,7 +106,8 @@ impl Car {
             stay.until = Some(now + time);
             self.errand = Some(stay);
         }
-        let is_over = is_there && stay.until.is_some_and(|until| until <= now);
+        // Once it has begun it ends in time, wherever the car is: its panel may be gone.
+        let is_over = stay.until.is_some_and(|until| until <= now);
         if !is_over && !is_recalled {
             return;
         }
@@ -119,9 +120,7 @@ impl Car {
     }
 
     pub(super) fn stay_deadline(&self) -> Option<(Timestamp, CarTimer)> {
-        let is_due = self.mode() == Mode::Priority;
-        let until = self.errand.filter(|_| is_due)?.until?;
-        Some((until, CarTimer::Priority))
+        Some((self.errand?.until?, CarTimer::Priority))
     }
 
     /// The passenger for whom the car was sent has entered it, and asks for a floor.

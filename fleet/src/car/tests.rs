@@ -1,6 +1,7 @@
 //! A car against a small simulated shaft, in virtual time.
 
 mod door;
+mod errands;
 mod flight;
 mod parking;
 mod service;

@@ -9,8 +9,8 @@ use elevator_driver::{
     MotorCommand, PanelEvent, PanelInputs,
 };
 
-use crate::car::{Car, CarEvent, CarSettings, HangEvidence, Press, ServedCall, Stops};
-use crate::model::{Availability, HallCall, Timestamp};
+use crate::car::{Car, CarEvent, CarSettings, Errand, HangEvidence, Press, ServedCall, Stops};
+use crate::model::{Availability, HallCall, Mode, Timestamp};
 
 pub(super) const TICK: Duration = Duration::from_millis(100);
 /// Ticks, at one unit of way each, from a floor to the next.
@@ -209,6 +209,14 @@ impl World {
 
     pub(super) fn assign_all(&mut self) {
         self.assigned.clone_from(&self.hall);
+        self.update_stops();
+    }
+
+    /// The car is sent somewhere besides its calls, or not any more.
+    pub(super) fn send(&mut self, errand: Option<Errand>) {
+        self.car.set_errand(errand, self.now);
+        let mode = if errand.is_some() { Mode::Priority } else { Mode::InService };
+        self.car.set_command(mode, self.now);
         self.update_stops();
     }
 

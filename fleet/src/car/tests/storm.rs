@@ -1,9 +1,13 @@
 //! Random presses and faults: S1 holds throughout, and every order is served once faults cease.
 
+use std::time::Duration;
+
 use elevator_driver::{Button, Direction, KeySwitch};
 use proptest::prelude::*;
 
 use super::shaft::{Door, Drive, Faults, World, floor};
+use crate::car::Errand;
+use crate::directives::RequestId;
 
 /// How long a storm lasts, in ticks: five minutes.
 const STORM: u32 = 3000;
@@ -21,7 +25,7 @@ fn press(world: &mut World, random: &mut fastrand::Rng) {
 }
 
 fn disturb(world: &mut World, random: &mut fastrand::Rng) {
-    match random.u8(0..15) {
+    match random.u8(0..16) {
         0 | 1 => world.obstruction = !world.obstruction,
         2 => world.stop = !world.stop,
         3 => world.disconnect(),
@@ -36,13 +40,20 @@ fn disturb(world: &mut World, random: &mut fastrand::Rng) {
             // A door that was pulled open doesn't count until it has had the time to close.
             world.run(20);
         }
-        10 => world.car.handle_interrupted(std::time::Duration::ZERO, world.now),
+        10 => world.car.handle_interrupted(Duration::ZERO, world.now),
         11 => world.load = [None, Some(50), Some(90), Some(120)][random.usize(0..4)],
         12 => world.trip_drive(),
         13 => {
             if let Some(call) = random.choice(world.assigned.clone()) {
                 world.withdraw(call);
             }
+        }
+        14 => {
+            let at = floor(random.u8(0..world.floors.get()));
+            let priority = Errand::Priority(at);
+            let id = RequestId { owner: 1, request: random.u64(..) };
+            let session = Errand::Session { id, leg: 0, floor: at, time: Duration::from_secs(20) };
+            world.send([None, Some(priority), Some(session)][random.usize(0..3)]);
         }
         _ => {
             world.key = KeySwitch::ALL[random.usize(0..KeySwitch::ALL.len())];
@@ -55,6 +66,7 @@ fn calm(world: &mut World) {
     world.stop = false;
     world.key = KeySwitch::Normal;
     world.load = None;
+    world.send(None);
     world.faults = Faults::default();
     world.assign_all();
     world.reconnect();

@@ -1,0 +1,79 @@
+//! Errands: a priority call, and the session of a robot.
+
+use std::time::Duration;
+
+use elevator_driver::{DoorState, KeySwitch};
+
+use super::shaft::{World, floor};
+use crate::car::{CarEvent, Errand};
+use crate::directives::{RequestId, SessionEnd};
+use crate::model::Mode;
+
+const ID: RequestId = RequestId { owner: 1, request: 7 };
+const STAY: Duration = Duration::from_secs(20);
+
+fn session(index: u8) -> Errand {
+    Errand::Session { id: ID, leg: 0, floor: floor(index), time: STAY }
+}
+
+/// A car that holds its door open at floor 3 for a session, since just now.
+fn held() -> World {
+    let mut world = World::at(0).settled();
+    world.send(Some(session(3)));
+    let is_open = |world: &World| world.events.contains(&CarEvent::SessionOpen);
+    world.run_until("its door is open for the session", is_open);
+    assert_eq!((world.floor(), world.door()), (Some(floor(3)), DoorState::Open));
+    world
+}
+
+fn is_over(world: &World) -> bool {
+    world.events.contains(&CarEvent::SessionOver(SessionEnd::Time))
+}
+
+// F19
+#[test]
+fn car_holds_its_door_for_a_session_and_no_longer() {
+    let mut world = held();
+    let began = world.now;
+    world.run_until("the session is over", is_over);
+    assert_eq!(world.now, began + STAY);
+    world.send(None);
+    world.press_car(0);
+    world.run_until("it serves again", World::is_quiet);
+}
+
+// F19
+#[test]
+fn session_ends_in_time_though_the_panel_is_gone() {
+    let mut world = held();
+    let began = world.now;
+    world.disconnect();
+    world.run_until("the session is over", is_over);
+    assert_eq!(world.now, began + STAY);
+}
+
+// F19
+#[test]
+fn session_ends_in_time_though_the_panel_has_restarted() {
+    let mut world = held();
+    let began = world.now;
+    world.disconnect();
+    world.run(30);
+    world.reconnect();
+    world.run_until("its door is open again", |world| world.door() == DoorState::Open);
+    assert!(!is_over(&world));
+    world.run_until("the session is over", is_over);
+    assert_eq!(world.now, began + STAY);
+    assert_eq!(world.count(|event| *event == CarEvent::SessionOpen), 1);
+}
+
+// F19
+#[test]
+fn session_ends_in_time_though_the_car_is_out_of_service_by_its_key() {
+    let mut world = held();
+    let began = world.now;
+    world.key = KeySwitch::Independent;
+    world.run_until("the key is read", |world| world.car.mode() == Mode::Independent);
+    world.run_until("the session is over", is_over);
+    assert_eq!(world.now, began + STAY);
+}
