@@ -130,6 +130,8 @@ pub(super) struct Process {
     pub(super) clock_rate: u32,
     /// The earliest wake-up on the agenda.
     pub(super) wake: Option<Duration>,
+    /// When it last handled a deadline, and how often at that moment.
+    pub(super) deadlines: (Duration, u32),
     /// While it is suspended: the inputs that wait for it.
     pub(super) backlog: Option<VecDeque<Event>>,
     pub(super) suspended_at: Duration,

@@ -242,6 +242,7 @@ impl World {
             since: (self.now, Duration::ZERO),
             clock_rate: machine.clock_rate,
             wake: None,
+            deadlines: (self.now, 0),
             backlog: None,
             suspended_at: self.now,
         });

@@ -65,7 +65,7 @@ const CASES: &[Case] = &[
     case(SeededBug::HallLampsNotReplicated, &["P4"]),
     case(SeededBug::PressLostAfterService, &["F4"]),
     case(SeededBug::LockedFloorAccepted, &["F4"]),
-    case(SeededBug::ServiceClosesLaterPress, &["P1"]),
+    case(SeededBug::ServiceClosesLaterPress, &["O1"]),
     case(SeededBug::ServiceClosesWholeLanding, &["P1"]),
     case(SeededBug::ServiceClosesWholeLanding, &["O1"]),
     case(SeededBug::StateReplacesStore, &["P1", "O1"]),

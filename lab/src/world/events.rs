@@ -13,6 +13,9 @@ use crate::fault::Boundary;
 /// The most datagrams that wait for a suspended process; more are dropped, as by its kernel.
 const MOST_BACKLOG: usize = 2_000;
 
+/// A node that handles so many deadlines at one moment has one that it never gets past.
+const SPIN: u32 = 1_000;
+
 impl World {
     pub(crate) fn happen(&mut self, event: Event) {
         let Some(event) = self.hold_back(event).and_then(|event| self.defer(event)) else {
@@ -145,6 +148,14 @@ impl World {
         }
         let due = process.node.poll_timeout().is_some_and(|(at, _)| process.world(at) <= now);
         if due {
+            let (at, count) = process.deadlines;
+            let count = if at == now { count + 1 } else { 1 };
+            process.deadlines = (now, count);
+            assert!(
+                count < SPIN,
+                "node {node} never gets past {now:?}: {:?} is due again and again",
+                process.node.poll_timeout()
+            );
             self.with(node, Node::handle_timeout);
         } else {
             self.arm(node);
