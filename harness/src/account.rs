@@ -121,7 +121,20 @@ pub struct Account {
     open: BTreeMap<Call, Entry>,
     /// How many openings of each car's door have been seen.
     openings: BTreeMap<NodeId, u64>,
+    /// When each call was last counted as served.
+    served: BTreeMap<Call, Duration>,
+    /// The panels whose lamps mean nothing at present, and since when.
+    away: BTreeMap<NodeId, Duration>,
+    leftovers: BTreeSet<Leftover>,
     count: Count,
+}
+
+/// The lamp of a panel whose node was away when the call was served, and which has not learned of
+/// that yet.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Leftover {
+    at: NodeId,
+    call: Call,
 }
 
 /// The tally, and what it is made from.
@@ -167,6 +180,7 @@ impl Account {
 
     /// A button was pressed: waiting begins, unless it has begun already.
     pub fn press(&mut self, call: Call, now: Duration) {
+        self.leftovers.retain(|lamp| lamp.call != call);
         self.pressed.entry(call).or_insert(now);
     }
 
@@ -178,7 +192,10 @@ impl Account {
             self.see_visit(car, visit, now);
         }
         if sight.living {
+            self.see_leftovers(car, sight);
             self.see_lit(car, sight, now, &mut verdicts);
+        } else {
+            self.away.entry(car.clone()).or_insert(now);
         }
         if let Some(floor) = sight.serves {
             self.see_visit(car, Visit::at(floor, sight.lantern), now);
@@ -214,9 +231,34 @@ impl Account {
         unserved
     }
 
+    /// A lamp that is lit on a panel which comes back is no order if the call was served meanwhile,
+    /// and nobody has pressed since.
+    fn see_leftovers(&mut self, car: &NodeId, sight: &Sight) {
+        let is_dark = |call: &Call| call.button().is_none_or(|lamp| !sight.lamps.contains(&lamp));
+        self.leftovers.retain(|lamp| lamp.at != *car || !is_dark(&lamp.call));
+        let Some(since) = self.away.remove(car) else {
+            return;
+        };
+        for button in &sight.lamps {
+            let call = Call::of_button(*button, car);
+            if let Some(entry) = self.open.get_mut(&call)
+                && entry.service == Service::Counted
+            {
+                entry.lit_on.remove(car);
+            }
+            let served = self.served.get(&call).is_some_and(|at| since <= *at);
+            if served && !self.pressed.contains_key(&call) {
+                self.leftovers.insert(Leftover { at: car.clone(), call });
+            }
+        }
+    }
+
     fn see_lit(&mut self, car: &NodeId, sight: &Sight, now: Duration, verdicts: &mut Vec<Verdict>) {
         for button in &sight.lamps {
             let call = Call::of_button(*button, car);
+            if self.leftovers.contains(&Leftover { at: car.clone(), call: call.clone() }) {
+                continue;
+            }
             let known = self.open.get_mut(&call);
             if let Some(entry) = known {
                 entry.dark_since.remove(car);
@@ -286,6 +328,9 @@ impl Account {
         for (call, entry) in &mut self.open {
             if let Some(verdict) = entry.judge(call, now) {
                 self.count.note(&verdict);
+                if matches!(verdict, Verdict::Served { .. }) {
+                    self.served.insert(call.clone(), now);
+                }
                 self.pressed.remove(call);
                 verdicts.push(verdict);
             }

@@ -102,6 +102,61 @@ fn a_lamp_seen_dark_just_before_the_car_is_seen_there_is_served() {
     assert!(matches!(verdicts[..], [Verdict::Served { .. }]));
 }
 
+/// The order of [`lit_on_two_panels`], served while the node of B was away; B is back at 30 s, and its
+/// lamp is still lit.
+fn served_while_away() -> Account {
+    let mut account = lit_on_two_panels();
+    account.observe(&car("B"), &Sight { living: false, ..panel(&[hall()]) }, at(12));
+    let served = account.observe(&car("A"), &open_at(3, Some(Direction::Up), &[]), at(20));
+    assert!(matches!(served[..], [Verdict::Served { .. }]));
+    account
+}
+
+#[test]
+fn a_lamp_of_a_panel_that_was_away_during_the_service_is_no_new_order() {
+    let mut account = served_while_away();
+    for seconds in 30..33 {
+        assert!(account.observe(&car("B"), &panel(&[hall()]), at(seconds)).is_empty());
+    }
+    for seconds in 33..36 {
+        assert!(account.observe(&car("B"), &panel(&[]), at(seconds)).is_empty());
+    }
+    let tally = account.tally();
+    assert_eq!((tally.placed, tally.served, tally.lost), (1, 1, 0));
+    // From then on it counts as before.
+    let placed = account.observe(&car("B"), &panel(&[hall()]), at(40));
+    assert!(matches!(placed[..], [Verdict::Placed { .. }]));
+}
+
+// F12
+#[test]
+fn a_press_at_a_panel_that_was_away_during_the_service_is_an_order() {
+    let mut before = served_while_away();
+    before.press(Call::of_button(hall(), &car("B")), at(29));
+    let mut after = served_while_away();
+    assert!(after.observe(&car("B"), &panel(&[hall()]), at(30)).is_empty());
+    after.press(Call::of_button(hall(), &car("B")), at(31));
+    for mut account in [before, after] {
+        let placed = account.observe(&car("B"), &panel(&[hall()]), at(32));
+        assert!(matches!(placed[..], [Verdict::Placed { .. }]));
+        account.observe(&car("B"), &panel(&[]), at(40));
+        let verdicts = account.observe(&car("B"), &panel(&[]), at(41));
+        assert!(is_lost(&verdicts), "{verdicts:?}");
+    }
+}
+
+// F12
+#[test]
+fn a_lamp_of_a_panel_that_was_away_is_an_order_if_no_car_came() {
+    let mut account = lit_on_two_panels();
+    account.observe(&car("B"), &Sight { living: false, ..panel(&[hall()]) }, at(12));
+    account.observe(&car("A"), &Sight { living: false, ..panel(&[hall()]) }, at(12));
+    account.observe(&car("B"), &panel(&[hall()]), at(30));
+    account.observe(&car("B"), &panel(&[]), at(33));
+    let verdicts = account.observe(&car("B"), &panel(&[]), at(35));
+    assert!(is_lost(&verdicts), "{verdicts:?}");
+}
+
 // F13: its car order comes back with it.
 #[test]
 fn a_panel_without_a_controller_is_not_judged_until_it_has_one_again() {
