@@ -18,12 +18,13 @@ impl Car {
     }
 
     /// Where the car may go to wait. Not while it has calls, even ones that it can't reach; while it
-    /// is out of the group or its drive is faulty; or to a floor that is locked out.
+    /// is out of the group, without power or its drive is faulty; or to a floor that is locked out.
     fn parking_floor(&self) -> Option<Floor> {
         let is_free = self.own_calls.is_empty()
             && self.assigned.is_empty()
             && self.mode() == Mode::InService
             && self.availability() == Availability::InService
+            && self.has_power()
             && self.supervision.strikes.until().is_none();
         let reachable = |floor: &Floor| {
             self.settings.floors.contains(*floor) && !self.supervision.is_locked_out(*floor)

@@ -5,6 +5,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, DoorState, KeySwitch};
 
 use super::shaft::{Drive, World, floor};
+use crate::car::Power;
 use crate::dispatch::CarPlan;
 
 /// A car that is to wait at this floor.
@@ -30,6 +31,20 @@ fn idle_car_drives_to_where_it_is_to_wait_and_keeps_its_door_closed() {
     parks_at(&mut world, 4);
     world.run(600);
     assert_eq!(world.departures(), 1);
+}
+
+/// The turn of a car on emergency power may have been given by a master that is gone: then it is in
+/// service, and its motor may not run.
+#[test]
+fn car_without_power_does_not_park_until_it_has_some() {
+    let mut world = World::at(0).settled();
+    world.car.set_power(Power::Waiting, world.now);
+    parks_at(&mut world, 4);
+    world.run(200);
+    rests_at(&world, 0);
+    world.car.set_power(Power::Normal, world.now);
+    world.run(200);
+    rests_at(&world, 4);
 }
 
 /// A passenger who has just boarded has not pressed yet.

@@ -6,8 +6,9 @@ use elevator_driver::{Button, Direction, KeySwitch};
 use proptest::prelude::*;
 
 use super::shaft::{Door, Drive, Faults, World, floor};
-use crate::car::Errand;
+use crate::car::{Errand, Power};
 use crate::directives::RequestId;
+use crate::dispatch::CarPlan;
 
 /// How long a storm lasts, in ticks: five minutes.
 const STORM: u32 = 3000;
@@ -25,7 +26,7 @@ fn press(world: &mut World, random: &mut fastrand::Rng) {
 }
 
 fn disturb(world: &mut World, random: &mut fastrand::Rng) {
-    match random.u8(0..16) {
+    match random.u8(0..18) {
         0 | 1 => world.obstruction = !world.obstruction,
         2 => world.stop = !world.stop,
         3 => world.disconnect(),
@@ -49,6 +50,16 @@ fn disturb(world: &mut World, random: &mut fastrand::Rng) {
             }
         }
         14 => {
+            let power = [Power::Normal, Power::Waiting, Power::Granted][random.usize(0..3)];
+            world.car.set_power(power, world.now);
+        }
+        15 => {
+            let place = floor(random.u8(0..world.floors.get()));
+            let park = random.bool().then_some(place);
+            world.car.set_plan(CarPlan { direction: None, park });
+            world.update_stops();
+        }
+        16 => {
             let at = floor(random.u8(0..world.floors.get()));
             let priority = Errand::Priority(at);
             let id = RequestId { owner: 1, request: random.u64(..) };
@@ -67,6 +78,8 @@ fn calm(world: &mut World) {
     world.key = KeySwitch::Normal;
     world.load = None;
     world.send(None);
+    world.car.set_power(Power::Normal, world.now);
+    world.car.set_plan(CarPlan::default());
     world.faults = Faults::default();
     world.assign_all();
     world.reconnect();
