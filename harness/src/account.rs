@@ -241,12 +241,11 @@ impl Account {
         };
         for button in &sight.lamps {
             let call = Call::of_button(*button, car);
-            if let Some(entry) = self.open.get_mut(&call)
-                && entry.service == Service::Counted
-            {
-                entry.lit_on.remove(car);
-            }
-            let served = self.served.get(&call).is_some_and(|at| since <= *at);
+            let counted = self
+                .open
+                .get_mut(&call)
+                .is_some_and(|entry| entry.service == Service::Counted && entry.lit_on.remove(car));
+            let served = counted || self.served.get(&call).is_some_and(|at| since <= *at);
             if served && !self.pressed.contains_key(&call) {
                 self.leftovers.insert(Leftover { at: car.clone(), call });
             }

@@ -128,6 +128,21 @@ fn a_lamp_of_a_panel_that_was_away_during_the_service_is_no_new_order() {
     assert!(matches!(placed[..], [Verdict::Placed { .. }]));
 }
 
+#[test]
+fn a_panel_whose_node_ends_together_with_the_order_has_no_new_one() {
+    let mut account = lit_on_two_panels();
+    let served = account.observe(&car("A"), &open_at(3, Some(Direction::Up), &[]), at(20));
+    assert!(matches!(served[..], [Verdict::Served { .. }]));
+    // Its panel is looked at a moment later.
+    account.observe(&car("B"), &Sight { living: false, ..panel(&[hall()]) }, at(21));
+    for seconds in 30..33 {
+        assert!(account.observe(&car("B"), &panel(&[hall()]), at(seconds)).is_empty());
+    }
+    for seconds in 33..36 {
+        assert!(account.observe(&car("B"), &panel(&[]), at(seconds)).is_empty());
+    }
+}
+
 // F12
 #[test]
 fn a_press_at_a_panel_that_was_away_during_the_service_is_an_order() {
