@@ -106,7 +106,7 @@ pub enum CallReason {
     Recalled,
     /// Cancelled: the client has withdrawn it.
     Withdrawn,
-    /// Cancelled: the robot has had the car for 10 minutes.
+    /// Cancelled: the robot has had the car for 10 minutes, or has had it go to another floor.
     Time,
     /// Cancelled: the car's node has been away for 30 s.
     CarLost,

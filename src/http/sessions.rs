@@ -133,6 +133,7 @@ pub(crate) fn refused(cause: SessionRefused) -> Problem {
         }
         SessionRefused::Time => (StatusCode::BAD_REQUEST, "malformed"),
         SessionRefused::Recalled => (StatusCode::CONFLICT, "fire_recall"),
+        SessionRefused::EmergencyPower => (StatusCode::CONFLICT, "emergency_power"),
         SessionRefused::FloorLocked(_) => (StatusCode::CONFLICT, "floor_locked"),
         SessionRefused::TooMany => (StatusCode::CONFLICT, "too_many_sessions"),
         SessionRefused::Reused => (StatusCode::CONFLICT, "request_id_reused"),

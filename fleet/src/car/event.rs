@@ -5,7 +5,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, DoorState, Floor};
 
 use super::supervision::FlightRecord;
-use crate::directives::SessionEnd;
+use crate::directives::{RequestId, SessionEnd};
 use crate::model::{Availability, HallCall};
 
 /// An event of a car. Drained with [`poll_event`](super::Car::poll_event) after every call, so that
@@ -53,11 +53,20 @@ pub enum CarEvent {
     /// The car has been at the floor of its priority call for long enough, or something more
     /// important has taken its place.
     PriorityOver,
-    /// The door is held open for the robot whose session the car has.
-    SessionOpen,
+    /// The door is held open for a robot.
+    SessionOpen(SessionLeg),
     /// It was held open for long enough, or something more important has taken the place of the
     /// session.
-    SessionOver(SessionEnd),
+    SessionOver(SessionLeg, SessionEnd),
+}
+
+/// The floor of a session that a car was sent to, among those that the robot has asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionLeg {
+    /// Which session.
+    pub id: RequestId,
+    /// How often the robot had asked for a floor again.
+    pub leg: u16,
 }
 
 /// A call that is served.

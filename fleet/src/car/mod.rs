@@ -29,7 +29,7 @@ use elevator_driver::{
     PanelInputs,
 };
 
-pub use self::event::{CarEvent, CarTimer, HangCause, HangEvidence, ServedCall};
+pub use self::event::{CarEvent, CarTimer, HangCause, HangEvidence, ServedCall, SessionLeg};
 pub use self::firefighter::FireKey;
 pub use self::service::Press;
 pub use self::settings::CarSettings;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::{DoorState, Floor};
 
-use super::event::CarEvent;
+use super::event::{CarEvent, SessionLeg};
 use super::state::OperatingState;
 use super::{Car, CarTimer};
 use crate::directives::{RequestId, SessionEnd};
@@ -98,8 +98,8 @@ impl Car {
         if is_there && stay.until.is_none() {
             let time = match stay.errand {
                 Errand::Priority(_) => self.settings.priority_stay,
-                Errand::Session { time, .. } => {
-                    self.events.push_back(CarEvent::SessionOpen);
+                Errand::Session { id, leg, time, .. } => {
+                    self.events.push_back(CarEvent::SessionOpen(SessionLeg { id, leg }));
                     time
                 }
             };
@@ -114,8 +114,10 @@ impl Car {
         self.errand = None;
         self.events.push_back(match stay.errand {
             Errand::Priority(_) => CarEvent::PriorityOver,
-            Errand::Session { .. } if is_recalled => CarEvent::SessionOver(SessionEnd::Recalled),
-            Errand::Session { .. } => CarEvent::SessionOver(SessionEnd::Time),
+            Errand::Session { id, leg, .. } => {
+                let end = if is_recalled { SessionEnd::Recalled } else { SessionEnd::Time };
+                CarEvent::SessionOver(SessionLeg { id, leg }, end)
+            }
         });
     }
 

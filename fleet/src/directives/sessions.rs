@@ -4,8 +4,8 @@
 //! keeps its slot until another needs it, the oldest first, so that what it came to can be read for a
 //! while, and sessions never fill the directives.
 //!
-//! A robot that has had no answer may ask again at a node that has not heard of its request, and its
-//! session has two slots. All nodes go by the one that has come furthest; the other counts as free.
+//! A robot that has had no answer may ask again at nodes that have not heard of its request, and its
+//! session has several slots. All nodes go by the one that has come furthest; the others count as free.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -119,9 +119,10 @@ impl Session {
         Self::parse(value.as_str())
     }
 
-    /// What never goes back: whether it has ended, and what the robot has asked for last.
-    pub(crate) fn progress(&self) -> (bool, u16) {
-        (!self.is_open(), self.leg)
+    /// What never goes back: whether it has ended, what the robot has asked for last, and whether it has
+    /// a door open there.
+    pub(crate) fn progress(&self) -> (bool, u16, bool) {
+        (!self.is_open(), self.leg, matches!(self.state, SessionState::Open(_)))
     }
 
     /// The value of a directive; `None` if it is not understood.
@@ -197,7 +198,8 @@ impl Directives {
         furthest.into_values()
     }
 
-    /// All directives but receipts, and slots of sessions that don't count, by key.
+    /// All directives but receipts, and slots of sessions that don't count or are not understood, by
+    /// key.
     pub(crate) fn in_force(&self) -> impl Iterator<Item = &Directive> {
         let slots: BTreeSet<u8> = self.sessions().map(|(slot, ..)| slot).collect();
         self.iter().filter(move |directive| match Topic::of(&directive.key) {

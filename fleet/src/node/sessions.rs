@@ -19,7 +19,7 @@ use std::time::Duration;
 use elevator_driver::Floor;
 
 use super::{Access, FollowedCall, Node, Report};
-use crate::car::Errand;
+use crate::car::{Errand, SessionLeg};
 use crate::directives::{
     Directive, DirectiveError, Directives, MOST_SESSIONS, Receipt, RequestId, Session, SessionEnd,
     SessionState, Topic,
@@ -30,7 +30,8 @@ use crate::seeded::{SeededBug, is_seeded};
 /// The longest time for which a robot may have a door held open at a floor, in seconds.
 pub const LONGEST_HOLD: u16 = 120;
 
-/// How long a session may have a car, whatever the robot asks for meanwhile.
+/// How long a session may have a car, whatever the robot asks for meanwhile. The node of the car
+/// counts, and begins anew after a restart.
 const LONGEST_SESSION: Duration = Duration::from_mins(10);
 
 /// How long a session waits for a car.
@@ -84,8 +85,11 @@ pub enum SessionRefused {
     #[error("a door is held open for 1 to {LONGEST_HOLD} s")]
     Time,
     /// All cars go to their recall floors.
-    #[error("all cars are recalled, or run on emergency power")]
+    #[error("all cars are recalled")]
     Recalled,
+    /// The building has no other power than for the evacuation.
+    #[error("the building runs on emergency power")]
+    EmergencyPower,
     /// The floor is locked, and the robot has shown no right of access.
     #[error("floor {0} is locked")]
     FloorLocked(Floor),
@@ -114,8 +118,8 @@ pub(super) struct Sessions {
     given: BTreeSet<NodeId>,
     /// When cars were last given back.
     given_back: BTreeMap<NodeId, Timestamp>,
-    /// Those that have ended, as this process knows, the latest last: a node that has missed the end
-    /// may say that one is open after another has taken its slot.
+    /// Those that have ended, as this process knows, in the order in which it noted them: a node that
+    /// has missed the end may say that one is open after another has taken its slot.
     ended: VecDeque<(RequestId, SessionEnd)>,
     due: Option<Timestamp>,
 }
@@ -187,13 +191,17 @@ impl Node {
         };
         // As it was asked for: its floor changes, and receipts are kept for longer than sessions.
         let asked = Receipt::of_session(&session);
-        if let Some(receipt) = self.commands.directives().receipt(*id) {
-            if receipt != asked {
-                return Err(SessionRefused::Reused);
-            }
-            let known = self.commands.directives().session(*id);
-            let forgotten = session.with(SessionState::Ended(SessionEnd::Done));
-            return Ok((known.unwrap_or(forgotten), false));
+        let receipt = self.commands.directives().receipt(*id);
+        if receipt.as_ref().is_some_and(|receipt| *receipt != asked) {
+            return Err(SessionRefused::Reused);
+        }
+        // Also without its receipt, which is forgotten sooner, or still on its way.
+        if let Some(known) = self.commands.directives().session(*id) {
+            return Ok((known, false));
+        }
+        if receipt.is_some() {
+            let end = self.sessions.end_of(*id).ok_or(SessionRefused::NotOpen)?;
+            return Ok((session.with(SessionState::Ended(end)), false));
         }
         if *to == Some(*floor) {
             return Err(SessionRefused::SameFloor(*floor));
@@ -235,8 +243,8 @@ impl Node {
                 session.state
             }
         };
-        // What it asks for now is where it wants to go.
-        let to = None;
+        // More time here delays a trip. Another floor is where it wants to go now.
+        let to = session.to.filter(|_| floor == session.floor);
         let leg = session.leg.wrapping_add(1);
         let session = Session { floor, to, seconds, leg, state, ..session };
         self.command(&Topic::Session(slot), &session.to_string(), bearer, now)?;
@@ -310,8 +318,11 @@ impl Node {
         if !(1..=LONGEST_HOLD).contains(&seconds) {
             return Err(SessionRefused::Time);
         }
-        if self.is_recalled_or_in_emergency() {
+        if self.commands.is_fire_recalled() {
             return Err(SessionRefused::Recalled);
+        }
+        if self.commands.emergency().is_some() {
+            return Err(SessionRefused::EmergencyPower);
         }
         if access == Access::Public && self.directives().is_locked(floor) {
             return Err(SessionRefused::FloorLocked(floor));
@@ -448,17 +459,17 @@ impl Node {
     }
 
     /// The door of this node's car is held open for its session.
-    pub(super) fn on_session_open(&mut self, now: Timestamp) {
+    pub(super) fn on_session_open(&mut self, leg: SessionLeg, now: Timestamp) {
         let own = self.hello.node.clone();
-        if let Some((slot, session)) = self.own_session() {
+        if let Some((slot, session)) = self.own_session(leg) {
             self.set_session(slot, &session.with(SessionState::Open(own)), now);
         }
     }
 
     /// The time at the floor is over, or something more important has taken the place of the session.
-    pub(super) fn on_session_over(&mut self, end: SessionEnd, now: Timestamp) {
+    pub(super) fn on_session_over(&mut self, leg: SessionLeg, end: SessionEnd, now: Timestamp) {
         let own = self.hello.node.clone();
-        let Some((slot, session)) = self.own_session() else {
+        let Some((slot, session)) = self.own_session(leg) else {
             return;
         };
         if end == SessionEnd::Time && is_seeded(SeededBug::SessionNeverEnds) {
@@ -477,9 +488,11 @@ impl Node {
         self.set_session(slot, &next, now);
     }
 
-    fn own_session(&self) -> Option<(u8, Session)> {
-        let session = self.directives().session_of(&self.hello.node)?;
-        self.directives().session_in_slot(session.id)
+    /// The session of this node's car, if it is still the one that the car speaks of.
+    fn own_session(&self, SessionLeg { id, leg }: SessionLeg) -> Option<(u8, Session)> {
+        let own = Some(&self.hello.node);
+        let known = self.directives().session_in_slot(id);
+        known.filter(|(_, session)| session.car() == own && session.leg == leg)
     }
 
     /// What this node knew of a session was replaced. Two nodes may have written at the same time:
@@ -500,6 +513,7 @@ impl Node {
         if !before.is_open() || replaced.version.journal != self.orders.journal() {
             return;
         }
+        self.sessions.note_ends(directives);
         if let Some(slot) = directives.free_slot() {
             self.set_session(slot, &before, now);
         } else {

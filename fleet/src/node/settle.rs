@@ -145,8 +145,8 @@ impl Node {
                     let own = self.hello.node.clone();
                     self.direct(&Topic::Priority(own), OFF, now);
                 }
-                CarEvent::SessionOpen => self.on_session_open(now),
-                CarEvent::SessionOver(end) => self.on_session_over(end, now),
+                CarEvent::SessionOpen(leg) => self.on_session_open(leg, now),
+                CarEvent::SessionOver(leg, end) => self.on_session_over(leg, end, now),
                 CarEvent::Departed { .. } | CarEvent::Arrived(_) => {}
             }
             self.dispatching.invalidate();

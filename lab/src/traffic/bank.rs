@@ -247,8 +247,8 @@ impl Bank {
                 | CarEvent::AvailabilityChanged(_)
                 | CarEvent::FlightLearned(_)
                 | CarEvent::PriorityOver
-                | CarEvent::SessionOpen
-                | CarEvent::SessionOver(_)
+                | CarEvent::SessionOpen(_)
+                | CarEvent::SessionOver(..)
                 | CarEvent::Hung(_)
                 | CarEvent::FloorUnreachable(_)
                 | CarEvent::DriveRefused

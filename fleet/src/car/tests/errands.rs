@@ -5,11 +5,12 @@ use std::time::Duration;
 use elevator_driver::{DoorState, KeySwitch};
 
 use super::shaft::{World, floor};
-use crate::car::{CarEvent, Errand};
+use crate::car::{CarEvent, Errand, SessionLeg};
 use crate::directives::{RequestId, SessionEnd};
 use crate::model::Mode;
 
 const ID: RequestId = RequestId { owner: 1, request: 7 };
+const LEG: SessionLeg = SessionLeg { id: ID, leg: 0 };
 const STAY: Duration = Duration::from_secs(20);
 
 fn session(index: u8) -> Errand {
@@ -20,14 +21,14 @@ fn session(index: u8) -> Errand {
 fn held() -> World {
     let mut world = World::at(0).settled();
     world.send(Some(session(3)));
-    let is_open = |world: &World| world.events.contains(&CarEvent::SessionOpen);
+    let is_open = |world: &World| world.events.contains(&CarEvent::SessionOpen(LEG));
     world.run_until("its door is open for the session", is_open);
     assert_eq!((world.floor(), world.door()), (Some(floor(3)), DoorState::Open));
     world
 }
 
 fn is_over(world: &World) -> bool {
-    world.events.contains(&CarEvent::SessionOver(SessionEnd::Time))
+    world.events.contains(&CarEvent::SessionOver(LEG, SessionEnd::Time))
 }
 
 // F19
@@ -64,7 +65,7 @@ fn session_ends_in_time_though_the_panel_has_restarted() {
     assert!(!is_over(&world));
     world.run_until("the session is over", is_over);
     assert_eq!(world.now, began + STAY);
-    assert_eq!(world.count(|event| *event == CarEvent::SessionOpen), 1);
+    assert_eq!(world.count(|event| *event == CarEvent::SessionOpen(LEG)), 1);
 }
 
 // F19

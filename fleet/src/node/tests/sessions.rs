@@ -135,6 +135,63 @@ fn a_trip_goes_on_by_itself() {
     assert_eq!(state(&node, 1), ended(SessionEnd::Done));
 }
 
+/// A robot that rolls in slowly asks for more time, and is taken along all the same.
+#[test]
+fn more_time_at_a_floor_delays_a_trip() {
+    let by = (Access::Public, "robot");
+    for asks in [0, 2] {
+        let (mut node, now) = cabin(1);
+        let trip = SessionRequest { to: Some(floor(3)), ..request(1, 0) };
+        node.handle_session(&trip, now).expect("room");
+        obey(&mut node, now);
+        let later = now + Duration::from_secs(20);
+        let session = node.handle_session_floor(id(1), floor(asks), None, by, later);
+        let to = session.expect("open").to;
+        assert_eq!(to, (asks == 0).then(|| floor(3)), "another floor is the end of the trip");
+        if asks == 0 {
+            assert_eq!(state(&node, 1), SessionState::Open(name(1)));
+            node.handle_timeout(later + Duration::from_secs(30));
+            let session = node.directives().session(id(1)).expect("a session");
+            assert_eq!((session.floor, session.state), (floor(3), SessionState::Coming(name(1))));
+        }
+    }
+}
+
+/// The session comes with beacons, its receipt over a link: a robot that asks again meanwhile keeps its
+/// car.
+#[test]
+fn a_session_without_its_receipt_is_not_opened_again() {
+    let (mut one, mut two, now) = linked();
+    open(&mut one, 1, 0, now);
+    let session = one.directives().in_force().next().cloned().expect("a session");
+    two.on_directives(&[session], now);
+    let (known, is_new) = two.handle_session(&request(1, 0), now).expect("known");
+    assert_eq!((known.id, known.state, is_new), (id(1), state(&one, 1), false));
+    assert_eq!(two.directives().in_force().count(), 1);
+}
+
+/// Asked for again at a node that has not heard of it, a session may have a later copy, which waits.
+#[test]
+fn a_door_that_is_open_counts_for_more_than_a_later_request() {
+    let (mut one, mut two, now) = linked();
+    open(&mut one, 1, 0, now);
+    let (slot, session) = one.directives().session_in_slot(id(1)).expect("it has a slot");
+    let there = Session { state: SessionState::Open(name(1)), ..session };
+    one.command(&Topic::Session(slot), &there.to_string(), "robot", now).expect("room");
+    open(&mut two, 9, 0, now);
+    for number in 20..24 {
+        open(&mut two, number, 0, now);
+    }
+    open(&mut two, 1, 0, now);
+    for _ in 0..2 {
+        deliver(&mut one, &mut two, now, |_| true);
+        deliver(&mut two, &mut one, now, |_| true);
+    }
+    for node in [&one, &two] {
+        assert_eq!(state(node, 1), SessionState::Open(name(1)));
+    }
+}
+
 #[test]
 fn sessions_wait_for_a_car_in_turn() {
     let (mut node, now) = cabin(1);
@@ -257,7 +314,7 @@ fn a_session_that_was_opened_at_two_nodes_is_one_in_the_end() {
     }
 }
 
-/// And nor does the end get lost where another session takes its slot, opened at a node that knows
+/// The end is not lost either where another session takes its slot, opened at a node that knows
 /// of one slot only.
 #[test]
 fn the_end_of_a_session_outlives_its_slot() {
