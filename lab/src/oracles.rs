@@ -32,7 +32,7 @@ mod waits;
 use std::time::Duration;
 
 use elevator_driver::{Button, PanelOutputs, Trip};
-use elevator_fleet::directives::Topic;
+use elevator_fleet::directives::{Session, Topic};
 use elevator_fleet::model::NodeId;
 use elevator_fleet::model::Term;
 use elevator_fleet::node::Report;
@@ -300,9 +300,13 @@ impl Oracles {
             Report::Assigned { call, car, .. } => {
                 self.plans.assigned(snapshot, node, (call, car)).into_iter().collect()
             }
-            Report::Directive { key, .. } => {
+            Report::Directive { key, value, .. } => {
                 // The car goes where the robot is: its riders get off on the way.
-                if let Some(Topic::Session(_)) = Topic::of(key) {
+                let session = Topic::of(key).filter(|topic| matches!(topic, Topic::Session(_)));
+                let session = session.and_then(|_| Session::parse(value.as_str()));
+                if session
+                    .is_some_and(|session| session.car() == Some(&snapshot.machines[node].name))
+                {
                     self.key_turned(node);
                 }
                 Vec::new()
