@@ -143,6 +143,11 @@ impl SessionForm {
 }
 
 impl Asked {
+    /// Whether it opens a session, or is about one.
+    pub(super) fn is_of_robot(&self) -> bool {
+        !matches!(self, Self::Call { .. })
+    }
+
     pub(super) fn request_id(&self) -> Option<&str> {
         match self {
             Self::Call { request_id, .. } => request_id.as_deref(),
@@ -159,6 +164,11 @@ fn named(id: &str) -> Result<RequestId, Problem> {
 /// The broker may deliver a message twice, and a second session would have a second car.
 fn no_id() -> Problem {
     Problem::malformed("what a robot asks for over MQTT has a request_id".to_owned())
+}
+
+/// No answer may go to the topic that was named.
+pub(super) fn no_topic() -> Problem {
+    Problem::malformed("what a robot asks for has a topic for its answers".to_owned())
 }
 
 /// There is no token that could give it.

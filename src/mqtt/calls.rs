@@ -20,7 +20,7 @@ use rumqttc::v5::mqttbytes::v5::{Publish, PublishProperties};
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::asked::{Asked, Inbox, too_large};
+use super::asked::{Asked, Inbox, no_topic, too_large};
 use super::broker::Prefix;
 use super::count::CallOutcome;
 use super::line::{Ack, Message};
@@ -167,11 +167,15 @@ impl Desk {
         };
         let correlation = asked.and_then(|properties| properties.correlation_data.as_ref());
         let is_long = correlation.is_some_and(|data| data.len() > LONGEST_CORRELATION);
-        let asked_for = if is_long {
+        let mut asked_for = if is_long {
             Err(too_large(format!("correlation data has at most {LONGEST_CORRELATION} bytes")))
         } else {
             inbox.read(&message.payload)
         };
+        // Nobody would be told of the session, nor could end it.
+        if answer_to.is_none() && asked_for.as_ref().is_ok_and(Asked::is_of_robot) {
+            asked_for = Err(no_topic());
+        }
         // Copied: the rest of the message need not be kept for it.
         let correlation = correlation.filter(|_| !is_long).map(|data| Bytes::copy_from_slice(data));
         let queue = if ack.is_awaited() { &mut self.kept } else { &mut self.not_kept };
@@ -274,7 +278,7 @@ impl Desk {
                     let detail = "the session was opened with another topic for answers";
                     return Ok(Err(other_owner(detail)));
                 }
-                let changed = self.node_loop.change_session(id, change, bearer(answer_to)).await;
+                let changed = self.node_loop.change_session(id, change, bearer()).await;
                 let changed = answered(changed)?.and_then(|session| session.map_err(refused));
                 Ok(changed.map(|session| Done::session(session, CallOutcome::Taken)))
             }
@@ -288,7 +292,7 @@ impl Desk {
         answer_to: &str,
     ) -> Result<Result<(Session, CallOutcome), Problem>, NoAnswer> {
         let id = Way::Mqtt.request(answer_to.as_bytes(), request_id);
-        let request = match session.request(id, bearer(answer_to), Access::Public) {
+        let request = match session.request(id, bearer(), Access::Public) {
             Ok(request) => request,
             Err(problem) => return Ok(Err(problem)),
         };
@@ -313,7 +317,7 @@ impl Desk {
         let requested = match id {
             None => self.node_loop.order(&form, Access::Public).await.map(Requested::Now),
             Some(id) => {
-                let (bearer, call) = (bearer(answer_to), call.clone());
+                let (bearer, call) = (bearer(), call.clone());
                 let access = Access::Public;
                 self.node_loop.request(CallRequest { id, bearer, call, access }).await
             }
@@ -370,9 +374,10 @@ fn answered<T>(reply: Result<T, Refused>) -> Result<Result<T, Problem>, NoAnswer
     }
 }
 
-/// Who makes a request, for people.
-fn bearer(answer_to: &str) -> String {
-    format!("MQTT {answer_to}")
+/// Who makes a request. All clients are one, for the fleet remembers as many requests of each, and
+/// any client could be many: it chooses the topics of its answers.
+fn bearer() -> String {
+    "MQTT".to_owned()
 }
 
 fn answer(

@@ -3,7 +3,7 @@
 //! ```text
 //!   node's loop ──events──▶ ┌────────┐ state, events, answers   ┌─────────┐
 //!        ▲                  │ Bridge │ ──▶ Session ──▶ Line ──▶ │         │
-//!        └── NodeLoop ◀──── │        │ ◀── calls ◀──────────────│ broker  │
+//!        └── NodeLoop ◀──── │        │ ◀── requests ◀───────────│ broker  │
 //!                           │        │ ──▶ Presence ─▶ Line ──▶ │         │
 //!                           └────────┘     online, offline      └─────────┘
 //! ```
