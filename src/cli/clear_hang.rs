@@ -23,9 +23,10 @@ Examples:
       --url https://192.168.1.12:7080 --token-file ~/.config/liftmesh/token
 
 Give it as the user that the node runs as, once the car has been looked into. Afterwards the node
-can be started. With --url it goes to `liftmesh caretaker`, which answers at the address of a node that
-hung, and which then ends so that the node is started. Where there is nothing to clear it says so and ends with 0. It prints the head of the
-audit log with the record of the clearing: note it elsewhere, see `liftmesh audit --help`.";
+can be started. With --url it goes to `liftmesh caretaker`, which answers at the address of a node
+that hung, and which then ends so that the node is started. Where there is nothing to clear it says so
+and ends with 0. It prints the head of the audit log with the record of the clearing: note it
+elsewhere, see `liftmesh audit --help`.";
 
 pub(super) const AUDIT_EXAMPLES: &str = "\
 Examples:
@@ -34,10 +35,11 @@ Examples:
 
 Each record is chained to the one before, and the head of the chain is kept in audit-head.toml beside
 the journal. The command ends with 1 if a record was changed, removed or put there by something else,
-at the end too, and if the kept head can't be read. Who can write both files can make everything anew, but not with the same head: compare
-it with the head that `clear-hang` has printed, or with the last one in the node's log (`recorded in
-the audit log`, and `audit log read` at each start). The last 10000 records are kept. With --json,
-records go to standard output, and the rest to standard error.";
+the last ones included. It also ends with 1 if the kept head can't be read. Anyone who can write both
+files can rebuild them, but not with the same head: compare it with the head that `clear-hang` has
+printed, or with the last one in the node's log (`recorded in the audit log`, and `audit log read` at
+each start). The last 10000 records are kept. With --json, records go to standard output, and the rest
+to standard error.";
 
 /// The arguments of `liftmesh clear-hang`.
 #[derive(Debug, Clone, Args)]

@@ -436,8 +436,9 @@ pub enum CommandError {
     AnotherLog(HeadMismatch),
     /// What is kept of the audit log can't be read.
     #[error(
-        "{file} can't be read: {0}. So nobody can say whether the audit log was cut off; all else of it \
-         is in order",
+        "{file} in the data directory can't be read: {0}. Nobody can say whether the audit log was cut \
+         off; all else of it is in order. Give the file to the user that the node runs as; if the disk \
+         fails, see dmesg",
         file = crate::journal::HEAD_FILE
     )]
     HeadUnread(String),

@@ -179,8 +179,8 @@ impl<'a> Search<'a> {
             || self.starts[holder].stops_for(&self.scene.calls[call])
     }
 
-    /// The two calls whose cars are best exchanged. Only a few exchanges are tried, so what is tried
-    /// when this plan is fed back, and fewer calls may move, is tried now too: it stays as it is.
+    /// The two calls whose cars are best exchanged. Once this plan is fed back, fewer calls may move,
+    /// which changes the few exchanges that are tried. So those are tried now as well.
     fn best_swap(&mut self, parts: &Parts) -> Option<Pair> {
         let mut movable = self.movable();
         self.best_swap_of(&movable).or_else(|| {

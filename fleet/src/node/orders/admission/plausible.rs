@@ -21,8 +21,9 @@ const TOLERANCE: Duration = Duration::from_secs(10);
 /// A node that one peer hears and this one does not is cut off from this one if that lasts so long.
 const STRANGE: Duration = Duration::from_secs(1);
 
-/// No car opens its door at a landing so soon after the press. Of a car that was heard for no longer
-/// the last beacon may have been sent before the press, and was handled after it.
+/// Of a car that was heard for no longer than this after the press, the last beacon may have been sent
+/// before the press, and was handled after it. A car whose door was still open may have served it all the
+/// same: then it is served twice.
 const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// How credible a record is that closes an open order.
