@@ -316,7 +316,7 @@ fn a_head_of_the_audit_log_that_cant_be_read_is_named() {
     building.start("A");
     wait_for_status(&building, "A");
     let (_, said) = audit_failed(&building, &["audit"]);
-    assert!(said.contains("audit-head.toml can't be read"), "{said}");
+    assert!(said.contains("audit-head.toml in the data directory can't be read"), "{said}");
     let words = ["repair", "--operator", "kovac", "--reason", "restored from a copy"];
     assert!(liftmesh(&building, &words).starts_with("repaired: "));
     let page = liftmesh(&building, &["audit"]);

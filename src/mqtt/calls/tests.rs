@@ -160,6 +160,24 @@ async fn what_a_robot_asks_for_is_acknowledged_once_it_outlives_the_node() {
     }
 }
 
+/// Nobody would be told its name, and it would hold a car.
+#[tokio::test]
+async fn a_robot_without_a_topic_for_its_answer_gets_no_car() {
+    let trip = json!({"call": {"kind": "robot", "from": 0, "to": 3}, "request_id": "1"});
+    let session = json!({"open": {"floor": 3, "request_id": "1"}});
+    for (inbox, asked) in [(Inbox::Calls, trip), (Inbox::Sessions, session)] {
+        let mut tasks = JoinSet::new();
+        let mut desk = desk(Taken::Placed, &mut tasks);
+        // Where the fleet itself says something.
+        let mut message = message(None, 1, 7, "liftmesh/north/fleet");
+        message.payload = asked.to_string().into();
+        desk.push(inbox, &message).expect("room");
+        let handled = desk.place_next().await.expect("an answer").expect("a request");
+        assert_eq!(handled.outcome, CallOutcome::Refused);
+        assert!(handled.answer.is_none() && handled.acknowledge.is_some());
+    }
+}
+
 #[tokio::test]
 async fn calls_that_find_no_room_are_dropped_only_if_the_broker_keeps_none() {
     let mut tasks = JoinSet::new();
