@@ -45,6 +45,14 @@ fn a_mode_set_at_one_node_holds_for_the_car_of_another() {
     building.wait_dark(&TWO, call);
     assert_eq!(building.car("B").door, DoorState::Closed);
 
+    let on_record = |building: &Building| {
+        let audit = building.operator("A", &["audit"]).output().expect("it runs");
+        let parts = ["directive", "J. Kovac", "new carpet", "mode/B is out-of-service"];
+        let audit = String::from_utf8_lossy(&audit.stdout).into_owned();
+        audit.lines().any(|line| parts.iter().all(|part| line.contains(part)))
+    };
+    building.wait("the mode is on record", on_record);
+
     building.kill_all(&TWO);
     for name in TWO {
         building.start(name);
@@ -54,14 +62,7 @@ fn a_mode_set_at_one_node_holds_for_the_car_of_another() {
     let page = String::from_utf8_lossy(&page.stdout).into_owned();
     assert!(page.contains("mode out-of-service"), "{page}");
     assert!(page.contains("mode/B"), "{page}");
-    let audit = building.operator("A", &["audit"]).output().expect("it runs");
-    let audit = String::from_utf8_lossy(&audit.stdout).into_owned();
-    let recorded = |line: &str| {
-        ["directive", "J. Kovac", "new carpet", "mode/B is out-of-service"]
-            .iter()
-            .all(|part| line.contains(part))
-    };
-    assert!(audit.lines().any(recorded), "{audit}");
+    assert!(on_record(&building), "it stays on record");
 
     done(&building, "B", &["mode", "B", "in-service"]);
     building.wait("B is back", |building| mode(building, "B") == Some(Mode::InService));
