@@ -37,13 +37,12 @@ need() {
 }
 needed=(cargo-deb cargo-machete cargo-deny)
 installing=
-seeking=
 failed=
 has_wasm=
 logs=$(mktemp -d)
 # Also ends what runs in the background.
 leave() {
-    for group in $installing $seeking; do kill -- "-$group" 2>/dev/null || true; done
+    [ -z "$installing" ] || kill -- "-$installing" 2>/dev/null || true
     rm -rf "$logs"
 }
 trap leave EXIT
@@ -129,29 +128,16 @@ threads=$(nproc)
 # Some of these wait for real lines and clocks.
 RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads * 2))}" \
     tests virtual cargo test "${most[@]}" --lib --bins --test virtual_fleet || failed=1
-# Tests with real processes mostly wait: ten at once even where there are fewer processors. They need
+# Tests with real processes mostly wait: eight at once even where there are fewer processors. They need
 # the machine for themselves, for a simulated panel that is starved counts as silent.
-# In the time that they and the tests below leave, the seeded defects are compiled and looked for.
-# Only these arguments switch them on: they are no default, and no other package asks for them. The
-# whole workspace is selected, so that what it depends on is not compiled again.
-if [ -n "$full" ]; then
-    set -m
-    (
-        be_idle
-        seeded=(cargo test "${most[@]}" --features liftmesh-lab/seeded-bugs --test seeded_bugs)
-        tests seeded "${seeded[@]}" >"$logs/seeded-output" 2>&1
-    ) &
-    seeking=$!
-    set +m
-fi
-RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 10 ? threads : 10))}" \
+RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 8 ? threads : 8))}" \
     tests processes cargo test "${most[@]}" --test processes --test endpoints || failed=1
 if [ -n "$full" ]; then
     tests load cargo test "${most[@]}" --test load || failed=1
-    wait "$seeking" || failed=1
-    seeking=
-    cat "$logs/seeded-output"
-    rm "$logs/seeded-output"
+    # Only these arguments switch the seeded defects on: they are no default, and no other package asks
+    # for them. The whole workspace is selected, so that what it depends on is not compiled again.
+    tests seeded cargo test "${most[@]}" --features liftmesh-lab/seeded-bugs --test seeded_bugs ||
+        failed=1
     await_playground
     if [ -n "$has_wasm" ] && [ ! -e target/playground/index.html ]; then
         cat "$logs/playground" >&2
