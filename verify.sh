@@ -46,8 +46,7 @@ leave() {
     rm -rf "$logs"
 }
 trap leave EXIT
-# Has the shell and what it starts run in the time that nothing else needs: the compiler leaves little
-# of it, tests with real processes much.
+# Has the shell and what it starts run in the time that nothing else needs.
 be_idle() { chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID" >/dev/null; }
 if [ -n "$full" ]; then
     # In its own process group it can be ended as a whole.
@@ -59,16 +58,11 @@ if [ -n "$full" ]; then
         # Compiled quickly: no test depends on its speed.
         CARGO_PROFILE_PLAYGROUND_LTO=off CARGO_PROFILE_PLAYGROUND_CODEGEN_UNITS=16 \
             ./playground/build.sh >"$logs/playground" 2>&1 || true
-        : >"$logs/playground-tried"
         for tool in "${needed[@]}"; do need "$tool" || true; done
     ) &
     installing=$!
     set +m
 fi
-# Until the background has tried to build the playground, or has ended.
-await_playground() {
-    while [ ! -e "$logs/playground-tried" ] && kill -0 "$installing" 2>/dev/null; do sleep 1; done
-}
 
 step "format"
 cargo fmt --all --check
@@ -130,6 +124,10 @@ RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads * 2))}" \
     tests virtual cargo test "${most[@]}" --lib --bins --test virtual_fleet || failed=1
 # Tests with real processes mostly wait: eight at once even where there are fewer processors. They need
 # the machine for themselves, for a simulated panel that is starved counts as silent.
+if [ -n "$full" ]; then
+    wait "$installing" || true
+    installing=
+fi
 RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 8 ? threads : 8))}" \
     tests processes cargo test "${most[@]}" --test processes --test endpoints || failed=1
 if [ -n "$full" ]; then
@@ -138,7 +136,6 @@ if [ -n "$full" ]; then
     # for them. The whole workspace is selected, so that what it depends on is not compiled again.
     tests seeded cargo test "${most[@]}" --features liftmesh-lab/seeded-bugs --test seeded_bugs ||
         failed=1
-    await_playground
     if [ -n "$has_wasm" ] && [ ! -e target/playground/index.html ]; then
         cat "$logs/playground" >&2
         echo "the playground can't be built" >&2
@@ -160,8 +157,6 @@ if [ -n "$full" ]; then
         fi
     done
 
-    wait "$installing" || true
-    installing=
     for tool in "${needed[@]}"; do
         if ! command -v "$tool" >/dev/null; then
             echo "$tool is not installed, and can't be: its step is left out, and this run fails" >&2
