@@ -32,7 +32,7 @@ mod waits;
 use std::time::Duration;
 
 use elevator_driver::{Button, PanelOutputs, Trip};
-use elevator_fleet::directives::{Session, Topic};
+use elevator_fleet::directives::Session;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::model::Term;
 use elevator_fleet::node::Report;
@@ -302,11 +302,8 @@ impl Oracles {
             }
             Report::Directive { key, value, .. } => {
                 // The car goes where the robot is: its riders get off on the way.
-                let session = Topic::of(key).filter(|topic| matches!(topic, Topic::Session(_)));
-                let session = session.and_then(|_| Session::parse(value.as_str()));
-                if session
-                    .is_some_and(|session| session.car() == Some(&snapshot.machines[node].name))
-                {
+                let own = Some(&snapshot.machines[node].name);
+                if Session::at(key, value).is_some_and(|session| session.car() == own) {
                     self.key_turned(node);
                 }
                 Vec::new()

@@ -114,7 +114,8 @@ impl Session {
     }
 
     /// That of a directive with this key and value, if it is one of a session.
-    pub(crate) fn at(key: &Key, value: &Value) -> Option<Self> {
+    #[must_use]
+    pub fn at(key: &Key, value: &Value) -> Option<Self> {
         let Topic::Session(_) = Topic::of(key)? else { return None };
         Self::parse(value.as_str())
     }
