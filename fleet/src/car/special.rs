@@ -7,7 +7,7 @@ use elevator_driver::{DoorState, Floor};
 use super::event::{CarEvent, SessionLeg};
 use super::state::OperatingState;
 use super::{Car, CarTimer};
-use crate::directives::{RequestId, SessionEnd};
+use crate::directives::SessionEnd;
 use crate::model::{Mode, Timestamp};
 
 /// Whether the motor of a car may run.
@@ -30,10 +30,8 @@ pub enum Errand {
     Priority(Floor),
     /// The session of a robot. Nobody else ends it.
     Session {
-        /// Which one.
-        id: RequestId,
-        /// How often the robot has asked for a floor again: then the time starts anew.
-        leg: u16,
+        /// Which one, and for which of its floors: with each the time starts anew.
+        leg: SessionLeg,
         /// Where to.
         floor: Floor,
         /// For how long.
@@ -98,8 +96,8 @@ impl Car {
         if is_there && stay.until.is_none() {
             let time = match stay.errand {
                 Errand::Priority(_) => self.settings.priority_stay,
-                Errand::Session { id, leg, time, .. } => {
-                    self.events.push_back(CarEvent::SessionOpen(SessionLeg { id, leg }));
+                Errand::Session { leg, time, .. } => {
+                    self.events.push_back(CarEvent::SessionOpen(leg));
                     time
                 }
             };
@@ -114,9 +112,9 @@ impl Car {
         self.errand = None;
         self.events.push_back(match stay.errand {
             Errand::Priority(_) => CarEvent::PriorityOver,
-            Errand::Session { id, leg, .. } => {
+            Errand::Session { leg, .. } => {
                 let end = if is_recalled { SessionEnd::Recalled } else { SessionEnd::Time };
-                CarEvent::SessionOver(SessionLeg { id, leg }, end)
+                CarEvent::SessionOver(leg, end)
             }
         });
     }

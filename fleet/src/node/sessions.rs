@@ -164,7 +164,8 @@ impl Session {
     /// What the car is to do for it.
     pub(super) fn errand(&self) -> Errand {
         let time = Duration::from_secs(self.seconds.into());
-        Errand::Session { id: self.id, leg: self.leg, floor: self.floor, time }
+        let leg = SessionLeg { id: self.id, leg: self.leg };
+        Errand::Session { leg, floor: self.floor, time }
     }
 }
 

@@ -14,7 +14,7 @@ const LEG: SessionLeg = SessionLeg { id: ID, leg: 0 };
 const STAY: Duration = Duration::from_secs(20);
 
 fn session(index: u8) -> Errand {
-    Errand::Session { id: ID, leg: 0, floor: floor(index), time: STAY }
+    Errand::Session { leg: LEG, floor: floor(index), time: STAY }
 }
 
 /// A car that holds its door open at floor 3 for a session, since just now.

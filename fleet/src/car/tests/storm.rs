@@ -6,7 +6,7 @@ use elevator_driver::{Button, Direction, KeySwitch};
 use proptest::prelude::*;
 
 use super::shaft::{Door, Drive, Faults, World, floor};
-use crate::car::{Errand, Power};
+use crate::car::{Errand, Power, SessionLeg};
 use crate::directives::RequestId;
 use crate::dispatch::CarPlan;
 
@@ -63,7 +63,11 @@ fn disturb(world: &mut World, random: &mut fastrand::Rng) {
             let at = floor(random.u8(0..world.floors.get()));
             let priority = Errand::Priority(at);
             let id = RequestId { owner: 1, request: random.u64(..) };
-            let session = Errand::Session { id, leg: 0, floor: at, time: Duration::from_secs(20) };
+            let session = Errand::Session {
+                leg: SessionLeg { id, leg: 0 },
+                floor: at,
+                time: Duration::from_secs(20),
+            };
             world.send([None, Some(priority), Some(session)][random.usize(0..3)]);
         }
         _ => {
