@@ -34,8 +34,9 @@ pub(crate) use self::key_switch::key_switch_key;
 use self::receipts::Receipts;
 pub(crate) use self::receipts::{Asked, Receipt};
 pub use self::receipts::{MOST_RECEIPTS, RequestId};
-pub(crate) use self::sessions::SESSION_SLOTS;
 pub use self::sessions::{MOST_SESSIONS, Session, SessionEnd, SessionState};
+pub(crate) use self::sessions::{SESSION_SLOTS, SlotSession};
+use self::sessions::{is_session_key, read_sessions};
 pub use self::text::{Key, TextError, Value, Words};
 
 /// The most directives of a fleet: with the modes of the largest fleet, room for as many others.
@@ -161,6 +162,8 @@ pub enum DirectiveError {
 pub struct Directives {
     registers: BTreeMap<Key, Directive>,
     digest: u64,
+    /// What [`Self::registers`] say of sessions.
+    sessions: Vec<SlotSession>,
     receipts: Receipts,
 }
 
@@ -211,7 +214,11 @@ impl Directives {
         }
         self.remove(&directive.key);
         self.digest ^= directive.hash();
+        let is_about_session = is_session_key(&directive.key);
         self.registers.insert(directive.key.clone(), directive);
+        if is_about_session {
+            self.sessions = read_sessions(&self.registers);
+        }
         true
     }
 
@@ -342,6 +349,9 @@ impl Directives {
     fn remove(&mut self, key: &Key) {
         if let Some(removed) = self.registers.remove(key) {
             self.digest ^= removed.hash();
+            if is_session_key(key) {
+                self.sessions = read_sessions(&self.registers);
+            }
         }
     }
 }

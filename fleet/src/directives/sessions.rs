@@ -182,27 +182,48 @@ impl Directive {
     }
 }
 
+/// A session, and the slot that says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SlotSession {
+    pub(crate) slot: u8,
+    pub(crate) version: Version,
+    pub(crate) session: Session,
+}
+
+/// What registers say of sessions, by name. It is asked for at every input, and hardly ever changes.
+pub(super) fn read_sessions(registers: &BTreeMap<Key, Directive>) -> Vec<SlotSession> {
+    let mut furthest: BTreeMap<RequestId, SlotSession> = BTreeMap::new();
+    let from = Key::new(Topic::SESSION).ok();
+    let directives = from.into_iter().flat_map(|from| registers.range(from..));
+    for (key, directive) in directives.take_while(|(key, _)| is_session_key(key)) {
+        let Some(Topic::Session(slot)) = Topic::of(key) else { continue };
+        let Some(session) = directive.session() else { continue };
+        let is_ahead = furthest.get(&session.id).is_none_or(|other| {
+            (other.session.progress(), other.version) < (session.progress(), directive.version)
+        });
+        if is_ahead {
+            let version = directive.version;
+            furthest.insert(session.id, SlotSession { slot, version, session });
+        }
+    }
+    furthest.into_values().collect()
+}
+
+/// Whether a directive of this key may be one of a session.
+pub(super) fn is_session_key(key: &Key) -> bool {
+    key.as_str().starts_with(Topic::SESSION)
+}
+
 impl Directives {
     /// The sessions that are remembered, with their slots.
-    pub(crate) fn sessions(&self) -> impl Iterator<Item = (u8, Version, Session)> {
-        let mut furthest: BTreeMap<RequestId, (u8, Version, Session)> = BTreeMap::new();
-        for directive in self.starting_with(Topic::SESSION) {
-            let Some(Topic::Session(slot)) = Topic::of(&directive.key) else { continue };
-            let Some(session) = directive.session() else { continue };
-            let is_ahead = furthest.get(&session.id).is_none_or(|(_, version, other)| {
-                (other.progress(), *version) < (session.progress(), directive.version)
-            });
-            if is_ahead {
-                furthest.insert(session.id, (slot, directive.version, session));
-            }
-        }
-        furthest.into_values()
+    pub(crate) fn sessions(&self) -> &[SlotSession] {
+        &self.sessions
     }
 
     /// All directives but receipts, and slots of sessions that don't count or are not understood, by
     /// key.
     pub(crate) fn in_force(&self) -> impl Iterator<Item = &Directive> {
-        let slots: BTreeSet<u8> = self.sessions().map(|(slot, ..)| slot).collect();
+        let slots: BTreeSet<u8> = self.sessions.iter().map(|it| it.slot).collect();
         self.iter().filter(move |directive| match Topic::of(&directive.key) {
             Some(Topic::Session(slot)) => slots.contains(&slot),
             _ => true,
@@ -210,25 +231,25 @@ impl Directives {
     }
 
     /// The sessions that are remembered: those that are open, and of the others the latest.
-    pub fn remembered_sessions(&self) -> impl Iterator<Item = Session> {
-        self.sessions().map(|(.., session)| session)
+    pub fn remembered_sessions(&self) -> impl Iterator<Item = &Session> {
+        self.sessions.iter().map(|it| &it.session)
     }
 
     /// The session of a name, if it is remembered, and its slot.
-    pub(crate) fn session_in_slot(&self, id: RequestId) -> Option<(u8, Session)> {
-        let mut sessions = self.sessions();
-        sessions.find(|(_, _, session)| session.id == id).map(|(slot, _, session)| (slot, session))
+    pub(crate) fn session_in_slot(&self, id: RequestId) -> Option<(u8, &Session)> {
+        let found = self.sessions.iter().find(|it| it.session.id == id)?;
+        Some((found.slot, &found.session))
     }
 
     /// The session of a name, if it is remembered.
     #[must_use]
-    pub fn session(&self, id: RequestId) -> Option<Session> {
+    pub fn session(&self, id: RequestId) -> Option<&Session> {
         self.session_in_slot(id).map(|(_, session)| session)
     }
 
     /// The session that has this car.
     #[must_use]
-    pub fn session_of(&self, car: &NodeId) -> Option<Session> {
+    pub fn session_of(&self, car: &NodeId) -> Option<&Session> {
         self.remembered_sessions().find(|session| session.car() == Some(car))
     }
 
@@ -236,20 +257,12 @@ impl Directives {
     /// session whose end is the longest ago. `None` if all are in use.
     pub(crate) fn free_slot(&self) -> Option<u8> {
         let counted: BTreeMap<u8, bool> =
-            self.sessions().map(|(slot, _, session)| (slot, session.is_open())).collect();
+            self.sessions.iter().map(|it| (it.slot, it.session.is_open())).collect();
         let slots = (0..SESSION_SLOTS).map(|slot| {
             let used = self.get(&Topic::Session(slot).key());
             (used.map(|it| (counted.contains_key(&slot), it.version)), slot)
         });
         let free = slots.filter(|(_, slot)| counted.get(slot) != Some(&true));
         free.min().map(|(_, slot)| slot)
-    }
-
-    /// The directives whose keys begin so.
-    fn starting_with(&self, start: &'static str) -> impl Iterator<Item = &Directive> {
-        let first = Key::new(start).ok();
-        let from = first.into_iter().flat_map(|first| self.registers.range(first..));
-        from.map(|(_, directive)| directive)
-            .take_while(move |directive| directive.key.as_str().starts_with(start))
     }
 }

@@ -30,12 +30,15 @@ fn union(one: &Directives, other: &Directives) -> Directives {
 }
 
 /// Few keys and versions, so that they collide; one version may have two values, as from a faulty
-/// node.
+/// node. A session may have two slots, and a slot a value that is no session.
 fn any_directive() -> impl Strategy<Value = Directive> {
-    let value = prop_oneof![Just("in-service"), Just("independent"), Just("out-of-service")];
-    (0..4_u8, 0..3_u64, 0..3_u64, value).prop_map(|(key, counter, journal, value)| {
-        directive(&format!("mode/{key}"), counter, journal, value)
-    })
+    let session = "000000070000000000000001 2 - 30 0 *";
+    let modes = ["in-service", "independent", "out-of-service"].map(str::to_owned);
+    let states = ["queued", "open A", "ended done", "lost"].map(|it| format!("{session} {it}"));
+    let value = prop::sample::select([&modes[..], &states].concat());
+    let key = prop::sample::select(vec!["mode/0", "mode/1", "session/0", "session/1"]);
+    (key, 0..3_u64, 0..3_u64, value)
+        .prop_map(|(key, counter, journal, value)| directive(key, counter, journal, &value))
 }
 
 fn any_directives() -> impl Strategy<Value = Directives> {
@@ -55,6 +58,21 @@ proptest! {
         prop_assert_eq!(left.digest(), right.digest());
         prop_assert_eq!(left, right);
         prop_assert_eq!(union(&one, &one), one);
+    }
+
+    /// Whatever comes and goes: sessions are what the directives say of them.
+    #[test]
+    fn sessions_are_those_of_the_directives(all in prop::collection::vec(any_directive(), 0..8)) {
+        let mut directives = Directives::default();
+        for directive in all {
+            directives.merge(directive);
+            prop_assert_eq!(&directives.sessions, &read_sessions(&directives.registers));
+        }
+        for key in ["session/0", "session/1"] {
+            directives.remove(&Key::new(key)?);
+            prop_assert_eq!(&directives.sessions, &read_sessions(&directives.registers));
+        }
+        prop_assert!(directives.sessions.is_empty());
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Commands {
         self.fire_recalled = self.directives.is_fire_recalled();
         self.emergency = self.directives.emergency_power();
         self.may_pass_on = self.directives.priorities().any(|(_, call)| call.any);
-        self.has_sessions = self.directives.sessions().any(|(.., session)| session.is_open());
+        self.has_sessions = self.directives.remembered_sessions().any(|it| it.is_open());
         self.own_key = self.directives.key_switch(&self.own);
         self.own_fire_key = self.fire_key(&self.own);
     }
@@ -294,7 +294,7 @@ impl Node {
     pub(super) fn cars_with_errands(&self) -> BTreeSet<NodeId> {
         let directives = self.directives();
         let called = directives.priorities().map(|(car, _)| car);
-        let sessions = directives.sessions().filter_map(|(.., session)| session.car().cloned());
+        let sessions = directives.remembered_sessions().filter_map(|it| it.car().cloned());
         called.chain(sessions).collect()
     }
 

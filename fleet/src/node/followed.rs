@@ -71,7 +71,7 @@ impl Node {
                 Some(FollowedCall::Call { call, fate })
             }
             Asked::Trip { from, to, car } => {
-                let session = directives.session(id)?;
+                let session = directives.session(id)?.clone();
                 Some(FollowedCall::Trip { from, to, car, session })
             }
             Asked::Session => None,

@@ -198,7 +198,7 @@ impl Node {
         }
         // Also without its receipt, which is forgotten sooner, or still on its way.
         if let Some(known) = self.commands.directives().session(*id) {
-            return Ok((known, false));
+            return Ok((known.clone(), false));
         }
         if receipt.is_some() {
             let end = self.sessions.end_of(*id).ok_or(SessionRefused::NotOpen)?;
@@ -210,7 +210,8 @@ impl Node {
         for there in [*floor].into_iter().chain(*to) {
             self.check_session(there, *seconds, *access)?;
         }
-        let open = self.commands.directives().sessions().filter(|(.., it)| it.is_open()).count();
+        let open =
+            self.commands.directives().remembered_sessions().filter(|it| it.is_open()).count();
         let slot = self.commands.directives().free_slot().filter(|_| open < MOST_SESSIONS);
         let slot = slot.ok_or(SessionRefused::TooMany)?;
         self.sessions.note_ends(self.commands.directives());
@@ -218,7 +219,7 @@ impl Node {
         self.add_receipt(*id, bearer, &asked, now);
         self.settle(now);
         // The master may have found a car at once.
-        Ok((self.commands.directives().session(*id).unwrap_or(session), true))
+        Ok((self.commands.directives().session(*id).cloned().unwrap_or(session), true))
     }
 
     /// The robot asks for the next floor, or for more time at this one.
@@ -236,6 +237,7 @@ impl Node {
         let known = self.commands.directives().session_in_slot(id);
         let (slot, session) =
             known.filter(|(_, it)| it.is_open()).ok_or(SessionRefused::NotOpen)?;
+        let session = session.clone();
         let seconds = seconds.unwrap_or(session.seconds);
         self.check_session(floor, seconds, access)?;
         let state = match session.state {
@@ -249,7 +251,7 @@ impl Node {
         let leg = session.leg.wrapping_add(1);
         let session = Session { floor, to, seconds, leg, state, ..session };
         self.command(&Topic::Session(slot), &session.to_string(), bearer, now)?;
-        Ok(self.commands.directives().session(id).unwrap_or(session))
+        Ok(self.commands.directives().session(id).cloned().unwrap_or(session))
     }
 
     /// The robot needs the car no more. Ending a session again changes nothing. A trip that has not
@@ -298,6 +300,7 @@ impl Node {
     ) -> Result<Session, SessionRefused> {
         let known = self.commands.directives().session_in_slot(id);
         let (slot, session) = known.ok_or(SessionRefused::NotOpen)?;
+        let session = session.clone();
         if !session.is_open() {
             return Ok(session);
         }
@@ -379,9 +382,9 @@ impl Node {
     /// Those that are open, the first in the queue first.
     fn open_sessions(&self) -> Vec<(u8, Session)> {
         let sessions = self.commands.directives().sessions();
-        let mut open: Vec<_> = sessions.filter(|(.., session)| session.is_open()).collect();
-        open.sort_by_key(|(_, version, _)| *version);
-        open.into_iter().map(|(slot, _, session)| (slot, session)).collect()
+        let mut open: Vec<_> = sessions.iter().filter(|it| it.session.is_open()).collect();
+        open.sort_by_key(|it| it.version);
+        open.into_iter().map(|it| (it.slot, it.session.clone())).collect()
     }
 
     /// The session of this node's car ends, whatever the robot asks for.
@@ -397,8 +400,8 @@ impl Node {
             return self.sessions.wake(since + LONGEST_SESSION);
         }
         if let Some((slot, session)) = self.directives().session_in_slot(id) {
-            let state = SessionState::Ended(SessionEnd::Time);
-            self.set_session(slot, &session.with(state), now);
+            let over = session.clone().with(SessionState::Ended(SessionEnd::Time));
+            self.set_session(slot, &over, now);
         }
     }
 
@@ -493,7 +496,9 @@ impl Node {
     fn own_session(&self, SessionLeg { id, leg }: SessionLeg) -> Option<(u8, Session)> {
         let own = Some(&self.hello.node);
         let known = self.directives().session_in_slot(id);
-        known.filter(|(_, session)| session.car() == own && session.leg == leg)
+        let (slot, session) =
+            known.filter(|(_, session)| session.car() == own && session.leg == leg)?;
+        Some((slot, session.clone()))
     }
 
     /// What this node knew of a session was replaced. Two nodes may have written at the same time:

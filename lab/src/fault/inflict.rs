@@ -220,7 +220,7 @@ impl World {
             self.oracles.key_turned(car);
         }
         self.with(at, |node, now| {
-            let is_open = node.directives().session(id).is_some_and(|session| session.is_open());
+            let is_open = node.directives().session(id).is_some_and(|it| it.is_open());
             let changed = match floor {
                 None => node.handle_session_end(id, OPERATOR, now).map(drop),
                 Some(floor) if is_open => {

@@ -1,7 +1,7 @@
 //! Faults of a schedule, and everything put right.
 
 use elevator_driver::KeySwitch;
-use elevator_fleet::directives::{Session, Topic};
+use elevator_fleet::directives::Topic;
 use elevator_fleet::model::Mode;
 use elevator_fleet::node::Node;
 use elevator_simulator::shaft::MotorFault;
@@ -129,7 +129,7 @@ impl World {
                 faults.push(Fault::Priority { at, car: Some(car), floor: None });
             }
         }
-        let open = directives.remembered_sessions().filter(Session::is_open);
+        let open = directives.remembered_sessions().filter(|session| session.is_open());
         faults.extend(open.map(|session| {
             let robot = session.id.request;
             Fault::Session { at, robot, car: None, floor: None }

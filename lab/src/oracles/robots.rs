@@ -40,8 +40,8 @@ impl RobotWatch {
     }
 
     fn stay_ended(&mut self, awake: &Node, node: usize) -> Vec<Finding> {
-        let (open, ended): (Vec<Session>, Vec<Session>) =
-            awake.directives().remembered_sessions().partition(Session::is_open);
+        let (open, ended): (Vec<&Session>, Vec<&Session>) =
+            awake.directives().remembered_sessions().partition(|session| session.is_open());
         let open: BTreeSet<RequestId> = open.into_iter().map(|session| session.id).collect();
         let again = open.intersection(&self.ended).map(|id| {
             Finding::new("F19", node, format!("session {id} has ended, and is open again")).once()
@@ -80,5 +80,5 @@ fn holding(snapshot: &Snapshot, machine: &Machine) -> Option<Session> {
     }
     let car = process.node.status(process.clock(snapshot.now)).car?;
     let why = car.view.availability.unavailable();
-    why.is_none_or(|why| why == Unavailable::Independent).then_some(session)
+    why.is_none_or(|why| why == Unavailable::Independent).then(|| session.clone())
 }

@@ -13,7 +13,7 @@ fn ask(building: &mut Building, at: usize, robot: u64, car: Option<usize>, to: u
 
 fn state(world: &World, at: usize, robot: u64) -> Option<SessionState> {
     let id = RequestId { owner: 1, request: robot };
-    Some(world.node(at)?.directives().session(id)?.state)
+    Some(world.node(at)?.directives().session(id)?.state.clone())
 }
 
 fn is_open(world: &World, robot: u64, car: usize, at: u8) -> bool {

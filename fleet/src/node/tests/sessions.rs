@@ -30,7 +30,7 @@ fn request(number: u64, at: u8) -> SessionRequest {
 }
 
 fn state(node: &Node, number: u64) -> SessionState {
-    node.directives().session(id(number)).expect("a session").state
+    node.directives().session(id(number)).expect("a session").state.clone()
 }
 
 fn open(node: &mut Node, number: u64, at: u8, now: Timestamp) -> SessionState {
@@ -122,7 +122,7 @@ fn a_trip_goes_on_by_itself() {
     obey(&mut node, now);
     node.handle_timeout(now + Duration::from_secs(30));
     let session = node.directives().session(id(1)).expect("a session");
-    assert_eq!((session.floor, session.state), (floor(3), SessionState::Coming(name(1))));
+    assert_eq!((session.floor, &session.state), (floor(3), &SessionState::Coming(name(1))));
     let upstairs = PanelInputs { floor: Some(floor(3)), door: DoorState::Open, ..at_rest() };
     let mut later = now + Duration::from_secs(31);
     for door in [DoorState::Closed, DoorState::Closed, DoorState::Open, DoorState::Open] {
@@ -152,7 +152,7 @@ fn more_time_at_a_floor_delays_a_trip() {
             assert_eq!(state(&node, 1), SessionState::Open(name(1)));
             node.handle_timeout(later + Duration::from_secs(30));
             let session = node.directives().session(id(1)).expect("a session");
-            assert_eq!((session.floor, session.state), (floor(3), SessionState::Coming(name(1))));
+            assert_eq!((session.floor, &session.state), (floor(3), &SessionState::Coming(name(1))));
         }
     }
 }
@@ -176,7 +176,7 @@ fn a_door_that_is_open_counts_for_more_than_a_later_request() {
     let (mut one, mut two, now) = linked();
     open(&mut one, 1, 0, now);
     let (slot, session) = one.directives().session_in_slot(id(1)).expect("it has a slot");
-    let there = Session { state: SessionState::Open(name(1)), ..session };
+    let there = Session { state: SessionState::Open(name(1)), ..session.clone() };
     one.command(&Topic::Session(slot), &there.to_string(), "robot", now).expect("room");
     open(&mut two, 9, 0, now);
     for number in 20..24 {
@@ -218,6 +218,18 @@ fn a_recall_ends_every_session() {
         assert_eq!(state(&node, number), ended(SessionEnd::Recalled), "{number}");
     }
     assert_eq!(node.handle_session(&request(3, 0), now), Err(SessionRefused::Recalled));
+}
+
+/// What is left of the power is for the evacuation.
+#[test]
+fn emergency_power_ends_every_session_and_refuses_others() {
+    let (mut node, now) = cabin(1);
+    open(&mut node, 1, 0, now);
+    node.handle_emergency_power(true, None, "kovac", now).expect("room");
+    assert_eq!(state(&node, 1), ended(SessionEnd::Recalled));
+    assert_eq!(node.handle_session(&request(2, 0), now), Err(SessionRefused::EmergencyPower));
+    node.handle_emergency_power(false, None, "kovac", now).expect("room");
+    open(&mut node, 2, 0, now);
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn ask(world: &mut World, floor: Option<Floor>) {
 
 fn session(world: &World) -> Session {
     let node = world.node(0).expect("it runs");
-    node.directives().remembered_sessions().next().expect("a session")
+    node.directives().remembered_sessions().next().cloned().expect("a session")
 }
 
 /// F19
