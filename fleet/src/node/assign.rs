@@ -54,7 +54,8 @@ impl Node {
     }
 
     /// The car that is to serve an open hall call, as far as this node knows.
-    pub(super) fn car_of(&self, call: HallCall, now: Timestamp) -> Option<&NodeId> {
+    #[must_use]
+    pub fn car_of(&self, call: HallCall, now: Timestamp) -> Option<&NodeId> {
         let serves = |view: CarView| Predictor::can_serve(&view) && view.reaches(call);
         let serves_alone = match self.leadership.node_state() {
             NodeState::Seeking => call.to.is_some() && self.cabin.view(now).is_some_and(serves),

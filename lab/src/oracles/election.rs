@@ -290,15 +290,17 @@ pub(super) fn calls_are_assigned_to_the_living(snapshot: &Snapshot) -> Vec<Findi
             let mut names = group.iter().map(|node| &snapshot.machines[*node].name);
             names.any(|name| name == car)
         };
-        let process = snapshot.machines[master].process.iter();
-        let gone = process
-            .flat_map(|process| process.node.status(process.clock(snapshot.now)).orders)
-            .filter(|order| matches!(order.call, Call::Hall(_)))
-            .filter_map(|order| Some((order.call, order.car?)))
-            .filter(|(_, car)| !is_there(car))
-            .map(|(call, car)| format!("{call} is left with {car}"))
-            .map(|what| Finding::new("H4", master, what).once());
-        findings.extend(gone);
+        let Some(process) = &snapshot.machines[master].process else { continue };
+        let now = process.clock(snapshot.now);
+        for call in process.node.orders().calls() {
+            if let Call::Hall(hall) = call
+                && let Some(car) = process.node.car_of(*hall, now)
+                && !is_there(car)
+            {
+                let what = format!("{call} is left with {car}");
+                findings.push(Finding::new("H4", master, what).once());
+            }
+        }
     }
     findings
 }

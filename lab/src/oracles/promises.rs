@@ -24,7 +24,7 @@ pub(crate) struct Promises {
     /// The presses that some lamp has promised.
     promised: BTreeMap<Dot, Promised>,
     /// The latest press of each register that a car has served.
-    closed: BTreeMap<(JournalId, Call), u64>,
+    closed: BTreeMap<JournalId, BTreeMap<Call, u64>>,
     /// By node: the presses that its lamps and its kiosk show as promised.
     pub(crate) shown: Vec<BTreeMap<Call, Vec<Dot>>>,
     /// By node whose disk was lost: the nodes that heard it at that moment, and have not yet
@@ -310,15 +310,16 @@ impl Promises {
         };
         let records = process.node.orders().records(process.clock(snapshot.now));
         for record in records.filter(|record| record.call == *call && record.state.is_served()) {
-            let register = (record.dot.journal, call.clone());
-            let latest = self.closed.entry(register).or_default();
+            let of_journal = self.closed.entry(record.dot.journal).or_default();
+            let latest = of_journal.entry(record.call).or_default();
             *latest = record.dot.sequence.max(*latest);
         }
     }
 
     /// Whether a car has served this press, or a later one of its register.
     fn is_closed(&self, dot: Dot, call: &Call) -> bool {
-        self.closed.get(&(dot.journal, call.clone())).is_some_and(|latest| *latest >= dot.sequence)
+        let latest = self.closed.get(&dot.journal).and_then(|closed| closed.get(call));
+        latest.is_some_and(|latest| *latest >= dot.sequence)
     }
 
     /// The presses that some lamp has promised and no car has served. A repeated press may be lost
