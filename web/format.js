@@ -163,7 +163,7 @@ export function carOf(event, node) {
 
 /** The car that a directive is about, or null. */
 function carOfKey(key) {
-  return /^(?:mode|priority|firefighter)\/(.+)$/.exec(key)?.[1] ?? null;
+  return /^(?:mode|priority|firefighter|key|hang)\/(.+)$/.exec(key)?.[1] ?? null;
 }
 
 /** An event in a sentence. */
@@ -190,7 +190,7 @@ export function eventText(event) {
     case "dropped":
       return `${callText(event.call)}: dropped because of a fire recall`;
     case "directive":
-      return `${event.key} is ${event.value}, by ${event.operator}`;
+      return directiveText(event);
     case "assigned":
       return `${callText(event.call)}: assigned to ${event.car ?? "no car"}`;
     case "taken_over":
@@ -220,6 +220,12 @@ export function eventText(event) {
     default:
       return event.event;
   }
+}
+
+function directiveText({ key, value, operator }) {
+  if (!key.startsWith("hang/")) return `${key} is ${value}, by ${operator}`;
+  const car = carOfKey(key);
+  return value === "off" ? `The node of ${car} runs again after a hang` : `Car ${car} hung: the evidence has come`;
 }
 
 /** The evidence of a hang in words. */

@@ -379,6 +379,34 @@ pub struct LostSchema {
     /// `silent`, `hung` or `distrusted`.
     #[schema(example = "silent")]
     pub cause: String,
+    /// Why its car hung, if its node has been able to tell.
+    pub hang: Option<HangSchema>,
+}
+
+/// The evidence of a hang.
+#[derive(ToSchema)]
+#[schema(as = HangEvidence)]
+#[derive(Serialize)]
+pub struct HangSchema {
+    /// The floor of its stop; null while it looked for a floor, or if it was told to stop.
+    #[schema(example = 3)]
+    pub floor: Option<u8>,
+    /// `up` or `down`: where it was going, or last went.
+    #[schema(example = "up")]
+    pub direction: String,
+    /// The last floor sensor that was seen.
+    #[schema(example = 2)]
+    pub last_sensor: Option<u8>,
+    /// How long the motor had been driven without a new floor, or since it was told to stop, in seconds.
+    #[schema(example = 10.012)]
+    pub actual: f64,
+    /// How long it may, in seconds.
+    #[schema(example = 9.98)]
+    pub expected: f64,
+    /// How many flights in a row did not end at their stop, if that is why.
+    pub flights_off_target: Option<u8>,
+    /// The motor did not stop when it was told to.
+    pub not_stopped: bool,
 }
 
 /// A node that is heard and can't be a peer.

@@ -19,6 +19,7 @@ use serde::Serialize;
 use super::remote::Target;
 use super::table::table;
 use super::{CommandError, Next, ReadArgs, RemoteArgs, output};
+use crate::latch::Evidence;
 use crate::operator::LatchedNode;
 
 /// The period of `--watch`.
@@ -395,7 +396,7 @@ fn write_lost(page: &mut String, lost: &[LostStatus]) -> fmt::Result {
             lost.node.to_string(),
             lost.address.to_string(),
             format!("{} ago", uptime(lost.silent)),
-            cause(lost.cause).to_owned(),
+            cause(lost),
         ]
     });
     let heading = ["NODE", "ADDRESS", "LAST HEARD", "CAUSE"];
@@ -479,11 +480,12 @@ fn line(counters: LineCounters) -> String {
     format!("{frames} frames, {damaged} damaged, {lost} lost{unknown}")
 }
 
-fn cause(cause: LossCause) -> &'static str {
-    match cause {
-        LossCause::Silent => "fell silent",
-        LossCause::Hung => "its car hung",
-        LossCause::Distrusted => "not trusted for a time",
+fn cause(lost: &LostStatus) -> String {
+    match (lost.cause, &lost.hang) {
+        (LossCause::Silent, _) => "fell silent".to_owned(),
+        (LossCause::Hung, Some(hang)) => format!("its car hung, {}", Evidence::from(hang)),
+        (LossCause::Hung, None) => "its car hung".to_owned(),
+        (LossCause::Distrusted, _) => "not trusted for a time".to_owned(),
     }
 }
 

@@ -154,6 +154,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             address: Ipv4Addr::new(127, 0, 0, 3),
             silent: Duration::from_secs(75),
             cause: LossCause::Hung,
+            hang: None,
         }],
         conflicts: vec![ConflictStatus {
             kind: ConflictKind::Floors,

@@ -308,9 +308,15 @@ fn a_hung_car_is_shown_with_what_to_do() {
     });
     browser.wait_for_text(".panel.hang", "Car B hung");
     browser.wait_for_text(".panel.hang", "Help the passengers");
-    // The evidence is on the computer of B: A shows how it heard the car last.
+    // As its node has told before it ended. An idle car may have been on its way to where it is parked.
+    browser.wait_for_text(".panel.hang", "without a new sensor");
     browser.wait_for_text(".panel.hang .facts", "Last heard");
     browser.wait_for_text(".panel.hang .facts", "Last floor");
+    shot(&browser, "hung");
+    // A page that is opened only now shows why, too.
+    browser.open("about:blank");
+    browser.open(&format!("{}#/events", panel(&building, 1)));
+    browser.wait_for_text(".panel.hang", "without a new sensor");
     browser.open_page("bank");
     browser.wait_for_text(".banner.alarm", "Car B hung");
     browser.wait_for_text(".column.hung", "Hung");
@@ -322,7 +328,6 @@ fn a_hung_car_is_shown_with_what_to_do() {
     browser.click(".panel.hang a.danger");
     browser.wait_for_address(&format!("{}#/events", panel(&building, 2)));
     browser.wait_for_text(".panel.latched h2", "Car B hung");
-    // An idle car may have been on its way to where it is parked.
     browser.wait_for_text(".panel.latched .evidence", "on its way up to floor");
     shot(&browser, "latched");
     browser.click(".panel.latched button.danger");

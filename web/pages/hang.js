@@ -4,8 +4,9 @@ import { capital, duration, hangText, phaseText, tenths, timeOfDay } from "../fo
 
 /** A hung car of the fleet, as a node shows it that runs. */
 export function Hung({ model, name, onClear }) {
-  const evidence = model.hangs.get(name);
+  const seen = model.hangs.get(name);
   const lost = model.state.fleet.lost.find(({ node }) => node === name);
+  const evidence = seen ?? lost?.hang;
   const place = model.placeToClear(name);
   const where = place?.address ? ` (${place.address})` : "";
   return html`
@@ -13,11 +14,11 @@ export function Hung({ model, name, onClear }) {
       <h2>Car ${name} hung</h2>
       <p>
         ${evidence
-          ? `${timeOfDay(Date.parse(evidence.at))}: ${capital(hangText(evidence))}.`
+          ? `${seen ? `${timeOfDay(Date.parse(seen.at))}: ` : ""}${capital(hangText(evidence))}.`
           : `The evidence is on the computer of ${name}${lost ? ` (${lost.address})` : ""}: its panel and liftmesh status show it.`}
       </p>
-      ${!evidence && html`<${LastSeen} car=${model.cars.find((car) => car.car === name)} lost=${lost} at=${model.state.fleet.at} />`}
-      <${Procedure} name=${name} isHere=${place === null} />
+      ${!seen && html`<${LastSeen} car=${model.cars.find((car) => car.car === name)} lost=${lost} at=${model.state.fleet.at} />`}
+      <${Procedure} name=${name} isShown=${Boolean(evidence)} isHere=${place === null} />
       <p class="actions">
         ${place === null
           ? html`<button type="button" class="danger" disabled=${!model.isLive} onClick=${() => onClear(name)}>Clear the hang of ${name}…</button>`
@@ -48,11 +49,11 @@ function Facts({ facts }) {
   </dl>`;
 }
 
-function Procedure({ name, isHere }) {
+function Procedure({ name, isShown, isHere }) {
   return html`
     <ol>
       <li><strong>Help the passengers.</strong> The car may be between floors with people in it. The panel's rescue equipment works without the node.</li>
-      <li><strong>Read what happened:</strong> ${isHere ? "above" : `at the panel of ${name}`}, or by <code>liftmesh status</code> on the computer of ${name}.</li>
+      <li><strong>Read what happened:</strong> ${isShown ? "above" : `at the panel of ${name}`}, or by <code>liftmesh status</code> on the computer of ${name}.</li>
       <li><strong>Inspect the car:</strong> motor, brake, drive, floor sensors, and whether the flight limit is too short.</li>
       <li><strong>Clear the hang</strong> once the car is fit to run: with the button${isHere ? "" : ` at the panel of ${name}`}, or on the computer of ${name} with <code>liftmesh clear-hang --operator NAME --reason TEXT</code> as the node's user.</li>
       <li><strong>Its node starts:</strong> by itself after the button, otherwise by <code>systemctl start liftmesh</code>. The car looks for the nearest floor, then serves its open orders.</li>
@@ -78,7 +79,7 @@ export function LatchedPage({ model, onClear }) {
           ${hung && html`<${Evidence} hang=${latch} />`}
           ${isClearable
             ? html`
-                <${Procedure} name=${node} isHere=${true} />
+                <${Procedure} name=${node} isShown=${true} isHere=${true} />
                 <p class="actions">
                   <button type="button" class="danger" disabled=${!model.isLive} onClick=${() => onClear(node)}>Clear the hang of ${node}…</button>
                 </p>

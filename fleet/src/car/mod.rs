@@ -305,6 +305,12 @@ impl Car {
         self.advance(now);
     }
 
+    /// Whether it hung: then it stays so until the process ends.
+    #[must_use]
+    pub fn is_hung(&self) -> bool {
+        self.state == OperatingState::Hung
+    }
+
     /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<CarEvent> {
         self.events.pop_front()

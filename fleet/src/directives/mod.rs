@@ -12,6 +12,7 @@
 
 mod errands;
 mod firefighter;
+mod hang;
 mod key_switch;
 mod receipts;
 mod sessions;
@@ -30,6 +31,7 @@ use crate::model::{JournalId, Mode, NodeId};
 pub use self::errands::{EmergencyPower, PriorityCall, Turn};
 pub(crate) use self::firefighter::firefighter_key;
 use self::firefighter::is_firefighter_key;
+pub(crate) use self::hang::hang_key;
 pub(crate) use self::key_switch::key_switch_key;
 use self::receipts::Receipts;
 pub(crate) use self::receipts::{Asked, Receipt};

@@ -1,7 +1,10 @@
-use elevator_driver::Floor;
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor};
 use proptest::prelude::*;
 
 use super::*;
+use crate::car::{HangCause, HangEvidence};
 use crate::election::testing::name;
 
 fn journal(number: u64) -> JournalId {
@@ -335,6 +338,35 @@ fn priority_calls_and_turns_are_read_as_they_are_written() {
     }
     for text in ["", "A", "A to B", "A by B waits", "A by", "by B"] {
         assert_eq!(Turn::parse(text), Turn::None, "{text}");
+    }
+}
+
+#[test]
+fn the_evidence_of_a_hang_is_read_as_it_is_written() {
+    let floor = |index: u8| Some(Floor::try_from(index).expect("a floor"));
+    let [actual, expected] = [10_012, 9_980].map(Duration::from_millis);
+    let direction = Direction::Up;
+    let cause = HangCause::NoProgress;
+    let hang =
+        HangEvidence { cause, floor: floor(3), direction, expected, actual, last_sensor: floor(2) };
+    let text = "up 3 2 10012 9980 no-progress";
+    assert_eq!((hang.to_string().as_str(), HangEvidence::parse(text)), (text, Some(hang)));
+    for cause in [HangCause::OffTarget(6), HangCause::NotStopped] {
+        let (direction, floor) = (Direction::Down, None);
+        let hang = HangEvidence { cause, direction, floor, last_sensor: floor, ..hang };
+        assert_eq!(HangEvidence::parse(&hang.to_string()), Some(hang));
+    }
+    for text in [
+        "off",
+        "",
+        "up 3 2 10012 9980",
+        "up 3 2 10012 9980 off-target",
+        "up 3 2 10012 9980 no-progress 1",
+        "sideways 3 2 10012 9980 no-progress",
+        "up 254 2 10012 9980 no-progress",
+        "up 3 2 -1 9980 no-progress",
+    ] {
+        assert_eq!(HangEvidence::parse(text), None, "{text}");
     }
 }
 

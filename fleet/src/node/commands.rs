@@ -20,10 +20,10 @@ use elevator_driver::{Floor, KeySwitch};
 
 use super::peers::Room;
 use super::{Action, LinkId, Node, Report};
-use crate::car::{FireKey, Power};
+use crate::car::{FireKey, HangEvidence, Power};
 use crate::directives::{
     Directive, DirectiveError, Directives, EmergencyPower, Key, OFF, ON, PriorityCall, Receipt,
-    RequestId, Topic, Value, Words, firefighter_key, key_switch_key,
+    RequestId, Session, Topic, Value, Words, firefighter_key, hang_key, key_switch_key,
 };
 use crate::dispatch::{Kinematics, Predictor};
 use crate::model::{Call, Dot, JournalId, Mode, NodeId, Timestamp};
@@ -38,6 +38,12 @@ const MOST_BYTES: usize = 300;
 
 /// How many directives a frame has at most.
 const MOST_IN_A_FRAME: usize = CHUNK / 300;
+
+/// Who commands what the key switch of a car sets, for people.
+const BY_KEY: &str = "key switch";
+
+/// The same of what the node itself says of its car.
+const BY_NODE: &str = "its node";
 
 /// How often requests that can't be remembered are reported at most.
 const REFUSED_PERIOD: Duration = Duration::from_mins(1);
@@ -55,14 +61,21 @@ pub(super) struct Commands {
     may_pass_on: bool,
     /// A session is open.
     has_sessions: bool,
-    /// This node.
-    own: NodeId,
-    /// Where the key switch of this node's car stands, as every node knows.
-    own_key: KeySwitch,
-    /// What that key means at *fire recall*.
-    own_fire_key: FireKey,
+    own: OwnCar,
     /// When a receipt that could not be given was last reported.
     refused_reported: Option<Timestamp>,
+}
+
+/// What every node knows of this node's car because this node has said so.
+#[derive(Debug)]
+struct OwnCar {
+    /// This node.
+    name: NodeId,
+    /// Where the key switch stands.
+    key: KeySwitch,
+    /// What that key means at *fire recall*.
+    fire_key: FireKey,
+    is_hung: bool,
 }
 
 impl Commands {
@@ -78,9 +91,12 @@ impl Commands {
             emergency: None,
             may_pass_on: false,
             has_sessions: false,
-            own,
-            own_key: KeySwitch::Normal,
-            own_fire_key: FireKey::Recalls,
+            own: OwnCar {
+                name: own,
+                key: KeySwitch::Normal,
+                fire_key: FireKey::Recalls,
+                is_hung: false,
+            },
             refused_reported: None,
         };
         commands.refresh();
@@ -92,9 +108,10 @@ impl Commands {
         self.fire_recalled = self.directives.is_fire_recalled();
         self.emergency = self.directives.emergency_power();
         self.may_pass_on = self.directives.priorities().any(|(_, call)| call.any);
-        self.has_sessions = self.directives.remembered_sessions().any(|it| it.is_open());
-        self.own_key = self.directives.key_switch(&self.own);
-        self.own_fire_key = self.fire_key(&self.own);
+        self.has_sessions = self.directives.remembered_sessions().any(Session::is_open);
+        self.own.key = self.directives.key_switch(&self.own.name);
+        self.own.fire_key = self.fire_key(&self.own.name);
+        self.own.is_hung = self.directives.hang(&self.own.name).is_some();
     }
 
     /// Whether the building runs on emergency power.
@@ -361,27 +378,40 @@ impl Node {
     /// operator does, and nor does a restart of the node with the key still there begin it again.
     pub(super) fn keep_keys(&mut self, now: Timestamp) {
         let fire_key = self.cabin.fire_key();
-        if fire_key != self.commands.own_fire_key {
+        if fire_key != self.commands.own.fire_key {
             let value = match fire_key {
                 FireKey::Drives => ON,
                 FireKey::Recalls => OFF,
             };
-            self.keep_key(firefighter_key(&self.hello.node), value, now);
+            self.tell(firefighter_key(&self.hello.node), value, BY_KEY, now);
         }
-        let known = self.commands.own_key;
+        let known = self.commands.own.key;
         if let Some(key) = self.cabin.key_switch().filter(|key| *key != known) {
-            self.keep_key(key_switch_key(&self.hello.node), &key.to_string(), now);
+            self.tell(key_switch_key(&self.hello.node), &key.to_string(), BY_KEY, now);
             // Where there is no room to keep that it was turned, it counts as turned again all the time.
-            let is_kept = self.commands.own_key == key;
+            let is_kept = self.commands.own.key == key;
             if key == KeySwitch::RecallAll && (is_kept || !self.commands.is_fire_recalled()) {
-                self.keep_key(Topic::FireRecall.key(), ON, now);
+                self.tell(Topic::FireRecall.key(), ON, BY_KEY, now);
             }
         }
     }
 
-    fn keep_key(&mut self, key: Key, value: &str, now: Timestamp) {
+    /// This node's car hung: the others can show why.
+    pub(super) fn tell_hang(&mut self, evidence: &HangEvidence, now: Timestamp) {
+        self.tell(hang_key(&self.hello.node), &evidence.to_string(), BY_NODE, now);
+    }
+
+    /// A hang of this node's car that others know of has been cleared, or the node did not run.
+    pub(super) fn withdraw_hang(&mut self, now: Timestamp) {
+        if self.commands.own.is_hung && !self.cabin.is_hung() {
+            self.tell(hang_key(&self.hello.node), OFF, BY_NODE, now);
+        }
+    }
+
+    /// Sets a directive about this node's car that no operator has commanded.
+    fn tell(&mut self, key: Key, value: &str, by: &str, now: Timestamp) {
         let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
-        let by = Words::of("key switch").unwrap_or_else(Words::unnamed);
+        let by = Words::of(by).unwrap_or_else(Words::unnamed);
         let journal = self.orders.journal();
         match self.commands.directives.set(key, value, by, journal) {
             Ok(directive) => {

@@ -21,6 +21,7 @@ impl Node {
         self.refresh_sessions(now);
         self.refresh_power(now);
         self.keep_keys(now);
+        self.withdraw_hang(now);
         let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
         self.orders.judge_early(fleet, &mut self.random, now);
         self.orders.place_contested(fleet, now);
@@ -126,6 +127,7 @@ impl Node {
                 }
                 CarEvent::Hung(evidence) => {
                     self.report(Report::Hung(evidence));
+                    self.tell_hang(&evidence, now);
                     self.peers.finish();
                 }
                 CarEvent::DoorChanged { to, .. } => self.report(Report::Door { door: to }),

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::peers::{ConflictKind, LossCause};
 use super::{Node, PacketCounts};
+use crate::car::HangEvidence;
 use crate::climate::Reading;
 use crate::directives::{Directive, Key, OFF, Session, Topic, Value, Words};
 use crate::election::{Carrier, Detail};
@@ -287,6 +288,9 @@ pub struct LostStatus {
     pub silent: Duration,
     /// Why it was lost, if known.
     pub cause: LossCause,
+    /// Why its car hung, if that was the cause, and its node has been able to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hang: Option<HangEvidence>,
 }
 
 /// A node that conflicts with this one.
@@ -503,8 +507,13 @@ impl Node {
             address: peer.address,
             silent: now.since(peer.heard_at),
             cause: peer.cause,
+            hang: self.evidence_against(name).filter(|_| peer.cause == LossCause::Hung),
         })
         .collect()
+    }
+
+    fn evidence_against(&self, car: &NodeId) -> Option<HangEvidence> {
+        self.directives().hang(car).and_then(HangEvidence::parse)
     }
 
     fn conflict_status(&self, now: Timestamp) -> Vec<ConflictStatus> {

@@ -161,6 +161,7 @@ pub(super) fn cabin() -> Status {
         address: Ipv4Addr::new(127, 0, 2, number),
         silent: Duration::from_secs(75),
         cause,
+        hang: hangs().first().copied().filter(|_| cause == LossCause::Hung),
     });
     let kinds = [
         ConflictKind::Name,

@@ -87,6 +87,8 @@ fn a_hang_is_cleared_where_its_latch_is() {
     // Node A can't: the latch is not at its computer.
     let at_a = token(&building, "A", "desk", "operate");
     building.wait("A knows the hang", |_| get(a, "/api/v1/fleet").json()["hung"] == json!(["B"]));
+    building
+        .wait("A knows why", |_| get(a, "/api/v1/fleet").json()["lost"][0]["hang"]["floor"] == 5);
     let answer = post(a, PATH, Some(&at_a), &body());
     assert_eq!(outcome(&answer), is(409, "not_here"));
     assert!(answer.body.contains(&b.ip().to_string()), "{answer:?}");
@@ -120,6 +122,7 @@ fn a_hang_is_cleared_where_its_latch_is() {
     building.start("B");
     building.wait_in_service(&["B"]);
     building.wait_dark(&["B"], call);
+    building.wait("the hang is over", |_| get(a, "/api/v1/fleet").json()["hung"] == json!([]));
     building.assert_safe();
 }
 

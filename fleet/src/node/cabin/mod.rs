@@ -291,6 +291,11 @@ impl Cabin {
         }
     }
 
+    /// Whether the car hung.
+    pub(super) fn is_hung(&self) -> bool {
+        self.car.as_ref().is_some_and(Car::is_hung)
+    }
+
     /// Whether the car's motor may run; `None` without a car.
     pub(super) fn power(&self) -> Option<Power> {
         self.car.as_ref().map(Car::power)

@@ -47,16 +47,20 @@ fn directives_that_no_operator_gave_are_rubbish() {
     assert_eq!(one.status(now).distrusted.rubbish, 1);
 }
 
+/// Process number `nonce` of a node with a car, which starts now.
+pub(super) fn with_car(index: u8, nonce: u64, now: Timestamp) -> Node {
+    let settings = settings(index, nonce, ElectionSettings::of(Protocol::LowestIp));
+    let car = Some(crate::car::CarSettings::new(settings.floors));
+    let restored = forged::sound(index);
+    let mut node = Node::new(NodeSettings { car, restored, ..settings });
+    node.start(now);
+    node
+}
+
 /// The two with their cars, over a link.
-fn two_cars() -> (Node, Node, Timestamp) {
-    let with_car = |index| {
-        let settings = settings(index, 1, ElectionSettings::of(Protocol::LowestIp));
-        let car = Some(crate::car::CarSettings::new(settings.floors));
-        let mut node = Node::new(NodeSettings { car, restored: forged::sound(index), ..settings });
-        node.start(Timestamp::START);
-        node
-    };
-    let (mut one, mut two) = (with_car(1), with_car(2));
+pub(super) fn two_cars() -> (Node, Node, Timestamp) {
+    let start = Timestamp::START;
+    let (mut one, mut two) = (with_car(1, 1, start), with_car(2, 1, start));
     let now = Timestamp::START + PERIOD * 8;
     talk(&mut one, &mut two, Timestamp::START, now);
     join(&mut two, &mut one, LinkId(1), now);

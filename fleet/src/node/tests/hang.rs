@@ -43,6 +43,48 @@ fn a_hang_is_told_in_a_beacon_of_the_same_turn() {
     }
 }
 
+/// Every node can show why a car hung, until its node runs again.
+#[test]
+fn the_evidence_of_a_hang_comes_to_other_nodes_and_goes() {
+    let (mut one, mut two, mut now) = commands::two_cars();
+    let top = FloorCount::new(4).expect("floors").top();
+    let driven =
+        |floor| PanelInputs { floor, drive: DriveFeedback::Driven(Direction::Up), ..at_rest() };
+    one.handle_panel(PanelEvent::Pressed(Button::Car(top)), now);
+    one.handle_panel(PanelEvent::Inputs(driven(Some(Floor::BOTTOM))), now);
+    one.handle_panel(PanelEvent::Inputs(driven(None)), now);
+    let begun = now;
+    let evidence = loop {
+        assert!(now.since(begun) < Duration::from_mins(2), "it never hangs");
+        let later = now + Duration::from_millis(1);
+        let mut reports = reports(talk(&mut one, &mut two, now, later));
+        now = later;
+        if let Some(Report::Hung(evidence)) =
+            reports.find(|report| matches!(report, Report::Hung(_)))
+        {
+            break evidence;
+        }
+    };
+    assert_eq!((evidence.floor, evidence.direction), (Some(top), Direction::Up));
+    two.handle_timeout(now + Duration::from_secs(1));
+    now = now + Duration::from_secs(2);
+    two.handle_timeout(now);
+    let lost = two.status(now).lost;
+    assert_eq!(
+        lost.iter().map(|lost| (&lost.node, lost.cause)).collect::<Vec<_>>(),
+        [(&name(1), LossCause::Hung)]
+    );
+    let told = lost[0].hang.expect("it was told");
+    assert_eq!((told.cause, told.floor), (evidence.cause, evidence.floor));
+    assert_eq!(told.actual.as_millis(), evidence.actual.as_millis());
+
+    let mut again = commands::with_car(1, 2, now);
+    let later = now + PERIOD * 100;
+    talk(&mut again, &mut two, now, later);
+    assert_eq!(two.directives().hang(&name(1)), None);
+    assert_eq!(again.directives(), two.directives());
+}
+
 /// A beacon from before the hang, which was held back, comes after what the link had to say.
 #[test]
 fn an_older_beacon_does_not_undo_a_hang() {
