@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, Climate, Direction, Floor, Trip};
-use elevator_fleet::directives::RequestId;
+use elevator_fleet::directives::{RequestId, Session};
 use elevator_fleet::model::{JournalId, Mode};
 use elevator_fleet::node::{Access, FireRecall, FloorLock, SessionRequest};
 use elevator_fleet::wire::{Beacon, Frame};
@@ -220,7 +220,7 @@ impl World {
             self.oracles.key_turned(car);
         }
         self.with(at, |node, now| {
-            let is_open = node.directives().session(id).is_some_and(|it| it.is_open());
+            let is_open = node.directives().session(id).is_some_and(Session::is_open);
             let changed = match floor {
                 None => node.handle_session_end(id, OPERATOR, now).map(drop),
                 Some(floor) if is_open => {
