@@ -148,6 +148,14 @@ impl Asked {
         !matches!(self, Self::Call { .. })
     }
 
+    /// The session that it is to change.
+    pub(super) fn session(&self) -> Option<RequestId> {
+        match self {
+            Self::Change { id, .. } => Some(*id),
+            Self::Call { .. } | Self::Trip { .. } | Self::Open { .. } => None,
+        }
+    }
+
     pub(super) fn request_id(&self) -> Option<&str> {
         match self {
             Self::Call { request_id, .. } => request_id.as_deref(),

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use elevator_fleet::directives::Session;
+use elevator_fleet::directives::{RequestId, Session};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::{Access, CallRequest, Report, Requested, Status};
@@ -56,6 +56,9 @@ const ANSWERS: &str = "answers";
 struct Answered<'a, T> {
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<&'a str>,
+    /// The session that could not be changed; an answer that says how a session is has its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
     #[serde(flatten)]
     answer: &'a T,
 }
@@ -205,12 +208,15 @@ impl Desk {
         let Some(Waiting { ack, asked, answer_to, correlation }) = next else {
             return Ok(None);
         };
-        let id = asked.as_ref().ok().and_then(|asked| asked.request_id()).map(str::to_owned);
+        let understood = asked.as_ref().ok();
+        let request_id = understood.and_then(|asked| asked.request_id()).map(str::to_owned);
+        let session = understood.and_then(Asked::session);
         let done = match asked {
             Ok(asked) => self.fulfil(asked, answer_to.as_deref().unwrap_or_default()).await?,
             Err(problem) => Err(problem),
         };
-        let answer = answer_to.map(|topic| answer(topic, correlation, id.as_deref(), &done));
+        let names = (request_id.as_deref(), session);
+        let answer = answer_to.map(|topic| answer(topic, correlation, names, &done));
         let (acknowledge, outcome) = match done {
             Ok(Done { outcome, awaits, .. }) => (self.hold(ack, awaits), outcome),
             Err(_problem) => (Some(ack), CallOutcome::Refused),
@@ -383,13 +389,14 @@ fn bearer() -> String {
 fn answer(
     topic: String,
     correlation_data: Option<Bytes>,
-    request_id: Option<&str>,
+    (request_id, session): (Option<&str>, Option<RequestId>),
     done: &Result<Done, Problem>,
 ) -> Message {
     let (payload, content_type) = match done {
-        Ok(Done { said, .. }) => (json(&Answered { request_id, answer: said }), JSON),
+        Ok(Done { said, .. }) => (json(&Answered { request_id, id: None, answer: said }), JSON),
         Err(problem) => {
-            (json(&Answered { request_id, answer: problem }), "application/problem+json")
+            let id = session.map(|id| id.to_string());
+            (json(&Answered { request_id, id, answer: problem }), "application/problem+json")
         }
     };
     let properties = PublishProperties {

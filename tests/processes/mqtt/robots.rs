@@ -100,7 +100,7 @@ fn a_session_over_mqtt_outlives_the_master() {
         assert_eq!((&ended["state"], &ended["reason"]), (&json!("ended"), &json!("done")));
     }
     let over = session(&ear, &json!({"go": {"id": id, "floor": 1}}), "over");
-    assert_eq!(over["code"], "not_open", "{over}");
+    assert_eq!((&over["code"], &over["id"]), (&json!("not_open"), id), "{over}");
     building.wait_all_dark();
     building.assert_safe();
 }
