@@ -130,7 +130,9 @@ export function severity(event) {
   const isBad =
     (event.event === "availability" && !event.in_service) ||
     (event.event === "panel" && !event.connected);
-  return isBad ? "warning" : (SEVERITY[event.event] ?? "routine");
+  if (isBad) return "warning";
+  const isHang = event.event === "directive" && event.key.startsWith("hang/") && event.value !== "off";
+  return isHang ? "alarm" : (SEVERITY[event.event] ?? "routine");
 }
 
 /** The car that an event is about, or null. Events of the car have no name: they are the node's own. */
@@ -224,8 +226,8 @@ export function eventText(event) {
 
 function directiveText({ key, value, operator }) {
   if (!key.startsWith("hang/")) return `${key} is ${value}, by ${operator}`;
-  const car = carOfKey(key);
-  return value === "off" ? `The node of ${car} runs again after a hang` : `Car ${car} hung: the evidence has come`;
+  const car = key.slice("hang/".length);
+  return value === "off" ? `Hang of ${car}: over` : `Car ${car} hung: its node has sent the evidence`;
 }
 
 /** The evidence of a hang in words. */

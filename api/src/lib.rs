@@ -10,6 +10,7 @@ mod estimate;
 mod session;
 mod statistics;
 
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, Floor};
@@ -19,7 +20,9 @@ use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{
     Call, CarPhase, CarView, FleetName, HallCall, Mode, NodeId, Role, Unavailable,
 };
-use elevator_fleet::node::{ConflictStatus, LossCause, LostStatus, OrderStatus, Status};
+use elevator_fleet::node::{
+    ConflictStatus, HangStatus, LossCause, LostStatus, OrderStatus, Status,
+};
 use elevator_fleet::wire;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -96,6 +99,9 @@ pub struct Fleet {
     /// The nodes whose car hung, as far as is known.
     #[schema(value_type = Vec<String>)]
     hung: Vec<NodeId>,
+    /// Why they hung, as far as their nodes have been able to tell.
+    #[schema(value_type = Vec<HangSchema>)]
+    hangs: Vec<HangStatus>,
     /// Every service mode that a car can have, the least restrictive first.
     #[schema(value_type = Vec<String>, example = json!(["in-service", "independent"]))]
     modes: Vec<Mode>,
@@ -259,6 +265,7 @@ impl Fleet {
             durable: status.durable,
             disk_failed: status.disk_failed,
             hung: hung(status),
+            hangs: status.hangs.clone(),
             modes: Mode::ALL.to_vec(),
             fire_recall: status.is_commanded(&Topic::FireRecall),
             locked_floors: status.access.locked.clone(),
@@ -271,13 +278,16 @@ impl Fleet {
     }
 }
 
-/// The nodes whose car hung: those that say so, and those that were lost because of it.
+/// The nodes whose car hung, by name: those that say so, those that were lost because of it, and those
+/// that have not run since.
 #[must_use]
 pub fn hung(status: &Status) -> Vec<NodeId> {
     let hangs = |view: &CarView| view.availability.unavailable() == Some(Unavailable::Hung);
     let living = views(status).filter(|(_, view)| hangs(view)).map(|(node, _)| node);
     let lost = status.lost.iter().filter(|lost| lost.cause == LossCause::Hung);
-    living.chain(lost.map(|lost| &lost.node)).cloned().collect()
+    let others = lost.map(|lost| &lost.node).chain(status.hangs.iter().map(|hang| &hang.car));
+    let all: BTreeSet<&NodeId> = living.chain(others).collect();
+    all.into_iter().cloned().collect()
 }
 
 fn is_on_emergency_power(status: &Status) -> bool {
@@ -379,15 +389,15 @@ pub struct LostSchema {
     /// `silent`, `hung` or `distrusted`.
     #[schema(example = "silent")]
     pub cause: String,
-    /// Why its car hung, if its node has been able to tell.
-    pub hang: Option<HangSchema>,
 }
 
-/// The evidence of a hang.
+/// Why a car hung, with the fields of the event `hung`.
 #[derive(ToSchema)]
-#[schema(as = HangEvidence)]
+#[schema(as = Hang)]
 #[derive(Serialize)]
 pub struct HangSchema {
+    #[schema(example = "B")]
+    pub car: String,
     /// The floor of its stop; null while it looked for a floor, or if it was told to stop.
     #[schema(example = 3)]
     pub floor: Option<u8>,
@@ -400,7 +410,7 @@ pub struct HangSchema {
     /// How long the motor had been driven without a new floor, or since it was told to stop, in seconds.
     #[schema(example = 10.012)]
     pub actual: f64,
-    /// How long it may, in seconds.
+    /// How long it may be driven so, in seconds.
     #[schema(example = 9.98)]
     pub expected: f64,
     /// How many flights in a row did not end at their stop, if that is why.

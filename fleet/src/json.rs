@@ -18,7 +18,7 @@ pub(crate) use self::car::{CarForm, connection, optional_car};
 pub(crate) use self::number::{
     hexadecimal, is_zero, optional_fine_seconds, optional_seconds, seconds, text,
 };
-pub(crate) use self::report::{HangForm, availability, conflict, panel};
+pub(crate) use self::report::{availability, conflict, hang, panel};
 use crate::model::{Call, HallCall, NameError, NodeId};
 use crate::wire::NodeState;
 

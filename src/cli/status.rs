@@ -10,8 +10,8 @@ use clap::Args;
 use elevator_driver::{KeySwitch, LineCounters};
 use elevator_fleet::model::{CarView, Mode, NodeId, Role};
 use elevator_fleet::node::{
-    CarStatus, ConflictKind, ConflictStatus, FleetKeysStatus, FleetStatus, LossCause, LostStatus,
-    OrderStatus, ScheduleStatus, Status,
+    CarStatus, ConflictKind, ConflictStatus, FleetKeysStatus, FleetStatus, HangStatus, LossCause,
+    LostStatus, OrderStatus, ScheduleStatus, Status,
 };
 use elevator_fleet::wire::NodeState;
 use serde::Serialize;
@@ -200,6 +200,7 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
     write_conflicts(page, &status.conflicts)?;
     write_peers(page, status)?;
     write_lost(page, &status.lost)?;
+    write_hangs(page, &status.hangs)?;
     write_directives(page, status)?;
     write_access(page, status)?;
     write_orders(page, &status.orders)
@@ -396,11 +397,22 @@ fn write_lost(page: &mut String, lost: &[LostStatus]) -> fmt::Result {
             lost.node.to_string(),
             lost.address.to_string(),
             format!("{} ago", uptime(lost.silent)),
-            cause(lost),
+            cause(lost.cause).to_owned(),
         ]
     });
     let heading = ["NODE", "ADDRESS", "LAST HEARD", "CAUSE"];
     write!(page, "\nLost peers\n{}", table(heading, rows))
+}
+
+fn write_hangs(page: &mut String, hangs: &[HangStatus]) -> fmt::Result {
+    if hangs.is_empty() {
+        return Ok(());
+    }
+    let rows = hangs.iter().map(|hang| {
+        let evidence = Evidence::from(&hang.evidence);
+        [hang.car.to_string(), evidence.to_string()]
+    });
+    write!(page, "\nCars that hung\n{}", table(["CAR", "EVIDENCE"], rows))
 }
 
 fn write_conflicts(page: &mut String, conflicts: &[ConflictStatus]) -> fmt::Result {
@@ -480,12 +492,11 @@ fn line(counters: LineCounters) -> String {
     format!("{frames} frames, {damaged} damaged, {lost} lost{unknown}")
 }
 
-fn cause(lost: &LostStatus) -> String {
-    match (lost.cause, &lost.hang) {
-        (LossCause::Silent, _) => "fell silent".to_owned(),
-        (LossCause::Hung, Some(hang)) => format!("its car hung, {}", Evidence::from(hang)),
-        (LossCause::Hung, None) => "its car hung".to_owned(),
-        (LossCause::Distrusted, _) => "not trusted for a time".to_owned(),
+fn cause(cause: LossCause) -> &'static str {
+    match cause {
+        LossCause::Silent => "fell silent",
+        LossCause::Hung => "its car hung",
+        LossCause::Distrusted => "not trusted for a time",
     }
 }
 

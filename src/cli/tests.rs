@@ -146,10 +146,13 @@ const STATUS: &str = r#"{
             "silent": 0.012, "synced": true, "in_step": false, "car": null
         }],
         "lost": [
-            {"node": "C", "role": "cabin", "address": "127.0.0.3", "silent": 75.4, "cause": "hung",
-             "hang": {"floor": 3, "direction": "up", "actual": 10.012, "expected": 9.98, "last_sensor": 2}},
+            {"node": "C", "role": "cabin", "address": "127.0.0.3", "silent": 75.4, "cause": "hung"},
             {"node": "D", "role": "cabin", "address": "127.0.0.4", "silent": 3.0, "cause": "silent"}
         ],
+        "hangs": [{
+            "car": "C", "floor": 3, "direction": "up", "actual": 10.012, "expected": 9.98,
+            "last_sensor": 2
+        }],
         "conflicts": [{
             "kind": "name", "what": "another node, at 127.0.0.9, is named A like this one",
             "since": 3600.0, "last": 0.02
@@ -213,9 +216,13 @@ Peers
 
 Lost peers
   NODE  ADDRESS    LAST HEARD  CAUSE
-  C     127.0.0.3  1m 15s ago  its car hung, on its way up to floor 3: driven for 10.0 s \
-(10.0 s allowed) without a new floor sensor, the last was floor 2
+  C     127.0.0.3  1m 15s ago  its car hung
   D     127.0.0.4  3s ago      fell silent
+
+Cars that hung
+  CAR  EVIDENCE
+  C    on its way up to floor 3: driven for 10.0 s (10.0 s allowed) without a new floor sensor, the \
+last was floor 2
 
 Open orders
   ORDER        AGE    CAR  PROMISED  HOLDERS

@@ -56,7 +56,7 @@ const ANSWERS: &str = "answers";
 struct Answered<'a, T> {
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<&'a str>,
-    /// The session that could not be changed; an answer that says how a session is has its own.
+    /// The session that a refused `go` or `end` names. A session in an answer has its own id.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     #[serde(flatten)]

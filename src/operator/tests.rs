@@ -154,8 +154,8 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             address: Ipv4Addr::new(127, 0, 0, 3),
             silent: Duration::from_secs(75),
             cause: LossCause::Hung,
-            hang: None,
         }],
+        hangs: vec![],
         conflicts: vec![ConflictStatus {
             kind: ConflictKind::Floors,
             what: "node D has 9 floors, this one 4".to_owned(),

@@ -6,7 +6,7 @@ import { capital, duration, hangText, phaseText, tenths, timeOfDay } from "../fo
 export function Hung({ model, name, onClear }) {
   const seen = model.hangs.get(name);
   const lost = model.state.fleet.lost.find(({ node }) => node === name);
-  const evidence = seen ?? lost?.hang;
+  const evidence = seen ?? model.state.fleet.hangs?.find(({ car }) => car === name);
   const place = model.placeToClear(name);
   const where = place?.address ? ` (${place.address})` : "";
   return html`
@@ -30,11 +30,14 @@ export function Hung({ model, name, onClear }) {
   `;
 }
 
-/** What another node knows of the car: how it was when it was heard last. */
+/** What another node knows of the car: when it was heard last, and how it was if this page has seen it. */
 function LastSeen({ car, lost, at }) {
-  if (!car || car.seen !== true) return null;
+  const isSeen = car?.seen === true;
+  if (!lost && !isSeen) return null;
+  const heard = ["Last heard", lost ? `${timeOfDay(Date.parse(at) - lost.silent * 1000)}, ${duration(lost.silent)} ago` : "it is heard"];
+  if (!isSeen) return html`<${Facts} facts=${[heard]} />`;
   const facts = [
-    ["Last heard", lost ? `${timeOfDay(Date.parse(at) - lost.silent * 1000)}, ${duration(lost.silent)} ago` : "it is heard"],
+    heard,
     ["It was then", phaseText(car).toLowerCase()],
     ["Last floor", car.floor ?? "unknown"],
     ["Door", car.door],
@@ -53,7 +56,7 @@ function Procedure({ name, isShown, isHere }) {
   return html`
     <ol>
       <li><strong>Help the passengers.</strong> The car may be between floors with people in it. The panel's rescue equipment works without the node.</li>
-      <li><strong>Read what happened:</strong> ${isShown ? "above" : `at the panel of ${name}`}, or by <code>liftmesh status</code> on the computer of ${name}.</li>
+      <li><strong>Read what happened:</strong> ${isShown ? "above" : `at the panel of ${name}`}, or by <code>liftmesh status</code>.</li>
       <li><strong>Inspect the car:</strong> motor, brake, drive, floor sensors, and whether the flight limit is too short.</li>
       <li><strong>Clear the hang</strong> once the car is fit to run: with the button${isHere ? "" : ` at the panel of ${name}`}, or on the computer of ${name} with <code>liftmesh clear-hang --operator NAME --reason TEXT</code> as the node's user.</li>
       <li><strong>Its node starts:</strong> by itself after the button, otherwise by <code>systemctl start liftmesh</code>. The car looks for the nearest floor, then serves its open orders.</li>

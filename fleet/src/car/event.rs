@@ -1,14 +1,11 @@
 //! The events of a car.
 
-use std::fmt;
 use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState, Floor};
-use serde::{Deserialize, Serialize};
 
 use super::supervision::FlightRecord;
 use crate::directives::{RequestId, SessionEnd};
-use crate::json::HangForm;
 use crate::model::{Availability, HallCall};
 
 /// An event of a car. Drained with [`poll_event`](super::Car::poll_event) after every call, so that
@@ -82,8 +79,7 @@ pub enum ServedCall {
 }
 
 /// The evidence of a hang (F9), for the latch and the operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "HangForm", from = "HangForm")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HangEvidence {
     /// Why it counts as hung.
     pub cause: HangCause,
@@ -119,60 +115,6 @@ impl HangCause {
         match self {
             Self::NoProgress | Self::NotStopped => None,
             Self::OffTarget(flights) => Some(flights),
-        }
-    }
-}
-
-impl HangEvidence {
-    const NONE: &str = "-";
-    const NO_PROGRESS: &str = "no-progress";
-    const OFF_TARGET: &str = "off-target";
-    const NOT_STOPPED: &str = "not-stopped";
-
-    /// The evidence in the value of a directive; `None` if it is not understood.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let words: Vec<&str> = text.split(' ').collect();
-        let [way, floor, last_sensor, actual, expected, ref cause @ ..] = words[..] else {
-            return None;
-        };
-        let floor_of = |text: &str| match text {
-            Self::NONE => Some(None),
-            text => Floor::try_from(text.parse::<u8>().ok()?).ok().map(Some),
-        };
-        let time = |text: &str| text.parse::<u32>().ok().map(|ms| Duration::from_millis(ms.into()));
-        Some(Self {
-            cause: match *cause {
-                [Self::NO_PROGRESS] => HangCause::NoProgress,
-                [Self::OFF_TARGET, flights] => HangCause::OffTarget(flights.parse().ok()?),
-                [Self::NOT_STOPPED] => HangCause::NotStopped,
-                _ => return None,
-            },
-            floor: floor_of(floor)?,
-            direction: Direction::BOTH.into_iter().find(|it| it.to_string() == way)?,
-            expected: time(expected)?,
-            actual: time(actual)?,
-            last_sensor: floor_of(last_sensor)?,
-        })
-    }
-}
-
-/// The value of a directive, such as `up 3 2 10012 9980 no-progress`: its times in milliseconds.
-impl fmt::Display for HangEvidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.direction)?;
-        for floor in [self.floor, self.last_sensor] {
-            match floor {
-                Some(floor) => write!(f, " {}", floor.index())?,
-                None => write!(f, " {}", Self::NONE)?,
-            }
-        }
-        for time in [self.actual, self.expected] {
-            write!(f, " {}", u32::try_from(time.as_millis()).unwrap_or(u32::MAX))?;
-        }
-        match self.cause {
-            HangCause::NoProgress => write!(f, " {}", Self::NO_PROGRESS),
-            HangCause::OffTarget(flights) => write!(f, " {} {flights}", Self::OFF_TARGET),
-            HangCause::NotStopped => write!(f, " {}", Self::NOT_STOPPED),
         }
     }
 }

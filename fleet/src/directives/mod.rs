@@ -31,7 +31,9 @@ use crate::model::{JournalId, Mode, NodeId};
 pub use self::errands::{EmergencyPower, PriorityCall, Turn};
 pub(crate) use self::firefighter::firefighter_key;
 use self::firefighter::is_firefighter_key;
-pub(crate) use self::hang::hang_key;
+pub use self::hang::hang_of;
+use self::hang::is_hang_key;
+pub(crate) use self::hang::{hang_key, hang_value};
 pub(crate) use self::key_switch::key_switch_key;
 use self::receipts::Receipts;
 pub(crate) use self::receipts::{Asked, Receipt};
@@ -43,8 +45,9 @@ pub use self::text::{Key, TextError, Value, Words};
 
 /// The most directives of a fleet: with the modes of the largest fleet, room for as many others.
 ///
-/// If there are more, those with the greatest keys are dropped, so that all nodes keep the same ones,
-/// but never one of `Topic::URGENT`, nor, for less than these, who has a car as a firefighter.
+/// If there are more, those with the greatest keys are dropped, so that all nodes keep the same ones:
+/// why cars hung before all others, and never one of `Topic::URGENT`, nor, for less than these, who has
+/// a car as a firefighter.
 pub const MOST_DIRECTIVES: usize = 512;
 
 /// The greatest counter of a version. Nobody gives so many commands; a greater one is refused, so
@@ -373,6 +376,8 @@ enum Weight {
     /// A firefighter has a car.
     Firefighter,
     Other,
+    /// Why a car hung: it is only shown.
+    Hang,
 }
 
 impl<'a> Precedence<'a> {
@@ -381,6 +386,7 @@ impl<'a> Precedence<'a> {
         let weight = match is_urgent {
             true => Weight::Urgent,
             false if is_firefighter_key(key) => Weight::Firefighter,
+            false if is_hang_key(key) => Weight::Hang,
             false => Weight::Other,
         };
         Self { weight, key }

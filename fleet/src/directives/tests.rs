@@ -350,15 +350,21 @@ fn the_evidence_of_a_hang_is_read_as_it_is_written() {
     let hang =
         HangEvidence { cause, floor: floor(3), direction, expected, actual, last_sensor: floor(2) };
     let text = "up 3 2 10012 9980 no-progress";
-    assert_eq!((hang.to_string().as_str(), HangEvidence::parse(text)), (text, Some(hang)));
+    let read = |text: &str| {
+        let (key, value) = (hang_key(&name(1)), Value::new(text).expect("a value"));
+        let (car, evidence) = hang_of(&key, &value)?;
+        assert_eq!(car, name(1));
+        evidence
+    };
+    assert_eq!((hang_value(&hang).as_str(), read(text)), (text, Some(hang)));
     for cause in [HangCause::OffTarget(6), HangCause::NotStopped] {
         let (direction, floor) = (Direction::Down, None);
         let hang = HangEvidence { cause, direction, floor, last_sensor: floor, ..hang };
-        assert_eq!(HangEvidence::parse(&hang.to_string()), Some(hang));
+        assert_eq!(read(&hang_value(&hang)), Some(hang));
     }
     for text in [
         "off",
-        "",
+        "on",
         "up 3 2 10012 9980",
         "up 3 2 10012 9980 off-target",
         "up 3 2 10012 9980 no-progress 1",
@@ -366,8 +372,29 @@ fn the_evidence_of_a_hang_is_read_as_it_is_written() {
         "up 254 2 10012 9980 no-progress",
         "up 3 2 -1 9980 no-progress",
     ] {
-        assert_eq!(HangEvidence::parse(text), None, "{text}");
+        assert_eq!(read(text), None, "{text}");
     }
+    assert_eq!(
+        hang_of(&Key::new("mode/A").expect("a key"), &Value::new(text).expect("a value")),
+        None
+    );
+}
+
+/// What is only shown takes the place of nothing that is commanded, and gives way to it.
+#[test]
+fn why_a_car_hung_keeps_out_no_command() {
+    let mut directives = Directives::default();
+    let hung = directive("hang/A", 1, 1, "on");
+    assert!(directives.merge(hung.clone()));
+    for number in 1..MOST_DIRECTIVES {
+        assert!(directives.merge(directive(&format!("token/{number:03}"), 2, 1, "on")));
+    }
+    let (value, operator) = (Value::new("on").expect("a value"), Words::new("k").expect("a name"));
+    let token = Key::new("token/zzz").expect("a key");
+    directives.set(token.clone(), value, operator, journal(1)).expect("room in place of the hang");
+    assert!(directives.get(&token).is_some());
+    assert!(!directives.is_hung(&NodeId::new("A").expect("a name")));
+    assert!(!directives.merge(hung), "it takes no place of another");
 }
 
 /// What a later program commands gives nobody a turn, and moves no car.

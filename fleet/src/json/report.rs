@@ -82,23 +82,28 @@ pub(crate) mod conflict {
 }
 
 /// The evidence of a hang.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct HangForm {
-    flights_off_target: Option<u8>,
-    #[serde(default)]
-    not_stopped: bool,
-    floor: Option<Floor>,
-    direction: Direction,
-    #[serde(with = "seconds")]
-    expected: Duration,
-    #[serde(with = "seconds")]
-    actual: Duration,
-    last_sensor: Option<Floor>,
-}
+pub(crate) mod hang {
+    use super::{
+        Deserialize, Deserializer, Direction, Duration, Floor, HangCause, HangEvidence, Serialize,
+        Serializer, seconds,
+    };
 
-impl From<HangEvidence> for HangForm {
-    fn from(hang: HangEvidence) -> Self {
-        Self {
+    #[derive(Serialize, Deserialize)]
+    struct Form {
+        flights_off_target: Option<u8>,
+        #[serde(default)]
+        not_stopped: bool,
+        floor: Option<Floor>,
+        direction: Direction,
+        #[serde(with = "seconds")]
+        expected: Duration,
+        #[serde(with = "seconds")]
+        actual: Duration,
+        last_sensor: Option<Floor>,
+    }
+
+    pub(crate) fn serialize<S: Serializer>(hang: &HangEvidence, to: S) -> Result<S::Ok, S::Error> {
+        let form = Form {
             flights_off_target: hang.cause.flights(),
             not_stopped: hang.cause == HangCause::NotStopped,
             floor: hang.floor,
@@ -106,13 +111,15 @@ impl From<HangEvidence> for HangForm {
             expected: hang.expected,
             actual: hang.actual,
             last_sensor: hang.last_sensor,
-        }
+        };
+        form.serialize(to)
     }
-}
 
-impl From<HangForm> for HangEvidence {
-    fn from(form: HangForm) -> Self {
-        Self {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<HangEvidence, D::Error> {
+        let form = Form::deserialize(from)?;
+        Ok(HangEvidence {
             cause: match form.flights_off_target {
                 Some(flights) => HangCause::OffTarget(flights),
                 None if form.not_stopped => HangCause::NotStopped,
@@ -123,6 +130,6 @@ impl From<HangForm> for HangEvidence {
             expected: form.expected,
             actual: form.actual,
             last_sensor: form.last_sensor,
-        }
+        })
     }
 }

@@ -16,14 +16,15 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use elevator_driver::{Floor, KeySwitch};
+use elevator_driver::Floor;
 
+use super::own_car::{self, OwnCar};
 use super::peers::Room;
 use super::{Action, LinkId, Node, Report};
-use crate::car::{FireKey, HangEvidence, Power};
+use crate::car::{FireKey, Power};
 use crate::directives::{
     Directive, DirectiveError, Directives, EmergencyPower, Key, OFF, ON, PriorityCall, Receipt,
-    RequestId, Session, Topic, Value, Words, firefighter_key, hang_key, key_switch_key,
+    RequestId, Session, Topic, Value, Words,
 };
 use crate::dispatch::{Kinematics, Predictor};
 use crate::model::{Call, Dot, JournalId, Mode, NodeId, Timestamp};
@@ -38,12 +39,6 @@ const MOST_BYTES: usize = 300;
 
 /// How many directives a frame has at most.
 const MOST_IN_A_FRAME: usize = CHUNK / 300;
-
-/// Who commands what the key switch of a car sets, for people.
-const BY_KEY: &str = "key switch";
-
-/// The same of what the node itself says of its car.
-const BY_NODE: &str = "its node";
 
 /// How often requests that can't be remembered are reported at most.
 const REFUSED_PERIOD: Duration = Duration::from_mins(1);
@@ -61,21 +56,10 @@ pub(super) struct Commands {
     may_pass_on: bool,
     /// A session is open.
     has_sessions: bool,
-    own: OwnCar,
+    /// What every node knows of this node's car.
+    pub(super) own: OwnCar,
     /// When a receipt that could not be given was last reported.
     refused_reported: Option<Timestamp>,
-}
-
-/// What every node knows of this node's car because this node has said so.
-#[derive(Debug)]
-struct OwnCar {
-    /// This node.
-    name: NodeId,
-    /// Where the key switch stands.
-    key: KeySwitch,
-    /// What that key means at *fire recall*.
-    fire_key: FireKey,
-    is_hung: bool,
 }
 
 impl Commands {
@@ -91,12 +75,7 @@ impl Commands {
             emergency: None,
             may_pass_on: false,
             has_sessions: false,
-            own: OwnCar {
-                name: own,
-                key: KeySwitch::Normal,
-                fire_key: FireKey::Recalls,
-                is_hung: false,
-            },
+            own: OwnCar::new(own),
             refused_reported: None,
         };
         commands.refresh();
@@ -109,9 +88,7 @@ impl Commands {
         self.emergency = self.directives.emergency_power();
         self.may_pass_on = self.directives.priorities().any(|(_, call)| call.any);
         self.has_sessions = self.directives.remembered_sessions().any(Session::is_open);
-        self.own.key = self.directives.key_switch(&self.own.name);
-        self.own.fire_key = self.fire_key(&self.own.name);
-        self.own.is_hung = self.directives.hang(&self.own.name).is_some();
+        self.own.refresh(&self.directives);
     }
 
     /// Whether the building runs on emergency power.
@@ -151,7 +128,7 @@ impl Commands {
 
     /// What the key switch of this car at *fire recall* means, as its node has last seen it.
     pub(super) fn fire_key(&self, car: &NodeId) -> FireKey {
-        if self.directives.has_firefighter(car) { FireKey::Drives } else { FireKey::Recalls }
+        own_car::fire_key(&self.directives, car)
     }
 
     /// The mode of a car, if by command or in the hands of a firefighter it takes no car calls.
@@ -178,10 +155,11 @@ impl Commands {
         })
     }
 
-    /// Adds directives to a beacon: first those that the orders in it may be a consequence of, then
-    /// those that had to wait.
+    /// Adds directives to a beacon: first those that the orders in it may be a consequence of, and what
+    /// no later beacon will say, then those that had to wait.
     fn enclose(&mut self, list: &mut Vec<Directive>, room: &mut Room) {
-        let urgent = Topic::URGENT.map(|topic| topic.key());
+        let mut urgent = Topic::URGENT.map(|topic| topic.key()).to_vec();
+        urgent.extend(self.own.hang());
         for directive in urgent.iter().filter_map(|key| self.directives.get(key)) {
             room.add(list, directive.clone());
         }
@@ -368,59 +346,6 @@ impl Node {
         self.directives_have_changed(vec![directive], now);
         self.settle(now);
         Ok(())
-    }
-
-    /// Lets every node know where the key switch of this node's car stands. And keeps, on every disk,
-    /// whether a firefighter has the car by its key: after a restart it waits on the floor where it was
-    /// left, and does not drive off.
-    ///
-    /// A turn to *recall all* is a command to the fleet: the key turned back does not end it, as only an
-    /// operator does, and nor does a restart of the node with the key still there begin it again.
-    pub(super) fn keep_keys(&mut self, now: Timestamp) {
-        let fire_key = self.cabin.fire_key();
-        if fire_key != self.commands.own.fire_key {
-            let value = match fire_key {
-                FireKey::Drives => ON,
-                FireKey::Recalls => OFF,
-            };
-            self.tell(firefighter_key(&self.hello.node), value, BY_KEY, now);
-        }
-        let known = self.commands.own.key;
-        if let Some(key) = self.cabin.key_switch().filter(|key| *key != known) {
-            self.tell(key_switch_key(&self.hello.node), &key.to_string(), BY_KEY, now);
-            // Where there is no room to keep that it was turned, it counts as turned again all the time.
-            let is_kept = self.commands.own.key == key;
-            if key == KeySwitch::RecallAll && (is_kept || !self.commands.is_fire_recalled()) {
-                self.tell(Topic::FireRecall.key(), ON, BY_KEY, now);
-            }
-        }
-    }
-
-    /// This node's car hung: the others can show why.
-    pub(super) fn tell_hang(&mut self, evidence: &HangEvidence, now: Timestamp) {
-        self.tell(hang_key(&self.hello.node), &evidence.to_string(), BY_NODE, now);
-    }
-
-    /// A hang of this node's car that others know of has been cleared, or the node did not run.
-    pub(super) fn withdraw_hang(&mut self, now: Timestamp) {
-        if self.commands.own.is_hung && !self.cabin.is_hung() {
-            self.tell(hang_key(&self.hello.node), OFF, BY_NODE, now);
-        }
-    }
-
-    /// Sets a directive about this node's car that no operator has commanded.
-    fn tell(&mut self, key: Key, value: &str, by: &str, now: Timestamp) {
-        let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
-        let by = Words::of(by).unwrap_or_else(Words::unnamed);
-        let journal = self.orders.journal();
-        match self.commands.directives.set(key, value, by, journal) {
-            Ok(directive) => {
-                self.peers.hurry();
-                self.directives_have_changed(vec![directive], now);
-            }
-            // Then this process alone knows, which is enough for the car until it ends.
-            Err(DirectiveError::Full | DirectiveError::Spent) => {}
-        }
     }
 
     /// Handles the directives of an accepted peer, but for those that count too far ahead.

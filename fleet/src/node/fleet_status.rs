@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_driver::{Floor, FloorCount};
 use serde::{Deserialize, Serialize};
 
-use super::status::{ConflictStatus, LostStatus, OrderStatus, PeerStatus, Status};
+use super::status::{ConflictStatus, HangStatus, LostStatus, OrderStatus, PeerStatus, Status};
 use crate::directives::{Topic, Turn};
 use crate::model::{FleetName, NodeId, Term};
 use crate::wire::{NodeState, Protocol};
@@ -35,6 +35,9 @@ pub struct FleetStatus {
     pub nodes: Vec<PeerStatus>,
     /// The nodes that were peers and are no longer heard, by name.
     pub lost: Vec<LostStatus>,
+    /// Why cars hung whose nodes have not run since, by name.
+    #[serde(default)]
+    pub hangs: Vec<HangStatus>,
     /// The heard nodes that can't be peers.
     pub conflicts: Vec<ConflictStatus>,
     /// The open orders, oldest first; one entry per call.
@@ -83,6 +86,7 @@ impl From<&Status> for FleetStatus {
             term: status.term,
             nodes,
             lost: status.lost.clone(),
+            hangs: status.hangs.clone(),
             conflicts: status.conflicts.clone(),
             orders: status.orders.clone(),
             fire_recall: status.is_commanded(&Topic::FireRecall),

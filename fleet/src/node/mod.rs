@@ -25,6 +25,7 @@
 //! - `dispatching/`: the plan, and the requests for it;
 //! - `boarding.rs`: passengers with a destination who have entered the car;
 //! - `commands.rs`: the directives of operators, and their way to every node;
+//! - `own_car.rs`: what a node sets as directives about its own car;
 //! - `access.rs`: locked floors, and who may ride there;
 //! - `power.rs`: whose turn it is on emergency power;
 //! - `priority.rs`: which car has a priority call that is for any;
@@ -54,6 +55,7 @@ mod leadership;
 mod messages;
 mod neighbours;
 mod orders;
+mod own_car;
 mod peers;
 mod power;
 mod presses;
@@ -105,7 +107,7 @@ pub use sessions::{LONGEST_HOLD, SessionRefused, SessionRequest};
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{
     AccessStatus, CarStatus, ClimateStatus, ConflictStatus, DirectiveStatus, DistrustedStatus,
-    FleetKeysStatus, LostStatus, OrderStatus, PeerStatus, RefusedStatus, ReleaseStatus,
+    FleetKeysStatus, HangStatus, LostStatus, OrderStatus, PeerStatus, RefusedStatus, ReleaseStatus,
     ScheduleStatus, Status, UnitStatus,
 };
 

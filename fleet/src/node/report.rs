@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::car::{HangCause, HangEvidence};
 use crate::directives::{Key, Value, Words};
-use crate::json::{NodeStateForm, availability, call, conflict, panel, seconds};
+use crate::json::{NodeStateForm, availability, call, conflict, hang, panel, seconds};
 use crate::model::{Availability, Call, Dot, NodeId, Term};
 use crate::wire::NodeState;
 
@@ -168,9 +168,9 @@ pub enum Report {
     /// Two nodes have one name or one address, or one sends impossible orders.
     Conflict(#[serde(with = "conflict")] String),
     /// The car did not reach a floor in time (F9): the motor is stopped, and the process must end.
-    Hung(HangEvidence),
-    /// An operator has commanded something that holds until it is commanded otherwise, here or
-    /// elsewhere.
+    Hung(#[serde(with = "hang")] HangEvidence),
+    /// An operator has commanded something that holds until it is commanded otherwise, or a node has set
+    /// something about its own car, here or elsewhere.
     Directive {
         /// What it sets, such as `mode/A`.
         key: Key,

@@ -127,7 +127,7 @@ impl Node {
                 }
                 CarEvent::Hung(evidence) => {
                     self.report(Report::Hung(evidence));
-                    self.tell_hang(&evidence, now);
+                    self.broadcast_hang(&evidence, now);
                     self.peers.finish();
                 }
                 CarEvent::DoorChanged { to, .. } => self.report(Report::Door { door: to }),

@@ -11,17 +11,19 @@ use std::time::Duration;
 use elevator_driver::{Button, DoorState, Floor, FloorCount, KeySwitch, LampSet, LineCounters};
 use serde::{Deserialize, Serialize};
 
-use super::peers::{ConflictKind, LossCause};
+use super::peers::{ConflictKind, LossCause, Peer};
 use super::{Node, PacketCounts};
 use crate::car::HangEvidence;
 use crate::climate::Reading;
 use crate::directives::{Directive, Key, OFF, Session, Topic, Value, Words};
 use crate::election::{Carrier, Detail};
 use crate::json::{
-    self, CarForm, NodeStateForm, connection, hexadecimal, is_zero, optional_car,
+    self, CarForm, NodeStateForm, connection, hang, hexadecimal, is_zero, optional_car,
     optional_fine_seconds, optional_seconds, seconds, text,
 };
-use crate::model::{Call, CarView, FleetName, Mac, NodeId, Role, Term, Timestamp};
+use crate::model::{
+    Availability, Call, CarView, FleetName, Mac, NodeId, Role, Term, Timestamp, Unavailable,
+};
 use crate::orders::Holding;
 use crate::wire::{NodeState, Protocol};
 
@@ -109,6 +111,9 @@ pub struct Status {
     /// The nodes that were peers and are no longer heard, by name; at most 64, each for a day.
     #[serde(default)]
     pub lost: Vec<LostStatus>,
+    /// Why cars hung whose nodes have not run since, by name, as far as those have been able to tell.
+    #[serde(default)]
+    pub hangs: Vec<HangStatus>,
     /// The heard nodes whose configuration or version conflicts with this one, within the last
     /// minute.
     #[serde(default)]
@@ -288,9 +293,16 @@ pub struct LostStatus {
     pub silent: Duration,
     /// Why it was lost, if known.
     pub cause: LossCause,
-    /// Why its car hung, if that was the cause, and its node has been able to tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hang: Option<HangEvidence>,
+}
+
+/// Why a car hung.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HangStatus {
+    /// The car.
+    pub car: NodeId,
+    /// What its node knew when it ended.
+    #[serde(flatten, with = "hang")]
+    pub evidence: HangEvidence,
 }
 
 /// A node that conflicts with this one.
@@ -433,6 +445,7 @@ impl Node {
             queues: BTreeMap::new(),
             peers: self.peer_status(now),
             lost: self.lost_status(now),
+            hangs: self.hang_status(),
             conflicts: self.conflict_status(now),
             directives: self.directive_status(),
             directives_held: self.are_directives_held(),
@@ -506,14 +519,25 @@ impl Node {
             role: peer.role,
             address: peer.address,
             silent: now.since(peer.heard_at),
-            cause: peer.cause,
-            hang: self.evidence_against(name).filter(|_| peer.cause == LossCause::Hung),
+            // It may have missed the beacon that said so, and know it from others.
+            cause: if self.directives().is_hung(name) { LossCause::Hung } else { peer.cause },
         })
         .collect()
     }
 
-    fn evidence_against(&self, car: &NodeId) -> Option<HangEvidence> {
-        self.directives().hang(car).and_then(HangEvidence::parse)
+    fn hang_status(&self) -> Vec<HangStatus> {
+        let hung = Availability::Unavailable(Unavailable::Hung);
+        let has_hung = |peer: &Peer| peer.car.is_some_and(|(car, _)| car.availability == hung);
+        // One that runs is about to say that its hang is over.
+        let runs = |car: &NodeId| {
+            if *car == self.hello.node {
+                !self.cabin.is_hung()
+            } else {
+                self.peers.members().get(car).is_some_and(|peer| !has_hung(peer))
+            }
+        };
+        let hangs = self.directives().hangs().filter(|(car, _)| !runs(car));
+        hangs.filter_map(|(car, evidence)| Some(HangStatus { car, evidence: evidence? })).collect()
     }
 
     fn conflict_status(&self, now: Timestamp) -> Vec<ConflictStatus> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_fleet::model::{CarView, Role};
 use elevator_fleet::node::{FleetStatus, PeerStatus};
 
-use super::{choose, known, list, write_conflicts, write_lost, write_orders};
+use super::{choose, known, list, write_conflicts, write_hangs, write_lost, write_orders};
 use crate::cli::table::table;
 
 /// The whole fleet as a page of text.
@@ -39,6 +39,7 @@ fn write_page(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
     write_cars(page, fleet)?;
     write_orders(page, &fleet.orders)?;
     write_lost(page, &fleet.lost)?;
+    write_hangs(page, &fleet.hangs)?;
     write_conflicts(page, &fleet.conflicts)
 }
 

@@ -51,6 +51,7 @@ fn says(node: &str, node_state: NodeState) -> Box<Status> {
         queues: BTreeMap::new(),
         peers: Vec::new(),
         lost: Vec::new(),
+        hangs: Vec::new(),
         conflicts: Vec::new(),
         directives: Vec::new(),
         directives_held: true,

@@ -15,7 +15,7 @@
 use std::path::PathBuf;
 
 use elevator_fleet::car::{HangCause, HangEvidence};
-use elevator_fleet::node::{PressFate, PressStatus};
+use elevator_fleet::node::{HangStatus, PressFate, PressStatus};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -161,8 +161,8 @@ pub(super) fn cabin() -> Status {
         address: Ipv4Addr::new(127, 0, 2, number),
         silent: Duration::from_secs(75),
         cause,
-        hang: hangs().first().copied().filter(|_| cause == LossCause::Hung),
     });
+    let hang_status = |(car, evidence)| HangStatus { car, evidence };
     let kinds = [
         ConflictKind::Name,
         ConflictKind::Address,
@@ -187,6 +187,7 @@ pub(super) fn cabin() -> Status {
         collected: 6,
         peers,
         lost: lost.collect(),
+        hangs: ["lost-2", "N"].map(node).into_iter().zip(hangs()).map(hang_status).collect(),
         conflicts: conflicts.into(),
         car: usual.car.clone().map(|car| CarStatus {
             at: Some(floor(1)),
@@ -237,6 +238,7 @@ fn bare() -> Status {
         disk_failed: true,
         peers: Vec::new(),
         lost: Vec::new(),
+        hangs: Vec::new(),
         conflicts: Vec::new(),
         directives: Vec::new(),
         directives_held: false,

@@ -87,8 +87,10 @@ fn a_hang_is_cleared_where_its_latch_is() {
     // Node A can't: the latch is not at its computer.
     let at_a = token(&building, "A", "desk", "operate");
     building.wait("A knows the hang", |_| get(a, "/api/v1/fleet").json()["hung"] == json!(["B"]));
-    building
-        .wait("A knows why", |_| get(a, "/api/v1/fleet").json()["lost"][0]["hang"]["floor"] == 5);
+    building.wait("A knows why", |_| {
+        let hangs = &get(a, "/api/v1/fleet").json()["hangs"];
+        (&hangs[0]["car"], &hangs[0]["floor"]) == (&json!("B"), &json!(5))
+    });
     let answer = post(a, PATH, Some(&at_a), &body());
     assert_eq!(outcome(&answer), is(409, "not_here"));
     assert!(answer.body.contains(&b.ip().to_string()), "{answer:?}");
@@ -122,7 +124,11 @@ fn a_hang_is_cleared_where_its_latch_is() {
     building.start("B");
     building.wait_in_service(&["B"]);
     building.wait_dark(&["B"], call);
-    building.wait("the hang is over", |_| get(a, "/api/v1/fleet").json()["hung"] == json!([]));
+    building.wait("A knows that the hang is over", |building| {
+        let directives = building.status("A").map(|status| status.directives).unwrap_or_default();
+        directives.iter().any(|it| (it.key.as_str(), it.value.as_str()) == ("hang/B", "off"))
+    });
+    assert_eq!(get(a, "/api/v1/fleet").json()["hangs"], json!([]));
     building.assert_safe();
 }
 

@@ -5,6 +5,7 @@ use elevator_driver::{Button, Direction};
 use super::planning::idle_at;
 use super::*;
 use crate::model::{Availability, Unavailable};
+use crate::node::HangStatus;
 use crate::wire::Delta;
 
 const HUNG: Availability = Availability::Unavailable(Unavailable::Hung);
@@ -66,22 +67,25 @@ fn the_evidence_of_a_hang_comes_to_other_nodes_and_goes() {
         }
     };
     assert_eq!((evidence.floor, evidence.direction), (Some(top), Direction::Up));
+    let hangs = [HangStatus { car: name(1), evidence }];
+    assert_eq!(two.status(now).hangs, hangs, "while it is heard");
     two.handle_timeout(now + Duration::from_secs(1));
     now = now + Duration::from_secs(2);
     two.handle_timeout(now);
-    let lost = two.status(now).lost;
-    assert_eq!(
-        lost.iter().map(|lost| (&lost.node, lost.cause)).collect::<Vec<_>>(),
-        [(&name(1), LossCause::Hung)]
-    );
-    let told = lost[0].hang.expect("it was told");
-    assert_eq!((told.cause, told.floor), (evidence.cause, evidence.floor));
-    assert_eq!(told.actual.as_millis(), evidence.actual.as_millis());
+    assert_eq!(two.status(now).hangs, hangs, "and lost");
+    // Also after a restart, from the disk.
+    let directives: Vec<_> = two.directives().with_receipts().cloned().collect();
+    let settings = settings(2, 2, ElectionSettings::of(Protocol::LowestIp));
+    let restored = Restored { directives, ..forged::sound(2) };
+    let mut two = Node::new(NodeSettings { restored, ..settings });
+    two.start(now);
+    assert_eq!(two.status(now).hangs, hangs, "and nobody knows it any more");
 
     let mut again = commands::with_car(1, 2, now);
     let later = now + PERIOD * 100;
     talk(&mut again, &mut two, now, later);
-    assert_eq!(two.directives().hang(&name(1)), None);
+    assert_eq!(two.status(later).hangs, []);
+    assert!(!two.directives().is_hung(&name(1)));
     assert_eq!(again.directives(), two.directives());
 }
 
