@@ -17,9 +17,7 @@ use elevator_driver::{Direction, Floor};
 use elevator_fleet::directives::{SessionState, Topic, Turn};
 use elevator_fleet::election::Detail;
 use elevator_fleet::json::CallForm;
-use elevator_fleet::model::{
-    Call, CarPhase, CarView, FleetName, HallCall, Mode, NodeId, Role, Unavailable,
-};
+use elevator_fleet::model::{Call, CarPhase, CarView, FleetName, HallCall, Mode, NodeId, Role};
 use elevator_fleet::node::{
     ConflictStatus, HangStatus, LossCause, LostStatus, OrderStatus, Status,
 };
@@ -282,8 +280,8 @@ impl Fleet {
 /// that have not run since.
 #[must_use]
 pub fn hung(status: &Status) -> Vec<NodeId> {
-    let hangs = |view: &CarView| view.availability.unavailable() == Some(Unavailable::Hung);
-    let living = views(status).filter(|(_, view)| hangs(view)).map(|(node, _)| node);
+    let living =
+        views(status).filter(|(_, view)| view.availability.is_hung()).map(|(node, _)| node);
     let lost = status.lost.iter().filter(|lost| lost.cause == LossCause::Hung);
     let others = lost.map(|lost| &lost.node).chain(status.hangs.iter().map(|hang| &hang.car));
     let all: BTreeSet<&NodeId> = living.chain(others).collect();

@@ -111,6 +111,12 @@ pub enum Availability {
 }
 
 impl Availability {
+    /// Whether the car hung (F9).
+    #[must_use]
+    pub fn is_hung(self) -> bool {
+        self.unavailable() == Some(Unavailable::Hung)
+    }
+
     /// Why the group can't count on the car, if so.
     #[must_use]
     pub fn unavailable(self) -> Option<Unavailable> {

@@ -4,7 +4,7 @@
 use super::orders::{Effect, Fleet, Purpose};
 use super::peers::Handshake;
 use super::{Action, LinkId, Node, Report};
-use crate::model::{Availability, CarView, NodeId, Timestamp, Unavailable};
+use crate::model::{CarView, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Beacon, Delta, Frame, StateTransfer, StoreDigest};
 
@@ -56,9 +56,8 @@ impl Node {
             let shown = |view: &CarView| (view.availability, view.locked_out, view.floor.is_some());
             let before = self.peers.members().get(peer).and_then(|known| known.car);
             // A hung node ends (F9). An older beacon may be overtaken by what came over the link.
-            let hung = Availability::Unavailable(Unavailable::Hung);
-            if before.is_some_and(|(before, _)| before.availability == hung)
-                && view.availability != hung
+            if before.is_some_and(|(before, _)| before.availability.is_hung())
+                && !view.availability.is_hung()
             {
                 return;
             }

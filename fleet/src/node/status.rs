@@ -11,7 +11,7 @@ use std::time::Duration;
 use elevator_driver::{Button, DoorState, Floor, FloorCount, KeySwitch, LampSet, LineCounters};
 use serde::{Deserialize, Serialize};
 
-use super::peers::{ConflictKind, LossCause, Peer};
+use super::peers::{ConflictKind, LossCause};
 use super::{Node, PacketCounts};
 use crate::car::HangEvidence;
 use crate::climate::Reading;
@@ -21,9 +21,7 @@ use crate::json::{
     self, CarForm, NodeStateForm, connection, hang, hexadecimal, is_zero, optional_car,
     optional_fine_seconds, optional_seconds, seconds, text,
 };
-use crate::model::{
-    Availability, Call, CarView, FleetName, Mac, NodeId, Role, Term, Timestamp, Unavailable,
-};
+use crate::model::{Call, CarView, FleetName, Mac, NodeId, Role, Term, Timestamp};
 use crate::orders::Holding;
 use crate::wire::{NodeState, Protocol};
 
@@ -526,14 +524,15 @@ impl Node {
     }
 
     fn hang_status(&self) -> Vec<HangStatus> {
-        let hung = Availability::Unavailable(Unavailable::Hung);
-        let has_hung = |peer: &Peer| peer.car.is_some_and(|(car, _)| car.availability == hung);
         // One that runs is about to say that its hang is over.
         let runs = |car: &NodeId| {
             if *car == self.hello.node {
                 !self.cabin.is_hung()
             } else {
-                self.peers.members().get(car).is_some_and(|peer| !has_hung(peer))
+                let peer = self.peers.members().get(car);
+                peer.is_some_and(|peer| {
+                    !peer.car.is_some_and(|(car, _)| car.availability.is_hung())
+                })
             }
         };
         let hangs = self.directives().hangs().filter(|(car, _)| !runs(car));

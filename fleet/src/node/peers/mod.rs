@@ -38,7 +38,7 @@ pub(super) use comparison::Difference;
 pub(super) use distrusted::Offence;
 pub(super) use links::{Handshake, Links, accepts};
 pub use membership::{ConflictKind, LossCause};
-pub(super) use membership::{Heard, Membership, Peer};
+pub(super) use membership::{Heard, Membership};
 pub use packets::PacketCounts;
 pub(super) use packets::PacketKind;
 pub(super) use pairing::Due;

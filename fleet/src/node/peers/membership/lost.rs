@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Peer;
-use crate::model::{Availability, NodeId, Role, Timestamp, Unavailable};
+use crate::model::{NodeId, Role, Timestamp};
 use crate::node::peers::sightings::Sightings;
 use crate::wire::Echo;
 
@@ -92,8 +92,7 @@ impl LostPeers {
 
 impl LostPeer {
     fn of(peer: &Peer, cause: LossCause) -> Self {
-        let hung = Availability::Unavailable(Unavailable::Hung);
-        let has_hung = peer.car.is_some_and(|(car, _)| car.availability == hung);
+        let has_hung = peer.car.is_some_and(|(car, _)| car.availability.is_hung());
         Self {
             address: peer.hello.address,
             role: peer.hello.role,
