@@ -27,7 +27,7 @@ use crate::directives::{
     RequestId, Session, Topic, Value, Words,
 };
 use crate::dispatch::{Kinematics, Predictor};
-use crate::model::{Call, Dot, JournalId, Mode, NodeId, Timestamp};
+use crate::model::{Call, Dot, Mode, NodeId, Timestamp};
 use crate::orders::Record;
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::codec::{CHUNK, size};
@@ -104,17 +104,6 @@ impl Commands {
     /// Whether a session is open.
     pub(super) fn has_sessions(&self) -> bool {
         self.has_sessions
-    }
-
-    /// Sets a directive; see [`Directives::set`].
-    pub(super) fn set(
-        &mut self,
-        key: Key,
-        value: Value,
-        operator: Words,
-        journal: JournalId,
-    ) -> Result<Directive, DirectiveError> {
-        self.directives.set(key, value, operator, journal)
     }
 
     pub(super) fn directives(&self) -> &Directives {
@@ -339,12 +328,23 @@ impl Node {
         operator: &str,
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
-        let operator = Words::of(operator).unwrap_or_else(Words::unnamed);
-        let journal = self.orders.journal();
-        let directive = self.commands.directives.set(key, value, operator, journal)?;
+        self.set_directive(key, value, operator, now)?;
+        self.settle(now);
+        Ok(())
+    }
+
+    /// Sets a directive, for the disk, this node's car and all other nodes.
+    pub(super) fn set_directive(
+        &mut self,
+        key: Key,
+        value: Value,
+        by: &str,
+        now: Timestamp,
+    ) -> Result<(), DirectiveError> {
+        let by = Words::of(by).unwrap_or_else(Words::unnamed);
+        let directive = self.commands.directives.set(key, value, by, self.orders.journal())?;
         self.peers.hurry();
         self.directives_have_changed(vec![directive], now);
-        self.settle(now);
         Ok(())
     }
 

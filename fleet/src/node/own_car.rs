@@ -6,8 +6,8 @@ use elevator_driver::KeySwitch;
 use super::Node;
 use crate::car::{FireKey, HangEvidence};
 use crate::directives::{
-    DirectiveError, Directives, Key, OFF, ON, Topic, Value, Words, firefighter_key, hang_key,
-    hang_value, key_switch_key,
+    DirectiveError, Directives, Key, OFF, ON, Topic, Value, firefighter_key, hang_key, hang_value,
+    key_switch_key,
 };
 use crate::model::{NodeId, Timestamp};
 
@@ -90,15 +90,9 @@ impl Node {
 
     fn set_own(&mut self, key: Key, value: &str, by: &str, now: Timestamp) {
         let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
-        let by = Words::of(by).unwrap_or_else(Words::unnamed);
-        let journal = self.orders.journal();
-        match self.commands.set(key, value, by, journal) {
-            Ok(directive) => {
-                self.peers.hurry();
-                self.directives_have_changed(vec![directive], now);
-            }
-            // Then others don't hear of it: the car goes by its key, and the latch has the evidence.
-            Err(DirectiveError::Full | DirectiveError::Spent) => {}
+        match self.set_directive(key, value, by, now) {
+            // Without room others don't hear of it: the car obeys its key, and the latch has the evidence.
+            Ok(()) | Err(DirectiveError::Full | DirectiveError::Spent) => {}
         }
     }
 }

@@ -21,7 +21,7 @@ use elevator_driver::{Floor, KeySwitch};
 
 use super::{Node, Report};
 use crate::car::Power;
-use crate::directives::{Directives, EmergencyPower, Topic, Turn, Value, Words};
+use crate::directives::{Directives, EmergencyPower, Topic, Turn, Value};
 use crate::model::{
     Availability, Call, CarPhase, CarView, Mode, NodeId, Role, Timestamp, Unavailable,
 };
@@ -372,14 +372,9 @@ impl Node {
     /// This node sets a directive, not an operator. If there is no room it is as if it were lost.
     pub(super) fn direct(&mut self, topic: &Topic, value: &str, now: Timestamp) {
         let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
-        let operator = Words::of(self.hello.node.as_str()).unwrap_or_else(Words::unnamed);
-        let journal = self.orders.journal();
-        match self.commands.set(topic.key(), value, operator, journal) {
-            Ok(directive) => {
-                self.peers.hurry();
-                self.directives_have_changed(vec![directive], now);
-            }
-            Err(error) => self.report(Report::Conflict(error.to_string())),
+        let node = self.hello.node.clone();
+        if let Err(error) = self.set_directive(topic.key(), value, node.as_str(), now) {
+            self.report(Report::Conflict(error.to_string()));
         }
     }
 }
