@@ -4,6 +4,8 @@ use elevator_driver::{Button, Direction};
 
 use super::planning::idle_at;
 use super::*;
+use crate::car::{HangCause, HangEvidence};
+use crate::directives::{Key, Value, hang_key};
 use crate::model::{Availability, Unavailable};
 use crate::node::HangStatus;
 use crate::wire::Delta;
@@ -87,6 +89,47 @@ fn the_evidence_of_a_hang_comes_to_other_nodes_and_goes() {
     assert_eq!(two.status(later).hangs, []);
     assert!(!two.directives().is_hung(&name(1)));
     assert_eq!(again.directives(), two.directives());
+}
+
+/// Whatever else is to be told: it has no later beacon.
+#[test]
+fn the_last_beacon_has_the_evidence() {
+    let (mut one, mut two, now) = commands::two_cars();
+    let evidence = HangEvidence {
+        cause: HangCause::NotStopped,
+        floor: None,
+        direction: Direction::Up,
+        expected: Duration::from_secs(10),
+        actual: Duration::from_secs(11),
+        last_sensor: Some(Floor::BOTTOM),
+    };
+    for number in 0..100 {
+        let key = Key::new(&format!("early/{number:02}")).expect("a key");
+        let value = Value::new("something that takes room in a beacon").expect("a value");
+        one.handle_directive(key, value, "kovac", now).expect("room");
+    }
+    drain(&mut one);
+    one.broadcast_hang(&evidence, now);
+    one.peers.finish();
+    one.broadcast_if_due(now);
+    let actions = drain(&mut one);
+    for beacon in broadcasts(&actions) {
+        two.handle_beacon(address(1), beacon, now);
+    }
+    assert!(two.directives().is_hung(&name(1)), "{actions:?}");
+}
+
+/// Evidence that is not understood, as from a later program, is taken back as well.
+#[test]
+fn a_node_that_runs_takes_back_what_it_does_not_understand() {
+    let (mut one, mut two, now) = commands::two_cars();
+    let value = Value::new("bent cable").expect("a value");
+    two.handle_directive(hang_key(&name(1)), value, "A", now).expect("room");
+    assert!(two.directives().is_hung(&name(1)));
+    assert_eq!(two.status(now).hangs, [], "it is heard, and runs");
+    talk(&mut one, &mut two, now, now + PERIOD * 8);
+    assert!(!two.directives().is_hung(&name(1)));
+    assert_eq!(one.directives(), two.directives());
 }
 
 /// A beacon from before the hang, which was held back, comes after what the link had to say.
