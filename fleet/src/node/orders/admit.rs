@@ -108,6 +108,14 @@ impl Orders {
         has_room
     }
 
+    /// A record was taken in.
+    pub(super) fn note_open(&mut self, record: &Record, fleet: Fleet<'_>, now: Timestamp) {
+        if self.store.get(record.dot).is_some() {
+            let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+            self.admission.note_open(record, &known, now);
+        }
+    }
+
     /// The store refused a record.
     pub(super) fn on_refused(&mut self, peer: &NodeId, dot: Dot, fleet: Fleet<'_>, now: Timestamp) {
         self.admission.refuse(peer, dot, fleet, now);
@@ -149,9 +157,10 @@ impl Orders {
         }
     }
 
-    /// Checks periodically whether journals have lost their announcers.
+    /// Checks periodically whether journals have lost their announcers, and which have open orders.
     pub(in crate::node) fn collect_in_time(&mut self, fleet: Fleet<'_>, now: Timestamp) {
-        if self.admission.is_check_due(now) {
+        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+        if self.admission.check(&known, now) {
             self.collect(fleet, now);
         }
     }

@@ -13,6 +13,19 @@ use crate::orders::{Holding, Merged, Record, RecordState, Service};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Ack, Delta, StateTransfer};
 
+/// What came of a record that was admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// It contradicts another one, and counts as never received.
+    Refused,
+    /// It is here already, or it says of an order that is not open here that it was served.
+    Settled,
+    /// It opens or closes an order here.
+    Changed,
+    /// Its sender lacks the service of this press, or a later press in its place.
+    Behind,
+}
+
 impl Orders {
     /// Places a press of this call.
     pub(in crate::node) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
@@ -131,13 +144,17 @@ impl Orders {
             }
             Merged::Served { closed } => {
                 self.promise.forget(dot);
-                if let Some(closed) = closed {
-                    self.promise.forget(closed.dot);
-                    if closed.dot != dot {
-                        self.replication.replaced(closed.dot);
-                    }
-                    self.closed_elsewhere(call, dot);
+                self.ledger.note(dot);
+                self.replication.changed(dot, from);
+                // No lamp waits for it. Where there is no room for it, it comes again and again.
+                let Some(closed) = closed else {
+                    return;
+                };
+                self.promise.forget(closed.dot);
+                if closed.dot != dot {
+                    self.replication.replaced(closed.dot);
                 }
+                self.closed_elsewhere(call, dot);
             }
         }
         self.ledger.note(dot);
@@ -192,25 +209,30 @@ impl Orders {
         merged
     }
 
-    /// Handles an admitted record; `false` if the store refuses it.
+    /// Handles an admitted record.
     fn on_record(
         &mut self,
         peer: &NodeId,
         record: &Record,
         fleet: Fleet<'_>,
         now: Timestamp,
-    ) -> bool {
+    ) -> Outcome {
         let (dot, call) = (record.dot, &record.call);
-        match (self.merge_record(record, Some(peer), now), &record.state) {
-            (Merged::Refused, _) => {
+        let merged = self.merge_record(record, Some(peer), now);
+        let mut outcome = match &merged {
+            Merged::Refused => {
                 self.on_refused(peer, dot, fleet, now);
-                return false;
+                return Outcome::Refused;
             }
-            (Merged::Served { closed: Some(closed) }, RecordState::Served(Some(service))) => {
-                self.close_contested(peer, &closed, service, fleet, now);
-            }
-            (Merged::Nothing | Merged::Placed { .. } | Merged::Served { .. }, _) => {}
+            Merged::Nothing | Merged::Served { closed: None } => Outcome::Settled,
+            Merged::Placed { .. } | Merged::Served { closed: Some(_) } => Outcome::Changed,
+        };
+        if let Merged::Served { closed: Some(closed) } = merged
+            && let RecordState::Served(Some(service)) = &record.state
+        {
+            self.close_contested(peer, &closed, service, fleet, now);
         }
+        self.note_open(record, fleet, now);
         self.ledger.know(dot);
         match (record.state.is_served(), self.store.get(dot).is_some()) {
             (false, true) => {
@@ -218,15 +240,14 @@ impl Orders {
                 self.replication.acked(peer, dot);
             }
             (true, false) => self.replication.acked(peer, dot),
-            // The peer is behind: it lacks the service of this press, or a later press in its
-            // place.
             (false, false) | (true, true) => {
                 if let Some(present) = self.store.present(dot, call) {
                     self.replication.enqueue(peer, present);
+                    outcome = Outcome::Behind;
                 }
             }
         }
-        true
+        outcome
     }
 
     fn on_ack(&mut self, peer: &NodeId, ack: Ack) {
@@ -272,9 +293,18 @@ impl Orders {
         now: Timestamp,
     ) {
         for record in self.admit(peer, records, fleet, random, now) {
-            if self.has_room(peer, record, fleet, now) && self.on_record(peer, record, fleet, now) {
-                self.replication.acknowledge(record.dot);
-                self.hurry();
+            if !self.has_room(peer, record, fleet, now) {
+                continue;
+            }
+            match self.on_record(peer, record, fleet, now) {
+                Outcome::Refused => {}
+                // What a peer repeats because another one refuses it must not make all nodes send
+                // beacon after beacon.
+                Outcome::Settled => self.replication.acknowledge_to(peer, record.dot),
+                Outcome::Changed | Outcome::Behind => {
+                    self.replication.acknowledge(record.dot);
+                    self.hurry();
+                }
             }
         }
         if !records.is_empty() {
@@ -299,7 +329,8 @@ impl Orders {
             }
         }
         for record in self.admit(peer, &state.records, fleet, random, now) {
-            if !self.has_room(peer, record, fleet, now) || !self.on_record(peer, record, fleet, now)
+            if !self.has_room(peer, record, fleet, now)
+                || self.on_record(peer, record, fleet, now) == Outcome::Refused
             {
                 continue;
             }

@@ -183,6 +183,15 @@ impl Replication {
         }
     }
 
+    /// This peer has sent a record again that this node has accepted before. Its link may not deliver.
+    pub(super) fn acknowledge_to(&mut self, peer: &NodeId, dot: Dot) {
+        self.acks.insert(dot);
+        if let Some(acks) = self.link_acks.get_mut(peer) {
+            acks.insert(dot);
+            self.is_dirty = true;
+        }
+    }
+
     /// Whether there is something to send in a beacon.
     pub(super) fn is_waiting(&self) -> bool {
         !self.acks.is_empty() || !self.turns.is_empty()

@@ -3,7 +3,7 @@
 use super::forged::{LINK, call, conflicts, delta, dot, exchange, pair, sound, with_journal};
 use super::*;
 use crate::model::{JournalId, NodeId};
-use crate::orders::{OrderStore, Record, RecordState};
+use crate::orders::{OrderStore, Record, RecordState, Service};
 use crate::wire::{Ack, Delta, Echo};
 
 /// As many as are kept that nobody announces.
@@ -262,6 +262,57 @@ fn an_order_that_a_peer_does_not_keep_is_told_once() {
         told += tells(&drain(&mut one));
     }
     assert_eq!(told, 0);
+}
+
+/// O6: an order of a full store that was served is remembered for a while, so that an old copy of it
+/// which is still under way is not taken for a new order, and passed on as such.
+#[test]
+fn a_served_order_of_a_full_store_is_not_placed_again_by_an_old_copy() {
+    let (mut one, _, now) = settled();
+    let least = u64::try_from(MOST).expect("few");
+    // Each of them is worth more than a journal with a served order.
+    let worthy = |journal| record(INVENTED + journal, 1_000, call(1), RecordState::Served(None));
+    flood(&mut one, &(1..=least).map(worthy).collect::<Vec<_>>(), now);
+    let open = hall_calls(900..901).remove(0);
+    flood(&mut one, std::slice::from_ref(&open), now);
+    let is_open = |one: &Node| one.orders().get(open.dot).is_some();
+    assert!(is_open(&one));
+    one.handle_timeout(now + PERIOD);
+    drain(&mut one);
+    let service = Service { waited: Duration::from_secs(1), car: name(1) };
+    let service = Record { state: RecordState::Served(Some(service)), ..open.clone() };
+    // One journal more than there is room for, which comes while the peer is heard, and once it is not.
+    let collect = |one: &mut Node, after: Duration, newcomer| {
+        let later = now + after;
+        one.merge_record(&worthy(newcomer), None, later);
+        one.handle_timeout(later);
+        drain(one);
+        later
+    };
+    one.merge_record(&service, None, now + PERIOD);
+    let later = collect(&mut one, PERIOD * 5, least + 1);
+    flood(&mut one, std::slice::from_ref(&open), later);
+    assert!(!is_open(&one), "an old copy has placed it again");
+    collect(&mut one, Duration::from_secs(12), least + 2);
+    assert!(one.orders().journal(open.dot.journal).is_none(), "it is kept for good");
+}
+
+/// Of a record that a node holds already it sends the acknowledgement with its next beacon: a peer that
+/// has to repeat it for another node does not make all nodes send beacon after beacon.
+#[test]
+fn a_record_that_is_repeated_hurries_no_beacon() {
+    let (mut one, mut two, now) = settled();
+    let served = tombstones(900..901);
+    let mut beacons = Vec::new();
+    // The first beacon tells the node something.
+    for turn in 0..20_u32 {
+        let moment = now + PERIOD / 10 * turn;
+        send_beacon(&mut two, &mut one, served.clone(), moment);
+        one.handle_timeout(moment);
+        beacons.push(broadcasts(&drain(&mut one)).count());
+    }
+    let all: usize = beacons.iter().sum();
+    assert!(all <= 4, "in two periods: {beacons:?}");
 }
 
 /// What is collected goes from the disk as well.

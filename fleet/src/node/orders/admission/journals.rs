@@ -16,9 +16,10 @@
 //! - An order can be served if it is a hall call, or a car call of a car that is or was a peer's or
 //!   this node's own. A car call of any other car may be invented and stay open forever, so it
 //!   counts no more than a served one.
-//! - A journal with orders that can be served is not collected. If there is no room, or one peer
-//!   has brought too many of them, the newcomer is refused as if it had never arrived. The peer
-//!   keeps sending it, and it is accepted once there is room.
+//! - A journal with open orders that can be served is not collected, nor is one that had some a
+//!   moment ago ([`RECENT`]). If there is no room, or one peer has brought too many of them, the newcomer
+//!   is refused as if it had never arrived. The peer keeps sending it, and it is accepted once there
+//!   is room.
 //!
 //! A call that was served and collected may come back from a node that missed the service, and is
 //! then served twice. That is allowed; a lost order is not.
@@ -47,8 +48,15 @@ pub(in crate::node) const MOST_OPEN_TRIPS: usize = 256;
 /// For how many other cars a node may place car calls, as operators can.
 const MOST_CARS: usize = 64;
 
-/// How often to check whether a journal has lost its announcer.
+/// How often to check whether a journal has lost its announcer, and which have orders that can be
+/// served.
 const CHECK_PERIOD: Duration = Duration::from_millis(100);
+
+/// For how long a journal counts as one with open orders that can be served once all are served. Until then a
+/// peer may still send one of them as open. A node that had forgotten the journal would take that
+/// for a new order, and pass it on to others that have forgotten it as well: with orders and services
+/// on their way at once, each accepted anew wherever it arrives, the fleet would do nothing else.
+const RECENT: Duration = Duration::from_secs(10);
 
 /// How long after a start the limits are doubled: the nodes that announce journals have to be heard
 /// first.
@@ -60,6 +68,8 @@ pub(super) struct Journals {
     /// The peer that first sent a record of a journal. If absent, the origin: the journal was on
     /// disk or announced.
     brought_by: BTreeMap<JournalId, NodeId>,
+    /// When a journal was last seen with open orders that can be served.
+    open_at: BTreeMap<JournalId, Timestamp>,
     /// How many were collected since the start.
     collected: u64,
     checked: Timestamp,
@@ -78,11 +88,12 @@ impl Journals {
         peer: &NodeId,
         record: &Record,
         known: &Knowledge<'_>,
+        now: Timestamp,
     ) -> bool {
         let (id, origin) = (record.dot.journal, &record.origin);
         let announced = known.announces(origin, id);
         let Some(journal) = known.store.journal(id) else {
-            return announced || (!known.is_announced(id) && self.begins(peer, record, known));
+            return announced || (!known.is_announced(id) && self.begins(peer, record, known, now));
         };
         let fits = journal.origin == *origin || announced;
         let floors = usize::from(known.own.floors.get());
@@ -96,17 +107,23 @@ impl Journals {
             && record.call.is_trip()
             && journal.open.trips() >= 2 * MOST_OPEN_TRIPS
             && !known.store.is_open_in(id, &record.call);
-        let has_room = !opens || is_known() || self.may_open(peer, id, known);
+        let has_room = !opens || is_known() || self.may_open(peer, id, known, now);
         fits && is_bounded && !is_trip_too_many && has_room && !is_over()
     }
 
     /// Handles the first record of a journal that no node announces. If its order is served or
     /// can't be, it is accepted and collected again if it is worth too little, so that its sender
     /// stops sending it.
-    fn begins(&mut self, peer: &NodeId, record: &Record, known: &Knowledge<'_>) -> bool {
+    fn begins(
+        &mut self,
+        peer: &NodeId,
+        record: &Record,
+        known: &Knowledge<'_>,
+        now: Timestamp,
+    ) -> bool {
         let id = record.dot.journal;
         let begins =
-            !known.is_wanted(record) || (self.may_open(peer, id, known) && !known.is_full());
+            !known.is_wanted(record) || (self.may_open(peer, id, known, now) && !known.is_full());
         if begins {
             self.brought_by.insert(id, peer.clone());
         }
@@ -114,11 +131,20 @@ impl Journals {
     }
 
     /// Whether one more journal that nobody announces may have orders that can be served.
-    fn may_open(&self, peer: &NodeId, id: JournalId, known: &Knowledge<'_>) -> bool {
+    fn may_open(
+        &self,
+        peer: &NodeId,
+        id: JournalId,
+        known: &Knowledge<'_>,
+        now: Timestamp,
+    ) -> bool {
         let announced = known.announced();
         let (mut all, mut of_peer) = (0, 0);
         for (other, journal) in known.store.each_journal() {
-            if other != id && !announced.contains(&other) && known.waits(journal) {
+            if other != id
+                && !announced.contains(&other)
+                && self.is_kept(other, journal, known, now)
+            {
                 all += 1;
                 of_peer += usize::from(self.bringer(other, &journal.origin) == peer);
             }
@@ -126,12 +152,42 @@ impl Journals {
         all < MOST_JOURNALS && of_peer < MOST_OF_A_PEER
     }
 
+    /// Whether the journal has open orders that can be served, or had some a moment ago.
+    fn is_kept(
+        &self,
+        id: JournalId,
+        journal: &Journal,
+        known: &Knowledge<'_>,
+        now: Timestamp,
+    ) -> bool {
+        known.waits(journal) || self.was_open(id, now)
+    }
+
+    /// Whether the journal had open orders that can be served a moment ago.
+    fn was_open(&self, id: JournalId, now: Timestamp) -> bool {
+        self.open_at.get(&id).is_some_and(|at| now.since(*at) < RECENT)
+    }
+
+    /// An order that can be served is open.
+    pub(super) fn note_open(&mut self, journal: JournalId, now: Timestamp) {
+        self.open_at.insert(journal, now);
+    }
+
+    /// Notes which journals have open orders that can be served. A journal that is announced may not
+    /// be when they have been served.
+    pub(super) fn note_all_open(&mut self, known: &Knowledge<'_>, now: Timestamp) {
+        self.open_at.retain(|journal, at| {
+            now.since(*at) < RECENT && known.store.journal(*journal).is_some()
+        });
+        let open = known.store.each_journal().filter(|(_, journal)| known.waits(journal));
+        self.open_at.extend(open.map(|(id, _)| (id, now)));
+    }
+
     fn bringer<'a>(&'a self, journal: JournalId, origin: &'a NodeId) -> &'a NodeId {
         self.brought_by.get(&journal).unwrap_or(origin)
     }
 
-    /// Whether it is time to check whether journals have lost their announcers; `true` once per
-    /// [`CHECK_PERIOD`].
+    /// Whether it is time to check journals; `true` once per [`CHECK_PERIOD`].
     pub(super) fn is_check_due(&mut self, now: Timestamp) -> bool {
         let is_due = now.since(self.checked) >= CHECK_PERIOD;
         if is_due {
@@ -147,7 +203,7 @@ impl Journals {
         let (journals, registers) = (MOST_JOURNALS * slack, MOST_REGISTERS * slack);
         let store = known.store;
         let is_over = store.journals() > journals || store.registers() > registers;
-        is_over.then(|| self.beyond(journals, registers, known))
+        is_over.then(|| self.beyond(journals, registers, known, now))
     }
 
     /// `count` journals were collected, which this store no longer has.
@@ -158,7 +214,13 @@ impl Journals {
     }
 
     /// The journals for which there is no room.
-    fn beyond(&self, most: usize, most_registers: usize, known: &Knowledge<'_>) -> Vec<JournalId> {
+    fn beyond(
+        &self,
+        most: usize,
+        most_registers: usize,
+        known: &Knowledge<'_>,
+        now: Timestamp,
+    ) -> Vec<JournalId> {
         let announced = known.announced();
         let others = known.store.each_journal();
         let mut others: Vec<_> = others
@@ -166,6 +228,7 @@ impl Journals {
             .map(|(id, journal)| {
                 let worth = Worth {
                     can_be_served: known.waits(journal),
+                    was_open: self.was_open(id, now),
                     highest: journal.highest,
                     journal: id,
                 };
@@ -178,7 +241,7 @@ impl Journals {
         let mut surplus = Vec::new();
         for (worth, journal) in others {
             let fits = kept < most && registers + journal.registers <= most_registers;
-            let keeps = if worth.can_be_served {
+            let keeps = if worth.can_be_served || worth.was_open {
                 // Journals that were announced and no longer are may exceed the limit, all with
                 // orders that can be served. A node that leaves behind more of them than any sound
                 // node loses them.
@@ -213,7 +276,7 @@ impl Knowledge<'_> {
     }
 
     /// Whether an order of this call can be served, as far as this node knows.
-    fn can_be_served(&self, call: &Call) -> bool {
+    pub(super) fn can_be_served(&self, call: &Call) -> bool {
         match call {
             Call::Hall(_) => true,
             Call::Car { car, .. } => self.knows_car(car),
@@ -262,6 +325,7 @@ impl Knowledge<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Worth {
     can_be_served: bool,
+    was_open: bool,
     highest: u64,
     journal: JournalId,
 }

@@ -197,17 +197,27 @@ impl Admission {
         known: &Knowledge<'_>,
         now: Timestamp,
     ) -> bool {
-        let has_room = self.journals.find_room(peer, record, known);
+        let has_room = self.journals.find_room(peer, record, known, now);
         if !has_room {
             self.reports.extend(self.refusals.refuse_for_room(peer, record.dot, now));
         }
         has_room
     }
 
-    /// Whether it is time to check whether journals have lost their announcers; `true` once per
-    /// period.
-    pub(super) fn is_check_due(&mut self, now: Timestamp) -> bool {
-        self.journals.is_check_due(now)
+    /// A record was taken in, whose order is open.
+    pub(super) fn note_open(&mut self, record: &Record, known: &Knowledge<'_>, now: Timestamp) {
+        if known.can_be_served(&record.call) {
+            self.journals.note_open(record.dot.journal, now);
+        }
+    }
+
+    /// Notes which journals have open orders, now and then; whether it has done so now.
+    pub(super) fn check(&mut self, known: &Knowledge<'_>, now: Timestamp) -> bool {
+        let is_due = self.journals.is_check_due(now);
+        if is_due {
+            self.journals.note_all_open(known, now);
+        }
+        is_due
     }
 
     /// The journals to collect, or `None` while the store is within its bounds.

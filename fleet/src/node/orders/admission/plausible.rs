@@ -160,6 +160,11 @@ pub(super) fn credit(
             Credit::Accepted
         };
     };
+    // Nobody says that the call was placed, and nobody has heard of the car for which it was. It may
+    // be invented, and to disagree about it would keep the stores from becoming equal.
+    if !known.can_be_served(&record.call) && !known.is_announced(record.dot.journal) {
+        return Credit::Accepted;
+    }
     // Its age does not help: a peer that lies about the service may have made it old before.
     let (open_since, open) = (order.open_since, order.dot);
     let refused = |why: String| Credit::Refused { open, why };
