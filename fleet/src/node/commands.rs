@@ -341,11 +341,22 @@ impl Node {
         by: &str,
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
+        let directive = self.write_directive(key, value, by)?;
+        self.directives_have_changed(vec![directive], now);
+        Ok(())
+    }
+
+    /// Sets a directive in memory only, for the caller to pass to [`Self::directives_have_changed`].
+    pub(super) fn write_directive(
+        &mut self,
+        key: Key,
+        value: Value,
+        by: &str,
+    ) -> Result<Directive, DirectiveError> {
         let by = Words::of(by).unwrap_or_else(Words::unnamed);
         let directive = self.commands.directives.set(key, value, by, self.orders.journal())?;
         self.peers.hurry();
-        self.directives_have_changed(vec![directive], now);
-        Ok(())
+        Ok(directive)
     }
 
     /// Handles the directives of an accepted peer, but for those that count too far ahead.
@@ -364,14 +375,16 @@ impl Node {
                 changed.push(directive.clone());
             }
         }
-        if !changed.is_empty() {
-            self.directives_have_changed(changed, now);
-        }
+        // The car must not learn that its session has lost its slot before that has another one: it would
+        // be in service for a moment, and serve the calls at its open door.
         for session in &replaced {
-            self.restore_session(session, now);
+            changed.extend(self.restore_session(session));
         }
         if are_about_sessions {
-            self.end_sessions_again(now);
+            changed.extend(self.end_sessions_again());
+        }
+        if !changed.is_empty() {
+            self.directives_have_changed(changed, now);
         }
     }
 

@@ -21,7 +21,7 @@ use elevator_driver::{Floor, KeySwitch};
 
 use super::{Node, Report};
 use crate::car::Power;
-use crate::directives::{Directives, EmergencyPower, Topic, Turn, Value};
+use crate::directives::{Directive, Directives, EmergencyPower, Topic, Turn, Value};
 use crate::model::{
     Availability, Call, CarPhase, CarView, Mode, NodeId, Role, Timestamp, Unavailable,
 };
@@ -371,10 +371,20 @@ impl Node {
 
     /// This node sets a directive, not an operator. If there is no room it is as if it were lost.
     pub(super) fn direct(&mut self, topic: &Topic, value: &str, now: Timestamp) {
+        if let Some(directive) = self.write_own_directive(topic, value) {
+            self.directives_have_changed(vec![directive], now);
+        }
+    }
+
+    /// This node sets a directive in memory only, for the caller to pass to
+    /// [`Self::directives_have_changed`].
+    pub(super) fn write_own_directive(&mut self, topic: &Topic, value: &str) -> Option<Directive> {
         let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
         let node = self.hello.node.clone();
-        if let Err(error) = self.set_directive(topic.key(), value, node.as_str(), now) {
+        let written = self.write_directive(topic.key(), value, node.as_str());
+        if let Err(error) = &written {
             self.report(Report::Conflict(error.to_string()));
         }
+        written.ok()
     }
 }

@@ -504,39 +504,42 @@ impl Node {
     /// What this node knew of a session was replaced. Two nodes may have written at the same time:
     /// neither the end of the session nor the next floor must be lost by that, nor the session to
     /// another one that was opened elsewhere in the same slot. The node that has said the last word on
-    /// it gives it another slot.
-    pub(super) fn restore_session(&mut self, replaced: &Directive, now: Timestamp) {
-        let Some(before) = replaced.session() else {
-            return;
-        };
+    /// it gives it another slot, and so does the node whose car it has. Returns the directive that
+    /// restores it, for the caller to pass to the car, the disk and the peers.
+    pub(super) fn restore_session(&mut self, replaced: &Directive) -> Option<Directive> {
+        let before = replaced.session()?;
         let directives = self.commands.directives();
         if let Some((slot, session)) = directives.session_in_slot(before.id) {
-            if before.progress() > session.progress() {
-                self.set_session(slot, &before, now);
-            }
-            return;
+            let was_further = before.progress() > session.progress();
+            return was_further.then(|| self.write_session(slot, &before)).flatten();
         }
-        if !before.is_open() || replaced.version.journal != self.orders.journal() {
-            return;
+        let is_from_here = replaced.version.journal == self.orders.journal();
+        let is_here = before.car() == Some(&self.hello.node);
+        if !before.is_open() || !(is_from_here || is_here) {
+            return None;
         }
         self.sessions.note_ends(directives);
-        if let Some(slot) = directives.free_slot() {
-            self.set_session(slot, &before, now);
-        } else {
+        let slot = directives.free_slot();
+        if slot.is_none() {
             let text = format!("there is no room for the session {}", before.id);
             self.report(Report::Conflict(text));
         }
+        self.write_session(slot?, &before)
     }
 
-    /// What has ended stays so, whatever a node says that has missed it.
-    pub(super) fn end_sessions_again(&mut self, now: Timestamp) {
+    /// What has ended stays so, whatever a node says that has missed it. Returns the directives that say
+    /// so, for the caller to pass to the car, the disk and the peers.
+    pub(super) fn end_sessions_again(&mut self) -> Vec<Directive> {
         let open = self.open_sessions().into_iter();
         let ended = open.filter_map(|(slot, session)| {
             let end = self.sessions.end_of(session.id)?;
             Some((slot, session.with(SessionState::Ended(end))))
         });
-        for (slot, session) in ended.collect::<Vec<_>>() {
-            self.set_session(slot, &session, now);
-        }
+        let ended: Vec<_> = ended.collect();
+        ended.iter().filter_map(|(slot, session)| self.write_session(*slot, session)).collect()
+    }
+
+    fn write_session(&mut self, slot: u8, session: &Session) -> Option<Directive> {
+        self.write_own_directive(&Topic::Session(slot), &session.to_string())
     }
 }

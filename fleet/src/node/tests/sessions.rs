@@ -286,6 +286,38 @@ fn sessions_opened_at_two_nodes_at_once_both_stay() {
     assert_eq!(one.directives().digest(), two.directives().digest());
 }
 
+/// F18: the car of the one that loses its slot is in service at no moment, so it serves no hall call at
+/// the door that it holds open.
+#[test]
+fn a_session_that_loses_its_slot_keeps_its_car() {
+    // The node of its car, or another one, has said the last word on it.
+    for is_from_here in [true, false] {
+        let (mut node, now) = cabin(1);
+        open(&mut node, 1, 0, now);
+        obey(&mut node, now);
+        let versioned = |counter, journal, directive: &Directive| {
+            let version = Version { counter, journal: JournalId(journal) };
+            [Directive { version, ..directive.clone() }]
+        };
+        let held = node.directives().in_force().next().cloned().expect("a session");
+        if !is_from_here {
+            node.on_directives(&versioned(900, 77, &held), now);
+        }
+        let hall = Call::Hall(HallCall::new(floor(0), Direction::Up));
+        assert_eq!(node.handle_order(hall.clone(), now), Ok(Taken::Placed));
+        let (mut other, ..) = linked();
+        open(&mut other, 2, 2, now);
+        let taken = other.directives().in_force().next().expect("a session");
+        assert_eq!(taken.key, held.key);
+        node.on_directives(&versioned(1_000, 78, taken), now);
+        node.handle_timeout(now);
+        assert_eq!(state(&node, 1), SessionState::Open(name(1)));
+        assert_eq!(state(&node, 2), SessionState::Queued);
+        let is_open = node.orders().of_call(&hall).next().is_some();
+        assert!(is_open, "it was served by a car that has a session");
+    }
+}
+
 /// A robot asks again at a node that has not heard of its request, and may be done at one of them.
 #[test]
 fn a_session_that_was_opened_at_two_nodes_is_one_in_the_end() {
