@@ -195,6 +195,15 @@ pub enum Fault {
         /// At which node it arrives.
         to: usize,
     },
+    /// A faulty member sends orders of many journals that it has made up, over its links.
+    Flood {
+        /// From here.
+        from: usize,
+        /// To there.
+        to: usize,
+        /// How many journals, each with one order.
+        journals: u16,
+    },
     /// A datagram of another version of the wire protocol arrives.
     OtherVersion {
         /// From the address of this node.
@@ -292,7 +301,7 @@ pub enum Fault {
         /// At which node. If it does not run, nothing happens.
         at: usize,
         /// Which session.
-        robot: u64,
+        session: u64,
         /// The node of the car, or the car that gets there first.
         car: Option<usize>,
         /// Where to; `None` ends the session.
@@ -443,6 +452,7 @@ impl Fault {
             Self::Replay { .. } => "replay",
             Self::Forge { by: Forger::Stranger, .. } => "forgery",
             Self::Forge { by: Forger::Member, .. } => "faulty member",
+            Self::Flood { .. } => "flood",
             Self::OtherVersion { .. } => "other version",
             Self::DiskFail(_) => "failed disk",
             Self::DiskFull(_, full) => of(*full, "full disk"),
@@ -492,6 +502,7 @@ impl Fault {
                     | Self::DamageFrame { .. }
                     | Self::Replay { .. }
                     | Self::Forge { .. }
+                    | Self::Flood { .. }
                     | Self::OtherVersion { .. }
                     | Self::LineNoise { .. }
                     | Self::NewAddress { .. }
@@ -548,13 +559,14 @@ impl Fault {
             | Self::DiskFull(..)
             | Self::Leads(..)
             | Self::SharedAddress { .. } => true,
-            // A crash and a torn write disturb when they happen, a damaged frame when the link ends, and a forged
-            // datagram when a node believes it.
+            // A crash and a torn write disturb when they happen, a damaged frame when the link ends, and what is
+            // forged when a node believes it.
             Self::Crash { .. }
             | Self::TearWrite(_)
             | Self::NoCrash(_)
             | Self::DamageFrame { .. }
             | Self::Forge { .. }
+            | Self::Flood { .. }
             | Self::WallClock { .. }
             | Self::Duplication(_)
             | Self::Reordering(_)

@@ -117,6 +117,10 @@ pub(super) enum Line {
     Cut,
 }
 
+/// A node that emits so many actions within a second is in a storm of messages that keep each other
+/// going. In campaigns the busiest emits some 5,000.
+const STORM: u32 = 100_000;
+
 /// A running process.
 #[derive(Debug)]
 pub(super) struct Process {
@@ -128,10 +132,14 @@ pub(super) struct Process {
     pub(super) since: (Duration, Duration),
     /// How many milliseconds its clock counts in a second.
     pub(super) clock_rate: u32,
+    /// Before the input that it handles, or has handled last, a session had its car.
+    pub(super) had_session: bool,
     /// The earliest wake-up on the agenda.
     pub(super) wake: Option<Duration>,
     /// When it last handled a deadline, and how often at that moment.
     pub(super) deadlines: (Duration, u32),
+    /// The second in which it last emitted an action, and how many in it.
+    pub(super) actions: (u64, u32),
     /// While it is suspended: the inputs that wait for it.
     pub(super) backlog: Option<VecDeque<Event>>,
     pub(super) suspended_at: Duration,
@@ -153,6 +161,14 @@ impl Process {
         }
         let nanos = (ahead.as_nanos() * 1_000).div_ceil(u128::from(self.clock_rate));
         since + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// It emits an action.
+    pub(super) fn count_action(&mut self, now: Duration) {
+        let (second, count) = self.actions;
+        let count = if second == now.as_secs() { count + 1 } else { 1 };
+        self.actions = (now.as_secs(), count);
+        assert!(count < STORM, "{} emits {STORM} actions within a second", self.node.hello().node);
     }
 
     /// From here on its clock runs at this rate. What it has shown stands.
@@ -221,6 +237,13 @@ impl Machine {
 
     pub(super) fn node(&self) -> Option<&Node> {
         self.process.as_ref().map(|process| &process.node)
+    }
+
+    /// Whether a session has the car, as its node knows, that did not have it before the latest input.
+    pub(super) fn has_just_given_its_car(&self) -> bool {
+        self.process.as_ref().is_some_and(|process| {
+            !process.had_session && process.node.directives().session_of(&self.name).is_some()
+        })
     }
 
     /// Whether its node hears the node of this name.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use elevator_driver::Floor;
 use elevator_fleet::election::Preferred;
-use elevator_fleet::model::{NodeId, Role};
+use elevator_fleet::model::{JournalId, NodeId, Role};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::NodeState;
 
@@ -198,6 +198,12 @@ impl<'a> Snapshot<'a> {
     pub(super) fn awake(&self, holds: impl Fn(&Node) -> bool) -> Vec<usize> {
         let is_awake = |at: &usize| self.machines[*at].awake().is_some_and(&holds);
         (0..self.machines.len()).filter(is_awake).collect()
+    }
+
+    /// Whether no machine has made any press of this journal. What a faulty member invents, a node
+    /// keeps while it has room.
+    pub(super) fn is_invented(&self, journal: JournalId) -> bool {
+        self.machines.iter().all(|machine| !machine.journals.contains(&journal))
     }
 
     /// The node that these nodes agree on as their one master, if they do.

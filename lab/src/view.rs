@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::{Button, FloorCount, LampSet};
-use elevator_fleet::model::{Call, NodeId};
+use elevator_fleet::model::{Call, NodeId, Order};
 use elevator_fleet::node::{Node, Report, Status};
 use elevator_fleet::wire::NodeState;
 use elevator_simulator::SimulatedCar;
@@ -254,11 +254,22 @@ impl World {
         digests.all(|digest| Some(digest) == first)
     }
 
-    /// No running node knows of an open order.
+    /// No running node knows of an open order, but those that a faulty member has invented for a car that
+    /// the building does not have: nobody serves them.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.running()
-            .all(|node| self.node(node).is_none_or(|node| node.orders().calls().next().is_none()))
+        let is_invented = |order: &Order| {
+            let mut machines = self.machines.iter();
+            machines.all(|machine| !machine.journals.contains(&order.dot.journal))
+        };
+        let is_for_nobody = |order: &Order| match &order.call {
+            Call::Hall(_) => false,
+            Call::Car { car, .. } => self.machines.iter().all(|machine| machine.name != *car),
+        };
+        let running = self.running().filter_map(|node| self.node(node));
+        running
+            .flat_map(|node| node.orders().orders())
+            .all(|order| is_for_nobody(order) && is_invented(order))
     }
 
     /// How often a call has been served by a car at its floor.

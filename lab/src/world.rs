@@ -241,8 +241,10 @@ impl World {
             born: self.now,
             since: (self.now, Duration::ZERO),
             clock_rate: machine.clock_rate,
+            had_session: false,
             wake: None,
             deadlines: (self.now, 0),
+            actions: (0, 0),
             backlog: None,
             suspended_at: self.now,
         });
@@ -322,15 +324,23 @@ impl World {
     /// Lets a node do something, and does what it wants done.
     pub(super) fn with(&mut self, node: usize, act: impl FnOnce(&mut Node, Timestamp)) {
         let now = self.now;
-        let Some(process) = self.machines[node].process.as_mut() else {
+        let machine = &mut self.machines[node];
+        let Some(process) = machine.process.as_mut() else {
             return;
         };
+        process.had_session = process.node.directives().session_of(&machine.name).is_some();
         let clock = process.clock(now);
         act(&mut process.node, clock);
+        let journal = process.node.journal();
+        if !machine.journals.contains(&journal) {
+            machine.journals.push(journal);
+        }
         let mut shown = None;
-        while let Some(action) =
-            self.machines[node].process.as_mut().and_then(|process| process.node.poll_action())
-        {
+        while let Some(process) = self.machines[node].process.as_mut() {
+            let Some(action) = process.node.poll_action() else {
+                break;
+            };
+            process.count_action(now);
             if let Action::Panel(outputs) = &action {
                 shown = Some(outputs.clone());
             }

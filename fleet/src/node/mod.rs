@@ -87,7 +87,7 @@ use crate::car::{CarTimer, Power};
 use crate::directives::{Directives, Topic};
 use crate::dispatch::Schedule;
 use crate::election::{Detail, ElectionTimer};
-use crate::model::{Dot, HallCall, NodeId, Term, Timestamp};
+use crate::model::{Dot, HallCall, JournalId, NodeId, Term, Timestamp};
 use crate::orders::OrderStore;
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Hello, NodeState, Nonce};
@@ -222,6 +222,13 @@ impl Node {
     #[must_use]
     pub fn hello(&self) -> &Hello {
         &self.hello
+    }
+
+    /// The journal under which this node places its orders. It takes another one where this one has no
+    /// more sequences, or where another node has used it.
+    #[must_use]
+    pub fn journal(&self) -> JournalId {
+        self.orders.journal()
     }
 
     /// The address and the incarnation of each peer that counts: its beacons prove that it hears this

@@ -100,6 +100,7 @@ impl World {
             Fault::CalmNetwork => self.calm_network(),
             Fault::DamageFrame { from, to } => self.damage_frame(from, to),
             Fault::Replay { recording, to } => self.replay(recording, to),
+            Fault::Flood { from, to, journals } => self.flood(from, to, journals),
             Fault::Forge { forgery, by, of, to } => self.forge_beacon(forgery, by, (of, to)),
             Fault::OtherVersion { from, to } => self.speak_another_version(from, to),
             Fault::DiskFail(node) => self.fail_disk(node),
@@ -144,7 +145,7 @@ impl World {
             Fault::ClearHang(node) => self.machines[node].latched = false,
             Fault::Mode { at, car, mode } => self.set_mode(at, car, mode),
             Fault::Priority { at, car, floor } => self.set_priority(at, car, floor),
-            Fault::Session { at, robot, car, floor } => self.set_session(at, robot, car, floor),
+            Fault::Session { at, session, car, floor } => self.set_session(at, session, car, floor),
             Fault::EmergencyPower { at, on, serving } => self.set_emergency_power(at, on, serving),
             Fault::FireRecall { at, start } => self.set_fire_recall(at, start),
             Fault::FloorLock { at, floor, locked } => self.set_floor_lock(at, floor, locked),
@@ -209,11 +210,11 @@ impl World {
         }
     }
 
-    fn set_session(&mut self, at: usize, robot: u64, car: Option<usize>, floor: Option<Floor>) {
+    fn set_session(&mut self, at: usize, session: u64, car: Option<usize>, floor: Option<Floor>) {
         if self.machines[at].awake().is_none() {
             return;
         }
-        let id = RequestId { owner: 1, request: robot };
+        let id = RequestId { owner: 1, request: session };
         let car = car.map(|car| self.machines[car].name.clone());
         // Any of them may get it.
         for car in 0..self.machines.len() {
@@ -417,18 +418,24 @@ impl World {
         self.watch_car(node);
     }
 
-    /// One node hears over its links to another what that one has not sent.
-    pub fn forge(&mut self, from: usize, to: usize, frame: &Frame) {
-        self.disturbances.deceived.happens(self.now);
-        self.disturbed();
+    /// One node hears over its links to another what that one has not sent. Says whether they have
+    /// any.
+    pub fn forge(&mut self, from: usize, to: usize, frame: &Frame) -> bool {
         let incarnation = self.machines[to].incarnation;
+        let mut is_heard = false;
         for (id, side) in self.connections.of(to, incarnation) {
             let peer = self.connections.get(id).map(|c| c.end(side.other()).node);
             if peer == Some(from) {
+                if !is_heard {
+                    self.disturbances.deceived.happens(self.now);
+                    self.disturbed();
+                }
+                is_heard = true;
                 let frame = frame.clone();
                 self.with(to, |node, now| node.handle_frame(id.link(), frame, now));
             }
         }
+        is_heard
     }
 
     /// One node sends other beacons than it means to, until this is `None` again.

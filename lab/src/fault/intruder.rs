@@ -3,16 +3,19 @@
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crc::{CRC_32_ISCSI, Crc};
 use elevator_driver::protocol::{
-    BootId, ButtonChunk, ControllerFrame, Decoder, Frame, MAX_WIRE_LENGTH, PanelFrame, Status,
+    self, BootId, ButtonChunk, ControllerFrame, Decoder, MAX_WIRE_LENGTH, PanelFrame, Status,
     encode,
 };
-use elevator_fleet::model::{NodeId, Term};
+use elevator_driver::{Button, Direction};
+use elevator_fleet::model::{Call, Dot, JournalId, NodeId, Term};
+use elevator_fleet::orders::{Record, RecordState, Service};
 use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, VERSION, WireError};
 use elevator_fleet::wire::keyring::{Keyring, TAG};
-use elevator_fleet::wire::{Beacon, NodeState, Nonce};
+use elevator_fleet::wire::{Beacon, Delta, Frame, NodeState, Nonce};
 use fastrand::Rng;
 
 use super::{Fault, Forger, Forgery};
@@ -213,6 +216,43 @@ impl World {
         }
     }
 
+    /// A faulty member sends orders that nobody has placed, each of another journal: more than the
+    /// fleet keeps, if they are many. Some can be served, others never.
+    pub(super) fn flood(&mut self, from: usize, to: usize, journals: u16) {
+        let Ok(nobody) = NodeId::new("GHOST") else {
+            return;
+        };
+        let calls: Vec<Call> = self
+            .settings
+            .floors
+            .floors()
+            .flat_map(|floor| {
+                let up = Button::Hall(floor, Direction::Up);
+                [up, Button::Hall(floor, Direction::Down), Button::Car(floor)]
+            })
+            .map(|button| Call::of_button(button, &nobody))
+            .filter(|call| call.is_within(self.settings.floors))
+            .collect();
+        let random = &mut self.random;
+        let records = (0..journals).filter_map(|_| {
+            let journal = JournalId(random.u64(..));
+            // Sequences of every magnitude.
+            let sequence = (random.u64(..) >> random.u32(8..64)).max(1);
+            let waited = Duration::from_millis(random.u64(0..100_000));
+            let state = match random.u8(0..4) {
+                0 => RecordState::Served(None),
+                1 => RecordState::Served(Some(Service { waited, car: nobody.clone() })),
+                _ => RecordState::Open { waited },
+            };
+            let call = random.choice(&calls)?.clone();
+            Some(Record { dot: Dot { journal, sequence }, origin: nobody.clone(), call, state })
+        });
+        let records = records.collect();
+        if self.forge(from, to, &Frame::Delta(Delta { records, ..Delta::default() })) {
+            self.count_fault(&Fault::Flood { from, to, journals });
+        }
+    }
+
     /// A beacon as somebody sends it who has not the key of the fleet: without any, with another one, or
     /// with the tag of a genuine beacon.
     fn forged_datagram(&mut self, genuine: &Beacon, beacon: &Beacon) -> Option<Vec<u8>> {
@@ -271,7 +311,7 @@ impl World {
     }
 
     /// Whether nothing is read of damaged copies of a frame but, at most, the frame itself.
-    fn garble<F: Frame + PartialEq>(&mut self, frame: &F) -> bool {
+    fn garble<F: protocol::Frame + PartialEq>(&mut self, frame: &F) -> bool {
         let mut decoder = Decoder::<F>::new();
         for sequence in 0..GARBLED_FRAMES {
             let mut bytes = encode(frame, sequence);

@@ -131,8 +131,8 @@ impl World {
         }
         let open = directives.remembered_sessions().filter(|session| session.is_open());
         faults.extend(open.map(|session| {
-            let robot = session.id.request;
-            Fault::Session { at, robot, car: None, floor: None }
+            let session = session.id.request;
+            Fault::Session { at, session, car: None, floor: None }
         }));
         if directives.emergency_power().is_some() {
             faults.push(Fault::EmergencyPower { at, on: false, serving: None });

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_fleet::model::{Call, Dot, JournalId, NodeId};
+use elevator_fleet::node::Node;
 use elevator_fleet::orders::{Record, RecordState};
 
 use super::TOO_LONG;
@@ -22,6 +23,13 @@ const LONGEST_ANSWER: Duration = Duration::from_secs(6);
 /// not come, 2 s for late news, and the turns of the nodes.
 pub(super) const LONGEST_CONTEST: Duration = Duration::from_secs(9);
 
+/// How many journals a node keeps that nobody announces.
+const MOST_JOURNALS: usize = 192;
+
+/// For so long a node keeps more of them than the others do: after its start, and after an order of one
+/// was served.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// What the nodes of a group hold of one register.
 type Copies = BTreeMap<usize, (Dot, RecordState)>;
 
@@ -34,16 +42,17 @@ pub(super) fn longest_answer(snapshot: &Snapshot, group: &[usize]) -> Duration {
 /// For how long the stores of a group may differ as they do now; `None` if there is no limit.
 pub(super) fn longest_difference(snapshot: &Snapshot, group: &[usize]) -> Option<Duration> {
     let registers = registers(snapshot, group, |_| true);
-    let limits = registers.values().filter_map(|copies| {
-        let differ = copies.len() < group.len() || !are_equal(copies.values());
-        differ.then(|| match disbelieved_car(copies, group) {
-            None => Some(TOO_LONG),
+    let different = registers.iter().filter(|(_, copies)| differ(copies, group));
+    let limits = different.filter_map(|((journal, _), copies)| {
+        let limit = TOO_LONG + patience(snapshot, group, *journal);
+        match disbelieved_car(copies, group) {
+            None => Some(limit),
             Some(car) => {
-                is_in(snapshot, group, car).then(|| TOO_LONG + longest_answer(snapshot, group))
+                is_in(snapshot, group, car).then(|| limit + longest_answer(snapshot, group))
             }
-        })
+        }
     });
-    limits.flatten().min()
+    limits.min()
 }
 
 /// For how long the lamp of a call may be lit on some panels of a group only, or after others know
@@ -55,7 +64,27 @@ pub(super) fn longest_disagreement(snapshot: &Snapshot, group: &[usize], call: &
             !is_in(snapshot, group, car) || !longest_answer(snapshot, group).is_zero()
         })
     });
-    if is_contested { TOO_LONG + LONGEST_CONTEST } else { TOO_LONG }
+    let contest = if is_contested { LONGEST_CONTEST } else { Duration::ZERO };
+    let different = registers.iter().filter(|(_, copies)| differ(copies, group));
+    let patience = different.map(|((journal, _), _)| patience(snapshot, group, *journal)).max();
+    TOO_LONG + contest.max(patience.unwrap_or_default())
+}
+
+/// How much longer stores may differ in this journal: one that nobody announces, where one of them is
+/// full.
+fn patience(snapshot: &Snapshot, group: &[usize], journal: JournalId) -> Duration {
+    let nodes = || group.iter().filter_map(|node| snapshot.node(*node));
+    let is_announced = nodes().any(|node| node.journal() == journal);
+    if !is_announced && nodes().any(is_full) { PATIENCE } else { Duration::ZERO }
+}
+
+/// Whether a node has no room for another journal that nobody announces.
+pub(super) fn is_full(node: &Node) -> bool {
+    node.orders().journals() >= MOST_JOURNALS
+}
+
+fn differ(copies: &Copies, group: &[usize]) -> bool {
+    copies.len() < group.len() || !are_equal(copies.values())
 }
 
 fn is_in(snapshot: &Snapshot, group: &[usize], car: &NodeId) -> bool {

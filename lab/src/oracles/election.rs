@@ -8,6 +8,7 @@ use elevator_fleet::node::{Node, Report};
 use elevator_fleet::wire::NodeState;
 
 use super::Finding;
+use super::contested::is_full;
 use crate::network::Weather;
 use crate::snapshot::Snapshot;
 
@@ -177,7 +178,10 @@ impl Handovers {
         let orders = loser.orders().orders();
         orders
             .filter(|order| had(order) && !handed_over(order))
-            .map(|order| format!("yields to {master}, which does not know {}", order.dot))
+            .filter(|order| !snapshot.is_invented(order.dot.journal) || !is_full(&winner.node))
+            .map(|order| {
+                format!("yields to {master}, which does not know {} as {}", order.call, order.dot)
+            })
             .map(|what| Finding::new("E4", node, what))
             .collect()
     }

@@ -124,7 +124,8 @@ impl Promises {
         let mut fresh = Vec::new();
         for order in process.node.orders().of_call(&call) {
             let dot = order.dot;
-            if process.node.has_promised(dot) && !dots.contains(&dot) {
+            let is_new = || !dots.contains(&dot) && !snapshot.is_invented(dot.journal);
+            if process.node.has_promised(dot) && is_new() {
                 let repeats = |earlier: &&Dot| earlier.journal == dot.journal;
                 let shown = dots.iter().rev().find(repeats).copied();
                 let repeated = shown.or_else(|| machine.disk.earlier_press(dot, &call));
@@ -157,8 +158,7 @@ impl Promises {
 
     /// P1, F12: a lamp goes on when two nodes hold the press, or the node hears nobody.
     ///
-    /// A node may count on what a process held that has ended, until it notices. A press that no
-    /// machine has made is as its inventor says.
+    /// A node may count on what a process held that has ended, until it notices.
     fn another_node_holds(
         &self,
         snapshot: &Snapshot,
@@ -178,12 +178,10 @@ impl Promises {
         let held = |former: &Former| {
             former.name != own.name && former.may_count_with(node, now) && former.holds(dot, call)
         };
-        let is_invented =
-            || snapshot.machines.iter().all(|machine| !machine.journals.contains(&dot.journal));
         let process = own.process.as_ref();
         let has_started =
             process.is_some_and(|process| now.saturating_sub(process.born) < LIT_WITHIN);
-        let is_excused = is_invented() || has_started && own.disk.knows(dot, call);
+        let is_excused = has_started && own.disk.knows(dot, call);
         let is_held = || others().any(holds) || self.former.iter().any(held);
         let what = || format!("{call}, {dot}, is lit, and no other node holds it");
         (!is_excused && !is_held()).then(|| Finding::new("P1", node, what()))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState, Floor};
-use elevator_fleet::model::{Availability, Call, HallCall};
+use elevator_fleet::model::{Availability, Call, HallCall, Mode};
 
 use super::Finding;
 use crate::snapshot::Snapshot;
@@ -60,7 +60,8 @@ impl Boardings {
 }
 
 /// F18: a car that reports a service is at the floor with its door not closed; for a hall call it
-/// is in service and announces the direction of the call. Where the floor's sensor is dead, the
+/// is in service and announces the direction of the call. One input may bring a car back into service,
+/// which serves a call at its open door, and then give it to a robot that waits. Where the floor's sensor is dead, the
 /// car's place counts: it may have died while the node was held up, after it had reported the
 /// floor. Where a car is led astray by a wrong sensor, what that reports counts too.
 ///
@@ -94,7 +95,9 @@ fn serves_the_direction(snapshot: &Snapshot, node: usize, call: &Call) -> Option
     let process = snapshot.machines[node].process.as_ref()?;
     let car = process.node.status(process.clock(snapshot.now)).car?;
     let (heading, availability) = (car.view.direction, car.view.availability);
-    let is_right = heading == Some(*direction) && availability == Availability::InService;
+    let is_in_service = availability == Availability::InService
+        || car.view.mode == Mode::Priority && snapshot.machines[node].has_just_given_its_car();
+    let is_right = heading == Some(*direction) && is_in_service;
     (!is_right).then(|| {
         let what = format!("served {call}, heading {heading:?}, {availability:?}");
         Finding::new("F18", node, what)

@@ -112,6 +112,7 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         | Fault::DamageFrame { .. }
         | Fault::Replay { .. }
         | Fault::Forge { .. }
+        | Fault::Flood { .. }
         | Fault::OtherVersion { .. }
         | Fault::LineNoise { .. }
         | Fault::Crowd(_)

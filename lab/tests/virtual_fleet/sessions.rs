@@ -7,18 +7,18 @@ use liftmesh_lab::{Fault, World};
 
 use crate::building::{Building, down, floor, mins, secs, up, without_parking};
 
-fn ask(building: &mut Building, at: usize, robot: u64, car: Option<usize>, to: u8) {
-    building.inflict(Fault::Session { at, robot, car, floor: Some(floor(to)) });
+fn ask(building: &mut Building, at: usize, session: u64, car: Option<usize>, to: u8) {
+    building.inflict(Fault::Session { at, session, car, floor: Some(floor(to)) });
 }
 
-fn state(world: &World, at: usize, robot: u64) -> Option<SessionState> {
-    let id = RequestId { owner: 1, request: robot };
+fn state(world: &World, at: usize, session: u64) -> Option<SessionState> {
+    let id = RequestId { owner: 1, request: session };
     Some(world.node(at)?.directives().session(id)?.state.clone())
 }
 
-fn is_open(world: &World, robot: u64, car: usize, at: u8) -> bool {
+fn is_open(world: &World, session: u64, car: usize, at: u8) -> bool {
     let inputs = world.car(car).inputs();
-    let is_said = state(world, car, robot) == Some(SessionState::Open(world.name(car).clone()));
+    let is_said = state(world, car, session) == Some(SessionState::Open(world.name(car).clone()));
     is_said && inputs.floor == Some(floor(at)) && inputs.door == DoorState::Open
 }
 
@@ -40,8 +40,8 @@ fn a_robot_rides_while_others_serve_the_passengers() {
     assert!(is_open(&building, 1, 1, 3), "it is held");
     ask(&mut building, 0, 1, None, 0);
     building.until(mins(1), "the robot is there", |world| is_open(world, 1, 1, 0));
-    building.inflict(Fault::Session { at: 2, robot: 1, car: None, floor: None });
-    building.inflict(Fault::Session { at: 0, robot: 1, car: None, floor: None });
+    building.inflict(Fault::Session { at: 2, session: 1, car: None, floor: None });
+    building.inflict(Fault::Session { at: 0, session: 1, car: None, floor: None });
     building.until(secs(2), "it is back", are_back);
     building.until_at_rest();
     let broken = building.broken_promises();

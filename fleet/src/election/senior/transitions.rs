@@ -26,8 +26,10 @@ impl Senior {
                 }
             }
             (State::WaitingForExecutors | State::Master, Event::Leads(peer, sign)) => {
-                if self.own < peer && !is_seeded(SeededBug::SeniorNeverYields) {
-                    self.follow(peer.node, sign, outputs);
+                if self.own < peer {
+                    if !is_seeded(SeededBug::SeniorNeverYields) {
+                        self.follow(peer.node, sign, outputs);
+                    }
                 } else {
                     outputs.push(Output::Send(peer.node, Message::IAmMaster.into()));
                 }

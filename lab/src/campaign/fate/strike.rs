@@ -56,6 +56,13 @@ const REDIALS_AFTER: u64 = 300;
 /// How many datagrams an intruder sends at once.
 const MOST_DATAGRAMS: u64 = 20;
 
+/// One message in so many of a faulty member is a flood of orders.
+const FLOOD_EACH: u8 = 8;
+
+/// How many journals a flood has: as many as fit a frame, and more than nodes keep of those that
+/// nobody announces.
+const MOST_JOURNALS: u64 = 300;
+
 impl Fate {
     /// Inflicts a fault of this kind, if that makes sense at the moment; says whether it did.
     pub(super) fn inflict(&mut self, kind: Kind, strength: u64, world: &mut World) -> bool {
@@ -253,6 +260,10 @@ impl Fate {
                     Fault::Replay { recording: chosen.copied().unwrap_or(recording), to }
                 }
                 IntrusionKind::OtherVersion => Fault::OtherVersion { from, to },
+                IntrusionKind::FaultyMember if self.random.u8(0..FLOOD_EACH) == 0 => {
+                    let journals = u16::try_from(self.up_to(MOST_JOURNALS, strength)).unwrap_or(1);
+                    Fault::Flood { from, to, journals }
+                }
                 IntrusionKind::Forgery => self.forgery(Forger::Stranger, from, to),
                 IntrusionKind::FaultyMember => self.forgery(Forger::Member, from, to),
             });

@@ -6,7 +6,7 @@ use super::*;
 
 /// A session of the car at the bottom, where it stands.
 fn ask(world: &mut World, floor: Option<Floor>) {
-    world.inflict(Fault::Session { at: 0, robot: 1, car: Some(0), floor });
+    world.inflict(Fault::Session { at: 0, session: 1, car: Some(0), floor });
 }
 
 fn session(world: &World) -> Session {
