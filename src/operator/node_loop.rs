@@ -203,7 +203,11 @@ impl NodeLoop {
         request: SessionRequest,
     ) -> Result<Result<(Session, bool), SessionRefused>, Refused> {
         if let Some(car) = &request.car {
-            self.check_known(car).await?;
+            // Whatever became of its car, what is repeated gets the answer that it missed.
+            let is_repeated = self.status().await?.sessions().any(|it| it.id == request.id);
+            if !is_repeated {
+                self.check_known(car).await?;
+            }
         }
         self.session(Query::OpenSession(request)).await
     }

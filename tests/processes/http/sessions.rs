@@ -71,6 +71,26 @@ fn a_robot_rides_in_a_session() {
     building.assert_safe();
 }
 
+/// The robot has not had its answer. Meanwhile its car is gone, and the node that it asks again has not
+/// heard of that since it started.
+#[test]
+fn a_repeated_request_is_answered_though_its_car_is_gone() {
+    let mut building = Building::with_cars(4, Line::Serial, &["A", "B"]);
+    let robot = token(&building, "A", "robot", "call");
+    let a = serving(&building, 1);
+    let body = json!({"car": "B", "floor": 2, "request_id": "one"});
+    let opened = open(a, &robot, &body);
+    assert_eq!(opened.status, 201, "{opened:?}");
+    building.kill("B");
+    building.stop("A");
+    building.start("A");
+    let a = serving(&building, 1);
+    let again = open(a, &robot, &body);
+    assert_eq!((again.status, &again.json()["id"]), (200, &opened.json()["id"]), "{again:?}");
+    let other = open(a, &robot, &json!({"car": "B", "floor": 2, "request_id": "two"}));
+    assert_eq!((other.status, other.problem()), (422, "unknown_car".to_owned()));
+}
+
 #[test]
 fn sessions_that_make_no_sense_are_refused() {
     let building = Building::with_cars(4, Line::Serial, &["A"]);
