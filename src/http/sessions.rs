@@ -131,6 +131,7 @@ pub(crate) fn refused(cause: SessionRefused) -> Problem {
         SessionRefused::NoSuchFloor { .. } | SessionRefused::SameFloor(_) => {
             (StatusCode::UNPROCESSABLE_ENTITY, "no_such_button")
         }
+        SessionRefused::UnknownCar(_) => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_car"),
         SessionRefused::Time => (StatusCode::BAD_REQUEST, "malformed"),
         SessionRefused::Recalled => (StatusCode::CONFLICT, "fire_recall"),
         SessionRefused::EmergencyPower => (StatusCode::CONFLICT, "emergency_power"),

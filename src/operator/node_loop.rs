@@ -202,13 +202,6 @@ impl NodeLoop {
         &self,
         request: SessionRequest,
     ) -> Result<Result<(Session, bool), SessionRefused>, Refused> {
-        if let Some(car) = &request.car {
-            // Whatever became of its car, what is repeated gets the answer that it missed.
-            let is_repeated = self.status().await?.sessions().any(|it| it.id == request.id);
-            if !is_repeated {
-                self.check_known(car).await?;
-            }
-        }
         self.session(Query::OpenSession(request)).await
     }
 

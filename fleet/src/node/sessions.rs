@@ -24,7 +24,7 @@ use crate::directives::{
     Directive, DirectiveError, Directives, MOST_SESSIONS, Receipt, RequestId, Session, SessionEnd,
     SessionState, Topic,
 };
-use crate::model::{Call, NodeId, Timestamp};
+use crate::model::{Call, NodeId, Role, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
 /// The longest time for which a robot may have a door held open at a floor, in seconds.
@@ -84,6 +84,9 @@ pub enum SessionRefused {
     /// No time, or too long.
     #[error("a door is held open for 1 to {LONGEST_HOLD} s")]
     Time,
+    /// The car that was asked for may not exist.
+    #[error("no car {0} is heard")]
+    UnknownCar(NodeId),
     /// All cars go to their recall floors.
     #[error("all cars are recalled")]
     Recalled,
@@ -204,6 +207,9 @@ impl Node {
             let end = self.sessions.end_of(*id).ok_or(SessionRefused::NotOpen)?;
             return Ok((session.with(SessionState::Ended(end)), false));
         }
+        if let Some(car) = car.as_ref().filter(|car| !self.has_heard_of_car(car)) {
+            return Err(SessionRefused::UnknownCar(car.clone()));
+        }
         if *to == Some(*floor) {
             return Err(SessionRefused::SameFloor(*floor));
         }
@@ -220,6 +226,16 @@ impl Node {
         self.settle(now);
         // The master may have found a car at once.
         Ok((self.commands.directives().session(*id).cloned().unwrap_or(session), true))
+    }
+
+    /// Whether there is such a car: it is heard, was heard before it was lost, or has a mode.
+    fn has_heard_of_car(&self, car: &NodeId) -> bool {
+        let members = self.peers.members();
+        let is_heard = members.get(car).is_some_and(|peer| peer.hello.role == Role::Cabin);
+        let is_lost = members.lost().get(car).is_some_and(|peer| peer.role == Role::Cabin);
+        let is_here = *car == self.hello.node && self.cabin.has_car();
+        let mode = Topic::Mode(car.clone()).key();
+        is_here || is_heard || is_lost || self.commands.directives().get(&mode).is_some()
     }
 
     /// The robot asks for the next floor, or for more time at this one.

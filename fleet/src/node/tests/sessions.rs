@@ -71,6 +71,21 @@ fn a_session_holds_the_door_open_for_its_time() {
     assert_eq!(node.directives().session_of(&name(1)), None);
 }
 
+/// A car that nobody has heard of may not exist; but what was opened for one that is gone is known.
+#[test]
+fn a_session_is_for_a_car_that_is_known() {
+    let (mut node, now) = cabin(1);
+    let asks = SessionRequest { car: Some(name(2)), ..request(1, 0) };
+    assert_eq!(node.handle_session(&asks, now), Err(SessionRefused::UnknownCar(name(2))));
+    let (mut one, mut two, now) = linked();
+    let (session, is_new) = one.handle_session(&asks, now).expect("it is heard");
+    assert!(is_new);
+    deliver(&mut one, &mut two, now, |_| true);
+    let told: Vec<Directive> = one.directives().with_receipts().cloned().collect();
+    node.on_directives(&told, now);
+    assert_eq!(node.handle_session(&asks, now), Ok((session, false)));
+}
+
 /// The time starts anew with each wish, and a repeated request opens nothing.
 #[test]
 fn a_robot_asks_for_more_time_and_repeats_its_requests() {
