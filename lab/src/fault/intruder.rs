@@ -219,6 +219,10 @@ impl World {
     /// A faulty member sends orders that nobody has placed, each of another journal: more than the
     /// fleet keeps, if they are many. Some can be served, others never.
     pub(super) fn flood(&mut self, from: usize, to: usize, journals: u16) {
+        let is_awake = |node: usize| self.machines[node].awake().is_some();
+        if !is_awake(from) || !is_awake(to) || !self.network.passes(from, to) {
+            return;
+        }
         let Ok(nobody) = NodeId::new("GHOST") else {
             return;
         };

@@ -23,8 +23,9 @@ const LONGEST_ANSWER: Duration = Duration::from_secs(6);
 /// not come, 2 s for late news, and the turns of the nodes.
 pub(super) const LONGEST_CONTEST: Duration = Duration::from_secs(9);
 
-/// How many journals a node keeps that nobody announces.
-const MOST_JOURNALS: usize = 192;
+/// From so many journals on that nobody announces a node may refuse another one: if it has all of them
+/// from one peer.
+const MANY_JOURNALS: usize = 64;
 
 /// For so long a node keeps more of them than the others do: after its start, and after an order of one
 /// was served.
@@ -70,17 +71,23 @@ pub(super) fn longest_disagreement(snapshot: &Snapshot, group: &[usize], call: &
     TOO_LONG + contest.max(patience.unwrap_or_default())
 }
 
-/// How much longer stores may differ in this journal: one that nobody announces, where one of them is
-/// full.
-fn patience(snapshot: &Snapshot, group: &[usize], journal: JournalId) -> Duration {
+/// How much longer stores may differ in this journal, if nobody announces it and one of them may be
+/// full. What is invented has no room before others have been served.
+pub(super) fn patience(snapshot: &Snapshot, group: &[usize], journal: JournalId) -> Duration {
     let nodes = || group.iter().filter_map(|node| snapshot.node(*node));
     let is_announced = nodes().any(|node| node.journal() == journal);
-    if !is_announced && nodes().any(is_full) { PATIENCE } else { Duration::ZERO }
+    if is_announced || !nodes().any(may_be_full) {
+        Duration::ZERO
+    } else if snapshot.is_invented(journal) {
+        snapshot.longest_wait() + PATIENCE
+    } else {
+        PATIENCE
+    }
 }
 
-/// Whether a node has no room for another journal that nobody announces.
-pub(super) fn is_full(node: &Node) -> bool {
-    node.orders().journals() >= MOST_JOURNALS
+/// Whether a node may have no room for another journal that nobody announces.
+pub(super) fn may_be_full(node: &Node) -> bool {
+    node.orders().journals() >= MANY_JOURNALS
 }
 
 fn differ(copies: &Copies, group: &[usize]) -> bool {

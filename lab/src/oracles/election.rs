@@ -8,7 +8,7 @@ use elevator_fleet::node::{Node, Report};
 use elevator_fleet::wire::NodeState;
 
 use super::Finding;
-use super::contested::is_full;
+use super::contested::may_be_full;
 use crate::network::Weather;
 use crate::snapshot::Snapshot;
 
@@ -178,7 +178,7 @@ impl Handovers {
         let orders = loser.orders().orders();
         orders
             .filter(|order| had(order) && !handed_over(order))
-            .filter(|order| !snapshot.is_invented(order.dot.journal) || !is_full(&winner.node))
+            .filter(|order| !snapshot.is_invented(order.dot.journal) || !may_be_full(&winner.node))
             .map(|order| {
                 format!("yields to {master}, which does not know {} as {}", order.call, order.dot)
             })

@@ -1,12 +1,13 @@
 //! Lamps are the same on every panel, and what is served is dark.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use elevator_driver::Button;
 use elevator_fleet::model::{Call, Dot, Order};
 use elevator_fleet::node::Node;
 
-use super::contested::{longest_answer, longest_disagreement};
+use super::contested::{longest_answer, longest_disagreement, patience};
 use super::{Finding, TOO_LONG};
 use crate::snapshot::Snapshot;
 
@@ -81,7 +82,8 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
             };
             let is_contested =
                 group.iter().any(|other| snapshot.node(*other).is_some_and(is_served));
-            if is_contested { limit + answer } else { limit }
+            let contest = if is_contested { answer } else { Duration::ZERO };
+            limit + contest + patience(snapshot, &group, order.dot.journal)
         };
         for node in group.iter().copied() {
             let machine = &snapshot.machines[node];
