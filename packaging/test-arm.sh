@@ -41,7 +41,8 @@ if [ "${2:-}" != --node ]; then
     # An emulated processor is an order of magnitude slower: fewer generated inputs, and no model
     # checking, which does not depend on the processor.
     PROPTEST_CASES=${PROPTEST_CASES:-16} $cargo test --target "$target" --lib \
-        -p elevator-driver -p elevator-fleet -- --skip model::
+        -p elevator-driver -p elevator-fleet --features elevator-driver/serial,elevator-driver/tcp \
+        -- --skip model::
 fi
 
 $cargo build --release --no-default-features --bin liftmesh --target "$target"
