@@ -40,6 +40,7 @@ pub mod mesh;
 mod mqtt;
 pub mod operator;
 mod panel;
+mod priority;
 mod probe;
 mod remote;
 pub mod runtime;

@@ -232,6 +232,8 @@ impl Clients {
             let (mut reader, read) = (stream.try_clone().expect("a stream"), read.clone());
             streams.push(stream);
             let thread = thread::Builder::new().stack_size(64 * 1024).spawn(move || {
+                // Clients run elsewhere: here they get what the fleet leaves of the processors.
+                rustix::process::nice(19).expect("anybody may wait");
                 while let Ok(count @ 1..) = reader.read(&mut buffer) {
                     read.fetch_add(count as u64, Ordering::Relaxed);
                 }

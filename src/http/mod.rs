@@ -64,6 +64,7 @@ pub(crate) use self::tls::TlsFiles;
 use crate::journal::CommitTimes;
 use crate::mqtt;
 use crate::operator::{Event, NodeLoop};
+use crate::priority::give_way;
 use crate::tokens::Tokens;
 
 /// How long the thread may take to end.
@@ -111,6 +112,7 @@ impl Http {
         let (stop, stopped) = oneshot::channel();
         let (report, ended) = oneshot::channel();
         thread::Builder::new().name("http".to_owned()).spawn(move || {
+            give_way();
             runtime.block_on(run(settings, node_loop, events, tokens, boot, stopped));
             runtime.shutdown_timeout(LEFTOVERS);
             drop(report);

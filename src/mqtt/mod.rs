@@ -62,6 +62,7 @@ use self::presence::Presence;
 use self::recent::Recent;
 use self::session::{Session, SessionNews};
 use crate::operator::{Event, NodeLoop};
+use crate::priority::give_way;
 
 /// How long the thread may take to end.
 const END_LIMIT: Duration = Duration::from_secs(1);
@@ -122,6 +123,7 @@ impl Mqtt {
         let (stop, stopped) = oneshot::channel();
         let (report, ended) = oneshot::channel();
         thread::Builder::new().name("mqtt".to_owned()).spawn(move || {
+            give_way();
             runtime.block_on(async {
                 let mut bridge = JoinSet::new();
                 bridge.spawn(Bridge::new(settings, counted, node_loop, events).run(stopped));

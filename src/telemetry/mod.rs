@@ -30,6 +30,7 @@ use self::export::ExportError;
 use self::otlp::Source;
 use self::tracer::{Span, Tracer};
 use crate::operator::Event;
+use crate::priority::give_way;
 
 /// How long the thread may take to end.
 const END_LIMIT: Duration = Duration::from_secs(1);
@@ -74,6 +75,7 @@ impl Telemetry {
         let (stop, stopped) = oneshot::channel();
         let (report, ended) = oneshot::channel();
         thread::Builder::new().name("telemetry".to_owned()).spawn(move || {
+            give_way();
             runtime.block_on(Exporter::new(settings, events).run(stopped));
             drop(report);
         })?;

@@ -18,7 +18,7 @@ use std::process::Command;
 
 use elevator_driver::Direction;
 use elevator_fleet::model::Role;
-use liftmesh_harness::building::{Building, Line, skip};
+use liftmesh_harness::building::{Building, Line, Thread, skip};
 use serde_json::json;
 
 use self::client::{Answer, Events, address, get, post, request, serving};
@@ -313,6 +313,22 @@ fn fifty_clients_follow_a_fleet() {
     }
     building.wait_all_dark();
     building.assert_safe();
+}
+
+/// The threads that serve clients have a lower priority than those that serve passengers.
+#[test]
+fn passengers_come_before_clients() {
+    let building = Building::with_cars(4, Line::Serial, &["A"]);
+    serving(&building, 1);
+    let niceness = |thread: &Thread| {
+        let path = format!("/proc/{}/task/{}/stat", building.process_id("A"), thread.id);
+        let text = std::fs::read_to_string(path).expect("it runs");
+        let (_, rest) = text.rsplit_once(')').expect("a name");
+        rest.split_whitespace().nth(16).expect("its niceness").to_owned()
+    };
+    let threads = building.threads("A");
+    let http = threads.iter().find(|thread| thread.name == "http").expect("it serves HTTP");
+    assert_eq!((niceness(&threads[0]), niceness(http)), ("0".to_owned(), "10".to_owned()));
 }
 
 /// The program from which others start: it needs Python alone. The first node that it asks does not
