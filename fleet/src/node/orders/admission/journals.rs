@@ -52,9 +52,9 @@ const MOST_CARS: usize = 64;
 /// served.
 const CHECK_PERIOD: Duration = Duration::from_millis(100);
 
-/// For how long a journal counts as one with open orders that can be served once all are served. Until then a
-/// peer may still send one of them as open. A node that had forgotten the journal would take that
-/// for a new order, and pass it on to others that have forgotten it as well: with orders and services
+/// For how long a journal counts as one with open orders that can be served once all are served.
+/// Until then a peer may still send one of them as open. A node that had forgotten the journal would
+/// take that for a new order, and pass it on to others that have forgotten it as well: with orders and services
 /// on their way at once, each accepted anew wherever it arrives, the fleet would do nothing else.
 const RECENT: Duration = Duration::from_secs(10);
 
