@@ -4,7 +4,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 39] = [
+const TARGETS: [&str; 40] = [
     "liftmesh::caretaker",
     "liftmesh::http",
     "liftmesh::http::latched",
@@ -34,6 +34,7 @@ const TARGETS: [&str; 39] = [
     "liftmesh::operator::server",
     "liftmesh::operator::socket",
     "liftmesh::panel",
+    "liftmesh::priority",
     "liftmesh::runtime",
     "liftmesh::runtime::answer",
     "liftmesh::runtime::disk",
