@@ -243,6 +243,9 @@ impl Campaign {
             }
         }
         fate.strike_what_is_due(&mut world);
+        if Tally::new(&world).changes_of_master == 0 {
+            fate.replace_the_master(&mut world);
+        }
         with_one_broken(&mut world, &mut fate);
         Ok(conclude(world, Ending::Rest))
     }

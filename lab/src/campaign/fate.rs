@@ -121,6 +121,16 @@ impl Fate {
         }
     }
 
+    /// The master of a whole fleet is killed: chance has left it alone.
+    pub(super) fn replace_the_master(&mut self, world: &mut World) {
+        self.put_right(world);
+        world.run_for(RECOVERY);
+        if let Some(master) = world.master() {
+            world.inflict(Fault::Kill(master));
+            world.run_for(RECOVERY);
+        }
+    }
+
     fn strike(&mut self, world: &mut World) {
         if self.due.is_empty() {
             let any = self.random.usize(0..self.enabled.len().max(1));

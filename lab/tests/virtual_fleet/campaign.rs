@@ -15,8 +15,8 @@ use crate::building::lines;
 const SEEDS: u64 = 10;
 const SEEDS_OF_OTHERS: u64 = 4;
 
-/// One seed in so many may say nothing: chance does not always bring what it should.
-const VOID_EACH: usize = 10;
+/// How many of the seeds may say nothing: chance does not always bring what it should.
+const MOST_VOID: usize = 1;
 
 /// S1 to S3, H1, H4, H5, P1 to P5, O1, O4, O7, E1 to E4, E6, E7, F12 to F14, F18, F19 under this protocol,
 /// whatever happens.
@@ -35,7 +35,6 @@ fn every_invariant_holds_under(protocol: Protocol) {
         Some(seed) => seed..seed + 1,
         None => 1..1 + number("LIFTMESH_CAMPAIGN").unwrap_or(usual),
     };
-    let most_void = seeds.clone().count().div_ceil(VOID_EACH);
     let (mut failed, mut void) = (0, Vec::new());
     let mut mastership = Mastership::default();
     for seed in seeds {
@@ -83,7 +82,7 @@ fn every_invariant_holds_under(protocol: Protocol) {
         mastership.longest_vacant_in_loss
     );
     assert_eq!(failed, 0, "seeds have failed");
-    assert!(void.len() <= most_void, "seeds say nothing: {void:#?}");
+    assert!(void.len() <= MOST_VOID, "seeds say nothing: {void:#?}");
 }
 
 macro_rules! whatever_happens {
