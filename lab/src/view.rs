@@ -258,10 +258,7 @@ impl World {
     /// the building does not have: nobody serves them.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        let is_invented = |order: &Order| {
-            let mut machines = self.machines.iter();
-            machines.all(|machine| !machine.journals.contains(&order.dot.journal))
-        };
+        let snapshot = self.snapshot();
         let is_for_nobody = |order: &Order| match &order.call {
             Call::Hall(_) => false,
             Call::Car { car, .. } => self.machines.iter().all(|machine| machine.name != *car),
@@ -269,7 +266,7 @@ impl World {
         let running = self.running().filter_map(|node| self.node(node));
         running
             .flat_map(|node| node.orders().orders())
-            .all(|order| is_for_nobody(order) && is_invented(order))
+            .all(|order| is_for_nobody(order) && snapshot.is_invented(order.dot.journal))
     }
 
     /// How often a call has been served by a car at its floor.

@@ -13,12 +13,13 @@ mod statistics;
 pub(crate) mod tls;
 mod websocket;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::Command;
 
 use elevator_driver::Direction;
 use elevator_fleet::model::Role;
-use liftmesh_harness::building::{Building, Line, Thread, skip};
+use liftmesh_harness::building::{Building, Line, skip};
+use liftmesh_harness::free_port;
 use serde_json::json;
 
 use self::client::{Answer, Events, address, get, post, request, serving};
@@ -315,20 +316,31 @@ fn fifty_clients_follow_a_fleet() {
     building.assert_safe();
 }
 
-/// The threads that serve clients have a lower priority than those that serve passengers.
+/// The threads that serve clients have a lower priority than those that serve passengers. Neither a
+/// broker nor a collector is there.
 #[test]
 fn passengers_come_before_clients() {
-    let building = Building::with_cars(4, Line::Serial, &["A"]);
-    serving(&building, 1);
-    let niceness = |thread: &Thread| {
-        let path = format!("/proc/{}/task/{}/stat", building.process_id("A"), thread.id);
+    let mut building = Building::new(4, Line::Serial);
+    building.install("A", 1);
+    let (nobody, _taken) = free_port(&[Ipv4Addr::LOCALHOST]).expect("a port");
+    building.start_with("A", |command| {
+        command.args(["--mqtt-broker", &format!("mqtt://127.0.0.1:{nobody}")]);
+        command.args(["--telemetry-endpoint", &format!("127.0.0.1:{nobody}")]);
+    });
+    let thread = |name: &str| building.threads("A").into_iter().find(|thread| thread.name == name);
+    let niceness = |name: &str| {
+        building.wait(&format!("the thread {name} is there"), |_| thread(name).is_some());
+        let id = thread(name).expect("it stays").id;
+        let path = format!("/proc/{}/task/{id}/stat", building.process_id("A"));
         let text = std::fs::read_to_string(path).expect("it runs");
         let (_, rest) = text.rsplit_once(')').expect("a name");
         rest.split_whitespace().nth(16).expect("its niceness").to_owned()
     };
-    let threads = building.threads("A");
-    let http = threads.iter().find(|thread| thread.name == "http").expect("it serves HTTP");
-    assert_eq!((niceness(&threads[0]), niceness(http)), ("0".to_owned(), "10".to_owned()));
+    for (thread, expected) in
+        [("liftmesh", "0"), ("journal", "0"), ("http", "10"), ("mqtt", "10"), ("telemetry", "10")]
+    {
+        assert_eq!(niceness(thread), expected, "{thread}");
+    }
 }
 
 /// The program from which others start: it needs Python alone. The first node that it asks does not
