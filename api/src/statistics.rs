@@ -58,8 +58,9 @@ pub struct Waiting {
     pub car: Times,
 }
 
-/// Times in seconds; null where nothing was counted. Percentiles are wrong by at most 0.5 s up to a minute,
-/// 1 s up to two, 2.5 s up to five, 7.5 s up to ten and 30 s up to an hour; mean and longest are exact.
+/// Times in seconds; null where nothing was counted. Percentiles are never too small, and too large by at
+/// most 1 s up to a minute, 2 s up to two, 5 s up to five, 15 s up to ten and 60 s up to an hour; mean and
+/// longest are exact.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
 pub struct Times {
     pub calls: u64,
