@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, DoorState, Floor};
 use elevator_fleet::directives::{PriorityCall, Topic};
-use elevator_fleet::model::{CarPhase, CarView, Mode, NodeId, Unavailable};
+use elevator_fleet::model::{CarPhase, CarView, Mode, NodeId, Reason};
 use elevator_fleet::node::Status;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -28,7 +28,7 @@ pub struct Car {
     in_service: bool,
     /// Why not.
     #[schema(value_type = Option<String>, example = "door blocked")]
-    unavailable: Option<Unavailable>,
+    unavailable: Option<Reason>,
     /// Where it is, or the last floor it passed; null until it has found one.
     #[schema(value_type = Option<u8>)]
     floor: Option<Floor>,
@@ -138,7 +138,7 @@ impl Car {
                 car: node.clone(),
                 node: node.clone(),
                 in_service: view.is_in_service(),
-                unavailable: view.availability.unavailable(),
+                unavailable: view.reason(),
                 floor: view.floor,
                 position: position.map(rounded),
                 speed: rounded(speed),
@@ -280,7 +280,7 @@ fn current_mode(view: &CarView, is_session: bool, emergency: bool) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use elevator_fleet::model::{Availability, FloorSet};
+    use elevator_fleet::model::{Availability, FloorSet, Unavailable};
 
     use super::*;
 

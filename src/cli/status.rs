@@ -463,7 +463,7 @@ fn group_car(car: &CarView) -> String {
         Some(floor) => format!("floor {floor}"),
         None => "floor unknown".to_owned(),
     };
-    let service = match car.availability.unavailable() {
+    let service = match car.reason() {
         None => "in service".to_owned(),
         Some(why) => format!("not in service: {why}"),
     };

@@ -265,6 +265,33 @@ fn the_page_of_the_fleet_shows_modes_and_what_is_commanded_for_all_cars() {
     );
 }
 
+/// Beacons call it *independent*; people have commanded something else.
+#[test]
+fn a_car_that_is_sent_somewhere_is_not_said_to_be_independent() {
+    let mut status = crate::operator::tests::busy_status();
+    for (mode, why, said) in [
+        (Mode::Priority, Unavailable::Independent, "priority"),
+        (Mode::EmergencyPower, Unavailable::OutOfService, "emergency power"),
+        (Mode::FireService, Unavailable::FireRecall, "fire service"),
+        (Mode::Independent, Unavailable::Independent, "independent"),
+        (Mode::Priority, Unavailable::Homing, "homing"),
+    ] {
+        let car = &mut status.car.as_mut().unwrap().view;
+        (car.mode, car.availability) = (mode, Availability::Unavailable(why));
+        let car = *car;
+        status.peers[0].car = Some(car);
+        let page = status::page(&status);
+        let line = format!("not in service: {said}, mode {mode}");
+        assert_eq!(page.matches(&line).count(), 2, "{line}: {page}");
+        let json = serde_json::to_value(&status).unwrap();
+        for car in [&json["car"], &json["peers"][0]["car"]] {
+            assert_eq!((&car["in_service"], &car["unavailable"]), (&false.into(), &said.into()));
+        }
+        let read: Status = serde_json::from_value(json).unwrap();
+        assert_eq!(read.peers[0].car, Some(car));
+    }
+}
+
 #[test]
 fn the_fleet_keys_are_shown_unless_none_are_configured() {
     let page = |sent, accepted: &[u8], accepts_anybody| {

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState, Floor, FloorCount, LampSet};
-use elevator_fleet::model::{NodeId, Unavailable};
+use elevator_fleet::model::{NodeId, Reason};
 use elevator_fleet::node::{OrderStatus, Status};
 use elevator_fleet::wire::{NodeState, Protocol};
 use elevator_simulator::CarState;
@@ -241,7 +241,7 @@ impl NodeScene {
     }
 
     /// Why the group can't count on its car, if so.
-    pub(super) fn unavailable(&self) -> Option<Unavailable> {
-        self.view()?.car.as_ref()?.view.availability.unavailable()
+    pub(super) fn unavailable(&self) -> Option<Reason> {
+        self.view()?.car.as_ref()?.view.reason()
     }
 }

@@ -17,7 +17,7 @@ use elevator_fleet::directives::{DirectiveError, Key, Value, Words};
 use elevator_fleet::election::Detail;
 use elevator_fleet::model::{
     Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, JournalId, Mac, Mode,
-    NodeId, Role, Term, Unavailable,
+    NodeId, Reason, Role, Term, Unavailable,
 };
 use elevator_fleet::node::{
     AccessStatus, CarStatus, ClimateStatus, ConflictKind, ConflictStatus, DirectiveStatus,
@@ -646,7 +646,8 @@ fn an_event_reads_back_as_it_was_written() {
         },
         Report::Panel(Err("cable".to_owned())),
         Report::OffTarget { stop_at: floor(3), at: Some(floor(1)) },
-        Report::Availability(Availability::Unavailable(Unavailable::Hung)),
+        Report::Availability(Some(Reason::Other(Unavailable::Hung))),
+        Report::Availability(Some(Reason::Mode(Mode::Priority))),
         Report::Served {
             call: hall(1, Direction::Up),
             waited: Duration::from_millis(2_500),

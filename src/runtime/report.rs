@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use elevator_fleet::car::HangEvidence;
 use elevator_fleet::directives::hang_of;
-use elevator_fleet::model::{Availability, Call, NodeId, Unavailable};
+use elevator_fleet::model::{Call, NodeId, Reason, Unavailable};
 use elevator_fleet::node::Report;
 use tracing::field::display;
 use tracing::{debug, error, info, warn};
@@ -57,13 +57,13 @@ impl ReportLog {
             }
             Report::Door { door } => info!(state = door.to_string(), "door"),
             Report::Floor { floor } => info!(%floor, "floor"),
-            Report::Availability(Availability::InService) => {
+            Report::Availability(None) => {
                 info!(availability = "in service", "availability changed");
             }
-            Report::Availability(Availability::Unavailable(Unavailable::Overdue)) => {
+            Report::Availability(Some(Reason::Other(Unavailable::Overdue))) => {
                 warn!("the flight takes longer than any before: others get the car's hall calls");
             }
-            Report::Availability(Availability::Unavailable(why)) => {
+            Report::Availability(Some(why)) => {
                 info!(availability = "not in service", %why, "availability changed");
             }
             Report::Panel(Ok(())) => info!("panel connected"),

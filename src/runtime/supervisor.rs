@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-use elevator_fleet::model::{Timestamp, Unavailable};
+use elevator_fleet::model::{Reason, Timestamp};
 use elevator_fleet::node::Report;
 use elevator_fleet::wire::NodeState;
 use tracing::{debug, warn};
@@ -28,7 +28,7 @@ pub(super) struct Supervisor {
     period: Option<Duration>,
     last: Option<Timestamp>,
     node_state: Option<NodeState>,
-    unavailable: Option<Unavailable>,
+    unavailable: Option<Reason>,
 }
 
 impl Supervisor {
@@ -92,8 +92,8 @@ impl Supervisor {
         if let Report::NodeState { to, .. } | Report::Rotated { to, .. } = report {
             self.show(to);
         }
-        if let Report::Availability(availability) = report {
-            self.unavailable = availability.unavailable();
+        if let Report::Availability(unavailable) = report {
+            self.unavailable = *unavailable;
             self.send_status();
         }
     }
@@ -131,7 +131,7 @@ fn connect(address: &OsString) -> io::Result<UnixDatagram> {
 
 #[cfg(test)]
 mod tests {
-    use elevator_fleet::model::Availability;
+    use elevator_fleet::model::Unavailable;
 
     use super::*;
 
@@ -189,7 +189,7 @@ mod tests {
         let mut supervisor = Supervisor::new(Some(address), None);
         supervisor.show(&NodeState::Master);
         assert_eq!(told(&socket).as_deref(), Some("STATUS=master; car in service"));
-        supervisor.note(&Report::Availability(Availability::Unavailable(Unavailable::NoPanel)));
+        supervisor.note(&Report::Availability(Some(Reason::Other(Unavailable::NoPanel))));
         let text = told(&socket).expect("told");
         assert!(text.starts_with("STATUS=master; car not in service: "), "{text}");
         supervisor.note(&Report::DriveRefused);

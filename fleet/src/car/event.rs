@@ -6,7 +6,7 @@ use elevator_driver::{Direction, DoorState, Floor};
 
 use super::supervision::FlightRecord;
 use crate::directives::{RequestId, SessionEnd};
-use crate::model::{Availability, HallCall};
+use crate::model::{HallCall, Reason};
 
 /// An event of a car. Drained with [`poll_event`](super::Car::poll_event) after every call, so that
 /// the queue never holds more than the events of one call.
@@ -34,8 +34,8 @@ pub enum CarEvent {
         /// The new state.
         to: DoorState,
     },
-    /// Whether the group can count on the car has changed.
-    AvailabilityChanged(Availability),
+    /// The group can count on the car now (`None`), or can't any more.
+    AvailabilityChanged(Option<Reason>),
     /// The car stopped for this floor but its sensor was silent: the floor is locked out for a
     /// while.
     FloorUnreachable(Floor),

@@ -41,7 +41,9 @@ use self::special::Stay;
 use self::state::OperatingState;
 use self::supervision::{DoorHealth, Punctuality, Supervision};
 use crate::dispatch::CarPlan;
-use crate::model::{Availability, CarPhase, CarView, HallCall, Mode, Timestamp, Unavailable};
+use crate::model::{
+    Availability, CarPhase, CarView, HallCall, Mode, Reason, Timestamp, Unavailable,
+};
 use crate::seeded::{SeededBug, is_seeded};
 
 /// The calls that concern a car.
@@ -413,7 +415,9 @@ impl Car {
         let availability = self.availability();
         if availability != self.reported {
             self.reported = availability;
-            self.events.push_back(CarEvent::AvailabilityChanged(availability));
+            let mode = self.mode();
+            let reason = availability.unavailable().map(|why| Reason::in_mode(why, mode));
+            self.events.push_back(CarEvent::AvailabilityChanged(reason));
         }
     }
 

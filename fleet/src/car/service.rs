@@ -286,7 +286,7 @@ impl Car {
             return Some(Unavailable::Stopped);
         }
         match self.mode() {
-            // The nearest that the beacons of version 4 can name.
+            // The nearest that the beacons of version 4 can name; `Reason` has the mode.
             Mode::Priority | Mode::Independent => return Some(Unavailable::Independent),
             Mode::FireRecall | Mode::FireService => return Some(Unavailable::FireRecall),
             Mode::EmergencyPower | Mode::OutOfService => return Some(Unavailable::OutOfService),

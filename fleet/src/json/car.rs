@@ -8,14 +8,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::report::availability;
 use super::seconds;
-use crate::model::{Availability, CarPhase, CarView, FloorSet, Mode};
+use crate::model::{Availability, CarPhase, CarView, FloorSet, Mode, Reason};
 
 /// A car as the group sees it.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "CarView")]
 pub(crate) struct CarForm {
-    #[serde(flatten, with = "availability")]
-    availability: Availability,
+    #[serde(flatten, with = "availability", getter = "CarView::reason")]
+    reason: Option<Reason>,
     floor: Option<Floor>,
     #[serde(with = "PhaseForm")]
     phase: CarPhase,
@@ -27,6 +27,16 @@ pub(crate) struct CarForm {
     locked_out: FloorSet,
     #[serde(default)]
     mode: Mode,
+}
+
+impl From<CarForm> for CarView {
+    fn from(form: CarForm) -> Self {
+        let CarForm { reason, floor, phase, elapsed, direction, load, locked_out, mode } = form;
+        let availability = reason.map_or(Availability::InService, |reason| {
+            Availability::Unavailable(reason.unavailable())
+        });
+        Self { availability, floor, phase, elapsed, direction, load, locked_out, mode }
+    }
 }
 
 /// `{"kind":"moving","direction":"up","stop_at":3,"next_stop":2}`.

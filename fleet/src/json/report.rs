@@ -1,5 +1,9 @@
 //! The fields of a report besides its kind.
-#![expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in references")]
+#![expect(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands in references"
+)]
 
 use std::time::Duration;
 
@@ -8,32 +12,30 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::seconds;
 use crate::car::{HangCause, HangEvidence};
-use crate::model::{Availability, Unavailable};
+use crate::model::Reason;
 
 /// Whether a car is in service: `in_service`, and `unavailable` with the reason.
 pub(crate) mod availability {
-    use super::{Availability, Deserialize, Deserializer, Serialize, Serializer, Unavailable};
+    use super::{Deserialize, Deserializer, Reason, Serialize, Serializer};
 
     #[derive(Serialize, Deserialize)]
     struct Form {
         in_service: bool,
-        unavailable: Option<Unavailable>,
+        unavailable: Option<Reason>,
     }
 
     pub(crate) fn serialize<S: Serializer>(
-        availability: &Availability,
+        unavailable: &Option<Reason>,
         to: S,
     ) -> Result<S::Ok, S::Error> {
-        let unavailable = availability.unavailable();
-        let form = Form { in_service: unavailable.is_none(), unavailable };
+        let form = Form { in_service: unavailable.is_none(), unavailable: *unavailable };
         form.serialize(to)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
-    ) -> Result<Availability, D::Error> {
-        let Form { unavailable, .. } = Form::deserialize(from)?;
-        Ok(unavailable.map_or(Availability::InService, Availability::Unavailable))
+    ) -> Result<Option<Reason>, D::Error> {
+        Form::deserialize(from).map(|form| form.unavailable)
     }
 }
 

@@ -20,4 +20,4 @@ pub use order::{Dot, JournalId, Order};
 pub use term::Term;
 pub use time::Timestamp;
 pub use unit::{Mac, MacError, Role};
-pub use view::{Availability, CarPhase, CarView, Unavailable};
+pub use view::{Availability, CarPhase, CarView, Reason, Unavailable};

@@ -4,7 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
-use serde::{Deserialize, Serialize};
+use serde::de::IntoDeserializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{FloorSet, HallCall, Mode};
 
@@ -36,6 +37,12 @@ impl CarView {
     #[must_use]
     pub fn is_in_service(&self) -> bool {
         self.availability == Availability::InService
+    }
+
+    /// Why the group can't count on it, if so, as people are told.
+    #[must_use]
+    pub fn reason(&self) -> Option<Reason> {
+        self.availability.unavailable().map(|why| Reason::in_mode(why, self.mode))
     }
 
     /// Whether it leaves out neither the landing nor the destination of this call.
@@ -168,6 +175,72 @@ impl Unavailable {
             Mode::OutOfService | Mode::EmergencyPower => self == Self::OutOfService,
             Mode::FireRecall | Mode::FireService => self == Self::FireRecall,
         }
+    }
+}
+
+/// Why no hall call may be assigned to a car, as people are told.
+///
+/// Beacons call a car on a priority call *independent*, as they have no other word for it. Whoever
+/// knows the car's mode says that instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// Its mode, which an [`Unavailable`] can't name.
+    Mode(Mode),
+    /// Anything else.
+    Other(Unavailable),
+}
+
+impl Reason {
+    /// The modes that are no [`Unavailable`].
+    const MODES: [Mode; 3] = [Mode::Priority, Mode::EmergencyPower, Mode::FireService];
+
+    pub(crate) fn in_mode(why: Unavailable, mode: Mode) -> Self {
+        if Self::MODES.contains(&mode) && why.is_said_by(mode) {
+            Self::Mode(mode)
+        } else {
+            Self::Other(why)
+        }
+    }
+
+    /// What beacons say instead.
+    pub(crate) fn unavailable(self) -> Unavailable {
+        match self {
+            Self::Other(why) => why,
+            Self::Mode(mode) => match mode.on_the_wire() {
+                Mode::FireRecall | Mode::FireService => Unavailable::FireRecall,
+                Mode::OutOfService | Mode::EmergencyPower => Unavailable::OutOfService,
+                Mode::InService | Mode::Attendant | Mode::Priority | Mode::Independent => {
+                    Unavailable::Independent
+                }
+            },
+        }
+    }
+}
+
+/// In words, such as `emergency power`.
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mode(mode) => f.pad(&mode.name().replace('-', " ")),
+            Self::Other(why) => why.fmt(f),
+        }
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Reason {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        let modes = Self::MODES.map(Self::Mode);
+        if let Some(known) = modes.into_iter().find(|known| known.to_string() == text) {
+            return Ok(known);
+        }
+        Unavailable::deserialize(text.into_deserializer()).map(Self::Other)
     }
 }
 

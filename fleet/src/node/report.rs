@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::car::{HangCause, HangEvidence};
 use crate::directives::{Key, Value, Words};
 use crate::json::{NodeStateForm, availability, call, conflict, hang, panel, seconds};
-use crate::model::{Availability, Call, Dot, NodeId, Term};
+use crate::model::{Call, Dot, NodeId, Reason, Term};
 use crate::wire::NodeState;
 
 /// A transition that the log and the operator see.
@@ -139,8 +139,8 @@ pub enum Report {
         /// The floor.
         floor: Floor,
     },
-    /// Whether the group can count on this node's car.
-    Availability(#[serde(with = "availability")] Availability),
+    /// Whether the group can count on this node's car: `None`, or why not.
+    Availability(#[serde(with = "availability")] Option<Reason>),
     /// The panel's line is up, or down for the reason given.
     Panel(#[serde(with = "panel")] Result<(), String>),
     /// A press or a request of the panel was refused. Reported once a minute.
@@ -273,10 +273,8 @@ impl fmt::Display for Report {
             }
             Self::Door { door } => write!(f, "door {door}"),
             Self::Floor { floor } => write!(f, "floor {floor}"),
-            Self::Availability(Availability::InService) => f.write_str("in service"),
-            Self::Availability(Availability::Unavailable(why)) => {
-                write!(f, "not in service: {why}")
-            }
+            Self::Availability(None) => f.write_str("in service"),
+            Self::Availability(Some(why)) => write!(f, "not in service: {why}"),
             Self::Panel(Ok(())) => f.write_str("panel connected"),
             Self::Panel(Err(why)) => write!(f, "panel disconnected: {why}"),
             Self::PressRefused { text } => write!(f, "press refused: {text}"),

@@ -131,8 +131,8 @@ impl Node {
                     self.peers.finish();
                 }
                 CarEvent::DoorChanged { to, .. } => self.report(Report::Door { door: to }),
-                CarEvent::AvailabilityChanged(availability) => {
-                    self.report(Report::Availability(availability));
+                CarEvent::AvailabilityChanged(reason) => {
+                    self.report(Report::Availability(reason));
                     self.peers.hurry();
                 }
                 CarEvent::FloorUnreachable(floor) => {

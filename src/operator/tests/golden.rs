@@ -350,8 +350,8 @@ fn reports() -> Vec<Report> {
     reports.extend(doors.map(|door| Report::Door { door }));
     reports.extend([
         Report::Floor { floor: floor(2) },
-        Report::Availability(Availability::InService),
-        Report::Availability(Availability::Unavailable(Unavailable::DriveFault)),
+        Report::Availability(None),
+        Report::Availability(Some(Reason::Other(Unavailable::DriveFault))),
         Report::Panel(Ok(())),
         Report::Panel(Err("no such device".to_owned())),
         Report::PressRefused { text: "a press of car 9".to_owned() },

@@ -46,6 +46,7 @@ fn a_robot_rides_in_a_session() {
     assert_eq!((&there["car"], &there["floor"]), (&json!("C"), &json!(2)), "{there}");
     let cars = get(b, "/api/v1/cars").json();
     let car = cars.as_array().expect("cars").iter().find(|car| car["car"] == "C").expect("C");
+    assert_eq!((&car["mode"], &car["unavailable"]), (&json!("priority"), &json!("priority")));
     let lift = &car["lift_state"];
     assert_eq!((&lift["session_id"], &lift["current_mode"]), (&json!(id), &json!(2)), "{lift}");
     assert_eq!((&lift["current_floor"], &lift["door_state"]), (&json!("2"), &json!(2)), "{lift}");

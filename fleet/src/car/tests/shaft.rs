@@ -343,7 +343,7 @@ impl World {
 
     /// How often the group was told that it may count on the car.
     pub(super) fn times_in_service(&self) -> usize {
-        let in_service = CarEvent::AvailabilityChanged(Availability::InService);
+        let in_service = CarEvent::AvailabilityChanged(None);
         self.count(|event| *event == in_service)
     }
 

@@ -9,7 +9,7 @@ use elevator_driver::{
 
 use super::shaft::{Door, Drive, TICK, World, floor};
 use crate::car::{Car, CarEvent, CarSettings, HangCause, ServedCall};
-use crate::model::{Availability, Unavailable};
+use crate::model::{Availability, Reason, Unavailable};
 
 /// Ten minutes.
 const TEN_MINUTES: u32 = 6_000;
@@ -211,7 +211,7 @@ fn car_that_slips_off_its_stops_leaves_the_group_and_latches() {
         world.run_until("served or hung", |w| w.is_quiet() || w.is_hung());
     }
     assert!(world.is_hung());
-    let out = CarEvent::AvailabilityChanged(Availability::Unavailable(Unavailable::DriveFault));
+    let out = CarEvent::AvailabilityChanged(Some(Reason::Other(Unavailable::DriveFault)));
     assert!(world.events.contains(&out));
     assert!(world.departures() <= 10, "{} departures", world.departures());
 }
@@ -609,8 +609,8 @@ fn speed_that_varies_by_a_fifth_raises_no_latch_and_hardly_a_suspicion() {
             world.faults.dead = [floor(random.u8(0..6))].into();
         }
         suspicions += world.count(|event| {
-            let overdue = Availability::Unavailable(Unavailable::Overdue);
-            *event == CarEvent::AvailabilityChanged(overdue)
+            let overdue = Reason::Other(Unavailable::Overdue);
+            *event == CarEvent::AvailabilityChanged(Some(overdue))
         });
         assert!(!world.is_hung(), "{:?}", world.hang());
         world.events.clear();
