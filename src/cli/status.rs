@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use clap::Args;
 use elevator_driver::{KeySwitch, LineCounters};
+use elevator_fleet::directives::Session;
 use elevator_fleet::model::{CarView, Mode, NodeId, Role};
 use elevator_fleet::node::{
-    CarStatus, ConflictKind, ConflictStatus, FleetKeysStatus, FleetStatus, HangStatus, LossCause,
-    LostStatus, OrderStatus, ScheduleStatus, Status,
+    CarStatus, ConflictKind, ConflictStatus, DirectiveStatus, FleetKeysStatus, FleetStatus,
+    HangStatus, LossCause, LostStatus, OrderStatus, ScheduleStatus, Status,
 };
 use elevator_fleet::wire::NodeState;
 use serde::Serialize;
@@ -435,8 +436,12 @@ fn write_directives(page: &mut String, status: &Status) -> fmt::Result {
     if status.directives.is_empty() {
         return Ok(());
     }
-    let rows = status.directives.iter().map(|directive| {
-        [directive.key.to_string(), directive.value.to_string(), directive.operator.to_string()]
+    let rows = status.directives.iter().map(|DirectiveStatus { key, value, operator }| {
+        let [what, set_to] = match Session::at(key, value) {
+            Some(session) => [format!("session {}", session.id), session.in_words()],
+            None => [key.to_string(), value.to_string()],
+        };
+        [what, set_to, operator.to_string()]
     });
     write!(page, "\nDirectives\n{}", table(["WHAT", "SET TO", "BY"], rows))
 }

@@ -1,4 +1,5 @@
 use elevator_driver::{Direction, Floor};
+use elevator_fleet::directives::{Key, Value};
 use elevator_fleet::model::{Availability, Call, HallCall, Mode, NodeId, Unavailable};
 use elevator_fleet::node::{FleetKeysStatus, FleetStatus, Status};
 
@@ -290,6 +291,32 @@ fn a_car_that_is_sent_somewhere_is_not_said_to_be_independent() {
         let read: Status = serde_json::from_value(json).unwrap();
         assert_eq!(read.peers[0].car, Some(car));
     }
+}
+
+#[test]
+fn a_session_is_told_in_words() {
+    let status = |said: &str| {
+        let mut status = crate::operator::tests::busy_status();
+        let directive = &mut status.directives[0];
+        directive.key = Key::new("session/2").unwrap();
+        directive.value = Value::new(&format!("7d3d9ef7c0ffee00c0ffee00 3 {said}")).unwrap();
+        status::page(&status)
+    };
+    for (said, expected) in [
+        ("- 30 0 * queued", "waits at floor 3 for a car"),
+        ("5 30 0 B queued", "waits at floor 3 for car B to floor 5"),
+        ("- 30 1 * coming C", "car C is on its way to floor 3"),
+        ("5 30 1 * coming C", "car C is on its way to floor 3, then to floor 5"),
+        ("- 30 1 * open C", "car C holds its door open at floor 3 for 30 s"),
+        ("5 30 1 * open C", "car C holds its door open at floor 3 for 30 s, then goes to floor 5"),
+        ("- 30 1 * ended car_lost", "has ended: its car was lost"),
+    ] {
+        let page = status(said);
+        let line = format!("session 7d3d9ef7c0ffee00c0ffee00  {expected}  ");
+        assert!(page.contains(&line), "{line}: {page}");
+    }
+    // One of a later version is shown as it is.
+    assert!(status("- 30 1 * resting C").contains("session/2"));
 }
 
 #[test]

@@ -90,6 +90,19 @@ impl SessionEnd {
     }
 }
 
+impl SessionEnd {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Time => "its time was up",
+            Self::Recalled => "fire recall or emergency power",
+            Self::CarLost => "its car was lost",
+            Self::NoCar => "no car became free",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+}
+
 impl Session {
     const ANY: &str = "*";
     const NOWHERE: &str = "-";
@@ -118,6 +131,27 @@ impl Session {
     pub fn at(key: &Key, value: &Value) -> Option<Self> {
         let Topic::Session(_) = Topic::of(key)? else { return None };
         Self::parse(value.as_str())
+    }
+
+    /// How far it is, for people, such as `car C is on its way to floor 3, then to floor 5`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let Self { floor, to, seconds, .. } = self;
+        let then = |verb: &str| to.map_or_else(String::new, |to| format!("{verb} to floor {to}"));
+        match &self.state {
+            SessionState::Queued => {
+                let car = self.wish.as_ref().map_or("a car".to_owned(), |car| format!("car {car}"));
+                format!("waits at floor {floor} for {car}{}", then(""))
+            }
+            SessionState::Coming(car) => {
+                format!("car {car} is on its way to floor {floor}{}", then(", then"))
+            }
+            SessionState::Open(car) => {
+                let then = then(", then goes");
+                format!("car {car} holds its door open at floor {floor} for {seconds} s{then}")
+            }
+            SessionState::Ended(end) => format!("has ended: {}", end.in_words()),
+        }
     }
 
     /// What never goes back: whether it has ended, what the robot has asked for last, and whether it has

@@ -8,7 +8,7 @@ use elevator_driver::{DoorState, Floor};
 use serde::{Deserialize, Serialize};
 
 use crate::car::{HangCause, HangEvidence};
-use crate::directives::{Key, Value, Words};
+use crate::directives::{Key, Session, Value, Words};
 use crate::json::{NodeStateForm, availability, call, conflict, hang, panel, seconds};
 use crate::model::{Call, Dot, NodeId, Reason, Term};
 use crate::wire::NodeState;
@@ -288,9 +288,12 @@ impl fmt::Display for Report {
             }
             Self::Conflict(text) => write!(f, "conflict: {text}"),
             Self::Hung(evidence) => write_hang(f, evidence),
-            Self::Directive { key, value, operator } => {
-                write!(f, "{key} is {value}, by {operator}")
-            }
+            Self::Directive { key, value, operator } => match Session::at(key, value) {
+                Some(session) => {
+                    write!(f, "session {}: {}, by {operator}", session.id, session.in_words())
+                }
+                None => write!(f, "{key} is {value}, by {operator}"),
+            },
             Self::DiskFailed => f.write_str("the disk has failed"),
         }
     }
