@@ -8,7 +8,7 @@ use elevator_driver::Floor;
 use elevator_fleet::node::{AccessStatus, FloorLock};
 
 use super::mode::Who;
-use super::remote::RemoteArgs;
+use super::remote::{RemoteArgs, refused_url};
 use super::{CommandError, NodeArgs, output};
 
 pub(super) const EXAMPLES: &str = "\
@@ -51,7 +51,10 @@ pub(crate) enum FloorsCommand {
     )]
     Release(ReleaseArgs),
     /// Show the locked floors, and how many calls a node has refused
-    #[command(after_help = "Example: liftmesh floors show --data-dir /var/lib/liftmesh")]
+    #[command(
+        arg = refused_url(),
+        after_help = "Example: liftmesh floors show --data-dir /var/lib/liftmesh"
+    )]
     Show(NodeArgs),
 }
 

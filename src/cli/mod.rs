@@ -61,6 +61,7 @@ pub use man::ManError;
 pub(crate) use mode::{EmergencyPowerArgs, FireRecallArgs, ModeArgs, PriorityArgs};
 pub(crate) use order::OrderArgs;
 pub(crate) use presses::PressesArgs;
+pub use remote::Elsewhere;
 pub(crate) use remote::RemoteArgs;
 pub(crate) use repair::RepairArgs;
 pub(crate) use status::StatusArgs;
@@ -124,7 +125,7 @@ pub(crate) enum Command {
     #[command(after_help = status::EXAMPLES)]
     Status(StatusArgs),
     /// Watch the whole fleet in the terminal: shafts, nodes, open orders, events
-    #[command(after_help = top::EXAMPLES)]
+    #[command(after_help = top::EXAMPLES, arg = remote::refused_url())]
     Top(TopArgs),
     /// Follow what happens at a running node, line by line
     #[command(after_help = events::EXAMPLES)]
@@ -154,19 +155,19 @@ pub(crate) enum Command {
     #[command(after_help = caretaker::EXAMPLES)]
     Caretaker(CaretakerArgs),
     /// Give the journal of a running node a fresh identity, on record
-    #[command(after_help = repair::EXAMPLES)]
+    #[command(after_help = repair::EXAMPLES, arg = remote::refused_url())]
     Repair(RepairArgs),
     /// Show the audit log of a node: hangs, who cleared them, repairs and service modes
-    #[command(after_help = clear_hang::AUDIT_EXAMPLES)]
+    #[command(after_help = clear_hang::AUDIT_EXAMPLES, arg = remote::refused_url())]
     Audit(AuditArgs),
     /// Show the latest presses of the buttons of a node, and what became of each
-    #[command(after_help = presses::EXAMPLES)]
+    #[command(after_help = presses::EXAMPLES, arg = remote::refused_url())]
     Presses(PressesArgs),
     /// Make a fleet key, with which nodes tell each other from strangers
     #[command(after_help = keygen::EXAMPLES)]
     Keygen(KeygenArgs),
     /// Make, show and revoke tokens, with which programs may place calls over HTTP
-    #[command(after_help = token::EXAMPLES)]
+    #[command(after_help = token::EXAMPLES, arg = remote::refused_url())]
     Token(TokenArgs),
     /// Check the configuration, and show what holds and where it comes from
     #[command(after_help = CHECK_EXAMPLES)]
@@ -307,6 +308,13 @@ impl NodeArgs {
         let values = self.sources().read()?;
         let name = values.get("car").or_else(|| values.get("unit"));
         let name = name.and_then(|name| NodeId::new(&name.value).ok());
+        // A node at another computer is meant, and has its data directory there.
+        let is_elsewhere = values.get("data_dir").is_none()
+            && !self.is_given()
+            && std::env::var_os(remote::URL).is_some_and(|url| !url.is_empty());
+        if is_elsewhere {
+            return Err(Elsewhere(remote::URL).into());
+        }
         Ok((values.data_dir()?, name))
     }
 
@@ -386,6 +394,9 @@ pub enum CommandError {
     /// The node of this machine needs neither token nor certificate.
     #[error("--token-file and --ca are for a node at another computer: give --url, too")]
     NoUrl,
+    /// The command has to be given where the node is.
+    #[error(transparent)]
+    Elsewhere(#[from] Elsewhere),
     /// Standard output can't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -535,7 +546,7 @@ impl CommandError {
             ) => Exit::Failed,
             // The reader closed the pipe: it has read enough.
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
-            Self::Url(_) | Self::TwoNodes | Self::NoUrl => Exit::Usage,
+            Self::Url(_) | Self::TwoNodes | Self::NoUrl | Self::Elsewhere(_) => Exit::Usage,
             Self::Call(_) | Self::NoTerminal | Self::Keygen(KeygenError::Exists(_)) => Exit::Usage,
             Self::Output(_)
             | Self::Random(_)

@@ -5,7 +5,7 @@ use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Arg, Args};
 use elevator_driver::Floor;
 use elevator_fleet::model::{Call, Mode, NodeId};
 use elevator_fleet::node::{Access, FloorLock, OrderStatus, Taken};
@@ -15,6 +15,9 @@ use super::{CommandError, NodeArgs, ReadArgs};
 use crate::mqtt::access;
 use crate::operator::{Client, ClientError, Notice, Recall, Watch};
 use crate::remote::{NodeUrl, Remote, RemoteError, RemoteWatch};
+
+/// The variable that names the node at another computer.
+pub(super) const URL: &str = "LIFTMESH_URL";
 
 /// Above these flags in the help.
 const HEADING: &str = "A node at another computer";
@@ -33,6 +36,23 @@ pub(crate) struct RemoteArgs {
     #[arg(long, value_name = "FILE", global = true, help_heading = HEADING)]
     pub(crate) ca: Option<PathBuf>,
 }
+
+/// `--url` at a command for the node's own computer only, whose error says so.
+pub(super) fn refused_url() -> Arg {
+    Arg::new("url").long("url").value_name("URL").global(true).hide(true).value_parser(refuse)
+}
+
+fn refuse(_url: &str) -> Result<NodeUrl, Elsewhere> {
+    Err(Elsewhere("--url"))
+}
+
+/// The command has to be given where the node is; the variable or the flag names a node elsewhere.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "this command works only on the computer of its node, and {0} names a node at another one: give \
+     it there, with --data-dir or --config"
+)]
+pub struct Elsewhere(pub(crate) &'static str);
 
 /// Where a command goes.
 pub(crate) enum Target {
@@ -55,7 +75,7 @@ impl RemoteArgs {
         let url = match url {
             Some(_) if names_one_here => return Err(CommandError::TwoNodes),
             Some(url) => url.clone(),
-            None => match env::var("LIFTMESH_URL") {
+            None => match env::var(URL) {
                 Ok(url) if !names_one_here && !url.is_empty() => url.parse()?,
                 _ if token_file.is_some() || ca.is_some() => return Err(CommandError::NoUrl),
                 Ok(_) | Err(_) => return Ok(None),

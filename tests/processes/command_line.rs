@@ -145,6 +145,31 @@ fn a_wrong_configuration_ends_with_two_and_names_the_place() {
     assert!(error.contains("address is not set; give --address ADDRESS"));
 }
 
+/// They speak to a node by its socket or read its disk: an address helps them nothing.
+#[test]
+fn commands_of_the_nodes_own_computer_say_so_to_an_address() {
+    let url = "https://127.0.0.9:7080";
+    let commands: [&[&str]; 6] = [
+        &["top"],
+        &["audit"],
+        &["presses"],
+        &["token", "list"],
+        &["floors", "show"],
+        &["repair", "--operator", "kovac", "--reason", "a test"],
+    ];
+    for words in commands {
+        let by_flag = fails(2, &[words, &["--url", url]].concat());
+        let output = liftmesh(words).env("LIFTMESH_URL", url).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let by_variable = String::from_utf8(output.stderr).unwrap();
+        for (told, named) in [(by_flag, "--url"), (by_variable, "LIFTMESH_URL")] {
+            for part in ["only on the computer of its node", "--data-dir", named] {
+                assert!(told.contains(part), "{words:?}: {told}");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_error_of_a_configuration_is_told_at_once() {
     let directory = tempfile::tempdir().unwrap();
