@@ -1,3 +1,5 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::directives::{Key, Value};
 use elevator_fleet::model::{Availability, Call, HallCall, Mode, NodeId, Unavailable};
@@ -16,6 +18,34 @@ fn parse(line: &str) -> Command {
 #[test]
 fn the_command_line_is_consistent() {
     Cli::command().debug_assert();
+}
+
+/// Each command and each experiment has its place in `docs/COMMANDS.md`, and nothing else has; so has
+/// what goes to another computer.
+#[test]
+fn the_page_of_commands_has_every_command() {
+    let page = include_str!("../../docs/COMMANDS.md");
+    let command = Cli::command();
+    let shown = || command.get_subcommands().filter(|it| !it.is_hide_set());
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `liftmesh "));
+    let rows: BTreeMap<&str, &str> = rows.filter_map(|row| row.split_once('`')).collect();
+    assert!(rows.keys().copied().eq(shown().map(clap::Command::get_name).collect::<BTreeSet<_>>()));
+    for lab in shown().filter(|it| it.get_name() == "lab") {
+        for experiment in lab.get_subcommands() {
+            let name = format!("`lab {}`", experiment.get_name());
+            assert!(rows["lab"].contains(&name), "{name}");
+        }
+    }
+    let (_, remote) = page.split_once("## At another computer").expect("a section");
+    let (remote, _) = remote.split_once("also go to a node").expect("a list");
+    let remote: BTreeSet<&str> = remote.split('`').skip(1).step_by(2).collect();
+    let takers = shown().filter(|it| takes_an_address(it)).map(clap::Command::get_name);
+    assert_eq!(remote, takers.collect());
+}
+
+fn takes_an_address(command: &clap::Command) -> bool {
+    let is_shown = |arg: &clap::Arg| arg.get_id() == "url" && !arg.is_hide_set();
+    command.get_arguments().any(is_shown) || command.get_subcommands().any(takes_an_address)
 }
 
 #[test]
