@@ -72,6 +72,32 @@ fn a_robot_rides_in_a_session() {
     building.assert_safe();
 }
 
+/// Passengers have it open, or another floor's wish had: nobody waits for the door.
+#[test]
+fn a_session_opens_at_a_door_that_is_open() {
+    let building = Building::with_cars(4, Line::Serial, &["A"]);
+    let robot = token(&building, "A", "robot", "call");
+    let a = serving(&building, 1);
+    // An attendant's car waits at each stop until a button is pressed.
+    let operate = token(&building, "A", "attendant", "operate");
+    let mode = json!({"mode": "attendant", "operator": "kovac"});
+    assert_eq!(put(a, "/api/v1/cars/A/mode", &operate, &mode).status, 200);
+    building.press("A", building.car_call(2));
+    let door = || get(a, "/api/v1/cars").json()[0]["door"].clone();
+    building.wait("the door is open", |_| door() == "open");
+    let opened = open(a, &robot, &json!({"floor": 2, "seconds": 60}));
+    assert_eq!((opened.status, &opened.json()["car"]), (201, &json!("A")), "{opened:?}");
+    let path = format!("/api/v1/sessions/{}", opened.json()["id"].as_str().expect("an id"));
+    wait_for(&building, 1, &path, "open");
+    for _ in 0..2 {
+        let again = put(a, &path, &robot, &json!({"floor": 2, "seconds": 60}));
+        assert_eq!((again.status, &again.json()["state"]), (200, &json!("open")), "{again:?}");
+    }
+    assert_eq!(door(), "open");
+    assert_eq!(end(a, &robot, &path).status, 200);
+    building.assert_safe();
+}
+
 /// The robot has not had its answer. Meanwhile its car is gone, and the node that it asks again has not
 /// heard of that since it started.
 #[test]
