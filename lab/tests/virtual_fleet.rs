@@ -27,6 +27,8 @@ mod destination;
 mod disks;
 #[path = "virtual_fleet/dispatch.rs"]
 mod dispatch;
+#[path = "virtual_fleet/doors.rs"]
+mod doors;
 #[path = "virtual_fleet/election_ballot.rs"]
 mod election_ballot;
 #[path = "virtual_fleet/election_bully.rs"]

@@ -326,7 +326,7 @@ fn an_overloaded_car_leaves_the_group_until_the_overload_ends() {
     let car_call = building.car_call(5);
     building.press("A", building.car_call(2));
     building.wait("the door opens", |building| is_open_at(building, "A", 2));
-    fault(&building, "A", "load 120");
+    fault(&building, "A", "load 110");
     building.press("A", car_call);
     building.wait("A is out of the group", |building| {
         is_out_of_group_for(building, "A", "door blocked")
