@@ -16,8 +16,6 @@ parser = argparse.ArgumentParser()
 parser.add_argument("nodes", nargs="+")
 parser.add_argument("--from", type=int, required=True, dest="start")
 parser.add_argument("--to", type=int, required=True)
-parser.add_argument("--car", help="the car; any, if left out")
-parser.add_argument("--seconds", type=int, default=30, help="how long the door is held open at a floor")
 parser.add_argument("--ca", help="a file with the certificate that vouches for the nodes")
 args = parser.parse_args()
 tls = ssl.create_default_context(cafile=args.ca)
@@ -47,25 +45,20 @@ def ask(method, path, body=None):
 
 def wait_until_open(session):
     """Waits until the car holds its door open where the session wants it."""
-    path, shown = f"sessions/{session['id']}", None
+    print(session["state"], session["car"] or "", flush=True)
     while session["state"] != "open":
         if session["state"] == "ended":
             sys.exit(f"the session has ended: {session['reason']}")
-        if shown != session["state"]:
-            shown = session["state"]
-            print(shown, session["car"] or "", flush=True)
         time.sleep(0.2)
-        session = ask("GET", path)
+        session = ask("GET", f"sessions/{session['id']}")
     print(f"open at {session['floor']}, car {session['car']}", flush=True)
 
 
-wish = {"floor": args.start, "car": args.car, "seconds": args.seconds, "request_id": str(uuid.uuid4())}
-session = ask("POST", "sessions", wish)
+session = ask("POST", "sessions", {"floor": args.start, "request_id": str(uuid.uuid4())})
 try:
     wait_until_open(session)
     # Here the robot drives into the car, and then:
     wait_until_open(ask("PUT", f"sessions/{session['id']}", {"floor": args.to}))
     # Here it drives out.
 finally:
-    ended = ask("DELETE", f"sessions/{session['id']}")
-    print(f"ended: {ended['reason']}", flush=True)
+    print("ended:", ask("DELETE", f"sessions/{session['id']}")["reason"])
