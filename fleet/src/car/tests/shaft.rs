@@ -10,7 +10,7 @@ use elevator_driver::{
 };
 
 use crate::car::{Car, CarEvent, CarSettings, Errand, HangEvidence, Press, ServedCall, Stops};
-use crate::model::{Availability, HallCall, Mode, Timestamp};
+use crate::model::{HallCall, Mode, Timestamp};
 
 pub(super) const TICK: Duration = Duration::from_millis(100);
 /// Ticks, at one unit of way each, from a floor to the next.
