@@ -40,6 +40,11 @@ export function callId(call) {
   return `destination-${call.from}-${call.to}`;
 }
 
+/** A session as people tell it from others: the first digits are those of the robot's token. */
+export function sessionName(id) {
+  return id.slice(-8);
+}
+
 export function callText(call) {
   if (call.kind === "hall") return `Hall call, floor ${call.floor} ${call.direction}`;
   if (call.kind === "car") return `Car call, ${call.car} to floor ${call.floor}`;
@@ -135,7 +140,10 @@ export function severity(event) {
   return isHang ? "alarm" : (SEVERITY[event.event] ?? "routine");
 }
 
-/** The car that an event is about, or null. Events of the car have no name: they are the node's own. */
+/**
+ * The car that an event is about, or null. Events of the car have no name: they are the node's own. The
+ * end of a session has none either: who knows the events before it knows its car.
+ */
 export function carOf(event, node) {
   switch (event.event) {
     case "placed":
@@ -143,7 +151,7 @@ export function carOf(event, node) {
     case "dropped":
       return event.call.car ?? null;
     case "directive":
-      return carOfKey(event.key);
+      return carOfDirective(event);
     case "assigned":
     case "served":
       return event.car ?? event.call.car ?? null;
@@ -164,8 +172,59 @@ export function carOf(event, node) {
 }
 
 /** The car that a directive is about, or null. */
-function carOfKey(key) {
-  return /^(?:mode|priority|firefighter|key|hang)\/(.+)$/.exec(key)?.[1] ?? null;
+function carOfDirective({ key, value }) {
+  const [kind, subject] = partsOf(key);
+  switch (kind) {
+    case "mode":
+    case "priority":
+    case "firefighter":
+    case "key":
+    case "hang":
+      return subject;
+    case "session": {
+      const session = sessionOf(value);
+      return session?.car ?? session?.wish ?? null;
+    }
+    case "emergency-power":
+      return subject === "turn" ? turnOf(value).car : null;
+    default:
+      return null;
+  }
+}
+
+/** The session that an event is about: its name, and the car that it has; null if it is about none. */
+export function sessionOfEvent(event) {
+  const isAboutSession = event.event === "directive" && event.key.startsWith("session/");
+  return isAboutSession ? sessionOf(event.value) : null;
+}
+
+/** The kind and the subject of a directive: `mode/A`. */
+function partsOf(key) {
+  const [kind, ...rest] = key.split("/");
+  return [kind, rest.length === 0 ? null : rest.join("/")];
+}
+
+/** A robot's session, as its directive has it; null if this page does not understand it. */
+function sessionOf(value) {
+  const [id, floor, to, , , wish, state, about] = value.split(" ");
+  if (state === undefined) return null;
+  const hasCar = state === "coming" || state === "open";
+  return {
+    id,
+    floor,
+    to: to === "-" ? null : to,
+    wish: wish === "*" ? null : wish,
+    state,
+    car: hasCar ? about : null,
+    reason: state === "ended" ? about : null,
+  };
+}
+
+/** Whose turn it is on emergency power: `B by A`, `B by A serves`, `B done` or `none`. */
+function turnOf(value) {
+  const [car, word, , serves] = value.split(" ");
+  if (word !== "by" && word !== "done") return { car: null, isOver: true, serves: false };
+  return { car, isOver: word === "done", serves: serves === "serves" };
 }
 
 /** An event in a sentence. */
@@ -224,10 +283,90 @@ export function eventText(event) {
   }
 }
 
+/** A directive in a sentence. Nodes set some of them by themselves: there the operator says nothing. */
 function directiveText({ key, value, operator }) {
-  if (!key.startsWith("hang/")) return `${key} is ${value}, by ${operator}`;
-  const car = key.slice("hang/".length);
-  return value === "off" ? `Hang of ${car}: over` : `Car ${car} hung: its node has sent the evidence`;
+  const [kind, subject] = partsOf(key);
+  const isOff = value === "off";
+  switch (kind) {
+    case "mode":
+      return `Mode of car ${subject}: ${modeText(value)}, by ${operator}`;
+    case "fire-recall":
+      return `Fire recall ${isOff ? "ended" : "started"}, by ${operator}`;
+    case "lock":
+      return `Floor ${subject} ${isOff ? "unlocked" : "locked"}, by ${operator}`;
+    case "priority":
+      return `${priorityText(subject, value)}, by ${operator}`;
+    case "emergency-power":
+      return subject === "turn" ? turnText(value) : `${powerText(value)}, by ${operator}`;
+    case "session":
+      return sessionText(value) ?? rawText(key, value, operator);
+    case "firefighter":
+      return isOff ? `No firefighter has car ${subject} any more` : `A firefighter has car ${subject}`;
+    case "key":
+      return `Key switch of car ${subject}: ${value}`;
+    case "hang":
+      return isOff ? `Hang of ${subject}: over` : `Car ${subject} hung: its node has sent the evidence`;
+    case "token":
+      return `${tokenText(subject, value)}, by ${operator}`;
+    default:
+      return rawText(key, value, operator);
+  }
+}
+
+/** What a later program has commanded. */
+function rawText(key, value, operator) {
+  return `${key} is ${value}, by ${operator}`;
+}
+
+function priorityText(car, value) {
+  if (value === "off") return `Priority call of car ${car}: over`;
+  const [floor, any] = value.split(" ");
+  return `Priority call${any ? " for any car" : ""}: car ${car} goes to floor ${floor}`;
+}
+
+function powerText(value) {
+  if (value === "off") return "Emergency power ended";
+  const [, , car] = value.split(" ");
+  return `Emergency power started${car ? `; car ${car} serves once all are down` : ""}`;
+}
+
+function turnText(value) {
+  const { car, isOver, serves } = turnOf(value);
+  if (car === null) return "Emergency power: it is nobody's turn";
+  if (isOver) return `Emergency power: the turn of car ${car} is over`;
+  return serves ? `Emergency power: car ${car} serves calls` : `Emergency power: it is the turn of car ${car}`;
+}
+
+/** Why a session has ended; a reason that is newer than this page has its name only. */
+const SESSION_ENDS = {
+  done: "done",
+  time: "its time was up",
+  recalled: "fire recall or emergency power",
+  car_lost: "its car was lost",
+  no_car: "no car became free",
+  withdrawn: "withdrawn",
+};
+
+function sessionText(value) {
+  const session = sessionOf(value);
+  if (session === null) return null;
+  const name = `Session ${sessionName(session.id)}`;
+  switch (session.state) {
+    case "queued":
+      return `${name}: waits for ${session.wish ? `car ${session.wish}` : "a car"} at floor ${session.floor}`;
+    case "coming":
+      return `${name}: car ${session.car} is coming to floor ${session.floor}`;
+    case "open":
+      return `${name}: car ${session.car} holds its door open at floor ${session.floor}`;
+    case "ended":
+      return `${name} ended: ${SESSION_ENDS[session.reason] ?? session.reason}`;
+    default:
+      return null;
+  }
+}
+
+function tokenText(name, value) {
+  return value === "revoked" ? `Token ${name} revoked` : `Token ${name} made, scope ${value.split(" ")[0]}`;
 }
 
 /** The evidence of a hang in words. */

@@ -1,5 +1,5 @@
 // Everything that the pages show, kept up to date from one source.
-import { callId, callText, eventText, modeText, remedy, severity } from "./format.js";
+import { callId, callText, carOf, eventText, modeText, remedy, sessionOfEvent, severity } from "./format.js";
 import { History } from "./history.js";
 import { Problem } from "./source.js";
 
@@ -39,7 +39,7 @@ export class Model {
   receivedAt = null;
   connection = { kind: "connecting" };
   openedAt = Date.now();
-  /** The newest first: `{key, event}`. */
+  /** The newest first: `{key, event, car}`, with the car that the event is about, or null. */
   events = [];
   /** Events that the node had and the page did not get; `null` if nobody can say how many. */
   missed = 0;
@@ -391,7 +391,8 @@ export class Model {
   #onEvent(event) {
     this.#keys += 1;
     const node = this.state?.fleet.node ?? null;
-    this.events = [{ key: this.#keys, event, node }, ...this.events].slice(0, MOST_EVENTS);
+    const car = this.#carOf(event, node);
+    this.events = [{ key: this.#keys, event, car }, ...this.events].slice(0, MOST_EVENTS);
     this.history.onEvent(event, node);
     if (event.event === "hung") this.hangs.set(node, event);
     // An order may be served so soon that no state has it.
@@ -401,6 +402,14 @@ export class Model {
     const now = Date.parse(this.state?.fleet.at ?? event.at);
     const isNews = now - Date.parse(event.at) < NEWS_MS;
     if (isNews && severity(event) === "alarm") this.announcement = eventText(event);
+  }
+
+  /** The car that an event is about, or null: for the end of a session, the car that it had until then. */
+  #carOf(event, node) {
+    const session = sessionOfEvent(event);
+    if (session?.state !== "ended") return carOf(event, node);
+    const before = this.events.find((one) => sessionOfEvent(one.event)?.id === session.id);
+    return before?.car ?? carOf(event, node);
   }
 
   #onConnection(connection) {

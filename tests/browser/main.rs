@@ -16,8 +16,8 @@
 
 mod browser;
 mod playground;
+mod words;
 
-use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, Direction};
 use elevator_fleet::model::Mode;
-use elevator_fleet::node::{LossCause, LostStatus, Report};
+use elevator_fleet::node::{LossCause, LostStatus};
 use liftmesh_harness::building::{Building, Line, skip};
 
 use self::browser::{Browser, Look};
@@ -193,34 +193,6 @@ fn nothing_of_a_fleet_is_left_when_another_one_is_shown() {
 }
 
 #[test]
-fn every_event_is_a_sentence_and_has_a_severity() {
-    let Some((building, browser)) = building() else { return };
-    browser.open(&panel(&building, 1));
-    browser.wait_for(".light.live");
-    let golden = include_str!("../../src/operator/testdata/events.jsonl");
-    let events: Vec<serde_json::Value> = golden
-        .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")["event"].take())
-        .collect();
-    let names: BTreeSet<_> = events.iter().filter_map(|event| event["event"].as_str()).collect();
-    assert_eq!(names, BTreeSet::from(Report::NAMES), "there is an example of each");
-    let bare = browser.evaluate(&format!(
-        "return import('/assets/format.js').then(({{ eventText }}) => {}
-            .filter((event) => eventText(event) === event.event || eventText(event).includes('undefined')))",
-        serde_json::json!(events)
-    ));
-    assert_eq!(bare, serde_json::json!([]));
-    let directive = browser.evaluate(
-        "return import('/assets/format.js').then(({ carOf, eventText, severity }) => {
-            const event = { event: 'directive', key: 'mode/B', value: 'independent', operator: 'kovac' };
-            return [eventText(event), carOf(event, 'A'), carOf({ ...event, key: 'fire-recall' }, 'A'), severity(event)];
-        })",
-    );
-    let said = "mode/B is independent, by kovac";
-    assert_eq!(directive, serde_json::json!([said, "B", null, "notice"]));
-}
-
-#[test]
 fn events_are_filtered_by_car_kind_and_severity() {
     let Some((building, browser)) = building() else { return };
     browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
@@ -231,7 +203,7 @@ fn events_are_filtered_by_car_kind_and_severity() {
     browser.click("dialog button[type=submit]");
     browser.wait_for_text("button[data-mode-of=B]", "Independent");
     browser.open_page("events");
-    browser.wait_for_text(".events", "mode/B is independent, by J. Kovac");
+    browser.wait_for_text(".events", "Mode of car B: independent, by J. Kovac");
     let choose = |place: usize, value: &str| {
         browser.evaluate(&format!(
             "const select = document.querySelectorAll('.filters select')[{place}];
@@ -248,7 +220,7 @@ fn events_are_filtered_by_car_kind_and_severity() {
     };
     choose(0, "B");
     wait_until_all_have(".about", "B");
-    browser.wait_for_text(".events", "mode/B is independent");
+    browser.wait_for_text(".events", "Mode of car B: independent");
     choose(0, "");
     choose(1, "directive");
     wait_until_all_have(".kind", "directive");
@@ -543,6 +515,10 @@ fn a_robot_with_a_car_is_shown() {
     browser.wait_for_text("table", "3, then 5");
     browser.open_page("bank");
     browser.wait_for(".column.car .tag.robot");
+    browser.open_page("events");
+    browser.wait_for_text(".events", "car B is coming to floor 3");
+    browser.wait_for_text(".events", "car B holds its door open at floor 3");
+    shot(&browser, "session");
 }
 
 /// On a phone nothing is cut off at the side, whatever is shown.

@@ -1,6 +1,6 @@
 // The events of the node, and what to do about a car that hung.
 import { Component, html } from "../html.js";
-import { SEVERITIES, capital, carOf, eventText, plural, severity, timeOfDay } from "../format.js";
+import { SEVERITIES, capital, eventText, plural, severity, timeOfDay } from "../format.js";
 import { Hung } from "./hang.js";
 
 const SIGNS = { routine: "·", notice: "●", warning: "▲", alarm: "■" };
@@ -15,10 +15,10 @@ export class EventsPage extends Component {
   render({ model, onClear }, { car, kind, least }) {
     const rank = SEVERITIES.indexOf(least);
     const events = model.events.filter(
-      ({ event, node }) =>
+      ({ event, car: about }) =>
         SEVERITIES.indexOf(severity(event)) >= rank &&
         (kind === "" || event.event === kind) &&
-        (car === "" || carOf(event, node) === car),
+        (car === "" || about === car),
     );
     const kinds = [...new Set([...model.events.map(({ event }) => event.event), ...(kind ? [kind] : [])])].sort();
     const { fleet } = model.state;
@@ -60,7 +60,7 @@ export class EventsPage extends Component {
                   : "No event matches the filters."}
               </p>`
             : html`<ol class="events" tabindex="0" aria-label="Events, the newest first">
-                ${events.map(({ key, event, node }) => html`<${Event} key=${key} event=${event} node=${node} />`)}
+                ${events.map(({ key, event, car }) => html`<${Event} key=${key} event=${event} car=${car} />`)}
               </ol>`}
         </section>
       </div>
@@ -74,13 +74,13 @@ class Event extends Component {
     return false;
   }
 
-  render({ event, node }) {
+  render({ event, car }) {
     const level = severity(event);
     return html`
       <li class=${level}>
         <time datetime=${event.at}>${timeOfDay(Date.parse(event.at))}</time>
         <span class="level"><span aria-hidden="true">${SIGNS[level]}</span> ${capital(level)}</span>
-        <span class="about">${carOf(event, node) ?? ""}</span>
+        <span class="about">${car ?? ""}</span>
         <span class="text">${eventText(event)}</span>
         <code class="kind">${event.event}</code>
       </li>

@@ -1,6 +1,6 @@
 // The fleet: who leads, who is there, what is open, and what has happened.
 import { html } from "../html.js";
-import { callText, capital, duration, nodeStateText, plural, tenths, timeOfDay } from "../format.js";
+import { callText, capital, duration, nodeStateText, plural, sessionName, tenths, timeOfDay } from "../format.js";
 import { isSinceExact, masterSince } from "../history.js";
 import { Timeline } from "../timeline.js";
 
@@ -181,7 +181,7 @@ function Sessions({ sessions }) {
   const rows = sessions.map(({ id, state, car, floor, to, seconds }) => ({
     key: id,
     cells: [
-      html`<code>${id.slice(-8)}</code>`,
+      html`<code>${sessionName(id)}</code>`,
       car ?? "none yet",
       SESSIONS[state] ?? state,
       to === null ? `${floor}` : `${floor}, then ${to}`,
