@@ -1,5 +1,5 @@
 // What the panel asks for: a token, and who clears a hang and why.
-import { capital, modeMeaning, modeText } from "./format.js";
+import { capital, carModeText, modeMeaning, modeText } from "./format.js";
 import { Component, createRef, html } from "./html.js";
 
 /** As the audit log has them. */
@@ -125,7 +125,7 @@ export class ModeDialog extends ChangeDialog {
     const now = model.cars.find((one) => one.car === car);
     const set = (fields) => this.run(model.setMode(car, { mode: fields.mode, ...record(fields) }));
     const chosen = now?.mode_set ?? "in-service";
-    const other = now?.mode && now.mode !== chosen ? ` The car is ${modeText(now.mode)} now, by its key switch, a priority call or a command to all cars.` : "";
+    const other = now?.mode && now.mode !== chosen ? ` Its mode is ${carModeText(now)} now, by its key switch, a priority call, a robot or a command to all cars.` : "";
     return html`
       <${Dialog} title=${`Mode of car ${car}`} onClose=${onClose} onSubmit=${set}>
         <p>

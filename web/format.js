@@ -76,10 +76,16 @@ export function phaseText({ phase }) {
   }
 }
 
-/** Why a car takes no hall calls, or null. */
-export function unavailableText({ in_service, unavailable }) {
-  if (in_service) return null;
+/** What is wrong with a car that takes no hall calls, or null. One that was sent somewhere is well. */
+export function unavailableText({ in_service: isInService, unavailable }) {
+  if (isInService || unavailable === "priority") return null;
   return unavailable ? capital(unavailable) : "Not in service";
+}
+
+/** The mode that a car has now. Robots get a car in the same way as a priority call does. */
+export function carModeText({ mode, mode_set: modeSet, priority, session }) {
+  if (mode === "priority" && priority === null && session) return "with a robot";
+  return modeText(mode ?? modeSet ?? "in-service");
 }
 
 export function capital(text) {

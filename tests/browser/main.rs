@@ -15,6 +15,7 @@
 )]
 
 mod browser;
+mod commands;
 mod playground;
 mod words;
 

@@ -1,6 +1,6 @@
 // A shaft, drawn to scale, with its car; its display, and its car calls.
 import { Component, createRef, html } from "../html.js";
-import { arrow, callId, capital, modeText, phaseText, unavailableText } from "../format.js";
+import { arrow, callId, capital, carModeText, phaseText, unavailableText } from "../format.js";
 import { Motion } from "../motion.js";
 import { onToolbarKey } from "../toolbar.js";
 import { CallButton, fromTop } from "./bank.js";
@@ -137,7 +137,7 @@ export class Shaft extends Component {
 
 /** Shows the mode of a car, and asks for another one. */
 function ModeButton({ model, car, onMode }) {
-  const mode = modeText(car.mode ?? car.mode_set ?? "in-service");
+  const mode = carModeText(car);
   return html`
     <div class="controls">
       <button
@@ -186,7 +186,7 @@ function wayPath(direction, width, height) {
   return direction === "up" ? `M${x} ${y + 5}h14l-7 -11z` : `M${x} ${y - 5}h14l-7 11z`;
 }
 
-/** Why a car is out of the group, or null. */
+/** What is wrong with a car, or null. */
 function troubleText(car, isHung) {
   if (isHung) return "Hung";
   if (car.lost) return "Node lost";
