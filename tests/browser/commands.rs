@@ -1,5 +1,6 @@
 //! What an operator commands from the page Bank, and how the page shows it.
 
+use elevator_driver::Button;
 use serde_json::json;
 
 use super::browser::Browser;
@@ -53,4 +54,18 @@ fn a_car_that_was_sent_is_shown_as_such() {
     send(&browser, "PUT", "cars/C/mode", &record(json!({ "mode": "independent" })));
     browser.wait_for_text("button[data-mode-of=C]", "Independent");
     browser.wait_for_text("section[aria-label='Car C'].off .doing", "Independent");
+}
+
+#[test]
+fn a_car_is_said_once_and_every_sign_is_explained() {
+    let Some((building, browser)) = building() else { return };
+    browser.open(&panel(&building, 1));
+    building.panel("B").send("obstruct on").expect("taken");
+    building.press("B", Button::Car(building.floor(3)));
+    browser.wait_for("section[aria-label='Car B'] svg[aria-label*='door open']");
+    let said = browser.attribute("section[aria-label='Car B'] svg", "aria-label").expect("a label");
+    assert_eq!(said.matches("door open").count(), 1, "{said}");
+    assert!(said.starts_with("Car B: at floor 3, "), "{said}");
+    let sign = "return document.querySelector('.legend .mark')?.closest('span').innerText.trim()";
+    assert_eq!(browser.evaluate(sign), "assigned call");
 }

@@ -67,21 +67,29 @@ export class BankPage extends Component {
         <span><i class="lamp lit"></i> promised: it will be served</span>
         <span><i class="lamp pending"></i> pressed, not promised yet</span>
         <span><i class="target"></i> next stop</span>
-        ${model.takesCommands &&
-        html`<button type="button" class="lock" disabled=${!model.isLive} onClick=${onLock}>Lock floors…</button>`}
-        ${model.takesCommands &&
-        !fleet.fire_recall &&
-        !fleet.emergency_power &&
-        html`<button type="button" class="priority" disabled=${!model.isLive} onClick=${onPriority}>Priority call…</button>`}
-        ${model.takesCommands &&
-        !fleet.emergency_power &&
-        html`<button type="button" class="power" disabled=${!model.isLive} onClick=${() => onPower(true)}>Emergency power…</button>`}
-        ${model.takesCommands &&
-        !fleet.fire_recall &&
-        html`<button type="button" class="recall" disabled=${!model.isLive} onClick=${() => onRecall(true)}>Fire recall…</button>`}
+        <span><svg width="10" height="8" aria-hidden="true"><path class="mark" d="M1 7.5h8l-4 -7z" /></svg> assigned call</span>
+        ${model.takesCommands && html`<${Commands} model=${model} fleet=${fleet} onLock=${onLock} onPriority=${onPriority} onPower=${onPower} onRecall=${onRecall} />`}
       </p>
     `;
   }
+}
+
+/** What can be commanded for the whole fleet. */
+function Commands({ model, fleet, onLock, onPriority, onPower, onRecall }) {
+  const isOff = !model.isLive;
+  const { fire_recall: isRecalled, emergency_power: isOnEmergencyPower } = fleet;
+  return html`
+    <span class="commands">
+      <button type="button" class="lock" disabled=${isOff} onClick=${onLock}>Lock floors…</button>
+      ${!isRecalled &&
+      !isOnEmergencyPower &&
+      html`<button type="button" class="priority" disabled=${isOff} onClick=${onPriority}>Priority call…</button>`}
+      ${!isOnEmergencyPower &&
+      html`<button type="button" class="power" disabled=${isOff} onClick=${() => onPower(true)}>Emergency power…</button>`}
+      ${!isRecalled &&
+      html`<button type="button" class="recall" disabled=${isOff} onClick=${() => onRecall(true)}>Fire recall…</button>`}
+    </span>
+  `;
 }
 
 function rowHeight(floors) {

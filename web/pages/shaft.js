@@ -202,5 +202,8 @@ function loadText({ lost, load }) {
 function carSaid(car, trouble) {
   const where = car.floor === null ? "position unknown" : `at floor ${car.floor}`;
   const load = car.load === null ? "" : `, ${car.load} % load`;
-  return `Car ${car.car}: ${where}, ${(trouble ?? phaseText(car)).toLowerCase()}, door ${car.door}${load}`;
+  // Such a phase is the door's own.
+  const isAtDoor = ["opening", "open", "closing"].includes(car.phase.kind);
+  const doing = trouble ?? (isAtDoor ? null : phaseText(car));
+  return `Car ${car.car}: ${where}${doing === null ? "" : `, ${doing.toLowerCase()}`}, door ${car.door}${load}`;
 }
