@@ -19,6 +19,10 @@ const MEASURED: Duration = Duration::from_secs(5);
 /// else.
 const LEAST_SPEED: f64 = 10.0;
 
+/// The time that the page shows, in seconds.
+const CLOCK: &str = "document.querySelector('.lab .clock').textContent
+    .split(':').reduce((sum, part) => 60 * sum + Number(part), 0)";
+
 /// A served playground and a browser.
 struct Playground {
     browser: Browser,
@@ -77,11 +81,38 @@ impl Playground {
 
     /// Clicks the button with this text.
     fn click_text(&self, within: &str, text: &str) {
-        self.browser.wait_for_text(&format!("{within} button"), text);
+        let buttons = format!("{within} button");
+        self.browser.wait_for_text(&buttons, text);
         self.browser.evaluate(&format!(
-            "[...document.querySelectorAll('{within} button')]
-                 .find((one) => one.innerText.trim() === '{text}').click()"
+            "[...document.querySelectorAll({})]
+                 .find((one) => one.innerText.trim() === '{text}').click()",
+            json!(buttons)
         ));
+    }
+
+    /// Does what a button in the row of a node says.
+    fn act(&self, node: &str, text: &str) {
+        self.click_text(&row(node), text);
+    }
+
+    /// Fills in a field of the form for another fleet.
+    fn wish(&self, name: &str, value: &str) {
+        self.browser.evaluate(&format!(
+            "const field = document.querySelector('.fleet [name={name}]');
+             field.value = '{value}';
+             for (const kind of ['input', 'change']) {{
+                 field.dispatchEvent(new Event(kind, {{ bubbles: true }}));
+             }}"
+        ));
+    }
+
+    /// A car is asked for a floor, and opens its door there.
+    fn ride(&self, car: &str, floor: u8) {
+        self.browser.open_page("bank");
+        self.browser.click(&format!("[data-call=car-{car}-{floor}]"));
+        self.browser.open_page("events");
+        let served = format!("Car call, {car} to floor {floor}: served by {car}");
+        self.browser.wait_for_text(".events", &served);
     }
 
     fn open_part(&self, name: &str) {
@@ -107,17 +138,51 @@ impl Playground {
         self.browser.wait_for_text(".lab .speed", &shown);
     }
 
+    /// The time of the fleet, in seconds.
+    fn clock(&self) -> f64 {
+        self.browser.evaluate(&format!("return {CLOCK}")).as_f64().expect("a number")
+    }
+
+    fn wait_for_clock(&self, seconds: f64) {
+        self.browser.wait(&format!("{seconds} s"), &format!("return {CLOCK} >= {seconds}"));
+    }
+
     /// Virtual seconds a second, by the clock that the page shows.
     fn measure_speed(&self) -> f64 {
         let script = format!(
-            "const seconds = () => document.querySelector('.lab .clock').textContent
-                .split(':').reduce((sum, part) => 60 * sum + Number(part), 0);
+            "const seconds = () => {CLOCK};
              const [begun, before] = [performance.now(), seconds()];
              return new Promise((resolve) => setTimeout(() => resolve(
                 (seconds() - before) * 1000 / (performance.now() - begun)), {}));",
             MEASURED.as_millis(),
         );
         self.browser.evaluate(&script).as_f64().expect("a number")
+    }
+
+    /// Starts another fleet by the form, of three cars that nobody rides.
+    fn begin_three_cars_under_bully(&self) {
+        self.open_part("fleet");
+        for (name, value) in
+            [("cars", "3"), ("passengers", "0"), ("election", "bully"), ("strategy", "collective")]
+        {
+            self.wish(name, value);
+        }
+        self.click_text(".fleet", "Start");
+        self.browser.wait_until_gone(&row("D"));
+        let settled = "const says = [...document.querySelectorAll('.lab-nodes .says')].map((one) => one.innerText);
+            return says.filter((one) => one === 'master').length === 1
+                && says.filter((one) => one.startsWith('slave')).length === 2";
+        self.browser.wait("a master and two slaves", settled);
+    }
+
+    /// The name of the node that is master.
+    fn master(&self) -> String {
+        let name = self.browser.evaluate(
+            "return [...document.querySelectorAll('.lab-nodes li')]
+                .find((one) => one.querySelector('.says').innerText === 'master')
+                .querySelector('strong').innerText",
+        );
+        name.as_str().expect("a name").to_owned()
     }
 
     fn assert_that_all_invariants_hold(&self) {
@@ -393,5 +458,80 @@ fn eight_cars_run_much_faster_than_real_time() {
     let speed = playground.measure_speed();
     println!("8 cars, 8 floors, 40 passengers a minute, 100 × wanted: {speed:.0} × reached");
     assert!(speed > LEAST_SPEED, "{speed}");
+    playground.assert_that_all_invariants_hold();
+}
+
+#[test]
+fn another_fleet_has_the_chosen_protocol_and_dispatcher() {
+    let Some(playground) = Playground::open() else { return };
+    let browser = &playground.browser;
+    playground.wait_for_state("D", "slave");
+    playground.begin_three_cars_under_bully();
+    browser.open_page("fleet");
+    browser.wait_for_text(".facts", "bully");
+    browser.click(".lab .share");
+    browser.wait_for(".lab input[name=link]");
+    let run = browser.evaluate(
+        "const link = document.querySelector('.lab input[name=link]').value;
+         return import('/assets/share.js').then(({ decoded }) => decoded(new URL(link).search))",
+    );
+    let made = ["cars", "passengers", "election", "strategy"].map(|name| run[name].clone());
+    assert_eq!(made, [json!(3), json!(0), json!("bully"), json!("collective")]);
+    playground.assert_that_all_invariants_hold();
+}
+
+/// Every switch of a node's row, one after the other, and each time the car serves again.
+#[test]
+fn a_node_and_its_car_are_broken_and_repaired() {
+    let Some(playground) = Playground::open() else { return };
+    let browser = &playground.browser;
+    // Nobody else presses a button, or stands in a door.
+    playground.begin_three_cars_under_bully();
+    let master = playground.master();
+    browser.click(&format!("{} .viewpoint", row(&master)));
+    browser.wait_for_text(".bar", &format!("Node {master}"));
+    let car = if master == "B" { "C" } else { "B" };
+    playground.set_speed("10");
+    playground.ride(car, 7);
+
+    playground.act(car, "Freeze");
+    playground.wait_for_state(car, "frozen");
+    browser.open_page("bank");
+    browser.wait_for_text(".column.car.lost", "Node lost");
+    playground.act(car, "Resume");
+    playground.wait_for_state(car, "slave");
+    browser.wait_until_gone(".column.car.lost");
+    playground.ride(car, 3);
+
+    browser.open_page("bank");
+    playground.act(car, "Break panel line");
+    browser.wait_for_text(".column.car.off .doing", "No panel");
+    playground.act(car, "Repair panel line");
+    browser.wait_until_gone(".column.car.off");
+    playground.ride(car, 5);
+
+    browser.open_page("bank");
+    // The door stays open for 3 s, or with somebody in it until it nudges, after 20 s.
+    playground.set_speed("2");
+    playground.act(car, "Break door");
+    browser.click(&format!("[data-call=car-{car}-2]"));
+    let doing = format!("section[aria-label='Car {car}'] .doing");
+    browser.wait_for_text(&doing, "Door open");
+    playground.wait_for_clock(playground.clock() + 10.0);
+    browser.wait_for_text(&doing, "Door open");
+    playground.act(car, "Repair door");
+    playground.set_speed("10");
+    playground.ride(car, 6);
+
+    browser.open_page("bank");
+    playground.act(car, "Break motor");
+    browser.click(&format!("[data-call=car-{car}-0]"));
+    playground.wait_for_state(car, "hung");
+    browser.wait_for(".column.car.lost, .column.car.hung");
+    playground.act(car, "Repair motor");
+    playground.act(car, "Clear and start");
+    playground.wait_for_state(car, "slave");
+    browser.wait_until_gone(".column.car.lost, .column.car.hung");
+    playground.ride(car, 4);
     playground.assert_that_all_invariants_hold();
 }
