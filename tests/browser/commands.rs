@@ -1,10 +1,13 @@
 //! What an operator commands from the page Bank, and how the page shows it.
 
 use elevator_driver::Button;
+use elevator_fleet::directives::{OFF, Topic};
+use elevator_fleet::model::{Mode, NodeId};
+use liftmesh_harness::building::Building;
 use serde_json::json;
 
 use super::browser::Browser;
-use super::{building, panel, shot, token};
+use super::{building, mode, panel, shot, token};
 
 /// Puts a JSON document to the API of the node that serves the page.
 fn send(browser: &Browser, method: &str, path: &str, body: &serde_json::Value) {
@@ -15,6 +18,25 @@ fn send(browser: &Browser, method: &str, path: &str, body: &serde_json::Value) {
          return fetch('/api/v1/{path}', {{ method: '{method}', headers, body }}).then((it) => it.status)"
     ));
     assert!(answer == 200 || answer == 201, "{method} {path}: {answer}");
+}
+
+/// What the API of the node that serves the page says: the value of an expression with `it`.
+fn wait_for_api(browser: &Browser, path: &str, expression: &str) {
+    let script = format!(
+        "return fetch('/api/v1/{path}').then((answer) => answer.json()).then((it) => {expression})"
+    );
+    browser.wait(&format!("{expression} in {path}"), &script);
+}
+
+fn priority_of(car: &str) -> Topic {
+    Topic::Priority(NodeId::new(car).expect("a name"))
+}
+
+/// Whether every node has this value for a topic, as far as it is commanded at all.
+fn is_known(building: &Building, topic: &Topic, is_so: impl Fn(Option<&str>) -> bool) -> bool {
+    ["A", "B", "C"]
+        .iter()
+        .all(|name| building.status(name).is_some_and(|status| is_so(status.directive(topic))))
 }
 
 /// Of other nodes' cars as well, whose beacons say that they are independent.
@@ -68,4 +90,59 @@ fn a_car_is_said_once_and_every_sign_is_explained() {
     assert!(said.starts_with("Car B: at floor 3, "), "{said}");
     let sign = "return document.querySelector('.legend .mark')?.closest('span').innerText.trim()";
     assert_eq!(browser.evaluate(sign), "assigned call");
+}
+
+/// Both begin and end by buttons of the page, and every node has them.
+#[test]
+fn an_operator_sends_a_car_and_commands_emergency_power() {
+    let Some((building, browser)) = building() else { return };
+    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
+    browser.wait_for(".light.live");
+    browser.click("button.priority");
+    browser.write("dialog select[name=car]", "B");
+    browser.write("dialog select[name=floor]", "5");
+    browser.write("dialog input[name=operator]", "J. Kovac");
+    browser.write("dialog input[name=reason]", "a stretcher");
+    browser.click("dialog button[type=submit]");
+    browser.wait_for_text(".notices", "Car B goes to floor 5 with priority");
+    wait_for_api(&browser, "cars", "it.find(({ car }) => car === 'B').priority === 5");
+    building.wait("every node knows of the priority call", |building| {
+        is_known(building, &priority_of("B"), |call| call == Some("5"))
+    });
+    building.wait("B obeys", |building| mode(building, "B") == Some(Mode::Priority));
+    browser.wait_for_text("button[data-mode-of=B]", "Priority");
+
+    browser.click("button.priority");
+    browser.write("dialog select[name=car]", "B");
+    browser.wait_for("dialog select[name=floor] option[value='']");
+    browser.write("dialog select[name=floor]", "None");
+    browser.write("dialog input[name=reason]", "not needed");
+    browser.click("dialog button[type=submit]");
+    browser.wait_for_text(".notices", "End of the priority call of B");
+    wait_for_api(&browser, "cars", "it.find(({ car }) => car === 'B').priority === null");
+    building.wait("the priority call is over", |building| {
+        is_known(building, &priority_of("B"), |call| call == Some(OFF))
+            && mode(building, "B") == Some(Mode::InService)
+    });
+
+    browser.click("button.power");
+    browser.write("dialog input[name=reason]", "the mains are out");
+    browser.click("dialog .confirm input");
+    browser.click("dialog button[type=submit]");
+    browser.wait_for_text(".banner.power", "it is the turn of");
+    wait_for_api(&browser, "fleet", "it.emergency_power && it.turn !== null");
+    building.wait("every node knows of it", |building| {
+        is_known(building, &Topic::EmergencyPower, |power| power.is_some_and(|it| it != OFF))
+    });
+    browser.click(".banner.power button");
+    browser.write("dialog input[name=reason]", "the mains are back");
+    browser.click("dialog .confirm input");
+    browser.click("dialog button[type=submit]");
+    browser.wait_until_gone(".banner.power");
+    wait_for_api(&browser, "fleet", "!it.emergency_power");
+    building.wait("every car has its own mode again", |building| {
+        let names = ["A", "B", "C"];
+        is_known(building, &Topic::EmergencyPower, |power| power == Some(OFF))
+            && names.iter().all(|name| mode(building, name) == Some(Mode::InService))
+    });
 }
