@@ -2,7 +2,8 @@
 
 use std::env;
 use std::future::Future;
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -69,6 +70,8 @@ static MACHINE: Mutex<()> = Mutex::new(());
 pub(super) struct Browser {
     runtime: Runtime,
     client: Option<Client>,
+    /// Where its driver listens.
+    port: u16,
     _driver: Process,
     _directory: TempDir,
     _machine: MutexGuard<'static, ()>,
@@ -100,6 +103,7 @@ impl Browser {
         Some(Self {
             runtime,
             client: Some(client),
+            port,
             _driver: driver,
             _directory: directory,
             _machine: machine,
@@ -133,6 +137,22 @@ impl Browser {
         self.wait_for(css);
         let click = async { self.client().find(Locator::Css(css)).await?.click().await };
         self.run(click).expect(css);
+    }
+
+    /// What a command of the `DevTools` protocol returns, which the driver passes on.
+    pub(super) fn ask_devtools(&self, command: &str, parameters: &Value) -> Value {
+        let session = self.run(self.client().session_id()).expect("a driver").expect("a session");
+        let body = json!({ "cmd": command, "params": parameters }).to_string();
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the driver");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+        write!(
+            stream,
+            "POST /session/{session}/goog/cdp/execute HTTP/1.1\r\nHost: localhost\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .expect("asked");
+        answer_of(stream)["value"].take()
     }
 
     /// Types into an element, or presses keys there.
@@ -257,6 +277,20 @@ async fn connect(port: u16, capabilities: &Capabilities) -> Client {
             Err(_) => tokio::time::sleep(LOOK_EVERY).await,
         }
     }
+}
+
+/// The document that an HTTP answer has. Its sender keeps the connection open.
+fn answer_of(stream: TcpStream) -> Value {
+    let mut stream = BufReader::new(stream);
+    let lines = stream.by_ref().lines().map(|line| line.expect("an answer"));
+    let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+    let length = head.iter().find_map(|line| {
+        let (field, value) = line.split_once(':')?;
+        field.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
+    });
+    let mut body = vec![0; length.expect("a length")];
+    stream.read_exact(&mut body).expect("a body");
+    serde_json::from_slice(&body).expect("JSON")
 }
 
 fn in_path(program: &str) -> Option<PathBuf> {

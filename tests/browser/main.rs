@@ -16,6 +16,7 @@
 
 mod browser;
 mod commands;
+mod names;
 mod playground;
 mod words;
 
