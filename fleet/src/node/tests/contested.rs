@@ -392,6 +392,35 @@ fn an_old_order_that_a_recall_has_dropped_elsewhere_is_placed_again() {
     assert_eq!(one.orders().digest(), two.orders().digest());
 }
 
+/// O1, O7: the same where the order is of a node with which this one was equal before: both were cut
+/// off from the recall, and the order is older than its end.
+#[test]
+fn an_old_order_of_a_known_node_that_a_recall_has_dropped_is_placed_again() {
+    let (mut one, mut two, now) = pair_after_a_recall();
+    let journal = two.journal();
+    let next = two.orders().highest(journal).unwrap_or(0) + 1;
+    let old = Record {
+        dot: dot(journal.0, next),
+        origin: name(2),
+        call: call(0),
+        state: RecordState::Open { waited: PERIOD * 40 },
+    };
+    let dropped = Record { state: RecordState::Served(None), ..old.clone() };
+    one.handle_frame(LINK, delta(vec![old.clone()]), now);
+    assert!(one.orders().get(old.dot).is_some());
+    two.merge_record(&dropped, None, now);
+    drain(&mut two);
+    one.handle_frame(LINK, delta(vec![dropped]), now);
+    let later = now + Duration::from_secs(20);
+    let actions = exchange(&mut one, &mut two, now, later);
+    assert!(conflicts(&actions).is_empty(), "{:?}", conflicts(&actions));
+    for node in [&one, &two] {
+        assert!(node.orders().get(old.dot).is_none());
+        assert!(node.orders().of_call(&call(0)).next().is_some(), "it stays open by another press");
+    }
+    assert_eq!(one.orders().digest(), two.orders().digest());
+}
+
 /// O1: a press that was made after the recall was dropped by nobody who knows of its end.
 #[test]
 fn a_press_of_after_a_recall_was_not_dropped_in_it() {

@@ -12,7 +12,7 @@ use elevator_driver::Floor;
 
 use super::early::EARLY;
 use super::{Fleet, Knowledge};
-use crate::model::{Call, Dot, JournalId, NodeId, Timestamp};
+use crate::model::{Call, Dot, JournalId, NodeId, Order, Timestamp};
 use crate::orders::{Record, RecordState};
 
 /// By how much clocks drift apart and messages are late, at most.
@@ -96,6 +96,13 @@ impl Witness {
         self.recall_learned.is_some_and(|learned| open_since <= learned)
     }
 
+    /// Whether an order that came later may be older than that: the present process has not seen how
+    /// it was made, or by its age it was made before.
+    fn may_be_older(&self, order: &Order, known: &Knowledge<'_>) -> bool {
+        self.recall_learned
+            .is_some_and(|learned| order.placed <= learned || !self.saw_made(order.dot, known))
+    }
+
     /// The stores of this peer and this node are equal.
     pub(super) fn note_equal(&mut self, peer: &NodeId, known: &Knowledge<'_>) {
         let announced = known.fleet.members.get(peer).and_then(|peer| peer.journal);
@@ -171,7 +178,7 @@ pub(super) fn credit(
     // A node that refuses must be able to have it served after all.
     let is_sure = fleet.can_serve && attentive_since + TOLERANCE <= open_since;
     let Some(service) = service else {
-        return dropped(peer, record, open, open_since, known, witness);
+        return dropped(peer, record, order, known, witness);
     };
     let car = &service.car;
     if let Call::Car { car: of, .. } = &record.call
@@ -217,17 +224,17 @@ pub(super) fn credit(
 fn dropped(
     peer: &NodeId,
     record: &Record,
-    open: Dot,
-    open_since: Timestamp,
+    order: &Order,
     known: &Knowledge<'_>,
     witness: &Witness,
 ) -> Credit {
+    let open = order.dot;
     let car = match &record.call {
         Call::Car { car, .. } => Some(car),
         Call::Hall(_) => None,
     };
     let is_rider = car == Some(&known.own.node);
-    if witness.may_be_dropped(open_since) {
+    if witness.may_be_dropped(order.open_since) {
         // A rider may still be on the way.
         return if is_rider {
             Credit::EarlierProcess { open: Some(open) }
@@ -243,8 +250,8 @@ fn dropped(
             Credit::Hearsay { car: car.clone(), open }
         }
         Some(_) if !is_rider => refused,
-        // It may come from a node that was down during the recall, and be older than that.
-        Some(_) | None if witness.recall_learned.is_some() && !witness.saw_made(open, known) => {
+        // It may come from a node that was down or cut off during the recall.
+        Some(_) | None if witness.may_be_older(order, known) => {
             Credit::EarlierProcess { open: Some(open) }
         }
         Some(_) | None => refused,
