@@ -271,6 +271,7 @@ impl Fleet {
             emergency_power: is_on_emergency_power(status),
             turn: status
                 .directive(&Topic::Turn)
+                .filter(|_| is_on_emergency_power(status))
                 .and_then(|value| Turn::parse(value).holder().map(|(car, _)| car.clone())),
         }
     }

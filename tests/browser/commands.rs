@@ -139,7 +139,7 @@ fn an_operator_sends_a_car_and_commands_emergency_power() {
     browser.click("dialog .confirm input");
     browser.click("dialog button[type=submit]");
     browser.wait_until_gone(".banner.power");
-    wait_for_api(&browser, "fleet", "!it.emergency_power");
+    wait_for_api(&browser, "fleet", "!it.emergency_power && it.turn === null");
     building.wait("every car has its own mode again", |building| {
         let names = ["A", "B", "C"];
         is_known(building, &Topic::EmergencyPower, |power| power == Some(OFF))
