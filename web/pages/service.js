@@ -167,8 +167,8 @@ function seconds(time) {
 function Tiles({ figures, kind }) {
   const times = timesOf(figures, kind);
   const tiles = [
-    ["Median", times.p50, "half were quicker"],
-    ["P90", times.p90, "nine in ten were quicker"],
+    ["Median", times.p50, "half took no longer"],
+    ["P90", times.p90, "nine in ten took no longer"],
     ["P95", times.p95, ""],
     ["P99", times.p99, ""],
     ["Mean", times.mean, plural(times.calls, "call")],
