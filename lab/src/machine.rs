@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Climate, DoorState, Floor, FloorCount, MotorCommand, PanelInputs, Trip,
+    Button, Climate, DoorState, Floor, FloorCount, MotorCommand, PanelEvent, PanelInputs, Trip,
 };
 use elevator_fleet::car::Power;
 use elevator_fleet::dispatch::Dispatcher;
@@ -76,6 +76,10 @@ pub(super) struct Machine {
     pub(super) commit: Option<RangeInclusive<u64>>,
     /// How long the two latest transactions of its disk take at most, in microseconds.
     transactions: [u64; 2],
+    /// Where its node takes its car to be, by a sensor that reports so no longer.
+    pub(super) misreported: Option<Floor>,
+    /// When its node last had no room for what others hold.
+    pub(super) without_room_at: Option<Duration>,
     /// Since when its line carries noise.
     pub(super) noisy_since: Option<Duration>,
     /// Since when it has no network interface.
@@ -134,6 +138,8 @@ pub(super) struct Process {
     pub(super) clock_rate: u32,
     /// Before the input that it handles, or has handled last, a session had its car.
     pub(super) had_session: bool,
+    /// How often it had no room.
+    pub(super) no_room: u64,
     /// The earliest wake-up on the agenda.
     pub(super) wake: Option<Duration>,
     /// When it last handled a deadline, and how often at that moment.
@@ -221,6 +227,8 @@ impl Machine {
             wrong_years: 0,
             commit: None,
             transactions: [0; 2],
+            misreported: None,
+            without_room_at: None,
             noisy_since: None,
             unconnected_since: None,
             commanded: Mode::InService,
@@ -275,10 +283,19 @@ impl Machine {
         self.is_taken_to_be_at(floor) && self.car.inputs().door != DoorState::Closed
     }
 
-    /// Whether its car is at this floor, or has been told so by a wrong sensor.
+    /// Whether its car is at this floor, or its node has been told so by a wrong sensor.
     pub(super) fn is_taken_to_be_at(&self, floor: Floor) -> bool {
         let shaft = self.car.shaft();
-        [shaft.floor(), shaft.sensed_floor()].contains(&Some(floor))
+        [shaft.floor(), shaft.sensed_floor(), self.misreported].contains(&Some(floor))
+    }
+
+    /// Its panel tells its node.
+    pub(super) fn is_told(&mut self, event: &PanelEvent) {
+        if let PanelEvent::Inputs(inputs) = event
+            && inputs.floor != self.misreported
+        {
+            self.misreported = None;
+        }
     }
 
     /// The node of a process that runs and is not suspended.

@@ -246,7 +246,11 @@ impl Oracles {
                 let recalled =
                     snapshot.node(node).is_some_and(|it| it.directives().is_fire_recalled());
                 let may_be = recalled || self.promises.are_closed(snapshot, node, call);
-                self.promises.served(snapshot, node, call);
+                if recalled {
+                    self.promises.dropped(snapshot, node, call);
+                } else {
+                    self.promises.served(snapshot, node, call);
+                }
                 if call.button().is_none() {
                     self.promises.trip_is_over(node, call);
                 }
@@ -280,8 +284,7 @@ impl Oracles {
                 let excused = disturbances.are_nodes_deceived(now)
                     || disturbances.are_there_twins(now)
                     || disturbances.took_for_two(what, now)
-                    || what.contains("more journals or calls than there can be")
-                        && snapshot.is_an_invented_order_open()
+                    || contested::has_really_no_room(snapshot, node, what)
                     || disturbances.other_versions.is_noticed(now)
                         && what.contains("of the wire protocol");
                 let finding = || Finding::new("C7", node, what.clone());

@@ -206,13 +206,6 @@ impl<'a> Snapshot<'a> {
         self.machines.iter().all(|machine| !machine.journals.contains(&journal))
     }
 
-    /// Whether some node has an open order that no machine has placed.
-    pub(super) fn is_an_invented_order_open(&self) -> bool {
-        let nodes = self.machines.iter().filter_map(Machine::node);
-        let mut orders = nodes.flat_map(|node| node.orders().orders());
-        orders.any(|order| self.is_invented(order.dot.journal))
-    }
-
     /// The node that these nodes agree on as their one master, if they do.
     pub(super) fn master_of(&self, group: &[usize]) -> Option<usize> {
         let mut masters =

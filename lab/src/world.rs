@@ -242,6 +242,7 @@ impl World {
             since: (self.now, Duration::ZERO),
             clock_rate: machine.clock_rate,
             had_session: false,
+            no_room: 0,
             wake: None,
             deadlines: (self.now, 0),
             actions: (0, 0),
@@ -331,6 +332,9 @@ impl World {
         process.had_session = process.node.directives().session_of(&machine.name).is_some();
         let clock = process.clock(now);
         act(&mut process.node, clock);
+        if std::mem::replace(&mut process.no_room, process.node.no_room()) != process.no_room {
+            machine.without_room_at = Some(now);
+        }
         let journal = process.node.journal();
         if !machine.journals.contains(&journal) {
             machine.journals.push(journal);

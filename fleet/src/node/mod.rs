@@ -231,6 +231,13 @@ impl Node {
         self.orders.journal()
     }
 
+    /// How often this node had no room since its start: the records that it refused and the journals that
+    /// it collected for that.
+    #[must_use]
+    pub fn no_room(&self) -> u64 {
+        self.orders.refused_counts().no_room.saturating_add(self.orders.collected())
+    }
+
     /// The address and the incarnation of each peer that counts: its beacons prove that it hears this
     /// node. They change with a report that a peer is discovered or lost.
     pub fn proven(&self) -> impl Iterator<Item = (Ipv4Addr, Nonce)> {

@@ -117,12 +117,14 @@ fn a_run_that_says_nothing_is_void() {
     assert_eq!(is_void(&tally(40, 2), minute, &["kill", "cut"].into()), Some(Void::Missing("cut")));
 }
 
-/// Nothing that chance brings in this campaign ends the reign of the first master.
+/// In so short a time chance leaves some masters alone.
 #[test]
 fn a_master_that_has_led_all_the_time_is_killed_at_the_end() {
-    let election = ElectionSettings::of(elevator_fleet::wire::Protocol::TokenRing);
-    let outcome = Campaign::by_seed(15).under(election).run().expect("a world");
-    assert_eq!(outcome.tally.changes_of_master, 1);
+    for seed in 1..=12 {
+        let tally =
+            Campaign::by_seed(seed).lasting(Duration::from_secs(1)).run().expect("a world").tally;
+        assert!(tally.changes_of_master > 0, "seed {seed}");
+    }
 }
 
 #[test]

@@ -320,6 +320,11 @@ impl World {
     /// One floor's sensor reports another floor, or all report their own.
     fn mislead(&mut self, node: usize, wrong: Option<(Floor, Floor)>) {
         let floors = self.settings.floors;
+        let machine = &mut self.machines[node];
+        let (is_at, reported) = (machine.car.shaft().floor(), machine.car.shaft().sensed_floor());
+        if is_at != reported {
+            machine.misreported = reported;
+        }
         self.touch(node, |car| {
             for floor in floors.floors() {
                 let reports = wrong.filter(|(at, _)| *at == floor).map(|(_, reports)| reports);

@@ -14,7 +14,7 @@ use elevator_driver::{Button, Direction};
 use elevator_fleet::model::{Call, Dot, JournalId, NodeId, Term};
 use elevator_fleet::orders::{Record, RecordState, Service};
 use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, VERSION, WireError};
-use elevator_fleet::wire::keyring::{Keyring, TAG};
+use elevator_fleet::wire::keyring::{Keyring, Purpose, TAG};
 use elevator_fleet::wire::{Beacon, Delta, Frame, NodeState, Nonce};
 use fastrand::Rng;
 
@@ -281,22 +281,28 @@ impl World {
         }
     }
 
-    /// A beacon in another version of the wire protocol: its header and its check are all that can
-    /// be read.
+    /// A member sends a beacon in another version of the wire protocol: its header and its tag or check
+    /// are all that can be read.
     pub(super) fn speak_another_version(&mut self, from: usize, to: usize) {
         let Some(beacon) = self.recordings.latest_of(from) else {
             return;
         };
         let address = self.machines[from].address;
-        let encoded = codec::encode_beacon(beacon, &Keyring::default());
-        let Ok(mut bytes) = encoded else {
+        let Ok(mut bytes) = codec::encode_beacon(beacon, &self.keys) else {
             return;
         };
         bytes[VERSION_AT] = VERSION + 1;
-        let Some((covered, check)) = bytes.split_last_chunk_mut() else {
-            return;
-        };
-        *check = Crc::<u32>::new(&CRC_32_ISCSI).checksum(covered).to_le_bytes();
+        if let Some(key) = self.keys.sent() {
+            let Some((covered, tag)) = bytes.split_last_chunk_mut() else {
+                return;
+            };
+            *tag = key.tag(Purpose::Datagram, covered);
+        } else {
+            let Some((covered, check)) = bytes.split_last_chunk_mut() else {
+                return;
+            };
+            *check = Crc::<u32>::new(&CRC_32_ISCSI).checksum(covered).to_le_bytes();
+        }
         self.count_fault(&Fault::OtherVersion { from, to });
         self.show_datagram(address, to, &bytes);
     }

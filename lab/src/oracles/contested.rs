@@ -5,14 +5,14 @@
 //! that press is on every disk; a peer without a disk never says that it is. If the car is away, it
 //! answers when it comes back, and a hall call is placed again meanwhile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use elevator_fleet::model::{Call, Dot, JournalId, NodeId};
-use elevator_fleet::node::Node;
 use elevator_fleet::orders::{Record, RecordState};
 
 use super::TOO_LONG;
+use crate::machine::Machine;
 use crate::snapshot::Snapshot;
 
 /// How long a node waits for a peer to say that a press is on its disk, and for the node of a car to
@@ -27,8 +27,8 @@ pub(super) const LONGEST_CONTEST: Duration = Duration::from_secs(9);
 /// from one peer.
 const MANY_JOURNALS: usize = 64;
 
-/// For so long a node keeps more of them than the others do: after its start, and after an order of one
-/// was served.
+/// For so long a node has no room for what another one still has: a journal keeps its place after its
+/// orders were served, and a node keeps more journals after its start.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the nodes of a group hold of one register.
@@ -45,7 +45,7 @@ pub(super) fn longest_difference(snapshot: &Snapshot, group: &[usize]) -> Option
     let registers = registers(snapshot, group, |_| true);
     let different = registers.iter().filter(|(_, copies)| differ(copies, group));
     let limits = different.filter_map(|((journal, _), copies)| {
-        let limit = TOO_LONG + patience(snapshot, group, *journal);
+        let limit = TOO_LONG + patience(snapshot, *journal, lacking(copies, group));
         match disbelieved_car(copies, group) {
             None => Some(limit),
             Some(car) => {
@@ -67,16 +67,24 @@ pub(super) fn longest_disagreement(snapshot: &Snapshot, group: &[usize], call: &
     });
     let contest = if is_contested { LONGEST_CONTEST } else { Duration::ZERO };
     let different = registers.iter().filter(|(_, copies)| differ(copies, group));
-    let patience = different.map(|((journal, _), _)| patience(snapshot, group, *journal)).max();
+    let patience = different
+        .map(|((journal, _), copies)| patience(snapshot, *journal, lacking(copies, group)));
+    let patience = patience.max();
     TOO_LONG + contest.max(patience.unwrap_or_default())
 }
 
-/// How much longer stores may differ in this journal, if nobody announces it and one of them may be
-/// full. What is invented has no room before others have been served.
-pub(super) fn patience(snapshot: &Snapshot, group: &[usize], journal: JournalId) -> Duration {
-    let nodes = || group.iter().filter_map(|node| snapshot.node(*node));
-    let is_announced = nodes().any(|node| node.journal() == journal);
-    if is_announced || !nodes().any(may_be_full) {
+/// How much longer stores may differ in this journal: nobody announces it, and those that lack its
+/// latest order have no room. What is invented has none before others have been served.
+pub(super) fn patience(
+    snapshot: &Snapshot,
+    journal: JournalId,
+    lacking: impl IntoIterator<Item = usize>,
+) -> Duration {
+    let mut lacking = lacking.into_iter().peekable();
+    if is_announced(snapshot, journal)
+        || lacking.peek().is_none()
+        || !lacking.all(|node| has_no_room(snapshot, node))
+    {
         Duration::ZERO
     } else if snapshot.is_invented(journal) {
         snapshot.longest_wait() + PATIENCE
@@ -85,9 +93,39 @@ pub(super) fn patience(snapshot: &Snapshot, group: &[usize], journal: JournalId)
     }
 }
 
-/// Whether a node may have no room for another journal that nobody announces.
-pub(super) fn may_be_full(node: &Node) -> bool {
-    node.orders().journals() >= MANY_JOURNALS
+/// The nodes that lack the latest press of a register.
+fn lacking(copies: &Copies, group: &[usize]) -> impl Iterator<Item = usize> {
+    let latest = copies.values().map(|(dot, _)| *dot).max();
+    let has_it = move |node: &usize| copies.get(node).map(|(dot, _)| *dot) == latest;
+    group.iter().copied().filter(move |node| !has_it(node))
+}
+
+/// Whether the node has refused, or collected, what there was no room for.
+pub(super) fn has_no_room(snapshot: &Snapshot, node: usize) -> bool {
+    let at = snapshot.machines[node].without_room_at;
+    at.is_some_and(|at| snapshot.now < at + PATIENCE)
+}
+
+/// Whether the node complains rightly that a peer sends more journals than there can be: of an invented
+/// one, or, where it has many of those, of one that nobody announces.
+pub(super) fn has_really_no_room(snapshot: &Snapshot, node: usize, complaint: &str) -> bool {
+    let named = complaint.split_once("more journals or calls than there can be, ");
+    let named = named.and_then(|(_, dot)| dot.split_once(':'));
+    let named = named.and_then(|(journal, _)| u64::from_str_radix(journal, 16).ok());
+    let Some(journal) = named.map(JournalId) else {
+        return false;
+    };
+    let has_many_invented = || {
+        let records = snapshot.node(node).into_iter().flat_map(|node| node.orders().orders());
+        let invented = records.map(|it| it.dot.journal).filter(|it| snapshot.is_invented(*it));
+        invented.collect::<BTreeSet<_>>().len() >= MANY_JOURNALS
+    };
+    snapshot.is_invented(journal) || !is_announced(snapshot, journal) && has_many_invented()
+}
+
+fn is_announced(snapshot: &Snapshot, journal: JournalId) -> bool {
+    let mut nodes = snapshot.machines.iter().filter_map(Machine::node);
+    nodes.any(|node| node.journal() == journal)
 }
 
 fn differ(copies: &Copies, group: &[usize]) -> bool {

@@ -8,7 +8,7 @@ use elevator_fleet::node::{Node, Report};
 use elevator_fleet::wire::NodeState;
 
 use super::Finding;
-use super::contested::may_be_full;
+use super::contested::has_no_room;
 use crate::network::Weather;
 use crate::snapshot::Snapshot;
 
@@ -157,7 +157,7 @@ impl Handovers {
         let reached = winner.filter(|(index, winner)| {
             snapshot.network.passes(node, *index) && winner.hears(&loser.name)
         });
-        let Some((_, winner)) = reached else {
+        let Some((index, winner)) = reached else {
             return Vec::new();
         };
         let (Some(loser), Some(winner)) = (loser.node(), winner.process.as_ref()) else {
@@ -178,7 +178,9 @@ impl Handovers {
         let orders = loser.orders().orders();
         orders
             .filter(|order| had(order) && !handed_over(order))
-            .filter(|order| !snapshot.is_invented(order.dot.journal) || !may_be_full(&winner.node))
+            .filter(|order| {
+                !snapshot.is_invented(order.dot.journal) || !has_no_room(snapshot, index)
+            })
             .map(|order| {
                 format!("yields to {master}, which does not know {} as {}", order.call, order.dot)
             })

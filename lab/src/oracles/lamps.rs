@@ -83,7 +83,14 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
             let is_contested =
                 group.iter().any(|other| snapshot.node(*other).is_some_and(is_served));
             let contest = if is_contested { answer } else { Duration::ZERO };
-            limit + contest + patience(snapshot, &group, order.dot.journal)
+            let lacks = |other: &usize| {
+                let present = snapshot
+                    .node(*other)
+                    .and_then(|other| other.orders().present(order.dot, &order.call));
+                present.is_none_or(|present| present < order.dot)
+            };
+            let lacking = group.iter().copied().filter(lacks);
+            limit + contest + patience(snapshot, order.dot.journal, lacking)
         };
         for node in group.iter().copied() {
             let machine = &snapshot.machines[node];

@@ -25,6 +25,8 @@ pub(crate) struct Promises {
     promised: BTreeMap<Dot, Promised>,
     /// The latest press of each register that a car has served.
     closed: BTreeMap<JournalId, BTreeMap<Call, u64>>,
+    /// When each call was last dropped in a fire recall.
+    dropped: BTreeMap<Call, Duration>,
     /// By node: the presses that its lamps and its kiosk show as promised.
     pub(crate) shown: Vec<BTreeMap<Call, Vec<Dot>>>,
     /// By node whose disk was lost: the nodes that heard it at that moment, and have not yet
@@ -73,6 +75,7 @@ impl Promises {
     pub(crate) fn new(nodes: usize) -> Self {
         Self {
             promised: BTreeMap::new(),
+            dropped: BTreeMap::new(),
             closed: BTreeMap::new(),
             shown: vec![BTreeMap::new(); nodes],
             unaware: vec![BTreeSet::new(); nodes],
@@ -314,6 +317,12 @@ impl Promises {
         }
     }
 
+    /// A node drops this call in a fire recall: every press of it.
+    pub(crate) fn dropped(&mut self, snapshot: &Snapshot, node: usize, call: &Call) {
+        self.served(snapshot, node, call);
+        self.dropped.insert(call.clone(), snapshot.now);
+    }
+
     /// Whether a car has served this press, or a later one of its register.
     fn is_closed(&self, dot: Dot, call: &Call) -> bool {
         let latest = self.closed.get(&dot.journal).and_then(|closed| closed.get(call));
@@ -321,14 +330,16 @@ impl Promises {
     }
 
     /// The presses that some lamp has promised and no car has served. A repeated press may be lost
-    /// with its node: the passenger is served with the earlier one, whose lamp it found lit.
+    /// with its node: the passenger is served with the earlier one, whose lamp it found lit, or is
+    /// dropped with it.
     fn open(&self, snapshot: &Snapshot) -> impl Iterator<Item = (Dot, &Call)> {
         self.promised
             .iter()
             .filter(|(dot, promised)| {
                 let served_at = snapshot.history.served_at(&promised.call);
+                let dropped_at = self.dropped.get(&promised.call).copied();
                 !self.is_closed(**dot, &promised.call)
-                    && served_at.is_none_or(|served| served < promised.last)
+                    && served_at.max(dropped_at).is_none_or(|over| over < promised.last)
             })
             .map(|(dot, promised)| (*dot, &promised.call))
     }

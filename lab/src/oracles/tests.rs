@@ -576,6 +576,43 @@ fn a_press_for_a_locked_floor_that_becomes_an_order_is_noticed() {
     }
 }
 
+/// C7: a node may have no room for what is invented, not for what a machine has placed.
+#[test]
+fn only_what_is_invented_excuses_that_there_is_no_room() {
+    let mut world = calm();
+    let is_excused = |world: &mut World, journal: JournalId| {
+        let dot = Dot { journal, sequence: 1 };
+        let what = format!(
+            "node B sends more journals or calls than there can be, {dot} among them: 1 records were \
+             refused"
+        );
+        let before = world.violations().len();
+        let report = Report::Conflict(what);
+        world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
+        world.violations().len() == before
+    };
+    let placed = world.machines[2].journals[0];
+    assert!(is_excused(&mut world, DOT.journal));
+    assert!(!is_excused(&mut world, placed));
+}
+
+/// O7: stores may differ for longer in what nobody announces, where those that lack it have no room.
+#[test]
+fn only_who_has_no_room_may_lack_an_order_for_longer() {
+    let mut world = calm();
+    let patience = |world: &World, journal| {
+        contested::patience(&world.snapshot(), journal, [0]) > Duration::ZERO
+    };
+    let announced = world.machines[1].node().expect("it runs").journal();
+    assert!(!patience(&world, DOT.journal), "there is room");
+    world.machines[0].without_room_at = Some(world.now);
+    assert!(patience(&world, DOT.journal));
+    assert!(!patience(&world, announced), "there is always room for it");
+    assert!(contested::patience(&world.snapshot(), DOT.journal, [0, 1]).is_zero(), "B has room");
+    world.now += Duration::from_secs(10);
+    assert!(!patience(&world, DOT.journal), "that was long ago");
+}
+
 /// C7: its former address excuses a node for no longer than a peer may still count it there.
 #[test]
 fn a_new_address_excuses_no_other_conflict() {

@@ -22,6 +22,22 @@ fn every_kind_inflicts_faults_of_its_name() {
     }
 }
 
+/// A datagram of another version has the tag of the fleet, if that has a key: members send it.
+#[test]
+fn another_version_is_read_as_such() {
+    for key in [false, true] {
+        let settings = WorldSettings { key, ..WorldSettings::new(2, 1) };
+        let mut world = World::new(settings).expect("a small fleet");
+        world.start_all();
+        world.run_for(Duration::from_secs(3));
+        world.inflict(Fault::OtherVersion { from: 0, to: 1 });
+        world.run_for(Duration::from_secs(1));
+        let interference = world.interference();
+        assert_eq!((interference.other_versions, interference.damaged), (1, 0), "key: {key}");
+        assert_eq!(world.conflicts(1), 1, "the node says so");
+    }
+}
+
 #[test]
 fn seeds_enable_different_kinds() {
     let of = |seed| Fate::new(seed, 4).enabled();
