@@ -88,8 +88,8 @@ pub struct Car {
     older: Direction,
     supervision: Supervision,
     events: VecDeque<CarEvent>,
-    /// The availability that was last reported.
-    reported: Availability,
+    /// Why no hall call may be assigned to it, as was last reported; `None` where one may.
+    reported: Option<Reason>,
     phase: CarPhase,
     phase_since: Timestamp,
 }
@@ -121,7 +121,7 @@ impl Car {
             direction: None,
             supervision: Supervision::default(),
             events: VecDeque::new(),
-            reported: Availability::Unavailable(Unavailable::NoPanel),
+            reported: Some(Reason::Other(Unavailable::NoPanel)),
             phase: CarPhase::Idle,
             phase_since: Timestamp::START,
         }
@@ -412,11 +412,10 @@ impl Car {
             self.phase_since = now;
         }
         self.phase = phase;
-        let availability = self.availability();
-        if availability != self.reported {
-            self.reported = availability;
-            let mode = self.mode();
-            let reason = availability.unavailable().map(|why| Reason::in_mode(why, mode));
+        let mode = self.mode();
+        let reason = self.availability().unavailable().map(|why| Reason::in_mode(why, mode));
+        if reason != self.reported {
+            self.reported = reason;
             self.events.push_back(CarEvent::AvailabilityChanged(reason));
         }
     }

@@ -7,7 +7,7 @@ use elevator_driver::{DoorState, KeySwitch};
 use super::shaft::{World, floor};
 use crate::car::{CarEvent, Errand, SessionLeg};
 use crate::directives::{RequestId, SessionEnd};
-use crate::model::Mode;
+use crate::model::{Mode, Reason, Unavailable};
 
 const ID: RequestId = RequestId { owner: 1, request: 7 };
 const LEG: SessionLeg = SessionLeg { id: ID, leg: 0 };
@@ -77,4 +77,19 @@ fn session_ends_in_time_though_the_car_is_out_of_service_by_its_key() {
     world.run_until("the key is read", |world| world.car.mode() == Mode::Independent);
     world.run_until("the session is over", is_over);
     assert_eq!(world.now, began + STAY);
+}
+
+/// Beacons have one word for both modes, people have two.
+#[test]
+fn car_reports_each_mode_by_which_it_is_out_of_service() {
+    let mut world = held();
+    let reported = |world: &World, reason| {
+        world.count(|event| *event == CarEvent::AvailabilityChanged(Some(reason)))
+    };
+    let independent = Reason::Other(Unavailable::Independent);
+    assert_eq!(reported(&world, Reason::Mode(Mode::Priority)), 1);
+    assert_eq!(reported(&world, independent), 0);
+    world.key = KeySwitch::Independent;
+    world.run_until("the key is read", |world| world.car.mode() == Mode::Independent);
+    assert_eq!(reported(&world, independent), 1);
 }
