@@ -125,7 +125,7 @@ export class ModeDialog extends ChangeDialog {
     const now = model.cars.find((one) => one.car === car);
     const set = (fields) => this.run(model.setMode(car, { mode: fields.mode, ...record(fields) }));
     const chosen = now?.mode_set ?? "in-service";
-    const other = now?.mode && now.mode !== chosen ? ` Its mode is ${carModeText(now)} now, by its key switch, a priority call, a robot or a command to all cars.` : "";
+    const other = now?.mode && now.mode !== chosen ? ` At present: ${carModeText(now)}, by its key switch, a priority call, a robot or a command to all cars.` : "";
     return html`
       <${Dialog} title=${`Mode of car ${car}`} onClose=${onClose} onSubmit=${set}>
         <p>

@@ -1,6 +1,7 @@
 //! Many clients follow the event stream of one node of a bank whose cars all drive, as server-sent
 //! events or as a WebSocket: what they cost its node, and whether a lamp is lit later because of them.
-//! Presses with and without them take turns, so that whatever else the machine does meets both.
+//! Presses with and without them take turns, so that whatever else the machine does meets both. There
+//! are two turns without clients; how much those differ is noise.
 //!
 //! ```text
 //! cargo bench --bench fleet -- --only clients --rounds 10
@@ -85,7 +86,8 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
     let building = Building::with_cars(FLOORS, Line::Serial, &CARS);
     let address = SocketAddr::new(building.endpoint(1).0.into(), 7080);
     let buttons = halls(&building, FLOORS);
-    let (mut without, mut with) = (Seen::default(), Kind::ALL.map(|_| Seen::default()));
+    let (mut without, mut again) = (Seen::default(), Seen::default());
+    let mut with = Kind::ALL.map(|_| Seen::default());
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| keep_driving(&building, &done));
@@ -98,15 +100,19 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
                 with.bytes += clients.read() - read;
                 clients.leave();
             }
+            watch(&building, &buttons, &mut again);
         }
         done.store(true, Ordering::Relaxed);
     });
     let share = |ticks: f64, seen: &Seen| vec![ticks / seen.took * 100.0];
     let median = |seen: &Seen| Figure::of_times("", &seen.lit, None).median();
+    let noise = median(&again) / median(&without);
     let mut figures = vec![
         Figure::new("HTTP thread, no clients, 8 cars", "%", share(without.http, &without), None),
         Figure::new("whole node, no clients", "%", share(without.process, &without), None),
         Figure::of_times("press -> own lamp, no clients", &without.lit, None),
+        Figure::of_times("press -> own lamp, no clients, again", &again.lit, None),
+        Figure::new("median without clients, again / without", "", vec![noise], None),
     ];
     for (kind, with) in Kind::ALL.into_iter().zip(&with) {
         let who = kind.name();

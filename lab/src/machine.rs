@@ -289,8 +289,8 @@ impl Machine {
         [shaft.floor(), shaft.sensed_floor(), self.misreported].contains(&Some(floor))
     }
 
-    /// Its panel tells its node.
-    pub(super) fn is_told(&mut self, event: &PanelEvent) {
+    /// Its panel reports something to its node.
+    pub(super) fn on_panel_event(&mut self, event: &PanelEvent) {
         if let PanelEvent::Inputs(inputs) = event
             && inputs.floor != self.misreported
         {

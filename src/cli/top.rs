@@ -28,10 +28,10 @@ Examples:
   liftmesh top --socket /run/liftmesh/status.sock
   liftmesh top --once --config /etc/liftmesh/node.toml
 
-It asks the node on this machine, which knows the whole fleet; of a node at another computer,
-`liftmesh status --watch --url` shows the same as text. If that node ends, the screen says
+It asks the node on this machine, which knows the whole fleet. If that node ends, the screen says
 since when there is no data, and goes on once the node is back. The arrow keys scroll to a car and a
-floor; q quits. Without a running node it ends with 5, and with 4 if the node is latched.";
+floor; q quits. Without a running node it ends with 5, and with 4 if the node is latched. Of a node
+at another computer, `liftmesh status --watch --url` shows the same as text.";
 
 /// How long a frame stands if no key is pressed.
 const FRAME: Duration = Duration::from_millis(100);

@@ -5,7 +5,7 @@ use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::model::{Call, Dot, HallCall, JournalId, Mode, NodeId, Term};
 use elevator_fleet::node::{Access, Change, Lsn, Report, Taken};
 use elevator_fleet::orders::{Record, RecordState};
-use elevator_fleet::wire::{NodeState, Protocol};
+use elevator_fleet::wire::{Delta, Frame, NodeState, Protocol};
 
 use super::*;
 use crate::snapshot::QUIET_LOSS;
@@ -594,6 +594,21 @@ fn only_what_is_invented_excuses_that_there_is_no_room() {
     let placed = world.machines[2].journals[0];
     assert!(is_excused(&mut world, DOT.journal));
     assert!(!is_excused(&mut world, placed));
+    // Where there is much that is invented, nothing has room that nobody announces.
+    let nobody = NodeId::new("GHOST").expect("a name");
+    let invented = (100..164).map(|journal| Record {
+        dot: Dot { journal: JournalId(journal), sequence: 1 },
+        origin: nobody.clone(),
+        call: Call::Car { car: nobody.clone(), floor: Floor::BOTTOM },
+        state: RecordState::Open { waited: Duration::ZERO },
+    });
+    let delta = Delta { records: invented.collect(), ..Delta::default() };
+    assert!(world.forge(1, 0, &Frame::Delta(delta)));
+    // What deceives a node excuses every complaint for a while.
+    world.run_for(Duration::from_secs(20));
+    assert!(!is_excused(&mut world, placed), "its node announces it");
+    world.inflict(Fault::Kill(2));
+    assert!(is_excused(&mut world, placed));
 }
 
 /// O7: stores may differ for longer in what nobody announces, where those that lack it have no room.

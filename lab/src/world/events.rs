@@ -54,7 +54,7 @@ impl World {
             }
             Event::Panel { node, incarnation, event } => {
                 if self.machines[node].incarnation == incarnation {
-                    self.machines[node].is_told(&event);
+                    self.machines[node].on_panel_event(&event);
                     self.with(node, |node, now| node.handle_panel(event, now));
                 }
             }
