@@ -41,9 +41,7 @@ use self::special::Stay;
 use self::state::OperatingState;
 use self::supervision::{DoorHealth, Punctuality, Supervision};
 use crate::dispatch::CarPlan;
-use crate::model::{
-    Availability, CarPhase, CarView, HallCall, Mode, Reason, Timestamp, Unavailable,
-};
+use crate::model::{CarPhase, CarView, HallCall, Mode, Reason, Timestamp, Unavailable};
 use crate::seeded::{SeededBug, is_seeded};
 
 /// The calls that concern a car.
