@@ -163,6 +163,11 @@ impl Handovers {
         let (Some(loser), Some(winner)) = (loser.node(), winner.process.as_ref()) else {
             return Vec::new();
         };
+        // It may yield to a process that has ended, whose successor it has not heard yet.
+        let nonce = winner.node.hello().nonce;
+        if !loser.proven().any(|(_, counted)| counted == nonce) {
+            return Vec::new();
+        }
         let within = handed_over_within(snapshot);
         let had = |order: &Order| {
             let since = self.known[node].get(&order.dot);
