@@ -88,9 +88,7 @@ impl SessionEnd {
             Self::Withdrawn => "withdrawn",
         }
     }
-}
 
-impl SessionEnd {
     fn in_words(self) -> &'static str {
         match self {
             Self::Done => "done",

@@ -27,8 +27,8 @@ pub(super) const LONGEST_CONTEST: Duration = Duration::from_secs(9);
 /// from one peer.
 const MANY_JOURNALS: usize = 64;
 
-/// For so long a node has no room for what another one still has: a journal keeps its place after its
-/// orders were served, and a node keeps more journals after its start.
+/// How long a node may have no room for what another one still has: a journal keeps its place after
+/// its orders were served, and a node keeps more journals after its start.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the nodes of a group hold of one register.
