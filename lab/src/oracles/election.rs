@@ -164,8 +164,10 @@ impl Handovers {
             return Vec::new();
         };
         // It may yield to a process that has ended, whose successor it has not heard yet.
-        let nonce = winner.node.hello().nonce;
-        if !loser.proven().any(|(_, counted)| counted == nonce) {
+        let hello = winner.node.hello();
+        let counts_on_the_ended =
+            |(address, nonce)| address == hello.address && nonce != hello.nonce;
+        if loser.proven().any(counts_on_the_ended) {
             return Vec::new();
         }
         let within = handed_over_within(snapshot);
