@@ -307,6 +307,12 @@ impl Node {
         self.orders.is_promised(dot)
     }
 
+    /// Whether this peer holds an open order, as it has said.
+    #[must_use]
+    pub fn is_held_by(&self, dot: Dot, peer: &NodeId) -> bool {
+        self.orders.is_held_by(dot, peer)
+    }
+
     /// The car to which each hall call is assigned, as far as this node knows.
     pub fn assignments(&self) -> impl Iterator<Item = (HallCall, &NodeId)> {
         self.dispatching.assignments()

@@ -222,12 +222,16 @@ impl Orders {
         self.promise.living_holdings(dot, heard)
     }
 
+    /// Whether this peer holds an open order, as it has said.
+    pub(super) fn is_held_by(&self, dot: Dot, peer: &NodeId) -> bool {
+        self.promise.holding(dot, peer).is_some()
+    }
+
     /// Whether this peer knows of a press of this call.
     pub(super) fn is_known_to(&self, peer: &NodeId, call: HallCall) -> bool {
         // A peer that reports a service that did not happen knows the order, too.
-        let is_known = |dot| {
-            self.promise.holding(dot, peer).is_some() || self.admission.is_contested_by(dot, peer)
-        };
+        let is_known =
+            |dot| self.is_held_by(dot, peer) || self.admission.is_contested_by(dot, peer);
         let call = Call::Hall(call);
         let mut orders = self.store.of_call(&call);
         orders.any(|order| is_known(order.dot))

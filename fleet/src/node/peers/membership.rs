@@ -235,7 +235,7 @@ impl Membership {
         }
         peer.term = beacon.term;
         peer.estimate = beacon.estimate;
-        peer.heard_at = now;
+        peer.note_heard(now);
         peer.link_port = beacon.link_port;
         peer.node_state = beacon.node_state.clone();
         peer.digest = beacon.digest;
@@ -270,7 +270,7 @@ impl Membership {
         let Some(peer) = self.incarnation(hello, now) else {
             return Heard::Ignored;
         };
-        peer.heard_at = now;
+        peer.note_heard(now);
         peer.echoed_at = Some(now);
         peer.window.recount();
         self.prove(hello, now)
@@ -279,7 +279,7 @@ impl Membership {
     /// A frame arrived over a link: the peer is alive.
     pub(super) fn alive(&mut self, name: &NodeId, now: Timestamp) {
         if let Some(peer) = self.get_mut(name) {
-            peer.heard_at = now;
+            peer.note_heard(now);
             peer.echoed_at = Some(now);
             let incarnation = peer.hello.nonce;
             self.defer_check(incarnation, now);
@@ -322,6 +322,11 @@ impl Membership {
             "a node at {from} speaks version {version} of the wire protocol, this one {VERSION}"
         );
         self.conflict(ConflictKind::Version, what, now)
+    }
+
+    /// Whether it is a peer, or was one for 2 s before it was lost.
+    pub(in crate::node) fn knows(&self, name: &NodeId) -> bool {
+        self.get(name).is_some() || self.lost.get(name).is_some_and(|lost| lost.is_established)
     }
 
     /// The peers that were lost and have not come back.
@@ -452,12 +457,19 @@ impl Membership {
             let shown = self.conflict(ConflictKind::Name, what, now);
             return shown.unwrap_or(Heard::Unproven);
         }
+        let mut was_established =
+            self.lost.remove(&hello.node).is_some_and(|lost| lost.is_established);
         // One address has one process: the earlier incarnation has ended.
         if let Some(nonce) = before {
+            let earlier = self.incarnations.get(&nonce);
+            was_established |= earlier.is_some_and(|peer| peer.is_established);
             self.end(nonce, now);
         }
+        if let Some(peer) = self.incarnations.get_mut(&hello.nonce) {
+            peer.counts_since = Some(now);
+            peer.is_established |= was_established;
+        }
         self.found.insert(hello.node.clone(), hello.nonce);
-        self.lost.remove(&hello.node);
         self.check_by(now);
         Heard::Current { found: true, replaced: before.is_some() }
     }

@@ -1,6 +1,7 @@
 //! More journals and calls than any fleet has, as a faulty member or a failing disk makes them.
 
 use super::forged::{LINK, call, conflicts, delta, dot, exchange, pair, sound, with_journal};
+use super::planning::idle_at;
 use super::*;
 use crate::model::{JournalId, NodeId};
 use crate::orders::{OrderStore, Record, RecordState, Service};
@@ -64,15 +65,41 @@ fn send_beacon(peer: &mut Node, one: &mut Node, records: Vec<Record>, now: Times
     one.handle_beacon(peer.hello().address, &beacon, now);
 }
 
-/// The cars of these numbers were peers of the first node, and are lost.
-fn once_heard(one: &mut Node, two: &mut Node, cars: core::ops::Range<u8>, now: Timestamp) {
-    for car in cars.clone() {
-        send_beacon(&mut with_journal(car, sound(car)), one, Vec::new(), now);
-    }
-    exchange(one, two, now, now + PERIOD * 40);
+/// The cars of these numbers were peers of the first node for a while, and are lost. And that moment.
+fn once_heard(
+    one: &mut Node,
+    two: &mut Node,
+    cars: core::ops::Range<u8>,
+    now: Timestamp,
+) -> Timestamp {
+    let mut nodes: Vec<Node> = cars.clone().map(|car| with_journal(car, sound(car))).collect();
+    let later = speak(&mut nodes, (&mut *one, &mut *two), Duration::from_secs(2), now);
+    let lost = later + PERIOD * 40;
+    exchange(one, two, later, lost);
     for car in cars {
         assert!(one.peers.members().get(&name(car)).is_none());
         assert!(one.peers.members().lost().get(&name(car)).is_some());
+    }
+    lost
+}
+
+/// The first node of the pair hears these as well, for so long. Returns when that is over.
+fn speak(
+    nodes: &mut [Node],
+    (one, two): (&mut Node, &mut Node),
+    time: Duration,
+    from: Timestamp,
+) -> Timestamp {
+    let mut now = from;
+    loop {
+        for node in &mut *nodes {
+            send_beacon(node, one, Vec::new(), now);
+        }
+        if now >= from + time {
+            return now;
+        }
+        exchange(one, two, now, now + PERIOD);
+        now = now + PERIOD;
     }
 }
 
@@ -172,8 +199,7 @@ fn a_peer_that_invents_open_orders_leaves_room_for_others() {
 #[test]
 fn invented_car_calls_leave_room_for_orders_that_can_be_served() {
     let (mut one, mut two, now) = settled();
-    once_heard(&mut one, &mut two, 50..51, now);
-    let now = now + PERIOD * 40;
+    let now = once_heard(&mut one, &mut two, 50..51, now);
     for index in 3..8 {
         let from = u64::from(index) * 1_000;
         let mut peer = with_journal(index, sound(index));
@@ -195,6 +221,110 @@ fn invented_car_calls_leave_room_for_orders_that_can_be_served() {
     }
     // The first node's, and nine peers'.
     assert!(one.orders().journals() <= MOST + 10);
+}
+
+/// The third node, in one of its processes.
+fn third(incarnation: u64) -> [Node; 1] {
+    let settings = settings(3, incarnation, ElectionSettings::of(Protocol::LowestIp));
+    let mut node = Node::new(NodeSettings { restored: sound(3), ..settings });
+    node.start(Timestamp::START);
+    [node]
+}
+
+/// Until the third node is lost. Returns whether its car still counts as one of the fleet's.
+fn is_known(one: &mut Node, two: &mut Node, heard: Timestamp) -> (bool, Timestamp) {
+    let lost = heard + PERIOD * 40;
+    exchange(one, two, heard, lost);
+    let members = one.peers.members();
+    assert!(members.get(&name(3)).is_none() && members.lost().get(&name(3)).is_some());
+    (members.knows(&name(3)), lost)
+}
+
+/// A name that somebody has made up for a beacon or two is no car of the fleet.
+#[test]
+fn a_node_that_was_heard_for_a_moment_has_no_car_to_wait_for() {
+    let (mut one, mut two, now) = settled();
+    let mut three = third(1);
+    let soon = speak(&mut three, (&mut one, &mut two), Duration::from_millis(1_900), now);
+    let (known, now) = is_known(&mut one, &mut two, soon);
+    assert!(!known);
+    // That this node did not run makes it no longer.
+    let soon = speak(&mut three, (&mut one, &mut two), Duration::ZERO, now);
+    let late = soon + Duration::from_secs(3);
+    one.handle_interrupted(late.since(soon), late);
+    assert!(one.peers.members().get(&name(3)).is_some(), "it is excused");
+    let (known, now) = is_known(&mut one, &mut two, late);
+    assert!(!known);
+    let later = speak(&mut three, (&mut one, &mut two), Duration::from_secs(2), now);
+    let (known, now) = is_known(&mut one, &mut two, later);
+    assert!(known);
+    let soon = speak(&mut third(2), (&mut one, &mut two), PERIOD, now);
+    let (known, _) = is_known(&mut one, &mut two, soon);
+    assert!(known, "the process is another one, the node the same");
+
+    let (mut one, mut two, now) = settled();
+    let later = speak(&mut third(1), (&mut one, &mut two), Duration::from_secs(2), now);
+    let soon = speak(&mut third(2), (&mut one, &mut two), PERIOD, later);
+    let (known, _) = is_known(&mut one, &mut two, soon);
+    assert!(known, "its next process has come before the end of the first was noticed");
+}
+
+/// O7: stores become equal though only one node has heard the name for which calls are invented.
+#[test]
+fn a_name_that_one_node_has_heard_for_a_moment_keeps_no_stores_different() {
+    let (mut one, mut two, now) = settled();
+    let mut nobody = with_journal(99, sound(99));
+    send_beacon(&mut nobody, &mut one, Vec::new(), now);
+    let later = now + PERIOD * 40;
+    exchange(&mut one, &mut two, now, later);
+    assert!(one.peers.members().lost().get(&name(99)).is_some());
+    // Those of the name, and more that are worth more.
+    let served = |journal| record(INVENTED + journal, 1_000, call(1), RecordState::Served(None));
+    let worthy: Vec<Record> = (1_000..1_300).map(served).collect();
+    for node in [&mut one, &mut two] {
+        flood(node, &ghosts(0..60), later);
+        flood(node, &worthy, later);
+    }
+    let end = later + Duration::from_secs(15);
+    exchange(&mut one, &mut two, later, end);
+    assert_eq!(one.orders().digest(), two.orders().digest());
+    assert_eq!(one.orders().journal(JournalId(INVENTED)), None, "it is worth the least");
+}
+
+/// O1: a node that has forgotten a press with its journal believes its service of the car's own node,
+/// whatever it has seen of the car since the press came back.
+#[test]
+fn the_service_of_a_forgotten_press_is_believed_of_the_cars_own_node() {
+    for forgets in [false, true] {
+        let (mut one, mut two, mut now) = settled();
+        let mut at_the_bottom = |one: &mut Node, records, now| {
+            let mut beacon = two.plain_beacon(now);
+            beacon.echoes = echo_of(one, now);
+            beacon.delta = Delta { records, car: Some(idle_at(0)), ..Delta::default() };
+            one.handle_beacon(two.hello().address, &beacon, now);
+        };
+        let seen = now + Duration::from_secs(12);
+        while now < seen {
+            now = now + PERIOD;
+            at_the_bottom(&mut one, Vec::new(), now);
+        }
+        if forgets {
+            let most = u64::try_from(MOST).expect("few");
+            flood(&mut one, &tombstones(0..most + 10), now);
+            assert!(one.status(now).collected > 0);
+        }
+        let waited = Duration::from_mins(1);
+        let press = record(77, 3, call(2), RecordState::Open { waited });
+        at_the_bottom(&mut one, vec![press.clone()], now);
+        assert!(one.orders().get(press.dot).is_some());
+        drain(&mut one);
+        let service = Service { waited: Duration::from_secs(20), car: name(2) };
+        let told = Record { state: RecordState::Served(Some(service)), ..press.clone() };
+        at_the_bottom(&mut one, vec![told], now);
+        let is_open = one.orders().get(press.dot).is_some();
+        let complaints = drain(&mut one);
+        assert_eq!((is_open, conflicts(&complaints).is_empty()), (!forgets, forgets));
+    }
 }
 
 /// O7: whatever each was told, the stores come to be equal, and repairs end.
@@ -392,11 +522,12 @@ fn a_peer_that_announces_ever_new_journals_fills_no_store() {
 #[test]
 fn invented_calls_of_one_journal_stay_within_bounds() {
     for is_known in [true, false] {
-        let (mut one, mut two, now) = pair();
-        if is_known {
-            once_heard(&mut one, &mut two, 100..164, now);
-        }
-        let now = now + PERIOD * 40;
+        let (mut one, mut two, start) = pair();
+        let now = if is_known {
+            once_heard(&mut one, &mut two, 100..164, start)
+        } else {
+            start + PERIOD * 40
+        };
         let floors = FloorCount::new(4).expect("floors");
         for journal in 0..MOST as u64 {
             flood(&mut one, &car_calls(journal, 100, floors), now);
@@ -420,8 +551,7 @@ fn invented_calls_of_one_journal_stay_within_bounds() {
 #[test]
 fn open_calls_of_many_peers_stay_within_bounds() {
     let (mut one, mut two, now) = pair();
-    once_heard(&mut one, &mut two, 100..164, now);
-    let now = now + PERIOD * 40;
+    let now = once_heard(&mut one, &mut two, 100..164, now);
     let floors = FloorCount::new(4).expect("floors");
     let mut peers: Vec<Node> = (3..7).map(|index| with_journal(index, sound(index))).collect();
     let mut last = Vec::new();

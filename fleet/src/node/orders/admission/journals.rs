@@ -13,9 +13,10 @@
 //!   those with the highest sequences. The rest is *collected*: dropped from memory and disk. Nodes
 //!   that know the same cars rank journals alike, so their stores converge if they have heard of
 //!   the same journals. Otherwise they stay different, and repair that once a minute.
-//! - An order can be served if it is a hall call, or a car call of a car that is or was a peer's or
-//!   this node's own. A car call of any other car may be invented and stay open forever, so it
-//!   counts no more than a served one.
+//! - An order can be served if it is a hall call, or a car call of this node's own car or of one whose
+//!   node is a peer, or was one for 2 s before it was lost. A car call of any other car may be invented
+//!   and stay open forever, so it counts no more than a served one: in a full store, a node that has not
+//!   heard that car since its start does not keep it. Others do.
 //! - A journal with open orders that can be served is not collected, nor is one that had some a
 //!   moment ago ([`RECENT`]). If there is no room, or one peer has brought too many of them, the newcomer
 //!   is refused as if it had never arrived. The peer keeps sending it, and it is accepted once there
@@ -283,11 +284,9 @@ impl Knowledge<'_> {
         }
     }
 
-    /// Whether there is such a node, or was before it was lost.
+    /// Whether there is such a node, or was for 2 s before it was lost.
     fn knows_car(&self, car: &NodeId) -> bool {
-        *car == self.own.node
-            || self.fleet.members.get(car).is_some()
-            || self.fleet.members.lost().get(car).is_some()
+        *car == self.own.node || self.fleet.members.knows(car)
     }
 
     /// Whether this is an open order that can be served.

@@ -3,7 +3,8 @@
 //! A record says which car served a press, and how long the press had waited. If this node has
 //! observed that car all the time, it knows better than the record. Otherwise, after a partition, a
 //! restart or an interruption, it asks the car's own node, and believes others only about a car
-//! that is not heard.
+//! that is not heard. Of a press that it may have forgotten with its journal it believes the car's own
+//! node, whatever it has observed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -72,6 +73,8 @@ pub(super) struct Witness {
     /// When the present process last learned of another fire recall, or that one is over; its disk
     /// says so at the start.
     recall_learned: Option<Timestamp>,
+    /// A journal was collected since the start, with the services of its presses.
+    has_forgotten: bool,
 }
 
 impl Witness {
@@ -118,9 +121,16 @@ impl Witness {
 
     /// These journals were collected: peers may bring back what was known of them.
     pub(super) fn forget(&mut self, collected: &[JournalId]) {
+        self.has_forgotten |= !collected.is_empty();
         for journal in collected {
             self.made_before.remove(journal);
         }
+    }
+
+    /// Whether this node may have known the press before, and forgotten it: what it learns of it now
+    /// may be older than what it has seen of the cars.
+    fn may_have_forgotten(&self, dot: Dot, known: &Knowledge<'_>) -> bool {
+        self.has_forgotten && !self.saw_made(dot, known)
     }
 
     /// Whether this press was made since the present process began.
@@ -169,7 +179,7 @@ pub(super) fn credit(
     };
     // Nobody says that the call was placed, and nobody has heard of the car for which it was. It may
     // be invented, and to disagree about it would keep the stores from becoming equal.
-    if !known.can_be_served(&record.call) && !known.is_announced(record.dot.journal) {
+    if !known.has_heard_of_car(&record.call) && !known.is_announced(record.dot.journal) {
         return Credit::Accepted;
     }
     // Its age does not help: a peer that lies about the service may have made it old before.
@@ -195,7 +205,9 @@ pub(super) fn credit(
             refusal()
         } else if open_since == Timestamp::START {
             Credit::Accepted
-        } else if fleet.knows_all(open_since - TOLERANCE) {
+        } else if fleet.knows_all(open_since - TOLERANCE)
+            && !witness.may_have_forgotten(open, known)
+        {
             refusal()
         } else {
             Credit::EarlierProcess { open: Some(open) }
@@ -211,6 +223,9 @@ pub(super) fn credit(
     if is_heard || fleet.is_gone(car, &press, attentive_since, now) {
         let car = car.clone();
         return Credit::Hearsay { car, open };
+    }
+    if peer == car && witness.may_have_forgotten(open, known) {
+        return Credit::Accepted;
     }
     let excluded = fleet.excludes(car, floor, from, now);
     if let Some(why) = excluded.filter(|_| is_sure) {
@@ -255,6 +270,21 @@ fn dropped(
             Credit::EarlierProcess { open: Some(open) }
         }
         Some(_) | None => refused,
+    }
+}
+
+impl Knowledge<'_> {
+    /// Whether the call is a hall call, or this node has ever heard its car's.
+    fn has_heard_of_car(&self, call: &Call) -> bool {
+        match call {
+            Call::Hall(_) => true,
+            Call::Car { car, .. } => {
+                let members = self.fleet.members;
+                *car == self.own.node
+                    || members.get(car).is_some()
+                    || members.lost().get(car).is_some()
+            }
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use crate::model::{NodeId, Role, Timestamp};
 use crate::node::peers::sightings::Sightings;
 use crate::wire::Echo;
 
-/// The most lost peers that are kept. The oldest one makes room for the next.
+/// The most lost peers that are kept. The oldest one makes room for the next, first of those that may
+/// be made up.
 const MOST: usize = 64;
 
 /// So many beacons of a lost peer may have been heard by others alone: who hears more still hears
@@ -32,6 +33,8 @@ pub(in crate::node) struct LostPeer {
     pub(in crate::node) role: Role,
     pub(in crate::node) heard_at: Timestamp,
     pub(in crate::node) cause: LossCause,
+    /// It had counted for a while: see [`Peer`].
+    pub(super) is_established: bool,
     /// Where its car was seen.
     pub(in crate::node) sightings: Sightings,
     /// Its last process, and its last beacon.
@@ -54,7 +57,7 @@ pub enum LossCause {
 impl LostPeers {
     /// `cause` applies unless its car hung.
     pub(super) fn add(&mut self, name: NodeId, peer: &Peer, cause: LossCause) {
-        let oldest = self.0.iter().min_by_key(|(_, lost)| lost.heard_at);
+        let oldest = self.0.iter().min_by_key(|(_, lost)| (lost.is_established, lost.heard_at));
         if self.0.len() >= MOST
             && let Some(oldest) = oldest.map(|(name, _)| name.clone())
         {
@@ -77,8 +80,8 @@ impl LostPeers {
         lost.any(is_of)
     }
 
-    pub(super) fn remove(&mut self, name: &NodeId) {
-        self.0.remove(name);
+    pub(super) fn remove(&mut self, name: &NodeId) -> Option<LostPeer> {
+        self.0.remove(name)
     }
 
     /// The peers that were heard within the last day, by name.
@@ -97,6 +100,7 @@ impl LostPeer {
             address: peer.hello.address,
             role: peer.hello.role,
             heard_at: peer.heard_at,
+            is_established: peer.is_established,
             sightings: peer.sightings.clone(),
             last: Echo { nonce: peer.hello.nonce, sequence: peer.window.latest() },
             cause: if has_hung { LossCause::Hung } else { cause },

@@ -18,6 +18,10 @@ use crate::wire::{Hello, NodeState};
 /// listens for a moment.
 const MOST_EXCUSES: u8 = 16;
 
+/// For how long a node has to be heard for its car to count as one of the fleet's when it is lost: a
+/// name that somebody has made up for a beacon or two does not.
+const ESTABLISHED_AFTER: Duration = Duration::from_secs(2);
+
 /// One incarnation of another node.
 #[derive(Debug, Clone)]
 pub(in crate::node) struct Peer {
@@ -56,6 +60,10 @@ pub(in crate::node) struct Peer {
     pub(in crate::node::peers) unechoed: bool,
     /// When it was discovered.
     pub(in crate::node) found_at: Timestamp,
+    /// Since when it has counted, without a break.
+    pub(super) counts_since: Option<Timestamp>,
+    /// It has counted for [`ESTABLISHED_AFTER`], or an earlier process of it has.
+    pub(super) is_established: bool,
     /// Where its car was seen.
     pub(in crate::node) sightings: Sightings,
     /// When it last echoed a node that is not heard here.
@@ -103,11 +111,21 @@ impl Peer {
             disputed_since: None,
             unechoed: false,
             found_at: now,
+            counts_since: None,
+            is_established: false,
             sightings: Sightings::default(),
             stranger_echoed_at: None,
             strangers_since: None,
             excuses: Excuses::default(),
         }
+    }
+
+    /// Something of it has arrived. Nothing else establishes it, least of all that this node did not
+    /// run.
+    pub(super) fn note_heard(&mut self, now: Timestamp) {
+        self.heard_at = now;
+        self.is_established |=
+            self.counts_since.is_some_and(|since| now.since(since) >= ESTABLISHED_AFTER);
     }
 
     pub(in crate::node) fn candidate(&self) -> Candidate {

@@ -129,8 +129,9 @@ impl Membership {
             .collect();
         for name in &gone {
             let nonce = self.found.remove(name);
-            if let Some(peer) = nonce.and_then(|nonce| self.incarnations.get(&nonce)) {
+            if let Some(peer) = nonce.and_then(|nonce| self.incarnations.get_mut(&nonce)) {
                 self.lost.add(name.clone(), peer, LossCause::Silent);
+                peer.counts_since = None;
             }
         }
         self.incarnations.retain(|nonce, _| !silent.contains(nonce));
