@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use elevator_fleet::model::NodeId;
+use elevator_fleet::model::{NodeId, Order};
 use elevator_fleet::node::LinkId;
+use elevator_fleet::orders::Record;
 use elevator_fleet::wire::{Frame, Hello};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -175,6 +176,27 @@ impl Connections {
             ends.into_iter().filter(|end| !end.sent.is_empty())
         });
         ends.map(|end| end.in_order).max().unwrap_or_default()
+    }
+
+    /// Whether this press, or a later one of its journal and call, is on its way between two nodes, told
+    /// by itself: a whole state is transferred before a node yields.
+    pub(super) fn bring(&self, (from, to): (usize, usize), order: &Order) -> bool {
+        let is_it = |record: &Record| {
+            (record.dot.journal, &record.call) == (order.dot.journal, &order.call)
+                && record.dot.sequence >= order.dot.sequence
+        };
+        let brings = |packet: &Packet| match packet {
+            Packet::Frame(Frame::Delta(delta)) => delta.records.iter().any(is_it),
+            Packet::Frame(_) | Packet::Close => false,
+        };
+        let ends = self.connections.values().flat_map(|connection| {
+            let goes_there = |side: &Side| {
+                let (sender, receiver) = (connection.end(*side), connection.end(side.other()));
+                (sender.node, receiver.node) == (from, to) && receiver.state != EndState::Closed
+            };
+            Side::BOTH.into_iter().filter(goes_there).map(|side| connection.end(side))
+        });
+        ends.flat_map(|end| &end.sent).any(|(_, packet)| brings(packet))
     }
 
     /// The ends whose packets wait for a cut to be healed.

@@ -9,6 +9,7 @@ use elevator_driver::{
     Button, Climate, DoorState, Floor, FloorCount, MotorCommand, PanelEvent, PanelInputs, Trip,
 };
 use elevator_fleet::car::Power;
+use elevator_fleet::directives::RequestId;
 use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::{JournalId, Mode, NameError, NodeId, Timestamp};
 use elevator_fleet::node::Node;
@@ -125,6 +126,31 @@ pub(super) enum Line {
 /// going. In campaigns the busiest emits some 5,000.
 const STORM: u32 = 100_000;
 
+/// What has a car, besides its calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Given {
+    session: Option<RequestId>,
+    priority: Option<Floor>,
+}
+
+impl Given {
+    /// What has this node's own car.
+    pub(super) fn of(node: &Node) -> Self {
+        let (directives, car) = (node.directives(), &node.hello().node);
+        Self {
+            session: directives.session_of(car).map(|session| session.id),
+            priority: directives.priority(car).map(|call| call.floor),
+        }
+    }
+
+    /// Whether something has the car, and nothing that had it before.
+    fn is_fresh(self, before: Self) -> bool {
+        self != Self::default()
+            && (self.priority.is_none() || self.priority != before.priority)
+            && (self.session.is_none() || self.session != before.session)
+    }
+}
+
 /// A running process.
 #[derive(Debug)]
 pub(super) struct Process {
@@ -136,8 +162,8 @@ pub(super) struct Process {
     pub(super) since: (Duration, Duration),
     /// How many milliseconds its clock counts in a second.
     pub(super) clock_rate: u32,
-    /// Before the input that it handles, or has handled last, a session had its car.
-    pub(super) had_session: bool,
+    /// What had its car before the input that it handles, or has handled last.
+    pub(super) given: Given,
     /// How often it had no room.
     pub(super) no_room: u64,
     /// The earliest wake-up on the agenda.
@@ -247,11 +273,11 @@ impl Machine {
         self.process.as_ref().map(|process| &process.node)
     }
 
-    /// Whether a session has the car, as its node knows, that did not have it before the latest input.
+    /// Whether a session or a priority call has the car, as its node knows, that did not have it before
+    /// the latest input.
     pub(super) fn has_just_given_its_car(&self) -> bool {
-        self.process.as_ref().is_some_and(|process| {
-            !process.had_session && process.node.directives().session_of(&self.name).is_some()
-        })
+        let process = self.process.as_ref();
+        process.is_some_and(|process| Given::of(&process.node).is_fresh(process.given))
     }
 
     /// Whether its node hears the node of this name.

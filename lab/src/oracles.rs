@@ -142,6 +142,10 @@ impl Oracles {
     /// The process has shown the panel what its disk holds, and heard nothing yet.
     pub(super) fn started(&mut self, snapshot: &Snapshot, node: usize) {
         self.reference.starting(false);
+        if let Some(process) = snapshot.node(node) {
+            let trips = process.orders().calls().filter(|call| call.is_trip()).cloned();
+            self.reference.finds(&snapshot.machines[node].name, trips.collect());
+        }
         let findings = lamps::the_disk_has_lit_the_lamps(snapshot, node);
         self.verdicts.record(snapshot, findings);
     }

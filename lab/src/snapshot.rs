@@ -11,6 +11,7 @@ use elevator_fleet::node::Node;
 use elevator_fleet::wire::NodeState;
 
 use super::WorldSettings;
+use super::connection::Connections;
 use super::history::History;
 use super::machine::Machine;
 use super::network::Network;
@@ -30,6 +31,7 @@ pub(super) struct Snapshot<'a> {
     pub(super) settings: &'a WorldSettings,
     pub(super) machines: &'a [Machine],
     pub(super) network: &'a Network,
+    pub(super) connections: &'a Connections,
     pub(super) history: &'a History,
     pub(super) disturbances: &'a Disturbances,
 }

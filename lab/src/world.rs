@@ -24,7 +24,7 @@ use super::connection::Connections;
 use super::fault::{Fault, Interference, Recordings};
 use super::fingerprint::Fingerprint;
 use super::history::{History, Note};
-use super::machine::{self, Line, Machine, Process};
+use super::machine::{self, Given, Line, Machine, Process};
 use super::network::Network;
 use super::oracles::Oracles;
 use super::snapshot::{Disturbances, Snapshot};
@@ -241,7 +241,7 @@ impl World {
             born: self.now,
             since: (self.now, Duration::ZERO),
             clock_rate: machine.clock_rate,
-            had_session: false,
+            given: Given::default(),
             no_room: 0,
             wake: None,
             deadlines: (self.now, 0),
@@ -329,7 +329,7 @@ impl World {
         let Some(process) = machine.process.as_mut() else {
             return;
         };
-        process.had_session = process.node.directives().session_of(&machine.name).is_some();
+        process.given = Given::of(&process.node);
         let clock = process.clock(now);
         act(&mut process.node, clock);
         if std::mem::replace(&mut process.no_room, process.node.no_room()) != process.no_room {
@@ -437,6 +437,7 @@ impl World {
             settings: &self.settings,
             machines: &self.machines,
             network: &self.network,
+            connections: &self.connections,
             history: &self.history,
             disturbances: &self.disturbances,
         }
@@ -449,6 +450,7 @@ impl World {
             settings: &self.settings,
             machines: &self.machines,
             network: &self.network,
+            connections: &self.connections,
             history: &self.history,
             disturbances: &self.disturbances,
         };

@@ -27,9 +27,10 @@ pub(super) const LONGEST_CONTEST: Duration = Duration::from_secs(9);
 /// from one peer.
 const MANY_JOURNALS: usize = 64;
 
-/// How long a node may have no room for what another one still has: a journal keeps its place after
-/// its orders were served, and a node keeps more journals after its start.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a node may have no room for what another one still has: a journal keeps its place for 10 s
+/// after its orders were served, a node keeps more journals for 10 s after its start, and a repair
+/// follows.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What the nodes of a group hold of one register.
 type Copies = BTreeMap<usize, (Dot, RecordState)>;
@@ -73,18 +74,16 @@ pub(super) fn longest_disagreement(snapshot: &Snapshot, group: &[usize], call: &
     TOO_LONG + contest.max(patience.unwrap_or_default())
 }
 
-/// How much longer stores may differ in this journal: nobody announces it, and those that lack its
-/// latest order have no room. What is invented has none before others have been served.
+/// How much longer stores may differ in this journal: those that lack its latest order hear nobody who
+/// announces it, and have no room. What is invented has none before others have been served.
 pub(super) fn patience(
     snapshot: &Snapshot,
     journal: JournalId,
     lacking: impl IntoIterator<Item = usize>,
 ) -> Duration {
     let mut lacking = lacking.into_iter().peekable();
-    if is_announced(snapshot, journal)
-        || lacking.peek().is_none()
-        || !lacking.all(|node| has_no_room(snapshot, node))
-    {
+    let cant_keep = |node| has_no_room(snapshot, node) && !is_announced_to(snapshot, node, journal);
+    if lacking.peek().is_none() || !lacking.all(cant_keep) {
         Duration::ZERO
     } else if snapshot.is_invented(journal) {
         snapshot.longest_wait() + PATIENCE
@@ -107,7 +106,7 @@ pub(super) fn has_no_room(snapshot: &Snapshot, node: usize) -> bool {
 }
 
 /// Whether the node complains rightly that a peer sends more journals than there can be: of an invented
-/// one, or, where it has many of those, of one that nobody announces.
+/// one, or, where it has many of those, of one that nobody whom it hears announces.
 pub(super) fn has_really_no_room(snapshot: &Snapshot, node: usize, complaint: &str) -> bool {
     let named = complaint.split_once("more journals or calls than there can be, ");
     let named = named.and_then(|(_, dot)| dot.split_once(':'));
@@ -120,12 +119,25 @@ pub(super) fn has_really_no_room(snapshot: &Snapshot, node: usize, complaint: &s
         let invented = records.map(|it| it.dot.journal).filter(|it| snapshot.is_invented(*it));
         invented.collect::<BTreeSet<_>>().len() >= MANY_JOURNALS
     };
-    snapshot.is_invented(journal) || !is_announced(snapshot, journal) && has_many_invented()
+    snapshot.is_invented(journal)
+        || !is_announced_to(snapshot, node, journal) && has_many_invented()
 }
 
-fn is_announced(snapshot: &Snapshot, journal: JournalId) -> bool {
-    let mut nodes = snapshot.machines.iter().filter_map(Machine::node);
-    nodes.any(|node| node.journal() == journal)
+/// Whether so many journals of its store are invented that others may have no room.
+pub(super) fn is_flooded(snapshot: &Snapshot, node: usize) -> bool {
+    let records = snapshot.machines[node].process.as_ref().into_iter().flat_map(|process| {
+        process.node.orders().records(process.clock(snapshot.now)).map(|it| it.dot.journal)
+    });
+    let invented: BTreeSet<JournalId> = records.filter(|it| snapshot.is_invented(*it)).collect();
+    invented.len() >= MANY_JOURNALS
+}
+
+/// Whether this node, or one that it hears, places its orders under this journal.
+pub(super) fn is_announced_to(snapshot: &Snapshot, node: usize, journal: JournalId) -> bool {
+    let listener = &snapshot.machines[node];
+    let heard = |machine: &&Machine| machine.name == listener.name || listener.hears(&machine.name);
+    let mut heard = snapshot.machines.iter().filter(heard).filter_map(Machine::node);
+    heard.any(|node| node.journal() == journal)
 }
 
 fn differ(copies: &Copies, group: &[usize]) -> bool {

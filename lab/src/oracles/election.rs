@@ -8,7 +8,7 @@ use elevator_fleet::node::{Node, Report};
 use elevator_fleet::wire::NodeState;
 
 use super::Finding;
-use super::contested::has_no_room;
+use super::contested::{has_no_room, is_announced_to, is_flooded};
 use crate::network::Weather;
 use crate::snapshot::Snapshot;
 
@@ -18,12 +18,16 @@ const TOLD_WITHIN: Duration = Duration::from_secs(2);
 /// An order that came in so shortly before may still be under way in a usual network.
 const HANDED_OVER_WITHIN: Duration = Duration::from_millis(50);
 
-/// The same in the network as it is: what it delays packets by more than a usual one comes on top.
-/// Until the order has crossed it, no protocol can have handed it over.
+/// The same in the network as it is: until the order has crossed it, no protocol can have handed it
+/// over.
 fn handed_over_within(snapshot: &Snapshot) -> Duration {
+    HANDED_OVER_WITHIN + slower_by(snapshot)
+}
+
+/// By how much a packet takes longer than in a usual network.
+fn slower_by(snapshot: &Snapshot) -> Duration {
     let slowest = |weather: &Weather| Duration::from_micros(*weather.delay.end());
-    let usual = slowest(&Weather::default());
-    HANDED_OVER_WITHIN + slowest(&snapshot.network.weather).saturating_sub(usual)
+    slowest(&snapshot.network.weather).saturating_sub(slowest(&Weather::default()))
 }
 
 /// E6: where no node comes or goes, no node becomes master or ceases to be.
@@ -80,9 +84,13 @@ impl Terms {
 }
 
 /// E1, E2, E7, F3: each group has one master, known to all; under `lowest-ip` the lowest
-/// address. Where the mastership rotates, all know within a bounded time where it has gone (C3).
+/// address. Where the mastership rotates, all know within a bounded time where it has gone (C3): the
+/// token has to cross the network, and its answer.
 pub(super) fn one_master_in_each_group(snapshot: &Snapshot) -> Vec<Finding> {
-    let limit = snapshot.settings.election.settles_within();
+    let election = &snapshot.settings.election;
+    let crossings =
+        if election.profile().rotates { slower_by(snapshot) * 2 } else { Duration::ZERO };
+    let limit = election.settles_within() + crossings;
     let mut findings = Vec::new();
     for group in snapshot.settled_groups() {
         let master = snapshot.master_of(&group);
@@ -182,12 +190,22 @@ impl Handovers {
                     && record.dot.sequence >= order.dot.sequence
             })
         };
+        // Where there is no room for all journals that nobody announces, the loser goes on sending.
+        let has_room = |order: &Order| {
+            let journal = order.dot.journal;
+            !has_no_room(snapshot, index)
+                || is_announced_to(snapshot, index, journal)
+                || !(snapshot.is_invented(journal) || is_flooded(snapshot, index))
+        };
+        // What somebody has invented in its name, the winner is taken to have.
+        let is_taken_to_have = |order: &Order| {
+            snapshot.is_invented(order.dot.journal) && loser.is_held_by(order.dot, master)
+        };
         let orders = loser.orders().orders();
         orders
-            .filter(|order| had(order) && !handed_over(order))
-            .filter(|order| {
-                !snapshot.is_invented(order.dot.journal) || !has_no_room(snapshot, index)
-            })
+            .filter(|order| had(order) && !handed_over(order) && !is_taken_to_have(order))
+            .filter(|order| has_room(order))
+            .filter(|order| !snapshot.connections.bring((node, index), order))
             .map(|order| {
                 format!("yields to {master}, which does not know {} as {}", order.call, order.dot)
             })

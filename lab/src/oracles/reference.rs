@@ -26,6 +26,9 @@ pub(crate) struct Reference {
     /// A process that shows what its disk holds, and has heard nothing yet: its lamps may show
     /// orders that were served while it was away.
     starting: bool,
+    /// The trips that the process of each node found on its disk and has not shown yet: its kiosk names
+    /// their cars once its panel is there. They may have been served while it was away.
+    found: BTreeMap<NodeId, BTreeSet<Call>>,
     /// When the process of each node last went on after a suspension. What it lights at that moment
     /// it may have heard of long ago.
     resumed_at: BTreeMap<NodeId, Duration>,
@@ -35,6 +38,11 @@ impl Reference {
     /// A process begins to show what its disk holds, or has shown it.
     pub(crate) fn starting(&mut self, starting: bool) {
         self.starting = starting;
+    }
+
+    /// The process of this node has found these trips on its disk.
+    pub(crate) fn finds(&mut self, at: &NodeId, trips: BTreeSet<Call>) {
+        self.found.insert(at.clone(), trips);
     }
 
     /// The suspended process of this node goes on.
@@ -60,7 +68,11 @@ impl Reference {
     /// A kiosk names the car of a trip that it did not show before.
     pub(crate) fn shown(&mut self, at: &NodeId, trip: Trip, now: Duration) {
         if let Some(call) = HallCall::to(trip.from(), trip.to()) {
-            self.promised(at, Call::Hall(call), now);
+            let call = Call::Hall(call);
+            let is_found = self.found.get_mut(at).is_some_and(|found| found.remove(&call));
+            if !is_found {
+                self.promised(at, call, now);
+            }
         }
     }
 
@@ -103,6 +115,9 @@ impl Reference {
         }
         for machine in snapshot.machines {
             self.look(machine);
+            if let Some((node, found)) = machine.node().zip(self.found.get_mut(&machine.name)) {
+                found.retain(|call| node.orders().of_call(call).next().is_some());
+            }
         }
         let lost = self.open.iter().filter(|(call, _)| !exists(snapshot, call));
         lost.map(|(call, since)| {

@@ -70,6 +70,7 @@ fn holding(snapshot: &Snapshot, machine: &Machine) -> Option<Session> {
     let session = directives.session_of(&machine.name)?;
     let is_said = matches!(session.state, SessionState::Open(_));
     let is_its_mode = directives.mode(&machine.name) == Mode::Priority
+        && directives.priority(&machine.name).is_none()
         && machine.reported.key == KeySwitch::Normal;
     let is_open = machine.line == Line::Plugged
         && machine.car.inputs().door == DoorState::Open

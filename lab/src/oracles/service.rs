@@ -61,9 +61,10 @@ impl Boardings {
 
 /// F18: a car that reports a service is at the floor with its door not closed; for a hall call it
 /// is in service and announces the direction of the call. One input may bring a car back into
-/// service, which serves a call at its open door, and then give it to a robot that waits. Where the
-/// floor's sensor is dead, the car's place counts: it may have died while the node was held up, after
-/// it had reported the floor. Where a car is led astray by a wrong sensor, what that reports counts too.
+/// service, which serves a call at its open door, and then give it to a robot that waits or to a
+/// priority call. Where the floor's sensor is dead, the car's place counts: it may have died while the
+/// node was held up, after it had reported the floor. Where a car is led astray by a wrong sensor, what
+/// that reports counts too.
 ///
 /// F12, F13: a destination call is served once its passenger's car call is promised, or served, which
 /// may be after the car has left: [`Boardings`] sees that it was there.

@@ -2,12 +2,13 @@
 
 use elevator_driver::{Button, Direction, Floor, KeySwitch, MotorCommand, PanelOutputs};
 use elevator_fleet::election::{ElectionSettings, Preset};
-use elevator_fleet::model::{Call, Dot, HallCall, JournalId, Mode, NodeId, Term};
+use elevator_fleet::model::{Call, Dot, HallCall, JournalId, Mode, NodeId, Order, Term};
 use elevator_fleet::node::{Access, Change, Lsn, Report, Taken};
 use elevator_fleet::orders::{Record, RecordState};
 use elevator_fleet::wire::{Delta, Frame, NodeState, Protocol};
 
 use super::*;
+use crate::connection::Connections;
 use crate::snapshot::QUIET_LOSS;
 use crate::{Fault, MotorFault, World, WorldSettings};
 
@@ -387,6 +388,91 @@ fn a_node_that_yields_with_orders_not_handed_over_is_noticed() {
     complains(&world, "E4");
 }
 
+/// E4: what is on its way over a link is handed over.
+#[test]
+fn an_order_that_a_link_brings_may_arrive_after_a_node_has_yielded() {
+    let mut world = calm();
+    let master = world.machines[0].name.clone();
+    world.press(1, up(2));
+    let is_on_its_way = |world: &World| {
+        let lacks =
+            |order: &Order| world.node(0).expect("it runs").orders().get(order.dot).is_none();
+        let mut orders = world.node(1).expect("it runs").orders().orders();
+        orders.any(|order| lacks(order) && world.connections.bring((1, 0), order))
+    };
+    assert!(world.run_until(Duration::from_secs(1), is_on_its_way).is_some());
+    world.inspect();
+    placed_at(&mut world, Duration::ZERO);
+    yields(&mut world, 1, &master);
+    assert_eq!(world.violations(), []);
+    world.connections = Connections::default();
+    yields(&mut world, 1, &master);
+    complains(&world, "E4");
+}
+
+/// An order that somebody has invented has reached the second node in the name of this one, and no
+/// link brings it to the others.
+fn invents(by: usize) -> World {
+    let mut world = calm();
+    let Change::Record(record) = open(DOT) else { panic!() };
+    let delta = Delta { records: vec![record], ..Delta::default() };
+    assert!(world.forge(by, 1, &Frame::Delta(delta)));
+    world.connections = Connections::default();
+    world.inspect();
+    placed_at(&mut world, Duration::ZERO);
+    world
+}
+
+/// E4: in a full store there is no room for what nobody announces, whoever yields to its node.
+#[test]
+fn a_node_may_yield_to_one_that_has_no_room() {
+    let master = |world: &World| world.machines[0].name.clone();
+    let mut world = invents(2);
+    let winner = master(&world);
+    world.machines[0].without_room_at = Some(world.now);
+    yields(&mut world, 1, &winner);
+    assert_eq!(world.violations(), []);
+    world.machines[0].without_room_at = None;
+    yields(&mut world, 1, &winner);
+    complains(&world, "E4");
+    // What came in the winner's name, it is taken to have.
+    let mut world = invents(0);
+    yields(&mut world, 1, &winner);
+    assert_eq!(world.violations(), []);
+    // For what somebody announces there is room, and for the rest unless much is invented.
+    let (mut world, winner) = met();
+    let now = world.now;
+    placed_at(&mut world, now.saturating_sub(Duration::from_secs(1)));
+    world.machines[0].without_room_at = Some(now);
+    yields(&mut world, 1, &winner);
+    complains(&world, "E4");
+}
+
+/// E4: to a process that has ended a node yields before it knows.
+#[test]
+fn a_node_may_yield_to_a_process_whose_end_it_has_not_noticed() {
+    let mut world = calm();
+    let (master, loser) = (world.machines[0].name.clone(), world.machines[1].name.clone());
+    for node in 0..3 {
+        world.inflict(Fault::StopSwitch(node, true));
+    }
+    world.press(1, up(2));
+    world.run_for(Duration::from_secs(1));
+    assert_eq!(world.violations(), []);
+    world.inflict(Fault::PowerCut(0));
+    world.inflict(Fault::Replace(0));
+    let hears = |world: &World| world.machines[0].hears(&loser);
+    assert!(world.run_until(Duration::from_secs(1), hears).is_some());
+    let first = world.node(0).expect("it runs");
+    assert_eq!(first.orders().orders().count(), 0);
+    let nonce = first.hello().nonce;
+    assert!(world.node(1).expect("it runs").proven().all(|(_, counted)| counted != nonce));
+    placed_at(&mut world, Duration::ZERO);
+    yields(&mut world, 1, &master);
+    let complaints = world.violations();
+    assert!(complaints.iter().all(|wrong| wrong.id != "E4"), "{complaints:?}");
+}
+
 #[test]
 fn a_change_of_master_in_calm_is_noticed() {
     let mut world = calm();
@@ -624,7 +710,7 @@ fn only_who_has_no_room_may_lack_an_order_for_longer() {
     assert!(patience(&world, DOT.journal));
     assert!(!patience(&world, announced), "there is always room for it");
     assert!(contested::patience(&world.snapshot(), DOT.journal, [0, 1]).is_zero(), "B has room");
-    world.now += Duration::from_secs(10);
+    world.now += Duration::from_secs(15);
     assert!(!patience(&world, DOT.journal), "that was long ago");
 }
 

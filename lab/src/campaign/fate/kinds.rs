@@ -58,6 +58,7 @@ kinds! {
         Replay = "replay",
         Forgery = "forgery",
         FaultyMember = "faulty member",
+        Flood = "flood",
         OtherVersion = "other version",
     }
     /// Of a machine and its clocks, while it may be off.

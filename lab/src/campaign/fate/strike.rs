@@ -56,8 +56,8 @@ const REDIALS_AFTER: u64 = 300;
 /// How many datagrams an intruder sends at once.
 const MOST_DATAGRAMS: u64 = 20;
 
-/// One message in so many of a faulty member is a flood of orders.
-const FLOOD_EACH: u8 = 8;
+/// How many floods a faulty member sends in a row.
+const MOST_FLOODS: u64 = 3;
 
 /// How many journals a flood has: as many as fit a frame, and more than nodes keep of those that
 /// nobody announces.
@@ -249,7 +249,14 @@ impl Fate {
         // that have ended meanwhile is the most tempting.
         let (first, in_order) = (self.random.usize(0..256), self.random.bool());
         let outdated = self.random.bool();
-        for number in 0..self.up_to(MOST_DATAGRAMS, strength) {
+        let most = match kind {
+            IntrusionKind::Flood => MOST_FLOODS,
+            IntrusionKind::Replay
+            | IntrusionKind::Forgery
+            | IntrusionKind::FaultyMember
+            | IntrusionKind::OtherVersion => MOST_DATAGRAMS,
+        };
+        for number in 0..self.up_to(most, strength) {
             let (from, to) = self.pair();
             let number = usize::try_from(number).unwrap_or(0);
             let recording = if in_order { first + number } else { self.random.usize(0..256) };
@@ -260,7 +267,7 @@ impl Fate {
                     Fault::Replay { recording: chosen.copied().unwrap_or(recording), to }
                 }
                 IntrusionKind::OtherVersion => Fault::OtherVersion { from, to },
-                IntrusionKind::FaultyMember if self.random.u8(0..FLOOD_EACH) == 0 => {
+                IntrusionKind::Flood => {
                     let journals = u16::try_from(self.up_to(MOST_JOURNALS, strength)).unwrap_or(1);
                     Fault::Flood { from, to, journals }
                 }

@@ -1,5 +1,7 @@
 //! Orders that vanish without a service.
 
+use elevator_driver::Trip;
+
 use super::*;
 
 /// Three machines, each of which shows that somebody waits.
@@ -66,5 +68,21 @@ fn a_lamp_that_nobody_asked_for_binds_nobody() {
     let other = world.machines[1].name.clone();
     world.oracles.reference.resumed(&other, Duration::from_secs(1));
     world.oracles.reference.lit(&name, up(1), Duration::from_secs(1));
+    assert_eq!(left(&world), 1);
+}
+
+/// A trip that a node finds on its disk may have been served while it was away; one that it shows
+/// again may not.
+#[test]
+fn a_trip_that_a_node_has_found_on_its_disk_binds_nobody() {
+    let mut world = calm();
+    let name = world.machines[0].name.clone();
+    let trip = Trip::new(Floor::BOTTOM, Floor::try_from(2).expect("a floor")).expect("a trip");
+    let call = HallCall::to(trip.from(), trip.to()).map(Call::Hall).expect("a call");
+    world.oracles.reference.requested(trip);
+    world.oracles.reference.finds(&name, [call].into());
+    world.oracles.reference.shown(&name, trip, Duration::ZERO);
+    assert_eq!(left(&world), 0);
+    world.oracles.reference.shown(&name, trip, Duration::from_secs(1));
     assert_eq!(left(&world), 1);
 }

@@ -1,5 +1,6 @@
 //! Sessions that hold a car for too long, or again.
 
+use elevator_driver::DoorState;
 use elevator_fleet::directives::{Session, SessionState, Topic, Value};
 
 use super::*;
@@ -27,6 +28,22 @@ fn a_door_that_is_held_beyond_its_time_is_noticed() {
     world.now += Duration::from_secs(30);
     world.inspect();
     complains(&world, "F19");
+}
+
+/// F19: while a priority call has the car, that is what holds its door.
+#[test]
+fn a_priority_call_may_hold_the_door_of_a_session() {
+    let mut world = calm();
+    ask(&mut world, Some(Floor::BOTTOM));
+    let is_open = |world: &World| matches!(session(world).state, SessionState::Open(_));
+    assert!(world.run_until(Duration::from_secs(40), is_open).is_some());
+    world.inflict(Fault::Priority { at: 0, car: Some(0), floor: Some(Floor::BOTTOM) });
+    world.run_for(Duration::from_secs(1));
+    assert!(is_open(&world) && world.car(0).inputs().door == DoorState::Open);
+    world.now += Duration::from_secs(30);
+    world.inspect();
+    let complaints = world.violations();
+    assert!(complaints.iter().all(|wrong| wrong.id != "F19"), "{complaints:?}");
 }
 
 /// F19

@@ -66,6 +66,33 @@ fn service_by_a_car_that_is_out_of_the_group_is_noticed() {
     complains(&world, "F18");
 }
 
+/// F18: what takes a car in the input in which it comes back into service takes it after it has served
+/// those at its open door; later it serves nobody.
+#[test]
+fn only_what_is_given_a_car_at_once_excuses_its_service() {
+    let (mut world, floor) = open_for_up();
+    let call = Call::Hall(HallCall::new(floor, Direction::Up));
+    let is_given = |world: &World| world.machines[0].has_just_given_its_car();
+    let priority = Fault::Priority { at: 0, car: Some(0), floor: Some(floor) };
+    world.inflict(priority.clone());
+    assert!(is_given(&world));
+    reports(&mut world, &served(call.clone()));
+    assert_eq!(world.violations(), []);
+    world.run_for(Duration::from_millis(100));
+    assert!(!is_given(&world));
+    reports(&mut world, &served(call));
+    complains(&world, "F18");
+
+    // A session that has the car goes on having it.
+    let (mut world, floor) = open_for_up();
+    world.inflict(Fault::Session { at: 0, session: 1, car: Some(0), floor: Some(floor) });
+    world.run_for(Duration::from_secs(1));
+    let directives = world.node(0).expect("it runs").directives();
+    assert!(directives.session_of(&world.machines[0].name).is_some());
+    world.inflict(priority);
+    assert!(!is_given(&world));
+}
+
 /// F18: the car has to have been there since the press.
 #[test]
 fn a_trip_that_is_served_from_elsewhere_is_noticed() {
