@@ -423,7 +423,7 @@ fn invents(by: usize) -> World {
     world
 }
 
-/// E4: in a full store there is no room for what nobody announces, whoever yields to its node.
+/// E4: in a full store there is no room for what nobody announces.
 #[test]
 fn a_node_may_yield_to_one_that_has_no_room() {
     let master = |world: &World| world.machines[0].name.clone();

@@ -83,7 +83,7 @@ fn once_heard(
     lost
 }
 
-/// The first node of the pair hears these as well, for so long. Returns when that is over.
+/// The first node of the pair hears these as well during this time. Returns when it is over.
 fn speak(
     nodes: &mut [Node],
     (one, two): (&mut Node, &mut Node),
@@ -291,39 +291,61 @@ fn a_name_that_one_node_has_heard_for_a_moment_keeps_no_stores_different() {
     assert_eq!(one.orders().journal(JournalId(INVENTED)), None, "it is worth the least");
 }
 
+/// The second node says this, while its car stands at the bottom.
+fn says_at_the_bottom(one: &mut Node, two: &mut Node, records: Vec<Record>, now: Timestamp) {
+    let mut beacon = two.plain_beacon(now);
+    beacon.echoes = echo_of(one, now);
+    beacon.delta = Delta { records, car: Some(idle_at(0)), ..Delta::default() };
+    one.handle_beacon(two.hello().address, &beacon, now);
+}
+
+/// A press comes back as open to the first node, which may have forgotten it with its journal, and has
+/// long seen the second node's car at the bottom. Then the second node says that this car has served
+/// it. Returns the first node, the press, and what the node wants done.
+fn told_of_a_service_by(car: NodeId, forgets: bool) -> (Node, Dot, Vec<Action>) {
+    let (mut one, mut two, mut now) = settled();
+    let seen = now + Duration::from_secs(12);
+    while now < seen {
+        now = now + PERIOD;
+        says_at_the_bottom(&mut one, &mut two, Vec::new(), now);
+    }
+    if forgets {
+        let most = u64::try_from(MOST).expect("few");
+        flood(&mut one, &tombstones(0..most + 10), now);
+        assert!(one.status(now).collected > 0);
+    }
+    let waited = Duration::from_mins(1);
+    let press = record(77, 3, call(2), RecordState::Open { waited });
+    says_at_the_bottom(&mut one, &mut two, vec![press.clone()], now);
+    assert!(one.orders().get(press.dot).is_some());
+    drain(&mut one);
+    let service = Service { waited: Duration::from_secs(20), car };
+    let told = Record { state: RecordState::Served(Some(service)), ..press.clone() };
+    says_at_the_bottom(&mut one, &mut two, vec![told], now);
+    let actions = drain(&mut one);
+    (one, press.dot, actions)
+}
+
 /// O1: a node that has forgotten a press with its journal believes its service of the car's own node,
 /// whatever it has seen of the car since the press came back.
 #[test]
 fn the_service_of_a_forgotten_press_is_believed_of_the_cars_own_node() {
     for forgets in [false, true] {
-        let (mut one, mut two, mut now) = settled();
-        let mut at_the_bottom = |one: &mut Node, records, now| {
-            let mut beacon = two.plain_beacon(now);
-            beacon.echoes = echo_of(one, now);
-            beacon.delta = Delta { records, car: Some(idle_at(0)), ..Delta::default() };
-            one.handle_beacon(two.hello().address, &beacon, now);
-        };
-        let seen = now + Duration::from_secs(12);
-        while now < seen {
-            now = now + PERIOD;
-            at_the_bottom(&mut one, Vec::new(), now);
-        }
-        if forgets {
-            let most = u64::try_from(MOST).expect("few");
-            flood(&mut one, &tombstones(0..most + 10), now);
-            assert!(one.status(now).collected > 0);
-        }
-        let waited = Duration::from_mins(1);
-        let press = record(77, 3, call(2), RecordState::Open { waited });
-        at_the_bottom(&mut one, vec![press.clone()], now);
-        assert!(one.orders().get(press.dot).is_some());
-        drain(&mut one);
-        let service = Service { waited: Duration::from_secs(20), car: name(2) };
-        let told = Record { state: RecordState::Served(Some(service)), ..press.clone() };
-        at_the_bottom(&mut one, vec![told], now);
-        let is_open = one.orders().get(press.dot).is_some();
-        let complaints = drain(&mut one);
-        assert_eq!((is_open, conflicts(&complaints).is_empty()), (!forgets, forgets));
+        let (one, press, wanted) = told_of_a_service_by(name(2), forgets);
+        let is_open = one.orders().get(press).is_some();
+        assert_eq!((is_open, conflicts(&wanted).is_empty()), (!forgets, forgets));
+    }
+}
+
+/// O1: of its own car, a node that may have forgotten the service denies nothing: it places the call
+/// again.
+#[test]
+fn a_node_that_may_have_forgotten_its_own_service_places_the_call_again() {
+    for forgets in [false, true] {
+        let (one, press, wanted) = told_of_a_service_by(name(1), forgets);
+        assert!(one.orders().get(press).is_some());
+        let again = one.orders().of_call(&call(2)).any(|order| order.dot.journal == JournalId(1));
+        assert_eq!((again, conflicts(&wanted).is_empty()), (forgets, forgets));
     }
 }
 
