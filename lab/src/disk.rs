@@ -18,6 +18,8 @@ pub(super) struct Disk {
     term: Term,
     /// The registers, and when each was written.
     records: BTreeMap<(JournalId, Call), (Record, Duration)>,
+    /// How many open orders there are of each call: whether there is one is asked all the time.
+    open: BTreeMap<Call, usize>,
     flight_times: BTreeMap<Leg, FlightRecord>,
     directives: Vec<Directive>,
     /// What the machine's wall clock last showed.
@@ -44,6 +46,7 @@ impl Disk {
             reserved: 0,
             term: Term::default(),
             records: BTreeMap::new(),
+            open: BTreeMap::new(),
             flight_times: BTreeMap::new(),
             directives: Vec::new(),
             clock: Duration::ZERO,
@@ -87,7 +90,7 @@ impl Disk {
 
     /// Whether an open order of this call is on it.
     pub(super) fn holds(&self, call: &Call) -> bool {
-        self.records.values().any(|(record, _)| !record.state.is_served() && record.call == *call)
+        self.open.contains_key(call)
     }
 
     /// The open press of this call that is on it and that this one repeats.
@@ -213,11 +216,8 @@ impl Disk {
         for (_, changes) in std::mem::take(&mut self.committing) {
             for change in changes {
                 match change {
-                    Change::Record(record) => {
-                        let register = (record.dot.journal, record.call.clone());
-                        self.records.insert(register, (record, self.clock));
-                    }
-                    Change::Collect(journal) => self.records.retain(|(of, _), _| *of != journal),
+                    Change::Record(record) => self.keep(record),
+                    Change::Collect(journal) => self.collect(journal),
                     Change::Journal(journal) => {
                         self.journal = journal;
                         self.reserved = 0;
@@ -229,6 +229,36 @@ impl Disk {
                         self.flight_times.insert(record.leg, record);
                     }
                 }
+            }
+        }
+    }
+
+    fn keep(&mut self, record: Record) {
+        if !record.state.is_served() {
+            *self.open.entry(record.call.clone()).or_default() += 1;
+        }
+        let register = (record.dot.journal, record.call.clone());
+        if let Some((before, _)) = self.records.insert(register, (record, self.clock)) {
+            self.no_longer_keep(&before);
+        }
+    }
+
+    fn collect(&mut self, journal: JournalId) {
+        let of_journal = |(of, _): &(JournalId, Call), _: &mut (Record, Duration)| *of == journal;
+        let collected: Vec<_> = self.records.extract_if(.., of_journal).collect();
+        for (_, (record, _)) in collected {
+            self.no_longer_keep(&record);
+        }
+    }
+
+    fn no_longer_keep(&mut self, record: &Record) {
+        if record.state.is_served() {
+            return;
+        }
+        if let Some(count) = self.open.get_mut(&record.call) {
+            *count -= 1;
+            if *count == 0 {
+                self.open.remove(&record.call);
             }
         }
     }

@@ -42,7 +42,7 @@ use self::car_watch::CarWatch;
 use self::election::{Handovers, Plans, Terms};
 use self::latches::Latches;
 use self::mastership::{Mastership, MastershipWatch};
-use self::orders::{Locks, Presses, Stores, Taken};
+use self::orders::{Locks, Presses, StoreChanges, Stores, Taken};
 use self::promises::Promises;
 use self::reference::Reference;
 use self::robots::RobotWatch;
@@ -67,6 +67,7 @@ pub(super) struct Oracles {
     promises: Promises,
     reference: Reference,
     boardings: Boardings,
+    changes: StoreChanges,
     presses: Presses,
     taken: Taken,
     stores: Stores,
@@ -90,6 +91,7 @@ impl Oracles {
             promises: Promises::new(nodes),
             reference: Reference::default(),
             boardings: Boardings::default(),
+            changes: StoreChanges::new(nodes),
             presses: Presses::default(),
             taken: Taken::default(),
             stores: Stores::default(),
@@ -359,11 +361,12 @@ impl Oracles {
                 self.lamp_is_lit(snapshot, node, *button);
             }
         }
-        self.handovers.inspect(snapshot);
+        let changed = self.changes.look(snapshot);
+        self.handovers.inspect(snapshot.now, &changed);
         let findings = [
             self.promises.are_on_a_disk(snapshot),
             self.reference.inspect(snapshot),
-            self.presses.inspect(snapshot),
+            self.presses.inspect(&changed),
             self.taken.inspect(snapshot),
             self.locks.inspect(snapshot),
             self.stores.inspect(snapshot),

@@ -386,6 +386,17 @@ impl OrderStore {
         self.open.get(call).into_iter().flatten().filter_map(|dot| self.get(*dot))
     }
 
+    /// The open presses of one call.
+    pub fn presses_of(&self, call: &Call) -> impl Iterator<Item = Dot> {
+        self.open.get(call).into_iter().flatten().copied()
+    }
+
+    /// Whether an order of this call is open.
+    #[must_use]
+    pub fn is_open(&self, call: &Call) -> bool {
+        self.open.contains_key(call)
+    }
+
     /// The calls with at least one open order.
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         self.open.keys()

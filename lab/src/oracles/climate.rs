@@ -40,7 +40,7 @@ pub(super) fn displays_show_the_climate_of_their_group(snapshot: &Snapshot) -> V
         // An attendant is shown the hall calls.
         let is_attended =
             |node: &usize| snapshot.machines[*node].modes().contains(&Mode::Attendant);
-        for node in group.into_iter().filter(|node| !is_attended(node)) {
+        for node in group {
             let outputs = snapshot.node(node).and_then(|node| node.outputs());
             let Some(text) = outputs.map(|outputs| &outputs.display.text) else {
                 continue;
@@ -52,7 +52,7 @@ pub(super) fn displays_show_the_climate_of_their_group(snapshot: &Snapshot) -> V
                     (least - TOLERANCE..=most + TOLERANCE).contains(&shown)
                 }),
             };
-            if !is_so {
+            if !is_so && !is_attended(&node) {
                 let what = format!("shows {text:?}, the sensors read {range:?}");
                 let finding = Finding::new("K2", node, what);
                 findings.push(finding.lasting(format!("K2 {node}"), TOO_LONG));

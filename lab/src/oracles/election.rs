@@ -139,11 +139,11 @@ impl Handovers {
         self.known[node].clear();
     }
 
-    pub(crate) fn inspect(&mut self, snapshot: &Snapshot) {
-        for (node, known) in self.known.iter_mut().enumerate() {
-            let orders = snapshot.node(node).map(|node| node.orders().orders());
-            for order in orders.into_iter().flatten() {
-                known.entry(order.dot).or_insert(snapshot.now);
+    /// Looks at the stores that have changed.
+    pub(crate) fn inspect(&mut self, now: Duration, changed: &[(usize, &Node)]) {
+        for (node, process) in changed {
+            for order in process.orders().orders() {
+                self.known[*node].entry(order.dot).or_insert(now);
             }
         }
     }

@@ -40,14 +40,16 @@ pub(super) fn hall_lamps_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
         if group.iter().all(has_failed) {
             continue;
         }
-        let hall = |node: &usize| -> BTreeSet<Button> {
+        let hall = |node: &usize| {
             let lit = snapshot.machines[*node].lit.iter();
-            lit.copied().filter(|button| matches!(button, Button::Hall(..))).collect()
+            lit.copied().filter(|button| matches!(button, Button::Hall(..)))
         };
-        let lamps: Vec<BTreeSet<Button>> = group.iter().map(hall).collect();
-        let all: BTreeSet<Button> = lamps.iter().flatten().copied().collect();
+        if group.windows(2).all(|pair| hall(&pair[0]).eq(hall(&pair[1]))) {
+            continue;
+        }
+        let all: BTreeSet<Button> = group.iter().flat_map(hall).collect();
         for button in all {
-            if !lamps.iter().all(|lamps| lamps.contains(&button)) {
+            if !group.iter().all(|node| snapshot.machines[*node].lit.contains(&button)) {
                 let what = format!("{button} is lit on some panels of {group:?} only");
                 let finding = Finding::new("P4", group[0], what);
                 let call = Call::of_button(button, &snapshot.machines[group[0]].name);
@@ -98,16 +100,15 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
                 Call::Hall(_) => true,
                 Call::Car { car, .. } => *car == machine.name,
             };
-            let process = machine.node().into_iter();
-            let open = process.flat_map(|node| node.orders().orders().map(move |it| (node, it)));
-            findings.extend(
-                open.filter(|(node, order)| has_lamp(&order.call) && !node.has_promised(order.dot))
-                    .map(|(_, order)| {
-                        let what = format!("{}, {}, is not promised", order.call, order.dot);
-                        let finding = Finding::new("F12", node, what.clone());
-                        finding.lasting(what, limit_of(order))
-                    }),
-            );
+            let Some(process) = machine.node() else { continue };
+            let orders = process.orders();
+            let with_lamps = orders.calls().filter(|call| has_lamp(call));
+            let open = with_lamps.flat_map(|call| orders.presses_of(call));
+            let unpromised = open.filter(|dot| !process.has_promised(*dot));
+            findings.extend(unpromised.filter_map(|dot| orders.get(dot)).map(|order| {
+                let what = format!("{}, {}, is not promised", order.call, order.dot);
+                Finding::new("F12", node, what.clone()).lasting(what, limit_of(order))
+            }));
         }
     }
     findings
@@ -118,9 +119,11 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
 pub(super) fn served_lamps_are_dark(snapshot: &Snapshot) -> Vec<Finding> {
     let mut findings = Vec::new();
     for group in snapshot.calm_groups(super::EQUAL_WITHIN) {
+        // Who has an equal store knows of no other services.
+        let others: &[usize] = if have_equal_stores(snapshot, &group) { &[] } else { &group };
         for node in &group {
             for button in &snapshot.machines[*node].lit {
-                if is_served_in(snapshot, &group, *node, *button) {
+                if is_served_in(snapshot, others, *node, *button) {
                     let what = format!("{button} is still lit, though it was served");
                     let finding = Finding::new("P2", *node, what);
                     let call = Call::of_button(*button, &snapshot.machines[*node].name);
@@ -133,14 +136,18 @@ pub(super) fn served_lamps_are_dark(snapshot: &Snapshot) -> Vec<Finding> {
     findings
 }
 
+fn have_equal_stores(snapshot: &Snapshot, group: &[usize]) -> bool {
+    let nodes = group.iter().filter_map(|node| snapshot.node(*node));
+    let mut digests = nodes.map(|node| node.orders().digest());
+    let first = digests.next();
+    digests.all(|digest| Some(digest) == first)
+}
+
 fn is_served_in(snapshot: &Snapshot, group: &[usize], node: usize, button: Button) -> bool {
     let call = Call::of_button(button, &snapshot.machines[node].name);
     let is_served = |dot: Dot| {
         let mut others = group.iter().filter_map(|other| snapshot.node(*other));
         others.any(|other| other.orders().get(dot).is_none())
     };
-    snapshot.node(node).is_some_and(|node| {
-        let mut orders = node.orders().of_call(&call);
-        orders.all(|order| is_served(order.dot))
-    })
+    snapshot.node(node).is_some_and(|node| node.orders().presses_of(&call).all(is_served))
 }

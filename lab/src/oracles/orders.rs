@@ -25,15 +25,43 @@ pub(crate) struct Presses {
     known: BTreeMap<Dot, (Call, NodeId)>,
 }
 
+/// Which stores differ from what they were when they were last looked at. Those that do not need no
+/// second look: equal digests mean equal registers.
+#[derive(Debug)]
+pub(crate) struct StoreChanges {
+    /// By node: the process, and the digest of its store.
+    seen: Vec<Option<(u64, u64)>>,
+}
+
+impl StoreChanges {
+    pub(crate) fn new(nodes: usize) -> Self {
+        Self { seen: vec![None; nodes] }
+    }
+
+    /// The nodes with a store that has changed.
+    pub(crate) fn look<'a>(&mut self, snapshot: &Snapshot<'a>) -> Vec<(usize, &'a Node)> {
+        let mut changed = Vec::new();
+        for (node, seen) in self.seen.iter_mut().enumerate() {
+            let process = snapshot.node(node);
+            let incarnation = snapshot.machines[node].incarnation;
+            let now = process.map(|process| (incarnation, process.orders().digest()));
+            if std::mem::replace(seen, now) != now {
+                changed.extend(process.map(|process| (node, process)));
+            }
+        }
+        changed
+    }
+}
+
 impl Presses {
-    pub(crate) fn inspect(&mut self, snapshot: &Snapshot) -> Vec<Finding> {
+    /// Looks at the stores that have changed.
+    pub(crate) fn inspect(&mut self, changed: &[(usize, &Node)]) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for node in 0..snapshot.machines.len() {
-            let orders = snapshot.node(node).map(|node| node.orders().orders());
-            for order in orders.into_iter().flatten() {
+        for (node, process) in changed {
+            for order in process.orders().orders() {
                 if !self.is_the_press(order) {
                     let what = format!("{}: {} is another press too", order.dot, order.call);
-                    findings.push(Finding::new("O4", node, what).once());
+                    findings.push(Finding::new("O4", *node, what).once());
                 }
             }
         }

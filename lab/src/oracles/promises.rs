@@ -23,6 +23,8 @@ const LIT_WITHIN: Duration = Duration::from_millis(50);
 pub(crate) struct Promises {
     /// The presses that some lamp has promised.
     promised: BTreeMap<Dot, Promised>,
+    /// Those of them that may be open: what is over stays over until a lamp promises it again.
+    candidates: BTreeSet<Dot>,
     /// The latest press of each register that a car has served.
     closed: BTreeMap<JournalId, BTreeMap<Call, u64>>,
     /// When each call was last dropped in a fire recall.
@@ -75,6 +77,7 @@ impl Promises {
     pub(crate) fn new(nodes: usize) -> Self {
         Self {
             promised: BTreeMap::new(),
+            candidates: BTreeSet::new(),
             dropped: BTreeMap::new(),
             closed: BTreeMap::new(),
             shown: vec![BTreeMap::new(); nodes],
@@ -123,12 +126,21 @@ impl Promises {
         let Some(process) = &machine.process else {
             return Vec::new();
         };
+        let is_new = |dots: &[Dot], dot: Dot| {
+            !dots.contains(&dot)
+                && process.node.has_promised(dot)
+                && !snapshot.is_invented(dot.journal)
+        };
+        let orders = process.node.orders();
+        // At almost every look there is nothing new.
+        let shown = self.shown[node].get(&call);
+        if shown.is_some_and(|dots| !orders.presses_of(&call).any(|dot| is_new(dots, dot))) {
+            return Vec::new();
+        }
         let mut dots = self.shown[node].remove(&call).unwrap_or_default();
         let mut fresh = Vec::new();
-        for order in process.node.orders().of_call(&call) {
-            let dot = order.dot;
-            let is_new = || !dots.contains(&dot) && !snapshot.is_invented(dot.journal);
-            if process.node.has_promised(dot) && is_new() {
+        for dot in orders.presses_of(&call) {
+            if is_new(&dots, dot) {
                 let repeats = |earlier: &&Dot| earlier.journal == dot.journal;
                 let shown = dots.iter().rev().find(repeats).copied();
                 let repeated = shown.or_else(|| machine.disk.earlier_press(dot, &call));
@@ -201,6 +213,7 @@ impl Promises {
             last: since,
         });
         promised.last = promised.last.max(since);
+        self.candidates.insert(dot);
     }
 
     /// P1, P5: a lamp goes on when some disk that works knows of the press. That it has been served
@@ -333,15 +346,29 @@ impl Promises {
     /// with its node: the passenger is served with the earlier one, whose lamp it found lit, or is
     /// dropped with it.
     fn open(&self, snapshot: &Snapshot) -> impl Iterator<Item = (Dot, &Call)> {
-        self.promised
-            .iter()
-            .filter(|(dot, promised)| {
-                let served_at = snapshot.history.served_at(&promised.call);
-                let dropped_at = self.dropped.get(&promised.call).copied();
-                !self.is_closed(**dot, &promised.call)
-                    && served_at.max(dropped_at).is_none_or(|over| over < promised.last)
-            })
-            .map(|(dot, promised)| (*dot, &promised.call))
+        self.may_be_open()
+            .filter(|(dot, promised)| self.is_open(snapshot, *dot, promised))
+            .map(|(dot, promised)| (dot, &promised.call))
+    }
+
+    fn may_be_open(&self) -> impl Iterator<Item = (Dot, &Promised)> {
+        self.candidates.iter().filter_map(|dot| Some((*dot, self.promised.get(dot)?)))
+    }
+
+    fn is_open(&self, snapshot: &Snapshot, dot: Dot, promised: &Promised) -> bool {
+        let served_at = snapshot.history.served_at(&promised.call);
+        let dropped_at = self.dropped.get(&promised.call).copied();
+        !self.is_closed(dot, &promised.call)
+            && served_at.max(dropped_at).is_none_or(|over| over < promised.last)
+    }
+
+    fn forget_what_is_over(&mut self, snapshot: &Snapshot) {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        let is_open = |dot: &Dot| {
+            self.promised.get(dot).is_some_and(|promised| self.is_open(snapshot, *dot, promised))
+        };
+        candidates.retain(is_open);
+        self.candidates = candidates;
     }
 
     /// O1: what a lamp has promised is on some disk, at every moment, until it is served.
@@ -349,10 +376,12 @@ impl Promises {
     ///
     /// A disk that is taken away may have been the only one so far: then another is being written,
     /// for every holder writes what it holds. Only a press that the lost disk knew has this time.
-    pub(crate) fn are_on_a_disk(&self, snapshot: &Snapshot) -> Vec<Finding> {
+    pub(crate) fn are_on_a_disk(&mut self, snapshot: &Snapshot) -> Vec<Finding> {
+        self.forget_what_is_over(snapshot);
         let disks = snapshot.machines.iter().map(|machine| &machine.disk);
         let sound: Vec<&Disk> = disks.filter(|disk| !disk.failed()).collect();
-        self.open(snapshot)
+        self.may_be_open()
+            .map(|(dot, promised)| (dot, &promised.call))
             .filter(|(_, call)| !sound.iter().any(|disk| disk.holds(call)))
             .filter(|(dot, call)| !another_disk_is_being_written(snapshot, *dot, call))
             .map(|(dot, call)| {

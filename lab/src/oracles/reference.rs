@@ -116,7 +116,7 @@ impl Reference {
         for machine in snapshot.machines {
             self.look(machine);
             if let Some((node, found)) = machine.node().zip(self.found.get_mut(&machine.name)) {
-                found.retain(|call| node.orders().of_call(call).next().is_some());
+                found.retain(|call| node.orders().is_open(call));
             }
         }
         let lost = self.open.iter().filter(|(call, _)| !exists(snapshot, call));
@@ -142,7 +142,7 @@ impl Reference {
 
 fn exists(snapshot: &Snapshot, call: &Call) -> bool {
     snapshot.machines.iter().any(|machine| {
-        let has = machine.node().is_some_and(|node| node.orders().of_call(call).next().is_some());
+        let has = machine.node().is_some_and(|node| node.orders().is_open(call));
         has || (!machine.disk.failed() && machine.disk.holds(call))
     })
 }

@@ -69,14 +69,16 @@ fn holding(snapshot: &Snapshot, machine: &Machine) -> Option<Session> {
     let directives = process.node.directives();
     let session = directives.session_of(&machine.name)?;
     let is_said = matches!(session.state, SessionState::Open(_));
-    let is_its_mode = directives.mode(&machine.name) == Mode::Priority
-        && directives.priority(&machine.name).is_none()
-        && machine.reported.key == KeySwitch::Normal;
+    let is_its_mode = || {
+        directives.mode(&machine.name) == Mode::Priority
+            && directives.priority(&machine.name).is_none()
+            && machine.reported.key == KeySwitch::Normal
+    };
     let is_open = machine.line == Line::Plugged
         && machine.car.inputs().door == DoorState::Open
         && machine.is_taken_to_be_at(session.floor)
         && process.node.outputs().is_some_and(|outputs| outputs.door == DoorCommand::Open);
-    if !(is_said && is_its_mode && is_open) {
+    if !(is_said && is_open && is_its_mode()) {
         return None;
     }
     let car = process.node.status(process.clock(snapshot.now)).car?;

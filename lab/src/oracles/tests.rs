@@ -153,6 +153,20 @@ fn a_dot_of_two_presses_is_noticed() {
     assert!(world.oracles.presses.is_the_press(&order));
 }
 
+/// O4: a store is looked at again once it has changed.
+#[test]
+fn a_later_press_under_a_dot_that_has_named_another_is_noticed() {
+    let mut world = strangers();
+    let node = world.node(1).expect("it runs");
+    let mut order = node.orders().orders().next().expect("an order").clone();
+    order.dot.sequence += 1;
+    order.call = call(0);
+    assert!(world.oracles.presses.is_the_press(&order));
+    world.press(1, up(1));
+    world.run_for(Duration::from_millis(200));
+    complains(&world, "O4");
+}
+
 #[test]
 fn stores_that_stay_different_are_noticed() {
     let mut world = strangers();

@@ -37,12 +37,13 @@ impl Waits {
         let limit = snapshot.longest_wait();
         let mut findings = Vec::new();
         for group in snapshot.calm_groups(snapshot.bound()) {
+            let is_sound =
+                |node: &usize| !cars[*node].suspect && is_sound(&snapshot.machines[*node]);
+            let all_sound: Vec<usize> = group.iter().copied().filter(is_sound).collect();
             for call in hall_calls(snapshot, &group) {
-                let is_sound = |node: &usize| {
-                    let suspect = cars[*node].suspect;
-                    !suspect && is_sound_at(&snapshot.machines[*node], call.floor)
-                };
-                let sound: Vec<usize> = group.iter().copied().filter(is_sound).collect();
+                let has_sensor =
+                    |node: &usize| has_sensor_at(&snapshot.machines[*node], call.floor);
+                let sound: Vec<usize> = all_sound.iter().copied().filter(has_sensor).collect();
                 if sound.is_empty() || waits_for_another(snapshot, (&group, &sound), call) {
                     continue;
                 }
@@ -114,13 +115,17 @@ fn hall_calls(snapshot: &Snapshot, group: &[usize]) -> Vec<HallCall> {
         .collect()
 }
 
-/// Nothing is wrong with the car of a running node, as far as calls at this floor matter.
-fn is_sound_at(machine: &Machine, floor: Floor) -> bool {
+/// Whether the sensor of a car works at this floor.
+fn has_sensor_at(machine: &Machine, floor: Floor) -> bool {
+    !machine.car.shaft().dead_sensors().contains(&floor)
+}
+
+/// Nothing is wrong with the car of a running node, but that sensors may be dead.
+fn is_sound(machine: &Machine) -> bool {
     let inputs = machine.car.inputs();
     let is_car = |node: &&Node| node.hello().role == Role::Cabin && node.outputs().is_some();
     let runs = machine.awake().as_ref().is_some_and(is_car);
     runs && machine.line == Line::Plugged
-        && !machine.car.shaft().dead_sensors().contains(&floor)
         && !machine.car.state().faults.door_jammed
         && !inputs.obstruction
         && !inputs.stop
