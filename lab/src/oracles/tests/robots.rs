@@ -15,13 +15,22 @@ fn session(world: &World) -> Session {
     node.directives().remembered_sessions().next().cloned().expect("a session")
 }
 
+fn is_open(world: &World) -> bool {
+    matches!(session(world).state, SessionState::Open(_))
+}
+
+/// The session holds the door open.
+fn with_open_door() -> World {
+    let mut world = calm();
+    ask(&mut world, Some(Floor::BOTTOM));
+    assert!(world.run_until(Duration::from_secs(40), is_open).is_some());
+    world
+}
+
 /// F19
 #[test]
 fn a_door_that_is_held_beyond_its_time_is_noticed() {
-    let mut world = calm();
-    ask(&mut world, Some(Floor::BOTTOM));
-    let is_open = |world: &World| matches!(session(world).state, SessionState::Open(_));
-    assert!(world.run_until(Duration::from_secs(40), is_open).is_some());
+    let mut world = with_open_door();
     world.run_for(Duration::from_secs(5));
     assert_eq!(world.violations(), [], "it is in time");
     // The node does not get to look at its clock.
@@ -33,10 +42,7 @@ fn a_door_that_is_held_beyond_its_time_is_noticed() {
 /// F19: while a priority call has the car, that is what holds its door.
 #[test]
 fn a_priority_call_may_hold_the_door_of_a_session() {
-    let mut world = calm();
-    ask(&mut world, Some(Floor::BOTTOM));
-    let is_open = |world: &World| matches!(session(world).state, SessionState::Open(_));
-    assert!(world.run_until(Duration::from_secs(40), is_open).is_some());
+    let mut world = with_open_door();
     world.inflict(Fault::Priority { at: 0, car: Some(0), floor: Some(Floor::BOTTOM) });
     world.run_for(Duration::from_secs(1));
     assert!(is_open(&world) && world.car(0).inputs().door == DoorState::Open);

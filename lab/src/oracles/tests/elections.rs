@@ -1,0 +1,284 @@
+//! Elections, terms, plans, and orders that are not handed over.
+
+use super::*;
+
+/// A car's fault is no excuse for nodes and network.
+#[test]
+fn a_broken_car_does_not_excuse_its_group() {
+    let faults = [
+        Fault::StopSwitch(0, false),
+        Fault::Motor(1, Some(MotorFault::Trips)),
+        Fault::AllSensorsDead(2, true),
+        Fault::LineCut(0, true),
+        Fault::Key(1, KeySwitch::FireRecall),
+    ];
+    for fault in faults {
+        let mut world = strangers();
+        world.inflict(fault);
+        world.inspect();
+        complains(&world, "E1");
+    }
+}
+
+/// An election that takes its network for reliable, on one that loses packets.
+fn ballot_of_the_source(nodes: usize, seed: u64) -> WorldSettings {
+    let mut settings = WorldSettings::new(nodes, seed);
+    settings.election = ElectionSettings::preset(Protocol::Ballot, Preset::Source);
+    settings.weather.loss = QUIET_LOSS;
+    settings
+}
+
+#[test]
+fn an_election_that_does_not_end_under_loss_is_noticed() {
+    let mut world = strangers_under(ballot_of_the_source(3, 1));
+    world.inspect();
+    assert_eq!(world.violations(), [], "it has some time");
+    world.now += world.settings.bound();
+    world.inspect();
+    complains(&world, "E1");
+}
+
+/// C3: votes are opened again and again, and each one ends.
+#[test]
+fn under_loss_a_ballot_of_the_source_ends_each_vote() {
+    for (nodes, seed) in [(2, 1), (5, 2), (16, 3)] {
+        let mut world = World::new(ballot_of_the_source(nodes, seed)).expect("a world");
+        world.start_all();
+        world.run_for(Duration::from_mins(2));
+        assert_eq!(world.violations(), [], "{nodes} nodes");
+        assert!(world.state_changes > 50, "{nodes} nodes: {} changes", world.state_changes);
+    }
+}
+
+#[test]
+fn a_term_that_decreases_is_noticed() {
+    let mut world = calm();
+    world.oracles.terms.latest[2] = Term(99);
+    world.inspect();
+    complains(&world, "E3");
+}
+
+/// E3: the second node says that it was told this.
+fn is_told(world: &mut World, call: &Call, car: &NodeId) -> usize {
+    let before = world.violations().len();
+    let report = Report::Assigned { call: call.clone(), car: car.clone(), here: false };
+    world.judge(|oracles, snapshot| oracles.reported(snapshot, 1, &report));
+    world.violations().len() - before
+}
+
+#[test]
+fn an_assignment_of_an_earlier_mastership_is_noticed() {
+    let mut world = calm();
+    let car = world.machines[2].name.clone();
+    assert_eq!(world.master(), Some(0));
+    assert_eq!(is_told(&mut world, &call(1), &car), 1, "nobody has said so");
+    let report = Report::Assigned { call: call(1), car: car.clone(), here: true };
+    world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
+    assert_eq!(is_told(&mut world, &call(1), &car), 0);
+    let leads_anew = |oracles: &mut Oracles, _: &crate::snapshot::Snapshot| {
+        oracles.plans.became_master(0, Term(99));
+    };
+    world.judge(leads_anew);
+    assert_eq!(is_told(&mut world, &call(1), &car), 1, "it led before");
+    world.disturbed();
+    assert_eq!(is_told(&mut world, &call(1), &car), 0, "it may be under way");
+}
+
+/// C3: the plan goes along with the token.
+#[test]
+fn an_assignment_that_no_holder_has_made_is_noticed() {
+    let mut settings = WorldSettings::new(3, 1);
+    settings.election = ElectionSettings::of(Protocol::TokenRing);
+    let mut world = World::new(settings).expect("a world");
+    world.start_all();
+    world.run_for(Duration::from_secs(10));
+    let car = world.machines[2].name.clone();
+    let report = Report::Assigned { call: call(1), car: car.clone(), here: true };
+    let holds = |world: &World| world.master() == Some(0);
+    assert!(world.run_until(Duration::from_secs(30), holds).is_some());
+    world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
+    let passed_on = |world: &World| world.master() == Some(2);
+    assert!(world.run_until(Duration::from_secs(30), passed_on).is_some());
+    assert_eq!(is_told(&mut world, &call(1), &car), 0, "it has gone round");
+    assert_eq!(is_told(&mut world, &call(2), &car), 1);
+}
+
+#[test]
+fn a_group_without_one_master_is_noticed() {
+    let mut world = strangers();
+    world.inspect();
+    complains(&world, "E1");
+}
+
+fn yields(world: &mut World, node: usize, master: &NodeId) {
+    world.judge(|oracles, snapshot| {
+        let findings = oracles.handovers.yielded(snapshot, node, master);
+        oracles.verdicts.record(snapshot, findings);
+    });
+}
+
+/// Two that have heard each other and told each other nothing, and the first one's name.
+fn met() -> (World, NodeId) {
+    let mut world = strangers();
+    let loser = world.machines[1].name.clone();
+    let hears = |world: &World| {
+        let process = world.machines[0].process.as_ref().expect("it runs");
+        let peers = process.node.status(process.clock(world.now)).peers;
+        peers.iter().any(|peer| peer.node == loser)
+    };
+    let met = world.run_until(Duration::from_secs(1), hears);
+    assert!(met.is_some(), "and has been told nothing yet");
+    let master = world.machines[0].name.clone();
+    (world, master)
+}
+
+fn placed_at(world: &mut World, at: Duration) {
+    for known in world.oracles.handovers.known[1].values_mut() {
+        *known = at;
+    }
+}
+
+/// An order that somebody has invented has reached the second node in the name of this one, and no
+/// link brings it to the others.
+fn invents(by: usize) -> World {
+    let mut world = calm();
+    let Change::Record(record) = open(DOT) else { panic!() };
+    let delta = Delta { records: vec![record], ..Delta::default() };
+    assert!(world.forge(by, 1, &Frame::Delta(delta)));
+    world.connections = Connections::default();
+    world.inspect();
+    placed_at(&mut world, Duration::ZERO);
+    world
+}
+
+#[test]
+fn an_order_may_cross_a_slow_network_while_a_node_yields() {
+    let (mut world, master) = met();
+    world.network.weather.delay = 100..=51_000;
+    let now = world.now;
+    placed_at(&mut world, now.saturating_sub(Duration::from_millis(99)));
+    yields(&mut world, 1, &master);
+    let complaints = world.violations();
+    let early = complaints.iter().any(|wrong| wrong.id == "E4");
+    assert!(!early, "it may be under way: {complaints:?}");
+    placed_at(&mut world, now.saturating_sub(Duration::from_millis(101)));
+    yields(&mut world, 1, &master);
+    complains(&world, "E4");
+}
+
+#[test]
+fn a_node_that_yields_with_orders_not_handed_over_is_noticed() {
+    let (mut world, master) = met();
+    let now = world.now;
+    placed_at(&mut world, now.saturating_sub(Duration::from_millis(49)));
+    yields(&mut world, 1, &master);
+    let complaints = world.violations();
+    let early = complaints.iter().any(|wrong| wrong.id == "E4");
+    assert!(!early, "it may be under way: {complaints:?}");
+    placed_at(&mut world, now.saturating_sub(Duration::from_millis(51)));
+    world.network.cut(1, 0);
+    yields(&mut world, 1, &master);
+    let complaints = world.violations();
+    let cut_off = complaints.iter().any(|wrong| wrong.id == "E4");
+    assert!(!cut_off, "nothing reaches the master: {complaints:?}");
+    world.network.heal();
+    yields(&mut world, 1, &master);
+    complains(&world, "E4");
+}
+
+/// E4: what is on its way over a link is handed over.
+#[test]
+fn an_order_that_a_link_brings_may_arrive_after_a_node_has_yielded() {
+    let mut world = calm();
+    let master = world.machines[0].name.clone();
+    world.press(1, up(2));
+    let is_on_its_way = |world: &World| {
+        let lacks =
+            |order: &Order| world.node(0).expect("it runs").orders().get(order.dot).is_none();
+        let mut orders = world.node(1).expect("it runs").orders().orders();
+        orders.any(|order| lacks(order) && world.connections.bring((1, 0), order))
+    };
+    assert!(world.run_until(Duration::from_secs(1), is_on_its_way).is_some());
+    world.inspect();
+    placed_at(&mut world, Duration::ZERO);
+    yields(&mut world, 1, &master);
+    assert_eq!(world.violations(), []);
+    world.connections = Connections::default();
+    yields(&mut world, 1, &master);
+    complains(&world, "E4");
+}
+
+/// E4: in a full store there is no room for what nobody announces.
+#[test]
+fn a_node_may_yield_to_one_that_has_no_room() {
+    let master = |world: &World| world.machines[0].name.clone();
+    let mut world = invents(2);
+    let winner = master(&world);
+    world.machines[0].without_room_at = Some(world.now);
+    yields(&mut world, 1, &winner);
+    assert_eq!(world.violations(), []);
+    world.machines[0].without_room_at = None;
+    yields(&mut world, 1, &winner);
+    complains(&world, "E4");
+    // What came in the winner's name, it is taken to have.
+    let mut world = invents(0);
+    yields(&mut world, 1, &winner);
+    assert_eq!(world.violations(), []);
+    // For what somebody announces there is room, and for the rest unless much is invented.
+    let (mut world, winner) = met();
+    let now = world.now;
+    placed_at(&mut world, now.saturating_sub(Duration::from_secs(1)));
+    world.machines[0].without_room_at = Some(now);
+    yields(&mut world, 1, &winner);
+    complains(&world, "E4");
+}
+
+/// E4: to a process that has ended a node yields before it knows.
+#[test]
+fn a_node_may_yield_to_a_process_whose_end_it_has_not_noticed() {
+    let mut world = calm();
+    let (master, loser) = (world.machines[0].name.clone(), world.machines[1].name.clone());
+    for node in 0..3 {
+        world.inflict(Fault::StopSwitch(node, true));
+    }
+    world.press(1, up(2));
+    world.run_for(Duration::from_secs(1));
+    assert_eq!(world.violations(), []);
+    world.inflict(Fault::PowerCut(0));
+    world.inflict(Fault::Replace(0));
+    let hears = |world: &World| world.machines[0].hears(&loser);
+    assert!(world.run_until(Duration::from_secs(1), hears).is_some());
+    let first = world.node(0).expect("it runs");
+    assert_eq!(first.orders().orders().count(), 0);
+    let nonce = first.hello().nonce;
+    assert!(world.node(1).expect("it runs").proven().all(|(_, counted)| counted != nonce));
+    placed_at(&mut world, Duration::ZERO);
+    yields(&mut world, 1, &master);
+    let complaints = world.violations();
+    assert!(complaints.iter().all(|wrong| wrong.id != "E4"), "{complaints:?}");
+}
+
+#[test]
+fn a_change_of_master_in_calm_is_noticed() {
+    let mut world = calm();
+    let report =
+        Report::NodeState { from: NodeState::Master, to: NodeState::Seeking, term: Term(1) };
+    world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
+    complains(&world, "E6");
+}
+
+#[test]
+fn a_call_that_is_left_with_a_car_that_is_gone_is_noticed() {
+    let mut world = calm();
+    world.press(0, up(2));
+    world.run_for(Duration::from_millis(50));
+    assert_eq!(world.violations(), []);
+    for machine in &mut world.machines {
+        machine.name = NodeId::new("another").expect("a name");
+    }
+    world.judge(|oracles, snapshot| {
+        let findings = election::calls_are_assigned_to_the_living(snapshot);
+        oracles.verdicts.record(snapshot, findings);
+    });
+    complains(&world, "H4");
+}

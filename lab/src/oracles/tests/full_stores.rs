@@ -1,0 +1,55 @@
+//! Full stores: what they may lack, and what not.
+
+use super::*;
+
+/// C7: a node may have no room for what is invented, not for what a machine has placed.
+#[test]
+fn only_what_is_invented_excuses_that_there_is_no_room() {
+    let mut world = calm();
+    let is_excused = |world: &mut World, journal: JournalId| {
+        let dot = Dot { journal, sequence: 1 };
+        let what = format!(
+            "node B sends more journals or calls than there can be, {dot} among them: 1 records were \
+             refused"
+        );
+        let before = world.violations().len();
+        let report = Report::Conflict(what);
+        world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
+        world.violations().len() == before
+    };
+    let placed = world.machines[2].journals[0];
+    assert!(is_excused(&mut world, DOT.journal));
+    assert!(!is_excused(&mut world, placed));
+    // Where there is much that is invented, nothing has room that nobody announces.
+    let nobody = NodeId::new("GHOST").expect("a name");
+    let invented = (100..164).map(|journal| Record {
+        dot: Dot { journal: JournalId(journal), sequence: 1 },
+        origin: nobody.clone(),
+        call: Call::Car { car: nobody.clone(), floor: Floor::BOTTOM },
+        state: RecordState::Open { waited: Duration::ZERO },
+    });
+    let delta = Delta { records: invented.collect(), ..Delta::default() };
+    assert!(world.forge(1, 0, &Frame::Delta(delta)));
+    // What deceives a node excuses every complaint for a while.
+    world.run_for(Duration::from_secs(20));
+    assert!(!is_excused(&mut world, placed), "its node announces it");
+    world.inflict(Fault::Kill(2));
+    assert!(is_excused(&mut world, placed));
+}
+
+/// O7: stores may differ for longer in what nobody announces, where those that lack it have no room.
+#[test]
+fn only_who_has_no_room_may_lack_an_order_for_longer() {
+    let mut world = calm();
+    let patience = |world: &World, journal| {
+        contested::patience(&world.snapshot(), journal, [0]) > Duration::ZERO
+    };
+    let announced = world.machines[1].node().expect("it runs").journal();
+    assert!(!patience(&world, DOT.journal), "there is room");
+    world.machines[0].without_room_at = Some(world.now);
+    assert!(patience(&world, DOT.journal));
+    assert!(!patience(&world, announced), "there is always room for it");
+    assert!(contested::patience(&world.snapshot(), DOT.journal, [0, 1]).is_zero(), "B has room");
+    world.now += Duration::from_secs(15);
+    assert!(!patience(&world, DOT.journal), "that was long ago");
+}
