@@ -110,6 +110,24 @@ fn a_group_without_one_master_is_noticed() {
     complains(&world, "E1");
 }
 
+/// E1, C3: where the mastership goes round, who has it crosses the network, and so does the answer.
+#[test]
+fn a_token_may_take_as_long_as_its_network_does_and_no_longer() {
+    let mut settings = WorldSettings::new(3, 1);
+    settings.election = ElectionSettings::preset(Protocol::TokenRing, Preset::Fleet);
+    let usual = settings.weather.delay.clone();
+    settings.weather.delay = *usual.start()..=usual.end() + 40_000;
+    let limit = settings.election.settles_within() + Duration::from_millis(80);
+    let mut world = strangers_under(settings);
+    world.inspect();
+    world.now += limit - Duration::from_millis(1);
+    world.inspect();
+    assert_eq!(world.violations(), [], "it may be under way");
+    world.now += Duration::from_millis(1);
+    world.inspect();
+    complains(&world, "E1");
+}
+
 fn yields(world: &mut World, node: usize, master: &NodeId) {
     world.judge(|oracles, snapshot| {
         let findings = oracles.handovers.yielded(snapshot, node, master);
@@ -231,6 +249,37 @@ fn a_node_may_yield_to_one_that_has_no_room() {
     world.machines[0].without_room_at = Some(now);
     yields(&mut world, 1, &winner);
     complains(&world, "E4");
+}
+
+/// E4: a store that is full of what is invented may lack a real order too, if nobody is there who
+/// announces it.
+#[test]
+fn a_node_may_yield_to_one_that_is_flooded() {
+    let complains_of_a_yield = |is_flooded: bool, is_announced: bool| {
+        let mut world = calm();
+        if !is_announced {
+            world.inflict(Fault::Kill(2));
+            world.run_for(Duration::from_secs(5));
+        }
+        if is_flooded {
+            full_stores::flood(&mut world, 1, 0);
+        }
+        let Change::Record(mut placed) = open(DOT) else { panic!() };
+        placed.dot.journal = world.machines[2].journals[0];
+        placed.origin = world.machines[2].name.clone();
+        let delta = Delta { records: vec![placed], ..Delta::default() };
+        assert!(world.forge(0, 1, &Frame::Delta(delta)));
+        world.connections = Connections::default();
+        world.inspect();
+        placed_at(&mut world, Duration::ZERO);
+        world.machines[0].without_room_at = Some(world.now);
+        let winner = world.machines[0].name.clone();
+        yields(&mut world, 1, &winner);
+        world.violations().iter().any(|wrong| wrong.id == "E4")
+    };
+    assert!(!complains_of_a_yield(true, false));
+    assert!(complains_of_a_yield(true, true), "there is room for what is announced");
+    assert!(complains_of_a_yield(false, false), "there is room unless much is invented");
 }
 
 /// E4: to a process that has ended a node yields before it knows.

@@ -2,6 +2,19 @@
 
 use super::*;
 
+/// One machine tells another of an order in each of 64 journals that nobody uses.
+pub(super) fn flood(world: &mut World, from: usize, to: usize) {
+    let nobody = NodeId::new("GHOST").expect("a name");
+    let invented = (100..164).map(|journal| Record {
+        dot: Dot { journal: JournalId(journal), sequence: 1 },
+        origin: nobody.clone(),
+        call: Call::Car { car: nobody.clone(), floor: Floor::BOTTOM },
+        state: RecordState::Open { waited: Duration::ZERO },
+    });
+    let delta = Delta { records: invented.collect(), ..Delta::default() };
+    assert!(world.forge(from, to, &Frame::Delta(delta)));
+}
+
 /// C7: a node may have no room for what is invented, not for what a machine has placed.
 #[test]
 fn only_what_is_invented_excuses_that_there_is_no_room() {
@@ -21,15 +34,7 @@ fn only_what_is_invented_excuses_that_there_is_no_room() {
     assert!(is_excused(&mut world, DOT.journal));
     assert!(!is_excused(&mut world, placed));
     // Where there is much that is invented, nothing has room that nobody announces.
-    let nobody = NodeId::new("GHOST").expect("a name");
-    let invented = (100..164).map(|journal| Record {
-        dot: Dot { journal: JournalId(journal), sequence: 1 },
-        origin: nobody.clone(),
-        call: Call::Car { car: nobody.clone(), floor: Floor::BOTTOM },
-        state: RecordState::Open { waited: Duration::ZERO },
-    });
-    let delta = Delta { records: invented.collect(), ..Delta::default() };
-    assert!(world.forge(1, 0, &Frame::Delta(delta)));
+    flood(&mut world, 1, 0);
     // What deceives a node excuses every complaint for a while.
     world.run_for(Duration::from_secs(20));
     assert!(!is_excused(&mut world, placed), "its node announces it");
