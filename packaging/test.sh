@@ -3,11 +3,21 @@
 # machine's files are used through an overlay, so that it stays as it is:
 #
 #   packaging/test.sh target/debian/liftmesh_0.1.0-1_amd64.deb
+#   packaging/test.sh target/aarch64-unknown-linux-gnu/debian/liftmesh_0.1.0-1_arm64.deb
+#
+# A package for another architecture is run by qemu-user, through binfmt_misc where that is set up.
+# Needs qemu-user-static (apt-get install). apt fetches into the overlay what such a package depends
+# on, so that dpkg checks it like any other: needs a network, and sources in /etc/apt that have the
+# architecture, as Debian's have.
 set -euo pipefail
 if [ "${2:-}" != inside ]; then
     exec unshare --mount --propagation private "$0" "$(realpath "$1")" inside
 fi
 package=$1
+fail() {
+    echo "packaging/test.sh: $*" >&2
+    exit 1
+}
 root=$(mktemp -d)
 mount -t tmpfs liftmesh-package-test "$root"
 mkdir "$root"/{upper,work,merged}
@@ -18,10 +28,48 @@ for directory in proc dev; do mount --rbind "/$directory" "$root/merged/$directo
 for directory in tmp run; do mount -t tmpfs tmpfs "$root/merged/$directory"; done
 cp "$package" "$root/merged/tmp/liftmesh.deb"
 
+foreign=$(dpkg-deb --field "$package" Architecture)
+if [ "$foreign" = "$(dpkg --print-architecture)" ]; then
+    foreign=
+else
+    case $foreign in
+    arm64) machine=aarch64 ;;
+    armhf) machine=arm ;;
+    amd64) machine=x86_64 ;;
+    *) fail "the program for $foreign can't be run here: amd64, arm64 or armhf" ;;
+    esac
+    # Without its C library it fails in any case. 126 means that the kernel can't even start it: it
+    # has neither the architecture nor, by binfmt_misc, an emulator of it.
+    dpkg-deb --extract "$package" "$root/probe"
+    status=0
+    "$root/probe/usr/bin/liftmesh" --version >/dev/null 2>&1 || status=$?
+    if [ $status = 126 ]; then
+        qemu=$(command -v "qemu-$machine-static" || command -v "qemu-$machine") ||
+            fail "this machine can't run a program for $foreign: apt-get install qemu-user-static"
+        # Ahead of /usr/bin in PATH, for maintainer scripts too.
+        printf '#!/bin/sh\nexec %s /usr/bin/liftmesh "$@"\n' "$qemu" \
+            >"$root/merged/usr/local/bin/liftmesh"
+        chmod 755 "$root/merged/usr/local/bin/liftmesh"
+    fi
+    # For apt. It may be a link into /run, or a mount of its own.
+    if [ -e /etc/resolv.conf ]; then
+        cp --remove-destination "$(realpath /etc/resolv.conf)" "$root/merged/etc/resolv.conf"
+    fi
+fi
+
 cat >"$root/merged/tmp/test" <<'INSIDE'
 set -eu
 fail() { echo "packaging/test.sh: $*" >&2; exit 1; }
 export DEBIAN_FRONTEND=noninteractive
+if [ -n "$foreign" ]; then
+    PATH=/usr/local/bin:$PATH
+    dpkg --add-architecture "$foreign"
+    apt-get update -qq || true
+    dpkg-deb --field /tmp/liftmesh.deb Depends | tr , '\n' |
+        sed "s/^ *\([^ (|:]*\).*/\1:$foreign/" >/tmp/depends
+    xargs apt-get install -y -qq --no-install-recommends </tmp/depends >/dev/null ||
+        fail "apt can't install $(xargs </tmp/depends): it needs a network, and a source for $foreign"
+fi
 if ! command -v adduser >/dev/null; then
     apt-get install -y -qq --no-install-recommends adduser >/dev/null
 fi
@@ -55,7 +103,11 @@ done
 echo "$status" | grep -q '^Node A: master' || fail 'the node does not run'
 ticks() { awk '{print $14 + $15}' /proc/$node/stat; }
 before=$(ticks); sleep 10; after=$(ticks)
-echo "alone, $(grep VmRSS /proc/$node/status | tr -s '\t ' ' '), $(((after - before) * 1000 / $(getconf CLK_TCK) / 10)) ms of CPU a second"
+case $(readlink /proc/$node/exe) in
+*/qemu-*) how='alone, emulated' ;;
+*) how=alone ;;
+esac
+echo "$how, $(grep VmRSS /proc/$node/status | tr -s '\t ' ' '), $(((after - before) * 1000 / $(getconf CLK_TCK) / 10)) ms of CPU a second"
 kill $node
 wait $node || fail "the node ended with $?"
 
@@ -78,4 +130,4 @@ dpkg -P liftmesh
 [ ! -e /var/lib/liftmesh ] || fail 'the data is left over after a purge'
 echo 'installed, ran, removed and purged'
 INSIDE
-chroot "$root/merged" sh /tmp/test
+foreign=$foreign chroot "$root/merged" sh /tmp/test
