@@ -155,6 +155,7 @@ pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
         AuditEvent::ClearHang { .. }
         | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
+        | AuditEvent::KeySwitch { .. }
         | AuditEvent::FleetKeys { .. }
         | AuditEvent::HeadMismatch { .. }
         | AuditEvent::HeadUnread { .. }

@@ -398,7 +398,8 @@ impl Stage {
                 | Action::Send { .. }
                 | Action::Close(_)
                 | Action::Panel(_)
-                | Action::Report(_) => {}
+                | Action::Report(_)
+                | Action::Audit(_) => {}
             }
         }
         self.watch.check(&self.node);

@@ -58,6 +58,7 @@ fn kinds(data_dir: &Path) -> Vec<&'static str> {
         AuditEvent::FleetKeys { .. } => "fleet-keys",
         AuditEvent::Repair { .. } => "repair",
         AuditEvent::Directive { .. } => "directive",
+        AuditEvent::KeySwitch { .. } => "key-switch",
         AuditEvent::HeadMismatch { .. } => "head-mismatch",
         AuditEvent::HeadUnread { .. } => "head-unread",
         AuditEvent::Other(_) => "other",

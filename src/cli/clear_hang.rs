@@ -185,6 +185,11 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                     let what = format!("{key} is {value}");
                     ["directive", operator, &account(by), reason, &*what].map(str::to_owned)
                 }
+                AuditEvent::KeySwitch { from, to, mode } => {
+                    let mode = mode.map_or(String::new(), |mode| format!("; the car is {mode}"));
+                    let what = format!("turned from {from} to {to}{mode}");
+                    ["key-switch", "", "", "", &*what].map(str::to_owned)
+                }
                 AuditEvent::FleetKeys { sent, accepted, accepts_anybody } => {
                     let sent = sent.map_or_else(|| "none".to_owned(), |id| format!("key {id}"));
                     let ids = accepted.iter().map(u8::to_string);

@@ -368,6 +368,26 @@ fn the_fleet_keys_are_shown_unless_none_are_configured() {
 }
 
 #[test]
+fn an_audit_record_of_a_turned_key_says_what_came_of_it() {
+    use elevator_driver::KeySwitch;
+
+    let (from, to) = (KeySwitch::Normal, KeySwitch::OutOfService);
+    for (mode, expected) in [
+        (
+            Some(Mode::OutOfService),
+            "turned from normal to out of service; the car is out-of-service",
+        ),
+        (None, "turned from normal to out of service"),
+    ] {
+        let event = AuditEvent::KeySwitch { from, to, mode };
+        let node = NodeId::new("A").unwrap();
+        let page = clear_hang::page(&[AuditRecord::now(node, event, std::time::UNIX_EPOCH)]);
+        let shown = page.lines().last().unwrap();
+        assert!(shown.contains("  key-switch  ") && shown.trim_end().ends_with(expected), "{page}");
+    }
+}
+
+#[test]
 fn an_audit_record_of_keys_says_what_is_accepted() {
     for (sent, accepted, accepts_anybody, expected) in [
         (Some(7), vec![7], false, "sends key 7, accepts 7"),

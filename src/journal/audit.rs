@@ -1,6 +1,6 @@
 //! The audit log: what operators are accountable for, and what led to it. It grows by one record per
-//! hang, clearing, repair, directive and change of the fleet keys, and keeps the latest
-//! [`MOST_RECORDS`].
+//! hang, clearing, repair, directive, turn of the key switch and change of the fleet keys, and keeps the
+//! latest [`MOST_RECORDS`].
 //!
 //! Each record has a link in a chain of hashes, so that a record that is changed, removed or put in
 //! between shows, and so does one at the end without a link. Of the records that were dropped the last
@@ -25,8 +25,9 @@ mod inspection;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use elevator_fleet::model::NodeId;
-use elevator_fleet::node::FleetKeysStatus;
+use elevator_driver::KeySwitch;
+use elevator_fleet::model::{Mode, NodeId};
+use elevator_fleet::node::{FleetKeysStatus, KeyTurn};
 use redb::{
     AccessGuard, Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
     Table, TableDefinition, TableError,
@@ -133,6 +134,16 @@ pub(crate) enum AuditEvent {
         /// To what.
         value: String,
     },
+    /// Somebody has turned the key switch at the panel of this node. Who that was it can't tell.
+    KeySwitch {
+        /// Where it stood when it was last recorded.
+        from: KeySwitch,
+        /// Where it stands.
+        to: KeySwitch,
+        /// The mode that the node's car has since; absent for a node without a car.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<Mode>,
+    },
     /// The node has other fleet keys than before.
     FleetKeys {
         /// The id of the key with which messages are sent, if there is one.
@@ -214,6 +225,12 @@ impl AuditEvent {
     }
 }
 
+impl From<KeyTurn> for AuditEvent {
+    fn from(KeyTurn { from, to, mode }: KeyTurn) -> Self {
+        Self::KeySwitch { from, to, mode }
+    }
+}
+
 impl AuditRecord {
     /// The record of a hang.
     #[must_use]
@@ -257,6 +274,7 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
         }
         AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
+        | AuditEvent::KeySwitch { .. }
         | AuditEvent::FleetKeys { .. }
         | AuditEvent::HeadMismatch { .. }
         | AuditEvent::HeadUnread { .. }
@@ -267,6 +285,7 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
         AuditEvent::ClearHang { .. }
         | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
+        | AuditEvent::KeySwitch { .. }
         | AuditEvent::FleetKeys { .. }
         | AuditEvent::HeadMismatch { .. }
         | AuditEvent::HeadUnread { .. }
@@ -289,11 +308,29 @@ pub(crate) fn last_fleet_keys(records: &[AuditRecord]) -> FleetKeysStatus {
         | AuditEvent::ClearHang { .. }
         | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
+        | AuditEvent::KeySwitch { .. }
         | AuditEvent::HeadMismatch { .. }
         | AuditEvent::HeadUnread { .. }
         | AuditEvent::Other(_) => None,
     });
     keys.unwrap_or_default()
+}
+
+/// Where the key switch stood when that was last recorded, if it was.
+#[must_use]
+pub(crate) fn last_key_switch(records: &[AuditRecord]) -> Option<KeySwitch> {
+    records.iter().rev().find_map(|record| match &record.event {
+        AuditEvent::KeySwitch { to, .. } => Some(*to),
+        AuditEvent::Hang { .. }
+        | AuditEvent::LatchFound { .. }
+        | AuditEvent::ClearHang { .. }
+        | AuditEvent::Repair { .. }
+        | AuditEvent::Directive { .. }
+        | AuditEvent::FleetKeys { .. }
+        | AuditEvent::HeadMismatch { .. }
+        | AuditEvent::HeadUnread { .. }
+        | AuditEvent::Other(_) => None,
+    })
 }
 
 impl Head {

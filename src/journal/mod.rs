@@ -39,7 +39,8 @@ use tracing::{error, info, warn};
 
 pub use self::audit::Head;
 pub(crate) use self::audit::{
-    Account, AuditEvent, AuditLog, AuditRecord, Chain, OtherEvent, last_fleet_keys, uncleared,
+    Account, AuditEvent, AuditLog, AuditRecord, Chain, OtherEvent, last_fleet_keys,
+    last_key_switch, uncleared,
 };
 pub(crate) use self::commit_times::CommitTimes;
 pub use self::error::JournalError;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use elevator_driver::KeySwitch;
 use elevator_fleet::model::{JournalId, NodeId};
 use elevator_fleet::node::{Change, FleetKeysStatus, Lsn, Restored};
 use tokio::sync::oneshot;
@@ -26,31 +27,42 @@ pub(super) enum Disk {
     Failed,
 }
 
+/// What the audit log has last of things that are recorded when they change.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    /// The fleet keys; `None` if the log can't be read.
+    pub(super) fleet_keys: Option<FleetKeysStatus>,
+    /// Where the key switch stood, if that is there.
+    pub(super) key_switch: Option<KeySwitch>,
+}
+
 /// The disk has failed. Reported once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DiskFailure;
 
 impl Disk {
-    /// Opens the journal; also returns the fleet keys that its audit log has last, if it can be read.
-    /// A full, read-only or failing disk does not take the car out of service.
+    /// Opens the journal; also returns what its audit log has last, if it can be read. A full, read-only or failing disk does not take the car out of service.
     pub(super) fn open(
         directory: &std::path::Path,
         node: &NodeId,
         commits: Option<CommitTimes>,
-    ) -> Result<(Self, Restored, Option<FleetKeysStatus>), RunError> {
+    ) -> Result<(Self, Restored, Recorded), RunError> {
         let lost = if commission::is_marked(directory) { Lost::Refuse } else { Lost::MakeAnew };
         match Journal::open_or(directory, node, lost) {
             Ok((journal, restored)) => {
                 let AuditLog { records: audit, chain } = journal.audit()?;
                 log_chain(audit.len(), &chain);
                 hang::check_audit(directory, &audit)?;
-                let keys = journal::last_fleet_keys(&audit);
+                let recorded = Recorded {
+                    fleet_keys: Some(journal::last_fleet_keys(&audit)),
+                    key_switch: journal::last_key_switch(&audit),
+                };
                 if let Err(error) = commission::mark(directory, node, SystemTime::now()) {
                     warn!(%error, "the node can't be marked as commissioned");
                 }
                 let writer = JournalWriter::start_counting(journal, commits);
                 let writer = writer.map_err(RunError::Thread)?;
-                Ok((Self::Writes(writer), restored, Some(keys)))
+                Ok((Self::Writes(writer), restored, recorded))
             }
             Err(JournalError::Failing { path, restored, source }) => {
                 error!(
@@ -71,7 +83,7 @@ impl Disk {
                     flight_times: restored.flight_times,
                     directives: restored.directives,
                 };
-                Ok((Self::Failed, restored, None))
+                Ok((Self::Failed, restored, Recorded::default()))
             }
             Err(JournalError::Lost { .. }) => {
                 Err(Refusal::new(directory, Latch::JournalLost).into())

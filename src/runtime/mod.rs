@@ -242,8 +242,7 @@ impl Running {
         latch::check(&settings.data_dir)
             .inspect_err(|refusal| hang::note(refusal, &settings.node))?;
         let (commits, data_dir) = (commit_times(), &settings.data_dir);
-        let (disk, restored, recorded_keys) =
-            Disk::open(data_dir, &settings.node, commits.clone())?;
+        let (disk, restored, recorded) = Disk::open(data_dir, &settings.node, commits.clone())?;
         let spare = disk::spare_id()?;
         let (nonce, seed) = (Nonce(getrandom::u64()?), getrandom::u64()?);
         info!(
@@ -257,7 +256,8 @@ impl Running {
         );
         let mac = settings.mac.unwrap_or_else(|| mac_of(settings.address));
         let node = Node::new(settings.brain(mac, nonce, restored, seed))
-            .with_schedule(settings.dispatch.schedule.clone());
+            .with_schedule(settings.dispatch.schedule.clone())
+            .with_recorded_key(recorded.key_switch);
         let mut mesh = Mesh::start(MeshSettings {
             hello: node.hello().clone(),
             broadcast: settings.broadcast,
@@ -304,7 +304,7 @@ impl Running {
             mesh,
             panel,
             disk,
-            recorded_keys,
+            recorded_keys: recorded.fleet_keys,
             planner,
             spare,
             requests,
@@ -546,6 +546,11 @@ impl Running {
                     self.mesh.set_proven(self.node.proven().collect());
                 }
                 self.report(report);
+            }
+            Action::Audit(turn) => {
+                if let Err(reason) = self.record(turn.into()) {
+                    warn!(reason, "a turn of the key switch is not in the audit log");
+                }
             }
         }
         Ok(())

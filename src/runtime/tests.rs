@@ -393,13 +393,13 @@ fn a_disk_that_fails_at_the_start_tells_no_fleet_keys() {
     let directory = TempDir::new().expect("a directory");
     let node = NodeId::new("car-1").expect("a name");
     std::fs::create_dir(directory.path().join("journal.redb")).expect("in the way");
-    let (disk, _, keys) = Disk::open(directory.path(), &node, None).expect("it runs without");
+    let (disk, _, recorded) = Disk::open(directory.path(), &node, None).expect("it runs without");
     assert!(disk.has_failed());
-    assert_eq!(keys, None);
+    assert_eq!(recorded.fleet_keys, None);
     std::fs::remove_dir(directory.path().join("journal.redb")).expect("out of the way");
-    let (disk, _, keys) = Disk::open(directory.path(), &node, None).expect("a journal");
+    let (disk, _, recorded) = Disk::open(directory.path(), &node, None).expect("a journal");
     assert!(!disk.has_failed());
-    assert_eq!(keys, Some(FleetKeysStatus::default()));
+    assert_eq!(recorded.fleet_keys, Some(FleetKeysStatus::default()));
 }
 
 /// A dispatcher that fails as soon as there is a hall call.

@@ -3,6 +3,7 @@
 //! pseudo-terminals.
 
 use std::process::Output;
+use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState};
 use elevator_fleet::model::Mode;
@@ -162,6 +163,53 @@ fn a_key_turned_at_a_panel_is_obeyed_and_shown_everywhere() {
     assert!(is_recalled(&building, "B"));
     turn_key(&building, "B", "normal");
     building.wait("A shows it", |it| shows(&fleet_page(it, "A"), "B", "in-service"));
+    building.assert_safe();
+}
+
+/// The turns of the key switch in the audit log of a node: from where to where, and the mode since.
+fn turns(building: &Building, name: &str) -> Vec<[String; 3]> {
+    let shown = building.operator(name, &["audit", "--json"]).output().expect("it runs");
+    assert_eq!(shown.status.code(), Some(0), "{shown:?}");
+    let shown = String::from_utf8(shown.stdout).expect("text");
+    let records = shown.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let turns = records.filter(|record: &serde_json::Value| record["kind"] == "key-switch");
+    let word = |field: &serde_json::Value| field.as_str().unwrap_or_default().to_owned();
+    turns.map(|turn| ["from", "to", "mode"].map(|field| word(&turn[field]))).collect()
+}
+
+/// Nobody gives a name at a key switch, and a turn of it is on record all the same: once, at the node of
+/// its panel.
+#[test]
+fn a_turn_of_a_key_is_in_the_audit_log() {
+    let mut building = Building::without_parking(4, Line::Serial, &TWO);
+    turn_key(&building, "B", "independent");
+    let mut expected = vec![["normal", "independent", "independent"]];
+    let has = |building: &Building, expected: &[[&str; 3]]| turns(building, "B") == expected;
+    building.wait("it is on record", |it| has(it, &expected));
+    for is_killed in [true, false] {
+        if is_killed {
+            building.kill("B");
+        } else {
+            building.stop("B");
+        }
+        building.start("B");
+        building.wait("B is back", |it| mode(it, "B") == Some(Mode::Independent));
+        building.stays("a restart is no turn", Duration::from_secs(1), |it| has(it, &expected));
+    }
+    building.stop("B");
+    turn_key(&building, "B", "out");
+    building.start("B");
+    // Before the node has its journal, the command would open that.
+    building.wait("B is back", |it| mode(it, "B") == Some(Mode::OutOfService));
+    expected.push(["independent", "out of service", "out-of-service"]);
+    building.wait("a turn in its absence is on record", |it| has(it, &expected));
+    turn_key(&building, "B", "normal");
+    expected.push(["out of service", "normal", "in-service"]);
+    building.wait("the turn back as well", |it| has(it, &expected));
+    assert_eq!(turns(&building, "A"), [[""; 3]; 0], "it is no business of other nodes");
+    let page = building.operator("B", &["audit"]).output().expect("it runs");
+    let page = String::from_utf8(page.stdout).expect("text");
+    assert!(page.contains("turned from normal to independent; the car is independent\n"), "{page}");
     building.assert_safe();
 }
 

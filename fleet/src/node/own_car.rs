@@ -40,6 +40,11 @@ impl OwnCar {
         self.is_hung = directives.is_hung(&self.name);
     }
 
+    /// Where the key switch stands, as every node knows.
+    pub(super) fn key(&self) -> KeySwitch {
+        self.key
+    }
+
     /// The key of the directive that says why the car hung, if there is one.
     pub(super) fn hang(&self) -> Option<Key> {
         self.is_hung.then(|| hang_key(&self.name))

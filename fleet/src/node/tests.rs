@@ -106,7 +106,8 @@ fn reports(actions: Vec<Action>) -> impl Iterator<Item = Report> {
         | Action::Close(_)
         | Action::Panel(_)
         | Action::Persist { .. }
-        | Action::Plan(_) => None,
+        | Action::Plan(_)
+        | Action::Audit(_) => None,
     })
 }
 
@@ -159,7 +160,8 @@ fn broadcasts(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
         | Action::Panel(_)
         | Action::Persist { .. }
         | Action::Plan(_)
-        | Action::Report(_) => None,
+        | Action::Report(_)
+        | Action::Audit(_) => None,
     })
 }
 
@@ -340,7 +342,8 @@ fn persists(actions: &[Action]) -> Vec<(Lsn, Vec<Change>)> {
         | Action::Close(_)
         | Action::Panel(_)
         | Action::Plan(_)
-        | Action::Report(_) => None,
+        | Action::Report(_)
+        | Action::Audit(_) => None,
     });
     batches.collect()
 }

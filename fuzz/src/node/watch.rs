@@ -129,7 +129,8 @@ impl Watch {
             | Action::Dial { .. }
             | Action::Close(_)
             | Action::Plan(_)
-            | Action::Report(_) => {}
+            | Action::Report(_)
+            | Action::Audit(_) => {}
         }
     }
 

@@ -130,7 +130,8 @@ fn request_in(actions: Vec<Action>) -> Option<PlanRequest> {
         | Action::Close(_)
         | Action::Panel(_)
         | Action::Persist { .. }
-        | Action::Report(_) => None,
+        | Action::Report(_)
+        | Action::Audit(_) => None,
     })
 }
 

@@ -439,6 +439,12 @@ fn audit_records() -> Vec<AuditRecord> {
             key: "mode/B".to_owned(),
             value: "out-of-service".to_owned(),
         },
+        AuditEvent::KeySwitch {
+            from: KeySwitch::Normal,
+            to: KeySwitch::OutOfService,
+            mode: Some(Mode::OutOfService),
+        },
+        AuditEvent::KeySwitch { from: KeySwitch::RecallAll, to: KeySwitch::Normal, mode: None },
         AuditEvent::HeadMismatch {
             found: Head { records: 2, link: "5a".repeat(32) },
             kept: HeadMismatch::Other(Head { records: 3, link: "7f".repeat(32) }),

@@ -187,6 +187,11 @@ impl Cabin {
         self.car.as_mut().map_or(Press::Order, |car| car.handle_press(floor, now))
     }
 
+    /// The mode of the car, if there is one.
+    pub(super) fn mode(&self) -> Option<Mode> {
+        self.car.as_ref().map(Car::mode)
+    }
+
     /// The mode of the car, if no car call makes an order in it.
     pub(super) fn refusing_mode(&self) -> Option<Mode> {
         let car = self.car.as_ref().filter(|car| !car.takes_car_calls())?;

@@ -189,6 +189,74 @@ fn a_key_at_recall_all_recalls_every_car_until_an_operator_ends_it() {
     assert_eq!(one.directives().mode_with_key(&name(2)), Mode::Attendant);
 }
 
+/// Runs a node of its own for a second; returns what it wants in the audit log meanwhile.
+fn audited(node: &mut Node, now: &mut Timestamp) -> Vec<KeyTurn> {
+    let mut turns = Vec::new();
+    for _ in 0..40 {
+        *now = *now + PERIOD;
+        node.handle_timeout(*now);
+        turns.extend(
+            drain(node).into_iter().filter_map(|action| {
+                if let Action::Audit(turn) = action { Some(turn) } else { None }
+            }),
+        );
+    }
+    turns
+}
+
+/// Who turned it is not known, and when and to what is.
+#[test]
+fn a_turn_of_the_key_goes_on_record_once() {
+    let (mut node, mut now) = cabin(1);
+    let turn = |node: &mut Node, key, now| {
+        node.handle_panel(PanelEvent::Inputs(PanelInputs { key, ..at_rest() }), now);
+    };
+    assert_eq!(audited(&mut node, &mut now), [], "it stands where it always did");
+    turn(&mut node, KeySwitch::Independent, now);
+    let (from, to) = (KeySwitch::Normal, KeySwitch::Independent);
+    let turned = KeyTurn { from, to, mode: Some(Mode::Independent) };
+    assert_eq!(audited(&mut node, &mut now), [turned]);
+    turn(&mut node, KeySwitch::Independent, now);
+    assert_eq!(audited(&mut node, &mut now), [], "the panel repeats it");
+    // A command is on record by itself, and the key does not end it.
+    node.handle_mode(&name(1), Mode::OutOfService, "kovac", now).expect("room");
+    assert_eq!(audited(&mut node, &mut now), []);
+    turn(&mut node, KeySwitch::Normal, now);
+    let back = KeyTurn { from: to, to: from, mode: Some(Mode::OutOfService) };
+    assert_eq!(audited(&mut node, &mut now), [back]);
+}
+
+#[test]
+fn a_key_that_was_turned_while_its_node_was_off_goes_on_record() {
+    let (mut first, mut now) = cabin(1);
+    let inputs = PanelInputs { key: KeySwitch::Attendant, ..at_rest() };
+    first.handle_panel(PanelEvent::Inputs(inputs.clone()), now);
+    assert_eq!(audited(&mut first, &mut now).len(), 1);
+    let again = || {
+        let directives = first.directives().iter().cloned().collect();
+        let settings = settings(1, 2, ElectionSettings::of(Protocol::LowestIp));
+        let car = Some(crate::car::CarSettings::new(settings.floors));
+        let restored = Restored { reserved: 1_000, directives, ..Restored::default() };
+        Node::new(NodeSettings { car, restored, ..settings })
+    };
+    let run = |mut node: Node| {
+        let mut now = Timestamp::START;
+        node.start(now);
+        node.handle_panel(PanelEvent::Connected, now);
+        node.handle_panel(PanelEvent::Inputs(inputs.clone()), now);
+        audited(&mut node, &mut now)
+    };
+    let recorded = Some(KeySwitch::Attendant);
+    assert_eq!(run(again().with_recorded_key(recorded)), [], "it is where it was");
+    assert_eq!(run(again().with_recorded_key(None)), [], "so the directives say");
+    let turned = KeyTurn {
+        from: KeySwitch::OutOfService,
+        to: KeySwitch::Attendant,
+        mode: Some(Mode::Attendant),
+    };
+    assert_eq!(run(again().with_recorded_key(Some(turned.from))), [turned]);
+}
+
 /// Nor is one that counts far ahead, which would leave the operators no version.
 #[test]
 fn directives_that_count_too_far_ahead_are_rubbish() {

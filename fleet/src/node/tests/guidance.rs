@@ -29,7 +29,8 @@ fn told(node: &mut Node) -> Vec<CarPlan> {
         | Action::Panel(_)
         | Action::Persist { .. }
         | Action::Plan(_)
-        | Action::Report(_) => None,
+        | Action::Report(_)
+        | Action::Audit(_) => None,
     });
     told.collect()
 }

@@ -96,7 +96,8 @@ fn beacons(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
         | Action::Panel(_)
         | Action::Persist { .. }
         | Action::Plan(_)
-        | Action::Report(_) => None,
+        | Action::Report(_)
+        | Action::Audit(_) => None,
     })
 }
 

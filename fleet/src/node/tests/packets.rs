@@ -26,7 +26,8 @@ fn packets(actions: &[Action]) -> Vec<(Option<Ipv4Addr>, Message)> {
         | Action::Panel(_)
         | Action::Persist { .. }
         | Action::Plan(_)
-        | Action::Report(_) => None,
+        | Action::Report(_)
+        | Action::Audit(_) => None,
     };
     actions.iter().filter_map(packet).collect()
 }

@@ -94,7 +94,8 @@ fn told(node: &mut Node) -> Assignments {
         | Action::Panel(_)
         | Action::Persist { .. }
         | Action::Plan(_)
-        | Action::Report(_) => None,
+        | Action::Report(_)
+        | Action::Audit(_) => None,
     });
     told.flatten().map(|line| (line.call, line.car)).collect()
 }

@@ -16,7 +16,8 @@ fn beacons(node: &mut Node, lost: &mut bool) -> Vec<Beacon> {
             | Action::Panel(_)
             | Action::Persist { .. }
             | Action::Plan(_)
-            | Action::Report(_) => {}
+            | Action::Report(_)
+            | Action::Audit(_) => {}
         }
     }
     beacons

@@ -65,7 +65,8 @@ fn messages(actions: impl IntoIterator<Item = Action>) -> Vec<Message> {
         | Action::Panel(_)
         | Action::Persist { .. }
         | Action::Plan(_)
-        | Action::Report(_) => None,
+        | Action::Report(_)
+        | Action::Audit(_) => None,
     });
     piggybacked.map(|piggybacked| piggybacked.message).collect()
 }
@@ -106,7 +107,8 @@ fn a_steady_climate_is_told_to_the_panel_once_and_the_time_once_a_minute() {
         | Action::Close(_)
         | Action::Persist { .. }
         | Action::Plan(_)
-        | Action::Report(_) => None,
+        | Action::Report(_)
+        | Action::Audit(_) => None,
     });
     assert_eq!(panels.collect::<Vec<_>>(), ["21.0 C 10:06", "21.0 C 10:07"]);
 }
