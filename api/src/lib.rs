@@ -94,6 +94,8 @@ pub struct Fleet {
     durable: bool,
     /// The disk has failed.
     disk_failed: bool,
+    /// Why fleet keys that the configuration of the node names can't be used; null if all can.
+    fleet_keys_missing: Option<String>,
     /// The nodes whose car hung, as far as is known.
     #[schema(value_type = Vec<String>)]
     hung: Vec<NodeId>,
@@ -262,6 +264,7 @@ impl Fleet {
             digest: format!("{:016x}", status.digest),
             durable: status.durable,
             disk_failed: status.disk_failed,
+            fleet_keys_missing: status.fleet_keys.missing.clone(),
             hung: hung(status),
             hangs: status.hangs.clone(),
             modes: Mode::ALL.to_vec(),

@@ -125,7 +125,7 @@ pub(crate) enum Command {
     #[command(after_help = status::EXAMPLES)]
     Status(StatusArgs),
     /// Watch the whole fleet in the terminal: shafts, nodes, open orders, events
-    #[command(after_help = top::EXAMPLES, arg = remote::refused_url())]
+    #[command(after_help = top::EXAMPLES)]
     Top(TopArgs),
     /// Follow what happens at a running node, line by line
     #[command(after_help = events::EXAMPLES)]

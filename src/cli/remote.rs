@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Arg, Args};
 use elevator_driver::Floor;
 use elevator_fleet::model::{Call, Mode, NodeId};
-use elevator_fleet::node::{Access, FloorLock, OrderStatus, Taken};
+use elevator_fleet::node::{Access, FleetStatus, FloorLock, OrderStatus, Taken};
 use zeroize::Zeroizing;
 
 use super::{CommandError, NodeArgs, ReadArgs};
@@ -209,6 +209,14 @@ impl Target {
             Self::There(remote) => remote.release(floor, seconds)?,
         }
         Ok(())
+    }
+
+    /// The whole fleet, as the node sees it.
+    pub(super) fn fleet(&mut self) -> Result<FleetStatus, CommandError> {
+        Ok(match self {
+            Self::Here(client) => FleetStatus::from(&client.status()?),
+            Self::There(remote) => remote.fleet()?,
+        })
     }
 
     /// Every event from here on.

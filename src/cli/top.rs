@@ -20,18 +20,19 @@ use signal_hook::consts::{SIGHUP, SIGTERM};
 
 use self::scene::Scene;
 use self::source::Source;
-use super::{CommandError, ReadArgs, output};
+use super::{CommandError, ReadArgs, RemoteArgs, output};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh top --data-dir /var/lib/liftmesh
   liftmesh top --socket /run/liftmesh/status.sock
   liftmesh top --once --config /etc/liftmesh/node.toml
+  liftmesh top --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
 
-It asks the node on this machine, which knows the whole fleet. If that node ends, the screen says
-since when there is no data, and goes on once the node is back. The arrow keys scroll to a car and a
-floor; q quits. Without a running node it ends with 5, and with 4 if the node is latched. Of a node
-at another computer, `liftmesh status --watch --url` shows the same as text.";
+It asks one node, which knows the whole fleet: on this machine, or with --url at another computer.
+If that node ends or can't be reached, the screen says since when there is no data, and goes on once
+the node is back. The arrow keys scroll to a car and a floor; q quits. Without a running node it
+ends with 5, and with 4 if the node is latched.";
 
 /// How long a frame stands if no key is pressed.
 const FRAME: Duration = Duration::from_millis(100);
@@ -45,6 +46,9 @@ pub(crate) struct TopArgs {
     /// Which node
     #[command(flatten)]
     pub(crate) node: ReadArgs,
+    /// Or one at another computer
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
     /// Print one frame as text and end
     #[arg(long)]
     pub(crate) once: bool,
@@ -60,15 +64,15 @@ enum Wish {
 
 impl TopArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let mut client = self.node.connect()?;
-        let mut scene = Scene::new(client.status()?, Instant::now());
+        let mut node = self.remote.connect_to_read(&self.node)?;
+        let mut scene = Scene::new(node.fleet()?, Instant::now());
         if self.once {
             return Ok(output::print(&page(&scene))?);
         }
         if !output::is_terminal() {
             return Err(CommandError::NoTerminal);
         }
-        let source = Source::start(&self.node, client).map_err(CommandError::Screen)?;
+        let source = Source::start(self, node).map_err(CommandError::Screen)?;
         let mut terminal = ratatui::try_init().map_err(CommandError::Screen)?;
         let shown = show(&mut terminal, &source, &mut scene);
         ratatui::restore();

@@ -42,6 +42,11 @@ pub enum RemoteError {
     /// It is unknown what became of the request.
     #[error("the answer of {url} did not arrive; look at what became of it before you repeat it")]
     Broken { url: NodeUrl, source: axum::Error },
+    /// The stream of events is open, and nothing comes over it.
+    #[error(
+        "{url} has been silent for too long; does the node still run, and is the network whole?"
+    )]
+    Silent { url: NodeUrl },
     /// The node sends no events any more.
     #[error("{url} has ended its stream of events; does the node still run?")]
     Ended { url: NodeUrl },
@@ -76,6 +81,7 @@ impl RemoteError {
             | Self::Late { .. }
             | Self::Lost { .. }
             | Self::Broken { .. }
+            | Self::Silent { .. }
             | Self::Ended { .. } => Exit::NoNode,
             Self::Runtime(_) | Self::Tls { .. } | Self::Garbled { .. } | Self::NoNode { .. } => {
                 Exit::Failed

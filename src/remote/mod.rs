@@ -40,7 +40,7 @@ use zeroize::Zeroizing;
 
 pub(crate) use self::error::RemoteError;
 pub(crate) use self::url::{NodeUrl, UrlError};
-pub(crate) use self::watch::RemoteWatch;
+pub(crate) use self::watch::{RemoteWatch, Streamed};
 use crate::mqtt::access;
 use crate::operator::Recall;
 

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
 use axum::http::Method;
+use elevator_fleet::node::FleetStatus;
 use futures_util::StreamExt;
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{ANSWER_LIMIT, CONNECT_LIMIT, LONGEST, Remote, RemoteError};
+use super::{ANSWER_LIMIT, CONNECT_LIMIT, LONGEST, Remote, RemoteError, fleet_status};
 use crate::operator::Notice;
 
 /// How long a stream may be silent: a node sends its state every 2 s.
@@ -23,6 +25,14 @@ pub(crate) struct RemoteWatch {
     _driver: JoinSet<Result<(), hyper::Error>>,
     /// What has arrived and is not read yet.
     buffer: Vec<u8>,
+}
+
+/// What a node streams.
+#[derive(Debug)]
+pub(crate) enum Streamed {
+    /// How the fleet is: at the beginning, at each change, and every 2 s.
+    Fleet(Box<FleetStatus>),
+    Notice(Notice),
 }
 
 impl RemoteWatch {
@@ -60,11 +70,39 @@ impl RemoteWatch {
     pub(crate) fn next_within(&mut self, limit: Duration) -> Result<Option<Notice>, RemoteError> {
         // A limit that no clock can hold is none.
         let until = Instant::now().checked_add(limit);
+        while let Some(message) = self.message(until)? {
+            if let Some(notice) = notice(&message) {
+                return notice.map(Some).map_err(|error| self.remote.garbled(error));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next state or event. An event that this program can't read counts as missed: the node may be
+    /// of a later version, and the states still say how the fleet is.
+    ///
+    /// # Errors
+    /// [`RemoteError`]
+    pub(crate) fn next_streamed(&mut self) -> Result<Streamed, RemoteError> {
         loop {
-            while let Some(message) = self.take_message() {
-                if let Some(notice) = self.notice(&message)? {
-                    return Ok(Some(notice));
-                }
+            let Some(message) = self.message(None)? else { continue };
+            if let Some(state) = state(&message) {
+                let fleet = state.map_err(|error| self.remote.garbled(error))?;
+                return Ok(Streamed::Fleet(Box::new(fleet)));
+            }
+            match notice(&message) {
+                Some(Ok(notice)) => return Ok(Streamed::Notice(notice)),
+                Some(Err(_unknown)) => return Ok(Streamed::Notice(Notice::Missed(1))),
+                None => {}
+            }
+        }
+    }
+
+    /// The next message, or `None` when none has come until then.
+    fn message(&mut self, until: Option<Instant>) -> Result<Option<String>, RemoteError> {
+        loop {
+            if let Some(message) = self.take_message() {
+                return Ok(Some(message));
             }
             let silent = Instant::now() + SILENCE;
             let first = until.map_or(silent, |until| until.min(silent));
@@ -75,7 +113,7 @@ impl RemoteWatch {
                 Ok(Some(Ok(bytes))) => self.buffer.extend_from_slice(&bytes),
                 Ok(Some(Err(_)) | None) => return Err(self.ended()),
                 Err(_late) if until == Some(first) => return Ok(None),
-                Err(_late) => return Err(self.remote.late()),
+                Err(_late) => return Err(self.silent()),
             }
             if self.buffer.len() > LONGEST {
                 return Err(self.ended());
@@ -91,25 +129,48 @@ impl RemoteWatch {
         Some(String::from_utf8_lossy(&message).into_owned())
     }
 
-    /// `None` for a message that is no event.
-    fn notice(&self, message: &str) -> Result<Option<Notice>, RemoteError> {
-        #[derive(Deserialize)]
-        struct Missed {
-            events: u64,
-        }
-        let field = |name: &str| message.lines().find_map(|line| line.strip_prefix(name));
-        let data = field("data: ").unwrap_or_default();
-        let read = match field("event: ") {
-            Some("event") => serde_json::from_str(data).map(Notice::Event),
-            Some("missed") => {
-                serde_json::from_str(data).map(|Missed { events }| Notice::Missed(events))
-            }
-            Some(_) | None => return Ok(None),
-        };
-        read.map(Some).map_err(|error| self.remote.garbled(error))
+    fn silent(&self) -> RemoteError {
+        RemoteError::Silent { url: self.remote.url.clone() }
     }
 
     fn ended(&self) -> RemoteError {
         RemoteError::Ended { url: self.remote.url.clone() }
     }
+}
+
+/// The kind of a message, and its JSON.
+fn parts(message: &str) -> (Option<&str>, &str) {
+    let field = |name: &str| message.lines().find_map(|line| line.strip_prefix(name));
+    (field("event: "), field("data: ").unwrap_or_default())
+}
+
+/// `None` for a message that is no event.
+fn notice(message: &str) -> Option<Result<Notice, serde_json::Error>> {
+    #[derive(Deserialize)]
+    struct Missed {
+        events: u64,
+    }
+    match parts(message) {
+        (Some("event"), data) => Some(serde_json::from_str(data).map(Notice::Event)),
+        (Some("missed"), data) => {
+            let missed = serde_json::from_str(data);
+            Some(missed.map(|Missed { events }| Notice::Missed(events)))
+        }
+        (Some(_) | None, _) => None,
+    }
+}
+
+/// `None` for a message that is no state.
+fn state(message: &str) -> Option<Result<FleetStatus, serde_json::Error>> {
+    #[derive(Deserialize)]
+    struct State {
+        fleet: Value,
+        cars: Vec<Value>,
+        orders: Value,
+    }
+    let (Some("state"), data) = parts(message) else { return None };
+    let state = serde_json::from_str(data);
+    Some(state.and_then(|State { fleet, cars, orders }| {
+        serde_json::from_value(fleet_status(fleet, &cars, orders))
+    }))
 }

@@ -149,8 +149,7 @@ fn a_wrong_configuration_ends_with_two_and_names_the_place() {
 #[test]
 fn commands_of_the_nodes_own_computer_say_so_to_an_address() {
     let url = "https://127.0.0.9:7080";
-    let commands: [&[&str]; 6] = [
-        &["top"],
+    let commands: [&[&str]; 5] = [
         &["audit"],
         &["presses"],
         &["token", "list"],

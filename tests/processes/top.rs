@@ -16,6 +16,9 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use super::command_line::{fails, liftmesh};
+use super::http::client::serving;
+use super::http::remote::Desk;
+use super::http::token;
 
 const ROWS: NonZero<u16> = NonZero::new(30).expect("a size");
 const COLUMNS: NonZero<u16> = NonZero::new(110).expect("a size");
@@ -105,12 +108,14 @@ fn top(building: &Building, name: &str, words: &[&str]) -> Command {
     command
 }
 
-#[test]
-fn it_follows_the_fleet_through_the_end_of_the_node_that_it_asks() {
+/// Watches a fleet of A and B through B, by this command, while both end and B comes back. Without B,
+/// it says why.
+#[track_caller]
+fn follows(mut building: Building, command: &mut Command, why: &str) {
     use std::io::Write;
 
-    let mut building = building();
-    let mut screen = Screen::start(&mut top(&building, "B", &[]));
+    let mut screen = Screen::start(command);
+    screen.wait_for("as B sees it");
     screen.wait_for("★ A leads");
     screen.wait_for("slave of A");
     screen.wait_for("in step");
@@ -122,6 +127,7 @@ fn it_follows_the_fleet_through_the_end_of_the_node_that_it_asks() {
     screen.wait_for("★ B leads");
     building.kill("B");
     screen.wait_for("no data since ");
+    screen.wait_for(why);
     building.start("B");
     screen.wait_for("★ B leads");
     screen.keys.write_all(b"q").expect("a key");
@@ -134,6 +140,66 @@ fn it_follows_the_fleet_through_the_end_of_the_node_that_it_asks() {
         thread::sleep(Duration::from_millis(20));
     };
     assert_eq!(ended.code(), Some(0));
+}
+
+#[test]
+fn it_follows_the_fleet_through_the_end_of_the_node_that_it_asks() {
+    let building = building();
+    let mut command = top(&building, "B", &[]);
+    follows(building, &mut command, "no node runs with data directory ");
+}
+
+#[test]
+fn it_follows_the_fleet_from_another_computer() {
+    let building = building();
+    let b = serving(&building, 2);
+    let desk = Desk::new(format!("http://{b}"), &token(&building, "B", "desk", "view"));
+    let why = format!("no node answers at http://{b}; is that its `http.address`, does it run");
+    follows(building, &mut desk.command(&["top"]), &why);
+}
+
+#[test]
+fn one_frame_of_another_computer_is_that_of_its_own() {
+    let building = building();
+    let desk = Desk::new(
+        format!("http://{}", serving(&building, 1)),
+        &token(&building, "A", "desk", "view"),
+    );
+    let frame = |command: &mut Command| {
+        let output = command.output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let shown = String::from_utf8(output.stdout).expect("text");
+        // How long the other node was silent, and the age of an order, are of the moment.
+        shown.replace(|letter: char| letter.is_ascii_digit(), "").replace(' ', "")
+    };
+    let here = frame(&mut top(&building, "A", &["--once"]));
+    assert!(here.contains("★Aleads") && here.contains("instep"), "{here}");
+    building.wait("it is the same there", |_| frame(&mut desk.command(&["top", "--once"])) == here);
+}
+
+/// What is wrong, where, and what to do about it; and the exit code for that.
+#[test]
+fn what_a_picture_of_another_computer_lacks_is_said() {
+    let there = |words: &[&str], url: &str| {
+        let output = liftmesh(words).args(["--url", url]).output().expect("it runs");
+        (output.status.code(), String::from_utf8(output.stderr).expect("text"))
+    };
+    let nobody = "http://127.0.0.1:1";
+    for words in [&["top"][..], &["top", "--once"]] {
+        let (code, why) = there(words, nobody);
+        assert_eq!(code, Some(5), "{why}");
+        assert!(why.contains("no node answers at http://127.0.0.1:1; is that its"), "{why}");
+    }
+    for (words, url, lacks) in [
+        (&["top", "--once"][..], "http://192.0.2.1:7080", "not encrypted"),
+        (&["top", "--once", "--data-dir", "/tmp"], nobody, "give one of them"),
+        (&["top", "--once", "--socket", "/tmp/x"], nobody, "give one of them"),
+        (&["top", "--once", "--token-file", "/nowhere/x"], nobody, "/nowhere/x"),
+    ] {
+        let (code, why) = there(words, url);
+        assert_eq!(code, Some(2), "{why}");
+        assert!(why.contains(lacks), "{why}");
+    }
 }
 
 #[test]

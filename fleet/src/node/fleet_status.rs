@@ -14,8 +14,9 @@ use crate::wire::{NodeState, Protocol};
 /// The whole fleet as one node sees it: what `liftmesh status --fleet --json` prints.
 ///
 /// It is derived from the [`Status`] of that node and has the same forms. In a healthy fleet every
-/// node gives the same picture, but for `silent`, `round_trip`, `loss`, `synced` and `in_step`, which
-/// are about the node that was asked.
+/// node gives the same picture, but for `silent`, `round_trip`, `loss`, `synced`, `in_step`, `durable`,
+/// `disk_failed` and `fleet_keys_missing`, which are about the node that was asked.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own in the JSON")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FleetStatus {
     /// The node that was asked.
@@ -31,6 +32,13 @@ pub struct FleetStatus {
     pub master: Option<NodeId>,
     /// The highest term that the node knows.
     pub term: Term,
+    /// Everything in its store is on its disk.
+    pub durable: bool,
+    /// Its disk has failed.
+    pub disk_failed: bool,
+    /// Why one of its fleet keys is missing.
+    #[serde(default)]
+    pub fleet_keys_missing: Option<String>,
     /// The node that was asked and every node that it hears, by name.
     pub nodes: Vec<PeerStatus>,
     /// The nodes that were peers and are no longer heard, by name.
@@ -84,6 +92,9 @@ impl From<&Status> for FleetStatus {
                 NodeState::Seeking => None,
             },
             term: status.term,
+            durable: status.durable,
+            disk_failed: status.disk_failed,
+            fleet_keys_missing: status.fleet_keys.missing.clone(),
             nodes,
             lost: status.lost.clone(),
             hangs: status.hangs.clone(),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::model::{CarView, NodeId, Role};
-use elevator_fleet::node::{FleetStatus, LostStatus, Report, Status};
+use elevator_fleet::node::{FleetStatus, LostStatus, Report};
 use elevator_fleet::wire::NodeState;
 
 use super::source::Update;
@@ -14,15 +14,14 @@ use crate::operator::Event;
 /// Events that are kept for the screen.
 const EVENTS: usize = 200;
 
-/// A status that is older than this is not the present one: several were due since.
+/// A picture that is older than this is not the present one: others were due since.
 const STALE: Duration = Duration::from_secs(3);
 
 /// The fleet at one moment, as the node said it.
 #[derive(Debug)]
 pub(super) struct Scene {
-    pub(super) status: Status,
     pub(super) fleet: FleetStatus,
-    /// When the status came.
+    /// When that came.
     pub(super) at: Instant,
     /// The same by the wall clock.
     pub(super) time: SystemTime,
@@ -59,11 +58,10 @@ pub(super) enum CarNode<'a> {
 }
 
 impl Scene {
-    pub(super) fn new(status: Status, now: Instant) -> Self {
+    pub(super) fn new(fleet: FleetStatus, now: Instant) -> Self {
         Self {
-            fleet: FleetStatus::from(&status),
+            fleet,
             floor: Floor::BOTTOM,
-            status,
             at: now,
             time: SystemTime::now(),
             gone: None,
@@ -74,12 +72,11 @@ impl Scene {
 
     pub(super) fn apply(&mut self, update: Update, now: Instant) {
         match update {
-            Update::Status(status) => {
-                let Self { news, car, floor, .. } =
-                    std::mem::replace(self, Self::new(*status, now));
+            Update::Fleet(fleet) => {
+                let Self { news, car, floor, .. } = std::mem::replace(self, Self::new(*fleet, now));
                 self.news = news;
                 self.car = car.min(self.cars().len().saturating_sub(1));
-                self.floor = if self.status.floors.contains(floor) { floor } else { self.floor };
+                self.floor = if self.fleet.floors.contains(floor) { floor } else { self.floor };
             }
             Update::Gone(why) => self.gone = Some(why),
             // What the picture shows anyway.
@@ -130,7 +127,7 @@ impl Scene {
             Direction::Up => self.floor.index().checked_add(1),
             Direction::Down => self.floor.index().checked_sub(1),
         };
-        let floor = index.and_then(|index| self.status.floors.floor(index));
+        let floor = index.and_then(|index| self.fleet.floors.floor(index));
         self.floor = floor.unwrap_or(self.floor);
     }
 }

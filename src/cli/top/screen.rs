@@ -22,7 +22,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Row, Table};
 
 use super::scene::{Car, CarNode, News, Scene};
-use crate::cli::status::fleet;
+use crate::cli::status;
 use crate::operator::Event;
 use crate::screen::lists::{self, LEAST};
 use crate::screen::shafts::{self, Bank, Cabin, Label};
@@ -33,6 +33,9 @@ const NEEDED: (u16, u16) = (80, 22);
 
 /// From this share of lost beacons on the network needs attention.
 const LOSSY: f64 = 0.05;
+
+/// What comes between an error and its remedy. Together they need the line below the title.
+const REMEDY: &str = "; ";
 
 /// Draws the whole screen, as it is at `now`.
 pub(super) fn draw(scene: &Scene, now: Instant, frame: &mut Frame<'_>) {
@@ -49,7 +52,7 @@ pub(super) fn draw(scene: &Scene, now: Instant, frame: &mut Frame<'_>) {
     let cars = scene.cars();
     let lamps = lamps(scene, &cars, live);
     let bank = Bank {
-        floors: scene.status.floors,
+        floors: scene.fleet.floors,
         cars: cars.iter().zip(&lamps).map(|(car, lamps)| cabin(car, lamps, live)).collect(),
         waiting: &[],
         car: scene.car,
@@ -86,7 +89,7 @@ fn title(scene: &Scene, now: Instant) -> Line<'_> {
         let time = time.get(11..19).unwrap_or_default();
         let age = scene.age(now).as_secs();
         let mut text = format!("no data since {time} UTC, {age} s ago");
-        if let Some(why) = &scene.gone {
+        if let Some(why) = scene.gone.as_ref().filter(|why| !why.contains(REMEDY)) {
             text = format!("{text}: {why}");
         }
         spans.push(Span::styled(text, palette::bad()));
@@ -102,22 +105,25 @@ fn title(scene: &Scene, now: Instant) -> Line<'_> {
 }
 
 /// What is commanded for all cars, and what is wrong with the node that was asked, or with the fleet
-/// as it sees it.
+/// as it sees it. While the node is gone, why, and what to do about that: what it said is of the past.
 fn warnings(scene: &Scene) -> Line<'_> {
-    let status = &scene.status;
-    let mut told = Vec::new();
-    if status.disk_failed {
-        told.push(format!("the disk of {} has failed", status.node));
+    let fleet = &scene.fleet;
+    if let Some(why) = scene.gone.as_ref().filter(|why| why.contains(REMEDY)) {
+        return Line::styled(format!(" {why}"), palette::bad());
     }
-    if let Some(reason) = &status.fleet_keys.missing {
+    let mut told = Vec::new();
+    if fleet.disk_failed {
+        told.push(format!("the disk of {} has failed", fleet.seen_by));
+    }
+    if let Some(reason) = &fleet.fleet_keys_missing {
         told.push(format!("a fleet key is missing: {reason}"));
     }
-    let lossy = status.peers.iter().filter_map(|peer| Some((peer, peer.loss?)));
-    told.extend(lossy.filter(|(_, loss)| *loss >= LOSSY).map(|(peer, loss)| {
-        format!("{:.0} % of the beacons of {} get lost", loss * 100.0, peer.node)
+    let lossy = fleet.nodes.iter().filter_map(|node| Some((node, node.loss?)));
+    told.extend(lossy.filter(|(_, loss)| *loss >= LOSSY).map(|(node, loss)| {
+        format!("{:.0} % of the beacons of {} get lost", loss * 100.0, node.node)
     }));
-    told.extend(status.conflicts.iter().map(|conflict| conflict.what.clone()));
-    let commands = fleet::commands(&scene.fleet).join("; ");
+    told.extend(fleet.conflicts.iter().map(|conflict| conflict.what.clone()));
+    let commands = status::fleet::commands(fleet).join("; ");
     let commands = Span::styled(format!(" {commands}"), palette::notable());
     let told = match (told.is_empty(), commands.width() > 1) {
         (true, true) => return commands.into(),
@@ -285,7 +291,7 @@ fn without_address<T>(wide: bool, row: [T; 5]) -> Vec<T> {
 
 /// The store of the node that was asked, and no silence.
 fn own(scene: &Scene) -> (Span<'static>, String) {
-    let store = if scene.status.durable {
+    let store = if scene.fleet.durable {
         Span::styled("on disk", palette::good())
     } else {
         Span::styled("writing", palette::notable())

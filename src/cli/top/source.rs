@@ -1,5 +1,6 @@
-//! The threads that ask the node: one for its status, one for its events. Each connects again when
-//! the node has ended. They only read, so the process ends without waiting for them.
+//! The threads that ask the node: of this machine, one for its status and one for its events; one that
+//! is at another computer streams both. Each connects again when the node has ended. They only read,
+//! so the process ends without waiting for them.
 
 use std::io;
 use std::sync::mpsc::{
@@ -8,9 +9,13 @@ use std::sync::mpsc::{
 use std::thread::{self, Builder};
 use std::time::Duration;
 
-use crate::cli::{CommandError, ReadArgs};
+use elevator_fleet::node::FleetStatus;
+
+use super::TopArgs;
+use crate::cli::remote::Target;
+use crate::cli::{CommandError, ReadArgs, RemoteArgs};
 use crate::operator::{Client, Event, Notice};
-use elevator_fleet::node::Status;
+use crate::remote::{Remote, Streamed};
 
 /// How often the node is asked at least, and the pause after each answer.
 const PERIOD: Duration = Duration::from_millis(500);
@@ -26,7 +31,7 @@ const UPDATES: usize = 256;
 /// What a thread has learnt.
 #[derive(Debug)]
 pub(super) enum Update {
-    Status(Box<Status>),
+    Fleet(Box<FleetStatus>),
     /// The node does not answer, and why.
     Gone(String),
     Event(Event),
@@ -41,20 +46,22 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Starts the threads; the first status comes over `client`.
-    pub(super) fn start(node: &ReadArgs, client: Client) -> io::Result<Self> {
+    /// Starts the threads; the first picture comes over this connection.
+    pub(super) fn start(node: &TopArgs, connected: Target) -> io::Result<Self> {
         let (sender, updates) = sync_channel(UPDATES);
-        let (waker, wake) = sync_channel(1);
-        let (asked, watched) = (node.clone(), node.clone());
-        let events = sender.clone();
-        Builder::new()
-            .name("status".to_owned())
-            .spawn(move || ask(&asked, Some(client), &wake, &sender))
-            .map(drop)?;
-        Builder::new()
-            .name("events".to_owned())
-            .spawn(move || watch(&watched, &waker, &events))
-            .map(drop)?;
+        match connected {
+            Target::Here(client) => {
+                let (waker, wake) = sync_channel(1);
+                let (asked, watched) = (node.node.clone(), node.node.clone());
+                let events = sender.clone();
+                spawn("status", move || ask(&asked, Some(client), &wake, &sender))?;
+                spawn("events", move || watch(&watched, &waker, &events))?;
+            }
+            Target::There(remote) => {
+                let node = node.remote.clone();
+                spawn("stream", move || follow(&node, remote, &sender))?;
+            }
+        }
         Ok(Self { updates })
     }
 
@@ -62,6 +69,10 @@ impl Source {
     pub(super) fn updates(&self) -> TryIter<'_, Update> {
         self.updates.try_iter()
     }
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    Builder::new().name(name.to_owned()).spawn(run).map(drop)
 }
 
 /// Asks for the status at each event, and once a period.
@@ -73,9 +84,9 @@ fn ask(
 ) {
     loop {
         let (update, wait) = match answer(node, client.take()) {
-            Ok((open, status)) => {
+            Ok((open, fleet)) => {
                 client = Some(open);
-                (Update::Status(Box::new(status)), PERIOD)
+                (Update::Fleet(Box::new(fleet)), PERIOD)
             }
             Err(error) => (Update::Gone(reason(&error)), RETRY),
         };
@@ -90,10 +101,10 @@ fn ask(
     }
 }
 
-fn answer(node: &ReadArgs, client: Option<Client>) -> Result<(Client, Status), CommandError> {
+fn answer(node: &ReadArgs, client: Option<Client>) -> Result<(Client, FleetStatus), CommandError> {
     let mut client = client.map_or_else(|| node.connect(), Ok)?;
-    let status = client.status()?;
-    Ok((client, status))
+    let fleet = FleetStatus::from(&client.status()?);
+    Ok((client, fleet))
 }
 
 /// Passes events on, and has the status asked for.
@@ -116,6 +127,39 @@ fn watch(node: &ReadArgs, wake: &SyncSender<()>, updates: &SyncSender<Update>) {
             }
         }
         thread::sleep(RETRY);
+    }
+}
+
+/// Passes on what a node at another computer streams.
+fn follow(node: &RemoteArgs, connected: Remote, updates: &SyncSender<Update>) {
+    let mut connected = Some(connected);
+    // The token and the authorities are read again: they may have been renewed meanwhile.
+    let connect = || node.remote(false)?.ok_or(CommandError::NoUrl);
+    while let Err(error) =
+        connected.take().map_or_else(connect, Ok).and_then(|remote| stream(remote, updates))
+    {
+        if updates.send(Update::Gone(reason(&error))).is_err() {
+            return;
+        }
+        thread::sleep(RETRY);
+    }
+}
+
+/// Passes on states and events until nobody wants them any more.
+///
+/// # Errors
+/// Why there are none any more.
+fn stream(remote: Remote, updates: &SyncSender<Update>) -> Result<(), CommandError> {
+    let mut watch = remote.watch()?;
+    loop {
+        let update = match watch.next_streamed()? {
+            Streamed::Fleet(fleet) => Update::Fleet(fleet),
+            Streamed::Notice(Notice::Event(event)) => Update::Event(event),
+            Streamed::Notice(Notice::Missed(events)) => Update::Missed(events),
+        };
+        if updates.send(update).is_err() {
+            return Ok(());
+        }
     }
 }
 

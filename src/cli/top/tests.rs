@@ -2,7 +2,7 @@ use std::sync::mpsc::sync_channel;
 
 use elevator_driver::Floor;
 use elevator_fleet::model::{Availability, Mode, Unavailable};
-use elevator_fleet::node::{Report, Status};
+use elevator_fleet::node::{FleetStatus, Report};
 use elevator_fleet::wire::NodeState;
 
 use super::source::Update;
@@ -16,10 +16,14 @@ fn picture(scene: &Scene, now: Instant, (width, height): (u16, u16)) -> String {
     text(terminal.backend().buffer())
 }
 
+fn busy_fleet() -> FleetStatus {
+    FleetStatus::from(&busy_status())
+}
+
 /// A scene of node A with its peer B, and C, which is lost; and the time of its status.
 fn scene() -> (Scene, Instant) {
     let now = Instant::now();
-    (Scene::new(busy_status(), now), now)
+    (Scene::new(busy_fleet(), now), now)
 }
 
 fn served() -> Update {
@@ -82,7 +86,13 @@ fn a_node_that_is_gone_is_never_shown_as_present() {
     scene.apply(Update::Gone("the node has ended".to_owned()), now);
     let shown = picture(&scene, now, (110, 30));
     assert!(shown.contains("0 s ago: the node has ended"), "{shown}");
-    scene.apply(Update::Status(Box::new(busy_status())), later);
+    // What to do has room below: a fire recall that was on then may be over.
+    scene.fleet.fire_recall = true;
+    scene.apply(Update::Gone("no node answers at X; does it run?".to_owned()), now);
+    let shown = picture(&scene, now, (110, 30));
+    assert!(shown.contains("0 s ago\n"), "{shown}");
+    assert!(shown.contains("\n no node answers at X; does it run?\n"), "{shown}");
+    scene.apply(Update::Fleet(Box::new(busy_fleet())), later);
     assert!(picture(&scene, later, (110, 30)).contains("A leads"));
 }
 
@@ -96,10 +106,12 @@ fn a_new_status_keeps_the_choice_and_the_events() {
         scene.choose_floor(Direction::Up);
     }
     assert_eq!((scene.car, scene.floor.index()), (2, 3));
-    scene.apply(Update::Status(Box::new(busy_status())), now);
+    scene.apply(Update::Fleet(Box::new(busy_fleet())), now);
     assert_eq!((scene.car, scene.floor.index(), scene.news.len()), (2, 3, 1));
-    let alone = Status { peers: Vec::new(), lost: Vec::new(), ..busy_status() };
-    scene.apply(Update::Status(Box::new(alone)), now);
+    let mut alone = busy_fleet();
+    alone.nodes.retain(|node| node.node == alone.seen_by);
+    alone.lost.clear();
+    scene.apply(Update::Fleet(Box::new(alone)), now);
     assert_eq!(scene.car, 0);
     scene.choose_floor(Direction::Down);
     assert_eq!(scene.floor.index(), 2);
@@ -108,7 +120,7 @@ fn a_new_status_keeps_the_choice_and_the_events() {
 #[test]
 fn every_size_of_terminal_can_be_drawn() {
     let (mut scene, now) = scene();
-    scene.status.node_state = NodeState::Seeking;
+    scene.fleet.nodes[0].node_state = NodeState::Seeking;
     for width in (1..200).step_by(13) {
         for height in (1..70).step_by(6) {
             picture(&scene, now, (width, height));

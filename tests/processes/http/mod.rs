@@ -7,7 +7,7 @@ mod commands;
 mod every_node;
 mod prometheus;
 mod prometheus_run;
-mod remote;
+pub(crate) mod remote;
 mod sessions;
 mod statistics;
 pub(crate) mod tls;

@@ -19,14 +19,14 @@ use crate::command_line::liftmesh;
 const WHO: [&str; 4] = ["--operator", "J. Kovac", "--reason", "new carpet"];
 
 /// Somebody at another computer: where the node is, and the file of a token.
-struct Desk {
+pub(crate) struct Desk {
     url: String,
     token: PathBuf,
     _directory: tempfile::TempDir,
 }
 
 impl Desk {
-    fn new(url: String, token: &str) -> Self {
+    pub(crate) fn new(url: String, token: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("token");
         fs::write(&file, format!("{token}\n")).expect("written");
@@ -34,7 +34,7 @@ impl Desk {
         Self { url, token: file, _directory: directory }
     }
 
-    fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = liftmesh(words);
         command.args(["--url", &self.url]).arg("--token-file").arg(&self.token);
         command
@@ -237,9 +237,11 @@ fn a_hang_is_cleared_from_another_computer() {
     let mut caretaker = building.start_caretaker("B");
     let b = serving(&building, 1);
     let desk = Desk::new(format!("http://{b}"), &desk);
-    let (code, why) = desk.fails(&["status"]);
-    assert_eq!(code, Some(4), "{why}");
-    assert!(why.contains("`liftmesh clear-hang --url …`"), "{why}");
+    for words in [&["status"][..], &["top", "--once"]] {
+        let (code, why) = desk.fails(words);
+        assert_eq!(code, Some(4), "{why}");
+        assert!(why.contains("`liftmesh clear-hang --url …`"), "{why}");
+    }
     let cleared = desk.done(&[&["clear-hang"], &WHO[..]].concat());
     assert!(cleared.contains("chain head"), "{cleared}");
     assert_eq!(building.end_of(&mut caretaker).code(), Some(0));

@@ -49,6 +49,16 @@ fn a_client_at_another_host_needs_a_token_that_counts() {
     assert!(page.contains("as node A sees it"), "{page}");
     assert_eq!(status(None).0, Some(2), "without a token");
     assert_eq!(status(Some("liftmesh-token-0")).0, Some(2), "with a stranger's");
+    let top =
+        |token: Option<&str>| said(&there(token, &["top", "--once"]).output().expect("it runs"));
+    let (code, picture) = top(Some(&view));
+    assert_eq!(code, Some(0), "{picture}");
+    assert!(picture.contains("as A sees it") && picture.contains("★ A leads"), "{picture}");
+    for token in [None, Some("liftmesh-token-0")] {
+        let (code, why) = top(token);
+        assert_eq!(code, Some(2), "{why}");
+        assert!(why.contains(&url) && why.contains("give one by --token-file FILE"), "{why}");
+    }
     let (code, why) =
         said(&there(Some(&view), &["order", "hall", "2", "up"]).output().expect("it runs"));
     assert!(code != Some(0) && why.contains("scope view"), "{why}");
