@@ -41,7 +41,8 @@ pub(super) struct Recorded {
 pub(super) struct DiskFailure;
 
 impl Disk {
-    /// Opens the journal; also returns what its audit log has last, if it can be read. A full, read-only or failing disk does not take the car out of service.
+    /// Opens the journal; also returns what its audit log has last, if it can be read. A full,
+    /// read-only or failing disk does not take the car out of service.
     pub(super) fn open(
         directory: &std::path::Path,
         node: &NodeId,
