@@ -181,7 +181,10 @@ impl Process {
     /// A moment of the world on the clock of this process.
     pub(super) fn clock(&self, now: Duration) -> Timestamp {
         let (since, shown) = self.since;
-        Timestamp::after_start(shown + now.saturating_sub(since) * self.clock_rate / 1_000)
+        let passed = now.saturating_sub(since);
+        let counted =
+            if self.clock_rate == 1_000 { passed } else { passed * self.clock_rate / 1_000 };
+        Timestamp::after_start(shown + counted)
     }
 
     /// A moment on the clock of this process in the world: when the clock has reached it.

@@ -143,7 +143,7 @@ impl fmt::Display for Turn {
 
 impl Directives {
     fn text(&self, topic: &Topic) -> Option<&str> {
-        self.get(&topic.key()).map(|it| it.value.as_str())
+        self.about(topic).map(|it| it.value.as_str())
     }
 
     /// The priority call of a car.

@@ -303,6 +303,12 @@ impl Directives {
         self.registers.get(key)
     }
 
+    /// The directive about a topic. As a rule there are none at all, and nobody has to write a key to
+    /// see that: this is asked at every beacon.
+    fn about(&self, topic: &Topic) -> Option<&Directive> {
+        if self.registers.is_empty() { None } else { self.get(&topic.key()) }
+    }
+
     /// A number that is equal if, and in practice only if, the directives are equal; 0 without any.
     #[must_use]
     pub fn digest(&self) -> u64 {
@@ -313,7 +319,7 @@ impl Directives {
     /// not know takes the car out of service: who commanded it did not want it to run as usual.
     #[must_use]
     pub fn mode(&self, car: &NodeId) -> Mode {
-        let directive = self.get(&Topic::Mode(car.clone()).key());
+        let directive = self.about(&Topic::Mode(car.clone()));
         let own = directive
             .map_or(Mode::InService, |it| it.value.as_str().parse().unwrap_or(Mode::OutOfService));
         let is_sent = self.priority(car).is_some() || self.session_of(car).is_some();
@@ -328,13 +334,13 @@ impl Directives {
     /// Whether all cars are recalled. Only `off` ends that.
     #[must_use]
     pub fn is_fire_recalled(&self) -> bool {
-        self.get(&Topic::FireRecall.key()).is_some_and(|it| it.value.as_str() != OFF)
+        self.about(&Topic::FireRecall).is_some_and(|it| it.value.as_str() != OFF)
     }
 
     /// Whether a call to this floor needs a right of access. Only `off` ends that.
     #[must_use]
     pub fn is_locked(&self, floor: Floor) -> bool {
-        self.get(&Topic::FloorLock(floor).key()).is_some_and(|it| it.value.as_str() != OFF)
+        self.about(&Topic::FloorLock(floor)).is_some_and(|it| it.value.as_str() != OFF)
     }
 
     /// The floors to which a call needs a right of access.

@@ -27,6 +27,11 @@ fn check(text: &str) -> Result<[u8; LONGEST], NameError> {
     }
 }
 
+/// As numbers, in the order of the text.
+fn halves(text: &[u8; LONGEST]) -> impl Iterator<Item = u64> {
+    text.as_chunks().0.iter().map(|half| u64::from_be_bytes(*half))
+}
+
 /// Checks a text that is deserialized.
 struct Text;
 
@@ -67,10 +72,11 @@ macro_rules! name {
             }
         }
 
-        /// As their texts. Names are compared at every beacon, and as numbers that is fast.
+        /// As their texts. Names are compared at every beacon: as numbers that is fast, and as a rule
+        /// the first one decides.
         impl Ord for $name {
             fn cmp(&self, other: &Self) -> Ordering {
-                u128::from_be_bytes(self.0).cmp(&u128::from_be_bytes(other.0))
+                halves(&self.0).cmp(halves(&other.0))
             }
         }
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 /// may have waited for long (F18). In nanoseconds.
 const PAST: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
+const NANOS_PER_SEC: u64 = 1_000_000_000;
+
 /// A moment, as the time since the node started. It is an argument; the brain reads no clock (E5).
 /// A single number of nanoseconds, because several are compared at every beacon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +46,10 @@ impl Timestamp {
 
 /// The length in nanoseconds, or the greatest number of them, which is 584 years.
 fn nanoseconds(duration: Duration) -> u64 {
+    // 128-bit numbers and checked products are slow in WebAssembly: nearly no time needs them.
+    if duration.as_secs() < u64::MAX / NANOS_PER_SEC {
+        return duration.as_secs() * NANOS_PER_SEC + u64::from(duration.subsec_nanos());
+    }
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 

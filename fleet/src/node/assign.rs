@@ -124,7 +124,8 @@ impl Node {
     /// Whether a synced peer takes assignments. A standby link says nothing about whom its peer
     /// follows.
     fn may_assign(&self, peer: &NodeId) -> bool {
-        match self.peers.relation(peer) {
+        let known = self.peers.members().get(peer);
+        match known.and_then(|known| self.peers.relation(&known.node_state)) {
             None | Some(Relation::FollowsThisNode | Relation::Unknown) => true,
             Some(Relation::Leads | Relation::FollowsAnother) => false,
         }

@@ -146,17 +146,20 @@ impl Node {
     /// A beacon arrived from this address. Returns what became of it, to be counted.
     pub fn handle_beacon(&mut self, from: Ipv4Addr, beacon: &Beacon, now: Timestamp) -> BeaconFate {
         let node = &beacon.hello.node;
-        let before = self.peers.relation(node);
         let state_of = |peers: &Peers| peers.members().get(node).map(|it| it.node_state.clone());
         let state_before = state_of(&self.peers);
         let verdict = self.peers.hear(beacon, now);
-        // Where the mastership rotates, cars keep what they were told.
-        if state_of(&self.peers) != state_before && !self.leadership.rotates() {
-            self.dispatching.on_peer_changed(node);
-        }
-        if self.peers.relation(node) != before {
-            self.peers.review_links();
-            self.dispatching.invalidate();
+        let state = state_of(&self.peers);
+        if state != state_before {
+            // Where the mastership rotates, cars keep what they were told.
+            if !self.leadership.rotates() {
+                self.dispatching.on_peer_changed(node);
+            }
+            let relation = |state: &Option<NodeState>| self.peers.relation(state.as_ref()?);
+            if relation(&state) != relation(&state_before) {
+                self.peers.review_links();
+                self.dispatching.invalidate();
+            }
         }
         match self.on_heard(&verdict, &beacon.hello, now) {
             Acceptance::None => {}

@@ -159,10 +159,9 @@ impl Peers {
         }
     }
 
-    /// What of a peer's state the links and the plan depend on, under [`LinkRule::Standby`].
-    pub(super) fn relation(&self, peer: &NodeId) -> Option<Relation> {
-        let known = self.membership.get(peer).filter(|_| self.rule == LinkRule::Standby)?;
-        Some(match &known.node_state {
+    /// What the links and the plan depend on in the state of a peer, under [`LinkRule::Standby`].
+    pub(super) fn relation(&self, state: &NodeState) -> Option<Relation> {
+        (self.rule == LinkRule::Standby).then(|| match state {
             NodeState::Master => Relation::Leads,
             NodeState::Slave { master } if *master == self.own.node => Relation::FollowsThisNode,
             NodeState::Slave { .. } => Relation::FollowsAnother,

@@ -120,7 +120,7 @@ fn a_token_may_take_as_long_as_its_network_does_and_no_longer() {
     let limit = settings.election.settles_within() + Duration::from_millis(80);
     let mut world = strangers_under(settings);
     world.inspect();
-    world.now += limit - Duration::from_millis(1);
+    world.now += limit.saturating_sub(Duration::from_millis(1));
     world.inspect();
     assert_eq!(world.violations(), [], "it may be under way");
     world.now += Duration::from_millis(1);

@@ -47,7 +47,10 @@ impl Reception {
         let before = self.last.replace(Last { sequence, at: now, single: 0 });
         let lost = before.map_or(0, |last| {
             let missing = sequence.saturating_sub(last.sequence).saturating_sub(1 + last.single);
-            missing.min(periods(now.since(last.at), period).saturating_sub(1))
+            match missing {
+                0 => 0,
+                _ => missing.min(periods(now.since(last.at), period).saturating_sub(1)),
+            }
         });
         let part = self.part(now);
         part.received += 1;

@@ -65,7 +65,12 @@ impl Membership {
 
     /// By how much the network delays this peer's echoes.
     fn travel(&self, peer: &Peer) -> Duration {
-        peer.echo_age.travel(self.slowest + peer.period * self.turns())
+        peer.echo_age.travel(self.between_echoes(peer))
+    }
+
+    /// How long this node and the peer wait between two beacons that show an echo.
+    fn between_echoes(&self, peer: &Peer) -> Duration {
+        self.slowest + peer.period * self.turns()
     }
 
     fn limits_for(&self, period: Duration, granted: Duration, travel: Duration) -> Limits {
@@ -76,23 +81,30 @@ impl Membership {
     fn next_deadline(&self, now: Timestamp) -> Option<(Timestamp, Option<Nonce>)> {
         // This runs for every other beacon. As a rule all peers have the same limits.
         let mut latest: Option<((Duration, Duration, Duration), Limits)> = None;
-        let incarnations = self.incarnations.iter().map(|(nonce, peer)| {
-            let terms = (peer.period, self.granted_to(peer, now), self.travel(peer));
+        let mut first: Option<(Timestamp, Option<Nonce>)> = None;
+        let mut between = (Duration::ZERO, self.slowest);
+        for (nonce, peer) in &self.incarnations {
+            if between.0 != peer.period {
+                between = (peer.period, self.between_echoes(peer));
+            }
+            let travel = peer.echo_age.travel(between.1);
+            let terms = (peer.period, self.granted_to(peer, now), travel);
             let limits = match latest {
                 Some((same, limits)) if same == terms => limits,
                 Some(_) | None => self.limits_for(terms.0, terms.1, terms.2),
             };
             latest = Some((terms, limits));
             let silent = peer.heard_at + limits.heard;
-            let at = if self.counts(&peer.hello) {
-                let probe = peer.next_probe(&limits);
-                probe.min(peer.lost_at(&limits)).min(silent)
-            } else {
-                silent
-            };
-            (at, Some(*nonce))
-        });
-        incarnations.min_by_key(|(at, _)| *at)
+            let earliest = peer.next_probe(&limits).min(peer.lost_at(&limits)).min(silent);
+            if first.is_some_and(|(at, _)| at <= earliest) {
+                continue;
+            }
+            let at = if self.counts(&peer.hello) { earliest } else { silent };
+            if first.is_none_or(|(before, _)| at < before) {
+                first = Some((at, Some(*nonce)));
+            }
+        }
+        first
     }
 
     /// This incarnation was heard. If it was the next one to check, finds another one; otherwise

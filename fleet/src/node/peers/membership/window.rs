@@ -103,15 +103,18 @@ impl Window {
             return self.count_from(sequence, now);
         }
         if sequence > self.sequence {
-            let passed = u64::try_from(now.since(counted_at).as_millis()).unwrap_or(u64::MAX);
-            let window = WINDOW.saturating_add(passed.saturating_mul(BEACONS_PER_MILLISECOND));
-            if sequence - self.sequence > window {
+            let window = || {
+                let passed = u64::try_from(now.since(counted_at).as_millis()).unwrap_or(u64::MAX);
+                WINDOW.saturating_add(passed.saturating_mul(BEACONS_PER_MILLISECOND))
+            };
+            let ahead = sequence - self.sequence;
+            if ahead > WINDOW && ahead > window() {
                 if self.ahead.goes_on(sequence, now) {
                     return self.count_from(sequence, now);
                 }
                 return Order::Impossible;
             }
-            let ahead = u32::try_from(sequence - self.sequence).unwrap_or(u32::MAX);
+            let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
             self.heard = self.heard.checked_shl(ahead).unwrap_or(0) | 1;
             (self.sequence, self.counted_at) = (sequence, Some(now));
             (self.behind, self.ahead) = (Run::default(), Run::default());
