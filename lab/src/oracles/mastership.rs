@@ -57,27 +57,37 @@ pub(crate) struct MastershipWatch {
     lossy_until: Duration,
 }
 
-/// All that decides which machines are vacant.
+/// All that decides which machines are vacant, and how many nodes may be masters at once.
 #[derive(Debug, Default)]
 struct Grounds {
     /// See [`Network::revision`](crate::network::Network::revision).
     revision: u64,
     /// By machine: whether it leads, if it runs and is not suspended.
     leads: Vec<Option<bool>>,
+    /// How many of these lead.
+    masters: usize,
+    /// How many of these have the mastership, whether or not they act.
+    holders: usize,
 }
 
 impl Grounds {
-    /// Looks again; `true` if anything has changed. Hardly any event changes anything.
+    /// Looks again; `true` if anything has changed by which machines are vacant. Hardly any event
+    /// changes anything.
     fn change(&mut self, snapshot: &Snapshot) -> bool {
-        let leads = snapshot.machines.iter().map(|machine| machine.awake().map(is_master));
+        let machines = snapshot.machines;
         let revision = snapshot.network.revision();
-        if revision == self.revision && leads.clone().eq(self.leads.iter().copied()) {
-            return false;
-        }
+        let mut has_changed = revision != self.revision || self.leads.len() != machines.len();
         self.revision = revision;
-        self.leads.clear();
-        self.leads.extend(leads);
-        true
+        self.leads.resize(machines.len(), None);
+        (self.masters, self.holders) = (0, 0);
+        for (machine, known) in machines.iter().zip(&mut self.leads) {
+            let node = machine.awake();
+            let leads = node.map(is_master);
+            self.masters += usize::from(leads == Some(true));
+            self.holders += usize::from(node.is_some_and(Node::has_mastership));
+            has_changed |= std::mem::replace(known, leads) != leads;
+        }
+        has_changed
     }
 }
 
@@ -103,11 +113,11 @@ impl MastershipWatch {
     /// Looks at who is master, after each event.
     pub(crate) fn look(&mut self, snapshot: &Snapshot) {
         let now = snapshot.now;
-        let doubled = any_are_linked(snapshot, is_master);
-        let held_twice = any_are_linked(snapshot, Node::has_mastership);
         // On the same grounds the same machines are vacant: the network only changes with its
         // revision.
         let vacant = self.grounds.change(snapshot).then(|| vacant(snapshot));
+        let doubled = self.grounds.masters > 1 && any_are_linked(snapshot, is_master);
+        let held_twice = self.grounds.holders > 1 && any_are_linked(snapshot, Node::has_mastership);
         let mastership = &mut self.mastership;
         let since_last = now.saturating_sub(self.looked_at);
         self.looked_at = now;
