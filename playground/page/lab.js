@@ -10,8 +10,9 @@ const SLICE_S = 0.1;
 /** Time passes in whole microseconds, s: then the time of a picture is exact. */
 const SHORTEST_SLICE_S = 1e-6;
 
-/** A page that was in the background does not catch up, ms. */
-const LONGEST_TICK_MS = 100;
+/** What a run catches up with that could not keep up for a moment, s. A page that was in the background
+ * for longer does not. */
+const LONGEST_DEBT_S = 0.5;
 
 /** Between two pictures for the panel, ms. */
 const PICTURE_MS = 100;
@@ -85,10 +86,10 @@ export class LabSource extends Source {
 
   #tick(now) {
     // The time of a frame is that of its beginning.
-    const passed = Math.min(Math.max(0, now - (this.#drawn ?? now)), LONGEST_TICK_MS) / 1000;
+    const passed = Math.max(0, now - (this.#drawn ?? now)) / 1000;
     this.#drawn = Math.max(now, this.#drawn ?? now);
-    // What does not fit into a tick is left out: the reached speed says so.
-    this.#rest = Math.min(this.#rest + passed * this.speed, this.speed * 0.1);
+    // The rest is left out: the reached speed says so.
+    this.#rest = Math.min(this.#rest + passed * this.speed, this.speed * LONGEST_DEBT_S);
     const until = performance.now() + BUDGET_MS;
     while (this.#rest > 0 && performance.now() < until) {
       const slice = Math.floor(Math.min(this.#rest, SLICE_S) / SHORTEST_SLICE_S) * SHORTEST_SLICE_S;

@@ -454,10 +454,15 @@ fn eight_cars_run_much_faster_than_real_time() {
     playground.wait_for_state("A", "master");
     playground.wait_for_state("H", "slave");
 
-    playground.set_speed("100");
-    let speed = playground.measure_speed();
-    println!("8 cars, 8 floors, 40 passengers a minute, 100 × wanted: {speed:.0} × reached");
-    assert!(speed > LEAST_SPEED, "{speed}");
+    // The second is more than the page can do.
+    for wanted in ["100", "300"] {
+        playground.set_speed(wanted);
+        let speed = playground.measure_speed();
+        println!(
+            "8 cars, 8 floors, 40 passengers a minute, {wanted} × wanted: {speed:.0} × reached"
+        );
+        assert!(speed > LEAST_SPEED, "{speed}");
+    }
     playground.assert_that_all_invariants_hold();
 }
 
