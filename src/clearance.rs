@@ -21,9 +21,6 @@ use crate::operator::{BindError, Claim};
 /// How long a node with a latch is given to end: longer than it takes.
 const ENDING_LIMIT: Duration = Duration::from_secs(6);
 
-/// How long the caretaker is given to read the journal: longer than it takes on a busy machine.
-const READING_LIMIT: Duration = Duration::from_secs(5);
-
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Who clears, and why; neither may be empty.
@@ -195,27 +192,15 @@ fn open_or_replace(
 ) -> Result<(Journal, Option<AuditEvent>), ClearError> {
     let has_run = journal::exists(data_dir) || commission::is_marked(data_dir);
     let rule = if has_run { Lost::Refuse } else { Lost::MakeAnew };
-    match open(data_dir, node, rule) {
-        Ok(journal) => Ok((journal, None)),
+    match Journal::open_claimed(data_dir, node, rule) {
+        Ok((journal, _)) => Ok((journal, None)),
         Err(JournalError::Lost { .. }) => {
             let lost_head = journal::forget_head(data_dir).map_err(ClearError::Head)?;
             let loss = AuditEvent::LatchFound { latch: Latch::JournalLost, lost_head };
-            Ok((open(data_dir, node, Lost::MakeAnew)?, Some(loss)))
+            let (journal, _) = Journal::open_claimed(data_dir, node, Lost::MakeAnew)?;
+            Ok((journal, Some(loss)))
         }
         Err(error) => Err(error.into()),
-    }
-}
-
-/// Waits for the caretaker, which reads the tokens in the journal without a claim of the directory.
-fn open(data_dir: &Path, node: &NodeId, lost: Lost) -> Result<Journal, JournalError> {
-    let started = Instant::now();
-    loop {
-        match Journal::open_or(data_dir, node, lost) {
-            Err(JournalError::InUse { .. }) if started.elapsed() < READING_LIMIT => {
-                thread::sleep(LOOK_EVERY);
-            }
-            opened => return opened.map(|(journal, _)| journal),
-        }
     }
 }
 

@@ -29,7 +29,8 @@ use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use elevator_fleet::directives::Directives;
 use elevator_fleet::model::{JournalId, NodeId};
@@ -67,6 +68,12 @@ const MODE: u32 = 0o640;
 
 /// The database keeps no more of its file than this in memory, in bytes.
 const CACHE: usize = 1024 * 1024;
+
+/// How long others are given to read the journal: longer than it takes on a busy machine.
+const READING_LIMIT: Duration = Duration::from_secs(5);
+
+/// Between two attempts to open a journal that somebody reads.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What to do if there is no sound journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +151,27 @@ impl Journal {
             Self::begin(database, contents, node, path.clone(), keep_name)?;
         journal.keep_head(HeadFile::of(directory));
         Ok((journal, restored))
+    }
+
+    /// The same for who has claimed the directory: it waits for those who read the journal without a
+    /// claim, as `liftmesh audit` and the caretaker do.
+    ///
+    /// # Errors
+    /// As [`open_or`](Self::open_or).
+    pub(crate) fn open_claimed(
+        directory: &Path,
+        node: &NodeId,
+        lost: Lost,
+    ) -> Result<(Self, Restored), JournalError> {
+        let started = Instant::now();
+        loop {
+            match Self::open_or(directory, node, lost) {
+                Err(JournalError::InUse { .. }) if started.elapsed() < READING_LIMIT => {
+                    thread::sleep(LOOK_EVERY);
+                }
+                opened => return opened,
+            }
+        }
     }
 
     /// Keeps the head of the audit log in this file from here on.

@@ -4,8 +4,10 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::Mode;
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -21,6 +23,11 @@ pub(super) const SOCKET: &str = "node.sock";
 const LOCK: &str = "node.lock";
 /// Connections that wait to be accepted; more are refused by the system.
 const BACKLOG: i32 = 16;
+
+/// How long a command may have the data directory: longer than it takes on a busy machine.
+const COMMAND_LIMIT: Duration = Duration::from_secs(5);
+
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The bound socket, and with it the claim to the data directory: while it lives, no other node
 /// uses the directory. Dropping it removes the socket's file.
@@ -104,7 +111,7 @@ impl OperatorSocket {
     /// # Errors
     /// [`BindError`], most of all when another node runs with the directory.
     pub(crate) fn bind(data_dir: &Path) -> Result<Self, BindError> {
-        let lock = match claim(data_dir) {
+        let lock = match claim_in_time(data_dir) {
             Err(error) if error.is_of_disk() => return Self::stand_in(data_dir, &error),
             claimed => claimed?,
         };
@@ -236,6 +243,21 @@ fn claim(data_dir: &Path) -> Result<File, BindError> {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(BindError::AnotherNode(data_dir.to_owned())),
         Err(TryLockError::Error(source)) => Err(BindError::Lock { path, source }),
+    }
+}
+
+/// Waits for commands, which have the directory of a node that does not run for a moment, as
+/// `liftmesh audit` does. A node that has it answers.
+fn claim_in_time(data_dir: &Path) -> Result<File, BindError> {
+    let started = Instant::now();
+    let answers = || UnixStream::connect(data_dir.join(SOCKET)).is_ok();
+    loop {
+        match claim(data_dir) {
+            Err(BindError::AnotherNode(_)) if started.elapsed() < COMMAND_LIMIT && !answers() => {
+                thread::sleep(LOOK_EVERY);
+            }
+            claimed => return claimed,
+        }
     }
 }
 

@@ -629,6 +629,19 @@ fn a_dead_nodes_socket_is_replaced_and_a_running_nodes_is_not() {
     OperatorSocket::bind(directory.path()).unwrap();
 }
 
+/// F12: `liftmesh audit` has the directory of a node that does not run while it reads.
+#[test]
+fn a_node_that_starts_waits_for_a_command_that_has_its_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let claim = Claim::new(directory.path()).unwrap();
+    let command = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(100));
+        drop(claim);
+    });
+    OperatorSocket::bind(directory.path()).unwrap();
+    command.join().unwrap();
+}
+
 #[test]
 fn a_path_that_is_too_long_for_a_socket_is_named() {
     let directory = tempfile::tempdir().unwrap();

@@ -49,7 +49,7 @@ impl Disk {
         commits: Option<CommitTimes>,
     ) -> Result<(Self, Restored, Recorded), RunError> {
         let lost = if commission::is_marked(directory) { Lost::Refuse } else { Lost::MakeAnew };
-        match Journal::open_or(directory, node, lost) {
+        match Journal::open_claimed(directory, node, lost) {
             Ok((journal, restored)) => {
                 let AuditLog { records: audit, chain } = journal.audit()?;
                 log_chain(audit.len(), &chain);

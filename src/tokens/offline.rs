@@ -74,7 +74,7 @@ impl Offline {
         let name = latch::owner(data_dir).or(node);
         let node = name.ok_or_else(|| OfflineError::Nameless(data_dir.to_owned()))?;
         let lost = if commission::is_marked(data_dir) { Lost::Refuse } else { Lost::MakeAnew };
-        let (journal, restored) = Journal::open_or(data_dir, &node, lost)?;
+        let (journal, restored) = Journal::open_claimed(data_dir, &node, lost)?;
         let mut directives = Directives::default();
         for directive in restored.directives {
             directives.merge(directive);

@@ -82,6 +82,21 @@ fn a_journal_that_is_open_is_refused() {
     assert!(matches!(error, JournalError::InUse { .. }), "{error:?}");
 }
 
+/// F12: the caretaker reads the journal while the node starts.
+#[test]
+fn who_reads_a_journal_keeps_no_node_from_starting() {
+    let directory = TempDir::new().expect("a directory");
+    drop(open(&directory));
+    let reader = open_sound(directory.path().join(FILE)).expect("read");
+    let read = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(100));
+        drop(reader);
+    });
+    let opened = Journal::open_claimed(directory.path(), &node(), Lost::Refuse);
+    assert!(opened.is_ok(), "{opened:?}");
+    read.join().expect("read");
+}
+
 #[test]
 fn a_directory_that_cannot_be_used_is_named_with_the_right_it_takes() {
     let directory = TempDir::new().expect("a directory");
