@@ -296,6 +296,18 @@ fn the_page_of_the_fleet_shows_modes_and_what_is_commanded_for_all_cars() {
     );
 }
 
+#[test]
+fn the_page_of_the_fleet_shows_what_is_wrong_with_the_node_that_was_asked() {
+    let mut fleet = FleetStatus::from(&crate::operator::tests::busy_status());
+    assert!(!status::fleet::page(&fleet).contains("failed"));
+    fleet.disk_failed = true;
+    fleet.fleet_keys_missing = Some("/etc/liftmesh/fleet.key is not there".to_owned());
+    let page = status::fleet::page(&fleet);
+    let said = "\n  the disk of A has failed\n  a fleet key is missing: \
+                /etc/liftmesh/fleet.key is not there\n\nNodes\n";
+    assert!(page.contains(said), "{page}");
+}
+
 /// Beacons call it *independent*; people have commanded something else.
 #[test]
 fn a_car_that_is_sent_somewhere_is_not_said_to_be_independent() {

@@ -34,18 +34,14 @@ fn write_page(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
         fleet.floors.get(),
         fleet.seen_by
     )?;
-    write_commands(page, fleet)?;
+    let (commands, faults) = (commands(fleet), faults(fleet));
+    commands.iter().chain(&faults).try_for_each(|said| writeln!(page, "  {said}"))?;
     write_nodes(page, fleet)?;
     write_cars(page, fleet)?;
     write_orders(page, &fleet.orders)?;
     write_lost(page, &fleet.lost)?;
     write_hangs(page, &fleet.hangs)?;
     write_conflicts(page, &fleet.conflicts)
-}
-
-/// What is commanded for all cars.
-fn write_commands(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
-    commands(fleet).iter().try_for_each(|command| writeln!(page, "  {command}"))
 }
 
 /// What is commanded for all cars, in words.
@@ -66,6 +62,14 @@ pub(crate) fn commands(fleet: &FleetStatus) -> Vec<String> {
         [..] => commands.push(format!("floors {} are locked", list(&fleet.locked_floors))),
     }
     commands
+}
+
+/// What is wrong with the node that was asked.
+pub(crate) fn faults(fleet: &FleetStatus) -> Vec<String> {
+    let disk = fleet.disk_failed.then(|| format!("the disk of {} has failed", fleet.seen_by));
+    let key = fleet.fleet_keys_missing.as_ref();
+    let key = key.map(|reason| format!("a fleet key is missing: {reason}"));
+    disk.into_iter().chain(key).collect()
 }
 
 fn write_nodes(page: &mut String, fleet: &FleetStatus) -> fmt::Result {

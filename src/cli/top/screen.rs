@@ -111,13 +111,7 @@ fn warnings(scene: &Scene) -> Line<'_> {
     if let Some(why) = scene.gone.as_ref().filter(|why| why.contains(REMEDY)) {
         return Line::styled(format!(" {why}"), palette::bad());
     }
-    let mut told = Vec::new();
-    if fleet.disk_failed {
-        told.push(format!("the disk of {} has failed", fleet.seen_by));
-    }
-    if let Some(reason) = &fleet.fleet_keys_missing {
-        told.push(format!("a fleet key is missing: {reason}"));
-    }
+    let mut told = status::fleet::faults(fleet);
     let lossy = fleet.nodes.iter().filter_map(|node| Some((node, node.loss?)));
     told.extend(lossy.filter(|(_, loss)| *loss >= LOSSY).map(|(node, loss)| {
         format!("{:.0} % of the beacons of {} get lost", loss * 100.0, node.node)
