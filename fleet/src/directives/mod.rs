@@ -303,8 +303,8 @@ impl Directives {
         self.registers.get(key)
     }
 
-    /// The directive about a topic. As a rule there are none at all, and nobody has to write a key to
-    /// see that: this is asked at every beacon.
+    /// The directive about a topic. As a rule there are none at all, and then no key is built: this is
+    /// asked at every beacon.
     fn about(&self, topic: &Topic) -> Option<&Directive> {
         if self.registers.is_empty() { None } else { self.get(&topic.key()) }
     }

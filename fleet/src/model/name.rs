@@ -27,6 +27,8 @@ fn check(text: &str) -> Result<[u8; LONGEST], NameError> {
     }
 }
 
+const _: () = assert!(LONGEST.is_multiple_of(8), "a name has whole halves");
+
 /// As numbers, in the order of the text.
 fn halves(text: &[u8; LONGEST]) -> impl Iterator<Item = u64> {
     text.as_chunks().0.iter().map(|half| u64::from_be_bytes(*half))

@@ -119,7 +119,7 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
 pub(super) fn served_lamps_are_dark(snapshot: &Snapshot) -> Vec<Finding> {
     let mut findings = Vec::new();
     for group in snapshot.calm_groups(super::EQUAL_WITHIN) {
-        // Who has an equal store knows of no other services.
+        // Nodes with equal stores know the same services.
         let others: &[usize] = if have_equal_stores(snapshot, &group) { &[] } else { &group };
         for node in &group {
             for button in &snapshot.machines[*node].lit {

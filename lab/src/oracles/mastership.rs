@@ -71,7 +71,7 @@ struct Grounds {
 }
 
 impl Grounds {
-    /// Looks again; `true` if anything has changed by which machines are vacant. Hardly any event
+    /// Looks again; `true` if anything changed that decides which machines are vacant. Hardly any event
     /// changes anything.
     fn change(&mut self, snapshot: &Snapshot) -> bool {
         let machines = snapshot.machines;

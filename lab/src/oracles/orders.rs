@@ -25,8 +25,8 @@ pub(crate) struct Presses {
     known: BTreeMap<Dot, (Call, NodeId)>,
 }
 
-/// Which stores differ from what they were when they were last looked at. Those that do not need no
-/// second look: equal digests mean equal registers.
+/// Which stores have changed since they were last looked at. An unchanged store needs no second look:
+/// equal digests mean equal registers, but for where an order was placed, which a press keeps.
 #[derive(Debug)]
 pub(crate) struct StoreChanges {
     /// By node: the process, and the digest of its store.
