@@ -7,8 +7,7 @@ mod account;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use elevator_fleet::model::NodeId;
 
@@ -17,11 +16,10 @@ use crate::journal::{
 };
 use crate::latch::{self, Latch, commission};
 use crate::operator::{BindError, Claim};
+use crate::retry;
 
 /// How long a node with a latch is given to end: longer than it takes.
 const ENDING_LIMIT: Duration = Duration::from_secs(6);
-
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Who clears, and why; neither may be empty.
 #[derive(Debug, Clone, Copy)]
@@ -231,19 +229,10 @@ fn record(
 
 /// Claims the directory. A node with a latch is about to end, and is waited for.
 fn claim(data_dir: &Path) -> Result<Claim, ClearError> {
-    let started = Instant::now();
-    loop {
-        let refused = match Claim::new(data_dir) {
-            Ok(claim) => return Ok(claim),
-            Err(error) => refused(data_dir, error),
-        };
-        let is_ending =
-            matches!(refused, ClearError::Running(_)) && latch::find(data_dir).is_some();
-        if !is_ending || started.elapsed() > ENDING_LIMIT {
-            return Err(refused);
-        }
-        thread::sleep(LOOK_EVERY);
-    }
+    let claim = || Claim::new(data_dir).map_err(|error| refused(data_dir, error));
+    retry::while_it_passes(ENDING_LIMIT, claim, |claimed| {
+        matches!(claimed, Err(ClearError::Running(_))) && latch::find(data_dir).is_some()
+    })
 }
 
 fn refused(data_dir: &Path, error: BindError) -> ClearError {

@@ -43,6 +43,7 @@ mod panel;
 mod priority;
 mod probe;
 mod remote;
+mod retry;
 pub mod runtime;
 mod screen;
 mod statistics;

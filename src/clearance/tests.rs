@@ -1,5 +1,6 @@
 use std::fs;
 use std::path::Path;
+use std::thread;
 
 use elevator_driver::Direction;
 use tempfile::TempDir;

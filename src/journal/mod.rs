@@ -29,8 +29,7 @@ use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use elevator_fleet::directives::Directives;
 use elevator_fleet::model::{JournalId, NodeId};
@@ -53,6 +52,7 @@ pub(crate) use self::medium::is_failing;
 use self::tables::Contents;
 pub(crate) use self::writer::Progress;
 pub use self::writer::{JournalWriter, SubmitError};
+use crate::retry;
 
 /// How many sequences are reserved when a journal is opened.
 pub(crate) const FIRST_BLOCK: u64 = 256;
@@ -69,11 +69,8 @@ const MODE: u32 = 0o640;
 /// The database keeps no more of its file than this in memory, in bytes.
 const CACHE: usize = 1024 * 1024;
 
-/// How long others are given to read the journal: longer than it takes on a busy machine.
+/// How long the caretaker is given to read the journal: longer than it takes on a busy machine.
 const READING_LIMIT: Duration = Duration::from_secs(5);
-
-/// Between two attempts to open a journal that somebody reads.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What to do if there is no sound journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,8 +150,8 @@ impl Journal {
         Ok((journal, restored))
     }
 
-    /// The same for who has claimed the directory: it waits for those who read the journal without a
-    /// claim, as `liftmesh audit` and the caretaker do.
+    /// The same for who has claimed the directory: it waits for the caretaker, which reads the tokens in
+    /// the journal without a claim.
     ///
     /// # Errors
     /// As [`open_or`](Self::open_or).
@@ -163,15 +160,10 @@ impl Journal {
         node: &NodeId,
         lost: Lost,
     ) -> Result<(Self, Restored), JournalError> {
-        let started = Instant::now();
-        loop {
-            match Self::open_or(directory, node, lost) {
-                Err(JournalError::InUse { .. }) if started.elapsed() < READING_LIMIT => {
-                    thread::sleep(LOOK_EVERY);
-                }
-                opened => return opened,
-            }
-        }
+        let open = || Self::open_or(directory, node, lost);
+        retry::while_it_passes(READING_LIMIT, open, |opened| {
+            matches!(opened, Err(JournalError::InUse { .. }))
+        })
     }
 
     /// Keeps the head of the audit log in this file from here on.

@@ -6,8 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::Mode;
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -16,6 +15,7 @@ use tracing::warn;
 use super::reading::{ReadingError, ReadingSettings, ReadingSocket};
 use super::stand_in::stand_ins;
 use crate::journal;
+use crate::retry;
 
 /// The socket's name in the data directory.
 pub(super) const SOCKET: &str = "node.sock";
@@ -26,8 +26,6 @@ const BACKLOG: i32 = 16;
 
 /// How long a command may have the data directory: longer than it takes on a busy machine.
 const COMMAND_LIMIT: Duration = Duration::from_secs(5);
-
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The bound socket, and with it the claim to the data directory: while it lives, no other node
 /// uses the directory. Dropping it removes the socket's file.
@@ -249,16 +247,12 @@ fn claim(data_dir: &Path) -> Result<File, BindError> {
 /// Waits for commands, which have the directory of a node that does not run for a moment, as
 /// `liftmesh audit` does. A node that has it answers.
 fn claim_in_time(data_dir: &Path) -> Result<File, BindError> {
-    let started = Instant::now();
     let answers = || UnixStream::connect(data_dir.join(SOCKET)).is_ok();
-    loop {
-        match claim(data_dir) {
-            Err(BindError::AnotherNode(_)) if started.elapsed() < COMMAND_LIMIT && !answers() => {
-                thread::sleep(LOOK_EVERY);
-            }
-            claimed => return claimed,
-        }
-    }
+    retry::while_it_passes(
+        COMMAND_LIMIT,
+        || claim(data_dir),
+        |claimed| matches!(claimed, Err(BindError::AnotherNode(_))) && !answers(),
+    )
 }
 
 /// The claim on a disk that takes nothing: by the lock of an earlier node, if there is one.

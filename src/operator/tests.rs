@@ -629,11 +629,13 @@ fn a_dead_nodes_socket_is_replaced_and_a_running_nodes_is_not() {
     OperatorSocket::bind(directory.path()).unwrap();
 }
 
-/// F12: `liftmesh audit` has the directory of a node that does not run while it reads.
+/// `liftmesh audit` has the directory of a node that does not run while it reads.
 #[test]
 fn a_node_that_starts_waits_for_a_command_that_has_its_directory() {
     let directory = tempfile::tempdir().unwrap();
     let claim = Claim::new(directory.path()).unwrap();
+    let refused = Claim::new(directory.path());
+    assert!(matches!(refused, Err(BindError::AnotherNode(_))), "{refused:?}");
     let command = thread::spawn(move || {
         thread::sleep(Duration::from_millis(100));
         drop(claim);

@@ -1,5 +1,7 @@
 //! Journals that are damaged, in use, of another node, or in a place that can't be used.
 
+use std::thread;
+
 use super::*;
 
 fn journal_with_orders(directory: &TempDir) -> JournalId {
@@ -82,12 +84,14 @@ fn a_journal_that_is_open_is_refused() {
     assert!(matches!(error, JournalError::InUse { .. }), "{error:?}");
 }
 
-/// F12: the caretaker reads the journal while the node starts.
+/// The caretaker reads the journal while the node starts.
 #[test]
 fn who_reads_a_journal_keeps_no_node_from_starting() {
     let directory = TempDir::new().expect("a directory");
     drop(open(&directory));
     let reader = open_sound(directory.path().join(FILE)).expect("read");
+    let refused = Journal::open(directory.path(), &node());
+    assert!(matches!(refused, Err(JournalError::InUse { .. })), "{refused:?}");
     let read = thread::spawn(move || {
         thread::sleep(Duration::from_millis(100));
         drop(reader);
