@@ -14,9 +14,9 @@ use crate::operator::Event;
 /// Events that are kept for the screen.
 const EVENTS: usize = 200;
 
-/// A picture that is older than this is not the present one: others were due since. A node at another
-/// computer sends one every 2 s at least.
-const STALE: Duration = Duration::from_secs(5);
+/// A picture that is older than this is not the present one: others were due since, from a node at
+/// another computer one every 2 s.
+const STALE: Duration = Duration::from_secs(3);
 
 /// The fleet at one moment, as the node said it.
 #[derive(Debug)]
