@@ -181,10 +181,7 @@ impl Connections {
     /// Whether this press, or a later one of its journal and call, is on its way between two nodes, told
     /// by itself: a whole state is transferred before a node yields.
     pub(super) fn bring(&self, (from, to): (usize, usize), order: &Order) -> bool {
-        let is_it = |record: &Record| {
-            (record.dot.journal, &record.call) == (order.dot.journal, &order.call)
-                && record.dot.sequence >= order.dot.sequence
-        };
+        let is_it = |record: &Record| record.covers(order.dot, &order.call);
         let brings = |packet: &Packet| match packet {
             Packet::Frame(Frame::Delta(delta)) => delta.records.iter().any(is_it),
             Packet::Frame(_) | Packet::Close => false,

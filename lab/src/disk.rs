@@ -105,19 +105,15 @@ impl Disk {
 
     /// Whether this press, or a later one of its register, is on it, open or served.
     pub(super) fn knows(&self, dot: Dot, call: &Call) -> bool {
-        self.records
-            .get(&(dot.journal, call.clone()))
-            .is_some_and(|(record, _)| record.dot.sequence >= dot.sequence)
+        let kept = self.records.get(&(dot.journal, call.clone()));
+        kept.is_some_and(|(record, _)| record.covers(dot, call))
     }
 
     /// Whether this press, or a later one of its register, is on its way to it.
     pub(super) fn is_writing(&self, dot: Dot, call: &Call) -> bool {
         self.committing.iter().chain(&self.waiting).flat_map(|(_, changes)| changes).any(|change| {
             match change {
-                Change::Record(record) => {
-                    (record.dot.journal, &record.call) == (dot.journal, call)
-                        && record.dot.sequence >= dot.sequence
-                }
+                Change::Record(record) => record.covers(dot, call),
                 Change::Collect(_)
                 | Change::Journal(_)
                 | Change::Reserve(_)
@@ -261,5 +257,46 @@ impl Disk {
                 self.open.remove(&record.call);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use elevator_driver::{Button, Floor};
+    use elevator_fleet::model::NodeId;
+
+    use super::*;
+
+    /// The count of open orders says what a look at all records says.
+    #[test]
+    fn a_disk_holds_the_calls_of_its_open_records() {
+        let node = NodeId::new("A").expect("a name");
+        let floors = (0..3).map(|floor| Floor::try_from(floor).expect("a floor"));
+        let calls: Vec<Call> =
+            floors.map(|floor| Call::of_button(Button::Car(floor), &node)).collect();
+        let (mut random, mut held) = (Rng::with_seed(1), 0);
+        let mut disk = Disk::new(JournalId(0));
+        for sequence in 1..2_000 {
+            let journal = JournalId(random.u64(0..3));
+            let call = random.choice(&calls).expect("a call").clone();
+            let state = match random.u8(0..3) {
+                0 => RecordState::Open { waited: Duration::ZERO },
+                _ => RecordState::Served(None),
+            };
+            let record =
+                Record { dot: Dot { journal, sequence }, origin: node.clone(), call, state };
+            let change = match random.u8(0..20) {
+                0 => Change::Collect(journal),
+                _ => Change::Record(record),
+            };
+            disk.write(Lsn(sequence), vec![change]);
+            disk.committed();
+            for call in &calls {
+                let is_open = |kept: &Record| kept.call == *call && !kept.state.is_served();
+                assert_eq!(disk.holds(call), disk.restored().records.iter().any(is_open));
+                held += usize::from(disk.holds(call));
+            }
+        }
+        assert!((1_000..5_000).contains(&held), "{held} of 5,997");
     }
 }

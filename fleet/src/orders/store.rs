@@ -124,6 +124,14 @@ pub struct Record {
     pub state: RecordState,
 }
 
+impl Record {
+    /// Whether it says of this press, or of a later one in the same register: of one journal and call.
+    #[must_use]
+    pub fn covers(&self, dot: Dot, call: &Call) -> bool {
+        (self.dot.journal, &self.call) == (dot.journal, call) && self.dot.sequence >= dot.sequence
+    }
+}
+
 /// The state of a press.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RecordState {

@@ -185,10 +185,7 @@ impl Handovers {
         };
         let handed_over = |order: &Order| {
             let mut records = winner.node.orders().records(winner.clock(now));
-            records.any(|record| {
-                (record.dot.journal, &record.call) == (order.dot.journal, &order.call)
-                    && record.dot.sequence >= order.dot.sequence
-            })
+            records.any(|record| record.covers(order.dot, &order.call))
         };
         // Where there is no room for all journals that nobody announces, the loser goes on sending.
         let has_room = |order: &Order| {
