@@ -1,5 +1,6 @@
 //! Directives of operators reach every node.
 
+use super::orders::are_equal;
 use super::{EQUAL_WITHIN, Finding, TOO_LONG};
 use crate::snapshot::Snapshot;
 
@@ -10,8 +11,7 @@ pub(super) fn directives_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
     for group in snapshot.calm_groups(EQUAL_WITHIN) {
         let digest = |node: &usize| Some(snapshot.node(*node)?.directives().digest());
         let digests: Vec<u64> = group.iter().filter_map(digest).collect();
-        let equal = digests.windows(2).all(|pair| pair[0] == pair[1]);
-        if let Some(first) = group.first().filter(|_| !equal) {
+        if let Some(first) = group.first().filter(|_| !are_equal(&digests)) {
             // A change of any of them starts the time anew.
             let key = format!("O7 directives {group:?} {digests:?}");
             let what = format!("the directives of {group:?} differ");

@@ -8,6 +8,7 @@ use elevator_fleet::model::{Call, Dot, Order};
 use elevator_fleet::node::Node;
 
 use super::contested::{longest_answer, longest_disagreement, patience};
+use super::orders::{are_equal, digests};
 use super::{Finding, TOO_LONG};
 use crate::snapshot::Snapshot;
 
@@ -120,7 +121,7 @@ pub(super) fn served_lamps_are_dark(snapshot: &Snapshot) -> Vec<Finding> {
     let mut findings = Vec::new();
     for group in snapshot.calm_groups(super::EQUAL_WITHIN) {
         // Nodes with equal stores know the same services.
-        let others: &[usize] = if have_equal_stores(snapshot, &group) { &[] } else { &group };
+        let others: &[usize] = if are_equal(&digests(snapshot, &group)) { &[] } else { &group };
         for node in &group {
             for button in &snapshot.machines[*node].lit {
                 if is_served_in(snapshot, others, *node, *button) {
@@ -134,13 +135,6 @@ pub(super) fn served_lamps_are_dark(snapshot: &Snapshot) -> Vec<Finding> {
         }
     }
     findings
-}
-
-fn have_equal_stores(snapshot: &Snapshot, group: &[usize]) -> bool {
-    let nodes = group.iter().filter_map(|node| snapshot.node(*node));
-    let mut digests = nodes.map(|node| node.orders().digest());
-    let first = digests.next();
-    digests.all(|digest| Some(digest) == first)
 }
 
 fn is_served_in(snapshot: &Snapshot, group: &[usize], node: usize, button: Button) -> bool {

@@ -281,6 +281,15 @@ impl Stores {
 /// What stores have in common that are equal.
 type Register = (Dot, Call, bool);
 
+/// The digests of the stores of a group.
+pub(super) fn digests(snapshot: &Snapshot, group: &[usize]) -> Vec<u64> {
+    group.iter().filter_map(|node| Some(snapshot.node(*node)?.orders().digest())).collect()
+}
+
+pub(super) fn are_equal(digests: &[u64]) -> bool {
+    digests.windows(2).all(|pair| pair[0] == pair[1])
+}
+
 /// O7: where all hear each other and no order changes, digests are equal, but for what
 /// [`longest_difference`] says.
 fn stores_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
@@ -288,10 +297,8 @@ fn stores_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
     let calm = if are_deceived { LONGEST_CONTEST } else { EQUAL_WITHIN };
     let mut findings = Vec::new();
     for group in snapshot.calm_groups(calm) {
-        let digests: Vec<u64> =
-            group.iter().filter_map(|node| Some(snapshot.node(*node)?.orders().digest())).collect();
-        let equal = digests.windows(2).all(|pair| pair[0] == pair[1]);
-        if let Some(first) = group.first().filter(|_| !equal)
+        let digests = digests(snapshot, &group);
+        if let Some(first) = group.first().filter(|_| !are_equal(&digests))
             && let Some(limit) = longest_difference(snapshot, &group)
         {
             // A change of any of them starts the time anew.

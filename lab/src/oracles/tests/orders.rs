@@ -47,7 +47,7 @@ fn becomes_an_order(world: &mut World, floor: Floor) -> (bool, Vec<Violation>) {
     });
     world.inspect();
     let found = world.violations();
-    (found.iter().any(|violation| violation.id == "F4"), found)
+    (is_among("F4", &found), found)
 }
 
 /// F4: the car takes along who was told it before the floor was locked.
@@ -96,8 +96,7 @@ fn a_button_in_the_car_of_a_firefighter_need_not_make_an_order() {
         world.now += Duration::from_secs(3);
         world.inspect();
         let found = world.violations();
-        let is_noticed = found.iter().any(|violation| violation.id == "F4");
-        assert_eq!(is_noticed, !is_firefighters, "{found:?}");
+        assert_eq!(is_among("F4", &found), !is_firefighters, "{found:?}");
     }
 }
 

@@ -65,3 +65,19 @@ fn an_order_may_wait_for_a_disk_that_was_slow() {
     world.run_for(Duration::from_secs(4));
     assert_eq!(world.violations(), []);
 }
+
+/// O1: what is over is looked at no more, until a lamp promises it again.
+#[test]
+fn a_press_that_is_promised_again_after_a_service_is_looked_at_again() {
+    let mut world = pair();
+    let call = Call::of_button(up(1), &world.machines[0].name);
+    world.press(0, up(1));
+    let is_served = |world: &World| world.history.served_at(&call).is_some();
+    assert!(world.run_until(Duration::from_mins(1), is_served).is_some());
+    world.run_for(Duration::from_secs(2));
+    assert_eq!(world.broken_promises(), []);
+    world.oracles.promises.promise(DOT, &call, None, world.now);
+    world.inspect();
+    complains(&world, "O1");
+    assert_eq!(world.broken_promises()[0].id, "O1");
+}
