@@ -319,17 +319,8 @@ pub(crate) fn last_fleet_keys(records: &[AuditRecord]) -> FleetKeysStatus {
 /// Where the key switch stood when that was last recorded, if it was.
 #[must_use]
 pub(crate) fn last_key_switch(records: &[AuditRecord]) -> Option<KeySwitch> {
-    records.iter().rev().find_map(|record| match &record.event {
-        AuditEvent::KeySwitch { to, .. } => Some(*to),
-        AuditEvent::Hang { .. }
-        | AuditEvent::LatchFound { .. }
-        | AuditEvent::ClearHang { .. }
-        | AuditEvent::Repair { .. }
-        | AuditEvent::Directive { .. }
-        | AuditEvent::FleetKeys { .. }
-        | AuditEvent::HeadMismatch { .. }
-        | AuditEvent::HeadUnread { .. }
-        | AuditEvent::Other(_) => None,
+    records.iter().rev().find_map(|record| {
+        if let AuditEvent::KeySwitch { to, .. } = &record.event { Some(*to) } else { None }
     })
 }
 

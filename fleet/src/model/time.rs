@@ -97,4 +97,14 @@ mod tests {
         assert!(start < start + Duration::MAX);
         assert_eq!(start + Duration::MAX, start + Duration::MAX + Duration::MAX);
     }
+
+    #[test]
+    fn a_length_is_exact_up_to_the_greatest_number_of_nanoseconds() {
+        let most = u64::MAX;
+        let whole = most - most % NANOS_PER_SEC;
+        for length in [0, 1, whole - 1, whole, whole + 1, most - 1, most] {
+            assert_eq!(nanoseconds(Duration::from_nanos(length)), length);
+        }
+        assert_eq!(nanoseconds(Duration::from_nanos(most) + Duration::from_nanos(1)), u64::MAX);
+    }
 }

@@ -114,7 +114,7 @@ mod tests {
 
     const STEP: Duration = Duration::from_millis(25);
 
-    /// What goes on record while the panel says this for so long, looked at in steps.
+    /// What goes on record while the panel says this for a time, looked at in steps.
     fn during(
         turns: &mut KeyTurns,
         now: &mut Timestamp,

@@ -189,7 +189,7 @@ fn a_key_at_recall_all_recalls_every_car_until_an_operator_ends_it() {
     assert_eq!(one.directives().mode_with_key(&name(2)), Mode::Attendant);
 }
 
-/// Runs a node of its own for a second; returns what it wants in the audit log meanwhile.
+/// Runs a lone node for a second; returns what it wants in the audit log meanwhile.
 fn audited(node: &mut Node, now: &mut Timestamp) -> Vec<KeyTurn> {
     let mut turns = Vec::new();
     for _ in 0..40 {

@@ -47,6 +47,7 @@ impl Reception {
         let before = self.last.replace(Last { sequence, at: now, single: 0 });
         let lost = before.map_or(0, |last| {
             let missing = sequence.saturating_sub(last.sequence).saturating_sub(1 + last.single);
+            // As a rule nothing is missing, and nothing has to be divided.
             match missing {
                 0 => 0,
                 _ => missing.min(periods(now.since(last.at), period).saturating_sub(1)),

@@ -79,15 +79,18 @@ impl Membership {
 
     /// When the first incarnation has to be probed or dropped, and which one.
     fn next_deadline(&self, now: Timestamp) -> Option<(Timestamp, Option<Nonce>)> {
-        // This runs for every other beacon. As a rule all peers have the same limits.
+        // This runs for every other beacon. As a rule all peers have the same period and limits, and only
+        // the name of one that might come first is looked up.
         let mut latest: Option<((Duration, Duration, Duration), Limits)> = None;
         let mut first: Option<(Timestamp, Option<Nonce>)> = None;
-        let mut between = (Duration::ZERO, self.slowest);
+        let mut between = None;
         for (nonce, peer) in &self.incarnations {
-            if between.0 != peer.period {
-                between = (peer.period, self.between_echoes(peer));
-            }
-            let travel = peer.echo_age.travel(between.1);
+            let waits = match between {
+                Some((period, waits)) if period == peer.period => waits,
+                Some(_) | None => self.between_echoes(peer),
+            };
+            between = Some((peer.period, waits));
+            let travel = peer.echo_age.travel(waits);
             let terms = (peer.period, self.granted_to(peer, now), travel);
             let limits = match latest {
                 Some((same, limits)) if same == terms => limits,
