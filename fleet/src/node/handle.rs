@@ -252,9 +252,9 @@ impl Node {
             self.distrust(&peer, Offence::Rubbish, &what, now);
             return self.settle(now);
         }
-        self.peers.note_alive(&peer, now);
         match frame {
-            Frame::Hello(_) | Frame::Alive => {}
+            Frame::Hello(_) => {}
+            Frame::Alive => self.peers.note_answer(link, now),
             Frame::Probe => self.actions.push_back(Action::Send { link, frame: Frame::Alive }),
             Frame::Digest(digest) => self.on_digest(link, digest, now),
             Frame::State(state) => {
@@ -485,7 +485,7 @@ impl Node {
         }
         for (peer, address) in probed {
             self.unicast(address, true, now);
-            if let Some(link) = self.peers.links().to(&peer) {
+            if let Some(link) = self.peers.probe_link(&peer, now) {
                 self.actions.push_back(Action::Send { link, frame: Frame::Probe });
             }
         }

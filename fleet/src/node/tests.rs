@@ -14,6 +14,7 @@ mod packets;
 mod panel_first;
 mod planning;
 mod presses;
+mod probes;
 mod receipts;
 mod sessions;
 mod silence;

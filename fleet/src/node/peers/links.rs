@@ -1,11 +1,14 @@
 //! The links to other nodes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::election::LinkSide;
-use crate::model::NodeId;
+use crate::model::{NodeId, Timestamp};
 use crate::node::LinkId;
 use crate::wire::NodeState;
+
+/// The most probes under way over a link. More would only wait behind these.
+const MOST_PROBES: usize = 128;
 
 /// The open links; at most one to each peer.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +29,8 @@ pub(in crate::node) struct Link {
     state_received: bool,
     /// The peer has received this node's state.
     state_delivered: bool,
+    /// When the probes were sent that the peer has not answered, the oldest first.
+    probes: VecDeque<Timestamp>,
 }
 
 impl Link {
@@ -56,8 +61,14 @@ impl Links {
         if let Some(before) = before {
             self.links.remove(&before);
         }
-        let link =
-            Link { peer, side, sent: Some(sent), state_received: false, state_delivered: false };
+        let link = Link {
+            peer,
+            side,
+            sent: Some(sent),
+            state_received: false,
+            state_delivered: false,
+            probes: VecDeque::new(),
+        };
         self.links.insert(id, link);
         before
     }
@@ -95,6 +106,23 @@ impl Links {
     pub(in crate::node) fn is_synced(&self, peer: &NodeId) -> bool {
         let link = self.to(peer).and_then(|id| self.get(id));
         link.is_some_and(Link::is_synced)
+    }
+
+    /// A probe is sent to a peer; returns the link to it, unless too many are under way there.
+    pub(super) fn probe(&mut self, peer: &NodeId, now: Timestamp) -> Option<LinkId> {
+        let id = self.to(peer)?;
+        let probes = &mut self.links.get_mut(&id)?.probes;
+        if probes.len() >= MOST_PROBES {
+            return None;
+        }
+        probes.push_back(now);
+        Some(id)
+    }
+
+    /// The peer has answered a probe, which is the oldest one, as frames keep their order; returns
+    /// when that was sent.
+    pub(super) fn answered(&mut self, id: LinkId) -> Option<Timestamp> {
+        self.links.get_mut(&id)?.probes.pop_front()
     }
 
     pub(super) fn state_received(&mut self, id: LinkId) -> Handshake {

@@ -276,11 +276,15 @@ impl Membership {
         self.prove(hello, now)
     }
 
-    /// A frame arrived over a link: the peer is alive.
-    pub(super) fn alive(&mut self, name: &NodeId, now: Timestamp) {
+    /// The peer has answered over a link what was sent to it at this time: it was alive then, and
+    /// heard this node.
+    ///
+    /// Not when the answer arrives: the system of a suspended process still sends again what got
+    /// lost, 200 ms and more after the process wrote it.
+    pub(super) fn alive(&mut self, name: &NodeId, at: Timestamp, now: Timestamp) {
         if let Some(peer) = self.get_mut(name) {
-            peer.note_heard(now);
-            peer.echoed_at = Some(now);
+            peer.note_heard(peer.heard_at.max(at));
+            peer.echoed_at = peer.echoed_at.max(Some(at));
             let incarnation = peer.hello.nonce;
             self.defer_check(incarnation, now);
         }

@@ -239,9 +239,18 @@ impl Peers {
         self.membership.meet(hello, side, now)
     }
 
-    /// A frame of a peer arrived over its link.
-    pub(super) fn note_alive(&mut self, peer: &NodeId, now: Timestamp) {
-        self.membership.alive(peer, now);
+    /// A probe is sent to a peer over the link that this returns, if there is one.
+    pub(super) fn probe_link(&mut self, peer: &NodeId, now: Timestamp) -> Option<LinkId> {
+        self.links.probe(peer, now)
+    }
+
+    /// A peer has answered the oldest probe over this link: it was alive when that was sent.
+    pub(super) fn note_answer(&mut self, link: LinkId, now: Timestamp) {
+        if let Some(at) = self.links.answered(link)
+            && let Some(known) = self.links.get(link)
+        {
+            self.membership.alive(&known.peer, at, now);
+        }
     }
 
     /// Updates the car of a peer; `true` if more than the elapsed time has changed.

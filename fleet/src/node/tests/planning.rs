@@ -5,7 +5,7 @@ use elevator_driver::{Direction, DoorState};
 use super::*;
 use crate::dispatch::Assignments;
 use crate::model::{Availability, CarPhase, FloorSet, HallCall, Mode, Unavailable};
-use crate::wire::{Delta, StateTransfer};
+use crate::wire::{Beacon, Delta, Echo, StateTransfer};
 
 pub(super) const LINK: LinkId = LinkId(1);
 
@@ -49,8 +49,21 @@ pub(super) fn slave_tells(node: &mut Node, view: CarView, now: Timestamp) {
 }
 
 /// The slave is still there.
+fn slave_is_heard(node: &mut Node, now: Timestamp) {
+    let mut slave = unstarted(2, 1, ElectionSettings::of(Protocol::LowestIp));
+    let echo = Echo { nonce: node.hello().nonce, sequence: node.plain_beacon(now).sequence };
+    let beacon = Beacon {
+        sequence: u64::try_from(now.since(Timestamp::START).as_millis()).expect("a short test"),
+        echoes: vec![echo],
+        node_state: NodeState::Slave { master: node.hello().node.clone() },
+        ..slave.plain_beacon(now)
+    };
+    node.handle_beacon(slave.hello().address, &beacon, now);
+}
+
 fn a_second_later(node: &mut Node, now: Timestamp) -> Timestamp {
     let now = now + Duration::from_secs(1);
+    slave_is_heard(node, now);
     slave_tells(node, idle_at(2), now);
     node.handle_timeout(now);
     now
@@ -186,7 +199,7 @@ fn a_plan_that_never_comes_is_asked_for_again() {
     let second = loop {
         now = now + PERIOD;
         assert!(now.since(begun) < Duration::from_secs(10), "nobody asks");
-        // The slave lives.
+        slave_is_heard(&mut node, now);
         slave_tells(&mut node, idle_at(2), now);
         node.handle_timeout(now);
         if let Some(request) = requests(&mut node).pop() {

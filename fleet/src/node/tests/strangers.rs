@@ -148,24 +148,28 @@ fn two_names_at_one_address_are_late_for_one() {
         }
         assert_eq!(one.peers.members().count(), 3, "{apart}");
         let mut beacon = node(9, 1).plain_beacon(now);
+        let mut tell = |one: &mut Node, hello: &Hello, sequence: u64, at: Timestamp| {
+            let nonce = one.hello().nonce;
+            let own = one.plain_beacon(at).sequence;
+            beacon.hello = hello.clone();
+            beacon.sequence = sequence;
+            beacon.echoes = vec![Echo { nonce, sequence: own }];
+            one.handle_beacon(hello.address, &beacon, at);
+        };
         let mut at = now;
         for sequence in 1..4 {
             at = at + PERIOD * 6;
             for hello in &late {
-                let nonce = one.hello().nonce;
-                let own = one.plain_beacon(at).sequence;
-                beacon.hello = hello.clone();
-                beacon.sequence = sequence;
-                beacon.echoes = vec![Echo { nonce, sequence: own }];
-                one.handle_beacon(hello.address, &beacon, at);
+                tell(&mut one, hello, sequence, at);
             }
-            one.peers.note_alive(&name(4), at);
+            // Its link is heard, so that nothing is late.
             one.handle_timeout(at);
+            one.handle_frame(LinkId(2), Frame::Alive, at);
         }
         // The third falls silent.
         let lost = at + MeshTimes::default().dead_after + PERIOD;
         for hello in &late {
-            one.peers.note_alive(&hello.node, lost);
+            tell(&mut one, hello, 4, lost);
         }
         one.handle_timeout(lost);
         let is_lost = one.peers.members().get(&name(4)).is_none();

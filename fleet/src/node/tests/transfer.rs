@@ -200,12 +200,14 @@ fn a_repair_in_vain_is_tried_ever_more_rarely() {
     assert_eq!(repairs_in(&mut one, &mut two, equal, soon), 1);
 }
 
-/// How many parts of its state a node sends over each link.
-fn parts(node: &mut Node) -> BTreeMap<LinkId, usize> {
+/// How many parts of its state a node sends over each link. Its peers answer probes at once.
+fn parts(node: &mut Node, now: Timestamp) -> BTreeMap<LinkId, usize> {
     let mut parts = BTreeMap::new();
     for action in drain(node) {
         if let Action::Send { link, frame: Frame::State(_) } = action {
             *parts.entry(link).or_default() += 1;
+        } else if let Action::Send { link, frame: Frame::Probe } = action {
+            node.handle_frame(link, Frame::Alive, now);
         }
     }
     parts
@@ -236,7 +238,7 @@ fn link_up(one: &mut Node, link: LinkId, index: u8, now: Timestamp) {
 fn few_states_are_on_their_way() {
     for (pace, limit) in [(10_000, 500), (200, 1_500)] {
         let (mut one, links, now) = with_many_links();
-        let first = parts(&mut one);
+        let first = parts(&mut one, now);
         assert_eq!(first.len(), 8, "{first:?}");
         assert!(first.values().all(|count| *count == 4), "{first:?}");
         // Those that have the first turns.
@@ -255,11 +257,8 @@ fn few_states_are_on_their_way() {
                     next.insert(link, 0);
                 }
             }
-            for link in &links {
-                one.handle_frame(*link, Frame::Alive, at);
-            }
             one.handle_timeout(at);
-            for (link, count) in parts(&mut one) {
+            for (link, count) in parts(&mut one, at) {
                 *next.entry(link).or_default() += count;
                 *taken.entry(link).or_default() += count;
             }
@@ -294,11 +293,9 @@ fn a_newcomer_gets_its_state_in_time() {
             if millis % 240 == 0 {
                 one.handle_frame(*link, Frame::Next, now);
             }
-            one.handle_frame(*link, Frame::Alive, now);
         }
-        one.handle_frame(newcomer, Frame::Alive, now);
         one.handle_timeout(now);
-        parts(&mut one).contains_key(&newcomer)
+        parts(&mut one, now).contains_key(&newcomer)
     });
     let first = first.expect("a part before the peer gives up");
     assert!(first <= gives_up / 2, "{first}");

@@ -58,3 +58,36 @@ fn only_who_has_no_room_may_lack_an_order_for_longer() {
     world.now += Duration::from_secs(15);
     assert!(!patience(&world, DOT.journal), "that was long ago");
 }
+
+/// P4: once a node has room for an order, its panel has a second to follow.
+#[test]
+fn a_panel_follows_what_its_node_had_no_room_for_within_a_second() {
+    let mut world = calm();
+    let tell = |world: &mut World, from, to| {
+        let record = Record {
+            dot: DOT,
+            origin: NodeId::new("GHOST").expect("a name"),
+            call: call(1),
+            state: RecordState::Open { waited: Duration::ZERO },
+        };
+        let delta = Delta { records: vec![record], ..Delta::default() };
+        assert!(world.forge(from, to, &Frame::Delta(delta)));
+    };
+    tell(&mut world, 1, 0);
+    world.machines[0].lit.insert(up(1));
+    for machine in &mut world.machines[1..] {
+        machine.without_room_at = Some(world.now);
+    }
+    let lasts = |world: &mut World| {
+        look(world);
+        look(world);
+    };
+    lasts(&mut world);
+    excuses(&world, "P4");
+    tell(&mut world, 0, 1);
+    tell(&mut world, 0, 2);
+    look(&mut world);
+    excuses(&world, "P4");
+    lasts(&mut world);
+    complains(&world, "P4");
+}
