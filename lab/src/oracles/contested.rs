@@ -74,6 +74,11 @@ pub(super) fn longest_disagreement(snapshot: &Snapshot, group: &[usize], call: &
     TOO_LONG + contest.max(patience.unwrap_or_default())
 }
 
+/// How much longer than usual anything may last that stores excuse.
+pub(super) fn longest_excuse(snapshot: &Snapshot) -> Duration {
+    snapshot.longest_wait() + PATIENCE + LONGEST_CONTEST
+}
+
 /// How much longer stores may differ in this journal: those that lack its latest order hear nobody who
 /// announces it, and have no room. What is invented has none before others have been served.
 pub(super) fn patience(

@@ -7,7 +7,7 @@ use elevator_driver::Button;
 use elevator_fleet::model::{Call, Dot, Order};
 use elevator_fleet::node::Node;
 
-use super::contested::{longest_answer, longest_disagreement, patience};
+use super::contested::{longest_answer, longest_disagreement, longest_excuse, patience};
 use super::orders::{are_equal, digests};
 use super::{Finding, TOO_LONG};
 use crate::snapshot::Snapshot;
@@ -52,11 +52,11 @@ pub(super) fn hall_lamps_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
         for button in all {
             if !group.iter().all(|node| snapshot.machines[*node].lit.contains(&button)) {
                 let what = format!("{button} is lit on some panels of {group:?} only");
-                let finding = Finding::new("P4", group[0], what);
+                let finding = || Finding::new("P4", group[0], what.clone());
                 let call = Call::of_button(button, &snapshot.machines[group[0]].name);
                 let limit = longest_disagreement(snapshot, &group, &call);
-                let key = while_excused(format!("P4 {button} {group:?}"), limit);
-                findings.push(finding.lasting(key, limit));
+                let key = format!("P4 {button} {group:?}");
+                findings.extend(excusable(snapshot, finding, &key, TOO_LONG, limit));
             }
         }
     }
@@ -107,9 +107,10 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
             let with_lamps = orders.calls().filter(|call| has_lamp(call));
             let open = with_lamps.flat_map(|call| orders.presses_of(call));
             let unpromised = open.filter(|dot| !process.has_promised(*dot));
-            findings.extend(unpromised.filter_map(|dot| orders.get(dot)).map(|order| {
+            findings.extend(unpromised.filter_map(|dot| orders.get(dot)).flat_map(|order| {
                 let what = format!("{}, {}, is not promised", order.call, order.dot);
-                Finding::new("F12", node, what.clone()).lasting(what, limit_of(order))
+                let finding = || Finding::new("F12", node, what.clone());
+                excusable(snapshot, finding, &what, limit, limit_of(order))
             }));
         }
     }
@@ -127,11 +128,11 @@ pub(super) fn served_lamps_are_dark(snapshot: &Snapshot) -> Vec<Finding> {
             for button in &snapshot.machines[*node].lit {
                 if is_served_in(snapshot, others, *node, *button) {
                     let what = format!("{button} is still lit, though it was served");
-                    let finding = Finding::new("P2", *node, what);
+                    let finding = || Finding::new("P2", *node, what.clone());
                     let call = Call::of_button(*button, &snapshot.machines[*node].name);
                     let limit = longest_disagreement(snapshot, &group, &call);
-                    let key = while_excused(format!("P2 {node} {button}"), limit);
-                    findings.push(finding.lasting(key, limit));
+                    let key = format!("P2 {node} {button}");
+                    findings.extend(excusable(snapshot, finding, &key, TOO_LONG, limit));
                 }
             }
         }
@@ -139,10 +140,21 @@ pub(super) fn served_lamps_are_dark(snapshot: &Snapshot) -> Vec<Finding> {
     findings
 }
 
-/// The key of a finding about a lamp. Once the stores no longer excuse it, it has the usual time to
-/// end: the lamp follows the store, and waits for a disk.
-fn while_excused(key: String, limit: Duration) -> String {
-    if limit > TOO_LONG { format!("{key}, excused") } else { key }
+/// A finding that the stores may excuse until `limit`. Once they no longer do, it has the usual time
+/// to end, as a lamp follows the store and waits for a disk. But excuses that come and go do not
+/// excuse it for ever.
+fn excusable(
+    snapshot: &Snapshot,
+    finding: impl Fn() -> Finding,
+    key: &str,
+    usual: Duration,
+    limit: Duration,
+) -> [Finding; 2] {
+    let state = if limit > usual { "excused" } else { "not excused" };
+    [
+        finding().lasting(format!("{key}, {state}"), limit),
+        finding().lasting(format!("{key}, in all"), usual + longest_excuse(snapshot)),
+    ]
 }
 
 fn is_served_in(snapshot: &Snapshot, group: &[usize], node: usize, button: Button) -> bool {

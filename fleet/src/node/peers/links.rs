@@ -150,3 +150,42 @@ pub(in crate::node) fn accepts(node_state: &NodeState) -> bool {
         NodeState::Slave { .. } => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const AT: fn(u64) -> Timestamp = |millis| Timestamp::START + Duration::from_millis(millis);
+
+    /// An answer that got lost with its probe makes later ones show less, never more.
+    #[test]
+    fn an_answer_is_to_the_oldest_probe_of_its_link() {
+        let (mut links, peer) = (Links::default(), NodeId::new("B").expect("a name"));
+        assert_eq!(links.probe(&peer, AT(0)), None, "there is no link");
+        links.open(LinkId(1), peer.clone(), LinkSide::Dialled, 0);
+        assert_eq!(links.answered(LinkId(1)), None);
+        for millis in [10, 20, 30] {
+            assert_eq!(links.probe(&peer, AT(millis)), Some(LinkId(1)));
+        }
+        assert_eq!(links.answered(LinkId(1)), Some(AT(10)));
+        assert_eq!(links.answered(LinkId(1)), Some(AT(20)));
+        // What was sent over the link before is not answered over this one.
+        links.open(LinkId(2), peer.clone(), LinkSide::Accepted, 0);
+        assert_eq!((links.answered(LinkId(1)), links.answered(LinkId(2))), (None, None));
+        assert_eq!(links.probe(&peer, AT(40)), Some(LinkId(2)));
+        assert_eq!(links.answered(LinkId(2)), Some(AT(40)));
+    }
+
+    #[test]
+    fn a_link_carries_a_limited_number_of_probes() {
+        let (mut links, peer) = (Links::default(), NodeId::new("B").expect("a name"));
+        links.open(LinkId(1), peer.clone(), LinkSide::Dialled, 0);
+        let sent = (0..1_000).filter(|at| links.probe(&peer, AT(*at)).is_some()).count();
+        assert_eq!(sent, MOST_PROBES);
+        assert_eq!(links.answered(LinkId(1)), Some(AT(0)));
+        assert_eq!(links.probe(&peer, AT(2_000)), Some(LinkId(1)));
+        assert_eq!(links.probe(&peer, AT(2_010)), None);
+    }
+}

@@ -281,9 +281,13 @@ impl Membership {
     ///
     /// Not when the answer arrives: the system of a suspended process still sends again what got
     /// lost, 200 ms and more after the process wrote it.
+    ///
+    /// A beacon counts when it arrives, so the answer may have what the network takes at best. That
+    /// matters only where it is slow.
     pub(super) fn alive(&mut self, name: &NodeId, at: Timestamp, now: Timestamp) {
+        let travel = self.get(name).map(|peer| self.travel(peer)).unwrap_or_default();
         if let Some(peer) = self.get_mut(name) {
-            peer.note_heard(peer.heard_at.max(at));
+            peer.note_heard(peer.heard_at.max((at + travel).min(now)));
             peer.echoed_at = peer.echoed_at.max(Some(at));
             let incarnation = peer.hello.nonce;
             self.defer_check(incarnation, now);

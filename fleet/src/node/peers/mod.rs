@@ -1,7 +1,7 @@
 //! The other nodes: membership, links and beacons.
 //!
 //! ```text
-//!   beacon, handshake, frame ──▶ Membership ──▶ Heard, lost peers, probes, echoes
+//!   beacon, handshake, answer ─▶ Membership ──▶ Heard, lost peers, probes, echoes
 //!                                    │
 //!   link up, link down ──▶ Links ◀───┴──▶ Pairing ──▶ whom to dial
 //!

@@ -48,7 +48,7 @@ pub(super) fn slave_tells(node: &mut Node, view: CarView, now: Timestamp) {
     node.handle_frame(LINK, Frame::Delta(delta), now);
 }
 
-/// The slave is still there.
+/// A beacon of the slave arrives.
 fn slave_is_heard(node: &mut Node, now: Timestamp) {
     let mut slave = unstarted(2, 1, ElectionSettings::of(Protocol::LowestIp));
     let echo = Echo { nonce: node.hello().nonce, sequence: node.plain_beacon(now).sequence };
@@ -61,6 +61,7 @@ fn slave_is_heard(node: &mut Node, now: Timestamp) {
     node.handle_beacon(slave.hello().address, &beacon, now);
 }
 
+/// The slave is still there.
 fn a_second_later(node: &mut Node, now: Timestamp) -> Timestamp {
     let now = now + Duration::from_secs(1);
     slave_is_heard(node, now);

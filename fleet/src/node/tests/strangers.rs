@@ -162,7 +162,7 @@ fn two_names_at_one_address_are_late_for_one() {
             for hello in &late {
                 tell(&mut one, hello, sequence, at);
             }
-            // Its link is heard, so that nothing is late.
+            // It answers over its link, so that nothing is late.
             one.handle_timeout(at);
             one.handle_frame(LinkId(2), Frame::Alive, at);
         }

@@ -59,25 +59,33 @@ fn only_who_has_no_room_may_lack_an_order_for_longer() {
     assert!(!patience(&world, DOT.journal), "that was long ago");
 }
 
-/// P4: once a node has room for an order, its panel has a second to follow.
-#[test]
-fn a_panel_follows_what_its_node_had_no_room_for_within_a_second() {
+/// The first machine holds an invented order and has lit its lamp; the others have no room.
+fn one_lit() -> World {
     let mut world = calm();
-    let tell = |world: &mut World, from, to| {
-        let record = Record {
-            dot: DOT,
-            origin: NodeId::new("GHOST").expect("a name"),
-            call: call(1),
-            state: RecordState::Open { waited: Duration::ZERO },
-        };
-        let delta = Delta { records: vec![record], ..Delta::default() };
-        assert!(world.forge(from, to, &Frame::Delta(delta)));
-    };
     tell(&mut world, 1, 0);
     world.machines[0].lit.insert(up(1));
     for machine in &mut world.machines[1..] {
         machine.without_room_at = Some(world.now);
     }
+    world
+}
+
+/// One machine tells another of an invented order.
+fn tell(world: &mut World, from: usize, to: usize) {
+    let record = Record {
+        dot: DOT,
+        origin: NodeId::new("GHOST").expect("a name"),
+        call: call(1),
+        state: RecordState::Open { waited: Duration::ZERO },
+    };
+    let delta = Delta { records: vec![record], ..Delta::default() };
+    assert!(world.forge(from, to, &Frame::Delta(delta)));
+}
+
+/// P4: once a node has room for an order, its panel has a second to follow.
+#[test]
+fn a_panel_follows_what_its_node_had_no_room_for_within_a_second() {
+    let mut world = one_lit();
     let lasts = |world: &mut World| {
         look(world);
         look(world);
@@ -89,5 +97,28 @@ fn a_panel_follows_what_its_node_had_no_room_for_within_a_second() {
     look(&mut world);
     excuses(&world, "P4");
     lasts(&mut world);
+    complains(&world, "P4");
+}
+
+/// P4: an excuse that comes and goes excuses no lamp for ever.
+#[test]
+fn an_excuse_that_comes_and_goes_ends() {
+    let mut world = one_lit();
+    let limit = contested::longest_excuse(&world.snapshot());
+    let begun = world.now;
+    let step = EQUAL_WITHIN / 2;
+    for turn in 0.. {
+        world.now += step;
+        for machine in &mut world.machines[1..] {
+            machine.without_room_at = Some(world.now).filter(|_| turn % 2 == 0);
+        }
+        world.inspect();
+        if world.now - begun >= limit + EQUAL_WITHIN * 3 {
+            break;
+        }
+        if world.now - begun < limit {
+            excuses(&world, "P4");
+        }
+    }
     complains(&world, "P4");
 }

@@ -49,7 +49,8 @@ pub(in crate::node) struct Peer {
     /// The latest beacon of this node that it has echoed.
     echoed: u64,
     pub(in crate::node) heard_at: Timestamp,
-    /// When the latest beacon that it echoes was sent.
+    /// When the latest beacon that it echoes was sent, or the latest probe that it has answered over
+    /// its link, or when it shook hands.
     pub(super) echoed_at: Option<Timestamp>,
     pub(super) probed_at: Timestamp,
     /// How its store compares with this node's.
@@ -120,12 +121,12 @@ impl Peer {
         }
     }
 
-    /// Something of it has arrived. Nothing else establishes it, least of all that this node did not
-    /// run.
-    pub(super) fn note_heard(&mut self, now: Timestamp) {
-        self.heard_at = now;
+    /// Something that it has sent shows that it was alive at this time. Nothing else establishes it,
+    /// least of all that this node did not run.
+    pub(super) fn note_heard(&mut self, at: Timestamp) {
+        self.heard_at = at;
         self.is_established |=
-            self.counts_since.is_some_and(|since| now.since(since) >= ESTABLISHED_AFTER);
+            self.counts_since.is_some_and(|since| at.since(since) >= ESTABLISHED_AFTER);
     }
 
     pub(in crate::node) fn candidate(&self) -> Candidate {

@@ -64,7 +64,7 @@ impl Membership {
     }
 
     /// By how much the network delays this peer's echoes.
-    fn travel(&self, peer: &Peer) -> Duration {
+    pub(super) fn travel(&self, peer: &Peer) -> Duration {
         peer.echo_age.travel(self.between_echoes(peer))
     }
 

@@ -391,3 +391,23 @@ fn strangers_last_as_long_as_they_are_echoed_again_and_again() {
     let anew = start + Duration::from_millis(later);
     assert_eq!(strangers_since(&mut members, later), Some(anew), "they were gone for a while");
 }
+
+/// A beacon counts when it arrives; an answer over a link has what the network takes at best.
+#[test]
+fn an_answer_has_the_time_that_the_network_takes() {
+    let ms = Duration::from_millis;
+    for (travels, credited) in [(20, 0), (164, 114)] {
+        let mut membership = membership();
+        let begun = Timestamp::START + Duration::from_secs(1);
+        let peer = hello("B", 2, 7);
+        membership.meet(&peer, LinkSide::Accepted, begun);
+        membership.sent(1, MeshTimes::default().beacon_period, begun);
+        let heard = begun + ms(travels);
+        membership.hear(&beacon(peer.clone(), 1, &[Echo { nonce: Nonce(1), sequence: 1 }]), heard);
+        let asked = heard + ms(60);
+        membership.alive(&peer.node, asked, asked + ms(travels));
+        let known = membership.get(&peer.node).expect("a peer");
+        assert_eq!(known.heard_at, asked + ms(credited), "{travels} ms");
+        assert_eq!(known.echoed_at, Some(asked), "{travels} ms");
+    }
+}
