@@ -12,6 +12,7 @@ use elevator_fleet::model::{Call, Dot, JournalId, NodeId};
 use elevator_fleet::orders::{Record, RecordState};
 
 use super::TOO_LONG;
+use super::mastership::are_linked;
 use crate::machine::Machine;
 use crate::snapshot::Snapshot;
 
@@ -46,7 +47,7 @@ pub(super) fn longest_difference(snapshot: &Snapshot, group: &[usize]) -> Option
     let registers = registers(snapshot, group, |_| true);
     let different = registers.iter().filter(|(_, copies)| differ(copies, group));
     let limits = different.filter_map(|((journal, _), copies)| {
-        let limit = TOO_LONG + patience(snapshot, *journal, lacking(copies, group));
+        let limit = TOO_LONG + patience(snapshot, *journal, group, lacking(copies, group));
         match disbelieved_car(copies, group) {
             None => Some(limit),
             Some(car) => {
@@ -69,7 +70,7 @@ pub(super) fn longest_disagreement(snapshot: &Snapshot, group: &[usize], call: &
     let contest = if is_contested { LONGEST_CONTEST } else { Duration::ZERO };
     let different = registers.iter().filter(|(_, copies)| differ(copies, group));
     let patience = different
-        .map(|((journal, _), copies)| patience(snapshot, *journal, lacking(copies, group)));
+        .map(|((journal, _), copies)| patience(snapshot, *journal, group, lacking(copies, group)));
     let patience = patience.max();
     TOO_LONG + contest.max(patience.unwrap_or_default())
 }
@@ -79,16 +80,24 @@ pub(super) fn longest_excuse(snapshot: &Snapshot) -> Duration {
     snapshot.longest_wait() + PATIENCE + LONGEST_CONTEST
 }
 
-/// How much longer stores may differ in this journal: those that lack its latest order hear nobody who
-/// announces it, and have no room. What is invented has none before others have been served.
+/// How much longer the stores of a group may differ in this journal: those that lack its latest order
+/// hear nobody who announces it, and have no room, or links to none but those. What is invented has
+/// none before others have been served.
 pub(super) fn patience(
     snapshot: &Snapshot,
     journal: JournalId,
+    group: &[usize],
     lacking: impl IntoIterator<Item = usize>,
 ) -> Duration {
-    let mut lacking = lacking.into_iter().peekable();
-    let cant_keep = |node| has_no_room(snapshot, node) && !is_announced_to(snapshot, node, journal);
-    if lacking.peek().is_none() || !lacking.all(cant_keep) {
+    let lacking: BTreeSet<usize> = lacking.into_iter().collect();
+    let can_have_it = |node: &usize| {
+        let mut others = group.iter().filter(|other| !lacking.contains(other));
+        is_announced_to(snapshot, *node, journal)
+            || !has_no_room(snapshot, *node)
+                && others.any(|other| are_linked(snapshot, *node, *other))
+    };
+    let has_no_room = |node: &usize| has_no_room(snapshot, *node);
+    if !lacking.iter().any(has_no_room) || lacking.iter().any(can_have_it) {
         Duration::ZERO
     } else if snapshot.is_invented(journal) {
         snapshot.longest_wait() + PATIENCE

@@ -94,7 +94,7 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
                 present.is_none_or(|present| present < order.dot)
             };
             let lacking = group.iter().copied().filter(lacks);
-            limit + contest + patience(snapshot, order.dot.journal, lacking)
+            limit + contest + patience(snapshot, order.dot.journal, &group, lacking)
         };
         for node in group.iter().copied() {
             let machine = &snapshot.machines[node];

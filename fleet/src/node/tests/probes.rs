@@ -59,7 +59,7 @@ fn a_peer_that_answers_over_its_link_is_kept() {
 #[test]
 fn what_a_suspended_peer_said_before_does_not_keep_it() {
     let usual = usual();
-    for late in [MS(100), MS(150), usual - MS(1)] {
+    for late in [MS(100), MS(150), usual.saturating_sub(MS(1))] {
         let lost = lost_after(MS(1_000), |at, _| {
             if at == late {
                 vec![delta(Vec::new()), Frame::Synced, Frame::Next, Frame::Probe]

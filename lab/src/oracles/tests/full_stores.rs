@@ -47,14 +47,15 @@ fn only_what_is_invented_excuses_that_there_is_no_room() {
 fn only_who_has_no_room_may_lack_an_order_for_longer() {
     let mut world = calm();
     let patience = |world: &World, journal| {
-        contested::patience(&world.snapshot(), journal, [0]) > Duration::ZERO
+        contested::patience(&world.snapshot(), journal, &[0, 1, 2], [0]) > Duration::ZERO
     };
     let announced = world.machines[1].node().expect("it runs").journal();
     assert!(!patience(&world, DOT.journal), "there is room");
     world.machines[0].without_room_at = Some(world.now);
     assert!(patience(&world, DOT.journal));
     assert!(!patience(&world, announced), "there is always room for it");
-    assert!(contested::patience(&world.snapshot(), DOT.journal, [0, 1]).is_zero(), "B has room");
+    let of_both = contested::patience(&world.snapshot(), DOT.journal, &[0, 1, 2], [0, 1]);
+    assert!(of_both.is_zero(), "B has room");
     world.now += Duration::from_secs(15);
     assert!(!patience(&world, DOT.journal), "that was long ago");
 }
@@ -104,21 +105,39 @@ fn a_panel_follows_what_its_node_had_no_room_for_within_a_second() {
 #[test]
 fn an_excuse_that_comes_and_goes_ends() {
     let mut world = one_lit();
-    let limit = contested::longest_excuse(&world.snapshot());
-    let begun = world.now;
-    let step = EQUAL_WITHIN / 2;
+    let limit = world.now + contested::longest_excuse(&world.snapshot());
     for turn in 0.. {
-        world.now += step;
+        world.now += EQUAL_WITHIN / 2;
         for machine in &mut world.machines[1..] {
             machine.without_room_at = Some(world.now).filter(|_| turn % 2 == 0);
         }
         world.inspect();
-        if world.now - begun >= limit + EQUAL_WITHIN * 3 {
+        if world.now >= limit + EQUAL_WITHIN * 3 {
             break;
         }
-        if world.now - begun < limit {
+        if world.now < limit {
             excuses(&world, "P4");
         }
     }
     complains(&world, "P4");
+}
+
+/// O7: what the master and the heir have no room for does not reach those who have links to these alone.
+#[test]
+fn who_has_room_may_lack_what_nobody_passes_on() {
+    let mut world = World::new(WorldSettings::new(4, 1)).expect("a world");
+    world.start_all();
+    world.run_for(Duration::from_secs(10));
+    let is_excused = |world: &World, lacking: &[usize]| {
+        let lacking = lacking.iter().copied();
+        let patience = contested::patience(&world.snapshot(), DOT.journal, &[0, 1, 2, 3], lacking);
+        patience > Duration::ZERO
+    };
+    assert!(!is_excused(&world, &[0, 1, 2]), "all have room");
+    world.machines[0].without_room_at = Some(world.now);
+    assert!(!is_excused(&world, &[0, 1, 2]), "the heir has room");
+    world.machines[1].without_room_at = Some(world.now);
+    assert!(is_excused(&world, &[0, 1, 2]));
+    assert!(!is_excused(&world, &[0, 2]), "the heir passes it on");
+    assert!(!is_excused(&world, &[2]), "both do");
 }
