@@ -234,7 +234,7 @@ impl Stage {
                     let shown = node.status(now).car;
                     let is_recalled = shown.is_some_and(|it| it.view.mode >= Mode::EmergencyPower);
                     let mut calls = node.directives().priorities();
-                    let holds = calls.any(|(by, it)| it.floor == floor && (by == *car || it.any));
+                    let holds = calls.any(|(by, it)| it.floor == floor && (by == car || it.any));
                     let all: Vec<_> = node.directives().priorities().collect();
                     let is_over = is_recalled && *car == name(SELF);
                     assert!(holds || is_over, "{car} is sent to {floor}, and there are {all:?}");

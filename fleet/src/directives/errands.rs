@@ -1,10 +1,11 @@
 //! Priority calls and emergency power, as directives say it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use elevator_driver::Floor;
 
-use super::{Directives, OFF, ON, Topic};
+use super::{Directive, Directives, Key, OFF, ON, Topic};
 use crate::model::NodeId;
 
 /// A priority call of a car: `FLOOR`, or `FLOOR any` if no operator has named the car.
@@ -141,6 +142,25 @@ impl fmt::Display for Turn {
     }
 }
 
+/// What registers say of priority calls. It is asked for at every input, and hardly ever changes.
+pub(super) fn read_priorities(
+    registers: &BTreeMap<Key, Directive>,
+) -> BTreeMap<NodeId, PriorityCall> {
+    let from = Key::new(Topic::PRIORITY).ok();
+    let directives = from.into_iter().flat_map(|from| registers.range(from..));
+    let directives = directives.take_while(|(key, _)| is_priority_key(key));
+    let calls = directives.filter_map(|(key, directive)| {
+        let Topic::Priority(car) = Topic::of(key)? else { return None };
+        Some((car, PriorityCall::parse(directive.value.as_str())?))
+    });
+    calls.collect()
+}
+
+/// Whether a directive of this key may be a priority call.
+pub(super) fn is_priority_key(key: &Key) -> bool {
+    key.as_str().starts_with(Topic::PRIORITY)
+}
+
 impl Directives {
     fn text(&self, topic: &Topic) -> Option<&str> {
         self.about(topic).map(|it| it.value.as_str())
@@ -149,22 +169,12 @@ impl Directives {
     /// The priority call of a car.
     #[must_use]
     pub fn priority(&self, car: &NodeId) -> Option<PriorityCall> {
-        PriorityCall::parse(self.text(&Topic::Priority(car.clone()))?)
+        self.priorities.get(car).copied()
     }
 
     /// The priority calls, by car.
-    pub fn priorities(&self) -> impl Iterator<Item = (NodeId, PriorityCall)> {
-        self.iter().filter_map(|directive| match Topic::of(&directive.key)? {
-            Topic::Priority(car) => {
-                PriorityCall::parse(directive.value.as_str()).map(|call| (car, call))
-            }
-            Topic::Mode(_)
-            | Topic::FireRecall
-            | Topic::FloorLock(_)
-            | Topic::EmergencyPower
-            | Topic::Turn
-            | Topic::Session(_) => None,
-        })
+    pub fn priorities(&self) -> impl Iterator<Item = (&NodeId, PriorityCall)> {
+        self.priorities.iter().map(|(car, call)| (car, *call))
     }
 
     /// Whether the building runs on emergency power. Only `off` ends that.

@@ -29,6 +29,7 @@ use crate::model::bounds::JUMP;
 use crate::model::{JournalId, Mode, NodeId};
 
 pub use self::errands::{EmergencyPower, PriorityCall, Turn};
+use self::errands::{is_priority_key, read_priorities};
 pub(crate) use self::firefighter::firefighter_key;
 use self::firefighter::is_firefighter_key;
 pub use self::hang::hang_of;
@@ -169,6 +170,8 @@ pub struct Directives {
     digest: u64,
     /// What [`Self::registers`] say of sessions.
     sessions: Vec<SlotSession>,
+    /// What they say of priority calls.
+    priorities: BTreeMap<NodeId, PriorityCall>,
     receipts: Receipts,
 }
 
@@ -219,12 +222,19 @@ impl Directives {
         }
         self.remove(&directive.key);
         self.digest ^= directive.hash();
-        let is_about_session = is_session_key(&directive.key);
-        self.registers.insert(directive.key.clone(), directive);
-        if is_about_session {
-            self.sessions = read_sessions(&self.registers);
-        }
+        let key = directive.key.clone();
+        self.registers.insert(key.clone(), directive);
+        self.read_again(&key);
         true
+    }
+
+    /// The register of this key has changed.
+    fn read_again(&mut self, key: &Key) {
+        if is_session_key(key) {
+            self.sessions = read_sessions(&self.registers);
+        } else if is_priority_key(key) {
+            self.priorities = read_priorities(&self.registers);
+        }
     }
 
     fn has_no_room_for(&self, key: &Key) -> bool {
@@ -360,9 +370,7 @@ impl Directives {
     fn remove(&mut self, key: &Key) {
         if let Some(removed) = self.registers.remove(key) {
             self.digest ^= removed.hash();
-            if is_session_key(key) {
-                self.sessions = read_sessions(&self.registers);
-            }
+            self.read_again(key);
         }
     }
 }

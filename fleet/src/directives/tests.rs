@@ -33,13 +33,16 @@ fn union(one: &Directives, other: &Directives) -> Directives {
 }
 
 /// Few keys and versions, so that they collide; one version may have two values, as from a faulty
-/// node. A session may have two slots, and a slot a value that is no session.
+/// node. A session may have two slots, and a slot or a car a value that is neither a session nor a
+/// priority call.
 fn any_directive() -> impl Strategy<Value = Directive> {
     let session = "000000070000000000000001 2 - 30 0 *";
     let modes = ["in-service", "independent", "out-of-service"].map(str::to_owned);
     let states = ["queued", "open A", "ended done", "lost"].map(|it| format!("{session} {it}"));
-    let value = prop::sample::select([&modes[..], &states].concat());
-    let key = prop::sample::select(vec!["mode/0", "mode/1", "session/0", "session/1"]);
+    let calls = ["off", "3", "4 any"].map(str::to_owned);
+    let value = prop::sample::select([&modes[..], &states, &calls].concat());
+    let keys = ["mode/0", "mode/1", "priority/0", "priority/1", "session/0", "session/1"];
+    let key = prop::sample::select(keys.to_vec());
     (key, 0..3_u64, 0..3_u64, value)
         .prop_map(|(key, counter, journal, value)| directive(key, counter, journal, &value))
 }
@@ -63,19 +66,22 @@ proptest! {
         prop_assert_eq!(union(&one, &one), one);
     }
 
-    /// Whatever comes and goes: sessions are what the directives say of them.
+    /// Whatever comes and goes: sessions and priority calls are what the directives say of them.
     #[test]
-    fn sessions_are_those_of_the_directives(all in prop::collection::vec(any_directive(), 0..8)) {
+    fn errands_are_those_of_the_directives(all in prop::collection::vec(any_directive(), 0..8)) {
         let mut directives = Directives::default();
         for directive in all {
             directives.merge(directive);
             prop_assert_eq!(&directives.sessions, &read_sessions(&directives.registers));
+            prop_assert_eq!(&directives.priorities, &read_priorities(&directives.registers));
         }
-        for key in ["session/0", "session/1"] {
+        for key in ["session/0", "session/1", "priority/0", "priority/1"] {
             directives.remove(&Key::new(key)?);
             prop_assert_eq!(&directives.sessions, &read_sessions(&directives.registers));
+            prop_assert_eq!(&directives.priorities, &read_priorities(&directives.registers));
         }
         prop_assert!(directives.sessions.is_empty());
+        prop_assert!(directives.priorities.is_empty());
     }
 
     #[test]

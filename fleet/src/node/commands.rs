@@ -277,7 +277,7 @@ impl Node {
     /// The cars that have a priority call or a session.
     pub(super) fn cars_with_errands(&self) -> BTreeSet<NodeId> {
         let directives = self.directives();
-        let called = directives.priorities().map(|(car, _)| car);
+        let called = directives.priorities().map(|(car, _)| car.clone());
         let sessions = directives.remembered_sessions().filter_map(|it| it.car().cloned());
         called.chain(sessions).collect()
     }
@@ -290,12 +290,16 @@ impl Node {
         named: Option<&NodeId>,
         now: Timestamp,
     ) -> Option<NodeId> {
-        let predictor = Predictor::new(Kinematics::default(), self.hello.floors);
         let is_asked_for = |car: &NodeId| named.is_none_or(|named| named == car);
-        let cars = self.all_situations(now).into_iter();
-        let cars = cars.filter(|it| is_asked_for(&it.car) && !busy.contains(&it.car));
-        let times = cars.filter(|it| !it.view.locked_out.contains(floor));
-        let times = times.filter_map(|mut situation| {
+        let mut cars = self.all_situations(now);
+        cars.retain(|it| is_asked_for(&it.car) && !busy.contains(&it.car));
+        cars.retain(|it| !it.view.locked_out.contains(floor));
+        // A session in the queue asks for one at each input, as a rule in vain.
+        if cars.is_empty() {
+            return None;
+        }
+        let predictor = Predictor::new(Kinematics::default(), self.hello.floors);
+        let times = cars.into_iter().filter_map(|mut situation| {
             situation.car_calls.insert(floor);
             let prediction = predictor.predict(&situation, &BTreeSet::new())?;
             Some((*prediction.car_calls.get(&floor)?, situation.car))

@@ -42,9 +42,9 @@ impl Priorities {
         let before = std::mem::take(&mut self.cars);
         self.cars = of_any
             .map(|(car, _)| {
-                let known = before.get(&car).copied().unwrap_or(Sight::UnheardSince(now));
-                let sight = if is_heard(&car) { Sight::Heard } else { known };
-                (car, sight)
+                let known = before.get(car).copied().unwrap_or(Sight::UnheardSince(now));
+                let sight = if is_heard(car) { Sight::Heard } else { known };
+                (car.clone(), sight)
             })
             .collect();
     }
@@ -78,6 +78,7 @@ impl Node {
         let Some((car, PriorityCall { floor, .. })) = lost else {
             return;
         };
+        let car = car.clone();
         if let Some(next) = self.first_car_to(floor, now) {
             let call = PriorityCall { floor, any: true };
             self.direct(&Topic::Priority(car), OFF, now);
