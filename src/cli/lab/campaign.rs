@@ -48,8 +48,8 @@ pub(crate) struct CampaignArgs {
           value_parser = super::faulty_time)]
     pub(crate) duration: Duration,
     /// Go on with further seeds until so many hours have passed in the worlds of each protocol
-    #[arg(long, value_name = "HOURS", conflicts_with = "script")]
-    pub(crate) hours: Option<u32>,
+    #[arg(long, value_name = "HOURS", conflicts_with = "script", value_parser = hours)]
+    pub(crate) hours: Option<Duration>,
     /// Write the figures as JSON into this file
     #[arg(long, value_name = "FILE", conflicts_with = "script")]
     pub(crate) json: Option<PathBuf>,
@@ -62,6 +62,11 @@ pub(crate) struct CampaignArgs {
     /// Replay this script instead
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "election", "preset", "duration"])]
     pub(crate) script: Option<PathBuf>,
+}
+
+/// Reads a whole number of hours.
+fn hours(text: &str) -> Result<Duration, std::num::ParseIntError> {
+    text.parse::<u32>().map(|hours| Duration::from_hours(hours.into()))
 }
 
 /// One protocol, or all of them.
@@ -122,9 +127,8 @@ impl CampaignArgs {
     /// Runs the seeds of a protocol, and prints each that fails.
     fn sweep(&self, protocol: Protocol, to_shrink: &mut usize) -> Result<Measured, CommandError> {
         let (first, last) = self.seeds.clone().unwrap_or_default().ends();
-        let hours = self.hours.map(|hours| Duration::from_hours(hours.into()));
-        let seeds = first..=if hours.is_some() { u64::MAX } else { last };
-        let bar = match hours {
+        let seeds = first..=if self.hours.is_some() { u64::MAX } else { last };
+        let bar = match self.hours {
             None => progress(last.saturating_sub(first).saturating_add(1), protocol, "seeds"),
             Some(hours) => progress(hours.as_secs() / 60, protocol, "minutes in the worlds"),
         };
@@ -134,7 +138,7 @@ impl CampaignArgs {
         for verdict in liftmesh_lab::sweep(seeds, |seed| self.campaign(protocol, seed)) {
             let verdict = verdict.map_err(LabError::from)?;
             summary.add(&verdict);
-            match hours {
+            match self.hours {
                 None => bar.inc(1),
                 Some(_) => bar.set_position(summary.tally.simulated.as_secs() / 60),
             }
@@ -142,7 +146,7 @@ impl CampaignArgs {
                 bar.suspend(|| output::print(&self.page(protocol, &verdict)))?;
                 failing.push(verdict);
             }
-            if hours.is_some_and(|hours| summary.tally.simulated >= hours) {
+            if self.hours.is_some_and(|hours| summary.tally.simulated >= hours) {
                 break;
             }
         }

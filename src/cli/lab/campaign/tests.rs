@@ -109,8 +109,33 @@ fn arguments_say_what_is_run() {
     let Protocols(one) = args("--election bully").expect("one").election;
     assert_eq!(one, [Protocol::Bully]);
     assert_eq!(args("--minutes 5").expect("minutes").duration, Duration::from_mins(5));
+    assert_eq!(args("--hours 24").expect("hours").hours, Some(Duration::from_hours(24)));
     assert_eq!(args("--duration 90s").expect("a time").duration, Duration::from_secs(90));
-    for wrong in ["--protocol none", "--minutes 0", "--duration 2days", "--script a --seeds 1"] {
+    for wrong in [
+        "--protocol none",
+        "--minutes 0",
+        "--duration 2days",
+        "--hours 1.5",
+        "--script a --seeds 1",
+        "--script a --hours 1",
+    ] {
         assert!(args(wrong).is_err(), "{wrong}");
     }
+}
+
+/// The seeds are those from the first one on, whichever core is done sooner.
+#[test]
+fn a_number_of_hours_runs_as_many_seeds_as_it_takes() {
+    let sweep = |line: &str, hours| {
+        let args = CampaignArgs { hours, ..args(line).expect("arguments") };
+        args.sweep(Protocol::LowestIp, &mut 0).expect("it runs").summary
+    };
+    let time = Duration::from_secs(100);
+    let run = sweep("--seeds 3 --duration 10s", Some(time));
+    assert!(run.tally.simulated >= time, "{:?}", run.tally.simulated);
+    let last = run.seeds + 2;
+    let same = sweep(&format!("--seeds 3..{last} --duration 10s"), None);
+    assert_eq!((run.seeds, run.hash()), (same.seeds, same.hash()));
+    let fewer = sweep(&format!("--seeds 3..{} --duration 10s", last - 1), None);
+    assert!(fewer.tally.simulated < time, "{:?}", fewer.tally.simulated);
 }
