@@ -31,7 +31,7 @@ use crate::election::testing::{address, name};
 use crate::election::{ElectionSettings, Preset};
 use crate::model::{Call, CarView, FleetName, HallCall, Mac, Role};
 use crate::orders::Record;
-use crate::wire::{Beacon, Frame, Nonce, Protocol};
+use crate::wire::{Beacon, Echo, Frame, Nonce, Protocol};
 use elevator_driver::{
     Direction, DoorState, DriveFeedback, Floor, FloorCount, PanelEvent, PanelInputs,
 };
@@ -137,6 +137,11 @@ impl Node {
     fn plain_beacon(&mut self, now: Timestamp) -> Beacon {
         let facts = self.facts(now);
         self.peers.plain_beacon(facts, now)
+    }
+
+    /// What a peer echoes that has just heard this node.
+    fn echo(&mut self, now: Timestamp) -> Echo {
+        Echo { nonce: self.hello().nonce, sequence: self.plain_beacon(now).sequence }
     }
 
     /// Takes in a record as if it had come through the gate.

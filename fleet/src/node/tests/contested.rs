@@ -4,7 +4,7 @@ use super::forged::{LINK, call, conflicts, delta, dot, exchange, pair, sound, wi
 use super::*;
 use crate::model::{JournalId, NodeId};
 use crate::orders::{Record, RecordState, Service};
-use crate::wire::{Ack, Delta, Echo};
+use crate::wire::{Ack, Delta};
 
 fn served(journal: u64, sequence: u64, by: Option<NodeId>, waited: Duration) -> Record {
     Record {
@@ -174,10 +174,8 @@ fn hearsay_that_nobody_answers_counts_as_refused() {
         let later = now + PERIOD;
         exchange(&mut one, &mut two, now, later);
         for node in [&mut one, &mut two] {
-            let nonce = node.hello().nonce;
-            let sequence = node.plain_beacon(later).sequence;
             let mut beacon = voice.plain_beacon(later);
-            beacon.echoes = vec![Echo { nonce, sequence }];
+            beacon.echoes = vec![node.echo(later)];
             node.handle_beacon(mute.hello().address, &beacon, later);
         }
         now = later;

@@ -5,7 +5,7 @@ use super::planning::idle_at;
 use super::*;
 use crate::model::{JournalId, NodeId};
 use crate::orders::{OrderStore, Record, RecordState, Service};
-use crate::wire::{Ack, Delta, Echo};
+use crate::wire::{Ack, Delta};
 
 /// As many as are kept that nobody announces.
 const MOST: usize = 192;
@@ -60,7 +60,7 @@ fn car_calls(journal: u64, first: u8, floors: FloorCount) -> Vec<Record> {
 /// A peer says so in a beacon, and shows that it hears the node.
 fn send_beacon(peer: &mut Node, one: &mut Node, records: Vec<Record>, now: Timestamp) {
     let mut beacon = peer.plain_beacon(now);
-    beacon.echoes = echo_of(one, now);
+    beacon.echoes = vec![one.echo(now)];
     beacon.delta.records = records;
     one.handle_beacon(peer.hello().address, &beacon, now);
 }
@@ -111,13 +111,6 @@ fn flood(node: &mut Node, records: &[Record], now: Timestamp) -> Vec<Action> {
         wanted.extend(drain(node));
     }
     wanted
-}
-
-/// By which a peer shows that it hears this node.
-fn echo_of(node: &mut Node, now: Timestamp) -> Vec<Echo> {
-    let nonce = node.hello().nonce;
-    let sequence = node.plain_beacon(now).sequence;
-    vec![Echo { nonce, sequence }]
 }
 
 /// After the time in which a node gets to know who announces what.
@@ -294,7 +287,7 @@ fn a_name_that_one_node_has_heard_for_a_moment_keeps_no_stores_different() {
 /// The second node says this, while its car stands at the bottom.
 fn says_at_the_bottom(one: &mut Node, two: &mut Node, records: Vec<Record>, now: Timestamp) {
     let mut beacon = two.plain_beacon(now);
-    beacon.echoes = echo_of(one, now);
+    beacon.echoes = vec![one.echo(now)];
     beacon.delta = Delta { records, car: Some(idle_at(0)), ..Delta::default() };
     one.handle_beacon(two.hello().address, &beacon, now);
 }
@@ -509,7 +502,7 @@ fn two_hundred_starts_on_a_failing_disk_leave_few_journals() {
             let mut told = record(journal.0, sequence, call(index), RecordState::Served(None));
             told.origin = name(5);
             let mut beacon = failing.plain_beacon(Timestamp::START);
-            beacon.echoes = echo_of(&mut one, now);
+            beacon.echoes = vec![one.echo(now)];
             beacon.delta.records = vec![told];
             one.handle_beacon(failing.hello().address, &beacon, now);
         }
@@ -528,7 +521,7 @@ fn a_peer_that_announces_ever_new_journals_fills_no_store() {
         let mut next = two.plain_beacon(now);
         let journal = JournalId(INVENTED + number);
         next.journal = journal;
-        next.echoes = echo_of(&mut one, now);
+        next.echoes = vec![one.echo(now)];
         let mut ghost = ghosts(number..number + 1).remove(0);
         ghost.origin = name(2);
         next.delta.records = vec![ghost];

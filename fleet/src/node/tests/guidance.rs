@@ -60,8 +60,7 @@ fn a_car_whose_node_changed_its_state_is_told_again() {
     slave.start(now);
     let mut hears = |node: &mut Node, node_state: NodeState, now| {
         let mut beacon = slave.plain_beacon(now);
-        let sequence = node.plain_beacon(now).sequence;
-        beacon.echoes = vec![crate::wire::Echo { nonce: node.hello().nonce, sequence }];
+        beacon.echoes = vec![node.echo(now)];
         beacon.node_state = node_state;
         node.handle_beacon(address(2), &beacon, now);
     };
@@ -132,7 +131,7 @@ fn slave() -> (Node, Timestamp) {
     for _ in 0..4 {
         now = now + PERIOD;
         let mut beacon = master_node.plain_beacon(now);
-        beacon.echoes = vec![crate::wire::Echo { nonce: node.hello().nonce, sequence: 1 }];
+        beacon.echoes = vec![Echo { nonce: node.hello().nonce, sequence: 1 }];
         node.handle_beacon(address(1), &beacon, now);
         node.handle_timeout(now);
     }

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::model::JournalId;
-use crate::wire::Echo;
 
 /// A cabin that follows a master which never gets a plan, and that moment.
 fn pair() -> (Node, Node, Timestamp) {
@@ -205,10 +204,9 @@ fn a_master_is_believed_whose_slave_does_not_serve() {
         let now = now + Duration::from_secs(passed);
         for part in 0..10 {
             let now = now + Duration::from_millis(part * 100);
-            let (nonce, sequence) = (slave.hello().nonce, slave.plain_beacon(now).sequence);
             let mut beacon = three.plain_beacon(now);
             beacon.node_state = NodeState::Slave { master: name(1) };
-            beacon.echoes = vec![Echo { nonce, sequence }];
+            beacon.echoes = vec![slave.echo(now)];
             slave.handle_beacon(three.hello().address, &beacon, now);
             let later = now + Duration::from_millis(100);
             let actions = talk(&mut slave, &mut master, now, later);

@@ -5,7 +5,7 @@ use elevator_driver::{Direction, DoorState};
 use super::*;
 use crate::dispatch::Assignments;
 use crate::model::{Availability, CarPhase, FloorSet, HallCall, Mode, Unavailable};
-use crate::wire::{Beacon, Delta, Echo, StateTransfer};
+use crate::wire::{Beacon, Delta, StateTransfer};
 
 pub(super) const LINK: LinkId = LinkId(1);
 
@@ -51,10 +51,9 @@ pub(super) fn slave_tells(node: &mut Node, view: CarView, now: Timestamp) {
 /// A beacon of the slave arrives.
 fn slave_is_heard(node: &mut Node, now: Timestamp) {
     let mut slave = unstarted(2, 1, ElectionSettings::of(Protocol::LowestIp));
-    let echo = Echo { nonce: node.hello().nonce, sequence: node.plain_beacon(now).sequence };
     let beacon = Beacon {
         sequence: u64::try_from(now.since(Timestamp::START).as_millis()).expect("a short test"),
-        echoes: vec![echo],
+        echoes: vec![node.echo(now)],
         node_state: NodeState::Slave { master: node.hello().node.clone() },
         ..slave.plain_beacon(now)
     };

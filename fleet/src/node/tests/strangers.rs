@@ -7,7 +7,7 @@ use super::*;
 use crate::model::NodeId;
 use crate::node::peers::{MOST_ECHOES, STRANGERS_ECHOED};
 use crate::orders::{Record, RecordState, Service};
-use crate::wire::{Delta, Echo, Hello};
+use crate::wire::{Delta, Hello};
 
 /// So many processes that are heard and hear nobody. Their nonces mix with those of the peers.
 fn invent(one: &mut Node, count: u64, now: Timestamp) {
@@ -149,11 +149,9 @@ fn two_names_at_one_address_are_late_for_one() {
         assert_eq!(one.peers.members().count(), 3, "{apart}");
         let mut beacon = node(9, 1).plain_beacon(now);
         let mut tell = |one: &mut Node, hello: &Hello, sequence: u64, at: Timestamp| {
-            let nonce = one.hello().nonce;
-            let own = one.plain_beacon(at).sequence;
             beacon.hello = hello.clone();
             beacon.sequence = sequence;
-            beacon.echoes = vec![Echo { nonce, sequence: own }];
+            beacon.echoes = vec![one.echo(at)];
             one.handle_beacon(hello.address, &beacon, at);
         };
         let mut at = now;
