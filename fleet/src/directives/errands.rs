@@ -5,7 +5,7 @@ use std::fmt;
 
 use elevator_driver::Floor;
 
-use super::{Directive, Directives, Key, OFF, ON, Topic};
+use super::{Directive, Directives, Key, OFF, ON, Topic, of_kind};
 use crate::model::NodeId;
 
 /// A priority call of a car: `FLOOR`, or `FLOOR any` if no operator has named the car.
@@ -146,11 +146,8 @@ impl fmt::Display for Turn {
 pub(super) fn read_priorities(
     registers: &BTreeMap<Key, Directive>,
 ) -> BTreeMap<NodeId, PriorityCall> {
-    let from = Key::new(Topic::PRIORITY).ok();
-    let directives = from.into_iter().flat_map(|from| registers.range(from..));
-    let directives = directives.take_while(|(key, _)| is_priority_key(key));
-    let calls = directives.filter_map(|(key, directive)| {
-        let Topic::Priority(car) = Topic::of(key)? else { return None };
+    let calls = of_kind(registers, Topic::PRIORITY).filter_map(|directive| {
+        let Topic::Priority(car) = Topic::of(&directive.key)? else { return None };
         Some((car, PriorityCall::parse(directive.value.as_str())?))
     });
     calls.collect()

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, Floor};
 
-use super::{Directives, Key, OFF, Value};
+use super::{Directives, Key, OFF, Value, of_kind};
 use crate::car::{HangCause, HangEvidence};
 use crate::model::NodeId;
 
@@ -94,9 +94,7 @@ impl Directives {
 
     /// The cars that hung, as their nodes have said, with the evidence if it is understood.
     pub fn hangs(&self) -> impl Iterator<Item = (NodeId, Option<HangEvidence>)> {
-        let first = Key::new(HANG).ok();
-        let from = first.into_iter().flat_map(|first| self.registers.range(first..));
-        let about_hangs = from.take_while(|(key, _)| is_hang_key(key));
-        about_hangs.filter_map(|(key, directive)| hang_of(key, &directive.value))
+        of_kind(&self.registers, HANG)
+            .filter_map(|directive| hang_of(&directive.key, &directive.value))
     }
 }

@@ -375,6 +375,16 @@ impl Directives {
     }
 }
 
+/// The directives of the keys that begin with `kind`, by key.
+fn of_kind<'a>(
+    registers: &'a BTreeMap<Key, Directive>,
+    kind: &'static str,
+) -> impl Iterator<Item = &'a Directive> {
+    let from = Key::new(kind).ok().into_iter().flat_map(|from| registers.range(from..));
+    let of_kind = from.take_while(move |(key, _)| key.as_str().starts_with(kind));
+    of_kind.map(|(_, directive)| directive)
+}
+
 /// Which directives are kept if there are too many: the lesser ones.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Precedence<'a> {

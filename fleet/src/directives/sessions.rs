@@ -12,7 +12,7 @@ use std::fmt;
 
 use elevator_driver::Floor;
 
-use super::{Directive, Directives, Key, RequestId, Topic, Value, Version};
+use super::{Directive, Directives, Key, RequestId, Topic, Value, Version, of_kind};
 use crate::model::NodeId;
 
 /// The most sessions that may be open in a fleet.
@@ -225,10 +225,8 @@ pub(crate) struct SlotSession {
 /// What registers say of sessions, by name. It is asked for at every input, and hardly ever changes.
 pub(super) fn read_sessions(registers: &BTreeMap<Key, Directive>) -> Vec<SlotSession> {
     let mut furthest: BTreeMap<RequestId, SlotSession> = BTreeMap::new();
-    let from = Key::new(Topic::SESSION).ok();
-    let directives = from.into_iter().flat_map(|from| registers.range(from..));
-    for (key, directive) in directives.take_while(|(key, _)| is_session_key(key)) {
-        let Some(Topic::Session(slot)) = Topic::of(key) else { continue };
+    for directive in of_kind(registers, Topic::SESSION) {
+        let Some(Topic::Session(slot)) = Topic::of(&directive.key) else { continue };
         let Some(session) = directive.session() else { continue };
         let is_ahead = furthest.get(&session.id).is_none_or(|other| {
             (other.session.progress(), other.version) < (session.progress(), directive.version)
