@@ -31,7 +31,7 @@ mod waits;
 
 use std::time::Duration;
 
-use elevator_driver::{Button, PanelOutputs, Trip};
+use elevator_driver::{Button, PanelEvent, PanelOutputs, Trip};
 use elevator_fleet::directives::Session;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::model::Term;
@@ -52,6 +52,7 @@ use self::verdicts::{Finding, Verdicts};
 use self::waits::Waits;
 use crate::Fault;
 use crate::history::Note;
+use crate::machine::Machine;
 use crate::snapshot::Snapshot;
 
 /// Within this time stores and hall lamps are equal, and served lamps dark (O7, P2, P4).
@@ -166,12 +167,32 @@ impl Oracles {
     /// A line of the story, as far as a passenger sees it.
     pub(super) fn seen(&mut self, now: Duration, at: &NodeId, note: &Note) {
         match note {
-            Note::Pressed(button) => self.reference.pressed(at, *button),
             Note::Lit(button) => self.reference.lit(at, *button, now),
-            Note::Requested(trip) => self.reference.requested(*trip),
             Note::Fault(Fault::FireRecall { start: true, .. }) => self.reference.recalled(),
             Note::Fault(Fault::ClearHang(cleared)) => self.latches.cleared(*cleared),
-            Note::Started | Note::Ended | Note::Dark(_) | Note::Fault(_) | Note::Reported(_) => {}
+            Note::Started
+            | Note::Ended
+            | Note::Pressed(_)
+            | Note::Requested(_)
+            | Note::Dark(_)
+            | Note::Fault(_)
+            | Note::Reported(_) => {}
+        }
+    }
+
+    /// The panel of a machine tells its controller something. What was pressed before a controller
+    /// that has ended is known to nobody.
+    pub(super) fn told(&mut self, machine: &Machine, event: &PanelEvent) {
+        match event {
+            PanelEvent::Pressed(button) if !machine.lets_in_at(button.floor()) => {
+                self.reference.pressed(&machine.name, *button);
+            }
+            PanelEvent::Requested(trip) => self.reference.requested(*trip),
+            PanelEvent::Pressed(_)
+            | PanelEvent::Connected
+            | PanelEvent::Disconnected(_)
+            | PanelEvent::Refused(_)
+            | PanelEvent::Inputs(_) => {}
         }
     }
 

@@ -394,22 +394,7 @@ impl World {
             recorder.note(self.now, machine, &note);
         }
         self.fingerprint.note(self.now, machine, &note);
-        let at = &self.machines[machine];
-        let is_attended = at.awake().is_some() && at.line == Line::Plugged;
-        let becomes_order = |button: &Button| is_attended && !at.lets_in_at(button.floor());
-        let comes_to_nothing = match &note {
-            Note::Pressed(button) => !becomes_order(button),
-            Note::Requested(_) => !is_attended,
-            Note::Started
-            | Note::Ended
-            | Note::Lit(_)
-            | Note::Dark(_)
-            | Note::Fault(_)
-            | Note::Reported(_) => false,
-        };
-        if !comes_to_nothing {
-            self.oracles.seen(self.now, &at.name, &note);
-        }
+        self.oracles.seen(self.now, &self.machines[machine].name, &note);
         if let Some(steps) = self.steps.as_mut()
             && let Some(act) = Act::of_note(machine, &note)
         {

@@ -50,12 +50,12 @@ impl Reference {
         self.resumed_at.insert(at.clone(), now);
     }
 
-    /// Somebody presses a button of a panel whose controller is there.
+    /// The controller of a panel hears that somebody presses a button.
     pub(crate) fn pressed(&mut self, at: &NodeId, button: Button) {
         self.pressed.insert(Call::of_button(button, at));
     }
 
-    /// Somebody asks for a trip at a kiosk.
+    /// A controller hears that somebody asks for a trip at its kiosk.
     pub(crate) fn requested(&mut self, trip: Trip) {
         self.pressed.extend(HallCall::to(trip.from(), trip.to()).map(Call::Hall));
     }

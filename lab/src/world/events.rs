@@ -54,7 +54,9 @@ impl World {
             }
             Event::Panel { node, incarnation, event } => {
                 if self.machines[node].incarnation == incarnation {
-                    self.machines[node].on_panel_event(&event);
+                    let machine = &mut self.machines[node];
+                    machine.on_panel_event(&event);
+                    self.oracles.told(machine, &event);
                     self.with(node, |node, now| node.handle_panel(event, now));
                 }
             }

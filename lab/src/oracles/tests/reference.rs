@@ -40,6 +40,27 @@ fn an_order_that_no_store_has_is_noticed() {
     complains(&world, "O1");
 }
 
+/// A press that the controller never heard of, because it ended at that moment, binds nobody, although
+/// the lamp goes on: it promises what others have asked for.
+#[test]
+fn a_press_that_no_controller_has_heard_binds_nobody() {
+    for is_heard in [true, false] {
+        let mut world = calm();
+        for node in 0..3 {
+            world.inflict(Fault::StopSwitch(node, true));
+        }
+        world.run_for(Duration::from_millis(100));
+        world.press(1, up(2));
+        if is_heard {
+            world.run_for(Duration::from_millis(5));
+        }
+        world.inflict(Fault::PowerCut(1));
+        let name = world.machines[0].name.clone();
+        world.oracles.reference.lit(&name, up(2), world.now);
+        assert_eq!(left(&world), usize::from(is_heard));
+    }
+}
+
 #[test]
 fn an_order_for_which_no_car_comes_is_noticed() {
     let mut world = lit();
