@@ -24,7 +24,7 @@ use super::connection::Connections;
 use super::fault::{Fault, Interference, Recordings};
 use super::fingerprint::Fingerprint;
 use super::history::{History, Note};
-use super::machine::{self, Given, Line, Machine, Process};
+use super::machine::{self, Given, Machine, Process};
 use super::network::Network;
 use super::oracles::Oracles;
 use super::snapshot::{Disturbances, Snapshot};

@@ -305,7 +305,8 @@ impl Promises {
         }
     }
 
-    /// Whether every press of this call that a node holds as served has been served, or dropped, before.
+    /// Whether every press of this call that a node holds as served has been served, or dropped,
+    /// before. Nobody has made, served or dropped an invented one.
     pub(crate) fn are_closed(&self, snapshot: &Snapshot, node: usize, call: &Call) -> bool {
         let process = snapshot.machines[node].process.as_ref();
         process.is_none_or(|process| {
@@ -313,7 +314,8 @@ impl Promises {
             let mut served = records
                 .filter(|record| record.call == *call && record.state.is_served())
                 .peekable();
-            served.peek().is_some() && served.all(|record| self.is_closed(record.dot, call))
+            let is_over = |dot: Dot| snapshot.is_invented(dot.journal) || self.is_closed(dot, call);
+            served.peek().is_some() && served.all(|record| is_over(record.dot))
         })
     }
 
@@ -374,8 +376,8 @@ impl Promises {
     /// O1: what a lamp has promised is on some disk, at every moment, until it is served.
     /// A disk that has failed does not count.
     ///
-    /// A disk that is taken away may have been the only one so far: then another is being written,
-    /// for every holder writes what it holds. Only a press that the lost disk knew has this time.
+    /// A disk that fails or is taken away may have been the only one so far: then another is being
+    /// written, for every holder writes what it holds. Only a press that this disk knew has this time.
     pub(crate) fn are_on_a_disk(&mut self, snapshot: &Snapshot) -> Vec<Finding> {
         self.forget_what_is_over(snapshot);
         let disks = snapshot.machines.iter().map(|machine| &machine.disk);
@@ -404,8 +406,10 @@ impl Promises {
 }
 
 fn another_disk_is_being_written(snapshot: &Snapshot, dot: Dot, call: &Call) -> bool {
-    let mut lost = snapshot.machines.iter().filter_map(|m| m.lost.as_ref());
-    let mut sound = snapshot.machines.iter().filter(|m| !m.disk.failed());
-    lost.any(|disk| !disk.failed() && disk.knows(dot, call))
-        && sound.any(|m| m.disk.is_writing(dot, call))
+    let machines = || snapshot.machines.iter();
+    let lost = machines().filter_map(|m| m.lost.as_ref()).filter(|disk| !disk.failed());
+    let failed = machines().map(|m| &m.disk).filter(|disk| disk.failed());
+    let mut sound = machines().map(|m| &m.disk).filter(|disk| !disk.failed());
+    lost.chain(failed).any(|disk| disk.knows(dot, call))
+        && sound.any(|disk| disk.is_writing(dot, call))
 }

@@ -2,7 +2,7 @@
 
 use elevator_driver::{Button, Direction, Floor, KeySwitch, MotorCommand, PanelOutputs};
 use elevator_fleet::election::{ElectionSettings, Preset};
-use elevator_fleet::model::{Call, Dot, HallCall, JournalId, Mode, NodeId, Order, Term};
+use elevator_fleet::model::{Call, Dot, HallCall, JournalId, Mode, NodeId, Order, Term, Timestamp};
 use elevator_fleet::node::{Access, Change, Lsn, Report, Taken};
 use elevator_fleet::orders::{Record, RecordState};
 use elevator_fleet::wire::{Delta, Frame, NodeState, Protocol};
@@ -102,6 +102,66 @@ fn an_order_on_a_failed_disk_is_on_no_disk() {
     assert_eq!(world.violations(), [], "it works");
     world.machines[0].disk.fail();
     world.inspect();
+    complains(&world, "O1");
+}
+
+/// O1: who has no disk to wait for any more waits for one that is being written.
+#[test]
+fn an_order_on_a_disk_that_fails_may_be_on_its_way_to_another() {
+    for is_written in [false, true] {
+        let mut world = calm();
+        for (node, change) in [(0, open(DOT)), (1, open(LATER)), (2, open(LATER))] {
+            world.machines[node].disk.write(Lsn(999), vec![change]);
+        }
+        world.machines[0].disk.committed();
+        world.oracles.promises.promise(DOT, &call(1), None, world.now);
+        world.machines[0].disk.fail();
+        world.inspect();
+        assert_eq!(world.violations(), [], "others are being written");
+        world.machines[1].disk.fail();
+        world.inspect();
+        assert_eq!(world.violations(), [], "one is");
+        if is_written {
+            world.machines[2].disk.committed();
+            world.inspect();
+            assert_eq!(world.violations(), []);
+        }
+        world.machines[2].disk.fail();
+        world.inspect();
+        complains(&world, "O1");
+    }
+    let mut world = calm();
+    world.machines[1].disk.write(Lsn(999), vec![open(DOT)]);
+    world.oracles.promises.promise(DOT, &call(1), None, world.now);
+    world.machines[0].disk.fail();
+    world.inspect();
+    complains(&world, "O1");
+}
+
+/// O1: who hears of a recall late drops what others have dropped, whatever is invented beside.
+#[test]
+fn an_order_that_nobody_has_dropped_before_is_noticed() {
+    let mut world = calm();
+    for node in 0..3 {
+        world.inflict(Fault::StopSwitch(node, true));
+    }
+    world.press(1, up(1));
+    world.run_for(Duration::from_millis(200));
+    world.inflict(Fault::FireRecall { at: 1, start: true });
+    world.run_for(Duration::from_millis(200));
+    let Change::Record(invented) = served(DOT) else { unreachable!("a record") };
+    let delta = Delta { records: vec![invented], ..Delta::default() };
+    assert!(world.forge(1, 0, &Frame::Delta(delta)));
+    world.inflict(Fault::FireRecall { at: 1, start: false });
+    world.run_for(Duration::from_millis(200));
+    let held = world.machines[0].node().expect("it runs").orders().records(Timestamp::START);
+    assert_eq!(held.filter(|it| it.call == call(1)).count(), 2);
+    let dropped = Report::Dropped { call: call(1) };
+    world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &dropped));
+    assert_eq!(world.violations(), []);
+    // As if nobody had dropped it yet.
+    world.oracles.promises = Promises::new(3);
+    world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &dropped));
     complains(&world, "O1");
 }
 
