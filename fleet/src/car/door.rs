@@ -1,5 +1,7 @@
 //! The door cycle at a floor: from the command to open until the door is closed again.
 
+use std::time::Duration;
+
 use elevator_driver::{Button, Direction, DoorCommand, DoorState, Floor};
 
 use super::event::{CarEvent, ServedCall};
@@ -8,6 +10,10 @@ use super::supervision::DoorHealth;
 use super::{Car, CarSettings, CarTimer};
 use crate::model::{Availability, HallCall, Mode, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
+
+/// How long after an interruption an open door serves nobody. A panel that was lost meanwhile says so
+/// by then, and nobody who waits has seen the car.
+const UNSEEN: Duration = Duration::from_millis(100);
 
 /// One opening of the door, with all its re-openings.
 ///
@@ -31,6 +37,8 @@ pub(super) struct DoorCycle {
     opened: Option<Timestamp>,
     /// Since when an obstruction or an overload has kept it from closing.
     hindered: Option<Timestamp>,
+    /// Until when what the panel says may be from before an interruption, so that nobody is served.
+    unseen: Option<Timestamp>,
 }
 
 /// The stage of a door cycle.
@@ -62,7 +70,13 @@ impl Stage {
 
 impl DoorCycle {
     pub(super) fn begin(floor: Floor, now: Timestamp) -> Self {
-        Self { floor, stage: Stage::Opening { since: now }, opened: None, hindered: None }
+        Self {
+            floor,
+            stage: Stage::Opening { since: now },
+            opened: None,
+            hindered: None,
+            unseen: None,
+        }
     }
 
     pub(super) fn command(self) -> DoorCommand {
@@ -91,6 +105,7 @@ impl DoorCycle {
             stage,
             opened: self.opened.map(|_| now),
             hindered: self.hindered.map(|_| now),
+            unseen: Some(now + UNSEEN),
             ..self
         }
     }
@@ -120,7 +135,8 @@ impl DoorCycle {
             let due = since + settings.door_blocked_after;
             (due, CarTimer::DoorBlocked)
         });
-        [first, second, blocked].into_iter().flatten()
+        let seen = self.unseen.map(|until| (until, CarTimer::Seen));
+        [first, second, blocked, seen].into_iter().flatten()
     }
 
     /// Whether the door waits for the attendant.
@@ -171,6 +187,7 @@ impl Car {
             return self.lose_floor(now);
         }
         self.watch_hindrance(&mut cycle, now);
+        cycle.unseen = cycle.unseen.filter(|until| now < *until);
         match cycle.stage {
             Stage::Opening { since } => {
                 if self.inputs.door != DoorState::Open {
@@ -218,7 +235,7 @@ impl Car {
         if self.inputs.door != DoorState::Open {
             return cycle.in_stage(Stage::Opening { since: now });
         }
-        let served = self.serve(cycle);
+        let served = cycle.unseen.is_none() && self.serve(cycle);
         if self.inputs.stop || self.holds_open(cycle.floor) {
             return cycle.in_stage(Stage::Held);
         }
@@ -245,7 +262,10 @@ impl Car {
         }
         match cycle.stage {
             Stage::Open { until } if now < until && !served => OperatingState::AtDoor(cycle),
-            Stage::Open { .. } if !served => self.end_dwell(cycle, now),
+            Stage::Open { .. } if !served => match cycle.unseen {
+                Some(until) => cycle.in_stage(Stage::Open { until }),
+                None => self.end_dwell(cycle, now),
+            },
             Stage::Open { .. }
             | Stage::Obstructed
             | Stage::Held
@@ -377,7 +397,8 @@ impl Car {
             Stage::Attended { .. } => self.inputs.door == DoorState::Open,
             Stage::Opening { .. } | Stage::Closing { .. } | Stage::Nudging { .. } => false,
         };
-        if !is_open || call.floor() != cycle.floor || !self.welcomes(call) {
+        let is_seen = cycle.unseen.is_none_or(|until| now >= until);
+        if !is_open || !is_seen || call.floor() != cycle.floor || !self.welcomes(call) {
             return false;
         }
         if let Button::Hall(_, direction) = call {

@@ -124,6 +124,8 @@ impl HangCause {
 pub enum CarTimer {
     /// The dwell is over.
     Dwell,
+    /// After an interruption the panel has had the time to say that the car is still there.
+    Seen,
     /// The door has been kept open for too long in total.
     Nudge,
     /// The attendant has not sent the car off for too long.

@@ -45,6 +45,36 @@ fn press_at_an_open_door_restarts_the_dwell_and_needs_no_order() {
     assert_eq!(world.now.since(pressed), Duration::from_secs(3));
 }
 
+/// O1, F18: what the panel said before an interruption serves nobody. If the panel was lost meanwhile,
+/// those who wait have seen no car.
+#[test]
+fn an_open_door_serves_nobody_until_it_is_seen_again_after_an_interruption() {
+    for is_lost in [false, true] {
+        let mut world = open_at_two();
+        world.run(20);
+        // The dwell is over meanwhile.
+        let late = Duration::from_secs(2);
+        world.now = world.now + late;
+        let (before, resumed) = (world.served.len(), world.now);
+        world.car.handle_interrupted(late, world.now);
+        assert!(world.car.poll_timeout().is_some_and(|(at, _)| at > world.now));
+        let up = Button::Hall(floor(2), Direction::Up);
+        assert!(!world.car.absorbs(up, world.now));
+        world.press_hall(2, Direction::Up);
+        assert_eq!(world.served.len(), before);
+        if is_lost {
+            world.disconnect();
+            world.run(20);
+            assert_eq!(world.served.len(), before);
+        } else {
+            world.run_until("served", |w| w.served.len() > before);
+            assert_eq!(world.now.since(resumed), Duration::from_millis(100));
+            assert!(world.car.absorbs(up, world.now));
+            assert_eq!(world.door(), DoorState::Open);
+        }
+    }
+}
+
 // F18
 #[test]
 fn open_door_absorbs_only_presses_for_its_floor_and_direction() {
