@@ -216,6 +216,56 @@ fn invented_car_calls_leave_room_for_orders_that_can_be_served() {
     assert!(one.orders().journals() <= MOST + 10);
 }
 
+/// One order under a journal of this node that nobody announces any more.
+fn left_behind(journal: u64, origin: NodeId, call: Call) -> Record {
+    let state = RecordState::Open { waited: PERIOD };
+    Record { origin, ..record(journal, 3, call, state) }
+}
+
+/// O1: what the riders of a car have asked for that nobody has heard since a power cut is kept, however
+/// many orders are invented under another name.
+#[test]
+fn invented_car_calls_leave_room_for_those_of_a_car_that_is_away() {
+    let (mut one, mut two, now) = settled();
+    let (floor, car) = (call(2).floor(), name(60));
+    let away = left_behind(77, car.clone(), Call::Car { car, floor });
+    let served = Record { state: RecordState::Served(None), ..left_behind(79, name(60), call(1)) };
+    flood(&mut one, &[away.clone(), served], now);
+    flood(&mut one, &ghosts(0..1_000), now);
+    assert!(one.orders().get(away.dot).is_some());
+    flood(&mut two, &ghosts(500..1_500), now);
+    let later = now + Duration::from_secs(3);
+    exchange(&mut one, &mut two, now, later);
+    assert!(one.orders().get(away.dot).is_some() && two.orders().get(away.dot).is_some());
+    assert_eq!(one.orders().digest(), two.orders().digest());
+    assert!(one.orders().journals() <= MOST + 2);
+}
+
+/// O1: what members left behind with earlier journals has a place in a store that is full of others'
+/// orders: a few of each.
+#[test]
+fn orders_that_members_left_behind_have_a_place_in_a_full_store() {
+    let (mut one, mut two, now) = settled();
+    flood(&mut one, &hall_calls(0..1_000), now);
+    let flooded = one.orders().journals();
+    for (index, origin) in [name(1), name(2)].into_iter().enumerate() {
+        let first = 1_000 * (1 + u64::try_from(index).expect("few"));
+        let left: Vec<Record> =
+            (first..first + 20).map(|id| left_behind(id, origin.clone(), call(2))).collect();
+        send_beacon(&mut two, &mut one, left.clone(), now);
+        let kept = left.iter().filter(|record| one.orders().get(record.dot).is_some());
+        assert_eq!(kept.count(), 8, "of {origin}");
+    }
+    let stranger = left_behind(77, name(60), call(2));
+    send_beacon(&mut two, &mut one, vec![stranger.clone()], now);
+    assert!(one.orders().get(stranger.dot).is_none());
+    // Neither is any of them collected.
+    flood(&mut one, &tombstones(0..1_000), now + PERIOD);
+    let left = one.orders().orders().filter(|order| order.dot.sequence == 3);
+    assert_eq!(left.count(), 16);
+    assert!(one.orders().journals() <= flooded.max(MOST) + 16 + 2);
+}
+
 /// The third node, in one of its processes.
 fn third(incarnation: u64) -> [Node; 1] {
     let settings = settings(3, incarnation, ElectionSettings::of(Protocol::LowestIp));
@@ -440,6 +490,24 @@ fn a_served_order_of_a_full_store_is_not_placed_again_by_an_old_copy() {
     assert!(!is_open(&one), "an old copy has placed it again");
     collect(&mut one, Duration::from_secs(12), least + 2);
     assert!(one.orders().journal(open.dot.journal).is_none(), "it is kept for good");
+}
+
+/// O6: an order that nobody can serve is worth the same whether it is open or not. Otherwise nodes with
+/// full stores would place it, drop it, forget it and place it again, and tell each other each time.
+#[test]
+fn an_order_that_nobody_can_serve_takes_no_place_by_being_open() {
+    let (mut one, _, now) = settled();
+    let most = u64::try_from(MOST).expect("few");
+    let worthy = |journal| record(INVENTED + journal, 1_000, call(1), RecordState::Served(None));
+    flood(&mut one, &(1..=most).map(worthy).collect::<Vec<_>>(), now);
+    let open = ghosts(900..901).remove(0);
+    let wanted = flood(&mut one, std::slice::from_ref(&open), now);
+    assert!(one.orders().journal(open.dot.journal).is_none());
+    let is_passed_on =
+        |frame: &Frame| matches!(frame, Frame::Delta(delta) if delta.records.contains(&open));
+    let sent =
+        |action: &Action| matches!(action, Action::Send { frame, .. } if is_passed_on(frame));
+    assert!(!wanted.iter().any(sent));
 }
 
 /// Of a record that a node holds already it sends the acknowledgement with its next beacon: a peer that

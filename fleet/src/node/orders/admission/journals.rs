@@ -9,22 +9,25 @@
 //!   origin count: at n floors 3n − 2 buttons and n(n − 1) destination calls.
 //! - Of the destination calls of a journal few are open at a time ([`MOST_OPEN_TRIPS`]): there are
 //!   up to 64,262, and each open one costs every node time whenever anything happens.
-//! - Of the others the most valuable are kept: first those with orders that can be served, then
-//!   those with the highest sequences. The rest is *collected*: dropped from memory and disk. Nodes
-//!   that know the same cars rank journals alike, so their stores converge if they have heard of
-//!   the same journals. Otherwise they stay different, and repair that once a minute.
+//! - Of the others the most valuable are kept: first those with orders that can be served, then in
+//!   turn one of each origin, those with the highest sequences first. So whoever floods the fleet under
+//!   one name, or a few, takes no room from the rest. What is not kept is *collected*: dropped from
+//!   memory and disk. Nodes that know the same cars rank journals alike, so their stores converge if
+//!   they have heard of the same journals. Otherwise they stay different, and repair that once a minute.
 //! - An order can be served if it is a hall call, or a car call of this node's own car or of one whose
 //!   node is a peer, or was one for 2 s before it was lost. A car call of any other car may be invented
-//!   and stay open forever, so it counts no more than a served one: in a full store, a node that has not
-//!   heard that car since its start does not keep it. Others do.
+//!   and stay open forever, so it counts no more than a served one: in a store that is full under many
+//!   names, a node that has not heard that car since its start does not keep it. Others do.
 //! - A journal with open orders that can be served is not collected, nor is one that had some a
 //!   moment ago ([`RECENT`]). If there is no room, or one peer has brought too many of them, the newcomer
 //!   is refused as if it had never arrived. The peer keeps sending it, and it is accepted once there
-//!   is room.
+//!   is room. A few journals of each node that counts as a car's have a place in any case
+//!   ([`PLACES`]): what a member left behind survives a flood under other names.
 //!
 //! A call that was served and collected may come back from a node that missed the service, and is
 //! then served twice. That is allowed; a lost order is not.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -41,6 +44,10 @@ const MOST_REGISTERS: usize = 24_576;
 /// How many of these journals with orders that can be served one peer may bring. No sound fleet has
 /// so many, because each belongs to a node that is gone.
 const MOST_OF_A_PEER: usize = MOST_JOURNALS / 3;
+
+/// How many journals of one member's that nobody announces have a place in any case. A member has
+/// more only if its disk has failed at so many starts, each time with orders left behind.
+const PLACES: usize = 8;
 
 /// How many destination calls of one journal may be open. A node places no more; of others it accepts
 /// twice as many, because it may learn of a press before it learns of the services that made room.
@@ -108,7 +115,7 @@ impl Journals {
             && record.call.is_trip()
             && journal.open.trips() >= 2 * MOST_OPEN_TRIPS
             && !known.store.is_open_in(id, &record.call);
-        let has_room = !opens || is_known() || self.may_open(peer, id, known, now);
+        let has_room = !opens || is_known() || self.may_open(peer, record, known, now);
         fits && is_bounded && !is_trip_too_many && has_room && !is_over()
     }
 
@@ -122,35 +129,37 @@ impl Journals {
         known: &Knowledge<'_>,
         now: Timestamp,
     ) -> bool {
-        let id = record.dot.journal;
-        let begins =
-            !known.is_wanted(record) || (self.may_open(peer, id, known, now) && !known.is_full());
+        let begins = !known.is_wanted(record)
+            || (self.may_open(peer, record, known, now) && !known.is_full());
         if begins {
-            self.brought_by.insert(id, peer.clone());
+            self.brought_by.insert(record.dot.journal, peer.clone());
         }
         begins
     }
 
-    /// Whether one more journal that nobody announces may have orders that can be served.
+    /// Whether the journal of this record, which nobody announces, may be one more with orders that can
+    /// be served.
     fn may_open(
         &self,
         peer: &NodeId,
-        id: JournalId,
+        record: &Record,
         known: &Knowledge<'_>,
         now: Timestamp,
     ) -> bool {
         let announced = known.announced();
-        let (mut all, mut of_peer) = (0, 0);
+        let (mut all, mut of_peer, mut of_origin) = (0, 0, 0);
         for (other, journal) in known.store.each_journal() {
-            if other != id
+            if other != record.dot.journal
                 && !announced.contains(&other)
                 && self.is_kept(other, journal, known, now)
             {
                 all += 1;
                 of_peer += usize::from(self.bringer(other, &journal.origin) == peer);
+                of_origin += usize::from(journal.origin == record.origin);
             }
         }
-        all < MOST_JOURNALS && of_peer < MOST_OF_A_PEER
+        (all < MOST_JOURNALS && of_peer < MOST_OF_A_PEER)
+            || (of_origin < PLACES && known.knows_car(&record.origin))
     }
 
     /// Whether the journal has open orders that can be served, or had some a moment ago.
@@ -230,13 +239,21 @@ impl Journals {
                 let worth = Worth {
                     can_be_served: known.waits(journal),
                     was_open: self.was_open(id, now),
+                    turn: Reverse(0),
                     highest: journal.highest,
                     journal: id,
                 };
                 (worth, journal)
             })
             .collect();
-        others.sort_by(|(one, _), (other, _)| other.cmp(one));
+        others.sort_by_key(|(worth, _)| Reverse(*worth));
+        let mut turns: BTreeMap<&NodeId, usize> = BTreeMap::new();
+        for (worth, journal) in &mut others {
+            let turn = turns.entry(&journal.origin).or_default();
+            worth.turn = Reverse(*turn);
+            *turn += 1;
+        }
+        others.sort_by_key(|(worth, _)| Reverse(*worth));
         let (mut kept, mut registers) = (0, 0);
         let mut open: BTreeMap<&NodeId, usize> = BTreeMap::new();
         let mut surplus = Vec::new();
@@ -248,7 +265,8 @@ impl Journals {
                 // node loses them.
                 let of_peer = open.entry(self.bringer(worth.journal, &journal.origin));
                 let of_peer = of_peer.and_modify(|count| *count += 1).or_insert(1);
-                fits || *of_peer <= MOST_OF_A_PEER
+                let has_place = worth.turn.0 < PLACES && known.knows_car(&journal.origin);
+                fits || *of_peer <= MOST_OF_A_PEER || has_place
             } else {
                 fits
             };
@@ -325,6 +343,8 @@ impl Knowledge<'_> {
 struct Worth {
     can_be_served: bool,
     was_open: bool,
+    /// How many journals of its origin are more valuable.
+    turn: Reverse<usize>,
     highest: u64,
     journal: JournalId,
 }
