@@ -264,7 +264,7 @@ impl Oracles {
                 self.promises.served(snapshot, node, call);
                 self.car_changed(snapshot, node);
                 let opened = self.cars[node].opened();
-                let boarded = self.boardings.served(node, call, opened);
+                let boarded = self.boardings.served(snapshot, node, call, opened);
                 let served = service::served_here(snapshot, node, call);
                 boarded.into_iter().chain(served).collect()
             }
@@ -325,8 +325,8 @@ impl Oracles {
                         && reason.contains("is no frame");
                 (!excused).then(finding).into_iter().collect()
             }
-            Report::Placed { call, .. } => {
-                self.boardings.placed(call, snapshot.now);
+            Report::Placed { call, press, .. } => {
+                self.boardings.placed(snapshot, call, *press);
                 Vec::new()
             }
             Report::Assigned { call, car, .. } => {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState, Floor};
-use elevator_fleet::model::{Availability, Call, HallCall, Mode};
+use elevator_fleet::model::{Availability, Call, Dot, HallCall, Mode};
+use elevator_fleet::orders::{Record, RecordState};
 
 use super::Finding;
 use crate::snapshot::Snapshot;
@@ -12,50 +13,55 @@ use crate::snapshot::Snapshot;
 /// How long ago a door may have been looked at that has closed since.
 const LOOKED_WITHIN: Duration = Duration::from_millis(100);
 
-/// Since when destination calls have waited: from the first press after a service. Two cars may serve
-/// one press where the network is cut.
+/// When each press of a destination call was made, as the first report of it shows. A press may come
+/// to be known to others much later, from a node that was cut off: it is no other press then.
 #[derive(Debug, Default)]
 pub(super) struct Boardings {
-    trips: BTreeMap<HallCall, Waiting>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Waiting {
-    since: Duration,
-    /// A car has come since then.
-    is_served: bool,
+    made: BTreeMap<Dot, Duration>,
 }
 
 impl Boardings {
-    /// A press has become an order, as some node reports.
-    pub(super) fn placed(&mut self, call: &Call, now: Duration) {
-        if let Call::Hall(trip @ HallCall { to: Some(_), .. }) = call {
-            let waits = Waiting { since: now, is_served: false };
-            let waiting = self.trips.entry(*trip).or_insert(waits);
-            if waiting.is_served {
-                *waiting = waits;
-            }
+    /// A press has become an order, as some node reports. What a faulty member invents nobody has
+    /// pressed, and what it says of the services is as little worth.
+    pub(super) fn placed(&mut self, snapshot: &Snapshot, call: &Call, press: Option<Dot>) {
+        let press = press.filter(|press| call.is_trip() && !snapshot.is_invented(press.journal));
+        if let Some(press) = press {
+            self.made.entry(press).or_insert(snapshot.now);
         }
     }
 
-    /// F18: a car that reports that it has served a destination call has been at its landing since the
-    /// press, with its door not closed and its lantern lit that way. It was when its door was `opened`.
+    /// F18: a car that reports that it has served a destination call has been at its landing since
+    /// each press that it has served, with its door not closed and its lantern lit that way. It was
+    /// when its door was `opened`.
     pub(super) fn served(
-        &mut self,
+        &self,
+        snapshot: &Snapshot,
         node: usize,
         call: &Call,
         opened: &BTreeMap<(Floor, Direction), Duration>,
     ) -> Option<Finding> {
-        let Call::Hall(trip @ HallCall { floor, direction, to: Some(_) }) = call else {
+        let Call::Hall(HallCall { floor, direction, to: Some(_) }) = call else {
             return None;
         };
-        let waiting = self.trips.get_mut(trip)?;
-        waiting.is_served = true;
-        let since = waiting.since;
+        let since = self.latest_served(snapshot, node, call)?;
         let opened = opened.get(&(*floor, *direction));
         let was_there = opened.is_some_and(|opened| *opened + LOOKED_WITHIN >= since);
         let what = || format!("served {call} of {since:?}, and was last there at {opened:?}");
         (!was_there).then(|| Finding::new("F18", node, what()))
+    }
+
+    /// When the latest press was made that the car of this node has served, as its store says. Two
+    /// cars may serve one call where the network is cut, each the presses that its node knows.
+    fn latest_served(&self, snapshot: &Snapshot, node: usize, call: &Call) -> Option<Duration> {
+        let machine = &snapshot.machines[node];
+        let process = machine.process.as_ref()?;
+        let records = process.node.orders().records(process.clock(snapshot.now));
+        let is_own = |record: &Record| match &record.state {
+            RecordState::Served(Some(service)) => service.car == machine.name,
+            RecordState::Served(None) | RecordState::Open { .. } => false,
+        };
+        let served = records.filter(|record| record.call == *call && is_own(record));
+        served.filter_map(|record| self.made.get(&record.dot)).max().copied()
     }
 }
 

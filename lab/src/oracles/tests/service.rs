@@ -93,23 +93,57 @@ fn only_what_is_given_a_car_at_once_excuses_its_service() {
     assert!(!is_given(&world));
 }
 
+/// The first car has taken along who wanted to go up from where it stood, has left the landing, and
+/// stands elsewhere. Returns the trip, and the report that its press has become an order.
+fn taken_along() -> (World, Call, Report) {
+    let (mut world, floor) = open_for_up();
+    let to = Floor::try_from(3).expect("a floor");
+    let trip = Call::Hall(HallCall::to(floor, to).expect("a trip"));
+    world.request(0, Trip::new(floor, to).expect("a trip"));
+    world.run_for(Duration::from_secs(30));
+    assert_eq!(world.violations(), []);
+    let node = world.node(0).expect("it runs");
+    let last = Dot { journal: node.journal(), sequence: u64::MAX };
+    let press = node.orders().present(last, &trip);
+    assert!(press.is_some_and(|press| node.orders().service(press).is_some()));
+    let (call, origin) = (trip.clone(), world.machines[0].name.clone());
+    (world, trip, Report::Placed { call, origin, press })
+}
+
 /// F18: the car has to have been there since the press.
 #[test]
 fn a_trip_that_is_served_from_elsewhere_is_noticed() {
-    let (mut world, floor) = open_for_up();
-    let trip = HallCall::to(floor, Floor::try_from(3).expect("a floor")).expect("a trip");
-    let placed = Report::Placed {
-        call: Call::Hall(trip),
-        origin: world.machines[0].name.clone(),
-        press: None,
-    };
+    let (mut world, trip, placed) = taken_along();
+    // It was made just now.
+    world.oracles.boardings = Boardings::default();
     reports(&mut world, &placed);
-    world.run_for(Duration::from_millis(100));
-    reports(&mut world, &served(Call::Hall(trip)));
-    assert_eq!(world.violations(), [], "its door is open");
-    world.run_for(Duration::from_secs(30));
+    reports(&mut world, &served(trip));
+    complains(&world, "F18");
+}
+
+/// F18: a node that was cut off may have to wait until its peers know of the ride before the trip of
+/// its passenger ends. Its press is as old as it is, though they hear of it only then, and though the
+/// car of another has served the same trip meanwhile.
+#[test]
+fn a_press_that_becomes_known_late_is_no_later_press() {
+    let (mut world, trip, placed) = taken_along();
+    world.judge(|oracles, snapshot| oracles.reported(snapshot, 1, &placed));
+    reports(&mut world, &served(trip));
+    assert_eq!(world.violations(), []);
+}
+
+/// F18: what nobody has pressed has no time from which on a car has to have been there.
+#[test]
+fn a_trip_that_is_invented_has_no_press() {
+    let (mut world, trip, placed) = taken_along();
+    let journals = std::mem::take(&mut world.machines[0].journals);
+    world.oracles.boardings = Boardings::default();
     reports(&mut world, &placed);
-    reports(&mut world, &served(Call::Hall(trip)));
+    reports(&mut world, &served(trip.clone()));
+    assert_eq!(world.violations(), []);
+    world.machines[0].journals = journals;
+    reports(&mut world, &placed);
+    reports(&mut world, &served(trip));
     complains(&world, "F18");
 }
 
