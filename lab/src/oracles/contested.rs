@@ -4,6 +4,9 @@
 //! the service. If it does not remember it, it places the press again, and believes the service once
 //! that press is on every disk; a peer without a disk never says that it is. If the car is away, it
 //! answers when it comes back, and a hall call is placed again meanwhile.
+//!
+//! A press that was dropped in a fire recall, of which others may not have heard, is settled likewise:
+//! who is not sure that nobody waits any more places it again first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -46,13 +49,13 @@ pub(super) fn longest_answer(snapshot: &Snapshot, group: &[usize]) -> Duration {
 pub(super) fn longest_difference(snapshot: &Snapshot, group: &[usize]) -> Option<Duration> {
     let registers = registers(snapshot, group, |_| true);
     let different = registers.iter().filter(|(_, copies)| differ(copies, group));
-    let limits = different.filter_map(|((journal, _), copies)| {
+    let limits = different.filter_map(|((journal, call), copies)| {
         let limit = TOO_LONG + patience(snapshot, *journal, group, lacking(copies, group));
-        match disbelieved_car(copies, group) {
-            None => Some(limit),
-            Some(car) => {
-                is_in(snapshot, group, car).then(|| limit + longest_answer(snapshot, group))
-            }
+        let with_answer = || limit + longest_answer(snapshot, group);
+        match disbelieved(copies, group) {
+            Some(End::Served(car)) => is_in(snapshot, group, car).then(with_answer),
+            Some(End::Dropped) if can_be_settled(snapshot, group, call) => Some(with_answer()),
+            Some(End::Dropped) | None => Some(limit),
         }
     });
     limits.min()
@@ -62,10 +65,11 @@ pub(super) fn longest_difference(snapshot: &Snapshot, group: &[usize]) -> Option
 /// that the call was served.
 pub(super) fn longest_disagreement(snapshot: &Snapshot, group: &[usize], call: &Call) -> Duration {
     let registers = registers(snapshot, group, |record| record.call == *call);
-    let is_contested = registers.values().any(|copies| {
-        disbelieved_car(copies, group).is_some_and(|car| {
+    let is_contested = registers.values().any(|copies| match disbelieved(copies, group) {
+        Some(End::Served(car)) => {
             !is_in(snapshot, group, car) || !longest_answer(snapshot, group).is_zero()
-        })
+        }
+        Some(End::Dropped) | None => false,
     });
     let contest = if is_contested { LONGEST_CONTEST } else { Duration::ZERO };
     let different = registers.iter().filter(|(_, copies)| differ(copies, group));
@@ -186,15 +190,34 @@ fn are_equal<'a>(mut copies: impl Iterator<Item = &'a (Dot, RecordState)>) -> bo
     copies.all(|copy| Some(what(copy)) == first)
 }
 
-/// The car by which a press was served as one node says, while it is open on another.
-fn disbelieved_car<'a>(copies: &'a Copies, group: &[usize]) -> Option<&'a NodeId> {
+/// How a press has ended as one node says, while it is open on another.
+#[derive(Debug, Clone, Copy)]
+enum End<'a> {
+    /// This car has served it.
+    Served(&'a NodeId),
+    /// It was dropped in a fire recall.
+    Dropped,
+}
+
+fn disbelieved<'a>(copies: &'a Copies, group: &[usize]) -> Option<End<'a>> {
     if copies.len() < group.len() {
         return None;
     }
     let open =
         copies.values().filter(|(_, state)| !state.is_served()).map(|(dot, _)| *dot).max()?;
-    copies.values().find_map(|(dot, state)| match state {
-        RecordState::Served(Some(service)) if *dot >= open => Some(&service.car),
-        RecordState::Served(_) | RecordState::Open { .. } => None,
-    })
+    let ends = || copies.values().filter(|(dot, _)| *dot >= open).map(|(_, state)| state);
+    let service = ends().find_map(|state| match state {
+        RecordState::Served(Some(service)) => Some(End::Served(&service.car)),
+        RecordState::Served(None) | RecordState::Open { .. } => None,
+    });
+    service.or_else(|| ends().any(RecordState::is_served).then_some(End::Dropped))
+}
+
+/// Whether somebody is there who places this call again of which a press was dropped: the car's own
+/// node for its riders, and any node for those who wait at a landing.
+fn can_be_settled(snapshot: &Snapshot, group: &[usize], call: &Call) -> bool {
+    match call {
+        Call::Hall(_) => true,
+        Call::Car { car, .. } => is_in(snapshot, group, car),
+    }
 }
