@@ -336,8 +336,15 @@ impl Orders {
     }
 
     /// Full states have been exchanged with a peer over a new link.
+    ///
+    /// A state says only whether all of it is on the disk. While that is busy it is not, and under
+    /// steady load it may be busy for long: the peer learns here which open orders are there, so that
+    /// its lamps don't wait for its own disk (P4).
     pub(super) fn peer_synced(&mut self, peer: &NodeId) {
-        self.replication.linked(peer);
+        let is_told = self.ledger.all_durable();
+        let open = self.store.orders().map(|order| order.dot).filter(|_| !is_told);
+        let on_disk = open.filter(|dot| self.ledger.is_durable(*dot)).collect();
+        self.replication.linked(peer, on_disk);
     }
 
     /// The link to a peer is closed.

@@ -69,9 +69,9 @@ impl Replication {
         self.link_acks.remove(peer);
     }
 
-    /// Full states have been exchanged over a new link.
-    pub(super) fn linked(&mut self, peer: &NodeId) {
-        self.link_acks.insert(peer.clone(), BTreeSet::new());
+    /// Full states have been exchanged over a new link, which is to carry these acknowledgements first.
+    pub(super) fn linked(&mut self, peer: &NodeId, acks: BTreeSet<Dot>) {
+        self.link_acks.insert(peer.clone(), acks);
         self.is_dirty = true;
         if let Some(outbox) = self.outbox.get_mut(peer) {
             outbox.unsent.append(&mut outbox.sent);
@@ -319,7 +319,7 @@ mod tests {
                 match step {
                     0 => replication.found(peer, (0..sequence).map(self::dot)),
                     1 => replication.lost(peer),
-                    2 => replication.linked(peer),
+                    2 => replication.linked(peer, BTreeSet::new()),
                     3 => replication.changed(dot, None),
                     4 => replication.changed(dot, Some(peer)),
                     5 => replication.enqueue(peer, dot),

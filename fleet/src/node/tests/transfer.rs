@@ -148,6 +148,29 @@ fn equal_digests_tell_who_holds_an_order() {
     }
 }
 
+/// P1, P4: a state says only whether all of it is on its sender's disk. What is there makes lamps go on
+/// at a node that was away, though that disk is still busy with another press.
+#[test]
+fn a_press_on_its_way_to_the_disk_hides_no_order_that_is_there() {
+    let waits = Record {
+        state: RecordState::Open { waited: Duration::from_secs(3) },
+        ..tombstones(1).remove(0)
+    };
+    let (mut one, mut two) = (with(1, vec![waits.clone()]), with(2, Vec::new()));
+    let now = Timestamp::START + PERIOD;
+    let floors = FloorCount::new(FLOORS).expect("floors");
+    let floor = floors.floor(3).expect("a floor");
+    let call = Call::Hall(HallCall::new(floor, Direction::Up));
+    assert_eq!(one.handle_order(call.clone(), now), Ok(Taken::Placed));
+    shake_hands(&mut one, &mut two, now);
+    carry(&mut one, &mut two, now);
+    assert!(are_synced(&one, &two));
+    let pressed = two.orders().of_call(&call).next().expect("it is known").dot;
+    for (dot, how) in [(waits.dot, Holding::Durable), (pressed, Holding::Held)] {
+        assert_eq!(two.orders.holding(dot, &name(1)), Some(how), "{dot}");
+    }
+}
+
 /// A press between the two digests: both ends still agree on whether states are sent.
 #[test]
 fn a_store_that_changes_while_digests_are_sent_syncs() {
