@@ -10,6 +10,7 @@ use elevator_fleet::node::Node;
 use super::contested::{longest_answer, longest_disagreement, longest_excuse, patience};
 use super::orders::{are_equal, digests};
 use super::{Finding, TOO_LONG};
+use crate::machine::Machine;
 use crate::snapshot::Snapshot;
 
 /// P3: at the start, before anything is heard, the lamps are lit that the disk promises.
@@ -54,13 +55,31 @@ pub(super) fn hall_lamps_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
                 let what = format!("{button} is lit on some panels of {group:?} only");
                 let finding = || Finding::new("P4", group[0], what.clone());
                 let call = Call::of_button(button, &snapshot.machines[group[0]].name);
-                let limit = longest_disagreement(snapshot, &group, &call);
+                let limit = longest_disagreement(snapshot, &group, &call)
+                    .max(TOO_LONG + longest_write_of(snapshot, &group, button, &call));
                 let key = format!("P4 {button} {group:?}");
                 findings.extend(excusable(snapshot, finding, &key, TOO_LONG, limit));
             }
         }
     }
     findings
+}
+
+/// How much longer the lamp of a call may be lit on some panels of a group only: those where it is dark
+/// wait for the quickest disk that works, as long as none has a press that their nodes know. One of an
+/// earlier press may keep the lamp of the others lit.
+fn longest_write_of(snapshot: &Snapshot, group: &[usize], button: Button, call: &Call) -> Duration {
+    let machines = || group.iter().map(|node| &snapshot.machines[*node]);
+    let works = || machines().filter(|machine| !machine.disk.failed());
+    let is_on_a_disk = |dot: Dot| works().any(|machine| machine.disk.knows(dot, call));
+    let waits = |machine: &Machine| {
+        machine.node().map(Node::orders).is_some_and(|orders| {
+            orders.is_open(call) && !orders.presses_of(call).any(is_on_a_disk)
+        })
+    };
+    let mut dark = machines().filter(|machine| !machine.lit.contains(&button));
+    let quickest = works().map(|machine| machine.longest_write(snapshot.settings)).min();
+    quickest.filter(|_| dark.all(waits)).unwrap_or_default()
 }
 
 /// F12: every order of a group in which a disk works comes to be promised, by each node that has a

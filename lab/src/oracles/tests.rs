@@ -15,6 +15,7 @@ use crate::{Fault, MotorFault, World, WorldSettings};
 mod cars;
 mod elections;
 mod full_stores;
+mod lamps;
 mod orders;
 mod promises;
 mod reference;
