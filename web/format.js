@@ -303,7 +303,9 @@ function directiveText({ key, value, operator }) {
     case "priority":
       return `${priorityText(subject, value)}, by ${operator}`;
     case "emergency-power":
-      return subject === "turn" ? turnText(value) : `${powerText(value)}, by ${operator}`;
+      if (subject === "turn") return turnText(value);
+      if (subject === "cars") return `Emergency power: the fleet has ${plural(Number(value), "car")}`;
+      return `${powerText(value)}, by ${operator}`;
     case "session":
       return sessionText(value) ?? rawText(key, value, operator);
     case "firefighter":

@@ -78,6 +78,12 @@ fn cases_of(topic: &Topic) -> Vec<Case> {
                 case(&OFF, "Emergency power ended", None),
             ]
         }
+        // A master has counted them: no operator has commanded it.
+        Topic::Cars => [("1", "1 car"), ("8", "8 cars")]
+            .map(|(count, cars)| {
+                Case::new(&key, count, format!("Emergency power: the fleet has {cars}"), None)
+            })
+            .into(),
         Topic::Turn => turns(&key),
         Topic::Session(_) => sessions(&key),
     }
@@ -194,6 +200,7 @@ fn every_event_is_a_sentence_and_has_a_severity() {
         Topic::FloorLock(floor(5)),
         Topic::Priority(node("B")),
         Topic::EmergencyPower,
+        Topic::Cars,
         Topic::Turn,
         Topic::Session(2),
     ];

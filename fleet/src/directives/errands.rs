@@ -20,8 +20,8 @@ pub struct PriorityCall {
 /// Emergency power: `on CARS`, or `on CARS CAR` with the car that is to serve once all are down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmergencyPower {
-    /// How many cars the fleet had when it was commanded, as far as was known. Turns are given by a
-    /// master that most of them follow.
+    /// How many cars the fleet has, as far as was known where it was commanded, or to any master since.
+    /// Turns are given by a master that most of them follow.
     pub cars: usize,
     /// Which one is to serve.
     pub serving: Option<NodeId>,
@@ -82,10 +82,15 @@ impl EmergencyPower {
         if words.next() == Some(OFF) {
             return None;
         }
-        let cars = words.next().and_then(|cars| cars.parse().ok()).unwrap_or(usize::MAX);
+        let cars = cars_of(words.next().unwrap_or_default());
         let serving = words.next().and_then(|car| NodeId::new(car).ok());
         Some(Self { cars, serving })
     }
+}
+
+/// A number of cars. What is not understood is so many that no master has most of them behind it.
+fn cars_of(text: &str) -> usize {
+    text.parse().unwrap_or(usize::MAX)
 }
 
 impl fmt::Display for EmergencyPower {
@@ -177,7 +182,9 @@ impl Directives {
     /// Whether the building runs on emergency power. Only `off` ends that.
     #[must_use]
     pub fn emergency_power(&self) -> Option<EmergencyPower> {
-        EmergencyPower::parse(self.text(&Topic::EmergencyPower)?)
+        let commanded = EmergencyPower::parse(self.text(&Topic::EmergencyPower)?)?;
+        let known = self.text(&Topic::Cars).map(cars_of).unwrap_or_default();
+        Some(EmergencyPower { cars: commanded.cars.max(known), ..commanded })
     }
 
     /// Whose turn it is on emergency power.

@@ -91,6 +91,9 @@ pub enum Topic {
     Priority(NodeId),
     /// `emergency-power`: an [`EmergencyPower`], or `off`.
     EmergencyPower,
+    /// `emergency-power/cars`: how many cars the fleet has, as far as any master has known since
+    /// emergency power was commanded.
+    Cars,
     /// `emergency-power/turn`: a [`Turn`], which the master gives.
     Turn,
     /// `session/SLOT`: the [`Session`] that was last given this slot.
@@ -103,12 +106,14 @@ impl Topic {
     const FLOOR_LOCK: &str = "lock/";
     const PRIORITY: &str = "priority/";
     const EMERGENCY_POWER: &str = "emergency-power";
+    const CARS: &str = "emergency-power/cars";
     const TURN: &str = "emergency-power/turn";
     const SESSION: &str = "session/";
 
     /// What orders may be a consequence of, and what decides whether a motor may run: beacons carry
     /// these ahead of all others.
-    pub(crate) const URGENT: [Self; 3] = [Self::FireRecall, Self::EmergencyPower, Self::Turn];
+    pub(crate) const URGENT: [Self; 4] =
+        [Self::FireRecall, Self::EmergencyPower, Self::Cars, Self::Turn];
 
     /// The key of directives about it.
     #[must_use]
@@ -119,6 +124,7 @@ impl Topic {
             Self::FloorLock(floor) => format!("{}{floor}", Self::FLOOR_LOCK),
             Self::Priority(car) => format!("{}{car}", Self::PRIORITY),
             Self::EmergencyPower => Self::EMERGENCY_POWER.to_owned(),
+            Self::Cars => Self::CARS.to_owned(),
             Self::Turn => Self::TURN.to_owned(),
             Self::Session(slot) => format!("{}{slot}", Self::SESSION),
         };
@@ -129,8 +135,8 @@ impl Topic {
     #[must_use]
     pub fn of(key: &Key) -> Option<Self> {
         let key = key.as_str();
-        let fixed = [Self::FireRecall, Self::EmergencyPower, Self::Turn];
-        let names = [Self::FIRE_RECALL, Self::EMERGENCY_POWER, Self::TURN];
+        let fixed = [Self::FireRecall, Self::EmergencyPower, Self::Cars, Self::Turn];
+        let names = [Self::FIRE_RECALL, Self::EMERGENCY_POWER, Self::CARS, Self::TURN];
         if let Some(found) = names.iter().position(|name| *name == key) {
             return fixed.into_iter().nth(found);
         }
@@ -362,6 +368,7 @@ impl Directives {
             | Topic::FireRecall
             | Topic::Priority(_)
             | Topic::EmergencyPower
+            | Topic::Cars
             | Topic::Turn
             | Topic::Session(_) => None,
         })

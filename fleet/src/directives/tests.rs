@@ -419,3 +419,19 @@ fn emergency_power_that_is_not_understood_is_on() {
     assert_eq!(set("dimmed").map(|it| it.cars), Some(usize::MAX));
     assert_eq!(directives.mode(&name(1)), Mode::EmergencyPower);
 }
+
+/// On emergency power the greater number of cars counts: that of the command, or what became known
+/// since. What is not understood is more than any master has behind it.
+#[test]
+fn cars_that_become_known_on_emergency_power_count() {
+    let mut directives = Directives::default();
+    let mut set = |topic: &Topic, value: &str| {
+        let value = Value::new(value).expect("a value");
+        directives.set(topic.key(), value, Words::unnamed(), JournalId(1)).expect("room");
+        directives.emergency_power().map(|it| it.cars)
+    };
+    assert_eq!(set(&Topic::Cars, "8"), None);
+    assert_eq!(set(&Topic::EmergencyPower, "on 4"), Some(8));
+    assert_eq!(set(&Topic::Cars, "3"), Some(4));
+    assert_eq!(set(&Topic::Cars, "many"), Some(usize::MAX));
+}

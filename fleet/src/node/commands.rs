@@ -264,9 +264,15 @@ impl Node {
         operator: &str,
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
-        let emergency = EmergencyPower { cars: self.known_cars(now), serving: serving.cloned() };
+        let cars = self.known_cars(now);
+        let emergency = EmergencyPower { cars, serving: serving.cloned() };
         let value = if on { emergency.to_string() } else { OFF.to_owned() };
-        self.command(&Topic::EmergencyPower, &value, operator, now)
+        self.command(&Topic::EmergencyPower, &value, operator, now)?;
+        // The count begins anew: cars may have been taken out of the fleet since the last time.
+        if on && self.directives().get(&Topic::Cars.key()).is_some() {
+            self.direct(&Topic::Cars, &cars.to_string(), now);
+        }
+        Ok(())
     }
 
     /// The car in service that is predicted to open first at a floor.

@@ -185,7 +185,7 @@ impl Node {
         let own = self.hello.node.clone();
         let turn = self.directives().turn();
         let views = self.views_of_followers(now);
-        let cars = emergency.cars.max(self.known_cars(now));
+        let cars = self.count_cars(emergency, now);
         let is_given = self.has_given(&turn);
         if !self.turns.muster(views.keys().cloned().collect(), cars, now) {
             if is_given {
@@ -363,6 +363,16 @@ impl Node {
         let heard = members.peers().filter(|(_, peer)| peer.hello.role == Role::Cabin).count();
         let lost = members.lost().recent(now).filter(|(_, peer)| peer.role == Role::Cabin).count();
         usize::from(self.cabin.has_car()) + heard + lost
+    }
+
+    /// As master: how many cars the fleet has. Where emergency power was commanded not all of them may
+    /// have been known: after a power cut, say. Who starts again alone has to know of them, too.
+    fn count_cars(&mut self, emergency: &EmergencyPower, now: Timestamp) -> usize {
+        let known = self.known_cars(now);
+        if known > emergency.cars {
+            self.direct(&Topic::Cars, &known.to_string(), now);
+        }
+        known.max(emergency.cars)
     }
 
     fn set_turn(&mut self, turn: &Turn, now: Timestamp) {

@@ -281,6 +281,33 @@ fn emergency_power_survives_failovers_and_restarts() {
     }
 }
 
+/// Emergency power is commanded after a power cut, where one node runs so far. However few have known
+/// of the others then, a node that starts again and is cut off knows that it is not most of the fleet.
+#[test]
+fn a_node_that_starts_again_alone_knows_how_many_cars_there_are() {
+    let mut building = scattered(4);
+    for car in 0..4 {
+        building.press(car, car_call(1));
+    }
+    building.run_for(millis(200));
+    building.inflict(Fault::MainsCut);
+    building.start(1);
+    building.run_for(secs(1));
+    power(&mut building, 1, None);
+    building.start_all();
+    stand(&mut building);
+    building.inflict(Fault::MainsCut);
+    building.inflict(Fault::NetworkCut(3, true));
+    building.start_all();
+    building.run_for(secs(15));
+    let held = building.car(3).shaft().floor();
+    alone(&mut building, mins(4), "the others are down", |world| are_down(world, [0, 1, 2]));
+    assert_eq!(building.car(3).shaft().floor(), held, "it stays");
+    building.inflict(Fault::NetworkCut(3, false));
+    alone(&mut building, mins(4), "so is it", |world| are_down(world, [3]));
+    building.recovers();
+}
+
 /// Of a divided fleet only the larger part gets turns: a car without one stays. In the middle of a turn
 /// as well, whichever side the master and the car are on.
 #[test]

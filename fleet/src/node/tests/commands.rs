@@ -322,3 +322,18 @@ fn a_node_that_has_missed_the_end_of_a_recall_drops_no_order_of_its_peers() {
     forged::exchange(&mut one, &mut two, now, now + PERIOD * 8);
     assert!(two.orders().get(press).is_some(), "it is taken in once the end is known");
 }
+
+/// Cars may have been taken out of the fleet since the last emergency.
+#[test]
+fn each_command_of_emergency_power_counts_the_cars_anew() {
+    let (mut one, _, now) = two_cars();
+    let cars = |node: &Node| node.directives().emergency_power().map(|it| it.cars);
+    one.handle_emergency_power(true, None, "kovac", now).expect("room");
+    assert_eq!(cars(&one), Some(2));
+    one.direct(&Topic::Cars, "8", now);
+    assert_eq!(cars(&one), Some(8));
+    one.handle_emergency_power(false, None, "kovac", now).expect("room");
+    assert_eq!(cars(&one), None);
+    one.handle_emergency_power(true, None, "kovac", now).expect("room");
+    assert_eq!(cars(&one), Some(2));
+}
