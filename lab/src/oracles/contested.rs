@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use elevator_fleet::model::{Call, Dot, JournalId, NodeId};
-use elevator_fleet::orders::{Record, RecordState};
+use elevator_fleet::orders::{Record, RecordState, Service};
 
 use super::TOO_LONG;
 use super::mastership::are_linked;
@@ -39,8 +39,21 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// What the nodes of a group hold of one register.
 type Copies = BTreeMap<usize, (Dot, RecordState)>;
 
-/// How much longer an order may be not promised of which a service is not believed.
-pub(super) fn longest_answer(snapshot: &Snapshot, group: &[usize]) -> Duration {
+/// How much longer an order may be not promised of which this service is not believed, or that it was
+/// dropped. A car that is away does not answer.
+pub(super) fn longest_contest(
+    snapshot: &Snapshot,
+    group: &[usize],
+    service: Option<&Service>,
+) -> Duration {
+    match service {
+        Some(service) if !is_in(snapshot, group, &service.car) => LONGEST_CONTEST,
+        Some(_) | None => longest_answer(snapshot, group),
+    }
+}
+
+/// How much longer a service may be not believed that the node of the car confirms or denies.
+fn longest_answer(snapshot: &Snapshot, group: &[usize]) -> Duration {
     let has_failed = |node: &usize| snapshot.machines[*node].disk.failed();
     if group.iter().any(has_failed) { LONGEST_ANSWER } else { Duration::ZERO }
 }

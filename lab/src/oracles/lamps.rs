@@ -7,7 +7,7 @@ use elevator_driver::Button;
 use elevator_fleet::model::{Call, Dot, Order};
 use elevator_fleet::node::Node;
 
-use super::contested::{longest_answer, longest_disagreement, longest_excuse, patience};
+use super::contested::{longest_contest, longest_disagreement, longest_excuse, patience};
 use super::orders::{are_equal, digests};
 use super::{Finding, TOO_LONG};
 use crate::machine::Machine;
@@ -94,18 +94,17 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
             continue;
         };
         let limit = TOO_LONG + quickest;
-        let answer = longest_answer(snapshot, &group);
         // Those who know that it was served no longer hold it.
-        let limit_of = |order: &Order| {
-            let is_served = |other: &Node| {
-                let present = other.orders().present(order.dot, &order.call);
-                present.is_some_and(|present| {
-                    present >= order.dot && other.orders().get(present).is_none()
-                })
-            };
-            let is_contested =
-                group.iter().any(|other| snapshot.node(*other).is_some_and(is_served));
-            let contest = if is_contested { answer } else { Duration::ZERO };
+        let contest_of = |order: &Order| {
+            let mut nodes = group.iter().filter_map(|other| snapshot.node(*other));
+            nodes.find_map(|other| {
+                let present = other.orders().present(order.dot, &order.call)?;
+                (present >= order.dot && other.orders().get(present).is_none())
+                    .then(|| longest_contest(snapshot, &group, other.orders().service(present)))
+            })
+        };
+        let limit_of = |order: &Order, contest: Option<Duration>| {
+            let contest = contest.unwrap_or_default();
             let lacks = |other: &usize| {
                 let present = snapshot
                     .node(*other)
@@ -129,7 +128,16 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
             findings.extend(unpromised.filter_map(|dot| orders.get(dot)).flat_map(|order| {
                 let what = format!("{}, {}, is not promised", order.call, order.dot);
                 let finding = || Finding::new("F12", node, what.clone());
-                excusable(snapshot, finding, &what, limit, limit_of(order))
+                let contest = contest_of(order);
+                // A call that is pressed again while its service is contested waits for the disks of
+                // all with the later press.
+                let journal = process.journal();
+                let own = || orders.presses_of(&order.call).filter(|dot| dot.journal == journal);
+                let key = match contest {
+                    Some(_) => format!("{what}, {:?}", own().max()),
+                    None => what.clone(),
+                };
+                excusable(snapshot, finding, &key, limit, limit_of(order, contest))
             }));
         }
     }
