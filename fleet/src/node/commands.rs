@@ -10,7 +10,8 @@
 //! Each beacon has the digest of its sender's directives. While that of any peer is another one, the
 //! node's own beacons carry directives, in turn. So directives need no link, no master and no
 //! acknowledgement, reach every node that hears another one, and cost nothing once all have them.
-//! Over links they go ahead of the orders that were dropped because of them.
+//! A fire recall goes ahead of the orders that were dropped because of it: over links, and in each
+//! beacon that tells of such orders, whose hearers are not all known.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -28,7 +29,7 @@ use crate::directives::{
 };
 use crate::dispatch::{Kinematics, Predictor};
 use crate::model::{Call, Dot, Mode, NodeId, Timestamp};
-use crate::orders::Record;
+use crate::orders::{Record, RecordState};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::codec::{CHUNK, size};
 use crate::wire::{Beacon, Delta, Frame};
@@ -164,6 +165,27 @@ impl Commands {
             left -= bytes;
         }
         self.next = next;
+    }
+
+    /// Adds the fire recall to a beacon that is to have this record, if the order was dropped because
+    /// of it; `false` if there is no room.
+    ///
+    /// Others than the peers hear the beacon as well, such as a node that was cut off until now. It
+    /// would call this one a liar.
+    pub(super) fn explain(
+        &self,
+        record: &Record,
+        list: &mut Vec<Directive>,
+        room: &mut Room,
+    ) -> bool {
+        if record.state != RecordState::Served(None) {
+            return true;
+        }
+        let recall = self.directives.get(&Topic::FireRecall.key());
+        let is_there = |recall: &&Directive| list.iter().any(|it| it.key == recall.key);
+        recall
+            .filter(|recall| !is_there(recall))
+            .is_none_or(|recall| room.add(list, recall.clone()))
     }
 }
 
@@ -403,7 +425,8 @@ impl Node {
     pub(super) fn directives_have_changed(&mut self, mut changed: Vec<Directive>, now: Timestamp) {
         let directives = &self.commands.directives;
         self.orders.note_directives(directives.with_receipts().cloned().collect());
-        let links: Vec<LinkId> = self.peers.links().synced().map(|(link, _)| link).collect();
+        // The states that a fresh link exchanges may be a consequence, and it has had all others.
+        let links: Vec<LinkId> = self.peers.links().all().collect();
         for link in links {
             self.send_directives(link, &changed);
         }

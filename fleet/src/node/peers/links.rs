@@ -93,6 +93,11 @@ impl Links {
         self.by_peer.get(peer).copied()
     }
 
+    /// Every link, whether or not states have been exchanged over it.
+    pub(in crate::node) fn all(&self) -> impl Iterator<Item = LinkId> {
+        self.links.keys().copied()
+    }
+
     /// Every link except the one to this peer.
     pub(in crate::node) fn all_but(&self, peer: &NodeId) -> Vec<LinkId> {
         self.links.iter().filter(|(_, link)| link.peer != *peer).map(|(id, _)| *id).collect()

@@ -337,3 +337,79 @@ fn each_command_of_emergency_power_counts_the_cars_anew() {
     one.handle_emergency_power(true, None, "kovac", now).expect("room");
     assert_eq!(cars(&one), Some(2));
 }
+
+/// O1: over a link that is only just up, a recall goes ahead of the orders that were dropped in it.
+#[test]
+fn a_recall_goes_ahead_of_what_it_drops_over_a_fresh_link() {
+    let (mut one, mut two, now) = forged::pair();
+    let fresh = LinkId(2);
+    for node in [&mut one, &mut two] {
+        node.handle_link_down(forged::LINK, now);
+        drain(node);
+    }
+    one.handle_link_up(fresh, &two.hello().clone(), LinkSide::Accepted, now);
+    two.handle_link_up(fresh, &one.hello().clone(), LinkSide::Dialled, now);
+    // The states are not exchanged yet, and no beacon arrives.
+    one.handle_fire_recall(FireRecall::Start, "fire panel", now).expect("room");
+    for _ in 0..4 {
+        let sent = [&mut one, &mut two].map(drain);
+        for (listener, actions) in [&mut two, &mut one].into_iter().zip(sent) {
+            assert!(forged::conflicts(&actions).is_empty(), "{actions:?}");
+            for action in actions {
+                if let Action::Send { link, frame } = action {
+                    listener.handle_frame(link, frame, now);
+                }
+            }
+        }
+    }
+    assert!(one.has_synced(&name(2)) && two.has_synced(&name(1)));
+    assert!(two.directives().is_fire_recalled());
+    assert_eq!(two.orders().calls().count(), 0);
+    assert_eq!(one.orders().digest(), two.orders().digest());
+}
+
+/// O1: a beacon is heard by nodes that its sender does not count yet, and whose directives it does not
+/// know. So what it tells of dropped orders comes with the recall.
+#[test]
+fn a_beacon_that_tells_of_dropped_orders_tells_of_the_recall() {
+    let (mut one, mut two) =
+        (forged::with_journal(1, forged::sound(1)), forged::with_journal(2, forged::sound(2)));
+    let mut three = forged::with_journal(3, forged::sound(3));
+    let met = Timestamp::START + PERIOD * 8;
+    talk(&mut one, &mut three, Timestamp::START, met);
+    let call = forged::call(2);
+    assert_eq!(one.handle_order(call.clone(), met), Ok(Taken::Placed));
+    let known = met + PERIOD * 8;
+    talk(&mut one, &mut three, met, known);
+    assert!(three.orders().of_call(&call).next().is_some());
+    // The network is cut. The first and the second meet again, and so the first learns of a recall.
+    let alone = known + PERIOD * 100;
+    for node in [&mut one, &mut two, &mut three] {
+        node.handle_timeout(alone);
+        drain(node);
+    }
+    assert_eq!(one.peers.members().count(), 0);
+    two.handle_fire_recall(FireRecall::Start, "fire panel", alone).expect("room");
+    let mut now = alone;
+    while !one.directives().is_fire_recalled() {
+        talk(&mut two, &mut one, now, now + Duration::from_millis(1));
+        now = now + Duration::from_millis(1);
+        assert!(now < alone + PERIOD * 40, "it learns of the recall");
+    }
+    let mut told = 0;
+    for _ in 0..8 {
+        now = now + PERIOD;
+        one.handle_timeout(now);
+        let actions = drain(&mut one);
+        for beacon in broadcasts(&actions) {
+            let heard = Beacon { echoes: vec![three.echo(now)], ..beacon.clone() };
+            three.handle_beacon(one.hello().address, &heard, now);
+            told += beacon.delta.records.len();
+        }
+        let actions = drain(&mut three);
+        assert!(forged::conflicts(&actions).is_empty(), "{actions:?}");
+    }
+    assert!(told > 0, "it tells of what it has dropped");
+    assert!(three.directives().is_fire_recalled());
+    assert_eq!(three.orders().calls().count(), 0);
+}
