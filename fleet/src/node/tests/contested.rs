@@ -467,3 +467,71 @@ fn a_node_is_believed_that_its_own_riders_call_was_dropped() {
     assert!(one.orders().get(old.dot).is_none());
     assert_eq!(one.orders().digest(), two.orders().digest());
 }
+
+/// A pair after a recall, which has met the car of a third and lost it again.
+fn pair_that_has_lost_a_car() -> (Node, Node, Timestamp) {
+    let (mut one, mut two, mut now) = pair_after_a_recall();
+    let mut three = with_journal(3, sound(3));
+    let step = Duration::from_millis(1);
+    let met = now + Duration::from_secs(3);
+    while now < met || one.peers.members().get(&name(3)).is_some() {
+        if now < met {
+            talk(&mut one, &mut three, now, now + step);
+        }
+        exchange(&mut one, &mut two, now, now + step);
+        now = now + step;
+    }
+    drain(&mut one);
+    drain(&mut two);
+    (one, two, now)
+}
+
+/// One hears this record from two, in a beacon.
+fn hears(one: &mut Node, two: &mut Node, record: &Record, now: Timestamp) {
+    let mut beacon = two.plain_beacon(now);
+    beacon.delta = Delta { records: vec![record.clone()], ..Delta::default() };
+    one.handle_beacon(two.hello().address, &beacon, now);
+}
+
+/// O1, O7: the order of a rider comes back to a node that has forgotten it or never knew of it, and the
+/// car's own node is not heard. Nobody lies who says that it was dropped in the recall.
+#[test]
+fn an_old_order_of_a_car_that_is_not_heard_is_placed_again() {
+    let (mut one, mut two, now) = pair_that_has_lost_a_car();
+    let call = Call::Car { car: name(3), floor: Floor::BOTTOM };
+    let old = Record {
+        dot: dot(7, 1),
+        origin: name(3),
+        call: call.clone(),
+        state: RecordState::Open { waited: now.since(Timestamp::START) },
+    };
+    let dropped = Record { state: RecordState::Served(None), ..old.clone() };
+    hears(&mut one, &mut two, &old, now);
+    assert!(one.orders().get(old.dot).is_some());
+    two.merge_record(&dropped, None, now);
+    hears(&mut one, &mut two, &dropped, now);
+    let mut actions = drain(&mut one);
+    let later = now + Duration::from_secs(20);
+    actions.extend(exchange(&mut one, &mut two, now, later));
+    assert!(conflicts(&actions).is_empty(), "{:?}", conflicts(&actions));
+    for node in [&one, &two] {
+        assert!(node.orders().get(old.dot).is_none());
+        assert!(node.orders().of_call(&call).next().is_some(), "it stays open by another press");
+    }
+    assert_eq!(one.orders().digest(), two.orders().digest());
+}
+
+/// O1: one that was made after the recall was not dropped in it, also if the car's node is not heard.
+#[test]
+fn an_order_of_a_car_that_is_not_heard_was_not_dropped_before_it_was_made() {
+    let (mut one, mut two, now) = pair_that_has_lost_a_car();
+    let call = Call::Car { car: name(3), floor: Floor::BOTTOM };
+    assert_eq!(two.handle_order(call.clone(), now), Ok(Taken::Placed));
+    let later = now + PERIOD * 8;
+    exchange(&mut one, &mut two, now, later);
+    let order = one.orders().of_call(&call).next().expect("an order");
+    let (dot, origin, state) = (order.dot, name(2), RecordState::Served(None));
+    hears(&mut one, &mut two, &Record { dot, origin, call, state }, later);
+    assert!(one.orders().get(dot).is_some());
+    assert_eq!(conflicts(&drain(&mut one)).len(), 1);
+}

@@ -264,8 +264,8 @@ fn dropped(
         Some(car) if known.fleet.members.get(car).is_some() => {
             Credit::Hearsay { car: car.clone(), open }
         }
-        Some(_) if !is_rider => refused,
-        // It may come from a node that was down or cut off during the recall.
+        // It may come from a node that was down or cut off during the recall, or have been forgotten
+        // here. A car that is not heard can't be asked.
         Some(_) | None if witness.may_be_older(order, known) => {
             Credit::EarlierProcess { open: Some(open) }
         }
