@@ -25,8 +25,11 @@ pub(crate) struct CarWatch {
     pub(crate) homed: bool,
     /// Until when the time has been counted, while the motor is driven as commanded.
     counted_until: Option<Duration>,
-    /// The last floor whose sensor was active.
+    /// The last floor whose sensor was active. That of the stop counts once the car rests there: who
+    /// goes on past it was told a lie.
     last: Option<Floor>,
+    /// The last floor that was new. It is so once, however long the car sticks there.
+    reached: Option<Floor>,
     /// The car has left that floor.
     away: bool,
     /// There has been a fault that a hang may follow from, and since then no run has ended at its
@@ -71,17 +74,18 @@ impl CarWatch {
         self.riders = None;
     }
 
-    fn reach_new_floor(&mut self) {
+    fn reach_new_floor(&mut self, floor: Floor) {
+        self.reached = Some(floor);
         self.driven = Duration::ZERO;
         self.driven_in_all = Duration::ZERO;
         self.homed = false;
         self.away = false;
     }
 
-    /// The car stands here with its motor off. That counts unless it has been here all the time.
+    /// The car stands here with its drive off. That counts unless it has been here all the time.
     fn rest(&mut self, floor: Floor) {
         if self.away || self.last != Some(floor) {
-            self.reach_new_floor();
+            self.reach_new_floor(floor);
         }
     }
 
@@ -104,11 +108,12 @@ impl CarWatch {
                 self.interrupt();
             }
         }
+        // The next command may come in the moment in which the car is seen at rest.
+        if let Some(floor) = resting {
+            self.rest(floor);
+        }
         match command {
             MotorCommand::Stop => {
-                if let Some(floor) = resting {
-                    self.rest(floor);
-                }
                 self.last = floor.or(self.last);
                 return;
             }
@@ -117,20 +122,19 @@ impl CarWatch {
                     let is_beyond = |last: Floor| floor.is_beyond(last, direction);
                     self.last.is_none_or(is_beyond)
                 };
-                if floor.as_ref().is_some_and(new) {
-                    self.reach_new_floor();
+                let is_new = |floor: &Floor| new(floor) && self.reached != Some(*floor);
+                if let Some(floor) = floor.filter(is_new) {
+                    self.reach_new_floor(floor);
                 }
                 if resting == Some(stop_at) {
-                    self.reach_new_floor();
+                    self.reach_new_floor(stop_at);
                     self.suspect &= broken;
                 }
-                self.last = floor.or(self.last);
+                let passed = floor.filter(|floor| *floor != stop_at || resting.is_some());
+                self.last = passed.or(self.last);
             }
             MotorCommand::Home { .. } => {
                 self.homed = true;
-                if let Some(floor) = resting {
-                    self.rest(floor);
-                }
                 self.last = floor.or(self.last);
             }
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use elevator_driver::DriveFeedback;
+
 use super::*;
 use crate::LevellingFault;
 use crate::oracles::car_watch::Riders;
@@ -104,6 +106,52 @@ fn the_end_of_a_turn_on_emergency_power_interrupts_a_flight() {
     let watch = &world.oracles.cars[0];
     assert!(watch.driven < Duration::from_secs(1), "{watch:?}");
     assert!(watch.driven_in_all >= nine, "{watch:?}");
+}
+
+/// H5: a car that comes to rest at a floor has got somewhere, if it has not been there all the time. Its
+/// node may send it on in the same moment.
+#[test]
+fn a_car_that_is_sent_on_as_it_comes_to_rest_has_got_somewhere() {
+    let mut world = under_way();
+    world.inspect();
+    let MotorCommand::Run { direction, .. } = world.machines[0].motor_command() else {
+        panic!("it is on its way to a floor");
+    };
+    let behind = if direction == Direction::Up { floor(0) } else { floor(3) };
+    world.machines[0].reported.floor = Some(behind);
+    world.machines[0].reported.drive = DriveFeedback::Stopped;
+    for expected in [Duration::ZERO, Duration::from_secs(40)] {
+        let watch = &mut world.oracles.cars[0];
+        watch.driven = Duration::from_secs(40);
+        watch.look(&world.machines[0], world.now);
+        assert_eq!(world.oracles.cars[0].driven, expected);
+    }
+}
+
+/// H5: a floor is new once, however long the car sticks there. Where the sensor of the stop has lied, the
+/// floors before it are new as well.
+#[test]
+fn floors_before_a_stop_that_a_sensor_has_claimed_are_new() {
+    let mut world = calm();
+    let at = world.machines[0].reported.floor.expect("at a floor").index();
+    let (to, between) = if at < 2 { (3, 2) } else { (0, 1) };
+    world.press(0, Button::Car(floor(to)));
+    let runs = |world: &World| {
+        matches!(world.machines[0].motor_command(), MotorCommand::Run { .. })
+            && world.car(0).shaft().floor().is_none()
+            && world.machines[0].reported.drive != DriveFeedback::Stopped
+    };
+    assert!(world.run_until(Duration::from_secs(30), runs).is_some());
+    let stuck = Duration::from_secs(9);
+    let mut see = |index: u8| {
+        world.machines[0].reported.floor = Some(floor(index));
+        let watch = &mut world.oracles.cars[0];
+        watch.driven = stuck;
+        watch.look(&world.machines[0], world.now);
+        world.oracles.cars[0].driven < stuck
+    };
+    let seen = [to, to, between, between, to, between].map(&mut see);
+    assert_eq!(seen, [true, false, true, false, true, false]);
 }
 
 #[test]
