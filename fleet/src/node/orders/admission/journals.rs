@@ -10,9 +10,8 @@
 //! - Of the destination calls of a journal few are open at a time ([`MOST_OPEN_TRIPS`]): there are
 //!   up to 64,262, and each open one costs every node time whenever anything happens.
 //! - Of the others the most valuable are kept: first those with orders that can be served, then in
-//!   turn one of each origin, those with the highest sequences first. So whoever floods the fleet under
-//!   one name, or a few, takes no room from the rest. What is not kept is *collected*: dropped from
-//!   memory and disk. Nodes that know the same cars rank journals alike, so their stores converge if
+//!   turn one of each origin, those with the highest sequences first. So a flood under one name, or a
+//!   few, takes no room from the rest. What is not kept is *collected*: dropped from memory and disk. Nodes that know the same cars rank journals alike, so their stores converge if
 //!   they have heard of the same journals. Otherwise they stay different, and repair that once a minute.
 //! - An order can be served if it is a hall call, or a car call of this node's own car or of one whose
 //!   node is a peer, or was one for 2 s before it was lost. A car call of any other car may be invented
