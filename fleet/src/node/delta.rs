@@ -150,8 +150,8 @@ impl Node {
     /// Sends the parts of state transfers that are due.
     pub(super) fn send_states(&mut self, now: Timestamp) {
         let (links, term) = (self.peers.links(), self.leadership.term());
-        let stands = |link| links.get(link).is_some();
-        for (link, state) in self.orders.states_due(stands, term, now) {
+        let peer_of = |link| links.get(link).map(|link| &link.peer);
+        for (link, state) in self.orders.states_due(peer_of, term, now) {
             let frame = Frame::State(state);
             self.actions.push_back(Action::Send { link, frame });
         }

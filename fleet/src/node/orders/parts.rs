@@ -37,15 +37,20 @@ impl Orders {
         self.transfers.ask(link, now);
     }
 
-    /// The parts of state transfers that are due, over the links that `stand`. Changes made
+    /// The parts of state transfers that are due, over the links that lead to a peer. Changes made
     /// meanwhile go to the outboxes of the peers, like all changes.
-    pub(in crate::node) fn states_due(
+    ///
+    /// A part says only whether the whole store is on the disk. While that is busy it is not, and the
+    /// next delta acknowledges which of the open orders are there, as after a
+    /// [handshake](Self::peer_synced) (P4).
+    pub(in crate::node) fn states_due<'a>(
         &mut self,
-        stands: impl Fn(LinkId) -> bool,
+        peer_of: impl Fn(LinkId) -> Option<&'a NodeId>,
         term: Term,
         now: Timestamp,
     ) -> Vec<(LinkId, StateTransfer)> {
-        self.transfers.retain(stands);
+        self.transfers.retain(|link| peer_of(link).is_some());
+        let durable = self.ledger.all_durable();
         let mut parts = Vec::new();
         while let Some((link, below)) = self.transfers.next(now) {
             let is_sent = |record: &Record| {
@@ -57,7 +62,12 @@ impl Orders {
             let more = left.peek().is_some();
             let last = records.last().filter(|_| more);
             self.transfers.sent(link, last.map(|record| record.dot));
-            let state = StateTransfer { term, records, durable: self.ledger.all_durable(), more };
+            if let Some(peer) = peer_of(link).filter(|_| !durable) {
+                let open = records.iter().filter(|record| !record.state.is_served());
+                let on_disk = open.map(|it| it.dot).filter(|dot| self.ledger.is_durable(*dot));
+                self.replication.repaired(peer, on_disk);
+            }
+            let state = StateTransfer { term, records, durable, more };
             parts.push((link, state));
         }
         parts

@@ -78,6 +78,15 @@ impl Replication {
         }
     }
 
+    /// A repair has sent this peer records that the next frame is to acknowledge, too. One that is not
+    /// linked yet gets these acknowledgements when it [is](Self::linked).
+    pub(super) fn repaired(&mut self, peer: &NodeId, acks: impl Iterator<Item = Dot>) {
+        if let Some(known) = self.link_acks.get_mut(peer) {
+            known.extend(acks);
+            self.is_dirty = true;
+        }
+    }
+
     pub(super) fn disconnected(&mut self, peer: &NodeId) {
         self.link_acks.remove(peer);
     }

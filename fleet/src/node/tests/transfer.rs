@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::model::{Dot, JournalId};
+use crate::node::orders::Purpose;
 use crate::orders::{Holding, Record, RecordState};
 use crate::wire::codec::{self, MAX_FRAME};
 use crate::wire::{Delta, StateTransfer, StoreDigest};
@@ -169,6 +170,30 @@ fn a_press_on_its_way_to_the_disk_hides_no_order_that_is_there() {
     for (dot, how) in [(waits.dot, Holding::Durable), (pressed, Holding::Held)] {
         assert_eq!(two.orders.holding(dot, &name(1)), Some(how), "{dot}");
     }
+}
+
+/// P4: the same where a repair sends the state: a peer that had no room for an order before.
+#[test]
+fn a_repair_tells_which_orders_are_on_a_busy_disk() {
+    let (mut one, mut two, now) = acquainted(with(1, Vec::new()), with(2, Vec::new()));
+    shake_hands(&mut one, &mut two, now);
+    carry(&mut one, &mut two, now);
+    let waits = Record {
+        state: RecordState::Open { waited: Duration::from_secs(3) },
+        ..tombstones(1).remove(0)
+    };
+    // On its disk for long, and owed to nobody.
+    one.orders.store_mut().merge(waits.clone(), now);
+    let floors = FloorCount::new(FLOORS).expect("floors");
+    let floor = floors.floor(3).expect("a floor");
+    let call = Call::Hall(HallCall::new(floor, Direction::Up));
+    assert_eq!(one.handle_order(call, now), Ok(Taken::Placed));
+    carry(&mut one, &mut two, now);
+    assert_eq!(two.orders.holding(waits.dot, &name(1)), None);
+    one.orders.begin_transfer(LINK, Purpose::Repair, now);
+    one.handle_frame(LINK, Frame::Next, now);
+    carry(&mut one, &mut two, now);
+    assert_eq!(two.orders.holding(waits.dot, &name(1)), Some(Holding::Durable));
 }
 
 /// A press between the two digests: both ends still agree on whether states are sent.
