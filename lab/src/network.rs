@@ -55,7 +55,8 @@ impl Default for Bursts {
 /// One direction between two machines.
 #[derive(Debug, Clone, Copy)]
 struct Channel {
-    in_burst: bool,
+    /// Since when it is in a burst, if it is.
+    burst: Option<Duration>,
     until: Duration,
     /// Since when every packet got lost, and when the last one did.
     lost: Option<(Duration, Duration)>,
@@ -65,6 +66,12 @@ struct Channel {
 /// in either direction, and the periods of the beacons between them, hardly anything is missing to
 /// the 200 ms of silence after which a peer counts as dead (`dead_after`).
 const OUTAGE: Duration = Duration::from_millis(60);
+
+/// In a burst as long as this all packets of a kind may get lost, though others pass: the control packets
+/// of `ballot`, one in 100 ms, which a follower misses for 1 s before it votes. By a clock that is a
+/// fifth fast that second lasts 833 ms, and a leader whose clock is as slow sends one in 125 ms: the last
+/// that passes may be as long before the burst, and the first after it as long after the vote.
+const LONG_BURST: Duration = Duration::from_millis(580);
 
 /// How long packets travel at most where an outage is as long as that.
 const USUAL_TRAVEL: Duration = Duration::from_millis(1);
@@ -329,6 +336,14 @@ impl Network {
         lost.is_some_and(|(since, _)| now.saturating_sub(since) >= longest)
     }
 
+    /// Whether a burst lasts for so long that all packets of a kind may have got lost that are sent at
+    /// long intervals.
+    pub(super) fn is_in_long_burst(&self, now: Duration, pair: (usize, usize)) -> bool {
+        let channel = self.bursts.and_then(|_| self.channels.get(&pair));
+        let since = channel.filter(|it| it.until > now).and_then(|channel| channel.burst);
+        since.is_some_and(|since| now.saturating_sub(since) >= LONG_BURST)
+    }
+
     fn loses_on_average(&self, random: &mut Rng) -> bool {
         self.weather.loss > 0 && random.u8(0..100) < self.weather.loss
     }
@@ -348,17 +363,17 @@ impl Network {
         let channel = self.channels.entry(pair).or_insert_with(|| {
             let in_burst = random.f64() * most < mean;
             Channel {
-                in_burst,
+                burst: in_burst.then_some(now),
                 until: now + lasts(random, if in_burst { bursts.length } else { gap }),
                 lost: None,
             }
         });
         while channel.until <= now {
-            channel.in_burst = !channel.in_burst;
-            let mean = if channel.in_burst { bursts.length } else { gap };
+            channel.burst = channel.burst.is_none().then_some(channel.until);
+            let mean = if channel.burst.is_some() { bursts.length } else { gap };
             channel.until += lasts(random, mean);
         }
-        channel.in_burst
+        channel.burst.is_some()
     }
 
     pub(super) fn duplicates(&mut self, random: &mut Rng) -> bool {
@@ -464,6 +479,23 @@ mod tests {
         assert!(longest > 20 && outages > 50, "{longest}, {outages}");
     }
 
+    /// E6: whether packets pass does not matter, as those that count may be the others.
+    #[test]
+    fn a_burst_is_long_from_580_ms_on_until_it_is_over() {
+        let ms = Duration::from_millis;
+        let mut network = bursty(50);
+        network.bursts = Some(Bursts { length: ms(200), loss: 75 });
+        let channel = Channel { burst: Some(ms(100)), until: ms(800), lost: None };
+        network.channels.insert((0, 1), channel);
+        for (at, is_long) in [(679, false), (680, true), (799, true), (800, false)] {
+            assert_eq!(network.is_in_long_burst(ms(at), (0, 1)), is_long, "{at} ms");
+            assert!(!network.is_in_long_burst(ms(at), (1, 0)), "{at} ms");
+        }
+        let mut random = Rng::with_seed(1);
+        network.loses(&mut random, ms(801), (0, 1));
+        assert!(network.channels[&(0, 1)].burst != Some(ms(100)), "the next one begins anew");
+    }
+
     /// A round trip of 130 ms leaves 20 ms to `dead_after`, less than the period of the beacons.
     #[test]
     fn where_packets_travel_for_long_one_that_is_lost_is_an_outage() {
@@ -471,7 +503,8 @@ mod tests {
         for (travel, lost_first, now) in [(30, ms(0), ms(31)), (65, ms(31), ms(31))] {
             let mut network = bursty(50);
             network.weather.delay = 100..=travel * 1_000;
-            let channel = Channel { in_burst: true, until: ms(99), lost: Some((lost_first, now)) };
+            let channel =
+                Channel { burst: Some(ms(0)), until: ms(99), lost: Some((lost_first, now)) };
             network.channels.insert((0, 1), channel);
             assert!(network.is_in_outage(now, (0, 1)), "{travel} ms");
             network.weather.delay = 100..=1_000;

@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use elevator_fleet::election::Carrier;
 use elevator_fleet::node::{Action, Change, Lsn, Report};
 use elevator_fleet::seeded::{SeededBug, is_seeded};
 use elevator_fleet::wire::{Beacon, Frame, NodeState, codec};
@@ -278,7 +279,10 @@ impl World {
     /// Whether a packet gets lost that is sent now.
     pub(super) fn loses(&mut self, from: usize, to: usize) -> bool {
         let is_lost = self.network.loses(&mut self.random, self.now, (from, to));
-        if self.network.is_in_outage(self.now, (from, to)) {
+        let are_seldom = self.settings.election.profile().carrier == Carrier::Packet;
+        if self.network.is_in_outage(self.now, (from, to))
+            || are_seldom && self.network.is_in_long_burst(self.now, (from, to))
+        {
             self.disturbances.outages.insert((from.min(to), from.max(to)), self.now);
         }
         is_lost
