@@ -311,6 +311,17 @@ impl OrderStore {
         self.registers.get(&dot)?.service.as_ref()
     }
 
+    /// When this car last served this call, as the registers tell. Of a press that was learned of as
+    /// served that is too late, by as long as it was served before.
+    pub(crate) fn last_served(&self, call: &Call, car: &NodeId) -> Option<Timestamp> {
+        let of_call = self.registers.values().filter(|register| register.order.call == *call);
+        let moments = of_call.filter_map(|register| {
+            let service = register.service.as_ref().filter(|service| service.car == *car)?;
+            Some(register.order.placed + service.waited)
+        });
+        moments.max()
+    }
+
     /// Whether this process made this press, so that no earlier one can have served it.
     pub(crate) fn is_made_here(&self, dot: Dot) -> bool {
         self.registers.get(&dot).is_some_and(|register| register.made_here)

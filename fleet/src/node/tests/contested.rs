@@ -297,6 +297,28 @@ fn a_press_that_was_made_since_then_was_served_by_no_earlier_process() {
     assert_eq!(conflicts(&drain(&mut one)).len(), 1);
 }
 
+/// C7: a car may have served passengers of whom its node heard only afterwards: those who tell that are
+/// no liars. The call is served again in case it did not. A younger press it has not served.
+#[test]
+fn a_press_that_waited_elsewhere_during_a_service_may_have_been_served() {
+    for (waited, may_be) in [(PERIOD * 12, true), (PERIOD * 3, false)] {
+        let (mut one, mut two, now) = pair();
+        let own = one.orders().of_call(&call(1)).next().expect("it is open").dot;
+        one.orders.store_mut().serve(&call(1), &name(1), now);
+        let met = now + PERIOD * 8;
+        exchange(&mut one, &mut two, now, met);
+        let record = |state| Record { dot: dot(2, 7), origin: name(2), call: call(1), state };
+        one.handle_frame(LINK, delta(vec![record(RecordState::Open { waited })]), met);
+        let service = Service { waited: PERIOD * 4, car: name(1) };
+        one.handle_frame(LINK, delta(vec![record(RecordState::Served(Some(service)))]), met);
+        assert_eq!(conflicts(&drain(&mut one)).is_empty(), may_be, "{waited:?}");
+        let open: Vec<Dot> = one.orders().presses_of(&call(1)).collect();
+        let again = open.iter().any(|dot| dot.journal == JournalId(1) && *dot > own);
+        assert!(open.contains(&dot(2, 7)), "nobody knows");
+        assert_eq!(again, may_be, "{waited:?}: {open:?}");
+    }
+}
+
 /// O1, O7: what a node believes of its own car, the others believe too. So it first listens whether
 /// the press is still open anywhere; once it has listened, nobody has to say it again.
 #[test]

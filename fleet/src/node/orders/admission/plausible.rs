@@ -42,7 +42,7 @@ pub(super) enum Credit {
         open: Dot,
     },
     /// This node's car is said to have served the press, and this node does not know: before the
-    /// present process began, or though it has never heard of the press. Or others have dropped it in
+    /// present process began, or before it heard of the press, or though it never has. Or others have dropped it in
     /// a fire recall: one that never reached this node, so that its rider is still on the way, or one
     /// that was over before this node heard of the press from a node that it never reached.
     EarlierProcess {
@@ -200,15 +200,20 @@ pub(super) fn credit(
     if *car == known.own.node {
         // An earlier process of this node may have served what was open before this one began. The
         // disk, if it works, holds most of that; the rest comes from peers that were away.
-        let refusal = || refused("this node's car did not".to_owned());
-        return if witness.saw_made(open, known) {
-            refusal()
+        let knows = witness.saw_made(open, known)
+            || open_since != Timestamp::START
+                && fleet.knows_all(open_since - TOLERANCE)
+                && !witness.may_have_forgotten(open, known);
+        // Or it served the call before it heard of this press, which waited elsewhere by then.
+        let may_have = || {
+            let served = known.store.last_served(&record.call, car);
+            !known.store.is_made_here(open)
+                && served.is_some_and(|served| (order.placed..open_since).contains(&served))
+        };
+        return if knows && !may_have() {
+            refused("this node's car did not".to_owned())
         } else if open_since == Timestamp::START {
             Credit::Accepted
-        } else if fleet.knows_all(open_since - TOLERANCE)
-            && !witness.may_have_forgotten(open, known)
-        {
-            refusal()
         } else {
             Credit::EarlierProcess { open: Some(open) }
         };
