@@ -7,14 +7,19 @@
 //!
 //! A destination call is the whole trip, so it must not end before the car call that takes its
 //! place is as safe (F12, F13). A crash in between leaves the destination call open: the trip is
-//! made twice at worst, and never lost (O1).
+//! made twice at worst, and never lost (O1). So does a panel that is lost: it may have been gone when
+//! the door seemed to be open, and nobody saw the car.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use elevator_driver::Floor;
 
-use crate::model::{Dot, HallCall};
+use crate::model::{Dot, HallCall, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
+
+/// A panel that was gone already when a passenger got in is noticed by then.
+const NOTICED: Duration = Duration::from_millis(100);
 
 /// The presses of destination calls whose passengers have entered the car: one entry for each call,
 /// with the presses that were open when the door last opened for it.
@@ -28,6 +33,8 @@ struct Boarded {
     to: Floor,
     presses: BTreeSet<Dot>,
     stage: Stage,
+    /// Since when the panel would have been noticed to be gone.
+    since: Timestamp,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,11 +59,24 @@ pub(super) enum Ride {
 impl Boarding {
     /// The door is open for a destination call with these open presses: those of passengers who
     /// entered before are among them, unless they are served.
-    pub(super) fn begin(&mut self, call: HallCall, presses: BTreeSet<Dot>) {
+    pub(super) fn begin(&mut self, call: HallCall, presses: BTreeSet<Dot>, now: Timestamp) {
         if let Some(to) = call.to {
             // The car call of an earlier passenger may have been served: this one needs another.
-            self.calls.insert(call, Boarded { to, presses, stage: Stage::Wanted });
+            let stage = Stage::Wanted;
+            self.calls.insert(call, Boarded { to, presses, stage, since: now });
         }
+    }
+
+    /// The process was interrupted until now: it would not have noticed a panel that is gone.
+    pub(super) fn interrupt(&mut self, now: Timestamp) {
+        for trip in self.calls.values_mut() {
+            trip.since = now;
+        }
+    }
+
+    /// The panel is lost: whether anybody has entered since nobody knows.
+    pub(super) fn lose_panel(&mut self) {
+        self.calls.clear();
     }
 
     /// The car's door is open at this floor: who wanted to go there has arrived, though the car call
@@ -72,10 +92,12 @@ impl Boarding {
         self.calls.get(&call).is_some_and(|trip| trip.presses.contains(&press))
     }
 
-    /// Takes the presses whose trips are safe: the car call is promised, or has been served.
+    /// Takes the presses whose trips are safe: the car call is promised, or has been served, and the
+    /// panel was not gone. No timer waits for that: a beacon is due sooner than it would be.
     pub(super) fn take_safe(
         &mut self,
         ride_to: impl Fn(Floor) -> Ride,
+        now: Timestamp,
     ) -> Vec<(HallCall, BTreeSet<Dot>)> {
         for trip in self.calls.values_mut() {
             trip.stage = match (trip.stage, ride_to(trip.to)) {
@@ -89,7 +111,8 @@ impl Boarding {
             (Stage::Placed, Ride::Open) => is_seeded(SeededBug::TripEndsBeforeRide),
             (Stage::Wanted, _) => false,
         };
-        let safe = self.calls.extract_if(.., |_, trip| is_safe(trip));
+        let is_aboard = |trip: &Boarded| now.since(trip.since) >= NOTICED;
+        let safe = self.calls.extract_if(.., |_, trip| is_aboard(trip) && is_safe(trip));
         safe.map(|(call, trip)| (call, trip.presses)).collect()
     }
 }
@@ -113,12 +136,13 @@ mod tests {
 
     fn begun() -> Boarding {
         let mut boarding = Boarding::default();
-        boarding.begin(trip(), [press(1)].into());
+        boarding.begin(trip(), [press(1)].into(), Timestamp::START);
         boarding
     }
 
     fn all_served(boarding: &mut Boarding, ride: Ride) -> Vec<u64> {
-        let safe = boarding.take_safe(|to| if to == floor(3) { ride } else { Ride::Absent });
+        let now = Timestamp::START + NOTICED;
+        let safe = boarding.take_safe(|to| if to == floor(3) { ride } else { Ride::Absent }, now);
         safe.into_iter().flat_map(|(_, presses)| presses).map(|dot| dot.sequence).collect()
     }
 
@@ -158,11 +182,27 @@ mod tests {
         assert_eq!(all_served(&mut begun(), Ride::Promised), [1]);
     }
 
+    /// O1: the panel may have been gone before the passenger entered.
+    #[test]
+    fn a_press_is_served_once_a_lost_panel_would_have_been_noticed() {
+        let mut boarding = begun();
+        let early = Timestamp::START + NOTICED - Duration::from_millis(1);
+        assert_eq!(boarding.take_safe(|_| Ride::Promised, early), []);
+        boarding.interrupt(early);
+        assert_eq!(all_served(&mut boarding, Ride::Promised), [0; 0], "nobody looked");
+        let later = early + NOTICED;
+        assert_eq!(boarding.take_safe(|_| Ride::Promised, later), [(trip(), [press(1)].into())]);
+        let mut boarding = begun();
+        boarding.lose_panel();
+        assert!(!boarding.contains(trip(), press(1)));
+        assert_eq!(all_served(&mut boarding, Ride::Promised), [0; 0]);
+    }
+
     #[test]
     fn a_later_passenger_needs_a_ride_of_its_own() {
         let mut boarding = begun();
         assert_eq!(all_served(&mut boarding, Ride::Open), [0; 0]);
-        boarding.begin(trip(), [press(1), press(2)].into());
+        boarding.begin(trip(), [press(1), press(2)].into(), Timestamp::START);
         assert_eq!(all_served(&mut boarding, Ride::Absent), [0; 0], "the first ride is over");
         assert_eq!(all_served(&mut boarding, Ride::Promised), [1, 2]);
     }

@@ -297,6 +297,9 @@ impl Node {
 
     /// An event of the panel. A panel without a car, as in a lobby, has at most hall buttons.
     pub fn handle_panel(&mut self, event: PanelEvent, now: Timestamp) {
+        if matches!(event, PanelEvent::Disconnected(_)) {
+            self.boarding.lose_panel();
+        }
         match self.cabin.handle_panel(event, now) {
             None => {}
             Some(Occurrence::Report(report)) => self.report(report),
@@ -468,6 +471,7 @@ impl Node {
         self.leadership.excuse(late, now);
         self.cabin.handle_interrupted(late, now);
         self.turns.interrupt(now);
+        self.boarding.interrupt(now);
         self.settle(now);
     }
 

@@ -165,7 +165,7 @@ impl Node {
         let own = self.calls_of_own_car(&open, now);
         for call in own.into_iter().filter(|call| call.landing() == landing) {
             let Some(to) = call.to else { continue };
-            self.boarding.begin(call, self.orders.presses(call).collect());
+            self.boarding.begin(call, self.orders.presses(call).collect(), now);
             self.cabin.invalidate_stops();
             if self.orders.ride_to(to) == Ride::Absent {
                 let ride = Call::Car { car: self.hello.node.clone(), floor: to };
@@ -179,7 +179,7 @@ impl Node {
 
     /// Serves the destination calls whose trips are safe by now.
     fn serve_boarded(&mut self, now: Timestamp) {
-        for (call, presses) in self.boarding.take_safe(|to| self.orders.ride_to(to)) {
+        for (call, presses) in self.boarding.take_safe(|to| self.orders.ride_to(to), now) {
             self.orders.serve_boarded(call, &presses, now);
         }
     }

@@ -8,6 +8,9 @@ use crate::dispatch::Assignments;
 use crate::node::orders::MOST_OPEN_TRIPS;
 use crate::wire::{Delta, PlanEntry};
 
+/// A panel that was gone when a passenger entered is noticed by then.
+const NOTICED: Duration = Duration::from_millis(100);
+
 fn floor(index: u8) -> Floor {
     Floor::try_from(index).expect("a floor")
 }
@@ -77,10 +80,42 @@ fn boarded() -> (Node, Timestamp) {
 #[test]
 fn a_passenger_who_enters_has_a_car_call_before_the_trip_is_served() {
     let (mut node, now) = boarded();
+    let later = now + NOTICED;
+    node.handle_timeout(later);
     assert_eq!(calls(&node), [Call::Hall(trip()), ride()], "the car call is on no disk yet");
-    let reports = write_all(&mut node, now);
+    let reports = write_all(&mut node, later);
     assert_eq!(served(&reports), [&Call::Hall(trip())]);
     assert_eq!(calls(&node), [ride()]);
+}
+
+/// O1, F13: the line to the panel is cut, and the last that came over it is read. Nobody has seen the
+/// car, which may stand behind a closed door by now.
+#[test]
+fn a_panel_that_is_lost_as_a_passenger_enters_leaves_the_trip_open() {
+    let both = [Call::Hall(trip()), ride()];
+    let lose = |node: &mut Node, now| {
+        node.handle_panel(PanelEvent::Disconnected("cut".to_owned()), now);
+    };
+    let (mut node, now) = boarded();
+    write_all(&mut node, now);
+    assert_eq!(calls(&node), both, "it may have been cut before");
+    let soon = now + Duration::from_millis(99);
+    lose(&mut node, soon);
+    let later = now + Duration::from_secs(1);
+    node.handle_timeout(later);
+    write_all(&mut node, later);
+    assert_eq!(calls(&node), both);
+    assert_eq!(node.waiting_calls(), [trip()].into(), "for any car");
+
+    // A process that was suspended does not notice it.
+    let (mut node, now) = boarded();
+    write_all(&mut node, now);
+    let later = now + Duration::from_secs(1);
+    node.handle_interrupted(Duration::from_secs(1), later);
+    assert_eq!(calls(&node), both);
+    lose(&mut node, later + Duration::from_millis(99));
+    node.handle_timeout(later + NOTICED);
+    assert_eq!(calls(&node), both);
 }
 
 #[test]
@@ -178,6 +213,7 @@ fn a_crash_between_boarding_and_the_promise_loses_no_trip() {
     let actions = drain(&mut node);
     let both = vec![Call::Hall(trip()), ride()];
     assert_eq!(write(&mut node, &actions), Some(both), "made twice at worst");
+    node.handle_timeout(now + NOTICED);
     let actions = drain(&mut node);
     assert_eq!(write(&mut node, &actions), Some(vec![ride()]));
 }
