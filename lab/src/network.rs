@@ -55,8 +55,7 @@ impl Default for Bursts {
 /// One direction between two machines.
 #[derive(Debug, Clone, Copy)]
 struct Channel {
-    /// Since when it is in a burst, if it is.
-    burst: Option<Duration>,
+    in_burst: bool,
     until: Duration,
     /// Since when every packet got lost, and when the last one did.
     lost: Option<(Duration, Duration)>,
@@ -67,11 +66,11 @@ struct Channel {
 /// the 200 ms of silence after which a peer counts as dead (`dead_after`).
 const OUTAGE: Duration = Duration::from_millis(60);
 
-/// In a burst as long as this all packets of a kind may get lost, though others pass: the control packets
-/// of `ballot`, one in 100 ms, which a follower misses for 1 s before it votes. By a clock that is a
-/// fifth fast that second lasts 833 ms, and a leader whose clock is as slow sends one in 125 ms: the last
-/// that passes may be as long before the burst, and the first after it as long after the vote.
-const LONG_BURST: Duration = Duration::from_millis(580);
+/// Of the requests by which followers know their master, one in a period, ten have to be missing in a
+/// row. By a clock that is a fifth fast ten periods last 8⅓, and a master whose clock is as slow lets
+/// 1¼ pass between two: so long before the first one that is missing one may have arrived, and so long
+/// after the last one the next would be sent. In sixths of a period:
+const MISSED_REQUESTS: u32 = 35;
 
 /// How long packets travel at most where an outage is as long as that.
 const USUAL_TRAVEL: Duration = Duration::from_millis(1);
@@ -110,6 +109,9 @@ pub(super) struct Network {
     pub(super) bursts: Option<Bursts>,
     /// By directed pair; those that nothing was sent over yet are missing.
     channels: BTreeMap<(usize, usize), Channel>,
+    /// The requests of a master that got lost in a row: when the first and the last were sent, by
+    /// directed pair.
+    requests: BTreeMap<(usize, usize), (Duration, Duration)>,
     /// The directed pairs between which nothing passes.
     cuts: BTreeSet<(usize, usize)>,
     /// The nodes whose network is cut: they reach nobody.
@@ -129,13 +131,14 @@ pub(super) struct Network {
 impl Network {
     pub(super) fn new(weather: Weather, bursts: Option<Bursts>) -> Self {
         let (cuts, isolated) = (BTreeSet::new(), BTreeSet::new());
-        let channels = BTreeMap::new();
+        let (channels, requests) = (BTreeMap::new(), BTreeMap::new());
         let (unlinked, clogs) = (BTreeSet::new(), BTreeMap::new());
         let (awaited, hits) = (BTreeMap::new(), Vec::new());
         Self {
             weather,
             bursts,
             channels,
+            requests,
             cuts,
             isolated,
             unlinked,
@@ -336,12 +339,25 @@ impl Network {
         lost.is_some_and(|(since, _)| now.saturating_sub(since) >= longest)
     }
 
-    /// Whether a burst lasts for so long that all packets of a kind may have got lost that are sent at
-    /// long intervals.
-    pub(super) fn is_in_long_burst(&self, now: Duration, pair: (usize, usize)) -> bool {
-        let channel = self.bursts.and_then(|_| self.channels.get(&pair));
-        let since = channel.filter(|it| it.until > now).and_then(|channel| channel.burst);
-        since.is_some_and(|since| now.saturating_sub(since) >= LONG_BURST)
+    /// A master sends one of its periodic requests. Whether so many in a row got lost that its follower
+    /// may take it for lost, though other packets pass; where they get lost one by one that is next to
+    /// impossible.
+    pub(super) fn misses_requests(
+        &mut self,
+        now: Duration,
+        pair: (usize, usize),
+        period: Duration,
+        arrives: bool,
+    ) -> bool {
+        if arrives {
+            self.requests.remove(&pair);
+            return false;
+        }
+        let run =
+            self.requests.get(&pair).filter(|(_, last)| now.saturating_sub(*last) < period * 2);
+        let since = run.map_or(now, |(since, _)| *since);
+        self.requests.insert(pair, (since, now));
+        self.bursts.is_some() && now.saturating_sub(since) >= period * MISSED_REQUESTS / 6
     }
 
     fn loses_on_average(&self, random: &mut Rng) -> bool {
@@ -363,17 +379,17 @@ impl Network {
         let channel = self.channels.entry(pair).or_insert_with(|| {
             let in_burst = random.f64() * most < mean;
             Channel {
-                burst: in_burst.then_some(now),
+                in_burst,
                 until: now + lasts(random, if in_burst { bursts.length } else { gap }),
                 lost: None,
             }
         });
         while channel.until <= now {
-            channel.burst = channel.burst.is_none().then_some(channel.until);
-            let mean = if channel.burst.is_some() { bursts.length } else { gap };
+            channel.in_burst = !channel.in_burst;
+            let mean = if channel.in_burst { bursts.length } else { gap };
             channel.until += lasts(random, mean);
         }
-        channel.burst.is_some()
+        channel.in_burst
     }
 
     pub(super) fn duplicates(&mut self, random: &mut Rng) -> bool {
@@ -479,21 +495,21 @@ mod tests {
         assert!(longest > 20 && outages > 50, "{longest}, {outages}");
     }
 
-    /// E6: whether packets pass does not matter, as those that count may be the others.
+    /// E6: ten requests in a row are as good as a lost master, by a fast clock even eight.
     #[test]
-    fn a_burst_is_long_from_580_ms_on_until_it_is_over() {
+    fn requests_that_are_lost_in_a_row_are_missed() {
         let ms = Duration::from_millis;
         let mut network = bursty(50);
-        network.bursts = Some(Bursts { length: ms(200), loss: 75 });
-        let channel = Channel { burst: Some(ms(100)), until: ms(800), lost: None };
-        network.channels.insert((0, 1), channel);
-        for (at, is_long) in [(679, false), (680, true), (799, true), (800, false)] {
-            assert_eq!(network.is_in_long_burst(ms(at), (0, 1)), is_long, "{at} ms");
-            assert!(!network.is_in_long_burst(ms(at), (1, 0)), "{at} ms");
+        let mut misses = |at, arrives| network.misses_requests(ms(at), (0, 1), ms(50), arrives);
+        for at in (0..300).step_by(50) {
+            assert!(!misses(at, false), "{at} ms");
         }
-        let mut random = Rng::with_seed(1);
-        network.loses(&mut random, ms(801), (0, 1));
-        assert!(network.channels[&(0, 1)].burst != Some(ms(100)), "the next one begins anew");
+        assert!(misses(300, false));
+        assert!(!misses(350, true));
+        assert!(!misses(400, false), "one has arrived");
+        assert!(!misses(800, false), "it sent none for a while, as no longer a master");
+        assert!(!misses(850, false));
+        assert!(!network.misses_requests(ms(1_100), (1, 0), ms(50), false));
     }
 
     /// A round trip of 130 ms leaves 20 ms to `dead_after`, less than the period of the beacons.
@@ -503,8 +519,7 @@ mod tests {
         for (travel, lost_first, now) in [(30, ms(0), ms(31)), (65, ms(31), ms(31))] {
             let mut network = bursty(50);
             network.weather.delay = 100..=travel * 1_000;
-            let channel =
-                Channel { burst: Some(ms(0)), until: ms(99), lost: Some((lost_first, now)) };
+            let channel = Channel { in_burst: true, until: ms(99), lost: Some((lost_first, now)) };
             network.channels.insert((0, 1), channel);
             assert!(network.is_in_outage(now, (0, 1)), "{travel} ms");
             network.weather.delay = 100..=1_000;

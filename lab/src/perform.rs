@@ -4,10 +4,11 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use elevator_fleet::election::Carrier;
+use elevator_fleet::election::Message;
+use elevator_fleet::election::ballot::packet;
 use elevator_fleet::node::{Action, Change, Lsn, Report};
 use elevator_fleet::seeded::{SeededBug, is_seeded};
-use elevator_fleet::wire::{Beacon, Frame, NodeState, codec};
+use elevator_fleet::wire::{Beacon, Frame, NodeState, Piggybacked, codec};
 
 use super::World;
 use super::agenda::{Event, TimedFault};
@@ -207,6 +208,13 @@ impl World {
                 self.damage_beacon(from, to, beacon);
             }
         }
+        let concerns = |it: &Piggybacked| {
+            let is_for_it = it.to.as_ref().is_none_or(|name| *name == self.machines[to].name);
+            is_for_it && it.message == Message::SensorRequest
+        };
+        if beacon.piggybacked.as_ref().is_some_and(concerns) {
+            self.note_request(from, to, arrivals);
+        }
         let arrows = self.trace_arrows(sent, (from, to), arrivals);
         for (at, arrow) in arrivals.into_iter().zip(arrows) {
             let Some(at) = at else {
@@ -243,6 +251,7 @@ impl World {
             .recorder
             .as_mut()
             .and_then(|recorder| recorder.sent(self.now, from, |_| Kind::of_packet(&bytes)));
+        let is_request = packet::decode(&bytes) == Ok(Message::SensorRequest);
         for to in receivers {
             let mut arrivals = self.arrivals(from, to);
             // What is damaged is dropped: by UDP, or for its tag.
@@ -251,6 +260,9 @@ impl World {
                     *arrival = None;
                     self.interference.damaged += 1;
                 }
+            }
+            if is_request {
+                self.note_request(from, to, arrivals);
             }
             let arrows = self.trace_arrows(sent, (from, to), arrivals);
             for (at, arrow) in arrivals.into_iter().zip(arrows) {
@@ -276,13 +288,20 @@ impl World {
         })
     }
 
+    /// A master has sent a request by which this follower knows it.
+    fn note_request(&mut self, from: usize, to: usize, arrivals: [Option<Duration>; 2]) {
+        let arrives = arrivals.iter().any(Option::is_some);
+        if let Some(period) = self.settings.election.request_period()
+            && self.network.misses_requests(self.now, (from, to), period, arrives)
+        {
+            self.disturbances.outages.insert((from.min(to), from.max(to)), self.now);
+        }
+    }
+
     /// Whether a packet gets lost that is sent now.
     pub(super) fn loses(&mut self, from: usize, to: usize) -> bool {
         let is_lost = self.network.loses(&mut self.random, self.now, (from, to));
-        let are_seldom = self.settings.election.profile().carrier == Carrier::Packet;
-        if self.network.is_in_outage(self.now, (from, to))
-            || are_seldom && self.network.is_in_long_burst(self.now, (from, to))
-        {
+        if self.network.is_in_outage(self.now, (from, to)) {
             self.disturbances.outages.insert((from.min(to), from.max(to)), self.now);
         }
         is_lost
