@@ -66,10 +66,10 @@ struct Channel {
 /// the 200 ms of silence after which a peer counts as dead (`dead_after`).
 const OUTAGE: Duration = Duration::from_millis(60);
 
-/// Of the requests by which followers know their master, one in a period, ten have to be missing in a
-/// row. By a clock that is a fifth fast ten periods last 8⅓, and a master whose clock is as slow lets
-/// 1¼ pass between two: so long before the first one that is missing one may have arrived, and so long
-/// after the last one the next would be sent. In sixths of a period:
+/// A follower that misses ten periodic requests of its master in a row gives it up, though beacons pass.
+/// By a clock that is a fifth fast it waits 8⅓ periods, and a master whose clock is as slow sends a
+/// request in 1¼: the last that arrives may be as long before the first that is lost, and the next one
+/// as long after the last that is. What is left, in sixths of a period:
 const MISSED_REQUESTS: u32 = 35;
 
 /// How long packets travel at most where an outage is as long as that.

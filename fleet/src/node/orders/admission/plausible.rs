@@ -200,7 +200,7 @@ pub(super) fn credit(
     if *car == known.own.node {
         // An earlier process of this node may have served what was open before this one began. The
         // disk, if it works, holds most of that; the rest comes from peers that were away.
-        let knows = witness.saw_made(open, known)
+        let is_witness = witness.saw_made(open, known)
             || open_since != Timestamp::START
                 && fleet.knows_all(open_since - TOLERANCE)
                 && !witness.may_have_forgotten(open, known);
@@ -210,7 +210,7 @@ pub(super) fn credit(
             !known.store.is_made_here(open)
                 && served.is_some_and(|served| (order.placed..open_since).contains(&served))
         };
-        return if knows && !may_have() {
+        return if is_witness && !may_have() {
             refused("this node's car did not".to_owned())
         } else if open_since == Timestamp::START {
             Credit::Accepted
