@@ -29,6 +29,8 @@ pub struct OrderStore {
     /// The open dots of each call.
     open: BTreeMap<Call, BTreeSet<Dot>>,
     journals: BTreeMap<JournalId, Journal>,
+    /// When this process last served each call.
+    served_here: BTreeMap<Call, Timestamp>,
     digest: u64,
 }
 
@@ -213,7 +215,7 @@ impl OrderStore {
         merged
     }
 
-    /// Records that this car serves a call: closes and returns every press of it known so far (O3).
+    /// Records that the car of this node serves a call: closes and returns every press of it known so far (O3).
     pub(crate) fn serve(&mut self, call: &Call, car: &NodeId, now: Timestamp) -> Vec<Order> {
         let mut dots = self.open.get(call).cloned().unwrap_or_default();
         if is_seeded(SeededBug::ServiceClosesWholeLanding) {
@@ -223,7 +225,7 @@ impl OrderStore {
         self.serve_presses(&dots, car, now)
     }
 
-    /// Records that this car serves these presses: closes and returns those that are open.
+    /// Records that the car of this node serves these presses: closes and returns those that are open.
     pub(crate) fn serve_presses(
         &mut self,
         dots: &BTreeSet<Dot>,
@@ -232,8 +234,9 @@ impl OrderStore {
     ) -> Vec<Order> {
         let mut served = Vec::with_capacity(dots.len());
         for dot in dots {
-            if let Some(order) = self.get(*dot) {
+            if let Some(order) = self.get(*dot).cloned() {
                 let service = Service { waited: now.since(order.placed), car: car.clone() };
+                self.served_here.insert(order.call.clone(), now);
                 served.extend(self.close(*dot, Some(service)));
             }
         }
@@ -311,15 +314,9 @@ impl OrderStore {
         self.registers.get(&dot)?.service.as_ref()
     }
 
-    /// When this car last served this call, as the registers tell. Of a press that was learned of as
-    /// served that is too late, by as long as it was served before.
-    pub(crate) fn last_served(&self, call: &Call, car: &NodeId) -> Option<Timestamp> {
-        let of_call = self.registers.values().filter(|register| register.order.call == *call);
-        let moments = of_call.filter_map(|register| {
-            let service = register.service.as_ref().filter(|service| service.car == *car)?;
-            Some(register.order.placed + service.waited)
-        });
-        moments.max()
+    /// When the car of this node last served this call, if the present process has seen it.
+    pub(crate) fn last_served(&self, call: &Call) -> Option<Timestamp> {
+        self.served_here.get(call).copied()
     }
 
     /// Whether this process made this press, so that no earlier one can have served it.

@@ -319,6 +319,33 @@ fn a_press_that_waited_elsewhere_during_a_service_may_have_been_served() {
     }
 }
 
+/// Of its own fresh press, which is as old as the first, a node knows that it was not served.
+#[test]
+fn a_fresh_press_is_not_placed_again_and_again() {
+    let (mut one, mut two, now) = pair();
+    one.orders.store_mut().serve(&call(1), &name(1), now);
+    let mut at = now + PERIOD * 8;
+    exchange(&mut one, &mut two, now, at);
+    let waits = RecordState::Open { waited: PERIOD * 12 };
+    let first = Record { dot: dot(2, 7), origin: name(2), call: call(1), state: waits };
+    one.handle_frame(LINK, delta(vec![first]), at);
+    for _ in 0..40 {
+        let open: Vec<Dot> = one.orders().presses_of(&call(1)).collect();
+        let lies = open.into_iter().map(|dot| Record {
+            dot,
+            origin: name(u8::try_from(dot.journal.0).expect("small")),
+            call: call(1),
+            state: RecordState::Served(Some(Service { waited: PERIOD * 4, car: name(1) })),
+        });
+        one.handle_frame(LINK, delta(lies.collect()), at);
+        exchange(&mut one, &mut two, at, at + PERIOD);
+        at = at + PERIOD;
+    }
+    assert!(one.orders().is_open(&call(1)));
+    assert_eq!(one.orders().get(dot(2, 7)), None, "it is believed, as a fresh press is promised");
+    assert_eq!(one.orders().highest(JournalId(1)), Some(2), "placed once");
+}
+
 /// O1, O7: what a node believes of its own car, the others believe too. So it first listens whether
 /// the press is still open anywhere; once it has listened, nobody has to say it again.
 #[test]

@@ -155,7 +155,7 @@ impl Admission {
                     self.contested.note_question(open, &car);
                     admitted.questions.push((car, open));
                 }
-                Credit::EarlierProcess { open } => {
+                Credit::Unconfirmed { open } => {
                     if let Some(open) = open {
                         admitted.disowned.push(open);
                         self.contested.add(&record.call, open, peer, known.own, now);

@@ -41,11 +41,11 @@ pub(super) enum Credit {
         /// The press that is open here. Sending it to the node asks the question.
         open: Dot,
     },
-    /// This node's car is said to have served the press, and this node does not know: before the
-    /// present process began, or before it heard of the press, or though it never has. Or others have dropped it in
-    /// a fire recall: one that never reached this node, so that its rider is still on the way, or one
-    /// that was over before this node heard of the press from a node that it never reached.
-    EarlierProcess {
+    /// This node's car is said to have served the press, and this node can't tell: it was before the
+    /// present process began, or before it heard of the press, or it never heard of it. Or others have
+    /// dropped it in a fire recall: one that never reached this node, so that its rider is still on the
+    /// way, or one that was over before this node heard of the press from a node that it never reached.
+    Unconfirmed {
         /// The press that is open here, if any.
         open: Option<Dot>,
     },
@@ -170,7 +170,7 @@ pub(super) fn credit(
             Credit::Accepted
         } else if witness.saw_made(record.dot, known) {
             // It would know of the press, unless that was derived from another one or forgotten.
-            Credit::EarlierProcess { open: None }
+            Credit::Unconfirmed { open: None }
         } else if now < attentive_since + EARLY {
             Credit::Early
         } else {
@@ -206,7 +206,7 @@ pub(super) fn credit(
                 && !witness.may_have_forgotten(open, known);
         // Or it served the call before it heard of this press, which waited elsewhere by then.
         let may_have = || {
-            let served = known.store.last_served(&record.call, car);
+            let served = known.store.last_served(&record.call);
             !known.store.is_made_here(open)
                 && served.is_some_and(|served| (order.placed..open_since).contains(&served))
         };
@@ -215,7 +215,7 @@ pub(super) fn credit(
         } else if open_since == Timestamp::START {
             Credit::Accepted
         } else {
-            Credit::EarlierProcess { open: Some(open) }
+            Credit::Unconfirmed { open: Some(open) }
         };
     }
     let is_heard = peer != car && fleet.members.get(car).is_some();
@@ -256,11 +256,7 @@ fn dropped(
     let is_rider = car == Some(&known.own.node);
     if witness.may_be_dropped(order.open_since) {
         // A rider may still be on the way.
-        return if is_rider {
-            Credit::EarlierProcess { open: Some(open) }
-        } else {
-            Credit::Accepted
-        };
+        return if is_rider { Credit::Unconfirmed { open: Some(open) } } else { Credit::Accepted };
     }
     let refused = Credit::Refused { open, why: "by nobody".to_owned() };
     match car {
@@ -272,7 +268,7 @@ fn dropped(
         // It may come from a node that was down or cut off during the recall, or have been forgotten
         // here. A car that is not heard can't be asked.
         Some(_) | None if witness.may_be_older(order, known) => {
-            Credit::EarlierProcess { open: Some(open) }
+            Credit::Unconfirmed { open: Some(open) }
         }
         Some(_) | None => refused,
     }
