@@ -291,7 +291,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// The calm groups in which the election has had its time. Under `bully` a node that has become
-    /// fitter or less fit may change the master (E6), and under any protocol a burst of losses may
+    /// fitter or less fit may change the master (E6), and so may, under any protocol, a burst of losses
     /// that outlasts the silence for which a peer counts as dead, or in which all requests of a master
     /// get lost.
     pub(super) fn settled_groups(&self) -> Vec<Vec<usize>> {

@@ -7,8 +7,8 @@
 //!
 //! A destination call is the whole trip, so it must not end before the car call that takes its
 //! place is as safe (F12, F13). A crash in between leaves the destination call open: the trip is
-//! made twice at worst, and never lost (O1). So does a panel that is lost: it may have been gone when
-//! the door seemed to be open, and nobody saw the car.
+//! made twice at worst, and never lost (O1). A panel that is lost meanwhile leaves it open, too: it may
+//! have been gone when the door seemed to be open, and nobody saw the car.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,8 +18,9 @@ use elevator_driver::Floor;
 use crate::model::{Dot, HallCall, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
-/// A panel that was gone already when a passenger got in is noticed by then.
-const NOTICED: Duration = Duration::from_millis(100);
+/// How long after a passenger entered the loss of the panel may still be reported that came before:
+/// longer than a panel may be silent by default (`panel_line.silence_limit`).
+const NOTICED: Duration = Duration::from_millis(300);
 
 /// The presses of destination calls whose passengers have entered the car: one entry for each call,
 /// with the presses that were open when the door last opened for it.
@@ -33,7 +34,8 @@ struct Boarded {
     to: Floor,
     presses: BTreeSet<Dot>,
     stage: Stage,
-    /// Since when the panel would have been noticed to be gone.
+    /// When the door opened for it, or when the process last resumed: a loss of the panel before then
+    /// is reported within [`NOTICED`].
     since: Timestamp,
 }
 
@@ -74,7 +76,7 @@ impl Boarding {
         }
     }
 
-    /// The panel is lost: whether anybody has entered since nobody knows.
+    /// The panel is lost: nobody knows whether these passengers entered, so their trips stay open.
     pub(super) fn lose_panel(&mut self) {
         self.calls.clear();
     }
@@ -93,7 +95,7 @@ impl Boarding {
     }
 
     /// Takes the presses whose trips are safe: the car call is promised, or has been served, and the
-    /// panel was not gone. No timer waits for that: a beacon is due sooner than it would be.
+    /// panel was not gone. It needs no timer: the next beacon is due soon enough.
     pub(super) fn take_safe(
         &mut self,
         ride_to: impl Fn(Floor) -> Ride,

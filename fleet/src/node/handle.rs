@@ -297,8 +297,10 @@ impl Node {
 
     /// An event of the panel. A panel without a car, as in a lobby, has at most hall buttons.
     pub fn handle_panel(&mut self, event: PanelEvent, now: Timestamp) {
-        if matches!(event, PanelEvent::Disconnected(_)) {
+        // One that restarts may only say that it is there.
+        if matches!(event, PanelEvent::Connected | PanelEvent::Disconnected(_)) {
             self.boarding.lose_panel();
+            self.orders_have_changed();
         }
         match self.cabin.handle_panel(event, now) {
             None => {}

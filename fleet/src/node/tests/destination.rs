@@ -4,12 +4,13 @@ use elevator_driver::{Button, DoorCommand, DoorState, Trip};
 
 use super::planning::{LINK, idle_at, master, request, slave_tells, up};
 use super::*;
+use crate::car::ServedCall;
 use crate::dispatch::Assignments;
 use crate::node::orders::MOST_OPEN_TRIPS;
 use crate::wire::{Delta, PlanEntry};
 
 /// A panel that was gone when a passenger entered is noticed by then.
-const NOTICED: Duration = Duration::from_millis(100);
+const NOTICED: Duration = Duration::from_millis(300);
 
 fn floor(index: u8) -> Floor {
     Floor::try_from(index).expect("a floor")
@@ -88,34 +89,64 @@ fn a_passenger_who_enters_has_a_car_call_before_the_trip_is_served() {
     assert_eq!(calls(&node), [ride()]);
 }
 
-/// O1, F13: the line to the panel is cut, and the last that came over it is read. Nobody has seen the
-/// car, which may stand behind a closed door by now.
+/// O1, F13: the line to the panel is cut, or it restarts, and the last that came from it is read. Nobody
+/// has seen the car, which may stand behind a closed door by now.
 #[test]
 fn a_panel_that_is_lost_as_a_passenger_enters_leaves_the_trip_open() {
     let both = [Call::Hall(trip()), ride()];
-    let lose = |node: &mut Node, now| {
-        node.handle_panel(PanelEvent::Disconnected("cut".to_owned()), now);
-    };
-    let (mut node, now) = boarded();
-    write_all(&mut node, now);
-    assert_eq!(calls(&node), both, "it may have been cut before");
-    let soon = now + Duration::from_millis(99);
-    lose(&mut node, soon);
-    let later = now + Duration::from_secs(1);
-    node.handle_timeout(later);
-    write_all(&mut node, later);
-    assert_eq!(calls(&node), both);
-    assert_eq!(node.waiting_calls(), [trip()].into(), "for any car");
+    for event in [PanelEvent::Disconnected("cut".to_owned()), PanelEvent::Connected] {
+        let (mut node, now) = boarded();
+        write_all(&mut node, now);
+        assert_eq!(calls(&node), both, "it may have been cut before");
+        node.handle_panel(event.clone(), now + Duration::from_millis(299));
+        let later = now + Duration::from_secs(1);
+        node.handle_timeout(later);
+        write_all(&mut node, later);
+        assert_eq!(calls(&node), both);
+        assert_eq!(node.waiting_calls(), [trip()].into(), "for any car");
 
-    // A process that was suspended does not notice it.
+        // A process that was suspended does not notice it.
+        let (mut node, now) = boarded();
+        write_all(&mut node, now);
+        let later = now + Duration::from_secs(1);
+        node.handle_interrupted(Duration::from_secs(1), later);
+        assert_eq!(calls(&node), both);
+        node.handle_panel(event, later + Duration::from_millis(299));
+        node.handle_timeout(later + NOTICED);
+        assert_eq!(calls(&node), both);
+    }
+}
+
+/// O1: nothing but the trip itself tells the car that it has to come once more.
+#[test]
+fn a_car_without_calls_comes_for_a_trip_that_a_lost_panel_left_open() {
     let (mut node, now) = boarded();
     write_all(&mut node, now);
-    let later = now + Duration::from_secs(1);
-    node.handle_interrupted(Duration::from_secs(1), later);
-    assert_eq!(calls(&node), both);
-    lose(&mut node, later + Duration::from_millis(99));
-    node.handle_timeout(later + NOTICED);
-    assert_eq!(calls(&node), both);
+    node.orders.serve(ServedCall::Car(floor(3)), now);
+    node.handle_timeout(now);
+    write_all(&mut node, now);
+    assert_eq!(calls(&node), [Call::Hall(trip())]);
+    node.handle_panel(PanelEvent::Disconnected("cut".to_owned()), now);
+    node.handle_panel(PanelEvent::Connected, now);
+    node.handle_panel(PanelEvent::Inputs(at_rest()), now);
+    let opens =
+        |node: &Node| node.outputs().is_some_and(|outputs| outputs.door == DoorCommand::Open);
+    let mut at = now;
+    while !opens(&node) {
+        assert!(at < now + Duration::from_secs(20), "{:?}", node.waiting_calls());
+        let actions = drain(&mut node);
+        if let Some((lsn, _)) = persists(&actions).last() {
+            node.handle_durable(*lsn, at);
+        }
+        for action in actions {
+            if let Action::Plan(request) = action {
+                let plan: Assignments = [(trip(), name(1))].into();
+                node.handle_plan(request.version, plan.into(), at);
+            }
+        }
+        at = at + PERIOD;
+        node.handle_timeout(at);
+    }
 }
 
 #[test]
