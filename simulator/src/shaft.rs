@@ -318,6 +318,7 @@ impl Shaft {
             self.follow_command(may_start);
         }
         let (real, seconds) = (seconds, seconds * self.pace);
+        let stood = self.drive == Drive::Resting;
         match &mut self.drive {
             Drive::Resting | Drive::Jammed(_) => {}
             Drive::Tripping { left, .. } => {
@@ -359,6 +360,11 @@ impl Shaft {
                 let direction = *direction;
                 self.move_constantly(direction, seconds);
             }
+        }
+        // A drive that only stopped to set off again never says that it stands: the controller would
+        // open the door (S1).
+        if !stood && self.drive == Drive::Resting && !self.ended {
+            self.follow_command(may_start);
         }
     }
 

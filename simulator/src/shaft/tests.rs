@@ -107,6 +107,32 @@ fn a_run_told_to_turn_round_stops_first_and_then_turns() {
     assert_level(&shaft, 0);
 }
 
+/// S1: a controller opens the door of a car that it sees at rest at a floor, wherever in its zone. A car
+/// that has braked there and is still to move does not stand.
+#[test]
+fn a_car_that_sets_off_again_as_soon_as_it_has_braked_does_not_stand_before() {
+    let mut in_zone = 0;
+    for steps in 100..800 {
+        let mut shaft = shaft_at(0.0);
+        shaft.command(run(Direction::Up, 5));
+        for _ in 0..steps {
+            shaft.advance(STEP, true);
+        }
+        shaft.command(DriveCommand::Stop);
+        shaft.advance(STEP, true);
+        shaft.command(DriveCommand::Home { direction: Direction::Up });
+        while shaft.driven().is_some() {
+            in_zone += usize::from(
+                matches!(shaft.drive, Drive::Braking { speed, .. } if speed < 0.05)
+                    && shaft.floor().is_some(),
+            );
+            shaft.advance(STEP, true);
+        }
+        assert!(shaft.is_at_rest(true), "{steps} steps: it stands at {} m", shaft.position());
+    }
+    assert!(in_zone > 10, "{in_zone}");
+}
+
 #[test]
 fn a_stop_in_flight_brakes_hard_and_short_of_any_floor() {
     let mut shaft = shaft_at(0.0);
