@@ -113,7 +113,9 @@ impl Boarding {
             (Stage::Placed, Ride::Open) => is_seeded(SeededBug::TripEndsBeforeRide),
             (Stage::Wanted, _) => false,
         };
-        let is_aboard = |trip: &Boarded| now.since(trip.since) >= NOTICED;
+        let is_aboard = |trip: &Boarded| {
+            now.since(trip.since) >= NOTICED || is_seeded(SeededBug::TripEndsBeforeRide)
+        };
         let safe = self.calls.extract_if(.., |_, trip| is_aboard(trip) && is_safe(trip));
         safe.map(|(call, trip)| (call, trip.presses)).collect()
     }
