@@ -297,7 +297,7 @@ impl Node {
 
     /// An event of the panel. A panel without a car, as in a lobby, has at most hall buttons.
     pub fn handle_panel(&mut self, event: PanelEvent, now: Timestamp) {
-        // One that restarts may only say that it is there.
+        // A panel that restarts may send `Connected` alone.
         if matches!(event, PanelEvent::Connected | PanelEvent::Disconnected(_)) {
             self.boarding.lose_panel();
             self.orders_have_changed();

@@ -215,7 +215,8 @@ impl OrderStore {
         merged
     }
 
-    /// Records that the car of this node serves a call: closes and returns every press of it known so far (O3).
+    /// Records that the car of this node serves a call: closes and returns every press of it known so
+    /// far (O3).
     pub(crate) fn serve(&mut self, call: &Call, car: &NodeId, now: Timestamp) -> Vec<Order> {
         let mut dots = self.open.get(call).cloned().unwrap_or_default();
         if is_seeded(SeededBug::ServiceClosesWholeLanding) {
@@ -225,7 +226,8 @@ impl OrderStore {
         self.serve_presses(&dots, car, now)
     }
 
-    /// Records that the car of this node serves these presses: closes and returns those that are open.
+    /// Records that the car of this node serves these presses: closes and returns those that are
+    /// open.
     pub(crate) fn serve_presses(
         &mut self,
         dots: &BTreeSet<Dot>,
