@@ -10,7 +10,7 @@ use elevator_fleet::wire::{Delta, Frame, NodeState, Protocol};
 use super::*;
 use crate::connection::Connections;
 use crate::snapshot::QUIET_LOSS;
-use crate::{Fault, MotorFault, World, WorldSettings};
+use crate::{Bursts, Fault, MotorFault, World, WorldSettings};
 
 mod cars;
 mod elections;

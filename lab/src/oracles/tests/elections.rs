@@ -50,6 +50,30 @@ fn under_loss_a_ballot_of_the_source_ends_each_vote() {
     }
 }
 
+/// E6: the requests that a master sends are followed where losses come in bursts, for the protocols
+/// whose slaves know it by them.
+#[test]
+fn ten_requests_that_do_not_arrive_are_an_outage_of_two_nodes() {
+    let has_outage = |protocol, bursts| {
+        let mut settings = WorldSettings::new(2, 1);
+        settings.election = ElectionSettings::preset(protocol, Preset::Fleet);
+        let mut world = World::new(settings).expect("a world");
+        world.start_all();
+        world.run_for(Duration::from_secs(10));
+        let master = world.master().expect("a master");
+        world.network.bursts = bursts;
+        // No packet passes: it is not the account of lost ones that notices this.
+        world.network.cut(master, 1 - master);
+        world.run_for(Duration::from_millis(1_500));
+        world.disturbances.outages.contains_key(&(0, 1))
+    };
+    for protocol in Protocol::ALL {
+        let requests = matches!(protocol, Protocol::Senior | Protocol::Ballot);
+        assert_eq!(has_outage(protocol, Some(Bursts::default())), requests, "{protocol}");
+        assert!(!has_outage(protocol, None), "{protocol}");
+    }
+}
+
 #[test]
 fn a_term_that_decreases_is_noticed() {
     let mut world = calm();
