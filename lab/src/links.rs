@@ -34,7 +34,7 @@ impl World {
         let Some(target) = target else {
             return;
         };
-        let is_lost = self.loses(node, target);
+        let is_lost = self.network.loses(&mut self.random, self.now, (node, target));
         let at = (!is_lost).then(|| self.now + self.network.delay(&mut self.random));
         self.trace_signal(id, Signal::Dial, (node, target), at);
         if let Some(at) = at {
@@ -73,7 +73,7 @@ impl World {
             target.state = EndState::Open;
             target.in_order = back;
         }
-        let is_lost = self.loses(to, from);
+        let is_lost = self.network.loses(&mut self.random, self.now, (to, from));
         self.trace_signal(id, Signal::Accept, (to, from), (!is_lost).then_some(back));
         if !is_lost {
             self.agenda.enter(back, Event::Answered(id));

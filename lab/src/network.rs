@@ -57,13 +57,13 @@ impl Default for Bursts {
 struct Channel {
     in_burst: bool,
     until: Duration,
-    /// Since when every packet got lost, and when the last one did.
+    /// Since when every datagram got lost, and when the last one did.
     lost: Option<(Duration, Duration)>,
 }
 
-/// A direction in which a burst lets nothing pass for so long may be cut off: of two such bursts, one
-/// in either direction, and the periods of the beacons between them, hardly anything is missing to
-/// the 200 ms of silence after which a peer counts as dead (`dead_after`).
+/// A direction in which a burst lets no datagram pass for so long may be cut off: of two such
+/// bursts, one in either direction, and the periods of the beacons between them, hardly anything is
+/// missing to the 200 ms of silence after which a peer counts as dead (`dead_after`).
 const OUTAGE: Duration = Duration::from_millis(60);
 
 /// A follower that misses ten periodic requests of its master in a row gives it up, though beacons pass.
@@ -301,35 +301,43 @@ impl Network {
         Duration::from_micros(random.u64(self.weather.delay.clone()))
     }
 
+    /// Whether a datagram gets lost that is sent from one machine to another now.
+    pub(super) fn loses_datagram(
+        &mut self,
+        random: &mut Rng,
+        now: Duration,
+        pair: (usize, usize),
+    ) -> bool {
+        let is_lost = self.loses(random, now, pair);
+        if let Some(channel) = self.channels.get_mut(&pair) {
+            // Between datagrams that are far apart others might have passed.
+            let goes_on = channel.lost.filter(|(_, last)| now.saturating_sub(*last) < OUTAGE);
+            let since = goes_on.map_or(now, |(since, _)| since);
+            channel.lost = is_lost.then_some((since, now));
+        }
+        is_lost
+    }
+
     /// Whether a packet gets lost that is sent from one machine to another now.
+    ///
+    /// A segment of TCP that is lost or passes tells nothing of an outage: nodes hear each other by
+    /// datagrams, and what passes waits for the segments before it that were lost.
     pub(super) fn loses(&mut self, random: &mut Rng, now: Duration, pair: (usize, usize)) -> bool {
-        let is_lost = self.loses_one(random, now, pair);
+        let is_lost = match self.bursts {
+            Some(bursts) if self.weather.loss > 0 => {
+                let in_burst = self.is_in_burst(bursts, random, now, pair);
+                in_burst && random.u8(0..100) < bursts.loss.max(self.weather.loss)
+            }
+            Some(_) | None => self.loses_on_average(random),
+        };
         if is_lost {
             self.note(Hit::Lost);
         }
         is_lost
     }
 
-    fn loses_one(&mut self, random: &mut Rng, now: Duration, pair: (usize, usize)) -> bool {
-        match self.bursts {
-            Some(bursts) if self.weather.loss > 0 => {
-                let in_burst = self.is_in_burst(bursts, random, now, pair);
-                let is_lost = in_burst && random.u8(0..100) < bursts.loss.max(self.weather.loss);
-                if let Some(channel) = self.channels.get_mut(&pair) {
-                    // Between packets that are far apart others might have passed.
-                    let goes_on =
-                        channel.lost.filter(|(_, last)| now.saturating_sub(*last) < OUTAGE);
-                    let since = goes_on.map_or(now, |(since, _)| since);
-                    channel.lost = is_lost.then_some((since, now));
-                }
-                is_lost
-            }
-            Some(_) | None => self.loses_on_average(random),
-        }
-    }
-
-    /// Whether a burst has let nothing pass from one machine to another for longer than a sound fleet
-    /// bears. Where packets get lost one by one that is next to impossible.
+    /// Whether a burst has let no datagram pass from one machine to another for longer than a sound
+    /// fleet bears. Where packets get lost one by one that is next to impossible.
     pub(super) fn is_in_outage(&self, now: Duration, pair: (usize, usize)) -> bool {
         let channel = self.bursts.and_then(|_| self.channels.get(&pair));
         let lost = channel.and_then(|channel| channel.lost);
@@ -485,7 +493,7 @@ mod tests {
         let (mut now, mut longest, mut outages) = (ms(0), 0, 0);
         let mut lost = 0;
         for _ in 0..2_000 {
-            lost = if network.loses(&mut random, now, (0, 1)) { lost + 1 } else { 0 };
+            lost = if network.loses_datagram(&mut random, now, (0, 1)) { lost + 1 } else { 0 };
             // The fourth in a row, one every 20 ms, is lost 60 ms after the first.
             assert_eq!(network.is_in_outage(now, (0, 1)), lost >= 4, "{now:?}");
             assert!(!network.is_in_outage(now, (1, 0)));
@@ -493,6 +501,27 @@ mod tests {
             now += ms(20);
         }
         assert!(longest > 20 && outages > 50, "{longest}, {outages}");
+    }
+
+    /// E6: two nodes hear each other by datagrams. A segment that passes may wait for one that is lost.
+    #[test]
+    fn an_outage_neither_begins_nor_ends_with_what_links_carry() {
+        let ms = Duration::from_millis;
+        let mut random = Rng::with_seed(1);
+        let mut network = bursty(50);
+        // Nearly all the time every other packet is lost.
+        network.bursts = Some(Bursts { length: ms(10_000), loss: 51 });
+        let (mut lost, mut passed, mut outages) = (0, 0, 0);
+        for at in (0..40_000).step_by(20) {
+            let is_lost = network.loses_datagram(&mut random, ms(at), (0, 1));
+            lost = if is_lost { lost + 1 } else { 0 };
+            for at in [at + 5, at + 10] {
+                passed += u32::from(!network.loses(&mut random, ms(at), (0, 1)));
+                assert_eq!(network.is_in_outage(ms(at), (0, 1)), lost >= 4, "{at} ms");
+            }
+            outages += u32::from(lost == 4);
+        }
+        assert!(outages > 50 && passed > 1_000, "{outages}, {passed}");
     }
 
     /// E6: ten requests in a row are as good as a lost master, by a fast clock even eight.
@@ -534,7 +563,7 @@ mod tests {
         let mut network = bursty(90);
         network.bursts = Some(Bursts { length: ms(50), loss: 90 });
         for at in (0..10_000).step_by(70).map(ms) {
-            network.loses(&mut random, at, (0, 1));
+            network.loses_datagram(&mut random, at, (0, 1));
             assert!(!network.is_in_outage(at, (0, 1)));
         }
     }

@@ -283,7 +283,7 @@ impl World {
     fn arrivals(&mut self, from: usize, to: usize) -> [Option<Duration>; 2] {
         let twice = self.network.duplicates(&mut self.random);
         [true, twice].map(|sent| {
-            let arrives = sent && self.network.passes(from, to) && !self.loses(from, to);
+            let arrives = sent && self.network.passes(from, to) && !self.loses_datagram(from, to);
             arrives.then(|| self.now + self.network.datagram_delay(&mut self.random))
         })
     }
@@ -298,9 +298,9 @@ impl World {
         }
     }
 
-    /// Whether a packet gets lost that is sent now.
-    pub(super) fn loses(&mut self, from: usize, to: usize) -> bool {
-        let is_lost = self.network.loses(&mut self.random, self.now, (from, to));
+    /// Whether a datagram gets lost that is sent now.
+    fn loses_datagram(&mut self, from: usize, to: usize) -> bool {
+        let is_lost = self.network.loses_datagram(&mut self.random, self.now, (from, to));
         if self.network.is_in_outage(self.now, (from, to)) {
             self.disturbances.outages.insert((from.min(to), from.max(to)), self.now);
         }
