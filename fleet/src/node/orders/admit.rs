@@ -128,10 +128,12 @@ impl Orders {
         }
     }
 
-    /// Places the calls again of which every open order has been contested for long enough.
+    /// Places the calls again of which every open order has been contested for long enough, or is
+    /// open here alone.
     pub(in crate::node) fn place_contested(&mut self, fleet: Fleet<'_>, now: Timestamp) {
         let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
-        for call in self.admission.due_calls(&known, now) {
+        let holds = |peer: &NodeId, dot| self.promise.holding(dot, peer).is_some();
+        for call in self.admission.due_calls(&known, holds, now) {
             // Its turn comes again.
             if self.may_place(&call) {
                 self.place(call, now);

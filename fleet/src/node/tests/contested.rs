@@ -64,6 +64,24 @@ fn a_call_whose_service_is_refused_is_placed_again() {
     }
 }
 
+/// O1: an open press that the peer which reported a service has no room for, or refuses, does not
+/// keep the call open there.
+#[test]
+fn a_call_is_placed_again_of_which_the_reporter_takes_no_other_press() {
+    for is_taken in [false, true] {
+        let (mut one, mut two, now) = pair();
+        let sequence = if is_taken { 7 } else { u64::MAX };
+        let state = RecordState::Open { waited: PERIOD };
+        let other = Record { dot: dot(9, sequence), state, ..served(9, 1, None, PERIOD) };
+        one.merge_record(&other, None, now);
+        two.merge_record(&served(2, 1, None, PERIOD), None, now);
+        exchange(&mut one, &mut two, now, now + Duration::from_secs(10));
+        let journals: Vec<_> = open(&two).iter().map(|dot| dot.journal).collect();
+        assert_eq!(journals, [JournalId(if is_taken { 9 } else { 1 })]);
+        assert_eq!(open(&one).len(), if is_taken { 2 } else { 3 }, "{:?}", open(&one));
+    }
+}
+
 /// Whatever is told of it, and however often, a call is placed again every two seconds at most.
 #[test]
 fn a_call_is_placed_again_seldom() {
@@ -158,10 +176,13 @@ fn a_press_of_two_calls_is_refused() {
 }
 
 /// O1: the node of the car that is said to have served shows that it lives and does not answer. The
-/// order, which the master alone holds open, is open everywhere again.
+/// order, which the master alone holds open, is open everywhere again. Until the service counts as
+/// refused, who reported it does not count as one that leaves the call unserved (E8).
 #[test]
 fn hearsay_that_nobody_answers_counts_as_refused() {
     let (mut one, mut two, mut now) = pair();
+    let Call::Hall(hall) = call(2) else { panic!("a hall call") };
+    let mut unknown_for = Duration::ZERO;
     let mute = with_journal(3, sound(3));
     let mut voice = with_journal(3, sound(3));
     let placed = dot(2, 1);
@@ -179,7 +200,12 @@ fn hearsay_that_nobody_answers_counts_as_refused() {
             node.handle_beacon(mute.hello().address, &beacon, later);
         }
         now = later;
+        if !one.orders.is_known_to(&name(2), hall, now) {
+            unknown_for += PERIOD;
+        }
     }
+    let asked_for = Duration::from_millis(5_900)..=Duration::from_millis(6_100);
+    assert!(asked_for.contains(&unknown_for), "{unknown_for:?}");
     assert!(one.peers.members().get(&name(3)).is_some());
     let again = open(&two);
     assert_eq!(again.len(), 1, "{again:?}");

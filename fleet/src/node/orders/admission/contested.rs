@@ -6,9 +6,10 @@
 //! call, which is as old as the order and open for everybody.
 //!
 //! One fresh press is enough if many nodes refuse. They place it one after the other, by address,
-//! and not at all if an open press of the call is known of which no service was refused. So all
-//! nodes together place a call again once per [`WAIT`], whatever peers send, and each has one
-//! register for it.
+//! and not at all if an open press of the call is known of which no service was refused, unless
+//! those that reported the service don't hold that one either, for want of room. So all nodes
+//! together place a call again once per [`WAIT`], whatever peers send, and each has one register
+//! for it.
 //!
 //! If the car is heard, its node is asked. If it does not answer, the service counts as refused
 //! after [`ANSWER_LIMIT`]. If it is lost meanwhile, it can't answer, and those that reported the
@@ -108,10 +109,10 @@ impl Contested {
         }
     }
 
-    /// Whether this peer said that the order was served.
-    pub(super) fn is_contested_by(&self, dot: Dot, peer: &NodeId) -> bool {
+    /// Whether this peer said that the order was served, and the service counts as refused by now.
+    pub(super) fn is_contested_by(&self, dot: Dot, peer: &NodeId, now: Timestamp) -> bool {
         let contest = self.orders.get(&dot);
-        contest.is_some_and(|contest| contest.reporters.contains(peer))
+        contest.is_some_and(|contest| contest.since <= now && contest.reporters.contains(peer))
     }
 
     pub(super) fn contains(&self, dot: Dot) -> bool {
@@ -132,8 +133,14 @@ impl Contested {
     }
 
     /// The calls to place again now, the longest contested first: those of which every open order
-    /// has been contested for long enough. Their next turn is counted from now.
-    pub(super) fn due_calls(&mut self, known: &Knowledge<'_>, now: Timestamp) -> Vec<Call> {
+    /// has been contested for long enough, or is open here alone as far as its reporters say:
+    /// whether such a peer `holds` an order. Their next turn is counted from now.
+    pub(super) fn due_calls(
+        &mut self,
+        known: &Knowledge<'_>,
+        holds: impl Fn(&NodeId, Dot) -> bool,
+        now: Timestamp,
+    ) -> Vec<Call> {
         if self.due.is_none_or(|due| now < due) {
             return Vec::new();
         }
@@ -143,8 +150,13 @@ impl Contested {
         let calls = self.calls(known);
         let due = |span: &Span| (span.latest + turn).min(span.first + LONGEST_WAIT + turn);
         let is_blocked = |call: &Call| {
-            let mut orders = store.of_call(call);
-            orders.any(|order| !self.contains(order.dot))
+            let reporters = self.reporters(call, known);
+            let mut uncontested = store.of_call(call).filter(|order| !self.contains(order.dot));
+            // A press of this process is one that the fresh press would replace.
+            let is_open = |order: &Order| {
+                store.is_made_here(order.dot) || reporters.iter().all(|peer| holds(peer, order.dot))
+            };
+            uncontested.any(is_open)
         };
         let mut ripe: Vec<(Timestamp, Call)> = calls
             .iter()
@@ -161,6 +173,13 @@ impl Contested {
             }
         }
         ripe
+    }
+
+    /// The peers that reported a service of this call.
+    fn reporters(&self, call: &Call, known: &Knowledge<'_>) -> BTreeSet<&NodeId> {
+        let orders = known.store.of_call(call);
+        let contests = orders.filter_map(|order| self.orders.get(&order.dot));
+        contests.flat_map(|contest| &contest.reporters).collect()
     }
 
     fn calls<'a>(&self, known: &Knowledge<'a>) -> BTreeMap<&'a Call, Span> {

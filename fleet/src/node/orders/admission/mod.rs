@@ -244,9 +244,14 @@ impl Admission {
     }
 
     /// The calls to place again now: those of which every open order has been contested for long
-    /// enough.
-    pub(super) fn due_calls(&mut self, known: &Knowledge<'_>, now: Timestamp) -> Vec<Call> {
-        self.contested.due_calls(known, now)
+    /// enough, or is one that no peer which reported a service `holds`.
+    pub(super) fn due_calls(
+        &mut self,
+        known: &Knowledge<'_>,
+        holds: impl Fn(&NodeId, Dot) -> bool,
+        now: Timestamp,
+    ) -> Vec<Call> {
+        self.contested.due_calls(known, holds, now)
     }
 
     /// A peer says that an order was served which was open here. Returns the records that close the
@@ -276,9 +281,9 @@ impl Admission {
         self.witness.note_recall(now);
     }
 
-    /// Whether this peer said that the order was served.
-    pub(super) fn is_contested_by(&self, dot: Dot, peer: &NodeId) -> bool {
-        self.contested.is_contested_by(dot, peer)
+    /// Whether this peer said that the order was served, and the service counts as refused by now.
+    pub(super) fn is_contested_by(&self, dot: Dot, peer: &NodeId, now: Timestamp) -> bool {
+        self.contested.is_contested_by(dot, peer, now)
     }
 
     /// Whether a service of this open order was refused.
