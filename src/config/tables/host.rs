@@ -72,7 +72,8 @@ table! {
         /// Serial: how often unchanged outputs are sent; well below the panel's watchdog.
         heartbeat: Time<5, 5_000> = Value("50 ms"),
         /// Serial: how long a panel may be silent before it is disconnected. At least three times
-        /// `heartbeat`.
+        /// `heartbeat`. Above 300 ms, a passenger with a destination may count as aboard although
+        /// the panel was gone by then.
         silence as silence_limit: Time<15, 30_000> = Value("250 ms"),
         /// The longest delay between two attempts to open a lost line.
         retry as retry_limit: Time<50, 60_000> = Value("1 s"),

@@ -6,8 +6,8 @@
 //! call, which is as old as the order and open for everybody.
 //!
 //! One fresh press is enough if many nodes refuse. They place it one after the other, by address,
-//! and not at all if an open press of the call is known of which no service was refused, unless
-//! those that reported the service don't hold that one either, for want of room. So all nodes
+//! and not at all if an open press of the call is known of which no service was refused, and which
+//! the reporters hold: one that they have no room for leaves the call closed there. So all nodes
 //! together place a call again once per [`WAIT`], whatever peers send, and each has one register
 //! for it.
 //!
@@ -133,8 +133,8 @@ impl Contested {
     }
 
     /// The calls to place again now, the longest contested first: those of which every open order
-    /// has been contested for long enough, or is open here alone as far as its reporters say:
-    /// whether such a peer `holds` an order. Their next turn is counted from now.
+    /// has been contested for long enough. One does not count that some reporter of the call does
+    /// not hold. Their next turn is counted from now.
     pub(super) fn due_calls(
         &mut self,
         known: &Knowledge<'_>,
@@ -152,7 +152,7 @@ impl Contested {
         let is_blocked = |call: &Call| {
             let reporters = self.reporters(call, known);
             let mut uncontested = store.of_call(call).filter(|order| !self.contains(order.dot));
-            // A press of this process is one that the fresh press would replace.
+            // A press of this process has a place everywhere: it only has to arrive.
             let is_open = |order: &Order| {
                 store.is_made_here(order.dot) || reporters.iter().all(|peer| holds(peer, order.dot))
             };

@@ -243,8 +243,8 @@ impl Admission {
         self.early.take(self.witness.attentive_since(), now)
     }
 
-    /// The calls to place again now: those of which every open order has been contested for long
-    /// enough, or is one that no peer which reported a service `holds`.
+    /// The calls to place again now: those of which every open order that their reporters hold has
+    /// been contested for long enough.
     pub(super) fn due_calls(
         &mut self,
         known: &Knowledge<'_>,
