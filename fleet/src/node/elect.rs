@@ -117,7 +117,7 @@ impl Node {
                 leads: leader.node_state == NodeState::Master,
                 stranger_echoed_at: leader.stranger_echoed_at,
             }),
-            calls: self.open_calls(&master, now),
+            calls: self.open_calls(&master),
             cars: self.cars_under(&master, now),
         };
         for verdict in self.leadership.oversee(&master, &bank, now) {
@@ -133,7 +133,7 @@ impl Node {
     }
 
     /// The open hall calls, as this master should know them.
-    fn open_calls(&self, master: &NodeId, now: Timestamp) -> BTreeMap<HallCall, OpenCall> {
+    fn open_calls(&self, master: &NodeId) -> BTreeMap<HallCall, OpenCall> {
         let is_heard =
             |car: &NodeId| *car == self.hello.node || self.peers.members().get(car).is_some();
         let open = |call: HallCall| {
@@ -141,7 +141,7 @@ impl Node {
             OpenCall {
                 car: car.cloned(),
                 is_car_heard: car.is_some_and(is_heard),
-                is_held: self.orders.is_known_to(master, call, now),
+                is_held: self.orders.is_known_to(master, call),
             }
         };
         let calls = self.orders.hall_calls().into_iter();

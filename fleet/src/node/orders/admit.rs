@@ -128,8 +128,7 @@ impl Orders {
         }
     }
 
-    /// Places the calls again of which every open order that their reporters hold has been contested
-    /// for long enough.
+    /// Places the calls again of which every open order has been contested for long enough.
     pub(in crate::node) fn place_contested(&mut self, fleet: Fleet<'_>, now: Timestamp) {
         let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
         let holds = |peer: &NodeId, dot| self.promise.holding(dot, peer).is_some();

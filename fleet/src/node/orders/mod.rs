@@ -228,10 +228,10 @@ impl Orders {
     }
 
     /// Whether this peer knows of a press of this call.
-    pub(super) fn is_known_to(&self, peer: &NodeId, call: HallCall, now: Timestamp) -> bool {
+    pub(super) fn is_known_to(&self, peer: &NodeId, call: HallCall) -> bool {
         // A peer that reports a service that did not happen knows the order, too.
         let is_known =
-            |dot| self.is_held_by(dot, peer) || self.admission.is_contested_by(dot, peer, now);
+            |dot| self.is_held_by(dot, peer) || self.admission.is_contested_by(dot, peer);
         let call = Call::Hall(call);
         let mut orders = self.store.of_call(&call);
         orders.any(|order| is_known(order.dot))

@@ -6,10 +6,10 @@
 //! call, which is as old as the order and open for everybody.
 //!
 //! One fresh press is enough if many nodes refuse. They place it one after the other, by address,
-//! and not at all if an open press of the call is known of which no service was refused, and which
-//! the reporters hold: one that they have no room for leaves the call closed there. So all nodes
-//! together place a call again once per [`WAIT`], whatever peers send, and each has one register
-//! for it.
+//! and not at all if an open press of the call is known of which no service was refused. So all
+//! nodes together place a call again once per [`WAIT`], whatever peers send, and each has one
+//! register for it. If nobody announces the journal of that press, it has to be held by all who
+//! reported a service: they may have no room for it.
 //!
 //! If the car is heard, its node is asked. If it does not answer, the service counts as refused
 //! after [`ANSWER_LIMIT`]. If it is lost meanwhile, it can't answer, and those that reported the
@@ -109,10 +109,10 @@ impl Contested {
         }
     }
 
-    /// Whether this peer said that the order was served, and the service counts as refused by now.
-    pub(super) fn is_contested_by(&self, dot: Dot, peer: &NodeId, now: Timestamp) -> bool {
+    /// Whether this peer said that the order was served.
+    pub(super) fn is_contested_by(&self, dot: Dot, peer: &NodeId) -> bool {
         let contest = self.orders.get(&dot);
-        contest.is_some_and(|contest| contest.since <= now && contest.reporters.contains(peer))
+        contest.is_some_and(|contest| contest.reporters.contains(peer))
     }
 
     pub(super) fn contains(&self, dot: Dot) -> bool {
@@ -133,8 +133,8 @@ impl Contested {
     }
 
     /// The calls to place again now, the longest contested first: those of which every open order
-    /// has been contested for long enough. One does not count that some reporter of the call does
-    /// not hold. Their next turn is counted from now.
+    /// has been contested for long enough. One that is not contested counts, if nobody announces its
+    /// journal, only where every reporter `holds` it. Their next turn is counted from now.
     pub(super) fn due_calls(
         &mut self,
         known: &Knowledge<'_>,
@@ -152,9 +152,10 @@ impl Contested {
         let is_blocked = |call: &Call| {
             let reporters = self.reporters(call, known);
             let mut uncontested = store.of_call(call).filter(|order| !self.contains(order.dot));
-            // A press of this process has a place everywhere: it only has to arrive.
+            // Everybody has room for what a member announces.
             let is_open = |order: &Order| {
-                store.is_made_here(order.dot) || reporters.iter().all(|peer| holds(peer, order.dot))
+                known.is_announced(order.dot.journal)
+                    || reporters.iter().all(|peer| holds(peer, order.dot))
             };
             uncontested.any(is_open)
         };

@@ -243,8 +243,8 @@ impl Admission {
         self.early.take(self.witness.attentive_since(), now)
     }
 
-    /// The calls to place again now: those of which every open order that their reporters hold has
-    /// been contested for long enough.
+    /// The calls to place again now: those of which every open order has been contested for long
+    /// enough. Whether a peer `holds` an order is what it has said.
     pub(super) fn due_calls(
         &mut self,
         known: &Knowledge<'_>,
@@ -281,9 +281,9 @@ impl Admission {
         self.witness.note_recall(now);
     }
 
-    /// Whether this peer said that the order was served, and the service counts as refused by now.
-    pub(super) fn is_contested_by(&self, dot: Dot, peer: &NodeId, now: Timestamp) -> bool {
-        self.contested.is_contested_by(dot, peer, now)
+    /// Whether this peer said that the order was served.
+    pub(super) fn is_contested_by(&self, dot: Dot, peer: &NodeId) -> bool {
+        self.contested.is_contested_by(dot, peer)
     }
 
     /// Whether a service of this open order was refused.
