@@ -57,13 +57,11 @@ impl Default for Bursts {
 struct Channel {
     in_burst: bool,
     until: Duration,
-    /// Since when every datagram got lost, and when the last one did.
-    lost: Option<(Duration, Duration)>,
 }
 
-/// A direction in which a burst lets no datagram pass for so long may be cut off: of two such
-/// bursts, one in either direction, and the periods of the beacons between them, hardly anything is
-/// missing to the 200 ms of silence after which a peer counts as dead (`dead_after`).
+/// A direction in which a burst lets no beacon pass for so long may be cut off: of two such bursts,
+/// one in either direction, and the periods of the beacons between them, hardly anything is missing
+/// to the 200 ms of silence after which a peer counts as dead (`dead_after`).
 const OUTAGE: Duration = Duration::from_millis(60);
 
 /// A follower that misses ten periodic requests of its master in a row gives it up, though beacons pass.
@@ -76,7 +74,7 @@ const MISSED_REQUESTS: u32 = 35;
 const USUAL_TRAVEL: Duration = Duration::from_millis(1);
 
 /// The wait before TCP sends a lost packet again; it doubles each time.
-const RETRANSMISSION: Duration = Duration::from_millis(200);
+pub(super) const RETRANSMISSION: Duration = Duration::from_millis(200);
 
 /// How often the wait is doubled at most.
 const MOST_DOUBLINGS: u32 = 6;
@@ -109,8 +107,9 @@ pub(super) struct Network {
     pub(super) bursts: Option<Bursts>,
     /// By directed pair; those that nothing was sent over yet are missing.
     channels: BTreeMap<(usize, usize), Channel>,
-    /// The requests of a master that got lost in a row: when the first and the last were sent, by
-    /// directed pair.
+    /// The beacons that got lost in a row: when the first and the last were sent, by directed pair.
+    beacons: BTreeMap<(usize, usize), (Duration, Duration)>,
+    /// The same of the requests of a master.
     requests: BTreeMap<(usize, usize), (Duration, Duration)>,
     /// The directed pairs between which nothing passes.
     cuts: BTreeSet<(usize, usize)>,
@@ -131,13 +130,15 @@ pub(super) struct Network {
 impl Network {
     pub(super) fn new(weather: Weather, bursts: Option<Bursts>) -> Self {
         let (cuts, isolated) = (BTreeSet::new(), BTreeSet::new());
-        let (channels, requests) = (BTreeMap::new(), BTreeMap::new());
+        let channels = BTreeMap::new();
+        let (beacons, requests) = (BTreeMap::new(), BTreeMap::new());
         let (unlinked, clogs) = (BTreeSet::new(), BTreeMap::new());
         let (awaited, hits) = (BTreeMap::new(), Vec::new());
         Self {
             weather,
             bursts,
             channels,
+            beacons,
             requests,
             cuts,
             isolated,
@@ -301,27 +302,7 @@ impl Network {
         Duration::from_micros(random.u64(self.weather.delay.clone()))
     }
 
-    /// Whether a datagram gets lost that is sent from one machine to another now.
-    pub(super) fn loses_datagram(
-        &mut self,
-        random: &mut Rng,
-        now: Duration,
-        pair: (usize, usize),
-    ) -> bool {
-        let is_lost = self.loses(random, now, pair);
-        if let Some(channel) = self.channels.get_mut(&pair) {
-            // Between datagrams that are far apart others might have passed.
-            let goes_on = channel.lost.filter(|(_, last)| now.saturating_sub(*last) < OUTAGE);
-            let since = goes_on.map_or(now, |(since, _)| since);
-            channel.lost = is_lost.then_some((since, now));
-        }
-        is_lost
-    }
-
     /// Whether a packet gets lost that is sent from one machine to another now.
-    ///
-    /// A segment of TCP that is lost or passes tells nothing of an outage: nodes hear each other by
-    /// datagrams, and what passes waits for the segments before it that were lost.
     pub(super) fn loses(&mut self, random: &mut Rng, now: Duration, pair: (usize, usize)) -> bool {
         let is_lost = match self.bursts {
             Some(bursts) if self.weather.loss > 0 => {
@@ -336,15 +317,32 @@ impl Network {
         is_lost
     }
 
-    /// Whether a burst has let no datagram pass from one machine to another for longer than a sound
-    /// fleet bears. Where packets get lost one by one that is next to impossible.
-    pub(super) fn is_in_outage(&self, now: Duration, pair: (usize, usize)) -> bool {
-        let channel = self.bursts.and_then(|_| self.channels.get(&pair));
-        let lost = channel.and_then(|channel| channel.lost);
+    /// A machine sends another one its beacon. Whether so many in a row got lost in a burst that a sound
+    /// fleet does not bear it; where packets get lost one by one that is next to impossible.
+    pub(super) fn misses_beacons(
+        &mut self,
+        now: Duration,
+        pair: (usize, usize),
+        arrives: bool,
+    ) -> bool {
+        if arrives {
+            self.note_heard(pair);
+            return false;
+        }
+        // Between beacons that are far apart others might have passed.
+        let run = self.beacons.get(&pair).filter(|(_, last)| now.saturating_sub(*last) < OUTAGE);
+        let since = run.map_or(now, |(since, _)| *since);
+        self.beacons.insert(pair, (since, now));
         // What packets travel is a part of the silence: a peer has to hear, and to be heard.
         let travel = Duration::from_micros(*self.weather.delay.end());
         let longest = OUTAGE.saturating_sub(travel.saturating_sub(USUAL_TRAVEL));
-        lost.is_some_and(|(since, _)| now.saturating_sub(since) >= longest)
+        self.bursts.is_some() && now.saturating_sub(since) >= longest
+    }
+
+    /// A beacon of one machine reaches another, or an answer over their link, which counts as much
+    /// unless it has to wait for a segment that was lost.
+    pub(super) fn note_heard(&mut self, pair: (usize, usize)) {
+        self.beacons.remove(&pair);
     }
 
     /// A master sends one of its periodic requests. Whether so many in a row got lost that its follower
@@ -389,7 +387,6 @@ impl Network {
             Channel {
                 in_burst,
                 until: now + lasts(random, if in_burst { bursts.length } else { gap }),
-                lost: None,
             }
         });
         while channel.until <= now {
@@ -484,44 +481,29 @@ mod tests {
         assert!((share - 0.9).abs() < 0.02, "{share}");
     }
 
+    /// E6: three beacons of 20 ms and what is lost with them; an answer over a link is as good as one.
     #[test]
-    fn a_burst_is_an_outage_from_60_ms_on_until_a_packet_passes() {
+    fn beacons_that_are_lost_for_60_ms_are_missed_until_one_arrives() {
         let ms = Duration::from_millis;
-        let mut random = Rng::with_seed(1);
         let mut network = bursty(50);
-        network.bursts = Some(Bursts { length: ms(200), loss: 100 });
-        let (mut now, mut longest, mut outages) = (ms(0), 0, 0);
-        let mut lost = 0;
-        for _ in 0..2_000 {
-            lost = if network.loses_datagram(&mut random, now, (0, 1)) { lost + 1 } else { 0 };
-            // The fourth in a row, one every 20 ms, is lost 60 ms after the first.
-            assert_eq!(network.is_in_outage(now, (0, 1)), lost >= 4, "{now:?}");
-            assert!(!network.is_in_outage(now, (1, 0)));
-            (longest, outages) = (longest.max(lost), outages + usize::from(lost == 4));
-            now += ms(20);
+        for at in (0..60).step_by(20).map(ms) {
+            assert!(!network.misses_beacons(at, (0, 1), false), "{at:?}");
         }
-        assert!(longest > 20 && outages > 50, "{longest}, {outages}");
-    }
-
-    /// E6: two nodes hear each other by datagrams. A segment that passes may wait for one that is lost.
-    #[test]
-    fn an_outage_neither_begins_nor_ends_with_what_links_carry() {
-        let ms = Duration::from_millis;
-        let mut random = Rng::with_seed(1);
-        let mut network = bursty(50);
-        // Nearly all the time every other packet is lost.
-        network.bursts = Some(Bursts { length: ms(10_000), loss: 51 });
-        let (mut lost, mut passed, mut outages) = (0, 0, 0);
-        for at in (0..40_000).step_by(20) {
-            let is_lost = network.loses_datagram(&mut random, ms(at), (0, 1));
-            lost = if is_lost { lost + 1 } else { 0 };
-            for at in [at + 5, at + 10] {
-                passed += u32::from(!network.loses(&mut random, ms(at), (0, 1)));
-                assert_eq!(network.is_in_outage(ms(at), (0, 1)), lost >= 4, "{at} ms");
-            }
-            outages += u32::from(lost == 4);
+        assert!(network.misses_beacons(ms(60), (0, 1), false));
+        assert!(!network.misses_beacons(ms(60), (1, 0), false));
+        assert!(!network.misses_beacons(ms(80), (0, 1), true));
+        for at in (100..160).step_by(20).map(ms) {
+            assert!(!network.misses_beacons(at, (0, 1), false), "{at:?}");
         }
-        assert!(outages > 50 && passed > 1_000, "{outages}, {passed}");
+        network.note_heard((0, 1));
+        assert!(!network.misses_beacons(ms(160), (0, 1), false), "it was heard");
+        // Those between them might have passed.
+        assert!(!network.misses_beacons(ms(220), (0, 1), false), "far apart");
+        // Where they get lost one by one it is no burst.
+        network.bursts = None;
+        for at in (240..800).step_by(20).map(ms) {
+            assert!(!network.misses_beacons(at, (0, 1), false), "{at:?}");
+        }
     }
 
     /// E6: ten requests in a row are as good as a lost master, by a fast clock even eight.
@@ -543,28 +525,16 @@ mod tests {
 
     /// A round trip of 130 ms leaves 20 ms to `dead_after`, less than the period of the beacons.
     #[test]
-    fn where_packets_travel_for_long_one_that_is_lost_is_an_outage() {
+    fn where_packets_travel_for_long_a_beacon_that_is_lost_is_missed() {
         let ms = Duration::from_millis;
-        for (travel, lost_first, now) in [(30, ms(0), ms(31)), (65, ms(31), ms(31))] {
-            let mut network = bursty(50);
-            network.weather.delay = 100..=travel * 1_000;
-            let channel = Channel { in_burst: true, until: ms(99), lost: Some((lost_first, now)) };
-            network.channels.insert((0, 1), channel);
-            assert!(network.is_in_outage(now, (0, 1)), "{travel} ms");
-            network.weather.delay = 100..=1_000;
-            assert!(!network.is_in_outage(now, (0, 1)), "{travel} ms");
-        }
-    }
-
-    #[test]
-    fn two_losses_far_apart_are_no_outage() {
-        let ms = Duration::from_millis;
-        let mut random = Rng::with_seed(1);
-        let mut network = bursty(90);
-        network.bursts = Some(Bursts { length: ms(50), loss: 90 });
-        for at in (0..10_000).step_by(70).map(ms) {
-            network.loses_datagram(&mut random, at, (0, 1));
-            assert!(!network.is_in_outage(at, (0, 1)));
+        for (travel, lost_first) in [(30, ms(0)), (65, ms(31))] {
+            for (delay, is_missed) in [(100..=travel * 1_000, true), (100..=1_000, false)] {
+                let mut network = bursty(50);
+                network.weather.delay = delay;
+                network.misses_beacons(lost_first, (0, 1), false);
+                let is_noticed = network.misses_beacons(ms(31), (0, 1), false);
+                assert_eq!(is_noticed, is_missed, "{travel} ms");
+            }
         }
     }
 

@@ -208,6 +208,7 @@ impl World {
                 self.damage_beacon(from, to, beacon);
             }
         }
+        self.note_beacon(from, to, arrivals);
         let concerns = |it: &Piggybacked| {
             let is_for_it = it.to.as_ref().is_none_or(|name| *name == self.machines[to].name);
             is_for_it && it.message == Message::SensorRequest
@@ -282,10 +283,23 @@ impl World {
     /// When a datagram arrives, if it does, and when its copy does, if there is one.
     fn arrivals(&mut self, from: usize, to: usize) -> [Option<Duration>; 2] {
         let twice = self.network.duplicates(&mut self.random);
+        let pair = (from, to);
         [true, twice].map(|sent| {
-            let arrives = sent && self.network.passes(from, to) && !self.loses_datagram(from, to);
+            let arrives = sent
+                && self.network.passes(from, to)
+                && !self.network.loses(&mut self.random, self.now, pair);
             arrives.then(|| self.now + self.network.datagram_delay(&mut self.random))
         })
+    }
+
+    /// A node has sent another one its beacon. What a cut stops is no matter of a burst.
+    fn note_beacon(&mut self, from: usize, to: usize, arrivals: [Option<Duration>; 2]) {
+        let arrives = arrivals.iter().any(Option::is_some);
+        if self.network.passes(from, to)
+            && self.network.misses_beacons(self.now, (from, to), arrives)
+        {
+            self.disturbances.outages.insert((from.min(to), from.max(to)), self.now);
+        }
     }
 
     /// A master has sent a request by which this follower knows it.
@@ -296,15 +310,6 @@ impl World {
         {
             self.disturbances.outages.insert((from.min(to), from.max(to)), self.now);
         }
-    }
-
-    /// Whether a datagram gets lost that is sent now.
-    fn loses_datagram(&mut self, from: usize, to: usize) -> bool {
-        let is_lost = self.network.loses_datagram(&mut self.random, self.now, (from, to));
-        if self.network.is_in_outage(self.now, (from, to)) {
-            self.disturbances.outages.insert((from.min(to), from.max(to)), self.now);
-        }
-        is_lost
     }
 
     fn datagram(&mut self, node: usize, mut beacon: Beacon) -> Arc<Beacon> {
