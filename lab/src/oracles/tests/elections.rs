@@ -74,6 +74,26 @@ fn ten_requests_that_do_not_arrive_are_an_outage_of_two_nodes() {
     }
 }
 
+/// E6: so are the beacons that a burst stops, under each protocol; not those that are lost one by one.
+#[test]
+fn beacons_that_a_burst_stops_are_an_outage_of_two_nodes() {
+    let long = Bursts { length: Duration::from_millis(500), loss: 100 };
+    for protocol in Protocol::ALL {
+        for bursts in [Some(long), None] {
+            let mut settings = WorldSettings::new(2, 1);
+            settings.election = ElectionSettings::preset(protocol, Preset::Fleet);
+            let mut world = World::new(settings).expect("a world");
+            world.start_all();
+            world.run_for(Duration::from_secs(10));
+            world.network.bursts = bursts;
+            world.network.weather.loss = 50;
+            world.run_for(Duration::from_secs(5));
+            let has_outage = world.disturbances.outages.contains_key(&(0, 1));
+            assert_eq!(has_outage, bursts.is_some(), "{protocol}");
+        }
+    }
+}
+
 #[test]
 fn a_term_that_decreases_is_noticed() {
     let mut world = calm();
