@@ -673,7 +673,7 @@ fn placed_again(every: Duration, most_lies: usize) -> u64 {
 /// that it holds that press; and all nodes together place the call once in two seconds at most,
 /// whatever it goes on telling.
 #[test]
-fn all_nodes_together_place_a_call_again_seldom_whatever_the_reporter_holds() {
+fn a_reporter_that_holds_nothing_has_a_call_placed_again_no_more_often() {
     assert_eq!(placed_again(Duration::from_millis(100), 1), 1);
     for every in [100, 600, 1_500].map(Duration::from_millis) {
         let placed = placed_again(every, usize::MAX);
