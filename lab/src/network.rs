@@ -59,7 +59,7 @@ struct Channel {
     until: Duration,
 }
 
-/// A direction in which a burst lets no beacon pass for so long may be cut off: of two such bursts,
+/// A burst that stops all beacons of one direction for this time may cut it off: of two such bursts,
 /// one in either direction, and the periods of the beacons between them, hardly anything is missing
 /// to the 200 ms of silence after which a peer counts as dead (`dead_after`).
 const OUTAGE: Duration = Duration::from_millis(60);
@@ -85,6 +85,26 @@ const HELD_BACK: RangeInclusive<u64> = 1_000..=50_000;
 /// The most packets that a clog holds back in one direction; more get lost, as in any queue.
 const MOST_HELD: usize = 2_000;
 
+/// What got lost in a row, by directed pair: when the first and the last was sent.
+#[derive(Debug, Default)]
+struct Runs(BTreeMap<(usize, usize), (Duration, Duration)>);
+
+impl Runs {
+    /// Another one got lost. Returns how long the run lasts: it began anew if the last one was sent
+    /// `apart` or more ago, as others might have passed between them.
+    fn go_on(&mut self, now: Duration, pair: (usize, usize), apart: Duration) -> Duration {
+        let run = self.0.get(&pair).filter(|(_, last)| now.saturating_sub(*last) < apart);
+        let since = run.map_or(now, |(since, _)| *since);
+        self.0.insert(pair, (since, now));
+        now.saturating_sub(since)
+    }
+
+    /// One arrives.
+    fn end(&mut self, pair: (usize, usize)) {
+        self.0.remove(&pair);
+    }
+}
+
 /// What the network does to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Hit {
@@ -107,10 +127,10 @@ pub(super) struct Network {
     pub(super) bursts: Option<Bursts>,
     /// By directed pair; those that nothing was sent over yet are missing.
     channels: BTreeMap<(usize, usize), Channel>,
-    /// The beacons that got lost in a row: when the first and the last were sent, by directed pair.
-    beacons: BTreeMap<(usize, usize), (Duration, Duration)>,
-    /// The same of the requests of a master.
-    requests: BTreeMap<(usize, usize), (Duration, Duration)>,
+    /// The beacons that got lost in a row.
+    beacons: Runs,
+    /// The requests of a master that did.
+    requests: Runs,
     /// The directed pairs between which nothing passes.
     cuts: BTreeSet<(usize, usize)>,
     /// The nodes whose network is cut: they reach nobody.
@@ -131,7 +151,7 @@ impl Network {
     pub(super) fn new(weather: Weather, bursts: Option<Bursts>) -> Self {
         let (cuts, isolated) = (BTreeSet::new(), BTreeSet::new());
         let channels = BTreeMap::new();
-        let (beacons, requests) = (BTreeMap::new(), BTreeMap::new());
+        let (beacons, requests) = (Runs::default(), Runs::default());
         let (unlinked, clogs) = (BTreeSet::new(), BTreeMap::new());
         let (awaited, hits) = (BTreeMap::new(), Vec::new());
         Self {
@@ -329,20 +349,17 @@ impl Network {
             self.note_heard(pair);
             return false;
         }
-        // Between beacons that are far apart others might have passed.
-        let run = self.beacons.get(&pair).filter(|(_, last)| now.saturating_sub(*last) < OUTAGE);
-        let since = run.map_or(now, |(since, _)| *since);
-        self.beacons.insert(pair, (since, now));
+        let lasts = self.beacons.go_on(now, pair, OUTAGE);
         // What packets travel is a part of the silence: a peer has to hear, and to be heard.
         let travel = Duration::from_micros(*self.weather.delay.end());
         let longest = OUTAGE.saturating_sub(travel.saturating_sub(USUAL_TRAVEL));
-        self.bursts.is_some() && now.saturating_sub(since) >= longest
+        self.bursts.is_some() && lasts >= longest
     }
 
     /// A beacon of one machine reaches another, or an answer over their link, which counts as much
     /// unless it has to wait for a segment that was lost.
     pub(super) fn note_heard(&mut self, pair: (usize, usize)) {
-        self.beacons.remove(&pair);
+        self.beacons.end(pair);
     }
 
     /// A master sends one of its periodic requests. Whether so many in a row got lost that its follower
@@ -356,14 +373,11 @@ impl Network {
         arrives: bool,
     ) -> bool {
         if arrives {
-            self.requests.remove(&pair);
+            self.requests.end(pair);
             return false;
         }
-        let run =
-            self.requests.get(&pair).filter(|(_, last)| now.saturating_sub(*last) < period * 2);
-        let since = run.map_or(now, |(since, _)| *since);
-        self.requests.insert(pair, (since, now));
-        self.bursts.is_some() && now.saturating_sub(since) >= period * MISSED_REQUESTS / 6
+        let lasts = self.requests.go_on(now, pair, period * 2);
+        self.bursts.is_some() && lasts >= period * MISSED_REQUESTS / 6
     }
 
     fn loses_on_average(&self, random: &mut Rng) -> bool {
@@ -481,7 +495,8 @@ mod tests {
         assert!((share - 0.9).abs() < 0.02, "{share}");
     }
 
-    /// E6: three beacons of 20 ms and what is lost with them; an answer over a link is as good as one.
+    /// E6: the fourth beacon in a row, one every 20 ms, is lost 60 ms after the first. An answer over a
+    /// link ends the run, as a beacon does.
     #[test]
     fn beacons_that_are_lost_for_60_ms_are_missed_until_one_arrives() {
         let ms = Duration::from_millis;

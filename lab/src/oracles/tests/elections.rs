@@ -1,6 +1,7 @@
 //! Elections, terms, plans, and orders that are not handed over.
 
 use super::*;
+use crate::connection::Packet;
 
 /// A car's fault is no excuse for nodes and network.
 #[test]
@@ -62,7 +63,7 @@ fn ten_requests_that_do_not_arrive_are_an_outage_of_two_nodes() {
         world.run_for(Duration::from_secs(10));
         let master = world.master().expect("a master");
         world.network.bursts = bursts;
-        // No packet passes: it is not the account of lost ones that notices this.
+        // The account of beacons leaves out what a cut stops: it is that of requests which notices it.
         world.network.cut(master, 1 - master);
         world.run_for(Duration::from_millis(1_500));
         world.disturbances.outages.contains_key(&(0, 1))
@@ -91,6 +92,29 @@ fn beacons_that_a_burst_stops_are_an_outage_of_two_nodes() {
             let has_outage = world.disturbances.outages.contains_key(&(0, 1));
             assert_eq!(has_outage, bursts.is_some(), "{protocol}");
         }
+    }
+}
+
+/// E6: an answer over a link keeps a peer, where nothing before it is lost; other frames do not.
+#[test]
+fn an_answer_over_a_link_that_need_not_wait_is_as_good_as_a_beacon() {
+    let ms = Duration::from_millis;
+    let cases = [(Frame::Alive, ms(0), true), (Frame::Alive, ms(300), false)];
+    for (frame, waits, is_heard) in cases.into_iter().chain([(Frame::Probe, ms(0), false)]) {
+        let mut world = World::new(WorldSettings::new(2, 1)).expect("a world");
+        world.start_all();
+        world.run_for(Duration::from_secs(10));
+        let links = world.connections.of(0, world.machines[0].incarnation);
+        let (id, side) = *links.first().expect("a link");
+        let now = world.now;
+        world.network.bursts = Some(Bursts::default());
+        world.network.misses_beacons(now, (0, 1), false);
+        // A segment before it is sent again until then.
+        world.connections.get_mut(id).expect("the link").end_mut(side).in_order = now + waits;
+        world.send(0, id.link(), Packet::Frame(frame.clone()));
+        world.network.misses_beacons(now + ms(30), (0, 1), false);
+        let is_missed = world.network.misses_beacons(now + ms(60), (0, 1), false);
+        assert_eq!(is_missed, !is_heard, "{frame:?}, {waits:?}");
     }
 }
 
