@@ -167,7 +167,6 @@ struct Gun {
     /// By the address that it is bound to.
     sockets: BTreeMap<Ipv4Addr, UdpSocket>,
     nonce: Nonce,
-    other: FleetKey,
     /// In the order in which they were first heard.
     tapes: Vec<Tape>,
     /// With the addresses that they came from.
@@ -196,7 +195,6 @@ impl Gun {
             sockets: segment.victims.iter().chain([&segment.own]).map(sender).collect(),
             segment,
             nonce: Nonce(fastrand::u64(..)),
-            other: FleetKey::new(&[0x5a; SECRET], &super::fleet_name()),
             tapes: Vec::new(),
             packets: Vec::new(),
             arms: beacons.chain(packets.filter(|_| with_packets)).collect(),
@@ -270,12 +268,12 @@ impl Gun {
         Some(match shot {
             Shot::Announcement(proof) => {
                 let old = self.tapes[today].beacons.last()?.clone();
-                (own, self.proven(&self.announcement(&old), &old, proof)?)
+                (own, proven(&self.announcement(&old), &old, proof)?)
             }
             Shot::Forgery(proof) => {
                 let tapes = self.tapes.len();
                 let old = self.tapes[round % tapes].next();
-                (victim, self.proven(&forged(&old, self.turn), &old, proof)?)
+                (victim, proven(&forged(&old, self.turn), &old, proof)?)
             }
             Shot::Latest => (victim, self.tapes[today].beacons.last()?.clone()),
             Shot::Rerun => (victim, self.tapes[today].next()),
@@ -329,18 +327,6 @@ impl Gun {
         }
     }
 
-    /// The datagram of a beacon, with the best proof that a stranger has.
-    fn proven(&self, beacon: &Beacon, old: &[u8], proof: Proof) -> Option<Vec<u8>> {
-        let keys = match proof {
-            Proof::Nothing => Keyring::default(),
-            Proof::OtherKey | Proof::RandomTag | Proof::OldTag => {
-                Keyring::new([Credential::Key(self.other.clone())])
-            }
-        };
-        let bytes = codec::encode_beacon(beacon, &keys).ok()?;
-        Some(disguised(bytes, old, proof))
-    }
-
     /// A vote that none exceeds, the announcement of a leader, or a reset.
     fn packet(&self, round: usize, proof: Proof) -> Option<Vec<u8>> {
         let packets: [&[u8]; 3] = [&[4, 0xff, 0xff, 0xff, 0xff], &[1], &[5]];
@@ -354,7 +340,34 @@ impl Gun {
         let (beacon, to) = (u64::MAX, *self.segment.packets?.ip());
         let sealed = SealedPacket { nonce, sequence, beacon, to, packet };
         let (_, old) = self.packets.last()?;
-        Some(disguised(codec::seal_packet(sealed, &self.other), old, proof))
+        let sealed = codec::seal_packet(sealed, &another_key(old[KEY_ID]));
+        Some(disguised(sealed, old, proof))
+    }
+}
+
+/// The datagram of a beacon, with the best proof that a stranger has.
+fn proven(beacon: &Beacon, old: &[u8], proof: Proof) -> Option<Vec<u8>> {
+    let keys = match proof {
+        Proof::Nothing => Keyring::default(),
+        Proof::OtherKey | Proof::RandomTag | Proof::OldTag => {
+            Keyring::new([Credential::Key(another_key(old[KEY_ID]))])
+        }
+    };
+    let bytes = codec::encode_beacon(beacon, &keys).ok()?;
+    Some(disguised(bytes, old, proof))
+}
+
+/// A key that is not the fleet's. It has another id than the fleet's: of two random keys one in 255
+/// has the same one, and is refused for its tag instead.
+fn another_key(id: u8) -> FleetKey {
+    let mut keys = (0..).map(|secret| FleetKey::new(&[secret; SECRET], &super::fleet_name()));
+    keys.find(|key| key.id() != id).expect("a key")
+}
+
+#[test]
+fn a_stranger_has_another_key_id_than_any_fleet() {
+    for id in 1..=u8::MAX {
+        assert_ne!(another_key(id).id(), id);
     }
 }
 
