@@ -1,7 +1,12 @@
 //! What a slave does about a master that assigns nothing.
 
+use super::forged::{exchange, sound, with_journal};
 use super::*;
 use crate::model::JournalId;
+use crate::orders::{Record, RecordState, Service};
+use crate::wire::PlanEntry;
+
+const SERVED: RecordState = RecordState::Served(None);
 
 /// A cabin that follows a master which never gets a plan, and that moment.
 fn pair() -> (Node, Node, Timestamp) {
@@ -100,7 +105,7 @@ fn a_car_that_the_master_may_hear_is_left_alone() {
         with_a_car(&mut slave, now);
         slave.handle_order(call(), now).expect("a button");
         let Call::Hall(hall) = call() else { panic!("a hall call") };
-        let entry = crate::wire::PlanEntry { version: 1, call: hall, car: name(9) };
+        let entry = PlanEntry { version: 1, call: hall, car: name(9) };
         slave.dispatching.learn(entry);
         let mut seen = 0;
         for passed in 0..80 {
@@ -129,7 +134,7 @@ fn a_call_that_waits_for_its_car_in_vain_is_served_by_another() {
         with_a_car(&mut slave, now);
         slave.handle_order(call(), now).expect("a button");
         let Call::Hall(hall) = call() else { panic!("a hall call") };
-        slave.dispatching.learn(crate::wire::PlanEntry { version: 1, call: hall, car: name(1) });
+        slave.dispatching.learn(PlanEntry { version: 1, call: hall, car: name(1) });
         let at = reports(&mut slave, &mut master, now, 165, is_of_oversight);
         assert!(at.is_empty(), "{is_kept}: {at:?}");
         if is_kept {
@@ -144,30 +149,87 @@ fn a_call_that_waits_for_its_car_in_vain_is_served_by_another() {
 }
 
 /// A master that tells of services which did not happen knows of the orders, so it loses the trust
-/// as soon as one that tells nothing.
+/// as soon as one that tells nothing. That it names a car whose node is heard does not help it.
 #[test]
 fn a_master_that_invents_services_is_left_all_the_same() {
-    let (mut slave, mut master, now) = pair();
-    with_a_car(&mut slave, now);
-    slave.handle_order(call(), now).expect("a button");
-    let mut at = Vec::new();
-    for passed in 0..40 {
-        let now = now + Duration::from_millis(passed * 500);
-        let open = slave.orders().records(now);
-        let mut lies: Vec<_> = open.filter(|record| !record.state.is_served()).collect();
-        for lie in &mut lies {
-            lie.state = crate::orders::RecordState::Served(None);
+    for names_a_car in [false, true] {
+        let (mut slave, mut master, start) = pair();
+        let mut third = with_journal(3, sound(3));
+        with_a_car(&mut slave, start);
+        slave.handle_order(call(), start).expect("a button");
+        let service = Service { waited: PERIOD, car: name(3) };
+        let state = RecordState::Served(names_a_car.then_some(service));
+        let mut at = Vec::new();
+        for passed in 0..200 {
+            let now = start + Duration::from_millis(passed * 100);
+            let mut beacon = third.plain_beacon(now);
+            beacon.echoes = vec![slave.echo(now)];
+            slave.handle_beacon(third.hello().address, &beacon, now);
+            let open = slave.orders().records(now).filter(|record| !record.state.is_served());
+            let lies: Vec<_> = open.map(|open| Record { state: state.clone(), ..open }).collect();
+            let later = now + Duration::from_millis(100);
+            let mut actions = talk(&mut slave, &mut master, now, later);
+            if passed % 5 == 4 {
+                let mut beacon = master.plain_beacon(later);
+                beacon.delta.records = lies;
+                slave.handle_beacon(master.hello().address, &beacon, later);
+                actions.extend(drain(&mut slave));
+            }
+            let reports = actions.iter();
+            let signs = reports.filter(
+                |action| matches!(action, Action::Report(report) if is_of_oversight(report)),
+            );
+            at.extend(signs.map(|_| passed / 10));
         }
-        let later = now + Duration::from_millis(500);
-        let mut actions = talk(&mut slave, &mut master, now, later);
-        let mut beacon = master.plain_beacon(later);
-        beacon.delta.records = lies;
-        slave.handle_beacon(master.hello().address, &beacon, later);
-        actions.extend(drain(&mut slave));
-        let is_sign = |action: &&Action| matches!(action, Action::Report(r) if is_of_oversight(r));
-        at.extend(actions.iter().filter(is_sign).map(|_| passed / 2));
+        assert!(slave.peers.members().get(&name(3)).is_some(), "it is heard");
+        assert_eq!(at, [5, 12, 12], "taken over, not believed, alone: {names_a_car}");
     }
-    assert_eq!(at, [5, 12, 12], "taken over, not believed, alone");
+}
+
+/// E8: a sound master believes that each press of a call was served, also those that a liar invents
+/// all the time, in its own journal or in one of nobody. It gets a press of this node before its time
+/// is over, and assigns it.
+#[test]
+fn a_master_that_is_deceived_about_ever_more_presses_is_believed() {
+    for (journal, expected) in [(9, (vec![], Some(2))), (3, (vec![5], Some(10)))] {
+        let (mut slave, mut master, start) = pair();
+        let mut liar = with_journal(3, sound(3));
+        with_a_car(&mut slave, start);
+        slave.handle_order(call(), start).expect("a button");
+        let own = slave.orders().of_call(&call()).next().expect("an order").dot;
+        let mut told = vec![Record { dot: own, origin: name(2), call: call(), state: SERVED }];
+        let (mut at, mut assigned_after) = (Vec::new(), None);
+        for passed in 0..200 {
+            let now = start + Duration::from_millis(passed * 100);
+            if passed % 5 == 0 {
+                let dot = Dot { journal: JournalId(journal), sequence: passed + 1 };
+                let lie = Record { dot, origin: name(3), call: call(), state: SERVED };
+                let state = RecordState::Open { waited: Duration::ZERO };
+                slave.merge_record(&Record { state, ..lie.clone() }, None, now);
+                told.push(lie);
+            }
+            for record in &told {
+                master.merge_record(record, None, now);
+            }
+            let mut beacon = liar.plain_beacon(now);
+            beacon.echoes = vec![slave.echo(now)];
+            slave.handle_beacon(liar.hello().address, &beacon, now);
+            let later = now + Duration::from_millis(100);
+            let actions = exchange(&mut slave, &mut master, now, later);
+            let reports = actions.iter();
+            let signs = reports.filter(
+                |action| matches!(action, Action::Report(report) if is_of_oversight(report)),
+            );
+            at.extend(signs.map(|_| passed / 10));
+            let Call::Hall(hall) = call() else { panic!("a hall call") };
+            if assigned_after.is_none() && master.orders().is_open(&call()) {
+                assigned_after = Some(passed / 10);
+                slave.dispatching.learn(PlanEntry { version: 1, call: hall, car: name(1) });
+            }
+        }
+        assert!(slave.peers.members().get(&name(3)).is_some(), "a member");
+        assert_eq!((at, assigned_after), expected, "{journal}");
+    }
 }
 
 /// The time in which a node did not run is not the master's, but the rest is.
@@ -198,7 +260,7 @@ fn a_master_is_believed_whose_slave_does_not_serve() {
     slave.handle_order(call(), now).expect("a button");
     let mut three = node(3, 1);
     let Call::Hall(hall) = call() else { panic!("a hall call") };
-    slave.dispatching.learn(crate::wire::PlanEntry { version: 1, call: hall, car: name(3) });
+    slave.dispatching.learn(PlanEntry { version: 1, call: hall, car: name(3) });
     let mut at = Vec::new();
     for passed in 0..200 {
         let now = now + Duration::from_secs(passed);

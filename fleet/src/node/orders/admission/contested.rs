@@ -6,10 +6,11 @@
 //! call, which is as old as the order and open for everybody.
 //!
 //! One fresh press is enough if many nodes refuse. They place it one after the other, by address,
-//! and not at all if an open press of the call is known of which no service was refused. So all
-//! nodes together place a call again once per [`WAIT`], whatever peers send, and each has one
-//! register for it. If nobody announces the journal of that press, it has to be held by all who
-//! reported a service: they may have no room for it.
+//! and not at all if an open press of the call is known of which no service was refused. If nobody
+//! announces the journal of that press, it has to be held by all who reported a service: they may
+//! have no room for it. Where each fresh press is contested in turn, all nodes together place the
+//! call once per [`WAIT`], and each of them once more per [`LONGEST_WAIT`]. Each has one register
+//! for it.
 //!
 //! If the car is heard, its node is asked. If it does not answer, the service counts as refused
 //! after [`ANSWER_LIMIT`]. If it is lost meanwhile, it can't answer, and those that reported the
@@ -33,9 +34,11 @@ const WAIT: Duration = Duration::from_secs(2);
 /// press takes to spread.
 const STAGGER: Duration = Duration::from_millis(100);
 
-/// The longest delay of a fresh press. Each further contested press delays it, because a contested
-/// press of another node may have been that node's turn.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// The longest delay of a fresh press. Each further contested press of a journal that is announced
+/// delays it: it may have been another node's turn. One that a liar has invented is nobody's turn.
+/// Even after this the master, if it holds the call as served, gets the fresh press before it would be
+/// distrusted for leaving the call without a car (E8).
+const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
 /// How long a car's node may take to answer whether it has served an order, before the service
 /// counts as refused. It answers within milliseconds unless it is held up.
@@ -67,7 +70,8 @@ struct Contest {
 #[derive(Debug, Clone, Copy)]
 struct Span {
     first: Timestamp,
-    latest: Timestamp,
+    /// Of those whose journals are announced.
+    latest: Option<Timestamp>,
 }
 
 impl Contested {
@@ -148,7 +152,8 @@ impl Contested {
         self.orders.retain(|dot, _| store.get(*dot).is_some());
         let turn = known.turn_to_place();
         let calls = self.calls(known);
-        let due = |span: &Span| (span.latest + turn).min(span.first + LONGEST_WAIT + turn);
+        let due =
+            |span: &Span| span.latest.unwrap_or(span.first).min(span.first + LONGEST_WAIT) + turn;
         let is_blocked = |call: &Call| {
             let reporters = self.reporters(call, known);
             let mut uncontested = store.of_call(call).filter(|order| !self.contains(order.dot));
@@ -187,10 +192,12 @@ impl Contested {
         let mut calls: BTreeMap<&Call, Span> = BTreeMap::new();
         for (dot, contest) in &self.orders {
             if let Some(order) = known.store.get(*dot) {
-                let (first, latest) = (contest.since, contest.since);
-                let span = calls.entry(&order.call).or_insert(Span { first, latest });
-                span.first = span.first.min(first);
-                span.latest = span.latest.max(latest);
+                let since = contest.since;
+                let span = calls.entry(&order.call).or_insert(Span { first: since, latest: None });
+                span.first = span.first.min(since);
+                if known.is_announced(dot.journal) {
+                    span.latest = span.latest.max(Some(since));
+                }
             }
         }
         calls
