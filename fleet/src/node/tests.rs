@@ -15,6 +15,7 @@ mod panel_first;
 mod planning;
 mod presses;
 mod probes;
+mod recalled;
 mod receipts;
 mod sessions;
 mod silence;
