@@ -131,7 +131,9 @@ fi
 RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 8 ? threads : 8))}" \
     tests processes cargo test "${most[@]}" --test processes --test endpoints || failed=1
 if [ -n "$full" ]; then
-    tests load cargo test "${most[@]}" --test load || failed=1
+    # Those that share the machine mostly wait.
+    RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads * 2))}" \
+        tests load cargo test "${most[@]}" --test load || failed=1
     # Only these arguments switch the seeded defects on: they are no default, and no other package asks
     # for them. The whole workspace is selected, so that what it depends on is not compiled again.
     tests seeded cargo test "${most[@]}" --features liftmesh-lab/seeded-bugs --test seeded_bugs ||

@@ -1,4 +1,5 @@
-//! What loads the machine, or needs it alone: many nodes, attacks, starvation. One test at a time.
+//! What loads the machine, or needs it alone: many nodes, attacks, starvation. Attacks, which mostly
+//! wait, share it with each other; every other test has it for itself.
 #![cfg(feature = "simulator")]
 #![allow(
     clippy::expect_used,
@@ -12,12 +13,17 @@ mod hold_up;
 mod peak;
 mod stranger;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Held by the test that runs.
-static MACHINE: Mutex<()> = Mutex::new(());
+/// Held by the tests that run. One that failed says nothing of the next.
+static MACHINE: RwLock<()> = RwLock::new(());
 
-/// The machine, for one test. A test that failed says nothing of the next.
-fn machine() -> MutexGuard<'static, ()> {
-    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+/// The machine, for one test.
+fn machine() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The machine, together with others that share it.
+fn shared_machine() -> RwLockReadGuard<'static, ()> {
+    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }
