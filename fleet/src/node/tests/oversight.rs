@@ -64,6 +64,14 @@ fn is_of_oversight(report: &Report) -> bool {
     )
 }
 
+/// Adds this moment for each report of the oversight.
+fn note_signs(at: &mut Vec<u64>, actions: &[Action], passed: u64) {
+    let reports = actions
+        .iter()
+        .filter(|action| matches!(action, Action::Report(report) if is_of_oversight(report)));
+    at.extend(reports.map(|_| passed));
+}
+
 /// E8
 #[test]
 fn a_call_without_a_car_is_served_and_then_the_master_is_left() {
@@ -107,13 +115,11 @@ fn a_car_that_the_master_may_hear_is_left_alone() {
         let Call::Hall(hall) = call() else { panic!("a hall call") };
         let entry = PlanEntry { version: 1, call: hall, car: name(9) };
         slave.dispatching.learn(entry);
-        let mut seen = 0;
+        let mut seen = Vec::new();
         for passed in 0..80 {
             let now = now + Duration::from_millis(passed * 200);
             let actions = talk(&mut slave, &mut master, now, now + Duration::from_millis(200));
-            let is_sign =
-                |action: &&Action| matches!(action, Action::Report(r) if is_of_oversight(r));
-            seen += actions.iter().filter(is_sign).count();
+            note_signs(&mut seen, &actions, passed);
             let mut beacon = master.plain_beacon(now);
             if strange {
                 beacon.echoes.push(Echo { nonce: Nonce(901), sequence: 1 });
@@ -121,7 +127,7 @@ fn a_car_that_the_master_may_hear_is_left_alone() {
             let from = master.hello().address;
             slave.handle_beacon(from, &beacon, now + Duration::from_millis(200));
         }
-        assert_eq!(seen, if strange { 0 } else { 3 }, "{strange}");
+        assert_eq!(seen.len(), if strange { 0 } else { 3 }, "{strange}: {seen:?}");
     }
 }
 
@@ -175,11 +181,7 @@ fn a_master_that_invents_services_is_left_all_the_same() {
                 slave.handle_beacon(master.hello().address, &beacon, later);
                 actions.extend(drain(&mut slave));
             }
-            let reports = actions.iter();
-            let signs = reports.filter(
-                |action| matches!(action, Action::Report(report) if is_of_oversight(report)),
-            );
-            at.extend(signs.map(|_| passed / 10));
+            note_signs(&mut at, &actions, passed / 10);
         }
         assert!(slave.peers.members().get(&name(3)).is_some(), "it is heard");
         assert_eq!(at, [5, 12, 12], "taken over, not believed, alone: {names_a_car}");
@@ -216,11 +218,7 @@ fn a_master_that_is_deceived_about_ever_more_presses_is_believed() {
             slave.handle_beacon(liar.hello().address, &beacon, now);
             let later = now + Duration::from_millis(100);
             let actions = exchange(&mut slave, &mut master, now, later);
-            let reports = actions.iter();
-            let signs = reports.filter(
-                |action| matches!(action, Action::Report(report) if is_of_oversight(report)),
-            );
-            at.extend(signs.map(|_| passed / 10));
+            note_signs(&mut at, &actions, passed / 10);
             let Call::Hall(hall) = call() else { panic!("a hall call") };
             if assigned_after.is_none() && master.orders().is_open(&call()) {
                 assigned_after = Some(passed / 10);
@@ -245,8 +243,7 @@ fn a_slave_that_is_held_up_all_the_time_notices_too() {
         let mut actions = talk(&mut slave, &mut master, now, now + runs);
         slave.handle_interrupted(stands, now + runs + stands);
         actions.extend(drain(&mut slave));
-        let is_sign = |action: &&Action| matches!(action, Action::Report(r) if is_of_oversight(r));
-        at.extend(actions.iter().filter(is_sign).map(|_| passed));
+        note_signs(&mut at, &actions, passed.into());
     }
     // 5 s and 12 s in which it ran.
     assert_eq!(at, [6, 15, 15]);
@@ -272,9 +269,7 @@ fn a_master_is_believed_whose_slave_does_not_serve() {
             slave.handle_beacon(three.hello().address, &beacon, now);
             let later = now + Duration::from_millis(100);
             let actions = talk(&mut slave, &mut master, now, later);
-            let is_sign =
-                |action: &&Action| matches!(action, Action::Report(r) if is_of_oversight(r));
-            at.extend(actions.iter().filter(is_sign).map(|_| passed));
+            note_signs(&mut at, &actions, passed);
         }
     }
     assert!(slave.peers.members().get(&name(3)).is_some());
