@@ -9,8 +9,7 @@
 //! and not at all if an open press of the call is known of which no service was refused. If nobody
 //! announces the journal of that press, it has to be held by all who reported a service: they may
 //! have no room for it. Where each fresh press is contested in turn, all nodes together place the
-//! call once per [`WAIT`], and each of them once more per [`LONGEST_WAIT`]. Each has one register
-//! for it.
+//! call once per [`WAIT`], and each of them once more per 10 s. Each has one register for it.
 //!
 //! If the car is heard, its node is asked. If it does not answer, the service counts as refused
 //! after [`ANSWER_LIMIT`]. If it is lost meanwhile, it can't answer, and those that reported the
@@ -36,8 +35,9 @@ const STAGGER: Duration = Duration::from_millis(100);
 
 /// The longest delay of a fresh press. Each further contested press of a journal that is announced
 /// delays it: it may have been another node's turn. One that a liar has invented is nobody's turn.
-/// Even after this the master, if it holds the call as served, gets the fresh press before it would be
-/// distrusted for leaving the call without a car (E8).
+/// So short that a master which holds the call as served usually gets the fresh press before it would
+/// be distrusted for leaving the call without a car (E8). It does not if a member presses the call
+/// anew every 100 ms, or names a car that is heard, or if 20 peers have lower addresses.
 const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
 /// How long a car's node may take to answer whether it has served an order, before the service
