@@ -29,7 +29,7 @@ use crate::model::{HallCall, NodeId, Term, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Hello, NodeState};
 
-pub(super) use oversight::{Bank, Leader, OpenCall, Verdict};
+pub(super) use oversight::{BELIEVED_FOR, Bank, Leader, OpenCall, Verdict};
 
 /// How long a new master waits for the lowest of the others before it follows another: two beacon
 /// periods.

@@ -32,7 +32,7 @@ const STAGGER: Duration = Duration::from_secs(1);
 
 /// How long a call may be without a car before the master is distrusted: longer than two requests
 /// for a plan take.
-const BELIEVED_FOR: Duration = Duration::from_secs(12);
+pub(in crate::node) const BELIEVED_FOR: Duration = Duration::from_secs(12);
 
 /// How long a call may wait for its assigned car before another serves it: longer than in the
 /// busiest bank. The same again is added for each floor.

@@ -19,7 +19,7 @@ impl Orders {
         random: &mut Rng,
         now: Timestamp,
     ) -> Vec<&'a Record> {
-        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+        let known = Knowledge::new(&self.own, &self.store, &self.promise, &self.ledger, fleet);
         let mut admitted = self.admission.admit(peer, records, &known, now);
         self.pass_reports();
         for open in admitted.disowned {
@@ -102,7 +102,7 @@ impl Orders {
         fleet: Fleet<'_>,
         now: Timestamp,
     ) -> bool {
-        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+        let known = Knowledge::new(&self.own, &self.store, &self.promise, &self.ledger, fleet);
         let has_room = self.admission.has_room(peer, record, &known, now);
         self.pass_reports();
         has_room
@@ -111,7 +111,7 @@ impl Orders {
     /// A record was taken in.
     pub(super) fn note_open(&mut self, record: &Record, fleet: Fleet<'_>, now: Timestamp) {
         if self.store.get(record.dot).is_some() {
-            let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+            let known = Knowledge::new(&self.own, &self.store, &self.promise, &self.ledger, fleet);
             self.admission.note_open(record, &known, now);
         }
     }
@@ -130,9 +130,8 @@ impl Orders {
 
     /// Places the calls again of which every open order has been contested for long enough.
     pub(in crate::node) fn place_contested(&mut self, fleet: Fleet<'_>, now: Timestamp) {
-        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
-        let holds = |peer: &NodeId, dot| self.promise.holding(dot, peer).is_some();
-        for call in self.admission.due_calls(&known, holds, now) {
+        let known = Knowledge::new(&self.own, &self.store, &self.promise, &self.ledger, fleet);
+        for call in self.admission.due_calls(&known, now) {
             // Its turn comes again.
             if self.may_place(&call) {
                 self.place(call, now);
@@ -150,7 +149,7 @@ impl Orders {
         fleet: Fleet<'_>,
         now: Timestamp,
     ) {
-        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+        let known = Knowledge::new(&self.own, &self.store, &self.promise, &self.ledger, fleet);
         for record in self.admission.served_with(peer, closed, service, &known, now) {
             if self.promise.holding(record.dot, peer).is_none() {
                 self.merge_record(&record, None, now);
@@ -160,7 +159,7 @@ impl Orders {
 
     /// Checks periodically whether journals have lost their announcers, and which have open orders.
     pub(in crate::node) fn collect_in_time(&mut self, fleet: Fleet<'_>, now: Timestamp) {
-        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+        let known = Knowledge::new(&self.own, &self.store, &self.promise, &self.ledger, fleet);
         if self.admission.check(&known, now) {
             self.collect(fleet, now);
         }
@@ -168,7 +167,7 @@ impl Orders {
 
     /// Collects the journals that are worth the least, as far as there are too many.
     pub(super) fn collect(&mut self, fleet: Fleet<'_>, now: Timestamp) {
-        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+        let known = Knowledge::new(&self.own, &self.store, &self.promise, &self.ledger, fleet);
         let Some(surplus) = self.admission.surplus(&known, now) else {
             return;
         };

@@ -92,13 +92,19 @@ pub(super) enum PressState {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fleet<'a> {
     members: &'a Membership,
+    /// The master, if it is known.
+    master: Option<&'a NodeId>,
     /// Whether this node can have an order served: it has a car, or assigns calls.
     can_serve: bool,
 }
 
 impl<'a> Fleet<'a> {
-    pub(super) fn new(peers: &'a Peers, leadership: &Leadership, cabin: &Cabin) -> Self {
-        Self { members: peers.members(), can_serve: cabin.has_car() || leadership.leads() }
+    pub(super) fn new(peers: &'a Peers, leadership: &'a Leadership, cabin: &Cabin) -> Self {
+        Self {
+            members: peers.members(),
+            master: leadership.master(),
+            can_serve: cabin.has_car() || leadership.leads(),
+        }
     }
 }
 

@@ -347,7 +347,7 @@ impl Orders {
         for order in self.store.orders() {
             self.promise.record(order.dot, peer, holding);
         }
-        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+        let known = Knowledge::new(&self.own, &self.store, &self.promise, &self.ledger, fleet);
         self.admission.note_equal(peer, &known);
     }
 

@@ -84,6 +84,37 @@ fn a_call_is_placed_again_of_which_the_reporter_takes_no_other_press() {
     }
 }
 
+/// O1: an open press that nobody announces, and that the peer holds, keeps the call open there. When a
+/// service of that is told too, its car is asked, and given the time to answer.
+#[test]
+fn a_press_that_kept_a_call_open_has_its_own_time() {
+    let (mut one, mut two, met) = pair();
+    let mut three = with_journal(3, sound(3));
+    talk(&mut one, &mut three, met, met + PERIOD * 4);
+    let start = met + PERIOD * 4;
+    let state = RecordState::Open { waited: PERIOD };
+    let other = Record { state, ..served(7, 1, None, PERIOD) };
+    one.merge_record(&other, None, start);
+    two.merge_record(&other, None, start);
+    two.merge_record(&served(2, 1, None, PERIOD), None, start);
+    let mut placed_after = None;
+    for passed in (0..14_000).step_by(25) {
+        let now = start + Duration::from_millis(passed);
+        if passed == 5_000 {
+            two.merge_record(&served(7, 1, Some(name(3)), PERIOD), None, now);
+        }
+        exchange(&mut one, &mut two, now, now + PERIOD);
+        // The car's node is heard, and does not answer.
+        let mut beacon = three.plain_beacon(now);
+        beacon.echoes = vec![one.echo(now)];
+        one.handle_beacon(three.hello().address, &beacon, now);
+        if placed_after.is_none() && one.orders().highest(JournalId(1)) > Some(1) {
+            placed_after = Some(passed / 1_000);
+        }
+    }
+    assert_eq!(placed_after, Some(10), "no later, as another service was refused at once");
+}
+
 /// Whatever is told of it, and however often, a call is placed again every two seconds at most.
 #[test]
 fn a_call_is_placed_again_seldom() {
@@ -452,9 +483,9 @@ fn go_on(
     }
 }
 
-/// How many presses five sound nodes make of a call in this time, of which the liar says every so
-/// often that each press that is open was served.
-fn placed_again(every: Duration, most_lies: usize, lasting: Duration) -> u64 {
+/// How many presses five sound nodes have made of a call after each ten seconds, of which the liar
+/// says every so often that each press that is open was served.
+fn placed_again(every: Duration, most_lies: usize) -> [u64; 4] {
     let mut nodes: Vec<Node> = (1..=5).map(|index| with_journal(index, sound(index))).collect();
     let mut liar = with_journal(9, sound(9));
     let met = Timestamp::START + Duration::from_secs(15);
@@ -463,18 +494,22 @@ fn placed_again(every: Duration, most_lies: usize, lasting: Duration) -> u64 {
     let begun = met + Duration::from_secs(1);
     go_on(&mut nodes, &mut liar, (met, begun), |_, _| Vec::new());
     assert!(nodes.iter().all(|node| open(node) == [dot(5, 1)]));
-    let mut left = most_lies;
-    go_on(&mut nodes, &mut liar, (begun, begun + lasting), |nodes, now| {
-        let is_due = now.since(begun).as_millis().is_multiple_of(every.as_millis());
-        let Some(fewer) = left.checked_sub(1).filter(|_| is_due) else {
-            return Vec::new();
-        };
-        left = fewer;
-        let all: BTreeSet<Dot> = nodes.iter().flat_map(open).collect();
-        all.into_iter().map(|at| served(at.journal.0, at.sequence, None, PERIOD)).collect()
-    });
-    let highest = |journal| nodes[0].orders().highest(JournalId(journal)).unwrap_or(0);
-    (1..=5).map(highest).sum::<u64>() - 1
+    let (mut left, mut from) = (most_lies, begun);
+    [10, 20, 30, 40].map(|secs| {
+        let until = begun + Duration::from_secs(secs);
+        go_on(&mut nodes, &mut liar, (from, until), |nodes, now| {
+            let is_due = now.since(begun).as_millis().is_multiple_of(every.as_millis());
+            let Some(fewer) = left.checked_sub(1).filter(|_| is_due) else {
+                return Vec::new();
+            };
+            left = fewer;
+            let all: BTreeSet<Dot> = nodes.iter().flat_map(open).collect();
+            all.into_iter().map(|at| served(at.journal.0, at.sequence, None, PERIOD)).collect()
+        });
+        from = until;
+        let highest = |journal| nodes[0].orders().highest(JournalId(journal)).unwrap_or(0);
+        (1..=5).map(highest).sum::<u64>() - 1
+    })
 }
 
 /// One fresh press is enough if many nodes refuse, though the reporter of the service never says
@@ -482,12 +517,10 @@ fn placed_again(every: Duration, most_lies: usize, lasting: Duration) -> u64 {
 /// two seconds at most, and each of them once more in ten.
 #[test]
 fn a_reporter_that_holds_nothing_has_a_call_placed_again_no_more_often() {
-    let ten = Duration::from_secs(10);
-    assert_eq!(placed_again(Duration::from_millis(100), 1, ten), 1);
+    assert_eq!(placed_again(Duration::from_millis(100), 1), [1; 4]);
     for every in [100, 600, 1_500].map(Duration::from_millis) {
-        for (lasting, most) in [(ten, 5), (ten * 4, 20 + 4 * 5)] {
-            let placed = placed_again(every, usize::MAX, lasting);
-            assert!((1..=most).contains(&placed), "{placed} in {lasting:?}, told every {every:?}");
-        }
+        let placed = placed_again(every, usize::MAX);
+        assert!((1..=5).contains(&placed[0]), "{placed:?}, told every {every:?}");
+        assert!(placed[3] <= 20 + 4 * 5, "{placed:?}, told every {every:?}");
     }
 }

@@ -6,11 +6,14 @@ use crate::model::JournalId;
 use crate::orders::{Record, RecordState, Service};
 use crate::wire::PlanEntry;
 
-const SERVED: RecordState = RecordState::Served(None);
-
 /// A cabin that follows a master which never gets a plan, and that moment.
 fn pair() -> (Node, Node, Timestamp) {
-    let (mut slave, now) = cabin(2);
+    pair_of(2)
+}
+
+/// The same of a cabin with this number.
+fn pair_of(number: u8) -> (Node, Node, Timestamp) {
+    let (mut slave, now) = cabin(number);
     let restored = Restored { journal: JournalId(1), ..Restored::default() };
     let mut master = Node::new(NodeSettings {
         restored,
@@ -188,45 +191,84 @@ fn a_master_that_invents_services_is_left_all_the_same() {
     }
 }
 
+/// What a liar invents about a call: presses of this journal, this often, of which it tells the
+/// master that they were served, by a car that is heard or by nobody.
+struct Lies {
+    journal: u64,
+    every: u64,
+    names_car: bool,
+}
+
+/// What the slave makes of a sound master that believes these lies, in ms after the press, and when
+/// the master has got a press of the call. So many other nodes have lower addresses than the slave.
+fn deceived(lies: &Lies, others: u8) -> (Vec<u64>, Option<u64>) {
+    let (mut slave, mut master, start) = pair_of(60);
+    let mut others: Vec<Node> = (3..=3 + others).map(|at| with_journal(at, sound(at))).collect();
+    let heard = |others: &mut [Node], slave: &mut Node, now| {
+        for node in others {
+            let mut beacon = node.plain_beacon(now);
+            beacon.echoes = vec![slave.echo(now)];
+            slave.handle_beacon(node.hello().address, &beacon, now);
+        }
+    };
+    let begun = start + PERIOD * 8;
+    for period in 0..8 {
+        let now = start + PERIOD * period;
+        heard(&mut others, &mut slave, now);
+        exchange(&mut slave, &mut master, now, now + PERIOD);
+    }
+    with_a_car(&mut slave, begun);
+    slave.handle_order(call(), begun).expect("a button");
+    let own = slave.orders().of_call(&call()).next().expect("an order").dot;
+    let service = Service { waited: PERIOD, car: name(3) };
+    let state = RecordState::Served(lies.names_car.then_some(service));
+    let served = |dot| Record { dot, origin: name(3), call: call(), state: state.clone() };
+    let first = Record { origin: name(60), ..served(own) };
+    let (mut latest, mut at, mut assigned) = (None, Vec::new(), None);
+    for passed in (0..20_000).step_by(10) {
+        let now = begun + Duration::from_millis(passed);
+        if passed.is_multiple_of(lies.every) {
+            let dot = Dot { journal: JournalId(lies.journal), sequence: passed + 1 };
+            let state = RecordState::Open { waited: Duration::ZERO };
+            slave.merge_record(&Record { state, ..served(dot) }, None, now);
+            latest = Some(served(dot));
+        }
+        for record in latest.iter().chain([&first]) {
+            master.merge_record(record, None, now);
+        }
+        if passed.is_multiple_of(100) {
+            heard(&mut others, &mut slave, now);
+        }
+        let actions = exchange(&mut slave, &mut master, now, now + Duration::from_millis(10));
+        note_signs(&mut at, &actions, passed / 1_000);
+        let Call::Hall(hall) = call() else { panic!("a hall call") };
+        if assigned.is_none() && master.orders().is_open(&call()) {
+            assigned = Some(passed / 1_000);
+            slave.dispatching.learn(PlanEntry { version: 1, call: hall, car: name(1) });
+        }
+    }
+    let peers = slave.peers.members().peers().count();
+    assert_eq!(peers, others.len() + 1, "all are heard");
+    (at, assigned)
+}
+
 /// E8: a sound master believes that each press of a call was served, also those that a liar invents
 /// all the time, in its own journal or in one of nobody. It gets a press of this node before its time
 /// is over, and assigns it.
 #[test]
 fn a_master_that_is_deceived_about_ever_more_presses_is_believed() {
-    for (journal, expected) in [(9, (vec![], Some(2))), (3, (vec![5], Some(10)))] {
-        let (mut slave, mut master, start) = pair();
-        let mut liar = with_journal(3, sound(3));
-        with_a_car(&mut slave, start);
-        slave.handle_order(call(), start).expect("a button");
-        let own = slave.orders().of_call(&call()).next().expect("an order").dot;
-        let mut told = vec![Record { dot: own, origin: name(2), call: call(), state: SERVED }];
-        let (mut at, mut assigned_after) = (Vec::new(), None);
-        for passed in 0..200 {
-            let now = start + Duration::from_millis(passed * 100);
-            if passed % 5 == 0 {
-                let dot = Dot { journal: JournalId(journal), sequence: passed + 1 };
-                let lie = Record { dot, origin: name(3), call: call(), state: SERVED };
-                let state = RecordState::Open { waited: Duration::ZERO };
-                slave.merge_record(&Record { state, ..lie.clone() }, None, now);
-                told.push(lie);
-            }
-            for record in &told {
-                master.merge_record(record, None, now);
-            }
-            let mut beacon = liar.plain_beacon(now);
-            beacon.echoes = vec![slave.echo(now)];
-            slave.handle_beacon(liar.hello().address, &beacon, now);
-            let later = now + Duration::from_millis(100);
-            let actions = exchange(&mut slave, &mut master, now, later);
-            note_signs(&mut at, &actions, passed / 10);
-            let Call::Hall(hall) = call() else { panic!("a hall call") };
-            if assigned_after.is_none() && master.orders().is_open(&call()) {
-                assigned_after = Some(passed / 10);
-                slave.dispatching.learn(PlanEntry { version: 1, call: hall, car: name(1) });
-            }
+    for every in [500, 100, 20] {
+        for (journal, names_car, others, expected) in [
+            (9, false, 0, (vec![], Some(2))),
+            (3, false, 0, (vec![5], Some(10))),
+            (9, true, 0, (vec![5], Some(8))),
+            (3, true, 0, (vec![5], Some(10))),
+            (3, false, 40, (vec![5], Some(11))),
+        ] {
+            let lies = Lies { journal, every, names_car };
+            let case = format!("journal {journal}, every {every} ms, {names_car}, {others}");
+            assert_eq!(deceived(&lies, others), expected, "{case}");
         }
-        assert!(slave.peers.members().get(&name(3)).is_some(), "a member");
-        assert_eq!((at, assigned_after), expected, "{journal}");
     }
 }
 

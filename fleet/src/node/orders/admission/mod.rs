@@ -33,7 +33,7 @@ use super::Fleet;
 use super::ledger::Ledger;
 use crate::model::{Call, Dot, JournalId, NodeId, Order, Timestamp};
 use crate::node::{RefusedStatus, Report};
-use crate::orders::{OrderStore, Record, Service};
+use crate::orders::{OrderStore, Promise, Record, Service};
 use crate::wire::Hello;
 
 pub(super) use self::contested::ANSWER_LIMIT;
@@ -58,6 +58,7 @@ pub(super) struct Knowledge<'a> {
     /// This node.
     own: &'a Hello,
     store: &'a OrderStore,
+    promise: &'a Promise,
     /// The journal under which this node places orders.
     journal: JournalId,
     /// The highest sequence of that journal that may be in use.
@@ -69,10 +70,12 @@ impl<'a> Knowledge<'a> {
     pub(super) fn new(
         own: &'a Hello,
         store: &'a OrderStore,
+        promise: &'a Promise,
         ledger: &Ledger,
         fleet: Fleet<'a>,
     ) -> Self {
-        Self { own, store, journal: ledger.journal(), reached: ledger.reached(), fleet }
+        let (journal, reached) = (ledger.journal(), ledger.reached());
+        Self { own, store, promise, journal, reached, fleet }
     }
 }
 
@@ -151,14 +154,14 @@ impl Admission {
                 Credit::Accepted => admitted.records.push(record),
                 Credit::Hearsay { car, open } => {
                     admitted.disowned.push(open);
-                    self.contested.add(&record.call, open, peer, known.own, now + ANSWER_LIMIT);
+                    self.contested.add(&record.call, open, peer, known, (now, ANSWER_LIMIT));
                     self.contested.note_question(open, &car);
                     admitted.questions.push((car, open));
                 }
                 Credit::Unconfirmed { open } => {
                     if let Some(open) = open {
                         admitted.disowned.push(open);
-                        self.contested.add(&record.call, open, peer, known.own, now);
+                        self.contested.add(&record.call, open, peer, known, (now, Duration::ZERO));
                     }
                     let is_open = open.is_some();
                     admitted.unconfirmed.push(Unconfirmed { record, is_open });
@@ -166,7 +169,7 @@ impl Admission {
                 Credit::Early => self.early.keep(peer, record),
                 Credit::Refused { open, why } => {
                     admitted.disowned.push(open);
-                    self.contested.add(&record.call, open, peer, known.own, now);
+                    self.contested.add(&record.call, open, peer, known, (now, Duration::ZERO));
                     let refusals = &mut self.refusals;
                     let report =
                         refusals.refuse_service(peer, &record.call, &why, known.fleet, now);
@@ -244,14 +247,9 @@ impl Admission {
     }
 
     /// The calls to place again now: those of which every open order has been contested for long
-    /// enough. Whether a peer `holds` an order is what it has said.
-    pub(super) fn due_calls(
-        &mut self,
-        known: &Knowledge<'_>,
-        holds: impl Fn(&NodeId, Dot) -> bool,
-        now: Timestamp,
-    ) -> Vec<Call> {
-        self.contested.due_calls(known, holds, now)
+    /// enough.
+    pub(super) fn due_calls(&mut self, known: &Knowledge<'_>, now: Timestamp) -> Vec<Call> {
+        self.contested.due_calls(known, now)
     }
 
     /// A peer says that an order was served which was open here. Returns the records that close the
