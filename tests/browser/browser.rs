@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use fantoccini::wd::Capabilities;
@@ -63,8 +63,15 @@ impl Look {
     }
 }
 
-/// Held by the test that runs: two browsers and two fleets at a time would be measured together.
-static MACHINE: Mutex<()> = Mutex::new(());
+/// Held by the tests that run. One that measures has the machine for itself.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+#[derive(Debug)]
+#[expect(dead_code, reason = "held for as long as the browser runs")]
+enum Machine {
+    Shared(RwLockReadGuard<'static, ()>),
+    Alone(RwLockWriteGuard<'static, ()>),
+}
 
 /// A browser, which ends with this.
 pub(super) struct Browser {
@@ -74,16 +81,27 @@ pub(super) struct Browser {
     port: u16,
     _driver: Process,
     _directory: TempDir,
-    _machine: MutexGuard<'static, ()>,
+    _machine: Machine,
 }
 
 impl Browser {
     /// Starts one; `None` where this machine has none.
     pub(super) fn start(look: Look) -> Option<Self> {
+        // A test that failed says nothing of the next.
+        let machine = || Machine::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner));
+        Self::start_on(machine, look)
+    }
+
+    /// The same while no other runs, to be measured.
+    pub(super) fn start_alone(look: Look) -> Option<Self> {
+        let machine = || Machine::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner));
+        Self::start_on(machine, look)
+    }
+
+    fn start_on(machine: impl FnOnce() -> Machine, look: Look) -> Option<Self> {
         let program = in_path("chromedriver")?;
         in_path("chromium")?;
-        // A test that failed says nothing of the next.
-        let machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+        let machine = machine();
         let directory = tempfile::tempdir().expect("a directory");
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();

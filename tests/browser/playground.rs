@@ -34,16 +34,16 @@ struct Playground {
 impl Playground {
     /// Opens it; `None` where it was not built, or where there is no browser.
     fn open() -> Option<Self> {
-        Self::open_as(Look::DESKTOP)
+        Self::open_in(|| super::browser(Look::DESKTOP))
     }
 
-    fn open_as(look: Look) -> Option<Self> {
+    fn open_in(browser: impl FnOnce() -> Option<Browser>) -> Option<Self> {
         let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/playground");
         if !site.join("index.html").is_file() {
             skip("the playground is not built: ./playground/build.sh");
             return None;
         }
-        let browser = super::browser(look)?;
+        let browser = browser()?;
         let directory = tempfile::tempdir().expect("a directory");
         let mut command = Command::new(env!("CARGO_BIN_EXE_liftmesh"));
         command.args(["lab", "playground", "--port", "0", "--dir"]).arg(site);
@@ -426,7 +426,7 @@ fn each_viewpoint_has_its_own_events() {
 
 #[test]
 fn the_playground_fits_a_phone() {
-    let Some(playground) = Playground::open_as(Look::PHONE) else { return };
+    let Some(playground) = Playground::open_in(|| super::browser(Look::PHONE)) else { return };
     let browser = &playground.browser;
     playground.wait_for_state("D", "slave");
     for part in ["network", "traffic", "messages", "fleet"] {
@@ -440,7 +440,8 @@ fn the_playground_fits_a_phone() {
 /// A shared link leads to the run. How fast the page is depends on the machine: the test prints it.
 #[test]
 fn eight_cars_run_much_faster_than_real_time() {
-    let Some(playground) = Playground::open() else { return };
+    let alone = || super::or_skip(Browser::start_alone(Look::DESKTOP));
+    let Some(playground) = Playground::open_in(alone) else { return };
     let browser = &playground.browser;
     let settings = json!({"cars": 8, "floors": 8, "seed": 1, "election": "lowest-ip",
         "strategy": "planner", "passengers": 40, "steps": []});
