@@ -74,7 +74,7 @@ impl Node {
 
     /// Handles records and acknowledgements, which stay true even if the beacon was reordered.
     pub(super) fn on_records(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
-        let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
+        let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin, &self.dispatching);
         let random = &mut self.random;
         self.orders.handle_delta(peer, delta, fleet, random, now);
         self.route_orders(now);
@@ -82,7 +82,7 @@ impl Node {
 
     pub(super) fn on_state(&mut self, peer: &NodeId, state: &StateTransfer, now: Timestamp) {
         self.leadership.hear_term(state.term);
-        let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
+        let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin, &self.dispatching);
         let random = &mut self.random;
         self.orders.handle_state(peer, state, fleet, random, now);
         self.route_orders(now);
@@ -96,7 +96,8 @@ impl Node {
             if let Some(is_new) = self.peers.note_equal(node, digest, beacon.durable) {
                 self.orders.settle_all(node);
                 if is_new {
-                    let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
+                    let fleet =
+                        Fleet::new(&self.peers, &self.leadership, &self.cabin, &self.dispatching);
                     self.orders.note_equal(node, beacon.durable, fleet);
                 }
             }
@@ -131,7 +132,8 @@ impl Node {
             }
             Some(_) => {
                 if told.digest == self.orders.store().digest() {
-                    let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
+                    let fleet =
+                        Fleet::new(&self.peers, &self.leadership, &self.cabin, &self.dispatching);
                     self.orders.note_equal(&peer, told.durable, fleet);
                 }
                 self.on_state_received(link, now);

@@ -22,7 +22,7 @@ impl Node {
         self.refresh_power(now);
         self.keep_keys(now);
         self.withdraw_hang(now);
-        let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
+        let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin, &self.dispatching);
         self.orders.judge_early(fleet, &mut self.random, now);
         self.orders.place_contested(fleet, now);
         self.route_orders(now);
@@ -38,7 +38,7 @@ impl Node {
                 break;
             }
         }
-        let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
+        let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin, &self.dispatching);
         self.orders.collect_in_time(fleet, now);
         self.send_states(now);
         self.orders.review_promises(|| self.peers.members().names());

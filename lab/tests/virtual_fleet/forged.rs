@@ -357,7 +357,7 @@ fn services_that_all_refuse_make_no_storm() {
     }
     let placed = reached(&building) - before;
     println!("placed {placed} times in {rounds} rounds");
-    // Three calls, each once in two seconds: no node reaches its longest wait as well.
+    // Three calls, each once in two seconds.
     assert!(placed <= 3 * (rounds / 20 + 1), "{placed} in {rounds}");
     building.until_at_rest();
     for (node, button) in presses {

@@ -34,6 +34,7 @@ use self::replication::Replication;
 use self::transfers::Transfers;
 use super::boarding::Ride;
 use super::cabin::Cabin;
+use super::dispatching::Dispatching;
 use super::leadership::Leadership;
 use super::peers::{Membership, Peers};
 use super::{RefusedStatus, Report, Restored};
@@ -94,17 +95,33 @@ pub(super) struct Fleet<'a> {
     members: &'a Membership,
     /// The master, if it is known.
     master: Option<&'a NodeId>,
+    dispatching: &'a Dispatching,
     /// Whether this node can have an order served: it has a car, or assigns calls.
     can_serve: bool,
 }
 
 impl<'a> Fleet<'a> {
-    pub(super) fn new(peers: &'a Peers, leadership: &'a Leadership, cabin: &Cabin) -> Self {
+    pub(super) fn new(
+        peers: &'a Peers,
+        leadership: &'a Leadership,
+        cabin: &Cabin,
+        dispatching: &'a Dispatching,
+    ) -> Self {
         Self {
             members: peers.members(),
             master: leadership.master(),
+            dispatching,
             can_serve: cabin.has_car() || leadership.leads(),
         }
+    }
+
+    /// On whom it depends that a hall call is served: the master, and the node of the car that has it.
+    fn responsible(&self, call: &Call) -> impl Iterator<Item = &'a NodeId> {
+        let car = match call {
+            Call::Hall(hall) => self.dispatching.car(*hall),
+            Call::Car { .. } => None,
+        };
+        self.master.into_iter().chain(car)
     }
 }
 

@@ -9,10 +9,15 @@
 //! and not at all while an open press of the call is known of which no service was refused and that
 //! *counts*: a member announces its journal, or all who reported a service hold it. (They may have
 //! no room for what nobody announces.) Once a service of that press is refused too, it may have been
-//! the turn of another node, and the next turn is counted from then. All that ends after
-//! [`LONGEST_WAIT`], so that a member which invents presses keeps no sound master without the call.
+//! the turn of another node, and the next turn is counted from then.
+//!
+//! A member that invents such presses puts off the fresh one by [`ANSWER_LIMIT`] at most, unless
+//! those on whom the service depends hold one of them. In this time, and with a limit on the turns, a
+//! sound master that holds the call as served gets the fresh press before it would be distrusted.
+//!
 //! Where each fresh press is contested in turn, all nodes together place the call once per [`WAIT`],
-//! and each of them once more per 10 s. Each has one register for it.
+//! and each of them once more per 9 s. If a service is told of before the others have the press, each
+//! places it once per [`WAIT`]. Each has one register for it.
 //!
 //! If the car is heard, its node is asked. If it does not answer, the service counts as refused
 //! after [`ANSWER_LIMIT`]. If it is lost meanwhile, it can't answer, and those that reported the
@@ -36,23 +41,21 @@ const WAIT: Duration = Duration::from_secs(2);
 /// press takes to spread.
 const STAGGER: Duration = Duration::from_millis(100);
 
-/// For how long other presses may put off a fresh one.
-const LONGEST_WAIT: Duration = Duration::from_secs(8);
+/// How long a car's node may take to answer whether it has served an order, before the service
+/// counts as refused. It answers within milliseconds unless it is held up. No other press of a call
+/// that those lack on whom its service depends puts a fresh one off for longer.
+pub(in crate::node::orders) const ANSWER_LIMIT: Duration = Duration::from_secs(6);
 
-/// The longest time between the first node that places a press after [`LONGEST_WAIT`] and the last.
+/// The longest time between the first node and the last that place a press after [`ANSWER_LIMIT`].
 /// With this, a master that holds the call as served gets the press before its slaves would distrust
 /// it for leaving the call without a car (E8).
 const MOST_STAGGER: Duration = Duration::from_secs(1);
 
 const _: () = assert!(
-    LONGEST_WAIT.as_millis() + WAIT.as_millis() + MOST_STAGGER.as_millis()
+    ANSWER_LIMIT.as_millis() + WAIT.as_millis() + MOST_STAGGER.as_millis()
         < BELIEVED_FOR.as_millis(),
     "a sound master would be distrusted"
 );
-
-/// How long a car's node may take to answer whether it has served an order, before the service
-/// counts as refused. It answers within milliseconds unless it is held up.
-pub(in crate::node::orders) const ANSWER_LIMIT: Duration = Duration::from_secs(6);
 
 /// How many calls are placed again at a time, the longest contested first.
 const MOST_AT_ONCE: usize = 16;
@@ -67,11 +70,13 @@ pub(super) struct Contested {
 
 #[derive(Debug, Clone)]
 struct Contest {
-    /// When a peer first said that the order was served, or the call was last placed again.
+    /// When a peer first said that the order was served, or the call was last placed again or open
+    /// where it matters.
     told: Timestamp,
-    /// When the service was refused, or the call was last placed again.
+    /// When the service was refused, or the call was last placed again or open where it matters.
     since: Timestamp,
-    /// Whether the order kept the call from being placed again until then.
+    /// Whether the order kept the call from being placed again until then. The first one that is
+    /// contested counts as such.
     delays: bool,
     /// The peers that reported a service.
     reporters: BTreeSet<NodeId>,
@@ -91,13 +96,12 @@ struct Span {
 impl Span {
     /// When it is this node's turn.
     fn due(&self, stagger: Duration) -> Timestamp {
-        let counted_from = self.latest.unwrap_or(self.first);
-        (counted_from + WAIT + stagger).min(self.latest_due(stagger))
+        self.latest.unwrap_or(self.first) + WAIT + stagger
     }
 
-    /// The same, however much puts it off.
-    fn latest_due(&self, stagger: Duration) -> Timestamp {
-        (self.told + LONGEST_WAIT).max(self.first) + WAIT + stagger.min(MOST_STAGGER)
+    /// When it is, whatever puts it off.
+    fn due_at_last(&self, stagger: Duration) -> Timestamp {
+        self.told + ANSWER_LIMIT + WAIT + stagger.min(MOST_STAGGER)
     }
 }
 
@@ -123,7 +127,7 @@ impl Contested {
             return;
         }
         let since = told + delay;
-        let delays = counts(open, &self.reporters(call, known), known);
+        let delays = !self.contains(open) && counts(open, &self.reporters(call, known), known);
         let contest = self.orders.entry(open).or_insert_with(|| Contest {
             told,
             since,
@@ -177,37 +181,45 @@ impl Contested {
         self.orders.retain(|dot, _| store.get(*dot).is_some());
         let stagger = known.stagger();
         let calls = self.calls(known);
-        let is_ripe = |(call, span): &(&&Call, &Span)| {
-            now >= span.due(stagger)
-                && !self.is_blocked(call, now >= span.latest_due(stagger), known)
-        };
-        let mut ripe: Vec<(Timestamp, Call)> = calls
-            .iter()
-            .filter(is_ripe)
-            .map(|(call, span)| (span.first, (*call).clone()))
-            .collect();
+        self.look_at = (!calls.is_empty()).then(|| now + STAGGER);
+        let (mut ripe, mut at_rest) = (Vec::new(), Vec::new());
+        for (call, span) in calls {
+            let reporters = self.reporters(call, known);
+            let open = self.uncontested(call, &reporters, known);
+            let will_be_served = |order: &Dot| {
+                let mut responsible = known.fleet.responsible(call);
+                responsible.all(|node| !reporters.contains(node) || known.holds(node, *order))
+            };
+            if open.iter().any(will_be_served) {
+                at_rest.push(call.clone());
+            } else if now >= span.due_at_last(stagger)
+                || open.is_empty() && now >= span.due(stagger)
+            {
+                ripe.push((span.first, call.clone()));
+            }
+        }
         ripe.sort();
         ripe.truncate(MOST_AT_ONCE);
-        self.look_at = (!calls.is_empty()).then(|| now + STAGGER);
         let ripe: Vec<Call> = ripe.into_iter().map(|(_, call)| call).collect();
-        for order in ripe.iter().flat_map(|call| store.of_call(call)) {
+        for order in ripe.iter().chain(&at_rest).flat_map(|call| store.of_call(call)) {
             if let Some(contest) = self.orders.get_mut(&order.dot) {
-                (contest.told, contest.since) = (now, now);
+                contest.told = now;
+                contest.since = contest.since.max(now);
             }
         }
         ripe
     }
 
-    /// Whether an open order that is not contested keeps the call from being placed again. After the
-    /// longest wait none does that the master, which reported a service, does not hold.
-    fn is_blocked(&self, call: &Call, has_waited: bool, known: &Knowledge<'_>) -> bool {
-        let reporters = self.reporters(call, known);
-        let master = known.fleet.master.filter(|master| has_waited && reporters.contains(master));
-        let uncontested = known.store.of_call(call).filter(|order| !self.contains(order.dot));
-        let mut orders = uncontested.map(|order| order.dot);
-        orders.any(|order| {
-            counts(order, &reporters, known) && master.is_none_or(|peer| known.holds(peer, order))
-        })
+    /// The open orders of this call that count and of which no service was refused.
+    fn uncontested(
+        &self,
+        call: &Call,
+        reporters: &BTreeSet<&NodeId>,
+        known: &Knowledge<'_>,
+    ) -> Vec<Dot> {
+        let orders = known.store.of_call(call).map(|order| order.dot);
+        let uncontested = orders.filter(|order| !self.contains(*order));
+        uncontested.filter(|order| counts(*order, reporters, known)).collect()
     }
 
     /// The peers that reported a service of this call.
