@@ -128,7 +128,7 @@ impl Orders {
         }
     }
 
-    /// Places the calls again of which every open order has been contested for long enough.
+    /// Places the calls again that have been contested for long enough.
     pub(in crate::node) fn place_contested(&mut self, fleet: Fleet<'_>, now: Timestamp) {
         let known = Knowledge::new(&self.own, &self.store, &self.promise, &self.ledger, fleet);
         for call in self.admission.due_calls(&known, now) {

@@ -115,13 +115,14 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    /// On whom it depends that a hall call is served: the master, and the node of the car that has it.
+    /// The nodes on which it depends that a call is served, as far as they are known: those of the
+    /// master and of the car to which a hall call is assigned.
     fn responsible(&self, call: &Call) -> impl Iterator<Item = &'a NodeId> {
-        let car = match call {
-            Call::Hall(hall) => self.dispatching.car(*hall),
-            Call::Car { .. } => None,
+        let nodes = match call {
+            Call::Hall(hall) => [self.master, self.dispatching.car(*hall)],
+            Call::Car { .. } => [None; 2],
         };
-        self.master.into_iter().chain(car)
+        nodes.into_iter().flatten()
     }
 }
 

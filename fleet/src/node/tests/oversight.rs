@@ -191,8 +191,8 @@ fn a_master_that_invents_services_is_left_all_the_same() {
     }
 }
 
-/// What a member invents about a call: presses, every so many ms, of its own journal or of one of
-/// nobody each, of which it tells the master that they were served, by a car that is heard or by
+/// What a member invents about a call: presses, every so many ms, of its own journal or each of a fresh
+/// one that nobody announces. It tells the master that they were served, by a car that is heard or by
 /// nobody.
 struct Lies {
     of_member: bool,
@@ -201,8 +201,8 @@ struct Lies {
 }
 
 /// When the slave complains of a sound master that believes these lies, and when the master has got a
-/// press of the call, in 100 ms after the first press. So many other nodes, and two more, have lower
-/// addresses than the slave.
+/// press of the call, in 100 ms after the first press. `others` + 2 nodes have lower addresses than the
+/// slave.
 fn deceived(lies: &Lies, others: u8) -> (Vec<u64>, Option<u64>) {
     let (mut slave, mut master, start) = pair_of(60);
     let mut others: Vec<Node> = (3..=3 + others).map(|at| with_journal(at, sound(at))).collect();

@@ -6,18 +6,19 @@
 //! call, which is as old as the order and open for everybody.
 //!
 //! One fresh press is enough if many nodes refuse. They place it one after the other, by address,
-//! and not at all while an open press of the call is known of which no service was refused and that
-//! *counts*: a member announces its journal, or all who reported a service hold it. (They may have
-//! no room for what nobody announces.) Once a service of that press is refused too, it may have been
-//! the turn of another node, and the next turn is counted from then.
+//! and, at first, not at all while an open press of the call is known of which no service was refused
+//! and that *counts*: a member announces its journal, or all who reported a service hold it. (They may
+//! have no room for what nobody announces.) Once a service of that press is refused too, it may have
+//! been the turn of another node, and the next turn is counted from then.
 //!
-//! A member that invents such presses puts off the fresh one by [`ANSWER_LIMIT`] at most, unless
-//! those on whom the service depends hold one of them. In this time, and with a limit on the turns, a
-//! sound master that holds the call as served gets the fresh press before it would be distrusted.
+//! A call is *in hand* if such a press is held by those of the reporters on whom its service depends,
+//! the master and the node of its car. Presses that a member invents, and that these do not hold, put
+//! the fresh one off by [`ANSWER_LIMIT`] at most. So a sound master that holds the call as served gets
+//! it before it would be distrusted.
 //!
-//! Where each fresh press is contested in turn, all nodes together place the call once per [`WAIT`],
-//! and each of them once more per 9 s. If a service is told of before the others have the press, each
-//! places it once per [`WAIT`]. Each has one register for it.
+//! Where each fresh press is contested in turn, all nodes together place the call at most once per
+//! [`WAIT`], and each of them once more per 8 s. If a service is told of before the others have the
+//! press, each places it at most once per [`WAIT`]. Each has one register for it.
 //!
 //! If the car is heard, its node is asked. If it does not answer, the service counts as refused
 //! after [`ANSWER_LIMIT`]. If it is lost meanwhile, it can't answer, and those that reported the
@@ -42,13 +43,14 @@ const WAIT: Duration = Duration::from_secs(2);
 const STAGGER: Duration = Duration::from_millis(100);
 
 /// How long a car's node may take to answer whether it has served an order, before the service
-/// counts as refused. It answers within milliseconds unless it is held up. No other press of a call
-/// that those lack on whom its service depends puts a fresh one off for longer.
+/// counts as refused. It answers within milliseconds unless it is held up. Other presses put off a
+/// fresh one for no longer than that, as they are worth no more than an answer.
 pub(in crate::node::orders) const ANSWER_LIMIT: Duration = Duration::from_secs(6);
 
-/// The longest time between the first node and the last that place a press after [`ANSWER_LIMIT`].
-/// With this, a master that holds the call as served gets the press before its slaves would distrust
-/// it for leaving the call without a car (E8).
+/// The longest time between the first node and the last that place a press because the longest wait
+/// is over; those with more than ten lower addresses do so at once. With this, a master that holds the
+/// call as served gets the press before its slaves would distrust it for leaving the call without a
+/// car (E8).
 const MOST_STAGGER: Duration = Duration::from_secs(1);
 
 const _: () = assert!(
@@ -70,13 +72,11 @@ pub(super) struct Contested {
 
 #[derive(Debug, Clone)]
 struct Contest {
-    /// When a peer first said that the order was served, or the call was last placed again or open
-    /// where it matters.
+    /// When a peer first said that the order was served, or the call was last placed again or in hand.
     told: Timestamp,
-    /// When the service was refused, or the call was last placed again or open where it matters.
+    /// When the service was refused, or the call was last placed again or in hand.
     since: Timestamp,
-    /// Whether the order kept the call from being placed again until then. The first one that is
-    /// contested counts as such.
+    /// Whether the order counted until then. The first one does, as nobody has reported anything yet.
     delays: bool,
     /// The peers that reported a service.
     reporters: BTreeSet<NodeId>,
@@ -99,7 +99,7 @@ impl Span {
         self.latest.unwrap_or(self.first) + WAIT + stagger
     }
 
-    /// When it is, whatever puts it off.
+    /// When it is at the latest, unless the call is in hand.
     fn due_at_last(&self, stagger: Duration) -> Timestamp {
         self.told + ANSWER_LIMIT + WAIT + stagger.min(MOST_STAGGER)
     }
@@ -127,7 +127,7 @@ impl Contested {
             return;
         }
         let since = told + delay;
-        let delays = !self.contains(open) && counts(open, &self.reporters(call, known), known);
+        let delays = counts(open, &self.reporters(call, known), known);
         let contest = self.orders.entry(open).or_insert_with(|| Contest {
             told,
             since,
@@ -171,8 +171,8 @@ impl Contested {
         questions
     }
 
-    /// The calls to place again now, the longest contested first: those of which every open order
-    /// that counts has been contested for long enough. Their next turn is counted from now.
+    /// The calls to place again now, the longest contested first: those that have no open order that
+    /// counts, or for which the longest wait is over. Their next turn is counted from now.
     pub(super) fn due_calls(&mut self, known: &Knowledge<'_>, now: Timestamp) -> Vec<Call> {
         if self.look_at.is_none_or(|at| now < at) {
             return Vec::new();
@@ -182,16 +182,20 @@ impl Contested {
         let stagger = known.stagger();
         let calls = self.calls(known);
         self.look_at = (!calls.is_empty()).then(|| now + STAGGER);
-        let (mut ripe, mut at_rest) = (Vec::new(), Vec::new());
+        let (mut ripe, mut in_hand) = (Vec::new(), Vec::new());
         for (call, span) in calls {
             let reporters = self.reporters(call, known);
             let open = self.uncontested(call, &reporters, known);
-            let will_be_served = |order: &Dot| {
-                let mut responsible = known.fleet.responsible(call);
-                responsible.all(|node| !reporters.contains(node) || known.holds(node, *order))
-            };
-            if open.iter().any(will_be_served) {
-                at_rest.push(call.clone());
+            let responsible = known.fleet.responsible(call);
+            let needed: Vec<_> = responsible.filter(|node| reporters.contains(node)).collect();
+            let is_held = |order: &&&Order| needed.iter().all(|node| known.holds(node, order.dot));
+            // A member may have invented what they hold, and say at any time that it was served.
+            let lasts = |order: &Order| needed.is_empty() || now >= order.open_since + WAIT;
+            let mut held = open.iter().filter(is_held).peekable();
+            if held.peek().is_some() {
+                if held.any(|order| lasts(order)) {
+                    in_hand.push(call.clone());
+                }
             } else if now >= span.due_at_last(stagger)
                 || open.is_empty() && now >= span.due(stagger)
             {
@@ -201,7 +205,7 @@ impl Contested {
         ripe.sort();
         ripe.truncate(MOST_AT_ONCE);
         let ripe: Vec<Call> = ripe.into_iter().map(|(_, call)| call).collect();
-        for order in ripe.iter().chain(&at_rest).flat_map(|call| store.of_call(call)) {
+        for order in ripe.iter().chain(&in_hand).flat_map(|call| store.of_call(call)) {
             if let Some(contest) = self.orders.get_mut(&order.dot) {
                 contest.told = now;
                 contest.since = contest.since.max(now);
@@ -211,15 +215,16 @@ impl Contested {
     }
 
     /// The open orders of this call that count and of which no service was refused.
-    fn uncontested(
+    fn uncontested<'a>(
         &self,
         call: &Call,
         reporters: &BTreeSet<&NodeId>,
-        known: &Knowledge<'_>,
-    ) -> Vec<Dot> {
-        let orders = known.store.of_call(call).map(|order| order.dot);
-        let uncontested = orders.filter(|order| !self.contains(*order));
-        uncontested.filter(|order| counts(*order, reporters, known)).collect()
+        known: &Knowledge<'a>,
+    ) -> Vec<&'a Order> {
+        let orders = known.store.of_call(call);
+        let is_one =
+            |order: &&Order| !self.contains(order.dot) && counts(order.dot, reporters, known);
+        orders.filter(is_one).collect()
     }
 
     /// The peers that reported a service of this call.

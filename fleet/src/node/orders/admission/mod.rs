@@ -246,8 +246,7 @@ impl Admission {
         self.early.take(self.witness.attentive_since(), now)
     }
 
-    /// The calls to place again now: those of which every open order has been contested for long
-    /// enough.
+    /// The calls to place again now, which have been contested for long enough.
     pub(super) fn due_calls(&mut self, known: &Knowledge<'_>, now: Timestamp) -> Vec<Call> {
         self.contested.due_calls(known, now)
     }
