@@ -172,7 +172,8 @@ impl Contested {
     }
 
     /// The calls to place again now, the longest contested first: those that have no open order that
-    /// counts, or for which the longest wait is over. Their next turn is counted from now.
+    /// counts, or for which the longest wait is over while those responsible hold none. Their next turn
+    /// is counted from now.
     pub(super) fn due_calls(&mut self, known: &Knowledge<'_>, now: Timestamp) -> Vec<Call> {
         if self.look_at.is_none_or(|at| now < at) {
             return Vec::new();
