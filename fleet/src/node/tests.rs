@@ -12,6 +12,7 @@ mod held_up;
 mod oversight;
 mod packets;
 mod panel_first;
+mod placed_again;
 mod planning;
 mod presses;
 mod probes;

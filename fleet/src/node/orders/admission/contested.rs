@@ -17,7 +17,7 @@
 //! it before it would be distrusted.
 //!
 //! Where each fresh press is contested in turn, all nodes together place the call at most once per
-//! [`WAIT`], and each of them once more per 8 s. If a service is told of before the others have the
+//! [`WAIT`], and each of them once more per 8 s. If a service is reported before the others have the
 //! press, each places it at most once per [`WAIT`]. Each has one register for it.
 //!
 //! If the car is heard, its node is asked. If it does not answer, the service counts as refused
