@@ -8,6 +8,7 @@ mod flooded;
 mod forged;
 mod guidance;
 mod hang;
+mod hearsay;
 mod held_up;
 mod oversight;
 mod packets;

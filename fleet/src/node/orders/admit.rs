@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 
-use super::admission::{ANSWER_LIMIT, Knowledge, Unconfirmed};
+use super::admission::{ANSWER_LIMIT, Knowledge, MOST_AT_ONCE, Unconfirmed};
 use super::{Effect, Fleet, Orders};
 use crate::model::{Dot, JournalId, NodeId, Order, Timestamp};
 use crate::node::Taken;
@@ -128,13 +128,16 @@ impl Orders {
         }
     }
 
-    /// Places the calls again that have been contested for long enough.
+    /// Places the calls again that have been contested for long enough, as many as may be placed.
     pub(in crate::node) fn place_contested(&mut self, fleet: Fleet<'_>, now: Timestamp) {
         let known = Knowledge::new(&self.own, &self.store, &self.promise, &self.ledger, fleet);
+        let mut left = MOST_AT_ONCE;
         for call in self.admission.due_calls(&known, now) {
-            // Its turn comes again.
-            if self.may_place(&call) {
-                self.place(call, now);
+            // Its turn lasts until it is placed.
+            if left > 0 && self.may_place(&call) {
+                left -= 1;
+                self.place(call.clone(), now);
+                self.admission.on_placed_again(&call, &self.store, now);
             }
         }
     }

@@ -4,7 +4,7 @@ use super::forged::{LINK, call, conflicts, delta, dot, exchange, pair, sound, wi
 use super::*;
 use crate::model::{JournalId, NodeId};
 use crate::orders::{Record, RecordState, Service};
-use crate::wire::{Ack, Delta, PlanEntry};
+use crate::wire::PlanEntry;
 
 pub(super) fn served(journal: u64, sequence: u64, by: Option<NodeId>, waited: Duration) -> Record {
     Record {
@@ -97,18 +97,20 @@ fn a_call_that_the_master_has_open_is_not_placed_again() {
 
 /// O1: the node of a car believes that a call was served, and a member invents a press of it
 /// periodically, which that node takes for a while. The call is placed again if that car is to serve
-/// it.
+/// it, and later if it was to be served by another until then.
 #[test]
 fn a_member_that_presses_all_the_time_keeps_no_call_from_the_car_that_has_it() {
-    for (car, period, held, expected) in [
-        (1, 500, 0, None),
-        (2, 500, 0, Some(80)),
-        (2, 500, 100, Some(80)),
-        (2, 500, 300, Some(80)),
+    for (car, since, period, held, expected) in [
+        (1, 0, 500, 0, None),
+        (2, 0, 500, 0, Some(80)),
+        (2, 0, 500, 100, Some(80)),
+        (2, 0, 500, 300, Some(80)),
         // Nearly always, by presses too short for the call to be in hand.
-        (2, 200, 190, Some(80)),
-        (2, 1_000, 990, Some(80)),
-        (2, 1_900, 1_890, Some(95)),
+        (2, 0, 200, 190, Some(80)),
+        (2, 0, 1_000, 990, Some(80)),
+        (2, 0, 1_900, 1_890, Some(95)),
+        (2, 1_900, 200, 190, Some(98)),
+        (2, 5_000, 200, 190, Some(130)),
     ] {
         let (mut master, mut slave, start) = pair();
         let mut member = with_journal(3, sound(3));
@@ -116,10 +118,13 @@ fn a_member_that_presses_all_the_time_keeps_no_call_from_the_car_that_has_it() {
         let start = start + PERIOD * 4;
         slave.merge_record(&served(2, 1, None, PERIOD), None, start);
         let Call::Hall(hall) = call(2) else { panic!("a hall call") };
-        master.dispatching.learn(PlanEntry { version: 1, call: hall, car: name(car) });
+        master.dispatching.learn(PlanEntry { version: 1, call: hall, car: name(1) });
         let (mut press, mut placed_after) = (served(3, 1, None, PERIOD), None);
         for passed in (50..20_000).step_by(10) {
             let now = start + Duration::from_millis(passed);
+            if passed == 50 + since {
+                master.dispatching.learn(PlanEntry { version: 2, call: hall, car: name(car) });
+            }
             if (passed - 50).is_multiple_of(period) {
                 press = served(3, passed, None, PERIOD);
                 let state = RecordState::Open { waited: Duration::ZERO };
@@ -138,9 +143,88 @@ fn a_member_that_presses_all_the_time_keeps_no_call_from_the_car_that_has_it() {
                 placed_after = Some(passed / 100);
             }
         }
-        assert_eq!(placed_after, expected, "car {car}, {held} of {period} ms, in 100 ms");
+        assert_eq!(
+            placed_after, expected,
+            "car {car} since {since} ms, {held} of {period} ms, in 100 ms"
+        );
         let is_open = open(&slave).iter().any(|dot| dot.journal == JournalId(1));
         assert_eq!(is_open, expected.is_some(), "car {car}, {held} of {period} ms");
+    }
+}
+
+/// O1: what a lost peer has reported does not matter until it is back: an open press that it does not
+/// hold will do.
+#[test]
+fn a_reporter_that_is_lost_has_no_call_placed_again() {
+    for is_lost in [false, true] {
+        let (mut one, mut two, met) = pair();
+        let mut three = with_journal(3, sound(3));
+        talk(&mut one, &mut three, met, met + PERIOD * 4);
+        let start = met + PERIOD * 4;
+        let state = RecordState::Open { waited: PERIOD };
+        let other = Record { state, ..served(9, 1, None, PERIOD) };
+        one.merge_record(&other, None, start);
+        let mut lie = three.plain_beacon(start);
+        lie.echoes = vec![one.echo(start)];
+        lie.delta.records = vec![served(2, 1, None, PERIOD)];
+        one.handle_beacon(three.hello().address, &lie, start);
+        for passed in (0..20_000).step_by(25) {
+            let now = start + Duration::from_millis(passed);
+            exchange(&mut one, &mut two, now, now + PERIOD);
+            if !is_lost {
+                let mut beacon = three.plain_beacon(now);
+                beacon.echoes = vec![one.echo(now)];
+                one.handle_beacon(three.hello().address, &beacon, now);
+            }
+        }
+        assert_eq!(one.peers.members().get(&name(3)).is_none(), is_lost);
+        let placed = one.orders().highest(JournalId(1)) > Some(1);
+        assert_eq!(placed, !is_lost);
+    }
+}
+
+/// O1: a car call is placed again by the node of its car alone: nobody else has its button.
+#[test]
+fn a_car_call_is_placed_again_by_the_node_of_its_car() {
+    let (mut one, mut two, met) = pair();
+    let mut three = with_journal(3, sound(3));
+    talk(&mut one, &mut three, met, met + PERIOD * 4);
+    let pressed = met + PERIOD * 4;
+    let floor = call(2).floor();
+    let of_car = |car| Call::Car { car: name(car), floor };
+    assert_eq!(one.orders.place(of_car(1), pressed), Taken::Placed);
+    assert_eq!(two.orders.place(of_car(2), pressed), Taken::Placed);
+    let told = pressed + PERIOD * 4;
+    exchange(&mut one, &mut two, pressed, told);
+    let mut lie = three.plain_beacon(told);
+    lie.echoes = vec![one.echo(told)];
+    lie.delta.records = [1, 2]
+        .map(|car| Record { call: of_car(car), ..served(car.into(), 2, None, PERIOD) })
+        .into();
+    one.handle_beacon(three.hello().address, &lie, told);
+    exchange(&mut one, &mut two, told, told + Duration::from_secs(20));
+    let placed =
+        |call: &Call| one.orders().of_call(call).filter(|order| order.origin == name(1)).count();
+    assert_eq!([1, 2].map(|car| placed(&of_car(car))), [1, 0]);
+    assert_eq!(one.orders().highest(JournalId(1)), Some(3), "once");
+}
+
+/// C7: a service of one order of the call closes the others of which one was refused, except those
+/// that were made after it.
+#[test]
+fn a_service_closes_no_press_that_was_made_after_it() {
+    for (waited, is_open) in [(PERIOD * 12, true), (PERIOD * 140, false)] {
+        let (mut one, mut two, start) = pair();
+        let pressed = start + PERIOD * 100;
+        exchange(&mut one, &mut two, start, pressed);
+        let state = RecordState::Open { waited: Duration::ZERO };
+        let press = Record { state, ..served(9, 1, None, PERIOD) };
+        one.merge_record(&press, None, pressed);
+        one.handle_frame(LINK, delta(vec![served(9, 1, None, PERIOD)]), pressed);
+        let now = pressed + PERIOD * 40;
+        one.handle_frame(LINK, delta(vec![served(2, 1, Some(name(2)), waited)]), now);
+        let expected = if is_open { vec![press.dot] } else { vec![] };
+        assert_eq!(open(&one), expected, "{waited:?}");
     }
 }
 
@@ -196,50 +280,6 @@ fn a_call_is_placed_again_seldom() {
     assert_eq!(one.orders().digest(), two.orders().digest());
 }
 
-/// O1: of a car that is heard its own node is asked, and believed. What it acknowledges to another
-/// meanwhile, as each beacon goes to all, is no answer.
-#[test]
-fn hearsay_of_a_service_is_asked_of_the_car_that_is_named() {
-    for acks_to_another in [false, true] {
-        let (mut one, mut two, now) = pair();
-        let mut three = with_journal(3, sound(3));
-        let met = now + PERIOD * 4;
-        talk(&mut one, &mut three, now, met);
-        // The third knows the order.
-        let later = met + PERIOD * 2;
-        exchange(&mut one, &mut two, met, later);
-        let settled = later + PERIOD * 2;
-        talk(&mut one, &mut three, later, settled);
-        assert!(one.has_synced(&name(2)));
-        assert_eq!(open(&three), [dot(2, 1)]);
-        let told = served(2, 1, Some(name(3)), PERIOD);
-        let asked = |one: &mut Node| {
-            let actions = drain(one);
-            assert!(conflicts(&actions).is_empty(), "{actions:?}");
-            let mut records = broadcasts(&actions).flat_map(|beacon| &beacon.delta.records);
-            records.any(|record| record.dot == told.dot && !record.state.is_served())
-        };
-        assert!(!asked(&mut one));
-        one.handle_frame(LINK, delta(vec![told.clone()]), settled);
-        assert_eq!(open(&one), [dot(2, 1)], "not on another's word");
-        three.merge_record(&told, None, settled);
-        let mut says = |one: &mut Node, delta: Delta, at| {
-            let mut beacon = three.plain_beacon(at);
-            beacon.delta = delta;
-            one.handle_beacon(three.hello().address, &beacon, at);
-        };
-        if acks_to_another {
-            let acks = vec![Ack { dot: told.dot, served: true, durable: true }];
-            says(&mut one, Delta { acks, ..Delta::default() }, settled);
-        }
-        one.handle_timeout(settled + PERIOD);
-        assert!(asked(&mut one), "the order is the question");
-        let records = vec![told.clone()];
-        says(&mut one, Delta { records, ..Delta::default() }, settled + PERIOD);
-        assert_eq!(open(&one), []);
-    }
-}
-
 /// A record that gives a press another call is neither taken in nor acknowledged.
 #[test]
 fn a_press_of_two_calls_is_refused() {
@@ -266,81 +306,6 @@ fn a_press_of_two_calls_is_refused() {
         let unknown = one.orders().of_call(&call(0)).count();
         assert_eq!(unknown, usize::from(together));
     }
-}
-
-/// O1: the node of the car that is said to have served shows that it lives and does not answer. The
-/// order, which the master alone holds open, is open everywhere again.
-#[test]
-fn hearsay_that_nobody_answers_counts_as_refused() {
-    let (mut one, mut two, mut now) = pair();
-    let mute = with_journal(3, sound(3));
-    let mut voice = with_journal(3, sound(3));
-    let placed = dot(2, 1);
-    for turn in 0..(40 * 20) {
-        if turn == 40 {
-            assert!(one.peers.members().get(&name(3)).is_some());
-            two.merge_record(&served(2, 1, Some(name(3)), PERIOD), None, now);
-            assert_eq!((open(&one), open(&two)), (vec![placed], vec![]));
-        }
-        let later = now + PERIOD;
-        exchange(&mut one, &mut two, now, later);
-        for node in [&mut one, &mut two] {
-            let mut beacon = voice.plain_beacon(later);
-            beacon.echoes = vec![node.echo(later)];
-            node.handle_beacon(mute.hello().address, &beacon, later);
-        }
-        now = later;
-    }
-    assert!(one.peers.members().get(&name(3)).is_some());
-    let again = open(&two);
-    assert_eq!(again.len(), 1, "{again:?}");
-    assert!(open(&one).contains(&again[0]));
-}
-
-/// A pair that has heard the car of a third for so long since the press, and is told that it has
-/// served it. Now the third is silent; goes on until it is lost, and then for a while.
-fn told_of_a_lost_car(heard_for: Duration, goes_on: Duration) -> (Node, Node) {
-    let (mut one, mut two, placed) = pair();
-    let mut three = with_journal(3, sound(3));
-    let step = Duration::from_millis(1);
-    let mut now = placed;
-    while now < placed + heard_for {
-        talk(&mut one, &mut three, now, now + step);
-        exchange(&mut one, &mut two, now, now + step);
-        now = now + step;
-    }
-    let told = served(2, 1, Some(name(3)), PERIOD);
-    two.merge_record(&told, None, now);
-    let told_at = now;
-    let mut lost_at = None;
-    while lost_at.is_none_or(|lost| now < lost + goes_on) {
-        exchange(&mut one, &mut two, now, now + step);
-        now = now + step;
-        if one.peers.members().get(&name(3)).is_some() {
-            assert_eq!(open(&one), [dot(2, 1)], "not on another's word");
-        } else {
-            let lost_at = lost_at.get_or_insert(now);
-            assert!(lost_at.since(told_at) < MeshTimes::default().repair_after, "{lost_at}");
-        }
-    }
-    (one, two)
-}
-
-/// P2: the node of the car is lost before it answers. The order is closed soon after that, without a
-/// repair.
-#[test]
-fn hearsay_about_a_lost_car_is_settled_without_a_repair() {
-    let (one, _) = told_of_a_lost_car(Duration::from_secs(1), Duration::from_millis(3));
-    assert_eq!(open(&one), []);
-}
-
-/// O1: its last beacon came just after the press, but no car is there so soon.
-#[test]
-fn a_car_that_is_lost_just_after_the_press_has_not_served_it() {
-    let (one, two) = told_of_a_lost_car(PERIOD * 4, Duration::from_secs(15));
-    let again = open(&two);
-    assert_eq!(again.len(), 1, "{again:?}");
-    assert!(open(&one).contains(&again[0]));
 }
 
 /// O1: a node can't know whether an earlier process of it served what a node that it never met

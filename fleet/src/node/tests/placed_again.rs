@@ -3,10 +3,12 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::contested::{open, served};
-use super::forged::{call, dot, sound, with_journal};
+use super::forged::{LINK, call, delta, dot, sound, with_journal};
 use super::*;
+use crate::election::LinkSide;
 use crate::model::JournalId;
-use crate::orders::Record;
+use crate::node::orders::MOST_OPEN_TRIPS;
+use crate::orders::{Record, RecordState};
 use crate::wire::Delta;
 
 /// How long a beacon takes.
@@ -125,4 +127,66 @@ fn a_fresh_press_that_is_contested_late_is_placed_again_once() {
         let placed = placed_again(count, |at| at == 0 || at == late, 1, &after);
         assert_eq!(placed, [1, 1, 2, 2], "{late} ms");
     }
+}
+
+/// N1, O1: calls that are contested together are placed 64 at a time, the longest contested first. Trips
+/// for which the journal has no room keep no others waiting, and get it once there is some.
+#[test]
+fn many_contested_calls_are_placed_again_as_far_as_there_is_room() {
+    let floors = FloorCount::new(40).expect("floors");
+    let [mut one, two] = [1, 2].map(|index| {
+        let settings = settings(index, 1, ElectionSettings::of(Protocol::LowestIp));
+        Node::new(NodeSettings { floors, restored: sound(index), ..settings })
+    });
+    let start = Timestamp::START;
+    one.start(start);
+    one.handle_link_up(LINK, two.hello(), LinkSide::Accepted, start);
+    let from = |from: Floor| floors.floors().filter_map(move |to| HallCall::to(from, to));
+    let trips = floors.floors().flat_map(from).take(400).map(Call::Hall);
+    let calls: Vec<Call> = trips.chain([call(2)]).collect();
+    let record = |(sequence, call): (u64, &Call), state| Record {
+        dot: dot(9, sequence),
+        origin: name(2),
+        call: call.clone(),
+        state,
+    };
+    let open = (1..).zip(&calls);
+    let open = open.map(|it| record(it, RecordState::Open { waited: PERIOD }));
+    one.handle_frame(LINK, delta(open.collect()), start);
+    assert_eq!(one.orders().orders().count(), calls.len());
+    // The later half of the trips is contested first, and the hall call last of all.
+    for (range, after) in [(200..400, 0), (0..200, 50), (400..401, 90)] {
+        let served = (1..).zip(&calls).skip(range.start).take(range.len());
+        let served = served.map(|it| record(it, RecordState::Served(None)));
+        let now = start + Duration::from_millis(after);
+        one.handle_frame(LINK, delta(served.collect()), now);
+    }
+    let (mut placed, most) = (Vec::new(), MOST_OPEN_TRIPS);
+    let own = |node: &Node| -> Vec<Call> {
+        let own = node.orders().orders().filter(|order| order.dot.journal == JournalId(1));
+        own.map(|order| order.call.clone()).collect()
+    };
+    for passed in (0..6_000).step_by(100) {
+        one.handle_timeout(start + Duration::from_millis(passed));
+        drain(&mut one);
+        let count = own(&one).len();
+        if placed.last().is_none_or(|(_, last)| *last < count) {
+            placed.push((passed, count));
+        }
+        if count == 192 {
+            assert!(own(&one).iter().all(|call| calls[200..400].contains(call)), "first come");
+        }
+        if passed == 5_000 {
+            // A car has come for ten trips and left.
+            let served = own(&one).into_iter().filter(Call::is_trip).take(10);
+            for call in served.collect::<Vec<_>>() {
+                one.orders.store_mut().serve(&call, &name(1), start + Duration::from_secs(5));
+            }
+            assert_eq!(own(&one).len(), most + 1 - 10);
+        }
+    }
+    assert_eq!(own(&one).len(), most + 1, "those for which there was no room");
+    assert!(own(&one).contains(&call(2)));
+    let by_64 = [(0, 0), (2_000, 64), (2_100, 128), (2_200, 192), (2_300, most), (2_400, most + 1)];
+    assert_eq!(placed, by_64);
 }

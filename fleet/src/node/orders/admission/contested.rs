@@ -29,10 +29,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::Knowledge;
+use elevator_driver::FloorCount;
+
+use super::{Knowledge, MOST_OPEN_TRIPS};
 use crate::model::{Call, Dot, NodeId, Order, Timestamp};
 use crate::node::leadership::BELIEVED_FOR;
-use crate::orders::{Record, RecordState, Service};
+use crate::orders::{OrderStore, Record, RecordState, Service};
 
 /// The time from the refusal to the fresh press. News of a service that did happen may still
 /// arrive.
@@ -53,20 +55,28 @@ pub(in crate::node::orders) const ANSWER_LIMIT: Duration = Duration::from_secs(6
 /// car (E8).
 const MOST_STAGGER: Duration = Duration::from_secs(1);
 
+/// How many calls are placed again at a look: few beacons tell of them before another node's turn.
+pub(in crate::node::orders) const MOST_AT_ONCE: usize = 64;
+
+/// More than the looks at which all calls are placed that a node may place: its trips, two hall calls a
+/// floor and those of its own car.
+const MOST_LOOKS: u128 =
+    ((MOST_OPEN_TRIPS + 3 * FloorCount::MAX as usize) / MOST_AT_ONCE + 1) as u128;
+
 const _: () = assert!(
-    ANSWER_LIMIT.as_millis() + WAIT.as_millis() + MOST_STAGGER.as_millis()
+    ANSWER_LIMIT.as_millis()
+        + WAIT.as_millis()
+        + MOST_STAGGER.as_millis()
+        + MOST_LOOKS * STAGGER.as_millis()
         < BELIEVED_FOR.as_millis(),
     "a sound master would be distrusted"
 );
-
-/// How many calls are placed again at a time, the longest contested first.
-const MOST_AT_ONCE: usize = 16;
 
 /// The open orders that peers hold as served, as far as they have said so.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Contested {
     orders: BTreeMap<Dot, Contest>,
-    /// When to look whether a call has to be placed again; `None` if nothing is contested.
+    /// When to look whether a call is in hand, or has to be placed again; `None` if nothing is contested.
     look_at: Option<Timestamp>,
 }
 
@@ -137,8 +147,8 @@ impl Contested {
         });
         contest.since = contest.since.min(since);
         contest.reporters.insert(reporter.clone());
-        let look_at = since + WAIT;
-        self.look_at = Some(self.look_at.map_or(look_at, |earlier| earlier.min(look_at)));
+        // Soon, as the call may be in hand only until then.
+        self.look_at.get_or_insert(told + STAGGER);
     }
 
     /// The node of this car was asked whether it has served the order.
@@ -172,14 +182,12 @@ impl Contested {
     }
 
     /// The calls to place again now, the longest contested first: those that have no open order that
-    /// counts, or for which the longest wait is over while those responsible hold none. Their next turn
-    /// is counted from now.
+    /// counts, or for which the longest wait is over while those responsible hold none.
     pub(super) fn due_calls(&mut self, known: &Knowledge<'_>, now: Timestamp) -> Vec<Call> {
         if self.look_at.is_none_or(|at| now < at) {
             return Vec::new();
         }
-        let store = known.store;
-        self.orders.retain(|dot, _| store.get(*dot).is_some());
+        self.orders.retain(|dot, _| known.store.get(*dot).is_some());
         let stagger = known.stagger();
         let calls = self.calls(known);
         self.look_at = (!calls.is_empty()).then(|| now + STAGGER);
@@ -203,16 +211,21 @@ impl Contested {
                 ripe.push((span.first, call.clone()));
             }
         }
+        for call in &in_hand {
+            self.begin_anew(call, known.store, now);
+        }
         ripe.sort();
-        ripe.truncate(MOST_AT_ONCE);
-        let ripe: Vec<Call> = ripe.into_iter().map(|(_, call)| call).collect();
-        for order in ripe.iter().chain(&in_hand).flat_map(|call| store.of_call(call)) {
+        ripe.into_iter().map(|(_, call)| call).collect()
+    }
+
+    /// The call has been placed again, or is in hand: its next turn is counted from now.
+    pub(super) fn begin_anew(&mut self, call: &Call, store: &OrderStore, now: Timestamp) {
+        for order in store.of_call(call) {
             if let Some(contest) = self.orders.get_mut(&order.dot) {
                 contest.told = now;
                 contest.since = contest.since.max(now);
             }
         }
-        ripe
     }
 
     /// The open orders of this call that count and of which no service was refused.
