@@ -6,14 +6,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use fantoccini::wd::Capabilities;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use liftmesh_harness::Process;
-use liftmesh_harness::building::PATIENCE;
+use liftmesh_harness::building::{Machine, PATIENCE};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -63,16 +62,6 @@ impl Look {
     }
 }
 
-/// Held by the tests that run. One that measures has the machine for itself.
-static MACHINE: RwLock<()> = RwLock::new(());
-
-#[derive(Debug)]
-#[expect(dead_code, reason = "held for as long as the browser runs")]
-enum Machine {
-    Shared(RwLockReadGuard<'static, ()>),
-    Alone(RwLockWriteGuard<'static, ()>),
-}
-
 /// A browser, which ends with this.
 pub(super) struct Browser {
     runtime: Runtime,
@@ -87,15 +76,12 @@ pub(super) struct Browser {
 impl Browser {
     /// Starts one; `None` where this machine has none.
     pub(super) fn start(look: Look) -> Option<Self> {
-        // A test that failed says nothing of the next.
-        let machine = || Machine::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner));
-        Self::start_on(machine, look)
+        Self::start_on(Machine::shared, look)
     }
 
     /// The same while no other runs, to be measured.
     pub(super) fn start_alone(look: Look) -> Option<Self> {
-        let machine = || Machine::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner));
-        Self::start_on(machine, look)
+        Self::start_on(Machine::alone, look)
     }
 
     fn start_on(machine: impl FnOnce() -> Machine, look: Look) -> Option<Self> {

@@ -9,9 +9,7 @@ use std::time::{Duration, Instant};
 
 use attacker::{Attack, Attacker};
 use elevator_driver::Direction;
-use liftmesh_harness::building::{Building, Line};
-
-use crate::shared_machine;
+use liftmesh_harness::building::{Building, Line, Machine};
 
 pub(crate) const THREE: [&str; 3] = ["A", "B", "C"];
 
@@ -82,7 +80,7 @@ fn service_goes_on(attacks: &[Attack], number: u8) {
 /// O2, O4, E1: whatever a member or a stranger with its own address sends.
 #[test]
 fn service_goes_on_under_all_attacks_at_once() {
-    let _machine = shared_machine();
+    let _machine = Machine::shared();
     let all = Attack::ALL.into_iter();
     let attacks: Vec<Attack> = all.filter(|attack| *attack != Attack::Service).collect();
     service_goes_on(&attacks, ABOVE);
@@ -93,20 +91,20 @@ fn service_goes_on_under_all_attacks_at_once() {
 /// such strangers up, a lie can succeed.)
 #[test]
 fn service_goes_on_under_services_that_did_not_happen() {
-    let _machine = shared_machine();
+    let _machine = Machine::shared();
     service_goes_on(&[Attack::Service], ABOVE);
 }
 
 /// F1, F4: a master that takes every link and assigns nothing.
 #[test]
 fn service_goes_on_under_a_master_that_assigns_nothing() {
-    let _machine = shared_machine();
+    let _machine = Machine::shared();
     service_goes_on(&[Attack::Idle], BELOW);
 }
 
 #[test]
 fn service_goes_on_under_each_attack() {
-    let _machine = shared_machine();
+    let _machine = Machine::shared();
     let chosen = std::env::var("LIFTMESH_ATTACKS").unwrap_or_default();
     for attack in Attack::ALL {
         if chosen == "all" || chosen.contains(&format!("{attack:?}")) {

@@ -9,9 +9,7 @@ use std::time::{Duration, Instant};
 
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::NodeState;
-use liftmesh_harness::building::{Building, Line};
-
-use crate::machine;
+use liftmesh_harness::building::{Building, Line, Machine};
 
 /// Nodes, cars among them, and idle seconds of a usual run.
 const NODES: u8 = 12;
@@ -122,7 +120,7 @@ fn shares(before: &[f64], after: &[f64], took: Duration) -> String {
 /// F2, F7: on a busy machine as well.
 #[test]
 fn a_crowd_forms_stays_and_follows_the_next_master() {
-    let _machine = machine();
+    let _machine = Machine::alone();
     let byte = |name, usual: u8| u8::try_from(number(name, usual.into())).expect("below 256");
     let nodes = byte("LIFTMESH_CROWD", NODES);
     let cars = byte("LIFTMESH_CROWD_CARS", CARS).min(nodes);

@@ -4,9 +4,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use elevator_driver::Direction;
-use liftmesh_harness::building::{Building, Line, Times};
-
-use crate::machine;
+use liftmesh_harness::building::{Building, Line, Machine, Times};
 
 const THREE: [&str; 3] = ["A", "B", "C"];
 
@@ -41,7 +39,7 @@ impl Drop for Hogs {
 /// E6: a node that gets little of the processor is neither taken for dead nor takes others for it.
 #[test]
 fn the_master_stays_the_same_while_the_machine_is_busy() {
-    let _machine = machine();
+    let _machine = Machine::alone();
     let mut building = Building::new(8, Line::Serial);
     let key = building.make_key("fleet.key");
     building.use_keys(&key);

@@ -12,18 +12,3 @@ mod crowd;
 mod hold_up;
 mod peak;
 mod stranger;
-
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-
-/// Held by the tests that run. One that failed says nothing of the next.
-static MACHINE: RwLock<()> = RwLock::new(());
-
-/// The machine, for one test.
-fn machine() -> RwLockWriteGuard<'static, ()> {
-    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The machine, together with others that share it.
-fn shared_machine() -> RwLockReadGuard<'static, ()> {
-    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
-}

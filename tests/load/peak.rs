@@ -13,9 +13,7 @@ use std::time::Duration;
 use elevator_simulator::building::{
     Building as Model, Crowd, Journey, Passenger, Pattern, Traffic,
 };
-use liftmesh_harness::building::Building;
-
-use crate::machine;
+use liftmesh_harness::building::{Building, Machine};
 
 const CARS: [&str; 4] = ["A", "B", "C", "D"];
 
@@ -104,7 +102,7 @@ fn summary(waits: &[Duration]) -> (f64, f64) {
 /// O1, F4: who waits while the master is lost hardly notices, and nothing is lost.
 #[test]
 fn the_peak_goes_on_without_its_master() {
-    let _machine = machine();
+    let _machine = Machine::alone();
     let peak = Peak::chosen();
     let (whole, broken) = std::thread::scope(|scope| {
         let whole = scope.spawn(|| peak.serve(false));

@@ -15,14 +15,13 @@ use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::FleetName;
 use elevator_fleet::node::{DistrustedStatus, RefusedStatus, Status};
 use elevator_fleet::wire::{Hello, Protocol};
-use liftmesh_harness::building::{Building, Line};
+use liftmesh_harness::building::{Building, Line, Machine};
 use liftmesh_harness::free_port;
 
 use self::connections::{Opening, Says};
 use self::outsider::{Done, Outsider, Proof, Segment, Shot};
 use self::watch::{Seen, Watch};
 use crate::attacks::{FLOORS, THREE, serves};
-use crate::shared_machine;
 
 /// The bank, and who attacks it.
 struct Bank {
@@ -348,21 +347,21 @@ fn a_stranger_changes_nothing(election: Protocol, connections: usize) {
 /// E1, F4, O1, O4: announcements, replays, forgeries and 10,000 connections.
 #[test]
 fn a_stranger_without_the_fleet_key_changes_nothing() {
-    let _machine = shared_machine();
+    let _machine = Machine::shared();
     a_stranger_changes_nothing(Protocol::LowestIp, CONNECTIONS);
 }
 
 /// V1 to V3: the same, and packets that call for votes.
 #[test]
 fn a_stranger_without_the_fleet_key_calls_no_vote() {
-    let _machine = shared_machine();
+    let _machine = Machine::shared();
     a_stranger_changes_nothing(Protocol::Ballot, CONNECTIONS);
 }
 
 /// The same under the other elections, with fewer connections each, at the same time.
 #[test]
 fn a_stranger_without_the_fleet_key_has_no_part_in_any_election() {
-    let _machine = shared_machine();
+    let _machine = Machine::shared();
     std::thread::scope(|scope| {
         for election in [Protocol::Bully, Protocol::Senior, Protocol::TokenRing] {
             scope.spawn(move || a_stranger_changes_nothing(election, FEWER_CONNECTIONS));
