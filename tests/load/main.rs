@@ -1,5 +1,5 @@
-//! What loads the machine, or needs it alone: many nodes, attacks, starvation. Attacks, which mostly
-//! wait, share it with each other; every other test has it for itself.
+//! What loads the machine, or needs it alone: many nodes, attacks, starvation. Attacks, which
+//! mostly wait, share it with each other; every other test has it for itself.
 #![cfg(feature = "simulator")]
 #![allow(
     clippy::expect_used,

@@ -2,26 +2,26 @@
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// One that failed says nothing of the next.
+/// Held by each test that runs. A test that fails poisons it, which says nothing about the next.
 static MACHINE: RwLock<()> = RwLock::new(());
 
 /// A test's leave to run, for as long as it is held.
 #[derive(Debug)]
 #[must_use]
 pub enum Machine {
-    /// Beside other tests that share the machine.
+    /// Beside other tests.
     Shared(RwLockReadGuard<'static, ()>),
     /// Alone.
     Alone(RwLockWriteGuard<'static, ()>),
 }
 
 impl Machine {
-    /// For tests that mostly wait: until no test has the machine for itself.
+    /// Beside other tests that share it: for those that wait more than they work.
     pub fn shared() -> Self {
         Self::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// For tests that measure, or load the machine: until no other runs.
+    /// Beside none of them: for tests that measure, or that need all of the machine.
     pub fn alone() -> Self {
         Self::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner))
     }

@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 
-use super::admission::{ANSWER_LIMIT, Knowledge, MOST_AT_ONCE, Unconfirmed};
+use super::admission::{ANSWER_LIMIT, Knowledge, MOST_AT_ONCE, MOST_TRIPS, Unconfirmed};
 use super::{Effect, Fleet, Orders};
 use crate::model::{Dot, JournalId, NodeId, Order, Timestamp};
 use crate::node::Taken;
@@ -128,17 +128,27 @@ impl Orders {
         }
     }
 
-    /// Places the calls again that have been contested for long enough, as many as may be placed.
+    /// Places the calls again that have been contested for long enough. A trip for which there is no
+    /// room keeps its turn.
     pub(in crate::node) fn place_contested(&mut self, fleet: Fleet<'_>, now: Timestamp) {
         let known = Knowledge::new(&self.own, &self.store, &self.promise, &self.ledger, fleet);
-        let mut left = MOST_AT_ONCE;
-        for call in self.admission.due_calls(&known, now) {
-            // Its turn lasts until it is placed.
-            if left > 0 && self.may_place(&call) {
-                left -= 1;
-                self.place(call.clone(), now);
-                self.admission.on_placed_again(&call, &self.store, now);
+        let due = self.admission.due_calls(&known, now);
+        if due.is_empty() {
+            return;
+        }
+        let (mut left, mut room) = (MOST_AT_ONCE, MOST_TRIPS.saturating_sub(self.open_trips()));
+        for call in due {
+            if left == 0 {
+                break;
             }
+            let takes_room = self.takes_room(&call);
+            if takes_room && room == 0 {
+                continue;
+            }
+            left -= 1;
+            room -= usize::from(takes_room);
+            self.place(call.clone(), now);
+            self.admission.on_placed_again(&call, &self.store, now);
         }
     }
 

@@ -83,13 +83,20 @@ impl Orders {
 
     /// Whether another press of this call can be placed: so many trips are not open at a time.
     pub(in crate::node) fn may_place(&self, call: &Call) -> bool {
-        let journal = self.ledger.journal();
-        let postponed = self.ledger.postponed();
-        if !call.is_trip() || postponed.contains(call) || self.store.is_open_in(journal, call) {
-            return true;
-        }
-        let open = self.store.journal(journal).map_or(0, |journal| journal.open.trips());
-        open + postponed.iter().filter(|call| call.is_trip()).count() < MOST_OPEN_TRIPS
+        !self.takes_room(call) || self.open_trips() < MOST_OPEN_TRIPS
+    }
+
+    /// Whether a press of this call is one more open trip of this node.
+    pub(super) fn takes_room(&self, call: &Call) -> bool {
+        let is_open = || self.store.is_open_in(self.ledger.journal(), call);
+        call.is_trip() && !self.ledger.postponed().contains(call) && !is_open()
+    }
+
+    /// How many trips this node has placed, or is to place, that are open.
+    pub(super) fn open_trips(&self) -> usize {
+        let open = self.store.journal(self.ledger.journal());
+        let postponed = self.ledger.postponed().iter().filter(|call| call.is_trip());
+        open.map_or(0, |journal| journal.open.trips()) + postponed.count()
     }
 
     /// Since when an order of this call has waited in a journal that this node has given up, or has

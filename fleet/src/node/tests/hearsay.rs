@@ -108,8 +108,8 @@ fn told_of_a_lost_car(heard_for: Duration, goes_on: Duration) -> (Node, Node) {
     (one, two)
 }
 
-/// P2: the node of the car is lost before it answers. The order is closed soon after that, without a
-/// repair.
+/// P2: the node of the car is lost before it answers. The order is closed soon after that, without
+/// a repair.
 #[test]
 fn hearsay_about_a_lost_car_is_settled_without_a_repair() {
     let (one, _) = told_of_a_lost_car(Duration::from_secs(1), Duration::from_millis(3));

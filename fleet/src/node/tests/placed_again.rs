@@ -7,7 +7,6 @@ use super::forged::{LINK, call, delta, dot, sound, with_journal};
 use super::*;
 use crate::election::LinkSide;
 use crate::model::JournalId;
-use crate::node::orders::MOST_OPEN_TRIPS;
 use crate::orders::{Record, RecordState};
 use crate::wire::Delta;
 
@@ -55,8 +54,9 @@ fn go_on(
     }
 }
 
-/// How many presses `count` sound nodes have made of a call by each moment of `after`, in ms. A liar
-/// says at the moments `lies_at` that each press was served that is open at `spread` nodes or more.
+/// How many presses `count` sound nodes have made of a call by each moment of `after`, in ms. A
+/// liar says at the moments `lies_at` that each press was served that is open at `spread` nodes or
+/// more.
 fn placed_again(
     count: u8,
     lies_at: impl Fn(u64) -> bool,
@@ -95,8 +95,8 @@ fn placed_again(
 const TENS: [u64; 4] = [10_000, 20_000, 30_000, 40_000];
 
 /// One fresh press is enough if many nodes refuse, though the reporter of the service never says
-/// that it holds it. If it tells of a service of each fresh press as well, there is one at most every
-/// two seconds, and some more if it does so at once, when some have not got the press.
+/// that it holds it. If it tells of a service of each fresh press as well, there is one at most
+/// every two seconds, and some more if it does so at once, when some have not got the press.
 #[test]
 fn a_reporter_that_holds_nothing_has_a_call_placed_again_no_more_often() {
     assert_eq!(placed_again(5, |at| at == 0, 1, &TENS), [1; 4]);
@@ -109,8 +109,8 @@ fn a_reporter_that_holds_nothing_has_a_call_placed_again_no_more_often() {
     }
 }
 
-/// A service that is reported before the others have the press keeps it from them. So others place the
-/// call again too, each of them every two seconds at most.
+/// A service that is reported before the others have the press keeps it from them. So others place
+/// the call again too, each of them every two seconds at most.
 #[test]
 fn a_service_that_is_reported_before_the_press_has_others_place_the_call_again() {
     let placed = placed_again(5, |at| at.is_multiple_of(25), 1, &TENS);
@@ -129,11 +129,12 @@ fn a_fresh_press_that_is_contested_late_is_placed_again_once() {
     }
 }
 
-/// N1, O1: calls that are contested together are placed 64 at a time, the longest contested first. Trips
-/// for which the journal has no room keep no others waiting, and get it once there is some.
+/// N1, O1: calls that are contested together are placed 128 at a time, the longest contested first.
+/// Trips for which there is no room keep no others waiting, and get it once there is some; half of
+/// it is left to passengers.
 #[test]
 fn many_contested_calls_are_placed_again_as_far_as_there_is_room() {
-    let floors = FloorCount::new(40).expect("floors");
+    let floors = FloorCount::new(100).expect("floors");
     let [mut one, two] = [1, 2].map(|index| {
         let settings = settings(index, 1, ElectionSettings::of(Protocol::LowestIp));
         Node::new(NodeSettings { floors, restored: sound(index), ..settings })
@@ -142,8 +143,12 @@ fn many_contested_calls_are_placed_again_as_far_as_there_is_room() {
     one.start(start);
     one.handle_link_up(LINK, two.hello(), LinkSide::Accepted, start);
     let from = |from: Floor| floors.floors().filter_map(move |to| HallCall::to(from, to));
-    let trips = floors.floors().flat_map(from).take(400).map(Call::Hall);
-    let calls: Vec<Call> = trips.chain([call(2)]).collect();
+    let mut trips = floors.floors().flat_map(from).map(Call::Hall);
+    let passenger = trips.nth(400).expect("a trip");
+    let buttons = floors.floors().map(|floor| HallCall::new(floor, Direction::Up));
+    let buttons = buttons.map(Call::Hall).filter(|call| call.is_within(floors));
+    let calls: Vec<Call> = trips.take(400).chain(buttons).collect();
+    assert_eq!(calls.len(), 499);
     let record = |(sequence, call): (u64, &Call), state| Record {
         dot: dot(9, sequence),
         origin: name(2),
@@ -154,14 +159,14 @@ fn many_contested_calls_are_placed_again_as_far_as_there_is_room() {
     let open = open.map(|it| record(it, RecordState::Open { waited: PERIOD }));
     one.handle_frame(LINK, delta(open.collect()), start);
     assert_eq!(one.orders().orders().count(), calls.len());
-    // The later half of the trips is contested first, and the hall call last of all.
-    for (range, after) in [(200..400, 0), (0..200, 50), (400..401, 90)] {
+    // The later half of the trips is contested first, and the buttons are last of all.
+    for (range, after) in [(200..400, 0), (0..200, 50), (400..499, 90)] {
         let served = (1..).zip(&calls).skip(range.start).take(range.len());
         let served = served.map(|it| record(it, RecordState::Served(None)));
         let now = start + Duration::from_millis(after);
         one.handle_frame(LINK, delta(served.collect()), now);
     }
-    let (mut placed, most) = (Vec::new(), MOST_OPEN_TRIPS);
+    let (mut placed, most, all) = (Vec::new(), 128, 128 + 99);
     let own = |node: &Node| -> Vec<Call> {
         let own = node.orders().orders().filter(|order| order.dot.journal == JournalId(1));
         own.map(|order| order.call.clone()).collect()
@@ -173,7 +178,7 @@ fn many_contested_calls_are_placed_again_as_far_as_there_is_room() {
         if placed.last().is_none_or(|(_, last)| *last < count) {
             placed.push((passed, count));
         }
-        if count == 192 {
+        if count == most {
             assert!(own(&one).iter().all(|call| calls[200..400].contains(call)), "first come");
         }
         if passed == 5_000 {
@@ -182,11 +187,11 @@ fn many_contested_calls_are_placed_again_as_far_as_there_is_room() {
             for call in served.collect::<Vec<_>>() {
                 one.orders.store_mut().serve(&call, &name(1), start + Duration::from_secs(5));
             }
-            assert_eq!(own(&one).len(), most + 1 - 10);
+            assert_eq!(own(&one).len(), all - 10);
+            assert!(one.orders.may_place(&passenger));
         }
     }
-    assert_eq!(own(&one).len(), most + 1, "those for which there was no room");
-    assert!(own(&one).contains(&call(2)));
-    let by_64 = [(0, 0), (2_000, 64), (2_100, 128), (2_200, 192), (2_300, most), (2_400, most + 1)];
-    assert_eq!(placed, by_64);
+    assert_eq!(own(&one).len(), all, "those for which there was no room");
+    assert!(calls[400..].iter().all(|call| own(&one).contains(call)));
+    assert_eq!(placed, [(0, 0), (2_000, most), (2_100, all)]);
 }

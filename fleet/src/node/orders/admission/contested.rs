@@ -6,19 +6,22 @@
 //! call, which is as old as the order and open for everybody.
 //!
 //! One fresh press is enough if many nodes refuse. They place it one after the other, by address,
-//! and, at first, not at all while an open press of the call is known of which no service was refused
-//! and that *counts*: a member announces its journal, or all who reported a service hold it. (They may
-//! have no room for what nobody announces.) Once a service of that press is refused too, it may have
-//! been the turn of another node, and the next turn is counted from then.
+//! and, at first, not at all while an open press of the call is known of which no service was
+//! refused and that *counts*: a member announces its journal, or all who reported a service hold
+//! it. (They may have no room for what nobody announces.) Once a service of that press is refused
+//! too, it may have been the turn of another node, and the next turn is counted from then.
 //!
-//! A call is *in hand* if such a press is held by those of the reporters on whom its service depends,
-//! the master and the node of its car. Presses that a member invents, and that these do not hold, put
-//! the fresh one off by [`ANSWER_LIMIT`] at most. So a sound master that holds the call as served gets
-//! it before it would be distrusted.
+//! A call is *in hand* if such a press is held by those of the reporters on whom its service
+//! depends, the master and the node of its car; if there are any, it must have been open here for
+//! [`WAIT`]. Presses that a member invents, and that are not in hand, put the fresh one off by
+//! [`ANSWER_LIMIT`] at most, and by [`WAIT`] more if those nodes hold them for a while. So a sound
+//! master that holds the call as served gets it before it would be distrusted, unless it is one of
+//! more trips than there is room for.
 //!
 //! Where each fresh press is contested in turn, all nodes together place the call at most once per
-//! [`WAIT`], and each of them once more per 8 s. If a service is reported before the others have the
-//! press, each places it at most once per [`WAIT`]. Each has one register for it.
+//! [`WAIT`], and each of them once more per 8 s. If a service is reported before the others have
+//! the press, or if so many calls are placed that the others do not hear of them in time, each
+//! places it at most once per [`WAIT`]. Each has one register for it.
 //!
 //! If the car is heard, its node is asked. If it does not answer, the service counts as refused
 //! after [`ANSWER_LIMIT`]. If it is lost meanwhile, it can't answer, and those that reported the
@@ -50,24 +53,27 @@ const STAGGER: Duration = Duration::from_millis(100);
 pub(in crate::node::orders) const ANSWER_LIMIT: Duration = Duration::from_secs(6);
 
 /// The longest time between the first node and the last that place a press because the longest wait
-/// is over; those with more than ten lower addresses do so at once. With this, a master that holds the
-/// call as served gets the press before its slaves would distrust it for leaving the call without a
-/// car (E8).
+/// is over; those with more than ten lower addresses do so at once. With this, a master that holds
+/// the call as served gets the press before its slaves would distrust it for leaving the call
+/// without a car (E8).
 const MOST_STAGGER: Duration = Duration::from_secs(1);
 
-/// How many calls are placed again at a look: few beacons tell of them before another node's turn.
-pub(in crate::node::orders) const MOST_AT_ONCE: usize = 64;
+/// How many calls are placed again at a look: about as many as the beacons tell of until the next.
+pub(in crate::node::orders) const MOST_AT_ONCE: usize = 128;
 
-/// More than the looks at which all calls are placed that a node may place: its trips, two hall calls a
-/// floor and those of its own car.
-const MOST_LOOKS: u128 =
-    ((MOST_OPEN_TRIPS + 3 * FloorCount::MAX as usize) / MOST_AT_ONCE + 1) as u128;
+/// The most trips of this node that are open while it places contested ones again: passengers keep
+/// the rest of the room.
+pub(in crate::node::orders) const MOST_TRIPS: usize = MOST_OPEN_TRIPS / 2;
+
+/// In so many looks at most, a node places every call that it may place: trips, two hall calls for
+/// each floor, and the calls of its own car.
+const MOST_LOOKS: u128 = (MOST_TRIPS + 3 * FloorCount::MAX as usize).div_ceil(MOST_AT_ONCE) as u128;
 
 const _: () = assert!(
     ANSWER_LIMIT.as_millis()
-        + WAIT.as_millis()
+        + WAIT.as_millis() * 2
         + MOST_STAGGER.as_millis()
-        + MOST_LOOKS * STAGGER.as_millis()
+        + (MOST_LOOKS + 1) * STAGGER.as_millis()
         < BELIEVED_FOR.as_millis(),
     "a sound master would be distrusted"
 );
@@ -76,17 +82,20 @@ const _: () = assert!(
 #[derive(Debug, Clone, Default)]
 pub(super) struct Contested {
     orders: BTreeMap<Dot, Contest>,
-    /// When to look whether a call is in hand, or has to be placed again; `None` if nothing is contested.
+    /// When to look which calls are in hand, and which have to be placed again; `None` if nothing
+    /// is contested.
     look_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone)]
 struct Contest {
-    /// When a peer first said that the order was served, or the call was last placed again or in hand.
+    /// When a peer first said that the order was served, or the call was last placed again or in
+    /// hand.
     told: Timestamp,
     /// When the service was refused, or the call was last placed again or in hand.
     since: Timestamp,
-    /// Whether the order counted until then. The first one does, as nobody has reported anything yet.
+    /// Whether the order counted until then. The first one does, as nobody has reported anything
+    /// yet.
     delays: bool,
     /// The peers that reported a service.
     reporters: BTreeSet<NodeId>,
@@ -109,9 +118,11 @@ impl Span {
         self.latest.unwrap_or(self.first) + WAIT + stagger
     }
 
-    /// When it is at the latest, unless the call is in hand.
-    fn due_at_last(&self, stagger: Duration) -> Timestamp {
-        self.told + ANSWER_LIMIT + WAIT + stagger.min(MOST_STAGGER)
+    /// When it is at the latest, unless the call is in hand. An order that those responsible hold
+    /// may be another node's fresh press: it has time to prove that it lasts.
+    fn due_at_last(&self, stagger: Duration, is_held: bool) -> Timestamp {
+        let proof = if is_held { WAIT + STAGGER } else { Duration::ZERO };
+        self.told + ANSWER_LIMIT + WAIT + proof + stagger.min(MOST_STAGGER)
     }
 }
 
@@ -147,7 +158,7 @@ impl Contested {
         });
         contest.since = contest.since.min(since);
         contest.reporters.insert(reporter.clone());
-        // Soon, as the call may be in hand only until then.
+        // The call may be in hand now, and no longer when its turn comes.
         self.look_at.get_or_insert(told + STAGGER);
     }
 
@@ -181,8 +192,9 @@ impl Contested {
         questions
     }
 
-    /// The calls to place again now, the longest contested first: those that have no open order that
-    /// counts, or for which the longest wait is over while those responsible hold none.
+    /// The calls to place again now, the longest contested first: those that have no open order
+    /// that counts, or for which the longest wait is over while those responsible hold none that
+    /// lasts. For those that are in hand, the waiting begins anew.
     pub(super) fn due_calls(&mut self, known: &Knowledge<'_>, now: Timestamp) -> Vec<Call> {
         if self.look_at.is_none_or(|at| now < at) {
             return Vec::new();
@@ -200,12 +212,10 @@ impl Contested {
             let is_held = |order: &&&Order| needed.iter().all(|node| known.holds(node, order.dot));
             // A member may have invented what they hold, and say at any time that it was served.
             let lasts = |order: &Order| needed.is_empty() || now >= order.open_since + WAIT;
-            let mut held = open.iter().filter(is_held).peekable();
-            if held.peek().is_some() {
-                if held.any(|order| lasts(order)) {
-                    in_hand.push(call.clone());
-                }
-            } else if now >= span.due_at_last(stagger)
+            let held: Vec<_> = open.iter().filter(is_held).collect();
+            if held.iter().any(|order| lasts(order)) {
+                in_hand.push(call.clone());
+            } else if now >= span.due_at_last(stagger, !held.is_empty())
                 || open.is_empty() && now >= span.due(stagger)
             {
                 ripe.push((span.first, call.clone()));

@@ -36,7 +36,7 @@ use crate::node::{RefusedStatus, Report};
 use crate::orders::{OrderStore, Promise, Record, Service};
 use crate::wire::Hello;
 
-pub(super) use self::contested::{ANSWER_LIMIT, MOST_AT_ONCE};
+pub(super) use self::contested::{ANSWER_LIMIT, MOST_AT_ONCE, MOST_TRIPS};
 pub(super) use self::gate::is_possible;
 pub(in crate::node) use self::gate::rubbish;
 pub(in crate::node) use self::journals::MOST_OPEN_TRIPS;
@@ -246,8 +246,8 @@ impl Admission {
         self.early.take(self.witness.attentive_since(), now)
     }
 
-    /// The calls to place again now, which have been contested for long enough, the longest contested
-    /// first.
+    /// The calls to place again now, which have been contested for long enough: the longest
+    /// contested come first.
     pub(super) fn due_calls(&mut self, known: &Knowledge<'_>, now: Timestamp) -> Vec<Call> {
         self.contested.due_calls(known, now)
     }
