@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::forged::{LINK, call, conflicts, delta, dot, exchange, pair, sound, with_journal};
+use super::forged::{
+    LINK, call, conflicts, delta, dot, exchange, pair, send_beacon, sound, with_journal,
+};
 use super::*;
 use crate::model::{JournalId, NodeId};
 use crate::orders::{Record, RecordState, Service};
@@ -98,8 +100,8 @@ fn a_call_that_the_master_has_open_is_not_placed_again() {
 }
 
 /// The node of the second car believes that a call was served, which the master refuses. A member
-/// invents a press of it in each `period`, at `phase` of it, which that node takes for so long, by
-/// its number. The call is to be served by the first car, and by `car` after a while. All in ms.
+/// invents a press of it in each `period`, at `phase` of it; that node holds the n-th for `held(n)`.
+/// The call is to be served by the first car, and by `car` after a while. All in ms.
 #[derive(Clone, Copy)]
 struct Presses {
     car: u8,
@@ -138,9 +140,7 @@ impl Presses {
             }
             exchange(&mut master, &mut slave, now, now + Duration::from_millis(10));
             if passed.is_multiple_of(100) {
-                let mut beacon = member.plain_beacon(now);
-                beacon.echoes = vec![master.echo(now)];
-                master.handle_beacon(member.hello().address, &beacon, now);
+                send_beacon(&mut member, &mut master, Vec::new(), now);
             }
             if placed_after.is_none() && master.orders().highest(JournalId(1)) > Some(1) {
                 placed_after = Some(passed / 100);
@@ -208,9 +208,7 @@ fn a_call_waits_anew_once_it_is_no_longer_in_hand() {
         drain(&mut one);
         for (node, until) in [(&mut two, 20_000), (&mut three, 5_000)] {
             if passed.is_multiple_of(20) && passed < until {
-                let mut beacon = node.plain_beacon(now);
-                beacon.echoes = vec![one.echo(now)];
-                one.handle_beacon(node.hello().address, &beacon, now);
+                send_beacon(node, &mut one, Vec::new(), now);
             }
         }
         if one.peers.members().get(&name(3)).is_none() {
@@ -235,17 +233,12 @@ fn a_reporter_that_is_lost_has_no_call_placed_again() {
         let state = RecordState::Open { waited: PERIOD };
         let other = Record { state, ..served(9, 1, None, PERIOD) };
         one.merge_record(&other, None, start);
-        let mut lie = three.plain_beacon(start);
-        lie.echoes = vec![one.echo(start)];
-        lie.delta.records = vec![served(2, 1, None, PERIOD)];
-        one.handle_beacon(three.hello().address, &lie, start);
+        send_beacon(&mut three, &mut one, vec![served(2, 1, None, PERIOD)], start);
         for passed in (0..20_000).step_by(25) {
             let now = start + Duration::from_millis(passed);
             exchange(&mut one, &mut two, now, now + PERIOD);
             if !is_lost {
-                let mut beacon = three.plain_beacon(now);
-                beacon.echoes = vec![one.echo(now)];
-                one.handle_beacon(three.hello().address, &beacon, now);
+                send_beacon(&mut three, &mut one, Vec::new(), now);
             }
         }
         assert_eq!(one.peers.members().get(&name(3)).is_none(), is_lost);
@@ -267,12 +260,14 @@ fn a_car_call_is_placed_again_by_the_node_of_its_car() {
     assert_eq!(two.orders.place(of_car(2), pressed), Taken::Placed);
     let told = pressed + PERIOD * 4;
     exchange(&mut one, &mut two, pressed, told);
-    let mut lie = three.plain_beacon(told);
-    lie.echoes = vec![one.echo(told)];
-    lie.delta.records = [1, 2]
-        .map(|car| Record { call: of_car(car), ..served(car.into(), 2, None, PERIOD) })
-        .into();
-    one.handle_beacon(three.hello().address, &lie, told);
+    send_beacon(
+        &mut three,
+        &mut one,
+        [1, 2]
+            .map(|car| Record { call: of_car(car), ..served(car.into(), 2, None, PERIOD) })
+            .into(),
+        told,
+    );
     exchange(&mut one, &mut two, told, told + Duration::from_secs(20));
     let placed =
         |call: &Call| one.orders().of_call(call).filter(|order| order.origin == name(1)).count();
@@ -320,9 +315,7 @@ fn a_press_that_kept_a_call_open_has_its_own_time() {
         }
         exchange(&mut one, &mut two, now, now + PERIOD);
         // The car's node is heard, and does not answer.
-        let mut beacon = three.plain_beacon(now);
-        beacon.echoes = vec![one.echo(now)];
-        one.handle_beacon(three.hello().address, &beacon, now);
+        send_beacon(&mut three, &mut one, Vec::new(), now);
         if placed_after.is_none() && one.orders().highest(JournalId(1)) > Some(1) {
             placed_after = Some(passed / 1_000);
         }

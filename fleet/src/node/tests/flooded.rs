@@ -1,6 +1,8 @@
 //! More journals and calls than any fleet has, as a faulty member or a failing disk makes them.
 
-use super::forged::{LINK, call, conflicts, delta, dot, exchange, pair, sound, with_journal};
+use super::forged::{
+    LINK, call, conflicts, delta, dot, exchange, pair, send_beacon, sound, with_journal,
+};
 use super::planning::idle_at;
 use super::*;
 use crate::model::{JournalId, NodeId};
@@ -55,14 +57,6 @@ fn car_calls(journal: u64, first: u8, floors: FloorCount) -> Vec<Record> {
         record(INVENTED + journal, sequence, call, RecordState::Open { waited })
     };
     (1..).zip(calls).map(ghost).collect()
-}
-
-/// A peer says so in a beacon, and shows that it hears the node.
-fn send_beacon(peer: &mut Node, one: &mut Node, records: Vec<Record>, now: Timestamp) {
-    let mut beacon = peer.plain_beacon(now);
-    beacon.echoes = vec![one.echo(now)];
-    beacon.delta.records = records;
-    one.handle_beacon(peer.hello().address, &beacon, now);
 }
 
 /// The cars of these numbers were peers of the first node for a while, and are lost. And that moment.

@@ -57,6 +57,14 @@ pub(super) fn pair() -> (Node, Node, Timestamp) {
     (one, two, later)
 }
 
+/// A peer says so in a beacon, and shows that it hears the node.
+pub(super) fn send_beacon(peer: &mut Node, one: &mut Node, records: Vec<Record>, now: Timestamp) {
+    let mut beacon = peer.plain_beacon(now);
+    beacon.echoes = vec![one.echo(now)];
+    beacon.delta.records = records;
+    one.handle_beacon(peer.hello().address, &beacon, now);
+}
+
 pub(super) fn delta(records: Vec<Record>) -> Frame {
     Frame::Delta(Delta { records, ..Delta::default() })
 }

@@ -1,7 +1,9 @@
 //! Services of which a node hears from another than the car's.
 
 use super::contested::{open, served};
-use super::forged::{LINK, conflicts, delta, dot, exchange, pair, sound, with_journal};
+use super::forged::{
+    LINK, conflicts, delta, dot, exchange, pair, send_beacon, sound, with_journal,
+};
 use super::*;
 use crate::model::JournalId;
 use crate::wire::{Ack, Delta};
@@ -79,7 +81,7 @@ fn hearsay_that_nobody_answers_counts_as_refused() {
     assert!(open(&one).contains(&again[0]));
 }
 
-/// A pair that has heard the car of a third for so long since the press, and is told that it has
+/// A pair that has heard the car of a third for `heard_for` since the press, and is told that it has
 /// served it. Now the third is silent; goes on until it is lost, and then for a while.
 fn told_of_a_lost_car(heard_for: Duration, goes_on: Duration) -> (Node, Node) {
     let (mut one, mut two, placed) = pair();
@@ -145,9 +147,7 @@ fn a_refused_service_counts_though_the_car_of_another_is_asked() {
                 one.handle_frame(LINK, delta(vec![served(2, 1, None, PERIOD)]), now);
             }
             exchange(&mut one, &mut two, now, now + PERIOD);
-            let mut beacon = mute.plain_beacon(now);
-            beacon.echoes = vec![one.echo(now)];
-            one.handle_beacon(mute.hello().address, &beacon, now);
+            send_beacon(&mut mute, &mut one, Vec::new(), now);
             if placed_after.is_none() && one.orders().highest(JournalId(1)) > Some(1) {
                 placed_after = Some(passed / 100);
             }
