@@ -188,10 +188,52 @@ fn many_contested_calls_are_placed_again_as_far_as_there_is_room() {
                 one.orders.store_mut().serve(&call, &name(1), start + Duration::from_secs(5));
             }
             assert_eq!(own(&one).len(), all - 10);
-            assert!(one.orders.may_place(&passenger));
         }
     }
     assert_eq!(own(&one).len(), all, "those for which there was no room");
+    assert!(one.orders.may_place(&passenger));
     assert!(calls[400..].iter().all(|call| own(&one).contains(call)));
     assert_eq!(placed, [(0, 0), (2_000, most), (2_100, all)]);
+}
+
+/// N1: beacons can't tell of so many calls before the next node's turn, so others place some of them
+/// too. Each node places each call once.
+#[test]
+fn each_node_places_many_contested_calls_once() {
+    let floors = FloorCount::new(200).expect("floors");
+    let tall = |index| {
+        let settings = settings(index, 1, ElectionSettings::of(Protocol::LowestIp));
+        let restored = Restored { reserved: 10_000, ..sound(index) };
+        let mut node = Node::new(NodeSettings { floors, restored, ..settings });
+        node.start(Timestamp::START);
+        node
+    };
+    let (mut nodes, mut liar): (Vec<Node>, _) = ((1..=3).map(tall).collect(), tall(99));
+    let met = Timestamp::START + Duration::from_secs(12);
+    go_on(&mut nodes, &mut liar, (Timestamp::START, met), |_, _| Vec::new());
+    let calls = [Direction::Up, Direction::Down].map(|direction| {
+        floors.floors().map(move |floor| Call::Hall(HallCall::new(floor, direction)))
+    });
+    let calls = calls.into_iter().flatten().filter(|call| call.is_within(floors));
+    let calls: Vec<Call> = calls.take(300).collect();
+    for call in &calls {
+        assert_eq!(nodes[2].handle_order(call.clone(), met), Ok(Taken::Placed));
+    }
+    let begun = met + Duration::from_secs(3);
+    go_on(&mut nodes, &mut liar, (met, begun), |_, _| Vec::new());
+    go_on(&mut nodes, &mut liar, (begun, begun + Duration::from_secs(6)), |_, now| {
+        let told = (1..).zip(&calls).filter(|_| now == begun);
+        let served = |(sequence, call): (u64, &Call)| Record {
+            dot: dot(3, sequence),
+            origin: name(3),
+            call: call.clone(),
+            state: RecordState::Served(None),
+        };
+        told.map(served).collect()
+    });
+    let placed = [1, 2, 3].map(|journal| nodes[0].orders().highest(JournalId(journal)));
+    let [one, two, three] = placed.map(|highest| highest.unwrap_or(0));
+    assert_eq!(one, 300, "the first places all");
+    assert!(two > 0, "the second does not hear of all in time");
+    assert!(two <= 300 && three - 300 <= 300, "{two}, {three}");
 }
