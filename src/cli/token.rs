@@ -1,5 +1,7 @@
 //! `liftmesh token`: who may change something over HTTP.
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand};
 use elevator_fleet::directives::{Key, Value};
 
@@ -13,13 +15,15 @@ use crate::tokens::{self, Change, Offline, Scope, TokenHash, TokenName};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh token create --name kiosk --scope call --data-dir /var/lib/liftmesh
+  liftmesh token create --name audit --scope view --expires 30d --data-dir /var/lib/liftmesh
   sudo -u liftmesh liftmesh token list --config /etc/liftmesh/node.toml
   liftmesh token revoke --name kiosk --operator 'J. Kovac' --data-dir /var/lib/liftmesh
 
-A token counts at every node of the fleet, once they have heard of it, and until it is revoked, which
-any node takes, too. `revoke` names the nodes that it did not reach. The command works whether the node runs or not; of a node that does not run, the
-fleet hears once it does. A token is printed once and stored nowhere; the nodes keep its hash. Who made
-or revoked it is in the audit log of the node that took the command.";
+A token works at every node of the fleet until it expires or is revoked, by the clock of the node that
+is asked. Any node takes the command, running or not; a node that does not run passes the change on
+once it runs. `revoke` names the nodes that it did not reach. A token is printed once and stored
+nowhere; the nodes keep its hash. The audit log of the node that took the command records who made or
+revoked it.";
 
 /// The arguments of `liftmesh token`.
 #[derive(Debug, Clone, Args)]
@@ -44,8 +48,11 @@ enum TokenCommand {
         /// What its bearer may do
         #[arg(long, value_enum)]
         scope: Scope,
+        /// How long it counts, such as `90d` or `8h`: up to 10 years [default: until it is revoked]
+        #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+        expires: Option<Duration>,
     },
-    /// Show the tokens that there are
+    /// List tokens
     List,
     /// Take a token back
     Revoke {
@@ -60,18 +67,21 @@ impl TokenArgs {
         let operator = self.operator.unwrap_or_else(account_name);
         let mut keeper = Keeper::find(&self.node)?;
         match self.command {
-            TokenCommand::Create { name, scope } => {
+            TokenCommand::Create { name, scope, expires } => {
                 let token = tokens::draw().map_err(CommandError::Random)?;
                 let hash = TokenHash::of(&token);
-                keeper.change(&Change::Create { name, scope, hash }, &operator)?;
+                let lifetime_s = expires.map(|lifetime| lifetime.as_secs());
+                let change = Change::Create { name, scope, hash, lifetime_s };
+                keeper.change(&change, &operator)?;
                 output::print(&format!("{}\n", token.as_str()))?;
             }
             TokenCommand::List => {
                 let rows = keeper.directives()?.into_iter().filter_map(|(key, value, operator)| {
-                    tokens::listed(&key, &value)
-                        .map(|[name, scope, created]| [name, scope, created, operator])
+                    tokens::listed(&key, &value).map(|[name, scope, created, expires]| {
+                        [name, scope, created, expires, operator]
+                    })
                 });
-                output::print(&table(["name", "scope", "created", "by"], rows))?;
+                output::print(&table(["name", "scope", "created", "expires", "by"], rows))?;
             }
             TokenCommand::Revoke { name } => {
                 keeper.change(&Change::Revoke { name: name.clone() }, &operator)?;

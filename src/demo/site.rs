@@ -102,7 +102,7 @@ impl Site {
         let name = "demo".parse().map_err(DemoError::TokenName)?;
         let token = tokens::draw()?;
         let hash = TokenHash::of(&token);
-        let change = Change::Create { name, scope: Scope::Operate, hash };
+        let change = Change::Create { name, scope: Scope::Operate, hash, lifetime_s: None };
         let mut offline = Offline::open(&dirs[0], self.cars.first().cloned())?;
         offline.change(&change, "demo", Account::of_process())?;
         Ok(token.to_string())

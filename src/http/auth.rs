@@ -2,13 +2,18 @@
 
 use std::future::pending;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use axum::http::{HeaderMap, StatusCode, header};
 use tokio::sync::watch;
+use tokio::time::sleep;
 
 use super::problem::Problem;
 use super::routes::App;
 use crate::tokens::{self, Scope, Token, TokenHash, Tokens};
+
+/// How often a stream looks at the wall clock, which may be set at any time.
+const RECHECK: Duration = Duration::from_mins(1);
 
 /// The token of a request, if its scope is enough. Counts the request against its bearer's limit, or
 /// against that of everybody without a token.
@@ -29,14 +34,14 @@ pub(super) async fn authorize(
         ));
     };
     let tokens = Arc::clone(&app.tokens.borrow());
-    let found = tokens.find(text).cloned();
+    let found = tokens.find(text, SystemTime::now()).cloned();
     app.admission.admit(found.as_ref().map(|token| token.name.clone())).await?;
     match found {
         Some(token) => check_scope(&token, needed).map(|()| token),
         None => Err(Problem::new(
             StatusCode::UNAUTHORIZED,
             "token_unknown",
-            "no token of this fleet is the one given: it may be revoked, or of another fleet",
+            "unknown token: it was revoked, has expired, or belongs to another fleet",
         )),
     }
 }
@@ -77,16 +82,20 @@ pub(super) enum Pass {
 }
 
 impl Pass {
-    /// Completes once the token is revoked. Cancel-safe.
-    pub(super) async fn revoked(&mut self) {
-        match self {
-            Self::Open => pending().await,
-            Self::Token { hash, tokens } => {
-                let is_revoked = tokens.wait_for(|tokens| !tokens.contains(hash)).await.is_ok();
-                if !is_revoked {
+    /// Completes once the token is revoked or has expired. Cancel-safe.
+    pub(super) async fn ended(&mut self) {
+        let Self::Token { hash, tokens } = self else {
+            return pending().await;
+        };
+        loop {
+            let left = tokens.borrow_and_update().time_left(hash, SystemTime::now());
+            let Some(left) = left else { return };
+            tokio::select! {
+                changed = tokens.changed() => if changed.is_err() {
                     // The node ends, and the stream with it.
-                    pending::<()>().await;
-                }
+                    return pending().await;
+                },
+                () = sleep(left.min(RECHECK)) => {}
             }
         }
     }

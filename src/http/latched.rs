@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -261,7 +261,7 @@ async fn events(
     let frames = stream::unfold(client, |(shown, mut pass, seat, wait)| async move {
         tokio::select! {
             biased;
-            () = pass.revoked() => return None,
+            () = pass.ended() => return None,
             () = sleep(wait) => {}
         }
         let frame = shown.borrow().frame.clone();
@@ -370,7 +370,7 @@ impl Keeper {
     /// Shows whether a token can clear the latch.
     async fn refresh(&mut self) {
         let tokens = self.tokens.get().await.cloned().unwrap_or_default();
-        let usable = Some(tokens.has(Scope::Operate));
+        let usable = Some(tokens.has(Scope::Operate, SystemTime::now()));
         self.counting.send_if_modified(|counting| {
             let is_news = **counting != tokens;
             if is_news {
@@ -390,7 +390,7 @@ impl Keeper {
     async fn find(&mut self, text: &str) -> Result<Option<Token>, Problem> {
         self.refresh().await;
         match self.tokens.get().await {
-            Some(tokens) => Ok(tokens.find(text).cloned()),
+            Some(tokens) => Ok(tokens.find(text, SystemTime::now()).cloned()),
             None => Err(Problem::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "tokens_unusable",

@@ -81,7 +81,7 @@ impl Rendered {
 pub(super) enum End {
     /// The node ends.
     Node,
-    /// The client's token was revoked.
+    /// The client's token was revoked or has expired.
     Revoked,
 }
 
@@ -141,7 +141,7 @@ impl Client {
     pub(super) async fn next(&mut self) -> Result<Frame, End> {
         tokio::select! {
             biased;
-            () = self.pass.revoked() => Err(End::Revoked),
+            () = self.pass.ended() => Err(End::Revoked),
             frame = self.feed.next() => frame.ok_or(End::Node),
         }
     }

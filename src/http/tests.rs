@@ -102,7 +102,7 @@ fn tokens() -> Tokens {
     let mut directives = Directives::default();
     for (scope, text) in TOKENS {
         let (name, hash) = (format!("of-{scope}").parse().unwrap(), TokenHash::of(text));
-        let change = Change::Create { name, scope, hash };
+        let change = Change::Create { name, scope, hash, lifetime_s: None };
         let (key, value) = change.directive(&directives, SystemTime::now()).unwrap();
         directives.set(key, value, Words::new("kovac").unwrap(), JournalId(1)).unwrap();
     }

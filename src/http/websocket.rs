@@ -53,8 +53,8 @@ pub(super) fn start(upgrade: WebSocketUpgrade, client: Client) -> Response {
         .on_upgrade(move |socket| serve(socket, client))
 }
 
-/// Ends when the client does, when it takes nothing for a while, when its token is revoked, or when the
-/// node ends.
+/// Ends when the client does, when it takes nothing for a while, when its token no longer counts, or when
+/// the node ends.
 async fn serve(mut socket: WebSocket, mut client: Client) {
     let [rate, burst] = PINGS;
     let mut pings = Bucket::new(rate, burst, Instant::now());
@@ -79,7 +79,7 @@ async fn serve(mut socket: WebSocket, mut client: Client) {
             Ok(frame) => frame,
             Err(End::Node) => return end(socket, close_code::AWAY, "the node ends").await,
             Err(End::Revoked) => {
-                return end(socket, close_code::POLICY, "the token was revoked").await;
+                return end(socket, close_code::POLICY, "the token no longer counts").await;
             }
         };
         match timeout(WRITE_LIMIT, socket.send(Message::Text(frame.text()))).await {

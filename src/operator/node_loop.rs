@@ -137,6 +137,7 @@ impl NodeLoop {
                     TokenError::Refused(TokenRefused::TooMany | TokenRefused::TooManyNames) => {
                         ErrorCode::TooManyTokens
                     }
+                    TokenError::Refused(TokenRefused::Lifetime) => ErrorCode::Malformed,
                     TokenError::Directive(_) => ErrorCode::TooManyDirectives,
                 };
                 Refused::new(code, &cause)

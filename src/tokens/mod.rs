@@ -15,6 +15,7 @@ mod stored;
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::{Duration, SystemTime};
 
 use elevator_fleet::directives::{Directive, Directives, Key, Value};
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,9 @@ const MOST_NAMES: usize = 128;
 
 /// The longest name of a token, in bytes.
 const LONGEST_NAME: usize = 32;
+
+/// The longest lifetime of a token that expires.
+const MAX_LIFETIME: Duration = Duration::from_hours(10 * 365 * 24);
 
 /// What the key of a token's directive begins with.
 const KIND: &str = "token/";
@@ -163,25 +167,38 @@ impl From<TokenHash> for String {
     }
 }
 
-/// A token that counts.
+/// A token that was not revoked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) name: TokenName,
     pub(crate) scope: Scope,
     /// When it was made, in UTC.
     pub(crate) created: String,
+    /// From when on it no longer counts; `None` if it counts until it is revoked.
+    pub(crate) expires: Option<SystemTime>,
     pub(crate) hash: TokenHash,
 }
 
 impl Token {
-    /// The token of a directive, if it is one that counts and that this program understands.
+    /// The token of a directive: `SCOPE CREATED [EXPIRES] HASH`. `None` if it is revoked, or not
+    /// understood by this program.
     fn of(directive: &Directive) -> Option<Self> {
         let name = directive.key.as_str().strip_prefix(KIND)?.parse().ok()?;
-        let mut words = directive.value.as_str().split(' ');
-        let (scope, created, hash) = (words.next()?, words.next()?, words.next()?);
+        let words: Vec<&str> = directive.value.as_str().split(' ').collect();
+        let (scope, created, expires, hash) = match *words {
+            [scope, created, hash] => (scope, created, None, hash),
+            [scope, created, expires, hash] => {
+                (scope, created, Some(humantime::parse_rfc3339(expires).ok()?), hash)
+            }
+            _ => return None,
+        };
         let scope = Scope::ALL.into_iter().find(|known| known.name() == scope)?;
         let hash = TokenHash::try_from(hash.to_owned()).ok()?;
-        words.next().is_none().then(|| Self { name, scope, created: created.to_owned(), hash })
+        Some(Self { name, scope, created: created.to_owned(), expires, hash })
+    }
+
+    fn counts_at(&self, now: SystemTime) -> bool {
+        self.expires.is_none_or(|expires| now < expires)
     }
 }
 
@@ -217,6 +234,9 @@ pub(crate) enum Change {
         scope: Scope,
         /// Of its text, which the node never gets.
         hash: TokenHash,
+        /// For how many seconds it counts; absent: until it is revoked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lifetime_s: Option<u64>,
     },
     /// It is to count no more.
     Revoke { name: TokenName },
@@ -231,6 +251,9 @@ pub enum TokenRefused {
     /// There is no token of this name.
     #[error("there is no token {0}; `liftmesh token list` shows those that there are")]
     NoToken(TokenName),
+    /// It would expire too late, or at once.
+    #[error("a token's lifetime is 1 s to 10 years")]
+    Lifetime,
     /// There are too many.
     #[error("there are {MOST} tokens already: revoke one that nobody needs any more")]
     TooMany,
@@ -249,23 +272,28 @@ impl Change {
     pub(crate) fn directive(
         &self,
         directives: &Directives,
-        now: std::time::SystemTime,
+        now: SystemTime,
     ) -> Result<(Key, Value), TokenRefused> {
         let tokens = Tokens::of(directives);
-        let is_there = |name: &TokenName| tokens.0.iter().any(|token| token.name == *name);
+        let counting = || tokens.0.iter().filter(|token| token.counts_at(now));
+        let is_there = |name: &TokenName| counting().any(|token| token.name == *name);
         let (name, value) = match self {
             Self::Create { name, .. } if is_there(name) => {
                 return Err(TokenRefused::NameTaken(name.clone()));
             }
-            Self::Create { .. } if tokens.0.len() >= MOST => return Err(TokenRefused::TooMany),
+            Self::Create { .. } if counting().count() >= MOST => return Err(TokenRefused::TooMany),
             Self::Create { name, .. }
                 if directives.get(&name.key()).is_none() && names(directives) >= MOST_NAMES =>
             {
                 return Err(TokenRefused::TooManyNames);
             }
-            Self::Create { name, scope, hash } => {
+            Self::Create { name, scope, hash, lifetime_s } => {
                 let created = humantime::format_rfc3339_seconds(now);
-                (name, format!("{scope} {created} {}", String::from(*hash)))
+                let expires = match lifetime_s {
+                    None => String::new(),
+                    Some(seconds) => format!("{} ", expiry(now, *seconds)?),
+                };
+                (name, format!("{scope} {created} {expires}{}", String::from(*hash)))
             }
             Self::Revoke { name } if !is_there(name) => {
                 return Err(TokenRefused::NoToken(name.clone()));
@@ -275,6 +303,18 @@ impl Change {
         let value = Value::new(&value).unwrap_or_else(|error| unreachable!("short: {error}"));
         Ok((name.key(), value))
     }
+}
+
+/// When a token expires that is made now.
+///
+/// # Errors
+/// [`TokenRefused::Lifetime`].
+fn expiry(now: SystemTime, seconds: u64) -> Result<humantime::Rfc3339Timestamp, TokenRefused> {
+    let expires = now.checked_add(Duration::from_secs(seconds)).ok_or(TokenRefused::Lifetime)?;
+    if !(1..=MAX_LIFETIME.as_secs()).contains(&seconds) {
+        return Err(TokenRefused::Lifetime);
+    }
+    Ok(humantime::format_rfc3339_seconds(expires))
 }
 
 /// How many tokens there are or were.
@@ -292,19 +332,23 @@ pub(crate) fn shown(key: &Key, value: Value) -> Value {
     if !is_key(key) {
         return value;
     }
-    let mut words: Vec<&str> = value.as_str().split(' ').collect();
-    words.truncate(2);
-    Value::new(&words.join(" ")).unwrap_or(value)
-}
-
-/// Name, scope and time of a token that counts, from a directive as it is [`shown`] or as it is.
-pub(crate) fn listed(key: &Key, value: &Value) -> Option<[String; 3]> {
-    let name = key.as_str().strip_prefix(KIND)?;
+    let is_time = |word: &&str| humantime::parse_rfc3339(word).is_ok();
     let mut words = value.as_str().split(' ');
-    Some([name, words.next()?, words.next()?].map(str::to_owned))
+    let kept: Vec<&str> = words.next().into_iter().chain(words.take(2).filter(is_time)).collect();
+    Value::new(&kept.join(" ")).unwrap_or(value)
 }
 
-/// The tokens that count.
+/// Name, scope, creation and expiry of a token that was not revoked, from a directive as it is
+/// [`shown`] or as it is.
+pub(crate) fn listed(key: &Key, value: &Value) -> Option<[String; 4]> {
+    let name = key.as_str().strip_prefix(KIND)?;
+    let shown = shown(key, value.clone());
+    let mut words = shown.as_str().split(' ');
+    let (scope, created) = (words.next()?, words.next()?);
+    Some([name, scope, created, words.next().unwrap_or("never")].map(str::to_owned))
+}
+
+/// The tokens that were not revoked. Each question gives the time, because a token may expire.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tokens(Vec<Token>);
 
@@ -315,8 +359,8 @@ impl Tokens {
     }
 
     /// Whether there is a token whose bearer may do that.
-    pub(crate) fn has(&self, needed: Scope) -> bool {
-        self.0.iter().any(|token| token.scope >= needed)
+    pub(crate) fn has(&self, needed: Scope, now: SystemTime) -> bool {
+        self.0.iter().any(|token| token.scope >= needed && token.counts_at(now))
     }
 
     #[cfg(test)]
@@ -325,15 +369,20 @@ impl Tokens {
         Self(self.0.iter().filter(|token| token.hash != hash).cloned().collect())
     }
 
-    /// Whether the token with this hash counts.
-    pub(crate) fn contains(&self, hash: &TokenHash) -> bool {
-        self.0.iter().any(|token| token.hash == *hash)
+    /// For how long the token with this hash still counts: [`Duration::MAX`] if it does not expire,
+    /// `None` if it does not count.
+    pub(crate) fn time_left(&self, hash: &TokenHash, now: SystemTime) -> Option<Duration> {
+        let token = self.0.iter().find(|token| token.hash == *hash)?;
+        let Some(expires) = token.expires else {
+            return Some(Duration::MAX);
+        };
+        expires.duration_since(now).ok().filter(|left| !left.is_zero())
     }
 
-    /// The token with this text, if there is one.
-    pub(crate) fn find(&self, text: &str) -> Option<&Token> {
+    /// The token with this text, if it counts.
+    pub(crate) fn find(&self, text: &str, now: SystemTime) -> Option<&Token> {
         let hash = TokenHash::of(text);
-        self.0.iter().find(|token| token.hash == hash)
+        self.0.iter().find(|token| token.hash == hash && token.counts_at(now))
     }
 }
 

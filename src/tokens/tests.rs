@@ -1,19 +1,19 @@
-use std::time::{Duration, SystemTime};
-
 use elevator_fleet::directives::{MOST_DIRECTIVES, Words};
 use elevator_fleet::model::{JournalId, NodeId};
 
 use super::*;
 use crate::journal::{Account, Journal};
 
-const NOW: Duration = Duration::from_hours(500_000);
+fn now() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_hours(500_000)
+}
 
 fn name(text: &str) -> TokenName {
     text.parse().unwrap()
 }
 
 fn create(text: &str, scope: Scope, token: &str) -> Change {
-    Change::Create { name: name(text), scope, hash: TokenHash::of(token) }
+    Change::Create { name: name(text), scope, hash: TokenHash::of(token), lifetime_s: None }
 }
 
 fn revoke(text: &str) -> Change {
@@ -22,7 +22,7 @@ fn revoke(text: &str) -> Change {
 
 /// Makes a change, as a node with a journal of this number does.
 fn apply(directives: &mut Directives, journal: u64, change: &Change) -> Result<(), TokenRefused> {
-    let (key, value) = change.directive(directives, SystemTime::UNIX_EPOCH + NOW)?;
+    let (key, value) = change.directive(directives, now())?;
     directives.set(key, value, Words::new("kovac").unwrap(), JournalId(journal)).unwrap();
     Ok(())
 }
@@ -41,14 +41,14 @@ fn a_token_is_found_until_it_is_revoked() {
     apply(&mut directives, 1, &create("kiosk", Scope::Call, &kiosk)).unwrap();
     apply(&mut directives, 1, &create("robot", Scope::Operate, &robot)).unwrap();
     let tokens = Tokens::of(&directives);
-    let found = tokens.find(&kiosk).unwrap();
+    let found = tokens.find(&kiosk, now()).unwrap();
     assert_eq!((&found.name, found.scope), (&name("kiosk"), Scope::Call));
     assert_eq!(found.created, "2027-01-15T08:00:00Z");
-    assert_eq!(tokens.find(&kiosk[1..]), None);
+    assert_eq!(tokens.find(&kiosk[1..], now()), None);
     apply(&mut directives, 1, &revoke("kiosk")).unwrap();
     let tokens = Tokens::of(&directives);
-    assert_eq!(tokens.find(&kiosk), None);
-    assert!(tokens.find(&robot).is_some());
+    assert_eq!(tokens.find(&kiosk, now()), None);
+    assert!(tokens.find(&robot, now()).is_some());
     let refused = apply(&mut directives, 1, &revoke("kiosk"));
     assert_eq!(refused, Err(TokenRefused::NoToken(name("kiosk"))));
 }
@@ -56,15 +56,46 @@ fn a_token_is_found_until_it_is_revoked() {
 #[test]
 fn no_directive_has_a_token_and_what_is_shown_has_no_hash() {
     let token = draw().unwrap();
-    let (key, value) = create("kiosk", Scope::Call, &token)
-        .directive(&Directives::default(), SystemTime::UNIX_EPOCH + NOW)
-        .unwrap();
+    let (key, value) =
+        create("kiosk", Scope::Call, &token).directive(&Directives::default(), now()).unwrap();
     assert!(!value.as_str().contains(&token[PREFIX.len()..]), "{value}");
     assert_eq!(shown(&key, value.clone()).as_str(), "call 2027-01-15T08:00:00Z");
     let listed = listed(&key, &value).unwrap();
-    assert_eq!(listed, ["kiosk", "call", "2027-01-15T08:00:00Z"]);
+    assert_eq!(listed, ["kiosk", "call", "2027-01-15T08:00:00Z", "never"]);
     let mode = (Key::new("mode/A").unwrap(), Value::new("out-of-service").unwrap());
     assert_eq!(shown(&mode.0, mode.1.clone()), mode.1);
+}
+
+#[test]
+fn token_counts_until_it_expires() {
+    let mut directives = Directives::default();
+    let hash = TokenHash::of("audit");
+    let create = |lifetime_s| Change::Create {
+        name: name("audit"),
+        scope: Scope::View,
+        hash,
+        lifetime_s: Some(lifetime_s),
+    };
+    for wrong in [0, MAX_LIFETIME.as_secs() + 1, u64::MAX] {
+        assert_eq!(apply(&mut directives, 1, &create(wrong)), Err(TokenRefused::Lifetime));
+    }
+    apply(&mut directives, 1, &create(3600)).unwrap();
+    let tokens = Tokens::of(&directives);
+    let after = |seconds| now() + Duration::from_secs(seconds);
+    assert_eq!(tokens.time_left(&hash, after(3599)), Some(Duration::from_secs(1)));
+    assert!(tokens.find("audit", after(3599)).is_some() && tokens.has(Scope::View, after(3599)));
+    assert_eq!(tokens.time_left(&hash, after(3600)), None);
+    assert!(tokens.find("audit", after(3600)).is_none() && !tokens.has(Scope::View, after(3600)));
+
+    let directive = directives.iter().next().unwrap();
+    let listed = |value| listed(&directive.key, value).unwrap()[1..].join(" ");
+    let shown = shown(&directive.key, directive.value.clone());
+    assert_eq!(shown.as_str(), "view 2027-01-15T08:00:00Z 2027-01-15T09:00:00Z");
+    assert_eq!((listed(&shown), listed(&directive.value)), (shown.to_string(), shown.to_string()));
+
+    let again = create(60).directive(&directives, after(3599));
+    assert_eq!(again, Err(TokenRefused::NameTaken(name("audit"))));
+    assert!(create(60).directive(&directives, after(3600)).is_ok(), "its name is free again");
 }
 
 /// A node that was away has the token still, and does not bring it back.
@@ -78,14 +109,17 @@ fn a_revocation_wins_over_what_a_node_knew_before() {
     let old = one.clone();
     merge(&two, &mut one);
     merge(&old, &mut two);
-    assert_eq!((Tokens::of(&one).find(&token), Tokens::of(&two).find(&token)), (None, None));
+    assert_eq!(
+        (Tokens::of(&one).find(&token, now()), Tokens::of(&two).find(&token, now())),
+        (None, None)
+    );
     // The name may be given again, and the old token stays revoked.
     let new = draw().unwrap();
     apply(&mut one, 9, &create("kiosk", Scope::View, &new)).unwrap();
     merge(&one, &mut two);
     merge(&old, &mut two);
-    assert!(Tokens::of(&two).find(&new).is_some());
-    assert_eq!(Tokens::of(&two).find(&token), None);
+    assert!(Tokens::of(&two).find(&new, now()).is_some());
+    assert_eq!(Tokens::of(&two).find(&token, now()), None);
 }
 
 #[test]
@@ -135,7 +169,7 @@ fn a_name_is_plain() {
         assert!(wrong.parse::<TokenName>().is_err(), "{wrong}");
     }
     let longest = create(&"a".repeat(32), Scope::Operate, "x");
-    assert!(longest.directive(&Directives::default(), SystemTime::UNIX_EPOCH + NOW).is_ok());
+    assert!(longest.directive(&Directives::default(), now()).is_ok());
 }
 
 /// The journal of a node that does not run takes the directive, and the audit log who gave it.
@@ -158,7 +192,7 @@ fn a_node_that_does_not_run_has_the_token_when_it_starts() {
         directives.merge(directive);
     }
     let tokens = Tokens::of(&directives);
-    assert!(tokens.find(&token).is_some() && tokens.find("x").is_none());
+    assert!(tokens.find(&token, now()).is_some() && tokens.find("x", now()).is_none());
     let audit = serde_json::to_string(&journal.audit().unwrap().records).unwrap();
     let [of_token, of_hash] = [token.to_string(), String::from(TokenHash::of(&token))];
     assert!(!audit.contains(&of_token) && !audit.contains(&of_hash), "{audit}");

@@ -563,6 +563,7 @@ fn queries_are_as_in_the_golden_file() {
                 name: "kiosk".parse().unwrap(),
                 scope: Scope::Call,
                 hash: TokenHash::of("liftmesh-token-0"),
+                lifetime_s: None,
             },
             operator: "kovac".to_owned(),
         },
