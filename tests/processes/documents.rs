@@ -41,25 +41,32 @@ fn the_exit_codes_are_the_same_everywhere() {
     assert_eq!(codes(&read("docs/OPERATIONS.md"), "| code |"), listed);
 }
 
-/// The code below a directory, file by file, without comments and tests.
-fn code_of(directory: &str) -> Vec<String> {
+/// The sources below a directory, file by file, but those of files and directories with this name.
+fn sources(directory: &str, but: &str) -> Vec<String> {
     let mut waiting = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(directory)];
-    let mut code = Vec::new();
+    let mut sources = Vec::new();
     while let Some(path) = waiting.pop() {
-        if path.file_stem().is_some_and(|name| name == "tests") {
+        if path.file_stem().is_some_and(|name| name == but) {
             continue;
         }
         if path.is_dir() {
             let entries = std::fs::read_dir(path).expect("a directory");
             waiting.extend(entries.map(|entry| entry.expect("an entry").path()));
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let source = std::fs::read_to_string(&path).expect("text");
-            let source = source.split("#[cfg(test)]").next().unwrap_or_default();
-            let lines = source.lines().filter(|line| !line.trim_start().starts_with("//"));
-            code.push(lines.flat_map(|line| [line, "\n"]).collect());
+            sources.push(std::fs::read_to_string(&path).expect("text"));
         }
     }
-    code
+    sources
+}
+
+/// The code below a directory, file by file, without comments and tests.
+fn code_of(directory: &str) -> Vec<String> {
+    let code = |source: &String| {
+        let source = source.split("#[cfg(test)]").next().unwrap_or_default();
+        let lines = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+        lines.flat_map(|line| [line, "\n"]).collect()
+    };
+    sources(directory, "tests").iter().map(code).collect()
 }
 
 /// Every line that a node logs at one of these levels: the level, and what the line begins with.
@@ -232,4 +239,20 @@ fn every_quoted_line_is_in_the_source() {
         let said = code.iter().any(|code| is_said(line, code));
         assert!(said, "OPERATIONS quotes `{line}`, which nothing says");
     }
+}
+
+/// The page claims only what a test shows.
+#[test]
+fn every_test_of_the_iec_page_exists() {
+    let sources = ["src", "tests"].map(|directory| sources(directory, "target").concat()).concat();
+    let page = read("docs/IEC-62443.md");
+    let cells = page.lines().filter(|line| line.starts_with('|')).filter_map(|row| {
+        let tests = row.split(" | ").nth(2)?;
+        Some(tests.split('`').skip(1).step_by(2))
+    });
+    let tests: Vec<&str> = cells.flatten().collect();
+    assert!(tests.len() > 30, "{tests:?}");
+    let missing: Vec<_> =
+        tests.iter().filter(|test| !sources.contains(&format!("fn {test}("))).collect();
+    assert!(missing.is_empty(), "no such tests: {missing:?}");
 }
