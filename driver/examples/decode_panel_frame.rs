@@ -7,16 +7,16 @@
 //! `docs/PANEL-PROTOCOL.md` has the bytes.
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
-use elevator_driver::protocol::{BootId, Decoder, PanelFrame, Press, encode};
+use elevator_driver::protocol::{BootId, Decoder, FrameId, Header, PanelFrame, Press, encode};
 use elevator_driver::{Button, Direction, Floor};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let press = PanelFrame::Press(Press {
-        boot: BootId::new(0x1234_5678).ok_or("zero is no boot id")?,
         sequence: 1,
         button: Ok(Button::Hall(Floor::try_from(3)?, Direction::Up)),
     });
-    let bytes = encode(&press, 7);
+    let boot = BootId::new(0x1234_5678).ok_or("zero is no boot id")?;
+    let bytes = encode(Header { id: FrameId { boot, number: 7 }, answers: None }, &press);
     println!("{} bytes on the line: {bytes:02x?}", bytes.len());
 
     let mut damaged = bytes.clone();
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut decoder = Decoder::<PanelFrame>::new();
     for byte in noise.into_iter().chain(damaged).chain(bytes) {
         match decoder.push(byte) {
-            Some(Ok(numbered)) => println!("frame {}: {:?}", numbered.sequence, numbered.frame),
+            Some(Ok(numbered)) => println!("{:?}: {:?}", numbered.header.id, numbered.frame),
             Some(Err(error)) => println!("dropped: {error}"),
             None => {}
         }

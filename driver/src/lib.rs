@@ -20,6 +20,8 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+#[cfg(feature = "protocol")]
+mod boot;
 mod counters;
 pub mod interlock;
 #[cfg(feature = "serde")]
@@ -35,6 +37,8 @@ mod tcp;
 mod url;
 pub mod vocabulary;
 
+#[cfg(feature = "protocol")]
+pub use boot::draw_boot_id;
 pub use counters::LineCounters;
 #[cfg(any(feature = "serial", feature = "tcp"))]
 pub use line::{LineSettings, OpenError, PanelLine};

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use serialport::{ClearBuffer, SerialPort};
 
+use crate::draw_boot_id;
 use crate::line::{Inbox, LineSettings, Mail, Mailbox, Retry};
 use crate::protocol::{ControllerSession, SessionSettings};
 use crate::vocabulary::{FloorCount, PanelEvent};
@@ -45,6 +46,7 @@ pub(crate) fn run(
 ) {
     let session = ControllerSession::new(
         floors,
+        draw_boot_id(),
         SessionSettings { heartbeat: settings.heartbeat, silence: settings.silence },
         Duration::ZERO,
     );

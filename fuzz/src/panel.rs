@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use elevator_driver::protocol::{
-    BootId, ControllerFrame, ControllerSession, Decoder, Frame, FrameError, MAX_WIRE_LENGTH,
-    Numbered, PanelFrame, PanelSession, Press, SessionSettings, encode,
+    BootId, ControllerFrame, ControllerSession, Decoder, Frame, FrameError, FrameId, Header,
+    MAX_WIRE_LENGTH, Numbered, PanelFrame, PanelSession, Press, SessionSettings, encode,
 };
 use elevator_driver::{
     Button, Climate, Direction, DoorCommand, DoorState, Floor, FloorCount, MotorCommand,
@@ -19,7 +19,7 @@ const NOW: Duration = Duration::from_secs(1);
 /// What a panel sends, as a controller hears it.
 pub(crate) fn panel(bytes: &[u8]) {
     let (stream, pieces) = pieces(bytes);
-    let hello = PanelFrame::Hello { boot: boot(), floors: floors(), acknowledged: 7 };
+    let hello = PanelFrame::Hello { floors: floors(), acknowledged: 7 };
     stream_of(stream, &hello);
     let whole = heard_by_controller(&[stream]);
     assert_eq!(heard_by_controller(&pieces), whole, "the pieces matter");
@@ -27,8 +27,10 @@ pub(crate) fn panel(bytes: &[u8]) {
 
 /// What the controller reports and sends.
 fn heard_by_controller(pieces: &[&[u8]]) -> (Vec<PanelEvent>, String) {
-    let mut session = ControllerSession::new(floors(), SessionSettings::default(), NOW);
+    let mut session = controller_session();
     session.set_outputs(moving());
+    // What the panel answers.
+    session.poll_transmit(NOW).expect("a greeting");
     let mut events = Vec::new();
     for piece in pieces {
         session.handle_bytes(piece, NOW);
@@ -84,6 +86,8 @@ fn heard_by_panel(pieces: &[&[u8]]) -> (PanelOutputs, usize) {
     let mut session = PanelSession::new(floors(), boot(), Duration::from_millis(50), NOW);
     session.press(Button::Hall(floor(2), Direction::Up));
     session.press(Button::Car(floor(1)));
+    // What the controller answers.
+    session.poll_transmit(NOW).expect("a greeting");
     for piece in pieces {
         session.handle_bytes(piece, NOW);
     }
@@ -112,9 +116,9 @@ fn stream_of<F: Frame + PartialEq + std::fmt::Debug + Clone>(stream: &[u8], next
     for heard in stream.iter().filter_map(|byte| decoder.push(*byte)) {
         match heard {
             // A body may have further bytes at its end, which nobody reads.
-            Ok(Numbered { sequence, frame }) => {
-                let again = decoded::<F>(&encode(&frame, sequence));
-                assert_eq!(again, [Ok(Numbered { sequence, frame })]);
+            Ok(Numbered { header, frame }) => {
+                let again = decoded::<F>(&encode(header, &frame));
+                assert_eq!(again, [Ok(Numbered { header, frame })]);
             }
             Err(
                 FrameError::Framing
@@ -127,8 +131,8 @@ fn stream_of<F: Frame + PartialEq + std::fmt::Debug + Clone>(stream: &[u8], next
     }
     // Whatever came before, the next frame is found.
     let mut after: Vec<_> =
-        encode(next, 9).into_iter().filter_map(|byte| decoder.push(byte)).collect();
-    assert_eq!(after.pop(), Some(Ok(Numbered { sequence: 9, frame: next.clone() })));
+        encode(header(9), next).into_iter().filter_map(|byte| decoder.push(byte)).collect();
+    assert_eq!(after.pop(), Some(Ok(Numbered { header: header(9), frame: next.clone() })));
     assert!(after.len() <= 1, "the rest of the garbage is one frame at most");
 }
 
@@ -142,24 +146,36 @@ pub(crate) fn panel_seeds() -> Vec<Vec<u8>> {
     let mut panel = PanelSession::new(floors(), boot(), Duration::from_millis(50), NOW);
     panel.press(Button::Hall(floor(2), Direction::Up));
     panel.request(Trip::new(floor(0), floor(3)).expect("two floors"));
-    panel.set_inputs(PanelInputs {
+    let mut controller = controller_session();
+    let mut frames: VecDeque<Vec<u8>> = VecDeque::new();
+    for _ in 0..4 {
+        let sent: Vec<_> = std::iter::from_fn(|| panel.poll_transmit(NOW)).collect();
+        controller.handle_bytes(&sent.concat(), NOW);
+        frames.extend(sent);
+        let answer: Vec<_> = std::iter::from_fn(|| controller.poll_transmit(NOW)).collect();
+        panel.handle_bytes(&answer.concat(), NOW);
+        panel.poll_outputs();
+        panel.set_inputs(panel_inputs());
+    }
+    let wrong = Press { sequence: 2, button: Err([9, 9]) };
+    frames.push_back(encode(header(200), &PanelFrame::Press(wrong)));
+    streams(frames.into_iter().collect())
+}
+
+fn panel_inputs() -> PanelInputs {
+    PanelInputs {
         floor: Some(floor(2)),
         door: DoorState::Closed,
         climate: Climate { temperature: Some(21), illuminance: Some(90) },
         stuck: [Button::Car(floor(1))].into_iter().collect(),
         ..PanelInputs::default()
-    });
-    let mut frames: VecDeque<Vec<u8>> = std::iter::from_fn(|| panel.poll_transmit(NOW)).collect();
-    let wrong = Press { boot: boot(), sequence: 2, button: Err([9, 9]) };
-    frames.push_back(encode(&PanelFrame::Press(wrong), 200));
-    streams(frames.into_iter().collect())
+    }
 }
 
 /// What a controller says to a panel.
 pub(crate) fn controller_seeds() -> Vec<Vec<u8>> {
     let mut panel = PanelSession::new(floors(), boot(), Duration::from_millis(50), NOW);
-    let mut controller = ControllerSession::new(floors(), SessionSettings::default(), NOW);
-    panel.set_inputs(PanelInputs { floor: Some(floor(2)), ..PanelInputs::default() });
+    let mut controller = controller_session();
     let mut outputs = moving();
     outputs.lamps.orders = [Button::Car(floor(3))].into_iter().collect();
     let trip = Trip::new(floor(0), floor(3)).expect("two floors");
@@ -168,6 +184,8 @@ pub(crate) fn controller_seeds() -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     for step in 0..20_u32 {
         let now = NOW + Duration::from_millis(10) * step;
+        panel.poll_outputs();
+        panel.set_inputs(PanelInputs { floor: Some(floor(2)), ..PanelInputs::default() });
         while let Some(bytes) = panel.poll_transmit(now) {
             controller.handle_bytes(&bytes, now);
         }
@@ -201,4 +219,18 @@ fn floor(index: u8) -> Floor {
 
 fn boot() -> BootId {
     BootId::new(0x0102_0304).expect("not zero")
+}
+
+fn controller_boot() -> BootId {
+    BootId::new(0x0506_0708).expect("not zero")
+}
+
+fn controller_session() -> ControllerSession {
+    ControllerSession::new(floors(), controller_boot(), SessionSettings::default(), NOW)
+}
+
+/// The header of this frame of the panel, which answers the controller's first one.
+fn header(number: u32) -> Header {
+    let answers = FrameId { boot: controller_boot(), number: 0 };
+    Header { id: FrameId { boot: boot(), number }, answers: Some(answers) }
 }

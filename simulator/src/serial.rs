@@ -3,17 +3,15 @@
 //! The protocol's states are the driver's [`PanelSession`]; here are the line with its faults and
 //! the watchdog of the panel.
 
-use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::SyncSender;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use elevator_driver::protocol::{BootId, PanelSession};
-use elevator_driver::{Button, MotorCommand, Trip};
+use elevator_driver::protocol::PanelSession;
+use elevator_driver::{Button, MotorCommand, Trip, draw_boot_id};
 
 use crate::car::SimulatedCar;
 use crate::ending::{EndWatch, Ending, Readiness};
@@ -60,7 +58,7 @@ impl SerialLine {
     /// A line that is not plugged yet.
     pub(crate) fn new(car: &SimulatedCar, link: Option<PathBuf>, noise: u8, seed: u64) -> Self {
         Self {
-            session: PanelSession::new(car.floors(), boot_id(), HEARTBEAT, Duration::ZERO),
+            session: PanelSession::new(car.floors(), draw_boot_id(), HEARTBEAT, Duration::ZERO),
             port: None,
             link,
             incoming: Noise::new(noise, seed),
@@ -122,7 +120,7 @@ impl SerialLine {
 
     /// The panel restarts with nothing in its memory; the line stays.
     pub(crate) fn restart(&mut self, car: &mut SimulatedCar, now: Duration) {
-        self.session = PanelSession::new(car.floors(), boot_id(), HEARTBEAT, now);
+        self.session = PanelSession::new(car.floors(), draw_boot_id(), HEARTBEAT, now);
         self.tripped = false;
         car.restart_panel();
     }
@@ -257,11 +255,4 @@ impl Reader {
             }
         }
     }
-}
-
-/// Fresh at every start of a panel, also across processes: a seed would repeat itself.
-fn boot_id() -> BootId {
-    let drawn = RandomState::new().hash_one("boot");
-    let low = u32::try_from(drawn & u64::from(u32::MAX)).unwrap_or(1);
-    NonZeroU32::new(low).unwrap_or(NonZeroU32::MIN)
 }

@@ -1,19 +1,19 @@
 //! From a frame to the bytes on the line and back.
 //!
 //! ```text
-//! 0x00  COBS( version  type  sequence  body …  CRC-32C )  0x00
+//! 0x00  COBS( version  type  boot id  number  answered boot id  answered number  body …  CRC-32C )  0x00
 //! ```
 
 use std::marker::PhantomData;
 
 use crc::{CRC_32_ISCSI, Crc, Table};
 
-use super::frame::Frame;
+use super::frame::{BootId, Frame};
 
 /// The protocol's version, the first byte of every frame. It changes when a receiver of the old
 /// one could misunderstand the new one; a further frame type, or further bytes at the end of a
 /// body, do not change it.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// The longest frame on the wire in bytes, delimiters included. A receiver gives up on anything
 /// longer, so that noise can't make it hoard.
@@ -22,29 +22,62 @@ pub const MAX_WIRE_LENGTH: usize = 96;
 /// Castagnoli's polynomial, reflected, as in iSCSI.
 const CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISCSI);
 
-/// The header of every body: version, type, sequence.
-const HEADER_LENGTH: usize = 3;
+/// A boot id and a number.
+const ID_LENGTH: usize = 8;
 const CRC_LENGTH: usize = 4;
 const DELIMITER: u8 = 0;
+
+/// Names one frame: which run of its sender it is from, and its number in that run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameId {
+    /// The run of the sender.
+    pub boot: BootId,
+    /// Counts the frames of that run from 0, modulo 2³².
+    pub number: u32,
+}
+
+/// What every frame says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// The name of this frame.
+    pub id: FrameId,
+    /// The frame of the other end that this one answers: the other end uses only frames that answer
+    /// its present run. `None` before the first.
+    pub answers: Option<FrameId>,
+}
 
 /// The bytes of one frame, with a delimiter before and after it.
 ///
 /// The delimiter in front costs a byte and saves the frame that follows noise.
 #[must_use]
-pub fn encode<F: Frame>(frame: &F, sequence: u8) -> Vec<u8> {
-    let mut raw = vec![VERSION, frame.kind(), sequence];
+pub fn encode<F: Frame>(header: Header, frame: &F) -> Vec<u8> {
+    let mut raw = vec![VERSION, frame.kind()];
+    raw.extend_from_slice(&id_bytes(Some(header.id)));
+    raw.extend_from_slice(&id_bytes(header.answers));
     frame.encode_body(&mut raw);
     let checksum = CRC.checksum(&raw);
     raw.extend_from_slice(&checksum.to_be_bytes());
     cobs::encode_vec_including_sentinels(&raw)
 }
 
-/// A frame and the number that its sender gave it.
+/// No frame is the boot id 0.
+fn id_bytes(id: Option<FrameId>) -> [u8; ID_LENGTH] {
+    let (boot, number) = id.map_or((0, 0), |id| (id.boot.get(), id.number));
+    ((u64::from(boot) << u32::BITS) | u64::from(number)).to_be_bytes()
+}
+
+fn id_of(bytes: [u8; ID_LENGTH]) -> Option<FrameId> {
+    let [b0, b1, b2, b3, number @ ..] = bytes;
+    let boot = BootId::new(u32::from_be_bytes([b0, b1, b2, b3]))?;
+    Some(FrameId { boot, number: u32::from_be_bytes(number) })
+}
+
+/// A frame and its header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbered<F> {
-    /// Counts the sender's frames, modulo 256, so that the receiver notices lost ones.
-    pub sequence: u8,
-    /// What was sent or received under that number.
+    /// What the frame says of itself.
+    pub header: Header,
+    /// What it says of the panel.
     pub frame: F,
 }
 
@@ -52,7 +85,7 @@ pub struct Numbered<F> {
 /// on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// Longer than any frame, or not COBS, or too short to be a frame.
+    /// Longer than any frame, not COBS, too short to be a frame, or without its sender's boot id.
     #[error("the bytes between two delimiters are not a frame")]
     Framing,
     /// The check sum differs.
@@ -66,16 +99,16 @@ pub enum FrameError {
     Unknown {
         /// The frame's type byte.
         kind: u8,
-        /// The frame's number, so that it isn't taken for lost.
-        sequence: u8,
+        /// The frame's name, so that it isn't taken for lost.
+        id: FrameId,
     },
     /// An intact frame of a known type with a value that its field can't have.
     #[error("a frame of type {kind:#04x} has an impossible value")]
     Malformed {
         /// The frame's type byte.
         kind: u8,
-        /// The frame's number, so that it isn't taken for lost.
-        sequence: u8,
+        /// The frame's name, so that it isn't taken for lost.
+        id: FrameId,
     },
 }
 
@@ -132,19 +165,21 @@ impl<F: Frame> Default for Decoder<F> {
 fn decode<F: Frame>(stuffed: &[u8]) -> Result<Numbered<F>, FrameError> {
     let raw = cobs::decode_vec(stuffed).map_err(|_bad_stuffing| FrameError::Framing)?;
     let (content, checksum) = raw.split_last_chunk::<CRC_LENGTH>().ok_or(FrameError::Framing)?;
-    let (&[version, kind, sequence], body) =
-        content.split_first_chunk::<HEADER_LENGTH>().ok_or(FrameError::Framing)?;
+    let (&[version, kind], rest) = content.split_first_chunk().ok_or(FrameError::Framing)?;
     if CRC.checksum(content) != u32::from_be_bytes(*checksum) {
         return Err(FrameError::Checksum);
     }
     if version != VERSION {
         return Err(FrameError::Version(version));
     }
+    let (id, rest) = rest.split_first_chunk().ok_or(FrameError::Framing)?;
+    let (answers, body) = rest.split_first_chunk().ok_or(FrameError::Framing)?;
+    let header = Header { id: id_of(*id).ok_or(FrameError::Framing)?, answers: id_of(*answers) };
     if !F::KINDS.contains(&kind) {
-        return Err(FrameError::Unknown { kind, sequence });
+        return Err(FrameError::Unknown { kind, id: header.id });
     }
-    let frame = F::decode_body(kind, body).ok_or(FrameError::Malformed { kind, sequence })?;
-    Ok(Numbered { sequence, frame })
+    let frame = F::decode_body(kind, body).ok_or(FrameError::Malformed { kind, id: header.id })?;
+    Ok(Numbered { header, frame })
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::codec::{VERSION, encode};
+use super::codec::{Header, Numbered, VERSION};
+use super::endpoint::{Endpoint, Heard};
 use super::frame::{
     BootId, ButtonChunk, ControllerFrame, Drive, KioskSlots, PanelFrame, Press, PressSequence,
     Request, Status, cut,
 };
 use super::panel::CLIMATE_PERIOD;
-use super::receiver::{Heard, Receiver};
 use crate::counters::LineCounters;
 use crate::interlock::{permitted_door, permitted_motor};
 use crate::vocabulary::{
@@ -58,59 +58,27 @@ impl Default for SessionSettings {
 ///
 /// A motor command is sent only while the panel reports its door closed and the door is not
 /// commanded to open; otherwise a stop is sent instead (S1). What the panel reported before it heard
-/// the last command to move counts for nothing, also after a reconnection.
+/// the last command to move counts for nothing, also after a reconnection. A frame that the line
+/// repeats, of this run of the panel or of an earlier one, counts for nothing either.
 #[derive(Debug)]
 pub struct ControllerSession {
     floors: FloorCount,
     settings: SessionSettings,
-    receiver: Receiver<PanelFrame>,
-    sequence: u8,
+    endpoint: Endpoint<PanelFrame>,
+    /// Whether a panel that has not answered yet is to be greeted.
+    hello_wanted: bool,
     outputs: PanelOutputs,
     chunks: Vec<ButtonChunk>,
     kiosks: KioskSlots,
     state: SessionState,
-    driven: Driven,
+    /// The number of the first frame that no `Drive` follows: what a panel reported before it heard
+    /// such a frame may be outdated.
+    undriven: u32,
     /// The boot id of the panel last greeted, and its last reported press.
     taken: Option<(BootId, PressSequence)>,
     /// The reason that was last reported for being disconnected.
     told: Option<String>,
     events: VecDeque<PanelEvent>,
-}
-
-/// Which panel was last driven, and the number of the first frame that no `Drive` follows: what a
-/// panel reported before it heard such a frame may be outdated.
-#[derive(Debug, Clone, Copy)]
-struct Driven {
-    /// `None` before the first `Drive`: an earlier controller may have driven any panel.
-    boot: Option<BootId>,
-    since: u8,
-}
-
-impl Driven {
-    /// This frame is sent under this number.
-    fn note_sent(&mut self, frame: &ControllerFrame, sequence: u8) {
-        match frame {
-            ControllerFrame::Drive(drive) => {
-                *self = Self { boot: Some(drive.boot), since: sequence.wrapping_add(1) };
-            }
-            // Numbers come again: what is half their count back has arrived long since, or never
-            // will.
-            ControllerFrame::Hello { .. }
-            | ControllerFrame::Lamps(_)
-            | ControllerFrame::Display(_)
-            | ControllerFrame::Kiosk(_) => {
-                if sequence.wrapping_sub(self.since) > u8::MAX / 2 {
-                    self.since = self.since.wrapping_add(1);
-                }
-            }
-        }
-    }
-
-    /// The frame that this panel has to echo, or a later one, before its reports count; `None` if
-    /// they do anyway, because every `Drive` on its way names another run.
-    fn unanswered(self, boot: BootId) -> Option<u8> {
-        self.boot.is_none_or(|driven| driven == boot).then_some(self.since)
-    }
 }
 
 #[derive(Debug)]
@@ -128,21 +96,34 @@ enum SessionState {
     Connected(Box<Connection>),
 }
 
+impl SessionState {
+    /// The run of the panel that this is about.
+    fn boot(&self) -> Option<BootId> {
+        match self {
+            Self::Seeking { .. } => None,
+            Self::Greeted { boot, .. } => Some(*boot),
+            Self::Connected(connection) => Some(connection.boot),
+        }
+    }
+}
+
 impl ControllerSession {
     /// Creates a session on a newly opened line, for a panel with `floors` floors.
+    ///
+    /// `boot` is drawn at random for each session.
     #[must_use]
-    pub fn new(floors: FloorCount, settings: SessionSettings, now: Duration) -> Self {
+    pub fn new(floors: FloorCount, boot: BootId, settings: SessionSettings, now: Duration) -> Self {
         let outputs = PanelOutputs::default();
         Self {
             floors,
             settings,
-            receiver: Receiver::new(),
-            sequence: 0,
+            endpoint: Endpoint::new(boot),
+            hello_wanted: false,
             chunks: chunks_of(&outputs, floors),
             kiosks: KioskSlots::default(),
             outputs,
             state: seek(now, Some(now + settings.silence)),
-            driven: Driven { boot: None, since: 0 },
+            undriven: 0,
             taken: None,
             told: None,
             events: VecDeque::new(),
@@ -158,7 +139,7 @@ impl ControllerSession {
     /// What has come in.
     #[must_use]
     pub fn counters(&self) -> LineCounters {
-        self.receiver.counters()
+        self.endpoint.counters()
     }
 
     /// Sets the outputs of the panel.
@@ -174,10 +155,13 @@ impl ControllerSession {
 
     /// Handles bytes from the line, split in any way.
     pub fn handle_bytes(&mut self, bytes: &[u8], now: Duration) {
-        let before = self.receiver.counters();
+        let before = self.endpoint.counters();
         for &byte in bytes {
-            match self.receiver.push(byte) {
-                Some(Heard::Frame(numbered)) => self.handle_frame(numbered.frame, now),
+            match self.endpoint.push(byte) {
+                Some(Heard::Frame(Numbered { header, frame })) => {
+                    self.handle_frame(header, frame, now);
+                }
+                Some(Heard::Stranger) => self.hello_wanted = true,
                 Some(Heard::OtherVersion(version)) if !self.is_connected() => {
                     self.disconnect(
                         format!(
@@ -189,7 +173,7 @@ impl ControllerSession {
                 Some(Heard::OtherVersion(_)) | None => {}
             }
         }
-        let counters = self.receiver.counters();
+        let counters = self.endpoint.counters();
         let is_damaged = (counters.damaged, counters.lost) != (before.damaged, before.lost);
         if let SessionState::Connected(connection) = &mut self.state
             && is_damaged
@@ -201,13 +185,13 @@ impl ControllerSession {
     /// The line is gone, for this reason. Nothing is received or worth sending until
     /// [`handle_line_opened`](Self::handle_line_opened).
     pub fn handle_line_lost(&mut self, reason: String, now: Duration) {
-        self.receiver.forget();
+        self.endpoint.forget();
         self.disconnect(reason, now);
     }
 
     /// The line is available again.
     pub fn handle_line_opened(&mut self, now: Duration) {
-        self.receiver.forget();
+        self.endpoint.forget();
         self.state = seek(now, Some(now + self.settings.silence));
     }
 
@@ -223,7 +207,7 @@ impl ControllerSession {
         if let (SessionState::Connected(connection), ControllerFrame::Drive(drive)) =
             (&mut self.state, &frame)
         {
-            connection.note_sent(drive, self.sequence);
+            connection.note_sent(drive, self.endpoint.next());
         }
         Some(self.seal(&frame))
     }
@@ -254,33 +238,48 @@ impl ControllerSession {
     }
 
     fn seal(&mut self, frame: &ControllerFrame) -> Vec<u8> {
-        self.driven.note_sent(frame, self.sequence);
-        let bytes = encode(frame, self.sequence);
-        self.sequence = self.sequence.wrapping_add(1);
-        bytes
+        let answers = match frame {
+            ControllerFrame::Hello { .. } => self.endpoint.heard(),
+            ControllerFrame::Drive(_) => {
+                self.undriven = self.endpoint.next().wrapping_add(1);
+                self.endpoint.last()
+            }
+            ControllerFrame::Lamps(_) | ControllerFrame::Display(_) | ControllerFrame::Kiosk(_) => {
+                self.endpoint.last()
+            }
+        };
+        self.endpoint.seal(frame, answers)
     }
 
-    fn handle_frame(&mut self, frame: PanelFrame, now: Duration) {
+    fn handle_frame(&mut self, header: Header, frame: PanelFrame, now: Duration) {
+        let Header { id, answers } = header;
+        if self.state.boot().is_some_and(|boot| boot != id.boot) {
+            // The panel has restarted: its state is determined before anything is reported.
+            self.state = seek(now, Some(now + self.settings.silence));
+        }
         match frame {
-            PanelFrame::Hello { boot, floors, acknowledged } => {
-                self.handle_hello(boot, floors, acknowledged, now);
+            PanelFrame::Hello { floors, acknowledged } => {
+                self.handle_hello(id.boot, floors, acknowledged, now);
             }
-            PanelFrame::Status(status) => self.handle_status(status, now),
-            PanelFrame::Press(Press { boot, sequence, button }) => {
+            PanelFrame::Status(status) => {
+                let echo = answers.map_or(0, |answered| answered.number);
+                self.handle_status(status, echo, now);
+            }
+            PanelFrame::Press(Press { sequence, button }) => {
                 let event = match button {
                     Ok(button) if self.floors.has_button(button) => PanelEvent::Pressed(button),
                     Ok(button) => PanelEvent::Refused(format!("a press of {button}")),
                     Err(raw) => PanelEvent::Refused(format!("a press with the bytes {raw:?}")),
                 };
-                self.handle_press(boot, sequence, event, now);
+                self.handle_press(sequence, event, now);
             }
-            PanelFrame::Request(Request { boot, sequence, trip }) => {
+            PanelFrame::Request(Request { sequence, trip }) => {
                 let event = match trip {
                     Ok(trip) if self.floors.has_trip(trip) => PanelEvent::Requested(trip),
                     Ok(trip) => PanelEvent::Refused(format!("a request for {trip}")),
                     Err(raw) => PanelEvent::Refused(format!("a request with the bytes {raw:?}")),
                 };
-                self.handle_press(boot, sequence, event, now);
+                self.handle_press(sequence, event, now);
             }
             PanelFrame::Climate(climate) => {
                 if let SessionState::Connected(connection) = &mut self.state {
@@ -314,13 +313,9 @@ impl ControllerSession {
             return;
         }
         match &mut self.state {
-            SessionState::Connected(connection) if connection.boot == boot => {
-                connection.heard_at = now;
-            }
-            SessionState::Greeted { boot: greeted, .. } if *greeted == boot => {}
-            SessionState::Connected(_)
-            | SessionState::Greeted { .. }
-            | SessionState::Seeking { .. } => {
+            SessionState::Connected(connection) => connection.heard_at = now,
+            SessionState::Greeted { .. } => {}
+            SessionState::Seeking { .. } => {
                 self.state = SessionState::Greeted {
                     boot,
                     hello_due: now + self.settings.heartbeat,
@@ -333,49 +328,38 @@ impl ControllerSession {
         }
     }
 
-    fn handle_status(&mut self, status: Status, now: Duration) {
+    /// Handles a status that shows what the frame of number `echo` did.
+    fn handle_status(&mut self, status: Status, echo: u32, now: Duration) {
         if !status.fits(self.floors) {
-            self.receiver.refuse();
+            self.endpoint.refuse();
             return;
         }
         match &mut self.state {
-            SessionState::Connected(connection) if connection.boot == status.boot => {
-                connection.hear_echo(status.echo, self.sequence, now);
+            SessionState::Connected(connection) => {
+                connection.hear_echo(echo, self.endpoint.next(), now);
                 let told = connection.change(|inputs| *inputs = status.inputs(inputs.clone()));
                 self.events.extend(told);
             }
-            SessionState::Greeted { boot, .. } if *boot == status.boot => {
+            SessionState::Greeted { boot, .. } => {
                 let inputs = status.inputs(PanelInputs::default());
                 self.told = None;
                 self.events.push_back(PanelEvent::Connected);
                 self.events.push_back(PanelEvent::Inputs(inputs.clone()));
-                let unanswered = self.driven.unanswered(status.boot);
                 let chunks = self.chunks.len();
-                let mut connection = Connection::new(status.boot, unanswered, inputs, chunks, now);
-                connection.hear_echo(status.echo, self.sequence, now);
+                let mut connection = Connection::new(*boot, self.undriven, inputs, chunks, now);
+                connection.hear_echo(echo, self.endpoint.next(), now);
                 self.state = SessionState::Connected(Box::new(connection));
             }
-            SessionState::Connected(_) | SessionState::Greeted { .. } => self.greet_again(now),
             SessionState::Seeking { .. } => {}
         }
     }
 
     /// A press, or a request, and what it means. One of something that the shaft does not have is
     /// acknowledged as well: the panel would repeat it for ever, and later presses wait for it.
-    fn handle_press(
-        &mut self,
-        boot: BootId,
-        sequence: PressSequence,
-        event: PanelEvent,
-        now: Duration,
-    ) {
+    fn handle_press(&mut self, sequence: PressSequence, event: PanelEvent, now: Duration) {
         let SessionState::Connected(connection) = &mut self.state else {
             return;
         };
-        if connection.boot != boot {
-            self.greet_again(now);
-            return;
-        }
         connection.heard_at = now;
         let Some((_, last)) = &mut self.taken else {
             return;
@@ -384,18 +368,13 @@ impl ControllerSession {
         if ahead == 1 {
             *last = sequence;
             if matches!(event, PanelEvent::Refused(_)) {
-                self.receiver.refuse();
+                self.endpoint.refuse();
             }
             self.events.push_back(event);
         } else if ahead == 0 || ahead > PressSequence::MAX / 2 {
             // Reported already: the acknowledgement was lost.
             connection.repeat_drive(now);
         }
-    }
-
-    /// The panel has restarted: its state is determined before anything is reported.
-    fn greet_again(&mut self, now: Duration) {
-        self.state = seek(now, Some(now + self.settings.silence));
     }
 
     fn disconnect(&mut self, reason: String, now: Duration) {
@@ -432,11 +411,15 @@ impl ControllerSession {
 
     fn next_frame(&mut self, now: Duration) -> Option<ControllerFrame> {
         let heartbeat = self.settings.heartbeat;
+        let hello = ControllerFrame::Hello { floors: self.floors };
+        if std::mem::take(&mut self.hello_wanted) {
+            return Some(hello);
+        }
         match &mut self.state {
             SessionState::Seeking { hello_due, .. } | SessionState::Greeted { hello_due, .. } => {
                 (now >= *hello_due).then(|| {
                     *hello_due = now + heartbeat;
-                    ControllerFrame::Hello { floors: self.floors }
+                    hello
                 })
             }
             SessionState::Connected(connection) => {
@@ -471,7 +454,6 @@ fn chunks_of(outputs: &PanelOutputs, floors: FloorCount) -> Vec<ButtonChunk> {
 /// The `Drive` frame for these outputs, restricted by S1.
 fn drive(outputs: &PanelOutputs, connection: &Connection, acknowledged: PressSequence) -> Drive {
     Drive {
-        boot: connection.boot,
         acknowledged,
         motor: permitted_motor(outputs, connection.door()),
         door: permitted_door(outputs, connection.inputs.door, connection.feedback()),

@@ -17,7 +17,7 @@ use crate::vocabulary::{
 use body::cut_name;
 pub use body::{DISPLAY_BYTES, cut};
 
-/// Names one run of a panel, from power-up to power-down: drawn at random at each start.
+/// Names one run of either end, from its start to its end: drawn at random at each start.
 pub type BootId = NonZeroU32;
 
 /// Counts the presses of one run of a panel from 1, modulo 65,536.
@@ -30,9 +30,6 @@ pub trait Frame: Sized {
 
     /// The type byte.
     fn kind(&self) -> u8;
-
-    /// Whether this opens a conversation; its sender may have restarted and count from 0 again.
-    fn is_hello(&self) -> bool;
 
     /// Appends the body to `bytes`.
     fn encode_body(&self, bytes: &mut Vec<u8>);
@@ -117,8 +114,6 @@ impl KioskSlots {
 /// The body of [`ControllerFrame::Drive`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drive {
-    /// The panel that is meant. Any other, and the same one after a restart, ignores the frame.
-    pub boot: BootId,
     /// The last press that the controller has taken; it has every earlier one too.
     pub acknowledged: PressSequence,
     /// The drive command; repeated in every frame, so that a lost one does no harm.
@@ -228,8 +223,6 @@ impl ButtonChunk {
 pub enum PanelFrame {
     /// Who the panel is: at its start, and in answer to the controller's `Hello`.
     Hello {
-        /// This run of the panel.
-        boot: BootId,
         /// How many floors the panel's shaft has.
         floors: FloorCount,
         /// The last press that a controller has acknowledged, 0 before the first.
@@ -250,10 +243,6 @@ pub enum PanelFrame {
 /// The body of [`PanelFrame::Status`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
-    /// This run of the panel.
-    pub boot: BootId,
-    /// The sequence number of the last intact frame that the panel received from the controller.
-    pub echo: u8,
     /// As in [`PanelInputs`].
     pub floor: Option<Floor>,
     /// As in [`PanelInputs`].
@@ -275,10 +264,8 @@ pub struct Status {
 impl Status {
     /// The status for `inputs`, without the climate and stuck buttons.
     #[must_use]
-    pub fn of(inputs: &PanelInputs, boot: BootId, echo: u8) -> Self {
+    pub fn of(inputs: &PanelInputs) -> Self {
         Self {
-            boot,
-            echo,
             floor: inputs.floor,
             next_stop: inputs.next_stop,
             drive: inputs.drive,
@@ -321,8 +308,6 @@ pub type Named<T> = Result<T, [u8; 2]>;
 /// The body of [`PanelFrame::Press`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Press {
-    /// This run of the panel.
-    pub boot: BootId,
     /// Counts the presses of this run of the panel; an acknowledgement names the last one taken.
     pub sequence: PressSequence,
     /// What was pressed.
@@ -332,8 +317,6 @@ pub struct Press {
 /// The body of [`PanelFrame::Request`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// This run of the panel.
-    pub boot: BootId,
     /// Counts presses and requests together: see [`Press::sequence`].
     pub sequence: PressSequence,
     /// What was asked for.

@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use super::codec::{Numbered, encode};
+use super::codec::{FrameId, Numbered};
+use super::endpoint::{Endpoint, Heard};
 use super::frame::{
     BootId, ButtonChunk, ControllerFrame, Drive, KioskSlot, PanelFrame, Press, PressSequence,
     Request, Status,
 };
-use super::receiver::{Heard, Receiver};
 use crate::counters::LineCounters;
 use crate::vocabulary::{Button, Climate, FloorCount, PanelInputs, PanelOutputs, Trip};
 
@@ -38,26 +38,22 @@ const PRESS_BACKLOG: usize = 64;
 /// `poll_outputs` was called, and that call is followed by `set_inputs`. A panel that leaves out
 /// either does not seem to hear.
 ///
-/// A controller that hasn't noticed the panel's restart can't move it: only a `Drive` that names
-/// this run of the panel counts.
+/// A controller that hasn't noticed the panel's restart can't move it: only a frame that answers
+/// this run of the panel counts, and none that the line repeats.
 #[derive(Debug)]
 pub struct PanelSession {
     floors: FloorCount,
-    boot: BootId,
     heartbeat: Duration,
-    receiver: Receiver<ControllerFrame>,
-    sequence: u8,
+    endpoint: Endpoint<ControllerFrame>,
     outputs: PanelOutputs,
     outputs_changed: bool,
     /// The last accepted `Drive`, and when it came.
     drive: Option<Drive>,
     driven_at: Duration,
-    /// The number of the controller's last frame.
-    heard: u8,
-    /// The number of the last frame when the outputs were last asked for.
-    applied: u8,
-    /// The number of the last frame whose effect the inputs show.
-    echo: u8,
+    /// The last frame when the outputs were last asked for.
+    applied: Option<FrameId>,
+    /// The last frame whose effect the inputs show.
+    echo: Option<FrameId>,
     inputs: PanelInputs,
     hello_wanted: bool,
     status_due: Due<Status>,
@@ -114,17 +110,14 @@ impl PanelSession {
     pub fn new(floors: FloorCount, boot: BootId, heartbeat: Duration, now: Duration) -> Self {
         Self {
             floors,
-            boot,
             heartbeat,
-            receiver: Receiver::new(),
-            sequence: 0,
+            endpoint: Endpoint::new(boot),
             outputs: PanelOutputs::default(),
             outputs_changed: false,
             drive: None,
             driven_at: now,
-            heard: 0,
-            applied: 0,
-            echo: 0,
+            applied: None,
+            echo: None,
             inputs: PanelInputs::default(),
             hello_wanted: true,
             status_due: Due { told: None, at: now },
@@ -142,7 +135,7 @@ impl PanelSession {
         &self.outputs
     }
 
-    /// How long no `Drive` frame has come that names this panel, or since the start: the panel's
+    /// How long no `Drive` frame has come that answers this run, or since the start: the panel's
     /// watchdog stops the motor when this exceeds its limit (S2).
     #[must_use]
     pub fn controller_silent_for(&self, now: Duration) -> Duration {
@@ -158,7 +151,7 @@ impl PanelSession {
     /// What has come in.
     #[must_use]
     pub fn counters(&self) -> LineCounters {
-        self.receiver.counters()
+        self.endpoint.counters()
     }
 
     /// What the sensors say at this moment, after what [`poll_outputs`](Self::poll_outputs) said was
@@ -202,10 +195,10 @@ impl PanelSession {
     /// Takes bytes from the line, chopped up in any way.
     pub fn handle_bytes(&mut self, bytes: &[u8], now: Duration) {
         for &byte in bytes {
-            match self.receiver.push(byte) {
-                Some(Heard::Frame(numbered)) => self.handle_frame(numbered, now),
-                // It will learn this panel's version from the answer.
-                Some(Heard::OtherVersion(_)) => self.hello_wanted = true,
+            match self.endpoint.push(byte) {
+                Some(Heard::Frame(Numbered { frame, .. })) => self.handle_frame(frame, now),
+                // A controller of another version learns this panel's from the answer.
+                Some(Heard::Stranger | Heard::OtherVersion(_)) => self.hello_wanted = true,
                 None => {}
             }
         }
@@ -213,22 +206,28 @@ impl PanelSession {
 
     /// The line was cut, or opened anew: a frame that has begun is dropped.
     pub fn handle_line_reopened(&mut self) {
-        self.receiver.forget();
+        self.endpoint.forget();
         self.hello_wanted = true;
     }
 
     /// The outputs, once after each change: to be done at once.
     pub fn poll_outputs(&mut self) -> Option<&PanelOutputs> {
-        self.applied = self.heard;
+        self.applied = self.endpoint.last();
         std::mem::take(&mut self.outputs_changed).then_some(&self.outputs)
     }
 
     /// The next frame for the line, or `None` when there is nothing to send at `now`.
     pub fn poll_transmit(&mut self, now: Duration) -> Option<Vec<u8>> {
         let frame = self.next_frame(now)?;
-        let bytes = encode(&frame, self.sequence);
-        self.sequence = self.sequence.wrapping_add(1);
-        Some(bytes)
+        let answers = match frame {
+            PanelFrame::Hello { .. } => self.endpoint.heard(),
+            PanelFrame::Status(_)
+            | PanelFrame::Press(_)
+            | PanelFrame::Climate(_)
+            | PanelFrame::Stuck(_)
+            | PanelFrame::Request(_) => self.echo,
+        };
+        Some(self.endpoint.seal(&frame, answers))
     }
 
     /// When [`poll_transmit`](Self::poll_transmit) next has something without any change; ask once
@@ -243,13 +242,10 @@ impl PanelSession {
             .fold(self.status_due.at, Duration::min)
     }
 
-    fn handle_frame(&mut self, numbered: Numbered<ControllerFrame>, now: Duration) {
-        self.heard = numbered.sequence;
-        match numbered.frame {
-            ControllerFrame::Drive(drive) if drive.boot == self.boot => {
-                self.handle_drive(&drive, now);
-            }
-            ControllerFrame::Hello { .. } | ControllerFrame::Drive(_) => self.hello_wanted = true,
+    fn handle_frame(&mut self, frame: ControllerFrame, now: Duration) {
+        match frame {
+            ControllerFrame::Drive(drive) => self.handle_drive(&drive, now),
+            ControllerFrame::Hello { .. } => self.hello_wanted = true,
             ControllerFrame::Lamps(chunk) => self.change_outputs(|outputs, floors| {
                 chunk.apply(&mut outputs.lamps.orders, floors);
             }),
@@ -262,7 +258,7 @@ impl PanelSession {
 
     fn handle_drive(&mut self, drive: &Drive, now: Duration) {
         if !drive.fits(self.floors) {
-            self.receiver.refuse();
+            self.endpoint.refuse();
             return;
         }
         // A controller that repeats itself early has missed a status.
@@ -283,7 +279,7 @@ impl PanelSession {
 
     fn handle_kiosk(&mut self, KioskSlot { count, slot, shown }: KioskSlot) {
         if shown.as_ref().is_some_and(|(trip, _)| !self.floors.has_trip(*trip)) {
-            self.receiver.refuse();
+            self.endpoint.refuse();
             return;
         }
         self.kiosks.resize(usize::from(count), None);
@@ -302,7 +298,7 @@ impl PanelSession {
 
     fn acknowledge(&mut self, upto: PressSequence) {
         let taken = usize::from(upto.wrapping_sub(self.acknowledged));
-        // An older acknowledgement, which the line doubled, is far ahead by this measure.
+        // An acknowledgement of an earlier controller is far ahead by this measure.
         if taken <= self.presses.len() {
             self.presses.drain(..taken);
             self.acknowledged = upto;
@@ -314,7 +310,6 @@ impl PanelSession {
             self.status_due.at = now;
             self.climate_due.at = now;
             return Some(PanelFrame::Hello {
-                boot: self.boot,
                 floors: self.floors,
                 acknowledged: self.acknowledged,
             });
@@ -323,10 +318,10 @@ impl PanelSession {
             return Some(press);
         }
         // A new echo alone is no change: it waits for the heartbeat.
-        let status = Status::of(&self.inputs, self.boot, 0);
+        let status = Status::of(&self.inputs);
         if self.status_due.is_due(&status, now) {
             self.status_due = Due { told: Some(status), at: now + self.heartbeat };
-            return Some(PanelFrame::Status(Status { echo: self.echo, ..status }));
+            return Some(PanelFrame::Status(status));
         }
         let climate = self.inputs.climate;
         if self.climate_due.is_due(&climate, now) {
@@ -340,10 +335,10 @@ impl PanelSession {
     fn next_press(&mut self, now: Duration) -> Option<PanelFrame> {
         let press = self.presses.iter_mut().take(PRESS_WINDOW).find(|press| now >= press.due)?;
         press.due = now + self.heartbeat / 2;
-        let (boot, sequence) = (self.boot, press.sequence);
+        let sequence = press.sequence;
         Some(match press.wish {
-            Wish::Button(button) => PanelFrame::Press(Press { boot, sequence, button: Ok(button) }),
-            Wish::Trip(trip) => PanelFrame::Request(Request { boot, sequence, trip: Ok(trip) }),
+            Wish::Button(button) => PanelFrame::Press(Press { sequence, button: Ok(button) }),
+            Wish::Trip(trip) => PanelFrame::Request(Request { sequence, trip: Ok(trip) }),
         })
     }
 }

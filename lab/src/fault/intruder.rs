@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crc::{CRC_32_ISCSI, Crc};
 use elevator_driver::protocol::{
-    self, BootId, ButtonChunk, ControllerFrame, Decoder, MAX_WIRE_LENGTH, PanelFrame, Status,
-    encode,
+    self, BootId, ButtonChunk, ControllerFrame, Decoder, FrameId, Header, MAX_WIRE_LENGTH,
+    PanelFrame, Status, encode,
 };
 use elevator_driver::{Button, Direction};
 use elevator_fleet::model::{Call, Dot, JournalId, NodeId, Term};
@@ -33,7 +33,7 @@ const KEPT_EACH: u64 = 16;
 const MOST_RECORDINGS: usize = 128;
 
 /// How many frames of each direction noise on a panel's line hits.
-const GARBLED_FRAMES: u8 = 8;
+const GARBLED_FRAMES: u32 = 8;
 
 /// A term that is close to the end of its range.
 const LATE: u64 = u64::MAX - 1;
@@ -310,7 +310,7 @@ impl World {
     /// Noise on the line between a node and its panel: bytes of no frame, and frames with flipped bits.
     /// Neither end takes any of it for what was sent (F5); what they do then is to drop the line.
     pub(super) fn garble_line(&mut self, node: usize) {
-        let status = Status::of(&self.machines[node].car.inputs(), BootId::MIN, 0);
+        let status = Status::of(&self.machines[node].car.inputs());
         let lamps = ButtonChunk::of(&self.machines[node].lit, self.settings.floors, 0);
         let whole =
             self.garble(&PanelFrame::Status(status)) && self.garble(&ControllerFrame::Lamps(lamps));
@@ -323,8 +323,9 @@ impl World {
     /// Whether nothing is read of damaged copies of a frame but, at most, the frame itself.
     fn garble<F: protocol::Frame + PartialEq>(&mut self, frame: &F) -> bool {
         let mut decoder = Decoder::<F>::new();
-        for sequence in 0..GARBLED_FRAMES {
-            let mut bytes = encode(frame, sequence);
+        for number in 0..GARBLED_FRAMES {
+            let id = FrameId { boot: BootId::MIN, number };
+            let mut bytes = encode(Header { id, answers: Some(id) }, frame);
             damage(&mut self.random, &mut bytes, MAX_WIRE_LENGTH);
             for byte in bytes {
                 match decoder.push(byte) {

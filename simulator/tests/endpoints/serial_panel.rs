@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use elevator_driver::protocol::{ControllerSession, SessionSettings};
 use elevator_driver::{
     Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount, MotorCommand,
-    PanelEvent, PanelInputs, PanelOutputs,
+    PanelEvent, PanelInputs, PanelOutputs, draw_boot_id,
 };
 use elevator_simulator::config::{DoorTimes, Kinematics};
 use elevator_simulator::simulator::{Controller, SerialConfig};
@@ -50,7 +50,7 @@ impl Controlling {
             SessionSettings { silence: Duration::from_secs(2), ..SessionSettings::default() };
         Self {
             port,
-            session: ControllerSession::new(floors(), settings, Duration::ZERO),
+            session: ControllerSession::new(floors(), draw_boot_id(), settings, Duration::ZERO),
             started: Instant::now(),
             inputs: PanelInputs::default(),
             presses: Vec::new(),

@@ -26,8 +26,12 @@ fn any_floor() -> impl Strategy<Value = Floor> {
     (0_u8..=253).prop_map(floor)
 }
 
-fn any_boot() -> impl Strategy<Value = BootId> {
-    (1_u32..).prop_map(boot)
+fn any_id() -> impl Strategy<Value = FrameId> {
+    (1_u32.., any::<u32>()).prop_map(|(id, number)| FrameId { boot: boot(id), number })
+}
+
+fn any_header() -> impl Strategy<Value = Header> {
+    (any_id(), proptest::option::of(any_id())).prop_map(|(id, answers)| Header { id, answers })
 }
 
 fn any_direction() -> impl Strategy<Value = Direction> {
@@ -53,7 +57,6 @@ fn any_motor() -> impl Strategy<Value = MotorCommand> {
 
 fn any_drive() -> impl Strategy<Value = Drive> {
     (
-        any_boot(),
         any::<u16>(),
         any_motor(),
         prop_oneof![Just(DoorCommand::Close), Just(DoorCommand::Open), Just(DoorCommand::Nudge)],
@@ -61,8 +64,7 @@ fn any_drive() -> impl Strategy<Value = Drive> {
         proptest::option::of(any_direction()),
         any::<bool>(),
     )
-        .prop_map(|(boot, acknowledged, motor, door, indicator, lantern, stop_lamp)| Drive {
-            boot,
+        .prop_map(|(acknowledged, motor, door, indicator, lantern, stop_lamp)| Drive {
             acknowledged,
             motor,
             door,
@@ -96,7 +98,7 @@ fn any_controller_frame() -> impl Strategy<Value = ControllerFrame> {
 
 fn any_status() -> impl Strategy<Value = Status> {
     (
-        (any_boot(), any::<u8>(), any::<bool>(), any::<bool>()),
+        (any::<bool>(), any::<bool>()),
         proptest::option::of(any_floor()),
         proptest::option::of(any_floor()),
         proptest::option::of(any_direction()),
@@ -109,37 +111,31 @@ fn any_status() -> impl Strategy<Value = Status> {
         any::<Option<u8>>(),
         proptest::sample::select(&KeySwitch::ALL[..]),
     )
-        .prop_map(
-            |((boot, echo, stop, obstruction), floor, next_stop, drive, door, load, key)| Status {
-                boot,
-                echo,
-                floor,
-                next_stop,
-                drive: drive.map_or(DriveFeedback::Stopped, DriveFeedback::Driven),
-                door,
-                stop,
-                obstruction,
-                load,
-                key,
-            },
-        )
+        .prop_map(|((stop, obstruction), floor, next_stop, drive, door, load, key)| Status {
+            floor,
+            next_stop,
+            drive: drive.map_or(DriveFeedback::Stopped, DriveFeedback::Driven),
+            door,
+            stop,
+            obstruction,
+            load,
+            key,
+        })
 }
 
 fn any_panel_frame() -> impl Strategy<Value = PanelFrame> {
     prop_oneof![
-        (any_boot(), 2_u8..=254, any::<u16>()).prop_map(|(boot, count, acknowledged)| {
-            PanelFrame::Hello { boot, floors: floors(count), acknowledged }
+        (2_u8..=254, any::<u16>()).prop_map(|(count, acknowledged)| {
+            PanelFrame::Hello { floors: floors(count), acknowledged }
         }),
         any_status().prop_map(PanelFrame::Status),
-        (any_boot(), any::<u16>(), any_button()).prop_map(|(boot, sequence, button)| {
-            PanelFrame::Press(Press { boot, sequence, button: Ok(button) })
+        (any::<u16>(), any_button()).prop_map(|(sequence, button)| {
+            PanelFrame::Press(Press { sequence, button: Ok(button) })
         }),
-        (any_boot(), any::<u16>(), any_floor(), any_floor()).prop_map(
-            |(boot, sequence, from, to)| {
-                let trip = Trip::new(from, to).ok_or([from.index(), to.index()]);
-                PanelFrame::Request(Request { boot, sequence, trip })
-            }
-        ),
+        (any::<u16>(), any_floor(), any_floor()).prop_map(|(sequence, from, to)| {
+            let trip = Trip::new(from, to).ok_or([from.index(), to.index()]);
+            PanelFrame::Request(Request { sequence, trip })
+        }),
         (any::<Option<i8>>(), any::<Option<u8>>()).prop_map(|(temperature, illuminance)| {
             PanelFrame::Climate(Climate { temperature, illuminance })
         }),
@@ -158,33 +154,33 @@ fn intact<F: Frame>(bytes: &[u8]) -> Vec<Numbered<F>> {
 
 proptest! {
     #[test]
-    fn every_controller_frame_survives_the_line(frame in any_controller_frame(), sequence: u8) {
-        let bytes = encode(&frame, sequence);
+    fn every_controller_frame_survives_the_line(frame in any_controller_frame(), header in any_header()) {
+        let bytes = encode(header, &frame);
         prop_assert!(bytes.len() <= MAX_WIRE_LENGTH);
-        prop_assert_eq!(decode_all(&bytes), vec![Ok(Numbered { sequence, frame })]);
+        prop_assert_eq!(decode_all(&bytes), vec![Ok(Numbered { header, frame })]);
     }
 
     #[test]
-    fn every_panel_frame_survives_the_line(frame in any_panel_frame(), sequence: u8) {
-        let bytes = encode(&frame, sequence);
+    fn every_panel_frame_survives_the_line(frame in any_panel_frame(), header in any_header()) {
+        let bytes = encode(header, &frame);
         prop_assert!(bytes.len() <= MAX_WIRE_LENGTH);
-        prop_assert_eq!(decode_all(&bytes), vec![Ok(Numbered { sequence, frame })]);
+        prop_assert_eq!(decode_all(&bytes), vec![Ok(Numbered { header, frame })]);
     }
 
     // F5
     #[test]
     fn flipped_bits_never_make_another_frame(
         frame in any_panel_frame(),
-        sequence: u8,
+        header in any_header(),
         flips in proptest::collection::vec(any::<prop::sample::Index>(), 1..12),
     ) {
-        let mut bytes = encode(&frame, sequence);
+        let mut bytes = encode(header, &frame);
         let bits = bytes.len() * 8;
         for flip in flips {
             let bit = flip.index(bits);
             bytes[bit / 8] ^= 1 << (bit % 8);
         }
-        let original = Numbered { sequence, frame };
+        let original = Numbered { header, frame };
         for read in intact::<PanelFrame>(&bytes) {
             prop_assert_eq!(&read, &original);
         }
@@ -194,15 +190,15 @@ proptest! {
     #[test]
     fn overwritten_bytes_never_make_another_frame(
         frame in any_controller_frame(),
-        sequence: u8,
+        header in any_header(),
         damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
-        let mut bytes = encode(&frame, sequence);
+        let mut bytes = encode(header, &frame);
         let length = bytes.len();
         for (place, value) in damage {
             bytes[place.index(length)] = value;
         }
-        let original = Numbered { sequence, frame };
+        let original = Numbered { header, frame };
         for read in intact::<ControllerFrame>(&bytes) {
             prop_assert_eq!(&read, &original);
         }
@@ -213,19 +209,19 @@ proptest! {
     fn the_frame_right_after_garbage_is_read(
         garbage in proptest::collection::vec(any::<u8>(), 0..300),
         frame in any_panel_frame(),
-        sequence: u8,
+        header in any_header(),
     ) {
         let mut bytes = garbage;
-        bytes.extend(encode(&frame, sequence));
+        bytes.extend(encode(header, &frame));
         let last = decode_all(&bytes).pop();
-        prop_assert_eq!(last, Some(Ok(Numbered { sequence, frame })));
+        prop_assert_eq!(last, Some(Ok(Numbered { header, frame })));
     }
 }
 
 #[test]
 fn a_text_is_cut_to_32_bytes_at_a_character_boundary() {
     let display = Display { text: format!("{}é", "x".repeat(31)), brightness: None };
-    let read = intact::<ControllerFrame>(&encode(&ControllerFrame::Display(display), 0));
+    let read = intact::<ControllerFrame>(&encode(header(), &ControllerFrame::Display(display)));
     let Some(ControllerFrame::Display(read)) = read.into_iter().next().map(|read| read.frame)
     else {
         panic!("no display frame");
@@ -233,6 +229,14 @@ fn a_text_is_cut_to_32_bytes_at_a_character_boundary() {
     assert_eq!(read.text, "x".repeat(31));
     assert!(read.text.len() <= DISPLAY_BYTES);
 }
+
+fn header() -> Header {
+    let id = |number| FrameId { boot: boot(0xC0FF_EE01), number };
+    Header { id: id(9), answers: Some(id(8)) }
+}
+
+/// The bytes of [`header`] after the type.
+const HEADER: [u8; 16] = [0xC0, 0xFF, 0xEE, 1, 0, 0, 0, 9, 0xC0, 0xFF, 0xEE, 1, 0, 0, 0, 8];
 
 /// A frame with a correct check sum and any content.
 fn sealed(content: &[u8]) -> Vec<u8> {
@@ -245,13 +249,13 @@ fn sealed(content: &[u8]) -> Vec<u8> {
 fn an_unknown_type_another_version_and_an_impossible_value_are_told_apart() {
     let only = |bytes: &[u8]| decode_all::<ControllerFrame>(bytes).pop();
     assert_eq!(
-        only(&sealed(&[VERSION, 0x7F, 9, 1, 2, 3])),
-        Some(Err(FrameError::Unknown { kind: 0x7F, sequence: 9 }))
+        only(&sealed(&[&[VERSION, 0x7F], &HEADER[..], &[1, 2, 3]].concat())),
+        Some(Err(FrameError::Unknown { kind: 0x7F, id: header().id }))
     );
-    assert_eq!(only(&sealed(&[2, 0x01, 9, 4])), Some(Err(FrameError::Version(2))));
+    assert_eq!(only(&sealed(&[1, 0x01, 9, 4])), Some(Err(FrameError::Version(1))));
     assert_eq!(
-        only(&sealed(&[VERSION, 0x01, 9, 255])),
-        Some(Err(FrameError::Malformed { kind: 1, sequence: 9 }))
+        only(&sealed(&[&[VERSION, 0x01], &HEADER[..], &[255]].concat())),
+        Some(Err(FrameError::Malformed { kind: 1, id: header().id }))
     );
     assert_eq!(only(&sealed(&[VERSION])), Some(Err(FrameError::Framing)));
 }
@@ -259,8 +263,10 @@ fn an_unknown_type_another_version_and_an_impossible_value_are_told_apart() {
 #[test]
 fn further_bytes_at_the_end_of_a_body_are_skipped() {
     assert_eq!(
-        intact::<ControllerFrame>(&sealed(&[VERSION, 0x01, 9, 4, 0xAB, 0xCD])),
-        [Numbered { sequence: 9, frame: ControllerFrame::Hello { floors: floors(4) } }]
+        intact::<ControllerFrame>(&sealed(
+            &[&[VERSION, 0x01], &HEADER[..], &[4, 0xAB, 0xCD]].concat()
+        )),
+        [Numbered { header: header(), frame: ControllerFrame::Hello { floors: floors(4) } }]
     );
 }
 

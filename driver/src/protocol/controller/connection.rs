@@ -17,16 +17,16 @@ pub(super) struct Connection {
     pub(super) heard_at: Duration,
     /// When the panel last acknowledged something new.
     pub(super) echo_at: Duration,
-    echo: u8,
+    echo: u32,
     pub(super) climate_at: Duration,
     pub(super) inputs: PanelInputs,
     drive: Option<Drive>,
     drive_due: Duration,
     /// The number of the last `Drive` that may have moved the car, until the panel has answered it
     /// or a later frame: the inputs don't show yet what it did.
-    moved: Option<u8>,
+    moved: Option<u32>,
     /// Likewise of the last one that may have opened the door.
-    opened: Option<u8>,
+    opened: Option<u32>,
     /// When damage was last noticed.
     damaged_at: Option<Duration>,
     display: Option<Display>,
@@ -102,7 +102,7 @@ impl Connection {
     /// before what it reports of its door and its drive counts.
     pub(super) fn new(
         boot: BootId,
-        unanswered: Option<u8>,
+        unanswered: u32,
         inputs: PanelInputs,
         chunks: usize,
         now: Duration,
@@ -116,8 +116,8 @@ impl Connection {
             inputs,
             drive: None,
             drive_due: now,
-            moved: unanswered,
-            opened: unanswered,
+            moved: Some(unanswered),
+            opened: Some(unanswered),
             damaged_at: None,
             display: None,
             chunks: vec![None; chunks],
@@ -127,14 +127,14 @@ impl Connection {
     }
 
     /// The panel's status answers the frame of this number; `next` is the number of the next one.
-    pub(super) fn hear_echo(&mut self, echo: u8, next: u8, now: Duration) {
+    pub(super) fn hear_echo(&mut self, echo: u32, next: u32, now: Duration) {
         self.heard_at = now;
         if echo != self.echo {
             self.echo = echo;
             self.echo_at = now;
         }
         // The panel may have missed that frame, but then it has not acted on it.
-        let is_answered = |sent: &mut u8| echo.wrapping_sub(*sent) < next.wrapping_sub(*sent);
+        let is_answered = |sent: &mut u32| echo.wrapping_sub(*sent) < next.wrapping_sub(*sent);
         self.moved.take_if(is_answered);
         self.opened.take_if(is_answered);
     }
@@ -146,12 +146,12 @@ impl Connection {
     }
 
     /// This `Drive` is sent under this number.
-    pub(super) fn note_sent(&mut self, drive: &Drive, sequence: u8) {
+    pub(super) fn note_sent(&mut self, drive: &Drive, number: u32) {
         if drive.motor != MotorCommand::Stop {
-            self.moved = Some(sequence);
+            self.moved = Some(number);
         }
         if drive.door == DoorCommand::Open {
-            self.opened = Some(sequence);
+            self.opened = Some(number);
         }
     }
 

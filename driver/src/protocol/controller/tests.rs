@@ -1,16 +1,23 @@
 use super::*;
-use crate::protocol::codec::Decoder;
+use crate::protocol::codec::{Decoder, FrameId, encode};
 use crate::vocabulary::{
     Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, Kiosks, Trip,
 };
 
 const BOOT: u32 = 0x1234_5678;
 
+/// The controller's own boot id.
+const OWN: u32 = 0x9ABC_DEF0;
+
 /// The panel's end as plain frames, so that each one can be chosen.
 struct Bench {
     session: ControllerSession,
     decoder: Decoder<ControllerFrame>,
-    sequence: u8,
+    boot: u32,
+    /// The number of the panel's next frame.
+    number: u32,
+    /// The frame that the panel's next one answers.
+    echo: u32,
     now: Duration,
 }
 
@@ -19,9 +26,11 @@ impl Bench {
         let now = Duration::from_secs(1);
         let settings = SessionSettings::default();
         Self {
-            session: ControllerSession::new(floors(9), settings, now),
+            session: ControllerSession::new(floors(9), boot(OWN), settings, now),
             decoder: Decoder::new(),
-            sequence: 0,
+            boot: BOOT,
+            number: 0,
+            echo: 0,
             now,
         }
     }
@@ -29,8 +38,8 @@ impl Bench {
     fn connected() -> Self {
         let mut bench = Self::new();
         assert_eq!(bench.sent(), [ControllerFrame::Hello { floors: floors(9) }]);
-        bench.hear(&hello(BOOT, 9));
-        bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+        bench.hear(&hello(9));
+        bench.hear(&status(&PanelInputs::default()));
         assert_eq!(
             bench.events(),
             [PanelEvent::Connected, PanelEvent::Inputs(PanelInputs::default())]
@@ -40,8 +49,10 @@ impl Bench {
     }
 
     fn hear(&mut self, frame: &PanelFrame) {
-        let bytes = encode(frame, self.sequence);
-        self.sequence = self.sequence.wrapping_add(1);
+        let id = FrameId { boot: boot(self.boot), number: self.number };
+        let answers = Some(FrameId { boot: boot(OWN), number: self.echo });
+        let bytes = encode(Header { id, answers }, frame);
+        self.number += 1;
         self.session.handle_bytes(&bytes, self.now);
     }
 
@@ -85,16 +96,16 @@ fn boot(id: u32) -> BootId {
     BootId::new(id).unwrap()
 }
 
-fn hello(id: u32, count: u8) -> PanelFrame {
-    PanelFrame::Hello { boot: boot(id), floors: floors(count), acknowledged: 0 }
+fn hello(count: u8) -> PanelFrame {
+    PanelFrame::Hello { floors: floors(count), acknowledged: 0 }
 }
 
-fn status(id: u32, inputs: &PanelInputs) -> Status {
-    Status::of(inputs, boot(id), 0)
+fn status(inputs: &PanelInputs) -> PanelFrame {
+    PanelFrame::Status(Status::of(inputs))
 }
 
-fn press(id: u32, sequence: PressSequence, button: Button) -> PanelFrame {
-    PanelFrame::Press(Press { boot: boot(id), sequence, button: Ok(button) })
+fn press(sequence: PressSequence, button: Button) -> PanelFrame {
+    PanelFrame::Press(Press { sequence, button: Ok(button) })
 }
 
 fn run_up() -> PanelOutputs {
@@ -124,10 +135,8 @@ fn every_lamp_and_the_text_are_told_again_in_turn() {
     let mut refreshed = Vec::new();
     for _ in 0..5 {
         bench.wait();
-        bench.hear(&PanelFrame::Status(Status {
-            echo: bench.sequence,
-            ..status(BOOT, &PanelInputs::default())
-        }));
+        bench.echo += 1;
+        bench.hear(&status(&PanelInputs::default()));
         refreshed.extend(bench.sent().into_iter().filter_map(|frame| match frame {
             ControllerFrame::Lamps(chunk) => Some(format!("lamps {}", chunk.first())),
             ControllerFrame::Display(_) => Some("text".to_owned()),
@@ -174,9 +183,9 @@ fn the_motor_is_told_to_stop_unless_the_door_is_closed() {
     bench.session.set_outputs(run_up());
     assert_eq!(bench.sent_drives()[0].motor, run_up().motor);
     let ajar = PanelInputs { door: DoorState::Opening, ..PanelInputs::default() };
-    bench.hear(&PanelFrame::Status(status(BOOT, &ajar)));
+    bench.hear(&status(&ajar));
     assert_eq!(bench.sent_drives()[0].motor, MotorCommand::Stop);
-    bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+    bench.hear(&status(&PanelInputs::default()));
     assert_eq!(bench.sent_drives()[0].motor, run_up().motor);
     bench.session.set_outputs(PanelOutputs { door: DoorCommand::Open, ..run_up() });
     assert_eq!(bench.sent_drives()[0].motor, MotorCommand::Stop);
@@ -188,10 +197,10 @@ fn a_closed_door_is_not_opened_before_the_drive_has_stopped() {
     let mut bench = Bench::connected();
     let driven =
         PanelInputs { drive: DriveFeedback::Driven(Direction::Up), ..PanelInputs::default() };
-    bench.hear(&PanelFrame::Status(status(BOOT, &driven)));
+    bench.hear(&status(&driven));
     bench.session.set_outputs(PanelOutputs { door: DoorCommand::Open, ..PanelOutputs::default() });
     assert_eq!(bench.sent_drives(), []);
-    bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+    bench.hear(&status(&PanelInputs::default()));
     assert_eq!(bench.sent_drives()[0].door, DoorCommand::Open);
 }
 
@@ -204,14 +213,14 @@ fn a_reconnected_panel_is_not_driven_before_it_has_heard_the_new_hello() {
     bench.session.handle_line_lost("it is pulled".to_owned(), bench.now);
     bench.session.handle_line_opened(bench.now);
     bench.session.set_outputs(PanelOutputs { door: DoorCommand::Open, ..PanelOutputs::default() });
-    let greeted = bench.session.sequence;
+    let greeted = bench.session.endpoint.next();
     assert_eq!(bench.sent(), [ControllerFrame::Hello { floors: floors(9) }]);
-    bench.hear(&hello(BOOT, 9));
-    bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+    bench.hear(&hello(9));
+    bench.hear(&status(&PanelInputs::default()));
     assert!(bench.session.is_connected());
     assert_eq!(bench.sent_drives()[0].door, DoorCommand::Close, "the car may have started");
-    let rests = Status { echo: greeted, ..status(BOOT, &PanelInputs::default()) };
-    bench.hear(&PanelFrame::Status(rests));
+    bench.echo = greeted;
+    bench.hear(&status(&PanelInputs::default()));
     assert_eq!(bench.sent_drives()[0].door, DoorCommand::Open);
 }
 
@@ -219,14 +228,14 @@ fn a_reconnected_panel_is_not_driven_before_it_has_heard_the_new_hello() {
 fn a_press_is_told_once_and_acknowledged_at_once_however_often_it_comes() {
     let mut bench = Bench::connected();
     let button = Button::Car(floor(3));
-    bench.hear(&press(BOOT, 1, button));
+    bench.hear(&press(1, button));
     assert_eq!(bench.events(), [PanelEvent::Pressed(button)]);
     assert_eq!(bench.sent_drives()[0].acknowledged, 1);
-    bench.hear(&press(BOOT, 1, button));
+    bench.hear(&press(1, button));
     assert_eq!(bench.events(), []);
     assert_eq!(bench.sent_drives()[0].acknowledged, 1);
     // The second press is missing: the third must wait for it.
-    bench.hear(&press(BOOT, 3, button));
+    bench.hear(&press(3, button));
     assert_eq!(bench.events(), []);
     assert_eq!(bench.sent_drives(), []);
 }
@@ -235,15 +244,17 @@ fn a_press_is_told_once_and_acknowledged_at_once_however_often_it_comes() {
 fn a_panel_that_restarts_is_connected_anew_and_counts_its_presses_anew() {
     let mut bench = Bench::connected();
     let button = Button::Car(floor(3));
-    bench.hear(&press(BOOT, 1, button));
+    bench.hear(&press(1, button));
     bench.events();
     // Its Hello is lost; a press of the new run comes first.
-    bench.hear(&press(7, 1, button));
+    (bench.boot, bench.number) = (7, 0);
+    bench.hear(&press(1, button));
     assert_eq!(bench.events(), []);
-    assert_eq!(bench.sent(), [ControllerFrame::Hello { floors: floors(9) }]);
-    bench.hear(&hello(7, 9));
-    bench.hear(&PanelFrame::Status(status(7, &PanelInputs::default())));
-    bench.hear(&press(7, 1, button));
+    assert_eq!(bench.sent()[0], ControllerFrame::Hello { floors: floors(9) });
+    bench.echo = bench.session.endpoint.next() - 1;
+    bench.hear(&hello(9));
+    bench.hear(&status(&PanelInputs::default()));
+    bench.hear(&press(1, button));
     assert_eq!(
         bench.events(),
         [
@@ -258,8 +269,8 @@ fn a_panel_that_restarts_is_connected_anew_and_counts_its_presses_anew() {
 fn a_panel_of_another_height_is_named_once_and_stays_disconnected() {
     let mut bench = Bench::new();
     for _ in 0..20 {
-        bench.hear(&hello(BOOT, 4));
-        bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+        bench.hear(&hello(4));
+        bench.hear(&status(&PanelInputs::default()));
         bench.wait();
         assert!(bench.sent().iter().all(|frame| matches!(frame, ControllerFrame::Hello { .. })));
     }
@@ -279,8 +290,8 @@ fn a_silent_panel_is_disconnected_and_connected_when_it_speaks_again() {
     assert_eq!(bench.now, Duration::from_millis(1250));
     assert_eq!(bench.events(), [PanelEvent::Disconnected("the panel is silent".to_owned())]);
     bench.wait();
-    bench.hear(&hello(BOOT, 9));
-    bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+    bench.hear(&hello(9));
+    bench.hear(&status(&PanelInputs::default()));
     assert_eq!(bench.events()[0], PanelEvent::Connected);
 }
 
@@ -290,7 +301,7 @@ fn a_panel_that_hears_nothing_is_disconnected() {
     while bench.session.is_connected() {
         bench.wait();
         bench.sent();
-        bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+        bench.hear(&status(&PanelInputs::default()));
     }
     assert_eq!(
         bench.events(),
@@ -316,13 +327,11 @@ fn a_climate_that_is_not_told_again_becomes_unknown() {
     bench.hear(&PanelFrame::Climate(climate));
     let told = PanelInputs { climate, ..PanelInputs::default() };
     assert_eq!(bench.events(), [PanelEvent::Inputs(told)]);
-    let mut echo = 0_u8;
     while bench.events().is_empty() {
         bench.wait();
         bench.sent();
-        echo = echo.wrapping_add(1);
-        let inputs = PanelInputs::default();
-        bench.hear(&PanelFrame::Status(Status { echo, ..status(BOOT, &inputs) }));
+        bench.echo += 1;
+        bench.hear(&status(&PanelInputs::default()));
     }
     assert_eq!(bench.now, Duration::from_secs(6));
     assert!(bench.session.is_connected());
@@ -333,7 +342,7 @@ fn a_floor_that_the_shaft_does_not_have_is_refused() {
     let mut bench = Bench::connected();
     let damaged = bench.session.counters().damaged;
     let high = PanelInputs { floor: Some(floors(20).top()), ..PanelInputs::default() };
-    bench.hear(&PanelFrame::Status(status(BOOT, &high)));
+    bench.hear(&status(&high));
     assert_eq!(bench.events(), []);
     assert_eq!(bench.session.counters().damaged, damaged + 1);
 }
@@ -341,8 +350,8 @@ fn a_floor_that_the_shaft_does_not_have_is_refused() {
 #[test]
 fn a_gap_in_the_numbers_is_counted_as_loss() {
     let mut bench = Bench::connected();
-    bench.sequence = bench.sequence.wrapping_add(3);
-    bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+    bench.number += 3;
+    bench.hear(&status(&PanelInputs::default()));
     assert_eq!(bench.session.counters().lost, 3);
 }
 

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    BootId, ButtonChunk, ControllerFrame, Drive, Frame, KioskSlot, Named, PanelFrame, Press,
-    Request, Status,
+    ButtonChunk, ControllerFrame, Drive, Frame, KioskSlot, Named, PanelFrame, Press, Request,
+    Status,
 };
 use crate::vocabulary::{
     Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
@@ -44,10 +44,6 @@ impl Frame for ControllerFrame {
             Self::Display(_) => DISPLAY,
             Self::Kiosk(_) => KIOSK,
         }
-    }
-
-    fn is_hello(&self) -> bool {
-        matches!(self, Self::Hello { .. })
     }
 
     fn encode_body(&self, bytes: &mut Vec<u8>) {
@@ -95,20 +91,14 @@ impl Frame for PanelFrame {
         }
     }
 
-    fn is_hello(&self) -> bool {
-        matches!(self, Self::Hello { .. })
-    }
-
     fn encode_body(&self, bytes: &mut Vec<u8>) {
         match self {
-            Self::Hello { boot, floors, acknowledged } => {
-                bytes.extend_from_slice(&boot.get().to_be_bytes());
+            Self::Hello { floors, acknowledged } => {
                 bytes.push(floors.get());
                 bytes.extend_from_slice(&acknowledged.to_be_bytes());
             }
             Self::Status(status) => encode_status(status, bytes),
             Self::Press(press) => {
-                bytes.extend_from_slice(&press.boot.get().to_be_bytes());
                 bytes.extend_from_slice(&press.sequence.to_be_bytes());
                 bytes.extend_from_slice(&press.button.map_or_else(|raw| raw, button_bytes));
             }
@@ -119,7 +109,6 @@ impl Frame for PanelFrame {
             }
             Self::Stuck(chunk) => encode_chunk(*chunk, bytes),
             Self::Request(request) => {
-                bytes.extend_from_slice(&request.boot.get().to_be_bytes());
                 bytes.extend_from_slice(&request.sequence.to_be_bytes());
                 bytes.extend_from_slice(&request.trip.map_or_else(|raw| raw, trip_bytes));
             }
@@ -129,27 +118,21 @@ impl Frame for PanelFrame {
     fn decode_body(kind: u8, body: &[u8]) -> Option<Self> {
         let mut body = Body(body);
         Some(match kind {
-            PANEL_HELLO => Self::Hello {
-                boot: body.boot()?,
-                floors: FloorCount::new(body.byte()?)?,
-                acknowledged: body.number()?,
-            },
+            PANEL_HELLO => {
+                Self::Hello { floors: FloorCount::new(body.byte()?)?, acknowledged: body.number()? }
+            }
             STATUS => Self::Status(decode_status(&mut body)?),
-            PRESS => Self::Press(Press {
-                boot: body.boot()?,
-                sequence: body.number()?,
-                button: body.named(button_of)?,
-            }),
+            PRESS => {
+                Self::Press(Press { sequence: body.number()?, button: body.named(button_of)? })
+            }
             CLIMATE => Self::Climate(Climate {
                 temperature: body.optional()?.map(u8::cast_signed),
                 illuminance: body.optional()?,
             }),
             STUCK => Self::Stuck(decode_chunk(&mut body)?),
-            REQUEST => Self::Request(Request {
-                boot: body.boot()?,
-                sequence: body.number()?,
-                trip: body.named(trip_of)?,
-            }),
+            REQUEST => {
+                Self::Request(Request { sequence: body.number()?, trip: body.named(trip_of)? })
+            }
             _ => return None,
         })
     }
@@ -219,7 +202,6 @@ fn decode_kiosk(body: &mut Body<'_>) -> Option<KioskSlot> {
 }
 
 fn encode_drive(drive: &Drive, bytes: &mut Vec<u8>) {
-    bytes.extend_from_slice(&drive.boot.get().to_be_bytes());
     bytes.extend_from_slice(&drive.acknowledged.to_be_bytes());
     let (motor, stop_at) = match drive.motor {
         MotorCommand::Stop => (0, None),
@@ -248,7 +230,6 @@ fn encode_drive(drive: &Drive, bytes: &mut Vec<u8>) {
 
 fn decode_drive(body: &mut Body<'_>) -> Option<Drive> {
     Some(Drive {
-        boot: body.boot()?,
         acknowledged: body.number()?,
         motor: match (body.byte()?, body.optional_floor()?) {
             (0, None) => MotorCommand::Stop,
@@ -276,9 +257,7 @@ fn decode_drive(body: &mut Body<'_>) -> Option<Drive> {
 }
 
 fn encode_status(status: &Status, bytes: &mut Vec<u8>) {
-    bytes.extend_from_slice(&status.boot.get().to_be_bytes());
     bytes.extend_from_slice(&[
-        status.echo,
         floor_byte(status.floor),
         floor_byte(status.next_stop),
         match status.drive {
@@ -308,8 +287,6 @@ fn encode_status(status: &Status, bytes: &mut Vec<u8>) {
 
 fn decode_status(body: &mut Body<'_>) -> Option<Status> {
     Some(Status {
-        boot: body.boot()?,
-        echo: body.byte()?,
         floor: body.optional_floor()?,
         next_stop: body.optional_floor()?,
         drive: match body.byte()? {
@@ -378,10 +355,6 @@ impl Body<'_> {
 
     fn number(&mut self) -> Option<u16> {
         self.chunk().map(u16::from_be_bytes)
-    }
-
-    fn boot(&mut self) -> Option<BootId> {
-        BootId::new(u32::from_be_bytes(self.chunk()?))
     }
 
     fn flag(&mut self) -> Option<bool> {
