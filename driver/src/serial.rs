@@ -10,6 +10,9 @@
 //! The reader blocks in the operating system and wakes the line thread through the mailbox, so a
 //! press or a new output is on its way within a thread switch, and an idle line costs a few
 //! wake-ups per heartbeat.
+//!
+//! A port that another program has reconfigured delivers nothing intact, or nothing: it is closed and
+//! opened again, which sets it up. The panel is disconnected by then, so nothing is held up.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -23,6 +26,10 @@ use crate::draw_boot_id;
 use crate::line::{Inbox, LineSettings, Mail, Mailbox, Retry};
 use crate::protocol::{ControllerSession, SessionSettings};
 use crate::vocabulary::{FloorCount, PanelEvent};
+
+mod port_check;
+
+use port_check::PortCheck;
 
 /// The longest time that a read or a write blocks, and thus the delay until the reader notices that
 /// it is to end.
@@ -54,6 +61,7 @@ pub(crate) fn run(
         path,
         baud,
         session,
+        port_check: PortCheck::new(settings.silence),
         started: Instant::now(),
         line_free: Duration::ZERO,
         inbox,
@@ -66,6 +74,7 @@ struct SerialLine<S> {
     path: String,
     baud: u32,
     session: ControllerSession,
+    port_check: PortCheck,
     started: Instant,
     /// When the last byte written will have left.
     line_free: Duration,
@@ -77,17 +86,25 @@ struct SerialLine<S> {
 enum End {
     Closing,
     Lost(String),
+    /// The port itself may be the fault.
+    NothingIntact,
 }
 
 impl<S: FnMut(PanelEvent)> SerialLine<S> {
     fn run(mut self, mut retry: Retry) {
+        let mut is_known_absent = false;
         loop {
             let end = match self.open() {
-                Ok(port) => self.converse(port),
+                Ok(port) => self.converse(port, is_known_absent),
                 Err(error) => End::Lost(format!("cannot open {}: {error}", self.path)),
             };
-            let End::Lost(reason) = end else {
-                return;
+            is_known_absent = matches!(end, End::NothingIntact);
+            let reason = match end {
+                End::Closing => return,
+                End::Lost(reason) => reason,
+                End::NothingIntact => {
+                    format!("nothing intact arrives from {}: setting it up again", self.path)
+                }
             };
             if self.session.is_connected() {
                 retry.reset();
@@ -111,7 +128,8 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
         Ok(port)
     }
 
-    fn converse(&mut self, mut port: Box<dyn SerialPort>) -> End {
+    /// If the panel is known to be absent, it is reported once more only when it is there.
+    fn converse(&mut self, mut port: Box<dyn SerialPort>, is_known_absent: bool) -> End {
         self.inbox.discard_read();
         let reader = match port
             .try_clone()
@@ -122,7 +140,10 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
             Err(error) => return End::Lost(format!("cannot read {}: {error}", self.path)),
         };
         self.line_free = self.now();
-        self.session.handle_line_opened(self.now());
+        if !is_known_absent {
+            self.session.handle_line_opened(self.now());
+        }
+        self.port_check.handle_opened(self.now());
         let end = self.serve(port.as_mut());
         drop(reader);
         end
@@ -140,12 +161,16 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
             if let Some(reason) = failure {
                 return End::Lost(reason);
             }
+            let (counters, is_connected) = (self.session.counters(), self.session.is_connected());
+            if self.port_check.handle_counters(counters, is_connected, self.now()) {
+                return End::NothingIntact;
+            }
             wake = match self.transmit(port) {
                 Ok(wake) => wake,
                 Err(error) => return End::Lost(format!("cannot write {}: {error}", self.path)),
             };
             self.emit_events();
-            self.inbox.publish(self.session.counters());
+            self.inbox.publish(counters);
         }
     }
 

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, tcgetattr, tcsetattr,
+};
 
 use crate::protocol::{BootId, PanelSession};
 use crate::vocabulary::{
@@ -95,6 +97,18 @@ impl Panel {
             inputs: PanelInputs::default(),
             started: Instant::now(),
         }
+    }
+
+    /// Another program makes the controller's side a terminal for people, as `stty sane` does; but
+    /// no byte stops the output or ends the file, which would look like an unplugged device.
+    fn reconfigure(&self) {
+        let mut terminal = tcgetattr(&self.master).unwrap();
+        terminal.input_modes |= InputModes::ICRNL;
+        terminal.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
+        terminal.local_modes |=
+            LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
+        terminal.special_codes[SpecialCodeIndex::VEOF] = 0;
+        tcsetattr(&self.master, OptionalActions::Now, &terminal).unwrap();
     }
 
     /// Carries bytes both ways. While nobody has the device open, reading fails: no matter.
@@ -212,6 +226,20 @@ fn garbage_on_the_line_is_counted_and_harms_nothing() {
             && line.line.counters().damaged >= before + 2
     });
     assert!(line.is_connected());
+}
+
+#[test]
+fn a_port_that_another_program_reconfigures_is_set_up_again() {
+    let directory = Directory::new();
+    let mut panel = Panel::plug_in(&directory.device(), 1);
+    let mut line = Bench::open(&directory.device());
+    until(&mut line, Some(&mut panel), connected);
+    panel.reconfigure();
+    until(&mut line, Some(&mut panel), |line, _| {
+        let is_reason = |event: &PanelEvent| matches!(event, PanelEvent::Disconnected(reason) if reason.contains("nothing intact"));
+        line.heard.iter().any(is_reason)
+    });
+    until(&mut line, Some(&mut panel), connected);
 }
 
 #[test]
