@@ -26,6 +26,7 @@ pub mod caretaker;
 mod clearance;
 pub mod cli;
 pub mod config;
+mod data_dir;
 #[cfg(feature = "simulator")]
 mod demo;
 pub mod fleet_key;

@@ -23,6 +23,7 @@ use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 
 use crate::config::{ConfigError, Settings};
+use crate::data_dir;
 use crate::fleet_key::{FileError, KeyError, Keys};
 use crate::latch;
 use crate::mqtt::{self, MqttSettings};
@@ -171,7 +172,8 @@ fn finding(key: &'static str, verdict: Verdict) -> Finding {
 
 /// Tries the lock that a running node holds, and releases it.
 fn running(data_dir: &Path) -> Running {
-    let Ok(lock) = File::open(data_dir.join("node.lock")) else {
+    let path = data_dir.join("node.lock");
+    let Ok(lock) = data_dir::open(&path, File::options().read(true)) else {
         return Running::No;
     };
     match lock.try_lock() {
@@ -189,6 +191,9 @@ fn data_dir(path: &Path, running: Running) -> Verdict {
     match fs::metadata(path) {
         Ok(directory) if !directory.is_dir() => {
             Verdict::wrong(format!("{shown} is no directory"), "give the path of a directory")
+        }
+        Ok(directory) if let Err(error) = data_dir::check_rights(path, &directory) => {
+            Verdict::wrong(error.to_string(), "a node does not start in it")
         }
         Ok(_) => match access(path, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK) {
             Ok(()) if running == Running::Yes => {
@@ -248,6 +253,10 @@ fn fleet_keys(settings: &Settings) -> Verdict {
 fn files(path: &Path) -> Verdict {
     for name in ["journal.redb", "node.lock", "commissioned.toml"] {
         let file = path.join(name);
+        if data_dir::is_irregular(&file) {
+            let what = format!("{} is not a regular file", file.display());
+            return Verdict::wrong(what, "move it away");
+        }
         if let Err(error) = access(&file, Access::READ_OK | Access::WRITE_OK)
             && io::Error::from(error).kind() != ErrorKind::NotFound
         {

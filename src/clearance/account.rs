@@ -3,6 +3,8 @@
 use std::fs;
 use std::io::{IsTerminal, stderr, stdin, stdout};
 
+use elevator_fleet::directives::is_hidden;
+
 use crate::journal::Account;
 use crate::tokens::TokenName;
 
@@ -49,9 +51,8 @@ fn terminal() -> Option<String> {
 
 /// A name that fits a line of the audit log.
 fn printable(name: String) -> Option<String> {
-    let fits = !name.is_empty()
-        && name.chars().count() <= LONGEST_NAME
-        && !name.chars().any(char::is_control);
+    let fits =
+        !name.is_empty() && name.chars().count() <= LONGEST_NAME && !name.chars().any(is_hidden);
     fits.then_some(name)
 }
 
@@ -72,6 +73,7 @@ mod tests {
         let name = |name: &str| printable(name.to_owned());
         assert_eq!(name("kovac"), Some("kovac".to_owned()));
         assert_eq!(name("a\nb"), None);
+        assert_eq!(name("a\u{202e}b"), None);
         assert_eq!(name(""), None);
         assert_eq!(name(&"x".repeat(65)), None);
     }

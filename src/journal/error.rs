@@ -8,6 +8,7 @@ use elevator_fleet::node::Restored;
 
 use super::tables::FORMAT;
 use super::version;
+use crate::data_dir::Exposed;
 
 /// Why a journal can't be opened. Nothing that stood in it has been lost or changed.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,12 @@ pub enum JournalError {
         /// What the system says.
         source: io::Error,
     },
+    /// Others may change what is in the data directory.
+    #[error(transparent)]
+    Exposed(#[from] Exposed),
+    /// Something other than a file is in the journal's place, such as a symbolic link.
+    #[error("{path:?} is not a regular file: move it away, or set data_dir to another directory")]
+    Irregular { path: PathBuf },
     /// The journal is there, and this user has no right to it.
     #[error(
         "{path:?} can't be opened: the user that runs the node needs the right to read and write it"

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::audit::Head;
+use crate::data_dir;
 use crate::latch::file;
 
 /// The file's name in the data directory.
@@ -186,7 +187,9 @@ struct Directory(PathBuf);
 impl Place for Directory {
     fn read(&self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        File::open(self.0.join(FILE))?.take(LONGEST).read_to_end(&mut bytes)?;
+        data_dir::open(&self.0.join(FILE), File::options().read(true))?
+            .take(LONGEST)
+            .read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 

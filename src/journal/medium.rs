@@ -10,6 +10,7 @@ use redb::backends::InMemoryBackend;
 use tracing::warn;
 
 use super::{Attempt, JournalError, Lost, attempt, failing, restored_of, version};
+use crate::data_dir;
 
 /// Whether the medium is to blame for this error: it is full, read-only or broken.
 pub(crate) fn is_failing(error: &io::Error) -> bool {
@@ -27,7 +28,7 @@ pub(crate) fn is_failing(error: &io::Error) -> bool {
 /// (P5).
 pub(super) fn give_up(path: &Path, node: &NodeId, lost: Lost, source: redb::Error) -> JournalError {
     let give_up = |restored| failing(path.to_owned(), restored, source);
-    let bytes = match std::fs::read(path) {
+    let bytes = match data_dir::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return give_up(Restored::default());

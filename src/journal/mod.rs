@@ -24,9 +24,9 @@ mod tables;
 mod version;
 mod writer;
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -52,6 +52,7 @@ pub(crate) use self::medium::is_failing;
 use self::tables::Contents;
 pub(crate) use self::writer::Progress;
 pub use self::writer::{JournalWriter, SubmitError};
+use crate::data_dir;
 use crate::retry;
 
 /// How many sequences are reserved when a journal is opened.
@@ -477,19 +478,27 @@ fn make(
 }
 
 fn make_directory(directory: &Path, journal: &Path) -> Result<(), JournalError> {
-    fs::create_dir_all(directory).and_then(|()| check_writable(directory)).map_err(|source| {
+    let refused = |source| {
         if is_failing(&source) {
             failing(journal.to_owned(), Restored::default(), source.into())
         } else {
             JournalError::Directory { path: directory.to_owned(), source }
         }
-    })
+    };
+    // Whatever the umask: it is not for others to write in.
+    DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(refused)?;
+    data_dir::check_rights(directory, &fs::metadata(directory).map_err(refused)?)?;
+    if data_dir::is_irregular(journal) {
+        return Err(JournalError::Irregular { path: journal.to_owned() });
+    }
+    check_writable(directory).map_err(refused)
 }
 
 /// Tells a directory that is not the node's to write in from a disk that fails.
 fn check_writable(directory: &Path) -> io::Result<()> {
     let path = directory.join(".writable");
-    match File::create(&path).and_then(|_| fs::remove_file(&path)) {
+    let made = data_dir::open(&path, OpenOptions::new().write(true).create(true).truncate(true));
+    match made.and_then(|_| fs::remove_file(&path)) {
         Err(error) if !is_failing(&error) => Err(error),
         Ok(()) | Err(_) => Ok(()),
     }
@@ -527,13 +536,9 @@ fn sync_directory(directory: &Path) -> io::Result<()> {
 /// The journal's file, which is created if missing. It records what passengers and operators did,
 /// and is accessible to the node's user and group only, whatever the umask.
 fn file(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(MODE)
-        .open(path)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(MODE);
+    let file = data_dir::open(path, &mut options)?;
     let mode = file.metadata()?.permissions().mode() & 0o7777;
     if mode & !MODE != 0 {
         match file.set_permissions(Permissions::from_mode(mode & MODE)) {

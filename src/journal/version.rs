@@ -14,6 +14,7 @@ use super::error::{JournalError, OtherFormat};
 use super::medium;
 use super::tables::Contents;
 use super::{Attempt, attempt, restored_of};
+use crate::data_dir;
 
 /// The file format of the database that this program reads and writes.
 pub(super) const DATABASE: u8 = 3;
@@ -45,7 +46,7 @@ pub(super) fn other_format(path: &Path) -> Option<OtherFormat> {
 
 /// The contents of the journal, if they can be determined.
 fn contents(path: &Path) -> Option<Result<Contents, OtherFormat>> {
-    let bytes = std::fs::read(path).ok()?;
+    let bytes = data_dir::read(path).ok()?;
     if let Some(found) = of_database(&bytes) {
         return Some(Err(found));
     }

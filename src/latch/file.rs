@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use crate::data_dir;
+
 /// Writes a file under another name first; when this returns it is on disk under its own.
 pub(crate) fn replace(
     directory: &Path,
@@ -13,8 +15,9 @@ pub(crate) fn replace(
     bytes: &[u8],
 ) -> io::Result<()> {
     let unfinished = directory.join(unfinished);
-    let mut file =
-        OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&unfinished)?;
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(true).write(true).mode(0o600);
+    let mut file = data_dir::open(&unfinished, &mut options)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&unfinished, directory.join(name))?;

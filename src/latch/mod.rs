@@ -41,6 +41,8 @@ use elevator_fleet::model::NodeId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::data_dir;
+
 /// The latch's name in the data directory.
 pub(crate) const FILE: &str = "hang.toml";
 
@@ -152,7 +154,7 @@ struct Stored {
 pub(crate) fn find(data_dir: &Path) -> Option<Latch> {
     [FILE, UNFINISHED].into_iter().find_map(|name| {
         let path = data_dir.join(name);
-        match std::fs::read_to_string(&path) {
+        match data_dir::read_text(&path) {
             Ok(text) => Some(parse(&text).unwrap_or_else(|error| unreadable(&path, &error))),
             Err(error) if is_absent(&error) => None,
             Err(error) => Some(unreadable(&path, &error)),
@@ -208,7 +210,7 @@ pub(crate) fn owner(data_dir: &Path) -> Option<NodeId> {
     }
     [FILE, UNFINISHED, commission::FILE]
         .into_iter()
-        .filter_map(|name| std::fs::read_to_string(data_dir.join(name)).ok())
+        .filter_map(|name| data_dir::read_text(&data_dir.join(name)).ok())
         .find_map(|text| Some(toml::from_str::<Named>(&text).ok()?.node))
 }
 

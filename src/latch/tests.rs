@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::FloorCount;
 use elevator_fleet::car::HangCause;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
 use super::*;
@@ -127,6 +128,16 @@ fn something_else_in_its_place_is_a_latch() {
 }
 
 /// H2: the power went while the latch was written.
+#[test]
+fn what_would_keep_a_reader_waiting_is_a_latch() {
+    for name in [FILE, UNFINISHED] {
+        let directory = directory();
+        mknodat(CWD, directory.path().join(name), FileType::Fifo, Mode::RWXU, 0).expect("made");
+        assert!(matches!(find(directory.path()), Some(Latch::Unreadable { .. })));
+        assert_eq!(owner(directory.path()), None);
+    }
+}
+
 #[test]
 fn a_latch_that_was_not_finished_is_a_latch() {
     let directory = directory();

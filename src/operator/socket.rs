@@ -14,6 +14,7 @@ use tracing::warn;
 
 use super::reading::{ReadingError, ReadingSettings, ReadingSocket};
 use super::stand_in::stand_ins;
+use crate::data_dir;
 use crate::journal;
 use crate::retry;
 
@@ -231,9 +232,9 @@ fn claim(data_dir: &Path) -> Result<File, BindError> {
         .create(data_dir)
         .map_err(|source| BindError::Directory { path: data_dir.to_owned(), source })?;
     let path = data_dir.join(LOCK);
-    let opened =
-        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-    let lock = match opened {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true).mode(0o600);
+    let lock = match data_dir::open(&path, &mut options) {
         Ok(lock) => lock,
         Err(source) => return Err(BindError::Lock { path, source }),
     };
@@ -257,7 +258,7 @@ fn claim_in_time(data_dir: &Path) -> Result<File, BindError> {
 
 /// The claim on a disk that takes nothing: by the lock of an earlier node, if there is one.
 fn claim_as_it_is(data_dir: &Path) -> Result<Option<File>, BindError> {
-    let Ok(lock) = File::open(data_dir.join(LOCK)) else {
+    let Ok(lock) = data_dir::open(&data_dir.join(LOCK), File::options().read(true)) else {
         return Ok(None);
     };
     match lock.try_lock() {

@@ -63,7 +63,10 @@ pub(super) fn journal(data_dir: &Path, node: &NodeId, running: Running) -> Verdi
     }
     let file = data_dir.join(journal::FILE);
     let shown = file.display();
-    let size = match fs::metadata(&file) {
+    let size = match fs::symlink_metadata(&file) {
+        Ok(found) if !found.is_file() => {
+            return Verdict::wrong(format!("{shown} is not a regular file"), "move it away");
+        }
         Ok(found) => found.len(),
         Err(error) => return Verdict::Unchecked(format!("{shown}: {error}")),
     };

@@ -120,6 +120,8 @@ impl RunError {
             | Self::Latched(_) => true,
             Self::Journal(error) => match error {
                 JournalError::Directory { .. }
+                | JournalError::Exposed(_)
+                | JournalError::Irregular { .. }
                 | JournalError::Rights { .. }
                 | JournalError::InUse { .. }
                 | JournalError::Foreign { .. }

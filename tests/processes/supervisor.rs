@@ -109,12 +109,18 @@ fn the_unit_files_are_right() {
         "Restart=always",
         "RestartPreventExitStatus=2 3 4",
         "OnFailure=liftmesh-caretaker.service",
+        "MemoryMax=256M",
+        "TasksMax=128",
+        "LimitNOFILE=4096",
     ];
     let lines_of_the_caretaker = [
         "OnSuccess=liftmesh.service",
         "Restart=on-failure",
         "RestartPreventExitStatus=2 4",
         "DevicePolicy=closed",
+        "MemoryMax=256M",
+        "TasksMax=128",
+        "LimitNOFILE=4096",
     ];
     let units: [(&str, &[&str]); 2] = [
         ("liftmesh.service", &lines_of_the_node),

@@ -42,7 +42,7 @@ pub use self::receipts::{MOST_RECEIPTS, RequestId};
 pub use self::sessions::{MOST_SESSIONS, Session, SessionEnd, SessionState};
 pub(crate) use self::sessions::{SESSION_SLOTS, SlotSession};
 use self::sessions::{is_session_key, read_sessions};
-pub use self::text::{Key, TextError, Value, Words};
+pub use self::text::{Key, TextError, Value, Words, is_hidden};
 
 /// The most directives of a fleet: with the modes of the largest fleet, room for as many others.
 ///

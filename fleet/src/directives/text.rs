@@ -24,6 +24,26 @@ pub enum TextError {
     Empty,
 }
 
+/// Whether a character shows nothing, or changes how others show: a control character, a line or
+/// paragraph separator, or one that is zero-width or sets the direction of writing. What people write
+/// on record has none, so that it reads as it was written.
+#[must_use]
+pub fn is_hidden(char: char) -> bool {
+    char.is_control()
+        || matches!(
+            char,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident, $most:literal) => {
         $(#[$doc])*
@@ -94,11 +114,11 @@ text! {
 }
 
 impl Words {
-    /// As much of a text as fits, without control characters; `None` if nothing is left.
+    /// As much of a text as fits, without [hidden](is_hidden) characters; `None` if nothing is left.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         let mut kept = String::new();
-        for char in text.chars().filter(|char| !char.is_control()) {
+        for char in text.chars().filter(|&char| !is_hidden(char)) {
             if kept.len() + char.len_utf8() > Self::MOST {
                 break;
             }

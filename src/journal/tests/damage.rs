@@ -1,5 +1,6 @@
 //! Journals that are damaged, in use, of another node, or in a place that can't be used.
 
+use std::os::unix::fs::symlink;
 use std::thread;
 
 use super::*;
@@ -99,6 +100,30 @@ fn who_reads_a_journal_keeps_no_node_from_starting() {
     let opened = Journal::open_claimed(directory.path(), &node(), Lost::Refuse);
     assert!(opened.is_ok(), "{opened:?}");
     read.join().expect("read");
+}
+
+#[test]
+fn a_directory_in_which_others_write_is_refused() {
+    let directory = TempDir::new().expect("a directory");
+    let own = Permissions::from_mode(0o777);
+    fs::set_permissions(directory.path(), own).expect("its own");
+    let error = Journal::open(directory.path(), &node()).expect_err("refused");
+    assert!(matches!(error, JournalError::Exposed(_)), "{error:?}");
+    assert!(!directory.path().join(FILE).exists());
+}
+
+#[test]
+fn a_symbolic_link_is_no_journal_and_its_target_is_left_as_it_is() {
+    let directory = TempDir::new().expect("a directory");
+    let (target, link) = (directory.path().join("target"), directory.path().join(FILE));
+    fs::write(&target, "").expect("written");
+    fs::set_permissions(&target, Permissions::from_mode(0o666)).expect("its own");
+    symlink(&target, &link).expect("made");
+    let error = Journal::open(directory.path(), &node()).expect_err("refused");
+    assert!(matches!(error, JournalError::Irregular { .. }), "{error:?}");
+    assert!(file(&link).is_err());
+    let found = fs::metadata(&target).expect("there");
+    assert_eq!((found.len(), found.permissions().mode() & 0o777), (0, 0o666));
 }
 
 #[test]

@@ -1,0 +1,143 @@
+//! What a node relies on in its data directory: nobody else changes it, and its files are files.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::process::{getegid, geteuid, getgroups};
+
+/// Somebody else may replace the files in the data directory.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "data_dir = {path:?}: others may change what is in it (mode {mode:04o}); fix it with: chmod {fix} \
+     {}, or give the node a directory of its own",
+    path.display()
+)]
+pub struct Exposed {
+    path: PathBuf,
+    mode: u32,
+    fix: &'static str,
+}
+
+/// Checks that only this user, its groups and root may make, replace and remove files in a directory
+/// that is there; others may not even where the sticky bit keeps them from replacing files. Root may
+/// ask for the node's user, whose groups are not known: then any group may.
+///
+/// # Errors
+/// [`Exposed`], which says how to mend it.
+pub(crate) fn check_rights(path: &Path, directory: &fs::Metadata) -> Result<(), Exposed> {
+    const GROUP_WRITES: u32 = 0o020;
+    const OTHERS_WRITE: u32 = 0o002;
+    let (mode, group) = (directory.mode() & 0o7777, directory.gid());
+    let is_own = || {
+        let groups = getgroups().unwrap_or_default();
+        geteuid().is_root()
+            || group == 0
+            || groups.iter().chain([&getegid()]).any(|own| own.as_raw() == group)
+    };
+    let fix = if mode & GROUP_WRITES != 0 && !is_own() {
+        "go-w"
+    } else if mode & OTHERS_WRITE != 0 {
+        "o-w"
+    } else {
+        return Ok(());
+    };
+    Err(Exposed { path: path.to_owned(), mode, fix })
+}
+
+/// Opens a file of the data directory. Follows no symbolic link, and does not wait for the other end
+/// of a pipe.
+///
+/// # Errors
+/// What the system says; or it is not a regular file, and was not changed.
+pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let opened = options.custom_flags(flags).open(path);
+    let found = match &opened {
+        Ok(file) => file.metadata(),
+        Err(_) => fs::symlink_metadata(path),
+    };
+    match found {
+        Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(found) if !found.is_file() => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
+        }
+        Ok(_) | Err(_) => opened,
+    }
+}
+
+/// The contents of a file of the data directory, opened as by [`open`].
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path, OpenOptions::new().read(true))?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The text of a file of the data directory, opened as by [`open`].
+///
+/// # Errors
+/// As [`open`], or the file is not UTF-8.
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read(path)?)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Whether something other than a regular file is there.
+pub(crate) fn is_irregular(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| !found.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_in_which_others_write_is_refused_with_the_command_that_mends_it() {
+        let directory = TempDir::new().expect("a directory");
+        let path = directory.path();
+        for (mode, fix) in
+            [(0o700, None), (0o755, None), (0o777, Some("o-w")), (0o1777, Some("o-w"))]
+        {
+            fs::set_permissions(path, Permissions::from_mode(mode)).expect("its own");
+            let error = check_rights(path, &fs::metadata(path).expect("there")).err();
+            assert_eq!(error.as_ref().map(|error| error.fix), fix, "{mode:o}");
+            if let Some(error) = error {
+                let text = error.to_string();
+                assert!(text.contains(&format!("(mode {mode:04o})")), "{text}");
+                assert!(text.contains(&format!("chmod o-w {}", path.display())), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_at_once() {
+        let directory = TempDir::new().expect("a directory");
+        let path = |name| directory.path().join(name);
+        fs::write(path("target"), "kept").expect("written");
+        symlink(path("target"), path("link")).expect("made");
+        symlink(path("gone"), path("dangling")).expect("made");
+        mknodat(CWD, path("pipe"), FileType::Fifo, Mode::RWXU, 0).expect("made");
+        for name in ["link", "dangling", "pipe"] {
+            let refused =
+                |options: &mut OpenOptions| open(&path(name), options).expect_err("refused").kind();
+            assert_eq!(refused(OpenOptions::new().read(true)), io::ErrorKind::InvalidInput);
+            let mut written = OpenOptions::new();
+            written.write(true).create(true).truncate(true);
+            assert_eq!(refused(&mut written), io::ErrorKind::InvalidInput, "{name}");
+        }
+        assert_eq!(fs::read(path("target")).expect("there"), b"kept");
+        assert!(!path("gone").exists());
+        assert_eq!(read_text(&path("target")).expect("a file"), "kept");
+    }
+}
