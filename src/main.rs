@@ -4,7 +4,6 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser;
 use liftmesh::caretaker::{self, CaretakerError};
 use liftmesh::cli::{self, Cli, Exit, Next, output};
 use liftmesh::config::Settings;
@@ -16,7 +15,7 @@ const LEFTOVERS: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
     // A panic was told where it happened.
-    let ended = panic::catch_unwind(|| match cli::execute(Cli::parse()) {
+    let ended = panic::catch_unwind(|| match cli::execute(Cli::of_process()) {
         Ok(Next::Done) => Exit::Done,
         Ok(Next::Latched) => Exit::Refused,
         Ok(Next::Run(settings)) => run(&settings),

@@ -3,6 +3,7 @@
 #[cfg(feature = "fuzzing")]
 pub(super) mod fuzzing;
 mod input;
+mod words;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,6 +14,7 @@ use elevator_driver::{Direction, FloorCount};
 use elevator_fleet::dispatch::one_shot::{Clearing, LONGEST, Rules};
 
 use self::input::Snapshot;
+pub(crate) use self::words::tolerant;
 use super::{CommandError, Exit, output};
 
 pub(super) const EXAMPLES: &str = "\
@@ -30,7 +32,11 @@ direction is up, down or stop. The output has the calls of each car, in one line
 the order of their ids. No node is needed.
 
 A moving car is taken to be half-way from its floor to the next one in its direction, an open door
-to have been open for half of its time. Ends with 2 if the input is wrong; then nothing is printed.";
+to have been open for half of its time. Ends with 2 if the input is wrong; then nothing is printed.
+
+As there, unknown options and keys are ignored, option names may be in any letter case, a floor may
+be in quotes, and a car without a behaviour is idle, without a direction stopped: each with a
+warning. --strict refuses all of these.";
 
 /// The arguments of `liftmesh assign`, named as the course's program has them.
 #[derive(Debug, Clone, Args)]
@@ -55,6 +61,12 @@ pub(crate) struct AssignArgs {
           default_value_t = false, default_missing_value = "true",
           action = clap::ArgAction::Set)]
     include_cab: bool,
+    /// Refuse unknown options and keys, other letter case, numbers in quotes and missing keys
+    #[arg(long)]
+    strict: bool,
+    /// What was changed on the command line
+    #[arg(long = "remark", hide = true)]
+    remarks: Vec<String>,
 }
 
 /// Which calls a stop clears.
@@ -77,6 +89,9 @@ pub enum AssignError {
     /// The input is not JSON, or not that of the course's program.
     #[error("the input is wrong: {0}")]
     Json(serde_json::Error),
+    /// It needs tolerance, which was refused.
+    #[error("the input is wrong, and --strict was given: {0}")]
+    Strict(String),
     /// There is no JSON at all.
     #[error("the input is empty: it must be a JSON object with hallRequests and states")]
     Empty,
@@ -103,9 +118,12 @@ impl AssignError {
     pub(super) fn exit(&self) -> Exit {
         match self {
             Self::Read(_) => Exit::Failed,
-            Self::Json(_) | Self::Empty | Self::Floors(_) | Self::NoStates | Self::State { .. } => {
-                Exit::Usage
-            }
+            Self::Json(_)
+            | Self::Strict(_)
+            | Self::Empty
+            | Self::Floors(_)
+            | Self::NoStates
+            | Self::State { .. } => Exit::Usage,
         }
     }
 }
@@ -116,6 +134,13 @@ impl AssignArgs {
             Some(text) => Snapshot::parse(text)?,
             None => Snapshot::read(io::stdin().lock())?,
         };
+        let warnings = snapshot.warnings();
+        if self.strict && !warnings.is_empty() {
+            return Err(AssignError::Strict(warnings.join("; ")).into());
+        }
+        for warning in self.remarks.iter().chain(warnings) {
+            output::remark(&format!("liftmesh: warning: {warning}\n"));
+        }
         let bank = snapshot.bank()?;
         let plan = bank.assign(&self.rules());
         let mut calls: BTreeMap<&str, Vec<Vec<bool>>> = BTreeMap::new();

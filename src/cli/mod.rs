@@ -115,6 +115,14 @@ pub struct Cli {
     pub(crate) command: Command,
 }
 
+impl Cli {
+    /// The command line of this process. Ends the process if it is wrong or asks for help.
+    #[must_use]
+    pub fn of_process() -> Self {
+        Self::parse_from(assign::tolerant(std::env::args_os().collect()))
+    }
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -137,7 +137,6 @@ fn what_is_wrong_is_told() {
     for (input, told) in [
         (r#"{"hallRequests": [[true,false]], "states": {}}"#, "states has no car"),
         (&EXAMPLE.replace("\"floor\": 0", "\"floor\": -1"), "states.two: floor is -1"),
-        (&EXAMPLE.replace("behaviour", "behavior"), "states.one: unknown field `behavior`"),
         (&EXAMPLE.replace("idle", "flying"), "unknown variant `flying`"),
         (&EXAMPLE.replace("[[false,false],", "["), "cabRequests has 4 floors"),
     ] {
@@ -148,9 +147,23 @@ fn what_is_wrong_is_told() {
         &["--travelDuration", "-1"][..],
         &["--doorOpenDuration", "soon"],
         &["--clearRequestType", "some"],
-        &["--inputs", EXAMPLE],
-        &["extra"],
+        &["--strict", "--inputs", EXAMPLE],
+        &["--strict", "extra"],
     ] {
         refusal(words, "");
+    }
+}
+
+#[test]
+fn what_the_original_takes_is_taken_with_a_warning_unless_strict() {
+    let mistaken = EXAMPLE.replace("\"floor\": 2", "\"floor\": \"2\", \"5\": false");
+    let words = ["-e", "--TravelDuration", "2500", "--includecab=false"];
+    let output = assign(&words, &mistaken);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), ANSWER);
+    assert_eq!(output.status.code(), Some(0));
+    let warnings = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(warnings.matches("liftmesh: warning: ").count(), 5, "{warnings}");
+    for (words, input) in [(&["--strict"][..], &mistaken[..]), (&["--strict", "-e"], EXAMPLE)] {
+        refusal(words, input);
     }
 }

@@ -7,18 +7,24 @@ use std::io::Read;
 
 use elevator_driver::Direction;
 use elevator_fleet::dispatch::one_shot::{Bank, BankError, Behaviour, Car, CarProblem};
-use serde::de::{Error, MapAccess, Visitor};
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::AssignError;
 
 /// Cars and calls as the course's program takes them.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug)]
 pub(super) struct Snapshot {
     hall_requests: Vec<Row>,
-    #[serde(deserialize_with = "states")]
     states: BTreeMap<String, State>,
+    warnings: Vec<String>,
+}
+
+/// The cars by id, and what was tolerated in them.
+struct States {
+    cars: BTreeMap<String, State>,
+    warnings: Vec<String>,
 }
 
 /// The hall requests of a floor: up, down.
@@ -84,6 +90,11 @@ impl Snapshot {
     /// The id and the cab requests of each car, in the order of [`Snapshot::bank`].
     pub(super) fn cars(&self) -> impl Iterator<Item = (&str, &[bool])> {
         self.states.iter().map(|(id, state)| (id.as_str(), state.cab_requests.as_slice()))
+    }
+
+    /// What was tolerated, in words.
+    pub(super) fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// The calls of the landings.
@@ -159,36 +170,106 @@ fn explain(problem: CarProblem) -> String {
     }
 }
 
-/// The cars by id. An error names the car, and no id may be there twice.
-fn states<'de, D: Deserializer<'de>>(input: D) -> Result<BTreeMap<String, State>, D::Error> {
-    struct States;
+/// Unknown keys are ignored, and there is one of each other.
+impl<'de> Deserialize<'de> for Snapshot {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Parts;
 
-    impl<'de> Visitor<'de> for States {
-        type Value = BTreeMap<String, State>;
+        impl<'de> Visitor<'de> for Parts {
+            type Value = Snapshot;
 
-        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-            formatter.write_str("an object with a car for each id")
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object with hallRequests and states")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let (mut rows, mut states) = (None, None);
+                let mut warnings = Vec::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    let is_twice = match key.as_str() {
+                        "hallRequests" => rows.replace(map.next_value()?).is_some(),
+                        "states" => states.replace(map.next_value::<States>()?).is_some(),
+                        _ => {
+                            map.next_value::<IgnoredAny>()?;
+                            warnings.push(format!("unknown key {key:?} is ignored"));
+                            false
+                        }
+                    };
+                    if is_twice {
+                        return Err(Error::custom(format_args!("{key} is there twice")));
+                    }
+                }
+                let hall_requests = rows.ok_or_else(|| Error::missing_field("hallRequests"))?;
+                let States { cars, warnings: of_cars } =
+                    states.ok_or_else(|| Error::missing_field("states"))?;
+                warnings.extend(of_cars);
+                Ok(Snapshot { hall_requests, states: cars, warnings })
+            }
         }
 
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut states = BTreeMap::new();
-            while let Some((id, value)) = map.next_entry::<String, serde_json::Value>()? {
-                let state = State::deserialize(value);
-                let state =
-                    state.map_err(|error| Error::custom(format_args!("states.{id}: {error}")))?;
-                match states.entry(id) {
-                    Entry::Vacant(entry) => entry.insert(state),
-                    Entry::Occupied(entry) => {
-                        let id = entry.key();
-                        return Err(Error::custom(format_args!("states.{id} is there twice")));
-                    }
-                };
+        input.deserialize_map(Parts)
+    }
+}
+
+/// An error names the car, and no id may be there twice.
+impl<'de> Deserialize<'de> for States {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Cars;
+
+        impl<'de> Visitor<'de> for Cars {
+            type Value = States;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object with a car for each id")
             }
-            Ok(states)
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut states = States { cars: BTreeMap::new(), warnings: Vec::new() };
+                while let Some((id, mut value)) = map.next_entry::<String, Value>()? {
+                    let warn = |what| states.warnings.push(format!("states.{id}: {what}"));
+                    tolerate(&mut value, warn);
+                    let state = State::deserialize(value)
+                        .map_err(|error| Error::custom(format_args!("states.{id}: {error}")))?;
+                    match states.cars.entry(id) {
+                        Entry::Vacant(entry) => entry.insert(state),
+                        Entry::Occupied(entry) => {
+                            let id = entry.key();
+                            return Err(Error::custom(format_args!("states.{id} is there twice")));
+                        }
+                    };
+                }
+                Ok(states)
+            }
+        }
+
+        input.deserialize_map(Cars)
+    }
+}
+
+/// Makes of a car what the course's program takes it for.
+fn tolerate(car: &mut Value, mut warn: impl FnMut(String)) {
+    let Value::Object(keys) = car else {
+        return;
+    };
+    keys.retain(|key, _| {
+        let is_known = ["behaviour", "floor", "direction", "cabRequests"].contains(&key.as_str());
+        if !is_known {
+            warn(format!("unknown key {key:?} is ignored"));
+        }
+        is_known
+    });
+    if let Some(floor) = keys.get_mut("floor")
+        && let Some(number) = floor.as_str().and_then(|text| text.parse::<i64>().ok())
+    {
+        warn(format!("floor {floor} is taken for {number}"));
+        *floor = number.into();
+    }
+    for (key, usual) in [("behaviour", "idle"), ("direction", "stop")] {
+        if !keys.contains_key(key) {
+            warn(format!("{key} is missing, and taken for {usual}"));
+            keys.insert(key.to_owned(), usual.into());
         }
     }
-
-    input.deserialize_map(States)
 }
 
 #[cfg(test)]
