@@ -22,6 +22,7 @@
     reason = "the documentation is for those who work on this crate"
 )]
 
+mod bucket;
 pub mod caretaker;
 mod clearance;
 pub mod cli;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tokio::time::Instant;
 
+use crate::bucket::Bucket;
 use crate::tokens::TokenName;
 
 /// Requests with a token: so many a second, and so many at once after a pause.
@@ -13,38 +14,6 @@ const BURST: f64 = 40.0;
 /// The same for all requests without a valid token together.
 const STRANGERS_RATE: f64 = 2.0;
 const STRANGERS_BURST: f64 = 20.0;
-
-/// A token bucket, in the sense of rate limits.
-#[derive(Debug)]
-pub(super) struct Bucket {
-    rate: f64,
-    burst: f64,
-    level: f64,
-    at: Instant,
-}
-
-impl Bucket {
-    /// So many a second, and so many at once after a pause.
-    pub(super) fn new(rate: f64, burst: f64, now: Instant) -> Self {
-        Self { rate, burst, level: burst, at: now }
-    }
-
-    fn fill(&mut self, now: Instant) {
-        let gained = (now - self.at).as_secs_f64() * self.rate;
-        self.level = (self.level + gained).min(self.burst);
-        self.at = now;
-    }
-
-    /// Whether there may be one more.
-    pub(super) fn take(&mut self, now: Instant) -> bool {
-        self.fill(now);
-        let is_allowed = self.level >= 1.0;
-        if is_allowed {
-            self.level -= 1.0;
-        }
-        is_allowed
-    }
-}
 
 /// A bucket for each token, of which there is a bounded number, and one for everybody else.
 #[derive(Debug)]
@@ -69,10 +38,7 @@ impl Limits {
 
     fn allow(&mut self, name: &TokenName, now: Instant) -> bool {
         // Those that are full belong to tokens that were not used for a while, or were revoked.
-        self.bearers.retain(|known, bucket| {
-            bucket.fill(now);
-            known == name || bucket.level < bucket.burst
-        });
+        self.bearers.retain(|known, bucket| known == name || !bucket.is_full(now));
         let new = || Bucket::new(RATE, BURST, now);
         self.bearers.entry(name.clone()).or_insert_with(new).take(now)
     }

@@ -10,12 +10,14 @@ use elevator_fleet::node::LinkSide;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
+use tokio::time::Instant;
 use tracing::{debug, error, trace, warn};
 
 use super::greeting::GreetingError;
 use super::log_gate::{self, LogGate};
 use super::proven::Proven;
 use super::{Count, Counters, MeshSettings, Note, greeting, socket};
+use crate::bucket::Bucket;
 
 /// How many connections may be without a hello at once; more are closed at once.
 pub(super) const GREETINGS: usize = 64;
@@ -27,8 +29,23 @@ pub(super) const GREETINGS_PER_ADDRESS: usize = 4;
 /// with any number of addresses leave room for peers.
 const GREETINGS_OF_STRANGERS: usize = GREETINGS / 2;
 
+/// Handshakes of a peer's address that may fail: so many a second, and so many at once after a pause.
+/// Who can send from there may not keep this node busy.
+const FAILURES: [f64; 2] = [32.0, 32.0];
+
+/// How long further connections from there wait unread before they are closed. Who floods has to wait
+/// too, and leaves handshakes to the peer.
+pub(super) const HOLD: Duration = Duration::from_millis(500);
+
+/// How many may wait so.
+const HELD: usize = 64;
+
 /// Between two attempts to listen.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// The pause after a connection was closed at once: a flood costs little, and peers wait no longer in the
+/// queue of the system than they do for a hello.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The pause after a connection could not be accepted, as when the process has no descriptor left.
 const BREATH: Duration = Duration::from_millis(100);
@@ -38,6 +55,7 @@ const BREATH: Duration = Duration::from_millis(100);
 enum Line {
     Accept,
     Crowd,
+    Failures,
     Listen,
 }
 
@@ -46,12 +64,28 @@ enum Step {
     Greeted(Result<Greeted, JoinError>),
 }
 
+/// Who has connected, as far as the address tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Caller {
+    /// Without a key, anybody may be a peer.
+    Anybody,
+    /// A beacon has proven the address.
+    Peer,
+    Stranger,
+}
+
+/// What has become of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Kept,
+    Closed,
+}
+
 /// How a greeting has ended.
 #[derive(Debug)]
 struct Greeted {
     from: IpAddr,
-    /// It came from an address that was not proven.
-    is_stranger: bool,
+    caller: Caller,
     refused: Option<GreetingError>,
 }
 
@@ -64,6 +98,8 @@ struct Acceptor {
     pending: BTreeMap<IpAddr, usize>,
     /// How many of them came from addresses that were not proven.
     strangers: usize,
+    failures: Failures,
+    held: JoinSet<()>,
     proven: Proven,
     log: LogGate<Line>,
     refused: LogGate<IpAddr>,
@@ -84,6 +120,8 @@ pub(super) async fn run(
         greetings: JoinSet::new(),
         pending: BTreeMap::new(),
         strangers: 0,
+        failures: Failures::default(),
+        held: JoinSet::new(),
         proven,
         log: LogGate::new(log_gate::ONE),
         refused: LogGate::new(log_gate::SOME),
@@ -98,9 +136,14 @@ pub(super) async fn run(
         let step = tokio::select! {
             accepted = listener.accept() => Step::Accepted(accepted),
             Some(greeted) = acceptor.greetings.join_next() => Step::Greeted(greeted),
+            Some(_closed) = acceptor.held.join_next() => continue,
         };
         match step {
-            Step::Accepted(Ok((stream, from))) => acceptor.accept(stream, from.ip()),
+            Step::Accepted(Ok((stream, from))) => {
+                if acceptor.accept(stream, from.ip()) == Fate::Closed {
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
             Step::Accepted(Err(error)) => {
                 if acceptor.log.opens(&Line::Accept).is_some() {
                     warn!(%error, "a connection can't be accepted");
@@ -130,16 +173,31 @@ impl Acceptor {
         }
     }
 
-    fn accept(&mut self, stream: TcpStream, from: IpAddr) {
+    fn accept(&mut self, stream: TcpStream, from: IpAddr) -> Fate {
         let pending = self.pending.get(&from).copied().unwrap_or_default();
-        let is_stranger = self.is_stranger(from);
+        let caller = self.caller(from);
+        let is_stranger = caller == Caller::Stranger;
         let is_full = pending >= GREETINGS_PER_ADDRESS || self.greetings.len() >= GREETINGS;
         if is_full || (is_stranger && self.strangers >= GREETINGS_OF_STRANGERS) {
             self.counters.add(Count::Refused);
             if self.log.opens(&Line::Crowd).is_some() {
                 warn!(%from, "too many connections without a hello: the newest are closed");
             }
-            return;
+            return Fate::Closed;
+        }
+        if caller == Caller::Peer && !self.failures.allow(from, Instant::now()) {
+            self.counters.add(Count::Refused);
+            if self.log.opens(&Line::Failures).is_some() {
+                warn!(%from, "too many handshakes with a peer's address fail: the newest are closed");
+            }
+            if self.held.len() >= HELD {
+                return Fate::Closed;
+            }
+            self.held.spawn(async move {
+                tokio::time::sleep(HOLD).await;
+                drop(stream);
+            });
+            return Fate::Kept;
         }
         self.pending.insert(from, pending + 1);
         self.strangers += usize::from(is_stranger);
@@ -161,22 +219,27 @@ impl Acceptor {
                 }
                 Err(error) => Some(error),
             };
-            Greeted { from, is_stranger, refused }
+            Greeted { from, caller, refused }
         });
+        Fate::Kept
     }
 
-    /// Whether a peer has to be proven first, and is not.
-    fn is_stranger(&self, from: IpAddr) -> bool {
+    fn caller(&self, from: IpAddr) -> Caller {
         let has_key = self.settings.keys.get().is_some_and(|keys| keys.sent().is_some());
-        has_key && matches!(from, IpAddr::V4(address) if !self.proven.is_at(address))
+        match from {
+            _ if !has_key => Caller::Anybody,
+            IpAddr::V4(address) if self.proven.is_at(address) => Caller::Peer,
+            IpAddr::V4(_) | IpAddr::V6(_) => Caller::Stranger,
+        }
     }
 
     fn greeted(&mut self, greeted: Result<Greeted, JoinError>) {
         match greeted {
-            Ok(Greeted { from, is_stranger, refused }) => {
-                self.strangers -= usize::from(is_stranger);
-                if let Some(error) = refused {
-                    self.refuse(from, is_stranger, &error);
+            Ok(Greeted { from, caller, refused }) => {
+                self.strangers -= usize::from(caller == Caller::Stranger);
+                match refused {
+                    Some(error) => self.refuse(from, caller, &error),
+                    None => self.failures.forgive(from),
                 }
                 if let Some(pending) = self.pending.get_mut(&from) {
                     *pending -= 1;
@@ -191,12 +254,56 @@ impl Acceptor {
         }
     }
 
-    fn refuse(&mut self, from: IpAddr, is_stranger: bool, error: &GreetingError) {
+    fn refuse(&mut self, from: IpAddr, caller: Caller, error: &GreetingError) {
         self.counters.add(Count::Refused);
         // Strangers with any number of addresses have as many lines as one peer.
+        let is_stranger = caller == Caller::Stranger;
         let kind = if is_stranger { Ipv4Addr::UNSPECIFIED.into() } else { from };
         if let Some(unlogged) = self.refused.opens(&kind) {
             warn!(%from, %error, unlogged = unlogged.count(), "a connection is refused");
         }
+    }
+}
+
+/// Limits the handshakes of each peer's address that fail.
+#[derive(Debug, Default)]
+struct Failures(BTreeMap<IpAddr, Bucket>);
+
+impl Failures {
+    /// Whether a handshake may begin, which counts as failed until it is forgiven.
+    fn allow(&mut self, from: IpAddr, now: Instant) -> bool {
+        if !self.0.contains_key(&from) {
+            self.0.retain(|_, bucket| !bucket.is_full(now));
+        }
+        let [rate, burst] = FAILURES;
+        self.0.entry(from).or_insert_with(|| Bucket::new(rate, burst, now)).take(now)
+    }
+
+    /// A handshake from there has not failed.
+    fn forgive(&mut self, from: IpAddr) {
+        if let Some(bucket) = self.0.get_mut(&from) {
+            bucket.give_back();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_handshakes_are_limited_for_each_address() {
+        let (mut failures, now) = (Failures::default(), Instant::now());
+        let [one, other] = [1, 2].map(|number| IpAddr::from([192, 168, 1, number]));
+        for _ in 0..100 {
+            assert!(failures.allow(other, now));
+            failures.forgive(other);
+        }
+        let mut count = |at| (0..1000).filter(|_| failures.allow(one, at)).count();
+        assert_eq!([count(now), count(now + Duration::from_millis(500))], [32, 16]);
+        assert!(failures.allow(other, now));
+        assert!(failures.allow(other, now + Duration::from_mins(1)));
+        failures.allow([192, 168, 1, 3].into(), now + Duration::from_mins(2));
+        assert_eq!(failures.0.len(), 1);
     }
 }

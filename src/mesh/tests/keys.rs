@@ -1,5 +1,8 @@
 //! Nodes with fleet keys, and those without.
 
+use std::io::ErrorKind;
+use std::time::Instant;
+
 use super::packets::{packet, packets_of};
 use super::*;
 use crate::fleet_key::{self, KeyText};
@@ -133,6 +136,42 @@ async fn who_has_not_proven_itself_by_a_beacon_gets_no_link() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     prove(&one, &two);
     link_up(&mut two).await;
+    link_up(&mut one).await;
+}
+
+/// Somebody who can connect from a peer's address may not keep a node busy with handshakes. The peer
+/// itself gets its link soon afterwards.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn handshakes_that_fail_are_limited() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = key_file(&directory, "fleet.key");
+    let lan = Lan::new();
+    let (mut one, mut two) = (lan.start_with_keys(1, &key), lan.start_with_keys(2, &key));
+    prove(&one, &two);
+    // One that is read would stay for as long as a hello may take, and one too many goes at once.
+    let attack = move || {
+        let is_held = || {
+            (0..64).for_each(|_| drop(stranger(&lan, 2)));
+            let (mut silent, began) = (stranger(&lan, 2), Instant::now());
+            silent.set_read_timeout(Some(4 * accept::HOLD)).expect("set");
+            let waits = |kind| matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut);
+            let is_closed = !silent.read(&mut [0]).is_err_and(|error| waits(error.kind()));
+            is_closed && began.elapsed() > accept::HOLD / 2
+        };
+        let is_limited = (0..5).any(|_| is_held());
+        (lan, is_limited)
+    };
+    let (lan, is_limited) = tokio::task::spawn_blocking(attack).await.expect("no panic");
+    assert!(is_limited, "each is taken in");
+    let began = Instant::now();
+    loop {
+        two.dial(name(1), lan.link_address(1));
+        match event(&mut two).await {
+            MeshEvent::LinkUp { .. } => break,
+            MeshEvent::DialFailed { .. } => assert!(began.elapsed() < PATIENCE),
+            other => panic!("{other:?}"),
+        }
+    }
     link_up(&mut one).await;
 }
 
