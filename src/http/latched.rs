@@ -30,8 +30,9 @@ use super::auth::{Pass, bearer, check_scope};
 use super::commands::{ClearHang, HangCleared, LatchState, no_car, not_here, nothing_to_clear};
 use super::extract::Path;
 use super::limits::Limits;
+use super::places::{STREAMS, Streams};
 use super::problem::Problem;
-use super::routes::{Endpoint, STREAMS, check_host, json, limit, not_allowed, parsed, within};
+use super::routes::{Endpoint, check_host, json, limit, not_allowed, parsed, within};
 use super::stream::Frame;
 use super::tls::Renewal;
 use super::{assets, openapi, server};
@@ -248,11 +249,10 @@ async fn state(State(app): State<App>) -> Response {
 /// The stream of a node that does not run: the latch, at once and every [`REFRESH`].
 async fn events(
     State(app): State<App>,
+    Extension(streams): Extension<Streams>,
     reader: Option<Extension<Token>>,
 ) -> Result<Response, Problem> {
-    let seat = Arc::clone(&app.seats).try_acquire_owned().map_err(|_none_free| {
-        Problem::busy(format!("{STREAMS} event streams are served already"))
-    })?;
+    let seat = streams.take(&app.seats)?;
     let pass = match reader {
         Some(Extension(Token { hash, .. })) => Pass::Token { hash, tokens: app.tokens },
         None => Pass::Open,

@@ -28,6 +28,7 @@ pub(crate) mod latched;
 mod limits;
 mod metrics;
 mod openapi;
+mod origin;
 pub(crate) mod placed;
 mod places;
 mod problem;

@@ -1,8 +1,7 @@
-//! How many connections there may be, of all clients and of each.
+//! How many connections and event streams there may be, of all clients and of each.
 
 use std::collections::HashMap;
 use std::io;
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
@@ -10,59 +9,134 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The most connections at a time, those of event streams and `WebSockets` included; a further one is
-/// closed.
+use super::origin::Origin;
+use super::problem::Problem;
+
+/// The most connections at a time, those of event streams and `WebSockets` included.
 const CONNECTIONS: usize = 320;
 
-/// The most of one address, so that one computer can't lock out the others. Those of this machine have
-/// no such bound: a proxy may be here, which passes on what comes from everywhere.
-const OF_ONE: usize = 64;
+/// The most clients of event streams at a time.
+pub(super) const STREAMS: usize = 256;
+
+/// The most connections and streams of one computer: it can't lock out the others, and has connections
+/// left when it has no more streams.
+const OF_COMPUTER: [usize; 2] = [64, 48];
+
+/// The same for an account of this machine. A proxy may be one, which passes on what comes from
+/// everywhere.
+const OF_ACCOUNT: [usize; 2] = [256, 192];
+
+/// The most connections beyond these bounds, and of one computer or account. Nothing but `/healthz` is
+/// answered there.
+const SPARE: usize = 32;
+const SPARE_OF_ONE: usize = 4;
 
 /// A place for each connection.
 #[derive(Debug)]
 pub(super) struct Places {
     all: Arc<Semaphore>,
-    /// Those of each address that has connections.
-    each: HashMap<IpAddr, Weak<Semaphore>>,
+    spare: Arc<Semaphore>,
+    /// What each has that has connections.
+    each: HashMap<Origin, Weak<Share>>,
+}
+
+/// What one computer or account may have.
+#[derive(Debug)]
+struct Share {
+    connections: Arc<Semaphore>,
+    spare: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
 }
 
 /// A connection's place; it is free again when this is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     _all: OwnedSemaphorePermit,
-    _own: Option<OwnedSemaphorePermit>,
+    _own: OwnedSemaphorePermit,
+    share: Arc<Share>,
+    is_spare: bool,
 }
 
 impl Places {
     pub(super) fn new() -> Self {
-        Self { all: Arc::new(Semaphore::new(CONNECTIONS)), each: HashMap::new() }
+        Self {
+            all: Arc::new(Semaphore::new(CONNECTIONS)),
+            spare: Arc::new(Semaphore::new(SPARE)),
+            each: HashMap::new(),
+        }
     }
 
-    /// A place for a connection from this address, if there is one.
-    pub(super) fn take(&mut self, client: IpAddr) -> Option<Place> {
-        let all = Arc::clone(&self.all).try_acquire_owned().ok()?;
-        let client = client.to_canonical();
-        if client.is_loopback() {
-            return Some(Place { _all: all, _own: None });
-        }
-        self.each.retain(|_, places| places.strong_count() > 0);
-        let places = self.each.entry(bearer_of(client)).or_default();
-        let own = places.upgrade().unwrap_or_else(|| Arc::new(Semaphore::new(OF_ONE)));
-        *places = Arc::downgrade(&own);
-        let own = own.try_acquire_owned().ok()?;
-        Some(Place { _all: all, _own: Some(own) })
+    /// A place for a connection, if there is one.
+    pub(super) fn take(&mut self, origin: Origin) -> Option<Place> {
+        self.each.retain(|_, share| share.strong_count() > 0);
+        let known = self.each.entry(origin).or_default();
+        let share = known.upgrade().unwrap_or_else(|| Arc::new(Share::of(origin)));
+        *known = Arc::downgrade(&share);
+        let place = |all: &Arc<Semaphore>, own: &Arc<Semaphore>, is_spare| {
+            let own = Arc::clone(own).try_acquire_owned().ok()?;
+            let all = Arc::clone(all).try_acquire_owned().ok()?;
+            Some(Place { _all: all, _own: own, share: Arc::clone(&share), is_spare })
+        };
+        place(&self.all, &share.connections, false)
+            .or_else(|| place(&self.spare, &share.spare, true))
     }
 }
 
-/// By which address a client counts. A computer may choose the second half of its IPv6 address.
-fn bearer_of(client: IpAddr) -> IpAddr {
-    match client {
-        IpAddr::V4(_) => client,
-        IpAddr::V6(address) => {
-            let mut bytes = address.octets();
-            bytes[8..].fill(0);
-            IpAddr::from(bytes)
+impl Share {
+    fn of(origin: Origin) -> Self {
+        let [connections, streams] = match origin {
+            Origin::Account(_) => OF_ACCOUNT,
+            Origin::Computer(_) => OF_COMPUTER,
+        };
+        Self {
+            connections: Arc::new(Semaphore::new(connections)),
+            spare: Arc::new(Semaphore::new(SPARE_OF_ONE)),
+            streams: Arc::new(Semaphore::new(streams)),
         }
+    }
+}
+
+impl Place {
+    /// Whether nothing but `/healthz` is answered there.
+    pub(super) fn is_spare(&self) -> bool {
+        self.is_spare
+    }
+
+    /// The streams of whoever has the connection.
+    pub(super) fn streams(&self) -> Streams {
+        Streams(Arc::clone(&self.share))
+    }
+}
+
+/// The streams of one computer or account, as an extension of each of its requests.
+#[derive(Debug, Clone)]
+pub(super) struct Streams(Arc<Share>);
+
+/// The place of a client of an event stream; it is free again when this is dropped.
+#[derive(Debug)]
+pub(super) struct Seat {
+    _all: OwnedSemaphorePermit,
+    _own: OwnedSemaphorePermit,
+}
+
+impl Streams {
+    /// A place, of these for all.
+    ///
+    /// # Errors
+    /// 503 if there is none.
+    pub(super) fn take(&self, all: &Arc<Semaphore>) -> Result<Seat, Problem> {
+        let own = Arc::clone(&self.0.streams).try_acquire_owned().map_err(|_none_free| {
+            let [_, computer] = OF_COMPUTER;
+            let [_, account] = OF_ACCOUNT;
+            Problem::busy(format!(
+                "the node serves {computer} event streams of your computer already, or {account} \
+                 of your account on the node's own"
+            ))
+        })?;
+        let all = Arc::clone(all).try_acquire_owned().map_err(|_none_free| {
+            Problem::busy(format!("the node serves {STREAMS} event streams already"))
+        })?;
+        Ok(Seat { _all: all, _own: own })
     }
 }
 
@@ -123,36 +197,39 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Placed<S> {
 mod tests {
     use super::*;
 
-    fn ip(text: &str) -> IpAddr {
-        text.parse().unwrap()
+    fn computer(number: u8) -> Origin {
+        Origin::Computer([192, 168, 1, number].into())
     }
 
     #[test]
-    fn one_address_can_not_lock_out_the_others() {
-        for (greedy, its_own, other) in [
-            ("192.168.1.7", "192.168.1.7", "192.168.1.8"),
-            ("::ffff:192.168.1.7", "192.168.1.7", "192.168.1.8"),
-            ("fe80::1:2", "fe80::3:4", "fe80:0:0:1::1"),
-        ] {
-            let mut places = Places::new();
-            let mut held: Vec<_> =
-                (0..CONNECTIONS).filter_map(|_| places.take(ip(greedy))).collect();
-            assert_eq!(held.len(), OF_ONE, "{greedy}");
-            assert!(places.take(ip(its_own)).is_none(), "{greedy}");
-            assert!(places.take(ip(other)).is_some(), "{greedy}");
-            held.pop();
-            assert!(places.take(ip(its_own)).is_some(), "{greedy}");
+    fn one_computer_or_account_can_not_lock_out_the_others() {
+        let [root, other] = [0, 1000].map(|account| Origin::Account(Some(account)));
+        for (greedy, bounds, other) in
+            [(computer(7), OF_COMPUTER, computer(8)), (other, OF_ACCOUNT, root)]
+        {
+            let (mut places, seats) = (Places::new(), Arc::new(Semaphore::new(STREAMS)));
+            let mut held: Vec<_> = (0..1000).filter_map(|_| places.take(greedy)).collect();
+            let usual = held.iter().filter(|place| !place.is_spare()).count();
+            assert_eq!([usual, held.len() - usual], [bounds[0], SPARE_OF_ONE]);
+            let streams = held[0].streams();
+            let seated: Vec<_> = (0..1000).filter_map(|_| streams.take(&seats).ok()).collect();
+            assert_eq!(seated.len(), bounds[1]);
+            let place = places.take(other).unwrap();
+            assert!(!place.is_spare() && place.streams().take(&seats).is_ok());
+            held.retain(Place::is_spare);
+            assert!(!places.take(greedy).unwrap().is_spare());
         }
     }
 
     #[test]
-    fn a_proxy_on_this_machine_has_all_places_but_no_more() {
+    fn all_together_have_no_more_than_there_is() {
         let mut places = Places::new();
-        let held: Vec<_> = (0..400).filter_map(|_| places.take(ip("127.0.0.1"))).collect();
-        assert_eq!(held.len(), CONNECTIONS);
-        assert!(places.take(ip("192.168.1.7")).is_none());
+        let all = (0..=255).map(computer).chain((0..255).map(|it| Origin::Account(Some(it))));
+        let held: Vec<_> =
+            all.flat_map(|it| [places.take(it), places.take(it)]).flatten().collect();
+        assert_eq!(held.len(), CONNECTIONS + SPARE);
         drop(held);
-        assert!(places.take(ip("192.168.1.7")).is_some());
+        assert!(!places.take(computer(1)).unwrap().is_spare());
         assert!(places.each.len() <= 1);
     }
 }

@@ -31,6 +31,7 @@ use super::extract::Query;
 use super::health;
 use super::metrics::{self, Counted};
 use super::openapi;
+use super::places::{STREAMS, Streams};
 use super::problem::Problem;
 use super::sessions;
 use super::snapshot::{Look, Looks};
@@ -40,9 +41,6 @@ use super::websocket;
 use crate::operator::NodeLoop;
 use crate::tokens::{Scope, Token, Tokens};
 use liftmesh_api::{Car, Fleet, Order};
-
-/// The most clients of event streams at a time.
-pub(super) const STREAMS: usize = 256;
 
 /// The longest body of a request, in bytes.
 const LONGEST_BODY: usize = 16 * 1024;
@@ -310,6 +308,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 pub(super) async fn events(
     State(app): State<App>,
     Query(resume): Query<Resume>,
+    Extension(streams): Extension<Streams>,
     reader: Option<Extension<Token>>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -320,9 +319,7 @@ pub(super) async fn events(
             return Err(Problem::malformed(cause.body_text()));
         }
     }
-    let seat = Arc::clone(&app.seats).try_acquire_owned().map_err(|_none_free| {
-        Problem::busy(format!("the node serves {STREAMS} event streams already"))
-    })?;
+    let seat = streams.take(&app.seats)?;
     // What a browser sends after a break is newer than what the address says.
     let after = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
     let since = match after.or(resume.after) {

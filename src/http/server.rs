@@ -1,13 +1,19 @@
 //! Connections: accepted, counted, and ended where a client is too slow.
 
+use std::convert::Infallible;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
+use axum::response::{IntoResponse, Response};
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -17,7 +23,9 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
-use super::places::{Place, Placed, Places};
+use super::origin::Origin;
+use super::places::{Place, Placed, Places, Streams};
+use super::problem::Problem;
 use super::tls::{Renewal, TlsFiles};
 
 /// Between two attempts to listen.
@@ -31,6 +39,9 @@ const TLS_LIMIT: Duration = Duration::from_secs(5);
 
 /// How long a client may take no bytes while there are some for it.
 pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a connection may last that is one too many.
+const SPARE_LIMIT: Duration = Duration::from_secs(2);
 
 /// The longest head of a request, in bytes.
 const LONGEST_HEAD: usize = 16 * 1024;
@@ -80,7 +91,13 @@ async fn accept_with(
                 if let Err(error) = stream.set_nodelay(true) {
                     debug!(%error, "an HTTP connection stays slow");
                 }
-                if let Some(place) = places.take(client.ip()) {
+                // Of a client that vanishes nothing tells but that it acknowledges nothing.
+                let unacknowledged = SockRef::from(&stream).set_tcp_user_timeout(Some(WRITE_LIMIT));
+                if let Err(error) = unacknowledged {
+                    debug!(%error, "an HTTP connection may outlive its client");
+                }
+                let server = stream.local_addr().unwrap_or(client);
+                if let Some(place) = places.take(Origin::of(client, server)) {
                     let tls = tls.as_ref().map(|acceptor| acceptor.borrow().clone());
                     clients.spawn(accompany(stream, place, tls, router.clone()));
                 } else {
@@ -125,28 +142,62 @@ pub(super) async fn accompany<S>(stream: S, place: Place, tls: Option<TlsAccepto
 where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
+    if !place.is_spare() {
+        return converse(stream, place, tls, router).await;
+    }
+    if timeout(SPARE_LIMIT, converse(stream, place, tls, router)).await.is_err() {
+        debug!("a connection beyond the limits took too long");
+    }
+}
+
+async fn converse<S>(stream: S, place: Place, tls: Option<TlsAcceptor>, router: Router)
+where
+    S: AsyncRead + AsyncWrite + Send + 'static,
+{
+    let door = Door { router, streams: place.streams(), is_spare: place.is_spare() };
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(WRITE_LIMIT));
     let stream = Placed::new(Box::pin(stream), place);
     let Some(tls) = tls else {
-        return answer(stream, router).await;
+        return answer(stream, door).await;
     };
     match timeout(TLS_LIMIT, tls.accept(stream)).await {
-        Ok(Ok(stream)) => answer(stream, router).await,
+        Ok(Ok(stream)) => answer(stream, door).await,
         Ok(Err(error)) => debug!(%error, "no TLS connection came about"),
         Err(_late) => debug!("no TLS connection came about in time"),
     }
 }
 
 /// Answers the requests of one connection.
-async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, router: Router) {
+async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, door: Door) {
+    let is_spare = door.is_spare;
+    let service = service_fn(move |request| door.clone().answer(request));
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_LIMIT)
         .max_buf_size(LONGEST_HEAD)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .keep_alive(!is_spare)
+        .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     if let Err(error) = served.await {
         debug!(%error, "an HTTP connection broke");
+    }
+}
+
+/// What the requests of one connection come to.
+#[derive(Debug, Clone)]
+struct Door {
+    router: Router,
+    streams: Streams,
+    is_spare: bool,
+}
+
+impl Door {
+    async fn answer(self, mut request: Request<Incoming>) -> Result<Response, Infallible> {
+        if self.is_spare && request.uri().path() != "/healthz" {
+            return Ok(Problem::busy("there are too many connections").into_response());
+        }
+        request.extensions_mut().insert(self.streams);
+        TowerToHyperService::new(self.router).call(request).await
     }
 }

@@ -14,10 +14,11 @@ use futures_util::stream;
 use serde::Serialize;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
+use tokio::sync::{broadcast, watch};
 
 use super::auth::Pass;
 use super::events::{Missed, Numbered, Subscription};
+use super::places::Seat;
 
 /// A message of a stream. Clients share it: it is rendered once.
 #[derive(Debug, Clone, Default)]
@@ -90,7 +91,7 @@ pub(super) enum End {
 pub(super) struct Client {
     feed: Feed,
     pass: Pass,
-    _seat: OwnedSemaphorePermit,
+    _seat: Seat,
 }
 
 /// What a client gets.
@@ -107,7 +108,7 @@ impl Client {
         Subscription { missed, kept, live }: Subscription,
         mut states: watch::Receiver<Frame>,
         pass: Pass,
-        seat: OwnedSemaphorePermit,
+        seat: Seat,
     ) -> Self {
         let mut first = VecDeque::from([state]);
         match missed {

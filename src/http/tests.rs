@@ -13,14 +13,17 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use liftmesh_api::{Flights, State, id_of};
 use serde_json::json;
+use socket2::{SockFilter, SockRef};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::metrics::Counted;
-use super::places::Places;
-use super::routes::{Endpoint, STREAMS};
+use super::origin::Origin;
+use super::places::{Places, STREAMS, Streams};
+use super::routes::Endpoint;
 use super::server;
 use super::{Ways, assemble};
 use crate::operator::tests::full_status;
@@ -75,6 +78,13 @@ fn a_lift_state_has_every_field_of_open_rmf() {
         ]
     );
     assert_eq!(lift["lift_time"], json!({"sec": 1, "nanosec": 500_000_000}));
+}
+
+const ACCOUNT: Origin = Origin::Account(Some(1000));
+
+/// The streams of an account that has none yet.
+fn streams() -> Streams {
+    Places::new().take(ACCOUNT).unwrap().streams()
 }
 
 /// A node's HTTP side without its sockets.
@@ -145,10 +155,23 @@ impl Side {
     }
 
     async fn ask(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> Response {
+        self.ask_as(&streams(), method, path, token, body).await
+    }
+
+    /// The same of a client that has these streams.
+    async fn ask_as(
+        &self,
+        streams: &Streams,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+        body: &str,
+    ) -> Response {
         let mut request = axum::http::Request::builder().method(method).uri(path);
         if let Some(token) = token {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
+        let request = request.extension(streams.clone());
         let request = request.body(Body::from(body.to_owned())).unwrap();
         TowerToHyperService::new(self.router.clone()).call(request).await.unwrap()
     }
@@ -220,7 +243,7 @@ impl Line {
     /// Asks for something over a connection that has room for so many bytes.
     async fn ask(side: &Side, room: usize, head: &str) -> Self {
         let (mut stream, end) = duplex(room);
-        let place = Places::new().take([127, 0, 0, 1].into()).unwrap();
+        let place = Places::new().take(ACCOUNT).unwrap();
         let mut served = JoinSet::new();
         served.spawn(server::accompany(end, place, None, side.router.clone()));
         stream.write_all(format!("{head}\r\nHost: a\r\n\r\n").as_bytes()).await.unwrap();
@@ -270,6 +293,9 @@ async fn a_flood_of_pings_ends_a_websocket() {
     assert!(answer.windows(2).filter(|it| *it == [0x8a, 0]).count() >= 1);
 }
 
+/// A filter that lets nothing through to a socket.
+const DROP_ALL: SockFilter = SockFilter::new(6, 0, 0, 0);
+
 #[tokio::test]
 async fn a_client_that_takes_nothing_is_disconnected() {
     let side = Side::new(LOOPBACK);
@@ -279,13 +305,21 @@ async fn a_client_that_takes_nothing_is_disconnected() {
         Line::ask(&side, 256, "GET /api/v1/events HTTP/1.1").await,
         Line::ask(&side, 256, WEBSOCKET).await,
     ];
+    // One whose computer has lost its power: nothing that is sent to it gets there.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut vanished = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let mut serving = JoinSet::new();
+    serving.spawn(server::accept(listener, None, side.router.clone()));
+    vanished.write_all(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    vanished.read_exact(&mut [0; 12]).await.unwrap();
+    SockRef::from(&vanished).attach_filter(&[DROP_ALL]).unwrap();
     let has_streams = async |count: usize| {
         let page = side.ask("GET", "/metrics", None, "").await;
         let page = axum::body::to_bytes(page.into_body(), usize::MAX).await.unwrap();
         let line = format!("\nliftmesh_http_event_streams {count}\n");
         String::from_utf8(page.to_vec()).unwrap().contains(&line)
     };
-    while !has_streams(2).await {
+    while !has_streams(3).await {
         assert!(begun.elapsed() < Duration::from_secs(5), "they are not served");
     }
     while !has_streams(0).await {
@@ -295,6 +329,46 @@ async fn a_client_that_takes_nothing_is_disconnected() {
     for mut line in stuck {
         line.served.join_next().await.unwrap().unwrap();
     }
+}
+
+/// With all that one account may have, another one follows the stream, and everybody's monitoring goes
+/// on.
+#[tokio::test]
+async fn health_is_answered_when_there_are_too_many_connections() {
+    let side = Side::new(LOOPBACK);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut serving = JoinSet::new();
+    serving.spawn(server::accept(listener, None, side.router.clone()));
+    let ask = async |path: &str| {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).await.unwrap();
+        (stream, String::from_utf8_lossy(&status[9..]).into_owned())
+    };
+    let mut kept = Vec::new();
+    let refused = loop {
+        match ask("/api/v1/events").await {
+            (stream, status) if status == "200" => kept.push(stream),
+            (stream, status) => {
+                kept.push(stream);
+                break status;
+            }
+        }
+        assert!(kept.len() <= STREAMS, "one account has all streams");
+    };
+    assert_eq!((refused.as_str(), kept.len()), ("503", 193));
+    // The panel has connections left until they are used up, too.
+    while ask("/").await.1 == "200" {
+        kept.push(TcpStream::connect(address).await.unwrap());
+        assert!(kept.len() <= 320, "one account has all connections");
+    }
+    assert_eq!(ask("/healthz").await.1, "200");
+    let streams = streams();
+    let other = side.ask_as(&streams, "GET", "/api/v1/events", None, "").await;
+    assert_eq!(other.status(), 200);
 }
 
 #[tokio::test]

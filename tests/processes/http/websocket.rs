@@ -178,13 +178,13 @@ fn the_place_of_a_websocket_that_is_gone_is_free() {
     stays.wait(|message| message["event"] == "state");
 }
 
-/// A connection that has become a WebSocket keeps its place among the 320 of a node.
+/// A connection that has become a WebSocket keeps its place among the 256 of an account.
 #[test]
 fn websockets_count_as_connections() {
     let building = Building::with_cars(4, Line::Serial, &["A"]);
     let a = serving(&building, 1);
     let sockets: Vec<_> =
-        (0..200).map(|_| open(a, "/api/v1/events", &[]).expect("a socket")).collect();
+        (0..190).map(|_| open(a, "/api/v1/events", &[]).expect("a socket")).collect();
     let mut silent: Vec<_> = (0..200)
         .map(|_| {
             let stream = TcpStream::connect(a).expect("a connection");
@@ -199,9 +199,10 @@ fn websockets_count_as_connections() {
             Ok(_) => false,
         });
         closed = 200 - silent.len();
-        closed >= 80
+        // 66 have places, and four more for a moment.
+        closed >= 130
     });
-    assert!(closed <= 85, "{closed} were closed");
+    assert!(closed <= 135, "{closed} were closed");
     drop(sockets);
     drop(silent);
     building.wait("their places are free", |_| {
