@@ -5,6 +5,8 @@
 #   ./verify.sh --full  everything: also documentation, every set of features, tests that load the
 #                       machine, longer campaigns, examples, the Debian package, licences, unused
 #                       dependencies
+#   ./verify.sh --nightly  the same, and whether weaknesses of the crates are known, which changes
+#                       without a change here; fetches the advisory database
 #
 # Needs Rust and a C compiler. With --full, installs cargo-deb, cargo-deny, cargo-machete and
 # wasm-bindgen into target/tools where they are missing. What else a test lacks, it names.
@@ -12,9 +14,11 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 full=
+nightly=
 case "${1:-}" in
 "") ;;
 --full) full=1 ;;
+--nightly) full=1 nightly=1 ;;
 -h | --help)
     sed -n '2,/^set /s/^# \{0,1\}//p' "$0"
     exit
@@ -180,6 +184,13 @@ if [ -n "$full" ]; then
     step "licences, bans, sources"
     if command -v cargo-deny >/dev/null; then
         cargo deny --log-level error check bans licenses sources || failed=1
+    fi
+    if [ -n "$nightly" ]; then
+        step "advisories"
+        if ! cargo deny --log-level error check advisories; then
+            echo "crates have known weaknesses, or the advisory database can't be fetched: see above" >&2
+            failed=1
+        fi
     fi
 
     step "unused dependencies"
