@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rumqttc::v5::MqttOptions;
-use rumqttc::{TlsConfiguration, Transport};
 use rustix::fs::OFlags;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -63,11 +62,14 @@ pub enum AccessError {
 type Proof = (Option<Zeroizing<String>>, Option<Arc<ClientConfig>>);
 
 impl Access {
-    /// Puts it into the options of a connection.
+    /// Puts the password into the options of a connection, and returns whom to trust, if it is over TLS.
     ///
     /// # Errors
     /// [`AccessError`]
-    pub(super) async fn apply(&self, options: &mut MqttOptions) -> Result<(), AccessError> {
+    pub(super) async fn apply(
+        &self,
+        options: &mut MqttOptions,
+    ) -> Result<Option<Arc<ClientConfig>>, AccessError> {
         let access = self.clone();
         let read = tokio::task::spawn_blocking(move || access.read());
         let read = tokio::time::timeout(READ_LIMIT, read).await;
@@ -77,10 +79,7 @@ impl Access {
         if let Some(username) = &self.username {
             options.set_credentials(username, password.as_ref().map_or("", |word| word.as_str()));
         }
-        if let Some(tls) = tls {
-            options.set_transport(Transport::tls_with_config(TlsConfiguration::Rustls(tls)));
-        }
-        Ok(())
+        Ok(tls)
     }
 
     fn read(&self) -> Result<Proof, AccessError> {

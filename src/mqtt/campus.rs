@@ -20,6 +20,7 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use super::connection::{Connection, News};
 use super::count::Counted;
 use super::line::Ack;
+use super::refusals::Refused;
 use super::session::Session;
 use super::{Access, Broker, MqttSettings, Prefix, options, recent};
 use crate::operator::Event;
@@ -239,7 +240,12 @@ impl Ear {
             kinematics: Kinematics::default(),
         };
         Ok(Self {
-            connection: Connection::new("ear", options(&settings, "ear"), settings.access),
+            connection: Connection::new(
+                "ear",
+                options(&settings, "ear"),
+                settings.access,
+                Refused::default(),
+            ),
             prefix: settings.prefix,
             received: 0,
             heard: std::collections::BTreeSet::new(),

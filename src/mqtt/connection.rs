@@ -9,6 +9,7 @@ use tracing::{debug, info, warn};
 
 use super::access::Access;
 use super::line::{End, Heard, Line, Message};
+use super::refusals::{Refusals, Refused};
 
 /// Between two attempts to connect: the first is doubled at each further one up to the second, with
 /// jitter.
@@ -29,7 +30,11 @@ pub(super) enum News {
     /// It is there.
     Connected,
     Message(Box<Publish>),
-    /// Nothing, or there is room for a message again.
+    /// The broker has taken this message.
+    Taken(Message),
+    /// The broker has refused this message.
+    Refused(Message),
+    /// Nothing.
     Other,
     /// It is not there any more, and will be opened again.
     Disconnected,
@@ -41,6 +46,7 @@ pub(super) struct Connection {
     purpose: &'static str,
     options: MqttOptions,
     access: Access,
+    refusals: Refusals,
     line: Option<Line>,
     /// What was sent over the line that ended last, and may be lost.
     unacknowledged: Vec<Message>,
@@ -54,11 +60,17 @@ pub(super) struct Connection {
 
 impl Connection {
     /// A connection that is opened at the first [`next`](Self::next).
-    pub(super) fn new(purpose: &'static str, options: MqttOptions, access: Access) -> Self {
+    pub(super) fn new(
+        purpose: &'static str,
+        options: MqttOptions,
+        access: Access,
+        refused: Refused,
+    ) -> Self {
         Self {
             purpose,
             options,
             access,
+            refusals: Refusals::new(refused),
             line: None,
             unacknowledged: Vec::new(),
             retry_at: Instant::now(),
@@ -86,13 +98,18 @@ impl Connection {
                 News::Connected
             }
             Heard::Message(message) => News::Message(Box::new(message)),
-            Heard::Sent(_) | Heard::Acknowledged(_, Ok(())) | Heard::Alive => News::Other,
-            Heard::Acknowledged(_, Err(reason)) => {
-                self.warn_of("publish", &reason);
-                News::Other
+            Heard::Alive => News::Other,
+            Heard::Acknowledged(message, Ok(())) => {
+                self.refusals.on_taken(&message.topic);
+                News::Taken(message)
+            }
+            Heard::Acknowledged(message, Err(reason)) => {
+                self.refusals.on_refused(&message.topic, Instant::now());
+                self.warn_of("publish", Some(&message.topic), &reason);
+                News::Refused(message)
             }
             Heard::NotSubscribed(reason) => {
-                self.warn_of("subscribe", &reason);
+                self.warn_of("subscribe", None, &reason);
                 News::Other
             }
             Heard::Ended(end) => {
@@ -119,6 +136,11 @@ impl Connection {
         std::mem::take(&mut self.unacknowledged)
     }
 
+    /// Whether a message on this topic would end the connection.
+    pub(super) fn is_left_out(&mut self, topic: &str) -> bool {
+        self.refusals.is_left_out(topic, Instant::now())
+    }
+
     /// Ends this connection, and opens another one later.
     pub(super) fn give_up(&mut self, reason: &str) {
         self.close(End::Failed(reason.to_owned()));
@@ -132,12 +154,15 @@ impl Connection {
     }
 
     fn close(&mut self, end: End) {
+        let now = Instant::now();
         if let Some(line) = self.line.take() {
             self.unacknowledged = line.messages().cloned().collect();
         }
-        let now = Instant::now();
-        let was_good = self.connected_at.take().is_some_and(|at| now - at >= GOOD);
-        if was_good {
+        let connected_at = self.connected_at.take();
+        let was_good = connected_at.is_some_and(|at| now - at >= GOOD);
+        // A broker that ends connections at a message is there. The next topic costs no longer wait.
+        let is_blamed = connected_at.is_some() && self.blame(&end, now);
+        if was_good || is_blamed {
             self.wait = RETRY[0];
         }
         let purpose = self.purpose;
@@ -147,15 +172,19 @@ impl Connection {
                 info!(purpose, "another node has taken over the MQTT connection");
             }
             End::Displaced(reason) => {
-                self.wait = self.wait.max(YIELD);
+                if !is_blamed {
+                    self.wait = self.wait.max(YIELD);
+                }
                 let what = "the MQTT connection broke off while this node's other one stands: \
                             another node has taken it over, or the network is bad";
                 info!(purpose, reason, "{what}");
             }
-            End::Broken(reason) | End::Failed(reason) if self.is_known_to_fail => {
+            End::Broken(reason) | End::Dismissed(reason) | End::Failed(reason)
+                if self.is_known_to_fail =>
+            {
                 debug!(purpose, reason, "the MQTT broker still can't be reached");
             }
-            End::Broken(reason) | End::Failed(reason) => {
+            End::Broken(reason) | End::Dismissed(reason) | End::Failed(reason) => {
                 self.is_known_to_fail = true;
                 warn!(purpose, reason, "no connection with the MQTT broker: trying again");
             }
@@ -164,12 +193,31 @@ impl Connection {
         self.wait = (self.wait * 2).min(RETRY[1]);
     }
 
-    fn warn_of(&mut self, what: &str, reason: &str) {
+    /// Whether a message may be why the broker has ended the connection: the only one on its way.
+    fn blame(&mut self, end: &End, now: Instant) -> bool {
+        match end {
+            End::Broken(_) | End::Displaced(_) | End::Dismissed(_) => {}
+            End::TakenOver | End::Failed(_) => return false,
+        }
+        let [Message { topic, .. }] = &self.unacknowledged[..] else {
+            return false;
+        };
+        if self.refusals.on_end(topic, now) {
+            let purpose = self.purpose;
+            warn!(purpose, topic, "the MQTT broker ends connections at a topic: it is left out");
+        }
+        true
+    }
+
+    fn warn_of(&mut self, what: &str, topic: Option<&str>, reason: &str) {
         let now = Instant::now();
         if self.warned_at.is_none_or(|at| now - at >= WARN_PERIOD) {
             self.warned_at = Some(now);
             let purpose = self.purpose;
-            warn!(purpose, what, reason, "the MQTT broker refuses: look at its access control");
+            warn!(
+                purpose,
+                what, topic, reason, "the MQTT broker refuses: look at its access control"
+            );
         }
     }
 }

@@ -8,6 +8,8 @@ use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts};
 use tokio::time::Instant;
 use tracing::warn;
 
+use super::refusals::Refused;
+
 /// Between two warnings about dropped events.
 const WARN_PERIOD: Duration = Duration::from_mins(1);
 
@@ -33,8 +35,10 @@ pub(crate) struct Counted {
     published: IntCounter,
     dropped: IntCounter,
     answers_dropped: IntCounter,
+    states_dropped: IntCounter,
     calls: IntCounterVec,
     queued: Arc<AtomicUsize>,
+    refused: Refused,
 }
 
 impl Counted {
@@ -54,18 +58,23 @@ impl Counted {
             )?,
             published: IntCounter::new(
                 "liftmesh_mqtt_published_total",
-                "Messages that the node has sent for the fleet to the MQTT broker.",
+                "Messages of the fleet that the MQTT broker has taken from this node.",
             )?,
             dropped: IntCounter::new(
                 "liftmesh_mqtt_events_dropped_total",
-                "Events that the MQTT broker was too slow for, or too long away.",
+                "Events that the MQTT broker refused, was too slow for, or too long away.",
             )?,
             answers_dropped: IntCounter::new(
                 "liftmesh_mqtt_answers_dropped_total",
-                "Answers to calls that the MQTT broker was too slow for, or too long away.",
+                "Answers to calls that the MQTT broker refused, was too slow for, or too long away.",
+            )?,
+            states_dropped: IntCounter::new(
+                "liftmesh_mqtt_states_dropped_total",
+                "States of the fleet that the MQTT broker refused.",
             )?,
             calls,
             queued: Arc::default(),
+            refused: Refused::default(),
         })
     }
 
@@ -82,6 +91,16 @@ impl Counted {
         self.queued.load(Ordering::Relaxed)
     }
 
+    /// The topics that the broker refuses, of which the connections keep account.
+    pub(super) fn refused(&self) -> Refused {
+        self.refused.clone()
+    }
+
+    /// The topics that the broker refuses.
+    pub(super) fn refused_topics(&self) -> Vec<String> {
+        self.refused.borrow().iter().cloned().collect()
+    }
+
     pub(super) fn publish(&self) {
         self.published.inc();
     }
@@ -92,6 +111,10 @@ impl Counted {
 
     pub(super) fn drop_answers(&self, answers: u64) {
         self.answers_dropped.inc_by(answers);
+    }
+
+    pub(super) fn drop_state(&self) {
+        self.states_dropped.inc();
     }
 
     pub(super) fn count_call(&self, outcome: CallOutcome) {
@@ -116,6 +139,7 @@ impl Counted {
             Box::new(self.published.clone()),
             Box::new(self.dropped.clone()),
             Box::new(self.answers_dropped.clone()),
+            Box::new(self.states_dropped.clone()),
             Box::new(self.calls.clone()),
         ]
     }
@@ -135,10 +159,13 @@ type Warned = Option<(Instant, u64)>;
 impl DropWatch {
     pub(super) fn check(&mut self, counted: &Counted) {
         if let Some(events) = news(&mut self.events, counted.dropped.get()) {
-            warn!(events, "events were dropped: the MQTT broker does not keep up");
+            warn!(events, "events were dropped: the MQTT broker does not keep up, or refuses them");
         }
         if let Some(answers) = news(&mut self.answers, counted.answers_dropped.get()) {
-            warn!(answers, "answers to calls were dropped: the MQTT broker does not keep up");
+            warn!(
+                answers,
+                "answers to calls were dropped: the MQTT broker does not keep up, or refuses them"
+            );
         }
         let calls = counted.calls.with_label_values(&[DROPPED]).get();
         if let Some(calls) = news(&mut self.calls, calls) {

@@ -30,6 +30,7 @@ pub(crate) mod fuzzing;
 mod line;
 mod presence;
 mod recent;
+mod refusals;
 mod session;
 
 use std::io;
@@ -103,6 +104,7 @@ pub(crate) struct MqttSettings {
 pub(crate) struct Mqtt {
     stop: oneshot::Sender<()>,
     ended: oneshot::Receiver<()>,
+    counted: Counted,
 }
 
 impl Mqtt {
@@ -122,6 +124,7 @@ impl Mqtt {
             .build()?;
         let (stop, stopped) = oneshot::channel();
         let (report, ended) = oneshot::channel();
+        let known = counted.clone();
         thread::Builder::new().name("mqtt".to_owned()).spawn(move || {
             give_way();
             runtime.block_on(async {
@@ -134,7 +137,12 @@ impl Mqtt {
             runtime.shutdown_timeout(LEFTOVERS);
             drop(report);
         })?;
-        Ok(Self { stop, ended })
+        Ok(Self { stop, ended, counted: known })
+    }
+
+    /// The topics on which the broker takes nothing from this node.
+    pub(crate) fn refused_topics(&self) -> Vec<String> {
+        self.counted.refused_topics()
     }
 
     /// Ends the bridge and its connections.
@@ -175,7 +183,6 @@ pub(crate) fn reach(settings: &MqttSettings) -> Result<(), ReachError> {
                 }
                 Heard::Ended(end) => return Err(ReachError::Ended(end.to_string())),
                 Heard::Message(_)
-                | Heard::Sent(_)
                 | Heard::Acknowledged(..)
                 | Heard::NotSubscribed(_)
                 | Heard::Alive => {}
@@ -240,7 +247,7 @@ impl Bridge {
     ) -> Self {
         let now = Instant::now();
         Self {
-            presence: Presence::new(&settings),
+            presence: Presence::new(&settings, counted.refused()),
             session: None,
             recent: Recent::default(),
             desk: Desk::new(node_loop.clone(), settings.prefix.clone()),

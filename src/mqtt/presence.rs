@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout};
 use super::board::REFRESH;
 use super::connection::{Connection, News};
 use super::line::Message;
+use super::refusals::Refused;
 use super::{MqttSettings, options};
 
 /// After this a rival that publishes no more is gone.
@@ -40,12 +41,12 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    pub(super) fn new(settings: &MqttSettings) -> Self {
+    pub(super) fn new(settings: &MqttSettings, refused: Refused) -> Self {
         let name = format!("nodes/{}", settings.node);
         let topic = settings.prefix.topic(&name);
         let mut options = options(settings, &name);
         options.set_last_will(LastWill::new(&topic, OFFLINE, QoS::AtLeastOnce, true, None));
-        let connection = Connection::new("presence", options, settings.access.clone());
+        let connection = Connection::new("presence", options, settings.access.clone(), refused);
         Self { settings: settings.clone(), topic, connection, rival: None }
     }
 
@@ -63,7 +64,7 @@ impl Presence {
                 }
             }
             News::Message(message) => self.on_message(&message),
-            News::Other => {}
+            News::Taken(_) | News::Refused(_) | News::Other => {}
             News::Disconnected => self.rival = None,
         }
     }
@@ -102,7 +103,8 @@ impl Presence {
             retain: true,
             properties: PublishProperties::default(),
         };
-        if let Some(line) = self.connection.line()
+        if !self.connection.is_left_out(&message.topic)
+            && let Some(line) = self.connection.line()
             && line.has_room()
         {
             line.send(message);
@@ -146,7 +148,7 @@ mod tests {
 
     /// The presence of B.
     fn presence() -> Presence {
-        Presence::new(&MqttSettings::plain("mqtt://127.0.0.1:1", "B"))
+        Presence::new(&MqttSettings::plain("mqtt://127.0.0.1:1", "B"), Refused::default())
     }
 
     fn fleet(node: &str, term: &str) -> Publish {

@@ -8,7 +8,7 @@
 //! In the other direction, events and answers are kept until the broker has acknowledged them, and are
 //! sent again over the next connection. What is dropped is counted.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -48,6 +48,11 @@ pub(super) struct Session {
     answers: VecDeque<Message>,
     /// What was sent over an earlier connection, and not acknowledged. It fits into one window.
     again: VecDeque<Message>,
+    /// The topics of what was on its way when a connection ended: the broker may have ended it because of
+    /// one of them. Until it has taken or refused a message on each, they are sent one at a time.
+    suspects: BTreeSet<String>,
+    /// Over a new connection the state comes first: nobody is without it because of what a caller asks for.
+    is_state_first: bool,
     is_turn_of_events: bool,
     term: Term,
     counted: Counted,
@@ -60,12 +65,19 @@ impl Session {
         let expiry = u32::try_from(settings.session_expiry.as_secs()).unwrap_or(u32::MAX);
         options.set_clean_start(false).set_session_expiry_interval(Some(expiry));
         Self {
-            connection: Connection::new("fleet", options, settings.access.clone()),
+            connection: Connection::new(
+                "fleet",
+                options,
+                settings.access.clone(),
+                counted.refused(),
+            ),
             settings: settings.clone(),
             board: Board::default(),
             events: VecDeque::new(),
             answers: VecDeque::new(),
             again: VecDeque::new(),
+            suspects: BTreeSet::new(),
+            is_state_first: true,
             is_turn_of_events: false,
             term,
             counted,
@@ -111,21 +123,30 @@ impl Session {
     /// connection with the broker stands. Nothing is lost if this is dropped while it waits.
     pub(super) async fn next(&mut self, is_broker_there: bool) -> SessionNews {
         let news = self.connection.next(is_broker_there).await;
-        let news = match news {
+        let news = self.on_news(news);
+        self.send_all();
+        news
+    }
+
+    fn on_news(&mut self, news: News) -> SessionNews {
+        match news {
             News::Connected => {
                 self.counted.set_connected(true);
                 self.on_connected();
-                SessionNews::Nothing
             }
-            News::Message(message) => self.on_message(message),
-            News::Other => SessionNews::Nothing,
+            News::Message(message) => return self.on_message(message),
+            News::Taken(message) => {
+                self.counted.publish();
+                self.suspects.remove(&message.topic);
+            }
+            News::Refused(message) => self.drop_message(&message),
+            News::Other => {}
             News::Disconnected => {
                 self.on_disconnected();
-                SessionNews::Disconnected
+                return SessionNews::Disconnected;
             }
-        };
-        self.send_all();
-        news
+        }
+        SessionNews::Nothing
     }
 
     /// Ends the connection: the broker delivers again what was not acknowledged.
@@ -141,9 +162,10 @@ impl Session {
         self.board = Board::default();
         let sent = async {
             while self.unsent() > 0 && self.connection.line().is_some() {
-                // What comes meanwhile the broker delivers again.
-                if let News::Disconnected = self.connection.next(false).await {
-                    self.on_disconnected();
+                match self.connection.next(false).await {
+                    // The broker delivers it again.
+                    News::Message(_) => {}
+                    news => drop(self.on_news(news)),
                 }
                 self.send_all();
             }
@@ -176,6 +198,7 @@ impl Session {
     fn on_disconnected(&mut self) {
         self.counted.set_connected(false);
         let mut again: VecDeque<_> = self.connection.take_unacknowledged().into();
+        self.suspects.extend(again.iter().map(|message| message.topic.clone()));
         // The board says everything anew.
         again.retain(|message| !message.retain);
         again.append(&mut self.again);
@@ -186,15 +209,31 @@ impl Session {
     fn count_unsent(&mut self) {
         let on_their_way = self.connection.line().map(|line| line.messages().cloned());
         let sent: Vec<_> = on_their_way.into_iter().flatten().collect();
-        let topic = self.settings.prefix.topic(EVENTS_TOPIC);
-        let sent = sent.iter().chain(&self.again).filter(|message| !message.retain);
-        let (events, answers): (Vec<_>, Vec<_>) = sent.partition(|message| message.topic == topic);
-        self.counted.drop_events((events.len() + self.events.len()) as u64);
-        self.counted.drop_answers((answers.len() + self.answers.len()) as u64);
+        let lost = sent.iter().chain(&self.again).filter(|message| !message.retain);
+        lost.for_each(|message| self.count_dropped(message));
+        self.counted.drop_events(self.events.len() as u64);
+        self.counted.drop_answers(self.answers.len() as u64);
+    }
+
+    /// The broker does not take this message.
+    fn drop_message(&mut self, message: &Message) {
+        self.suspects.remove(&message.topic);
+        self.count_dropped(message);
+    }
+
+    fn count_dropped(&self, message: &Message) {
+        if message.retain {
+            self.counted.drop_state();
+        } else if message.topic == self.settings.prefix.topic(EVENTS_TOPIC) {
+            self.counted.drop_events(1);
+        } else {
+            self.counted.drop_answers(1);
+        }
     }
 
     fn on_connected(&mut self) {
         self.board.forget_sent();
+        self.is_state_first = true;
         let inboxes = Inbox::ALL.map(|inbox| self.settings.prefix.topic(inbox.topic()));
         let cars = self.settings.prefix.topic("cars/+");
         if let Some(line) = self.connection.line() {
@@ -227,17 +266,25 @@ impl Session {
         }
     }
 
-    /// Sends what there is room for: what was sent before comes first, then answers, as somebody waits
-    /// for them.
+    /// Sends what there is room for: the state over a new connection, then what was sent before, then
+    /// answers, as somebody waits for them.
     fn send_all(&mut self) {
-        while self.connection.line().is_some_and(|line| line.has_room()) {
+        while self.has_room() {
             let Some(message) = self.next_message() else { break };
-            if let Some(line) = self.connection.line() {
-                self.counted.publish();
+            if self.connection.is_left_out(&message.topic) {
+                self.drop_message(&message);
+            } else if let Some(line) = self.connection.line() {
                 line.send(message);
             }
         }
         self.counted.set_queued(self.waiting());
+    }
+
+    fn has_room(&mut self) -> bool {
+        let is_careful = !self.suspects.is_empty();
+        self.connection
+            .line()
+            .is_some_and(|line| line.has_room() && (!is_careful || line.unacknowledged() == 0))
     }
 
     /// How many events and answers wait to be sent.
@@ -246,27 +293,48 @@ impl Session {
     }
 
     fn next_message(&mut self) -> Option<Message> {
+        if self.is_state_first {
+            if let Some(state) = self.next_state() {
+                return Some(state);
+            }
+            self.is_state_first = false;
+        }
         let urgent = self.again.pop_front().or_else(|| self.answers.pop_front());
         if urgent.is_some() {
             return urgent;
         }
         // Alternately, so that neither waits for the other while the broker is slow.
         self.is_turn_of_events = !self.is_turn_of_events;
-        let event = if self.is_turn_of_events { self.events.pop_front() } else { None };
-        let (name, payload, retain) = match event {
-            Some(event) => (EVENTS_TOPIC.to_owned(), event, false),
-            None => match self.board.take() {
-                Some((name, payload)) => (name, payload, true),
-                None => (EVENTS_TOPIC.to_owned(), self.events.pop_front()?, false),
-            },
+        let next = if self.is_turn_of_events {
+            self.next_event().or_else(|| self.next_state())
+        } else {
+            self.next_state().or_else(|| self.next_event())
         };
+        if next.is_none() {
+            // What the suspects were about is not said any more.
+            self.suspects.clear();
+        }
+        next
+    }
+
+    fn next_state(&mut self) -> Option<Message> {
+        let (name, payload) = self.board.take()?;
+        Some(self.message(&name, payload, true))
+    }
+
+    fn next_event(&mut self) -> Option<Message> {
+        let event = self.events.pop_front()?;
+        Some(self.message(EVENTS_TOPIC, event, false))
+    }
+
+    fn message(&self, name: &str, payload: Bytes, retain: bool) -> Message {
         let properties = PublishProperties {
             payload_format_indicator: Some(1),
             content_type: Some(JSON.to_owned()),
             user_properties: author(&self.settings.node, self.term),
             ..PublishProperties::default()
         };
-        Some(Message { topic: self.settings.prefix.topic(&name), payload, retain, properties })
+        Message { topic: self.settings.prefix.topic(name), payload, retain, properties }
     }
 }
 

@@ -130,6 +130,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         disk_failed: false,
         fleet_keys: elevator_fleet::node::FleetKeysStatus::default(),
         log_lines_lost: 0,
+        mqtt_refused: Vec::new(),
         mesh: BTreeMap::new(),
         queues: BTreeMap::new(),
         peers: vec![PeerStatus {

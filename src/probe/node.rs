@@ -40,6 +40,10 @@ fn of_status(status: &Status) -> Vec<Finding> {
         let lost = status.log_lines_lost;
         warn("log", format!("{lost} lines are lost"), "look at the service that reads the log");
     }
+    for topic in &status.mqtt_refused {
+        let what = format!("the broker takes no message on {topic}");
+        warn("mqtt.broker", what, "let the nodes' user write there, or let callers choose another");
+    }
     for conflict in &status.conflicts {
         warn("fleet", conflict.what.clone(), "correct the configuration of one of the nodes");
     }
@@ -65,4 +69,19 @@ fn of_status(status: &Status) -> Vec<Finding> {
         None => {}
     }
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::tests::full_status;
+
+    #[test]
+    fn topics_that_the_broker_refuses_are_named() {
+        let mut status = full_status();
+        status.mqtt_refused = vec!["robot/answers".to_owned()];
+        let findings = of_status(&status);
+        let named = findings.iter().any(|found| found.to_string().contains("robot/answers"));
+        assert!(named, "{findings:?}");
+    }
 }

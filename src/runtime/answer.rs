@@ -12,6 +12,7 @@ use super::Running;
 use crate::config::FaultInjection;
 use crate::journal::{Account, AuditEvent};
 use crate::log;
+use crate::mqtt::Mqtt;
 use crate::operator::{Command, Query, Reply, Request, SessionChange, TokenError};
 use crate::tokens::{self, Change as TokenChange};
 
@@ -171,6 +172,7 @@ impl Running {
     fn status(&self, now: Timestamp) -> Status {
         let mut status = self.node.status(now);
         status.log_lines_lost = log::lost();
+        status.mqtt_refused = self.mqtt.as_ref().map(Mqtt::refused_topics).unwrap_or_default();
         status.mesh = self.mesh.counters().by_name();
         status.queues = self.queues();
         status.fleet_keys = self.mesh.fleet_keys();

@@ -98,6 +98,10 @@ pub struct Status {
     /// Filled in by the process.
     #[serde(default)]
     pub log_lines_lost: u64,
+    /// The MQTT topics on which the broker takes nothing from this node; at most 64 of a connection.
+    /// Filled in by the process.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mqtt_refused: Vec<String>,
     /// The counters of the mesh since the start, by name. Filled in by the process.
     #[serde(default)]
     pub mesh: BTreeMap<String, u64>,
@@ -439,6 +443,7 @@ impl Node {
             disk_failed: self.orders.has_lost_disk(),
             fleet_keys: FleetKeysStatus::default(),
             log_lines_lost: 0,
+            mqtt_refused: Vec::new(),
             mesh: BTreeMap::new(),
             queues: BTreeMap::new(),
             peers: self.peer_status(now),

@@ -47,6 +47,7 @@ fn says(node: &str, node_state: NodeState) -> Box<Status> {
         disk_failed: false,
         fleet_keys: elevator_fleet::node::FleetKeysStatus::default(),
         log_lines_lost: 0,
+        mqtt_refused: Vec::new(),
         mesh: BTreeMap::new(),
         queues: BTreeMap::new(),
         peers: Vec::new(),

@@ -1,8 +1,12 @@
 //! Against a broker that acknowledges what a test lets it.
 
+use std::time::SystemTime;
+
 use bytes::BytesMut;
+use elevator_fleet::dispatch::Kinematics;
+use liftmesh_api::Flights;
 use rumqttc::v5::mqttbytes::v5::{
-    ConnAck, ConnectReturnCode, Packet, PubAck, SubAck, SubscribeReasonCode,
+    ConnAck, ConnectReturnCode, Packet, PubAck, PubAckReason, SubAck, SubscribeReasonCode,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -10,6 +14,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::*;
+use crate::operator::tests::full_status;
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -21,6 +26,10 @@ enum Mood {
     Breaks(usize),
     /// It acknowledges each of them.
     Takes,
+    /// The same, but ends the connection at a message on this topic.
+    Ends(&'static str),
+    /// The same, but refuses messages on this topic.
+    Refuses(&'static str),
 }
 
 /// A broker that has a mood for each connection, and passes on what it was sent.
@@ -54,13 +63,20 @@ async fn attend(mut stream: TcpStream, mood: Mood, heard: &mpsc::Sender<Publish>
                 properties: None,
             }),
             Packet::Publish(message) => {
-                let number = message.pkid;
+                let (number, topic) = (message.pkid, message.topic.clone());
                 heard.send(message).await.expect("the test hears");
                 taken += 1;
                 match mood {
+                    Mood::Ends(forbidden) if topic == forbidden => return,
+                    Mood::Refuses(forbidden) if topic == forbidden => Packet::PubAck(PubAck {
+                        reason: PubAckReason::NotAuthorized,
+                        ..PubAck::new(number, None)
+                    }),
                     Mood::Breaks(most) if taken == most => return,
                     Mood::Breaks(_) => continue,
-                    Mood::Takes => Packet::PubAck(PubAck::new(number, None)),
+                    Mood::Takes | Mood::Ends(_) | Mood::Refuses(_) => {
+                        Packet::PubAck(PubAck::new(number, None))
+                    }
                 }
             }
             Packet::PingReq(_) => Packet::PingResp(rumqttc::v5::mqttbytes::v5::PingResp),
@@ -112,7 +128,8 @@ fn counts(counted: &Counted, name: &str) -> u64 {
 #[tokio::test]
 async fn what_a_connection_took_along_is_sent_again_over_the_next() {
     let mut tasks = JoinSet::new();
-    let moods = [Mood::Breaks(20), Mood::Breaks(7), Mood::Takes];
+    // After an end, messages go one at a time.
+    let moods = [Mood::Breaks(20), Mood::Breaks(1), Mood::Takes];
     let (mut session, counted, mut heard) = at_broker(&moods, &mut tasks).await;
     let (events, answers) = (80, 5);
     (0..events).for_each(|number| session.push_event(event(number)));
@@ -131,7 +148,7 @@ async fn what_a_connection_took_along_is_sent_again_over_the_next() {
     assert!((0..events).all(|number| has(&event(number))), "{payloads:?}");
     assert!((0..answers).all(|number| has(&answer(number).payload)), "{payloads:?}");
     // The last connection carried each of them once, but for those that were acknowledged before.
-    let last = &payloads[27..];
+    let last = &payloads[21..];
     assert!(last.len() <= events + answers && payloads.len() > events + answers, "{payloads:?}");
     for name in ["liftmesh_mqtt_events_dropped_total", "liftmesh_mqtt_answers_dropped_total"] {
         assert_eq!(counts(&counted, name), 0, "{name}");
@@ -161,6 +178,69 @@ async fn of_too_many_messages_the_oldest_are_dropped_and_counted() {
         "answers come first, and the oldest of those left"
     );
     assert_eq!(counted.queued(), 0);
+}
+
+/// A state of the fleet `north`, whose node is `A`.
+fn state() -> State {
+    let at = SystemTime::UNIX_EPOCH;
+    State::new(&full_status(), &Flights::new(Kinematics::default()), at)
+}
+
+/// Whatever topic a broker ends connections at, a caller's or one of the fleet's: everything else gets
+/// there, and the state over each connection.
+#[tokio::test]
+async fn a_topic_at_which_the_broker_ends_connections_is_left_out() {
+    for (forbidden, name) in [
+        ("robot", "liftmesh_mqtt_answers_dropped_total"),
+        ("liftmesh/north/events", "liftmesh_mqtt_events_dropped_total"),
+        ("liftmesh/north/orders", "liftmesh_mqtt_states_dropped_total"),
+    ] {
+        let mut tasks = JoinSet::new();
+        let moods = [Mood::Ends(forbidden); 5];
+        let (mut session, counted, mut heard) = at_broker(&moods, &mut tasks).await;
+        session.show(&state(), Term(3));
+        session.push_event(event(0));
+        session.answer(answer(0));
+        session.answer(Message { topic: "kiosk".to_owned(), ..answer(1) });
+        let sent = async {
+            while session.unsent() > 0 || !session.is_connected() {
+                session.next(false).await;
+            }
+        };
+        timeout(PATIENCE, sent).await.expect("the broker has everything else");
+        // It costs no further connection.
+        session.answer(answer(2));
+        session.push_event(event(1));
+        while session.unsent() > 0 {
+            session.next(false).await;
+        }
+        assert!(counts(&counted, name) >= 1, "{forbidden}");
+        assert_eq!(counted.refused_topics(), [forbidden]);
+        let mut topics = Vec::new();
+        while let Ok(message) = heard.try_recv() {
+            topics.push(String::from_utf8(message.topic.to_vec()).unwrap());
+        }
+        let times = |wanted: &str| topics.iter().filter(|topic| *topic == wanted).count();
+        assert!((2..=3).contains(&times(forbidden)), "{topics:?}");
+        assert!(times("liftmesh/north/fleet") >= times(forbidden), "{topics:?}");
+        for topic in ["robot", "kiosk", "liftmesh/north/events", "liftmesh/north/orders"] {
+            assert!(times(topic) >= 1, "{topic} in {topics:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_broker_refuses_is_dropped_and_not_published() {
+    let mut tasks = JoinSet::new();
+    let (mut session, counted, _heard) = at_broker(&[Mood::Refuses("robot")], &mut tasks).await;
+    session.answer(answer(0));
+    session.push_event(event(0));
+    while session.unsent() > 0 {
+        session.next(false).await;
+    }
+    let figures = ["published", "answers_dropped", "events_dropped", "states_dropped"];
+    let figures = figures.map(|name| counts(&counted, &format!("liftmesh_mqtt_{name}_total")));
+    assert_eq!((figures, counted.refused_topics()), ([1, 1, 0, 0], vec!["robot".to_owned()]));
 }
 
 /// At a handover: what the broker does not take in time is counted, and states are not said any more.

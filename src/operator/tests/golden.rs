@@ -260,6 +260,7 @@ fn bare() -> Status {
 /// With what the process adds to what the brain knows.
 fn whole(mut status: Status) -> Status {
     status.log_lines_lost = 8;
+    status.mqtt_refused = vec!["robot/answers".to_owned()];
     status.fleet_keys = elevator_fleet::node::FleetKeysStatus {
         sent: Some(143),
         accepted: vec![143, 12],
