@@ -41,7 +41,7 @@ pub(crate) use self::inspection::{AuditLog, Chain};
 pub(super) use self::inspection::{check, read};
 use super::error::{AppendError, ReadError};
 use super::head::{Comparison, HeadFile, HeadMismatch};
-use super::tables;
+use super::{commit, tables};
 use crate::latch::{Evidence, Hang, Latch, PROGRAM, wall};
 
 /// Number from 1 on → record (JSON, so that programs of other versions can read it).
@@ -374,7 +374,7 @@ fn keep_head(database: &Database, kept: &HeadFile) -> Result<(), AppendError> {
     if tables::keeps_head(&database.begin_read()?).map_err(ReadError::into_redb)? {
         return Ok(());
     }
-    let transaction = database.begin_write()?;
+    let transaction = commit::begin(database)?;
     let head = {
         let mut log = Log::open(transaction.open_table(AUDIT)?, transaction.open_table(LINKS)?)?;
         log.adopt()?;
@@ -401,7 +401,7 @@ pub(super) fn append(
     if let Some(kept) = kept {
         keep_head(database, kept)?;
     }
-    let transaction = database.begin_write()?;
+    let transaction = commit::begin(database)?;
     let (found, comparison, head) = {
         let mut log = Log::open(transaction.open_table(AUDIT)?, transaction.open_table(LINKS)?)?;
         if kept.is_none() {

@@ -45,7 +45,7 @@ pub(super) fn give_up(path: &Path, node: &NodeId, lost: Lost, source: redb::Erro
     let Ok(memory) = in_memory(&bytes) else {
         return give_up(Restored::default());
     };
-    match attempt(|builder| builder.create_with_backend(memory)) {
+    match attempt(|| Ok(memory)) {
         Attempt::Other(found) => other(found),
         Attempt::Open(_, contents) => match restored_of(contents, node, path) {
             Ok(restored) => give_up(restored.unwrap_or_default()),

@@ -8,10 +8,11 @@
 //! ```
 //!
 //! [`Journal::open`] restores (P3), the [`JournalWriter`] writes. The store is `redb`: a commit is
-//! on disk when it returns, and a crash in mid-write leaves the last commit. Nothing here runs on
+//! on disk when it returns, and a crash in mid-write leaves the last [`commit`]. Nothing here runs on
 //! the task of the network or of the car.
 
 mod audit;
+mod commit;
 mod commit_times;
 mod error;
 #[cfg(feature = "fuzzing")]
@@ -34,7 +35,7 @@ use std::time::{Duration, SystemTime};
 use elevator_fleet::directives::Directives;
 use elevator_fleet::model::{JournalId, NodeId};
 use elevator_fleet::node::{Change, Restored};
-use redb::{Builder, Database, DatabaseError};
+use redb::{Database, DatabaseError, StorageBackend};
 use tracing::{error, info, warn};
 
 pub use self::audit::Head;
@@ -122,15 +123,15 @@ impl Journal {
         if let Some(refusal) = version::refusal(&path, node) {
             return Err(refusal);
         }
-        let create = |builder: &Builder| builder.create_file(file(&path)?);
-        let mut tried = attempt(create);
+        let backend = || commit::backend(file(&path)?);
+        let mut tried = attempt(backend);
         if let Attempt::Damaged(reason) = tried {
             let aside = set_aside(directory, &path, &reason);
             if lost == Lost::Refuse {
                 return Err(JournalError::Lost { path });
             }
             aside?;
-            tried = attempt(create);
+            tried = attempt(backend);
         }
         let (database, contents) = match tried {
             Attempt::Open(database, contents) => (database, contents),
@@ -348,7 +349,7 @@ fn open_sound(path: PathBuf) -> Result<(Database, Contents), JournalError> {
     if let Some(found) = version::other_format(&path) {
         return Err(JournalError::Format { path, found });
     }
-    match attempt(|builder| builder.create_file(file(&path)?)) {
+    match attempt(|| commit::backend(file(&path)?)) {
         Attempt::Open(database, contents) => Ok((database, contents)),
         Attempt::InUse => Err(JournalError::InUse { path }),
         Attempt::Denied(source) => Err(denied(path, source)),
@@ -388,19 +389,23 @@ enum Attempt {
     Damaged(String),
 }
 
-/// Opens the database and reads all of it.
+/// Opens the database in this place, and reads all of it.
 ///
 /// The database is known to panic on some damaged files, and such a panic must not keep a car from
 /// service, so it counts as damage.
-fn attempt(create: impl FnOnce(&Builder) -> Result<Database, DatabaseError>) -> Attempt {
-    std::panic::catch_unwind(AssertUnwindSafe(|| open_and_read(create)))
+fn attempt<B: StorageBackend>(backend: impl FnOnce() -> Result<B, DatabaseError>) -> Attempt {
+    std::panic::catch_unwind(AssertUnwindSafe(|| open_and_read(backend)))
         .unwrap_or_else(|_| Attempt::Damaged("the database gave up on it".to_owned()))
 }
 
-fn open_and_read(create: impl FnOnce(&Builder) -> Result<Database, DatabaseError>) -> Attempt {
+fn open_and_read<B: StorageBackend>(backend: impl FnOnce() -> Result<B, DatabaseError>) -> Attempt {
     let mut builder = Database::builder();
     builder.set_cache_size(CACHE);
-    let mut database = match create(&builder) {
+    let opened = backend().and_then(|backend| {
+        commit::prefer_newer(&builder, &backend)?;
+        builder.create_with_backend(backend)
+    });
+    let mut database = match opened {
         Ok(database) => database,
         Err(DatabaseError::DatabaseAlreadyOpen) => return Attempt::InUse,
         Err(error) => return classify(error.into()),

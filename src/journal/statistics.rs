@@ -10,6 +10,7 @@ use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableErro
 use serde::{Deserialize, Serialize};
 use tracing::debug;
 
+use super::commit;
 use super::error::ReadError;
 use super::record::Kind;
 use crate::statistics::{BINS, CARS, CarTime, Changes, FloorCalls, Histogram, Quarter, Slot};
@@ -57,7 +58,7 @@ struct CarV1 {
 
 /// Writes changes in one transaction; they are on disk when this returns.
 pub(super) fn write(database: &Database, changes: &Changes) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
+    let transaction = commit::begin(database)?;
     {
         let mut quarters = transaction.open_table(STATISTICS)?;
         for slot in &changes.removed {

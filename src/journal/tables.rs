@@ -31,7 +31,7 @@ use redb::{
 };
 
 use super::error::{OtherFormat, ReadError};
-use super::record;
+use super::{commit, record};
 
 /// The format that this program writes. It reads that one and all before it.
 pub(super) const FORMAT: u64 = 2;
@@ -221,7 +221,7 @@ pub(super) fn note_broken_audit(
 
 /// Notes that the head of the audit log is kept beside the journal, so that its absence shows.
 pub(super) fn note_kept_head(database: &Database) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
+    let transaction = commit::begin(database)?;
     transaction.open_table(NUMBERS)?.insert(KEY_HEAD, 1)?;
     Ok(transaction.commit()?)
 }
@@ -232,7 +232,7 @@ pub(super) fn make(
     node: &NodeId,
     journal: JournalId,
 ) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
+    let transaction = commit::begin(database)?;
     {
         let mut numbers = transaction.open_table(NUMBERS)?;
         numbers.insert(KEY_FORMAT, FORMAT)?;
@@ -250,7 +250,7 @@ pub(super) fn upgrade(
     restored: &Restored,
     now: SystemTime,
 ) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
+    let transaction = commit::begin(database)?;
     {
         let mut orders = transaction.open_table(ORDERS)?;
         for record in &restored.records {
@@ -270,7 +270,7 @@ pub(super) fn write<'a>(
     changes: impl IntoIterator<Item = &'a Change>,
     now: SystemTime,
 ) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
+    let transaction = commit::begin(database)?;
     {
         let mut orders = transaction.open_table(ORDERS)?;
         let mut numbers = transaction.open_table(NUMBERS)?;

@@ -26,9 +26,7 @@ fn written(journal: &Journal) -> u32 {
 }
 
 fn opened(disk: &TornDisk) -> Option<Journal> {
-    let Attempt::Open(database, contents) =
-        attempt(|builder| builder.create_with_backend(disk.clone()))
-    else {
+    let Attempt::Open(database, contents) = attempt(|| Ok(disk.clone())) else {
         return None;
     };
     let begun = Journal::begin(database, contents, &node(), PathBuf::from("the disk"), || Ok(()));

@@ -1,0 +1,85 @@
+//! Commits in two phases, so that damage to the newest one is not mistaken for a power cut.
+//!
+//! ```text
+//!   write pages and slot ──▶ sync ──▶ name the slot in the header ──▶ sync
+//! ```
+//!
+//! The database has two slots, for the newest commit and the one before. By default it writes all at
+//! once, so that a newest commit that does not verify may never have been complete: it silently goes
+//! back to the one before. In two phases the header names a slot only once that is on disk, and what
+//! it names is damaged if it does not verify.
+//!
+//! Nothing protects the bit that names the slot: [`prefer_newer`] does.
+
+use std::fs::{File, TryLockError};
+
+use redb::backends::FileBackend;
+use redb::{Builder, Database, DatabaseError, StorageBackend, TransactionError, WriteTransaction};
+
+use super::medium;
+use super::version::{MAGIC, SLOTS};
+
+/// Where the header has its flags, and what two of them mean.
+const FLAGS: usize = MAGIC.len();
+const NAMES_SECOND: u8 = 1;
+const TWO_PHASES: u8 = 4;
+
+/// Where a slot has the number of its transaction.
+const TRANSACTION: usize = 104;
+
+/// The length of the header.
+const HEADER: usize = 320;
+
+/// Begins a transaction that is committed in two phases.
+pub(super) fn begin(database: &Database) -> Result<WriteTransaction, TransactionError> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_two_phase_commit(true);
+    Ok(transaction)
+}
+
+/// A file for the database, locked for this process.
+pub(super) fn backend(file: File) -> Result<FileBackend, DatabaseError> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(DatabaseError::DatabaseAlreadyOpen),
+        // The database does without where the file system has no locks.
+        Ok(()) | Err(TryLockError::Error(_)) => FileBackend::new(file),
+    }
+}
+
+/// Has the database choose the newer commit that verifies, where the header names the older one: the
+/// power failed between the two phases, or the bit that names it has flipped.
+///
+/// # Errors
+/// The commit that is named does not verify: it may be the newer one, with a damaged number.
+pub(super) fn prefer_newer(
+    builder: &Builder,
+    backend: &impl StorageBackend,
+) -> Result<(), DatabaseError> {
+    let length = usize::try_from(backend.len()?).unwrap_or_default();
+    let mut header = [0; HEADER];
+    if length < HEADER {
+        return Ok(());
+    }
+    backend.read(0, &mut header)?;
+    let Some(flags) = names_older(&header) else {
+        return Ok(());
+    };
+    let mut bytes = vec![0; length];
+    backend.read(0, &mut bytes)?;
+    let mut named = builder.create_with_backend(medium::in_memory(&bytes)?)?;
+    named.check_integrity()?;
+    backend.write(FLAGS as u64, &[flags & !TWO_PHASES])?;
+    Ok(())
+}
+
+/// The flags of a header that names the commit with the lower number.
+fn names_older(header: &[u8; HEADER]) -> Option<u8> {
+    let flags = header[FLAGS];
+    let number = |slot: usize| {
+        let bytes = header[SLOTS[slot] + TRANSACTION..].first_chunk::<8>();
+        bytes.map(|bytes| u64::from_le_bytes(*bytes))
+    };
+    let named = usize::from(flags & NAMES_SECOND);
+    let is_older = header.starts_with(&MAGIC) && number(named) < number(1 - named);
+    (is_older && flags & TWO_PHASES != 0).then_some(flags)
+}
