@@ -28,7 +28,6 @@ mod writer;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -53,8 +52,7 @@ pub(crate) use self::medium::is_failing;
 use self::tables::Contents;
 pub(crate) use self::writer::Progress;
 pub use self::writer::{JournalWriter, SubmitError};
-use crate::data_dir;
-use crate::retry;
+use crate::{data_dir, log, retry};
 
 /// How many sequences are reserved when a journal is opened.
 pub(crate) const FIRST_BLOCK: u64 = 256;
@@ -394,8 +392,8 @@ enum Attempt {
 /// The database is known to panic on some damaged files, and such a panic must not keep a car from
 /// service, so it counts as damage.
 fn attempt<B: StorageBackend>(backend: impl FnOnce() -> Result<B, DatabaseError>) -> Attempt {
-    std::panic::catch_unwind(AssertUnwindSafe(|| open_and_read(backend)))
-        .unwrap_or_else(|_| Attempt::Damaged("the database gave up on it".to_owned()))
+    log::expecting_panics(|| open_and_read(backend))
+        .unwrap_or_else(|panic| Attempt::Damaged(format!("the database gave up on it: {panic}")))
 }
 
 fn open_and_read<B: StorageBackend>(backend: impl FnOnce() -> Result<B, DatabaseError>) -> Attempt {

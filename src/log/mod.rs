@@ -17,11 +17,13 @@ mod journal;
 mod queue;
 
 use std::backtrace::{Backtrace, BacktraceStatus};
+use std::cell::Cell;
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
-use std::panic::PanicHookInfo;
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::sync::Once;
 use std::time::Duration;
 
 use rustix::fs::FileType;
@@ -110,7 +112,7 @@ pub fn start(settings: &LogSettings) -> Result<Log, LogError> {
             .finish()
             .try_init()?,
     }
-    std::panic::set_hook(Box::new(log_panic));
+    panic::set_hook(Box::new(log_panic));
     Ok(Log { queue, look })
 }
 
@@ -184,4 +186,33 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
         trace,
         "a thread panicked: this is a fault of the program, please report it"
     );
+}
+
+thread_local! {
+    static PANICS_ARE_EXPECTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls a library that panics on damaged files. Nothing is logged of such a panic: the file is at
+/// fault, not the program.
+///
+/// # Errors
+/// What the panic said.
+pub(crate) fn expecting_panics<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let loud = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if !PANICS_ARE_EXPECTED.get() {
+                loud(panic);
+            }
+        }));
+    });
+    let before = PANICS_ARE_EXPECTED.replace(true);
+    let called = panic::catch_unwind(AssertUnwindSafe(call));
+    PANICS_ARE_EXPECTED.set(before);
+    called.map_err(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        text.unwrap_or("no message").to_owned()
+    })
 }

@@ -13,6 +13,8 @@ use liftmesh_harness::building::{Building, Line};
 use redb::{Database, TableDefinition};
 use serde_json::Value;
 
+use super::command_line;
+
 /// The commit slots in the header of the database, which begin with the version of its file format.
 const SLOTS: [usize; 2] = [64, 192];
 
@@ -134,6 +136,25 @@ fn a_damaged_journal_is_set_aside_and_refuses_the_start_with_four() {
     let aside = building.data_dir("A").join("journal.damaged-1");
     assert!(aside.exists());
     assert!(!journal(&building).exists());
+}
+
+/// The file is at fault, not the program.
+#[test]
+fn a_file_that_makes_the_database_panic_is_called_damaged() {
+    let building = with("format-1.redb");
+    let mut image = fs::read(journal(&building)).expect("the journal");
+    image[36_871] ^= 0x80;
+    fs::write(journal(&building), &image).expect("written");
+    let mut audit = command_line::liftmesh(&["audit", "--data-dir"]);
+    let audit = audit.arg(building.data_dir("A")).output().expect("it runs");
+    assert_eq!(audit.status.code(), Some(1), "{audit:?}");
+    let start = building.command("A").output().expect("it runs");
+    assert_eq!(start.status.code(), Some(4), "{start:?}");
+    let [audit, start] = [audit, start].map(|it| String::from_utf8_lossy(&it.stderr).into_owned());
+    assert!(start.contains("the database gave up on it: range start index"), "{start}");
+    for said in [audit, start] {
+        assert!(!said.contains("panicked"), "{said}");
+    }
 }
 
 /// F18: the age of an order goes on, whatever ends the process.
