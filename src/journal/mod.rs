@@ -19,6 +19,7 @@ mod error;
 pub(crate) mod fuzzing;
 mod head;
 mod medium;
+mod place;
 mod record;
 mod statistics;
 mod tables;
@@ -49,6 +50,7 @@ pub(crate) use self::head::FILE as HEAD_FILE;
 use self::head::HeadFile;
 pub use self::head::HeadMismatch;
 pub(crate) use self::medium::is_failing;
+use self::place::Place;
 use self::tables::Contents;
 pub(crate) use self::writer::Progress;
 pub use self::writer::{JournalWriter, SubmitError};
@@ -87,6 +89,8 @@ pub struct Journal {
     database: Database,
     /// Where the head of the audit log is kept; `None` without a directory.
     kept: Option<HeadFile>,
+    /// Where its file is; `None` in memory.
+    place: Option<Place>,
 }
 
 impl Journal {
@@ -114,10 +118,10 @@ impl Journal {
         lost: Lost,
     ) -> Result<(Self, Restored), JournalError> {
         let path = directory.join(FILE);
-        make_directory(directory, &path)?;
         if lost == Lost::Refuse && is_missing(&path) {
             return Err(JournalError::Lost { path });
         }
+        make_directory(directory, &path)?;
         if let Some(refusal) = version::refusal(&path, node) {
             return Err(refusal);
         }
@@ -147,6 +151,10 @@ impl Journal {
         let (mut journal, restored) =
             Self::begin(database, contents, node, path.clone(), keep_name)?;
         journal.keep_head(HeadFile::of(directory));
+        match Place::of(path.clone()) {
+            Ok(place) => journal.place = Some(place),
+            Err(source) => return Err(failing(path, restored, source.into())),
+        }
         Ok((journal, restored))
     }
 
@@ -200,7 +208,7 @@ impl Journal {
             return Err(failing(path, restored, source));
         }
         restored.reserved = reserved;
-        Ok((Self { database, kept: None }, restored))
+        Ok((Self { database, kept: None, place: None }, restored))
     }
 
     /// Writes one change; it is on disk when this returns.

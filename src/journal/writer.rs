@@ -2,14 +2,15 @@
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use elevator_fleet::node::{Change, Lsn};
 use tokio::sync::{oneshot, watch};
 use tracing::{debug, warn};
 
+use super::place::{Displaced, Place};
 use super::{AppendError, AuditLog, AuditRecord, CommitTimes, Journal, statistics, tables};
 use crate::statistics::{Changes, Quarter, Slot};
 
@@ -17,6 +18,9 @@ use crate::statistics::{Changes, Quarter, Slot};
 /// counts as failed (P5): [`SubmitError::Full`]. The brain has at most 16 batches in flight, and
 /// each client of the operator's socket one question, so a working disk never gets there.
 pub(crate) const WRITE_QUEUE: usize = 256;
+
+/// How often the thread looks whether the journal's file is still there, at least.
+const CHECK_PERIOD: Duration = Duration::from_secs(1);
 
 /// How far the writer has come.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -190,8 +194,13 @@ pub(super) fn write_all(
     times: Option<&CommitTimes>,
 ) -> usize {
     let mut commits = 0;
-    while let Ok(first) = queue.recv() {
-        let group = Group::of(std::iter::once(first).chain(queue.try_iter().take(WRITE_QUEUE)));
+    loop {
+        let first = match queue.recv_timeout(CHECK_PERIOD) {
+            Ok(first) => Some(first),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return commits,
+        };
+        let group = Group::of(first.into_iter().chain(queue.try_iter().take(WRITE_QUEUE)));
         match write(journal, &group, report, times) {
             Ok(()) => commits += usize::from(!group.batches.is_empty()),
             Err(error) => {
@@ -206,7 +215,6 @@ pub(super) fn write_all(
             answer_statistics(journal, answer);
         }
     }
-    commits
 }
 
 /// What is done at one go.
@@ -235,13 +243,23 @@ impl Group {
     }
 }
 
-/// Orders first. They are reported as durable before anything else is written.
+/// Why the thread ends early.
+#[derive(Debug, thiserror::Error)]
+enum WriteError {
+    #[error(transparent)]
+    Database(#[from] redb::Error),
+    #[error(transparent)]
+    Displaced(#[from] Displaced),
+}
+
+/// Orders first. They are reported as durable before anything else is written, and if the file is
+/// still the journal of this directory.
 fn write(
     journal: &Journal,
     group: &Group,
     report: &watch::Sender<Progress>,
     times: Option<&CommitTimes>,
-) -> Result<(), redb::Error> {
+) -> Result<(), WriteError> {
     if !group.batches.is_empty() {
         let changes = group.batches.iter().flat_map(|batch| &batch.changes);
         let began = Instant::now();
@@ -250,6 +268,7 @@ fn write(
             times.note(began.elapsed());
         }
     }
+    journal.place.as_ref().map_or(Ok(()), Place::check)?;
     if let Some(last) = group.batches.iter().map(|batch| batch.lsn).max() {
         report.send_modify(|progress| progress.durable = progress.durable.max(last));
     }

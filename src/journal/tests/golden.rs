@@ -157,7 +157,7 @@ fn write(path: &Path) {
     changes.push(Change::Directives(directives()));
     let written = UNIX_EPOCH + Duration::from_secs(WRITTEN);
     tables::write(&database, &changes, written).expect("written");
-    let mut journal = Journal { database, kept: None };
+    let mut journal = Journal { database, kept: None, place: None };
     journal.record(&audit_records()).expect("recorded");
     while journal.database.compact().expect("compacted") {}
 }

@@ -88,7 +88,8 @@ async fn a_full_disk_is_told_once_and_vouches_for_nothing_more() {
     let id = JournalId(1);
     let database = database.expect("a database");
     tables::make(&database, &node(), id).expect("made");
-    let mut writer = JournalWriter::start(Journal { database, kept: None }).expect("a thread");
+    let mut writer =
+        JournalWriter::start(Journal { database, kept: None, place: None }).expect("a thread");
     let order = |sequence| vec![Change::Record(open_order(id, sequence, 3))];
     writer.submit(Lsn(1), order(1)).expect("room");
     durable(&mut writer, Lsn(1)).await;
@@ -109,4 +110,35 @@ async fn a_full_disk_is_told_once_and_vouches_for_nothing_more() {
     let refused = writer.submit(Lsn(3), order(3));
     assert!(matches!(refused, Ok(()) | Err(SubmitError::Ended)));
     assert_eq!(writer.finish().await.durable, Lsn(1));
+}
+
+/// P1, P5
+#[tokio::test]
+async fn a_journal_that_was_deleted_or_replaced_is_a_failed_disk() {
+    for replaced in [false, true] {
+        let directory = TempDir::new().expect("a directory");
+        let path = directory.path().join(FILE);
+        let (journal, restored) = open(&directory);
+        let mut writer = JournalWriter::start(journal).expect("a thread");
+        fs::remove_file(&path).expect("deleted");
+        if replaced {
+            fs::write(&path, "another file").expect("written");
+        } else {
+            let order = Change::Record(open_order(restored.journal, 1, 3));
+            writer.submit(Lsn(1), vec![order]).expect("room");
+        }
+        let failed = async {
+            loop {
+                let progress = writer.progress().await;
+                if progress.failure.is_some() {
+                    return progress;
+                }
+            }
+        };
+        let progress = tokio::time::timeout(Duration::from_secs(20), failed).await;
+        let progress = progress.expect("noticed");
+        assert_eq!(progress.durable, Lsn(0), "it vouches for nothing");
+        let reason = progress.failure.expect("a reason");
+        assert!(reason.contains("journal.redb"), "{reason}");
+    }
 }
