@@ -51,7 +51,11 @@ fn of_status(status: &Status) -> Vec<Finding> {
         findings.push(finding(key, Verdict::wrong(what, remedy)));
     };
     if status.disk_failed {
-        wrong("disk", "the disk has failed".to_owned(), "make room or replace it, then restart");
+        wrong(
+            "disk",
+            "the disk has failed".to_owned(),
+            "make room or replace it: the node tries it again by itself; its log has the reason",
+        );
     }
     if let Some(reason) = &status.fleet_keys.missing {
         wrong("fleet_keys", reason.clone(), "the node tries again every second");

@@ -1,11 +1,13 @@
-//! The node's disk as the loop sees it: it works, or it has failed.
+//! The node's disk as the loop sees it: it works, or it has failed and is tried again.
 
-use std::time::{Duration, SystemTime};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
 
 use elevator_driver::KeySwitch;
 use elevator_fleet::model::{JournalId, NodeId};
 use elevator_fleet::node::{Change, FleetKeysStatus, Lsn, Restored};
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 use tracing::{error, info, warn};
 
 use super::{RunError, hang};
@@ -19,12 +21,60 @@ use crate::statistics::{Changes, Quarter, Slot};
 /// How long the journal may take to write its queue when the node ends.
 const FINISH_LIMIT: Duration = Duration::from_secs(2);
 
-/// The disk. After a failure it stays failed until the node is restarted (P5): a disk that lost one
-/// write can't be trusted with another.
+/// When a failed disk is tried again: first, and at the longest. The pause doubles each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// The disk. One that has failed is tried again with growing pauses, off the loop, and is opened with
+/// the checks of a start (P5).
 #[derive(Debug)]
-pub(super) enum Disk {
+pub(super) struct Disk {
+    home: Home,
+    state: State,
+    /// Before the next attempt to use it again.
+    pause: Duration,
+    /// Since when it has been in this state.
+    since: Instant,
+}
+
+#[derive(Debug)]
+enum State {
     Writes(JournalWriter),
-    Failed,
+    Failed {
+        /// Whether a missing journal may be made.
+        lost: Lost,
+        /// The task that tries to open the journal, once the loop waits for it.
+        tries: JoinSet<(Opened, JournalId)>,
+    },
+}
+
+/// The next event of the disk.
+#[derive(Debug)]
+pub(crate) enum DiskEvent {
+    Progress(Progress),
+    /// It works again.
+    Recovered {
+        /// What stands in the journal.
+        restored: Restored,
+        /// An identity for the next failure.
+        spare: JournalId,
+    },
+}
+
+/// Whose journal is where.
+#[derive(Debug, Clone)]
+struct Home {
+    directory: PathBuf,
+    node: NodeId,
+    commits: Option<CommitTimes>,
+}
+
+/// A journal that can be written.
+#[derive(Debug)]
+struct Opened {
+    writer: JournalWriter,
+    restored: Restored,
+    recorded: Recorded,
 }
 
 /// What the audit log has last of things that are recorded when they change.
@@ -40,32 +90,69 @@ pub(super) struct Recorded {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DiskFailure;
 
+impl Home {
+    /// Opens the journal, and begins to write it.
+    fn open(&self, lost: Lost) -> Result<Opened, RunError> {
+        let Self { directory, node, commits } = self;
+        let (journal, restored) = Journal::open_claimed(directory, node, lost)?;
+        let AuditLog { records: audit, chain } = journal.audit()?;
+        log_chain(audit.len(), &chain);
+        hang::check_audit(directory, &audit)?;
+        let recorded = Recorded {
+            fleet_keys: Some(journal::last_fleet_keys(&audit)),
+            key_switch: journal::last_key_switch(&audit),
+        };
+        if let Err(error) = commission::mark(directory, node, SystemTime::now()) {
+            warn!(%error, "the node can't be marked as commissioned");
+        }
+        let writer = JournalWriter::start_counting(journal, commits.clone());
+        Ok(Opened { writer: writer.map_err(RunError::Thread)?, restored, recorded })
+    }
+
+    /// Whether a missing journal may be made.
+    fn lost(&self) -> Lost {
+        if commission::is_marked(&self.directory) { Lost::Refuse } else { Lost::MakeAnew }
+    }
+
+    /// Tries until the journal can be written.
+    async fn reopen(self, lost: Lost, mut pause: Duration) -> (Opened, JournalId) {
+        let mut told = String::new();
+        loop {
+            tokio::time::sleep(pause).await;
+            let home = self.clone();
+            let open = move || Ok::<_, RunError>((home.open(lost)?, spare_id()?));
+            let opened = tokio::task::spawn_blocking(open).await;
+            let reason = match opened {
+                Ok(Ok(opened)) => return opened,
+                Ok(Err(error)) => format!("{:#}", anyhow::Error::new(error)),
+                Err(panicked) => panicked.to_string(),
+            };
+            if reason != told {
+                warn!(reason, "the disk can't be used yet");
+                told = reason;
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
+
 impl Disk {
     /// Opens the journal; also returns what its audit log has last, if it can be read. A full,
     /// read-only or failing disk does not take the car out of service.
     pub(super) fn open(
-        directory: &std::path::Path,
+        directory: &Path,
         node: &NodeId,
         commits: Option<CommitTimes>,
     ) -> Result<(Self, Restored, Recorded), RunError> {
-        let lost = if commission::is_marked(directory) { Lost::Refuse } else { Lost::MakeAnew };
-        match Journal::open_claimed(directory, node, lost) {
-            Ok((journal, restored)) => {
-                let AuditLog { records: audit, chain } = journal.audit()?;
-                log_chain(audit.len(), &chain);
-                hang::check_audit(directory, &audit)?;
-                let recorded = Recorded {
-                    fleet_keys: Some(journal::last_fleet_keys(&audit)),
-                    key_switch: journal::last_key_switch(&audit),
-                };
-                if let Err(error) = commission::mark(directory, node, SystemTime::now()) {
-                    warn!(%error, "the node can't be marked as commissioned");
-                }
-                let writer = JournalWriter::start_counting(journal, commits);
-                let writer = writer.map_err(RunError::Thread)?;
-                Ok((Self::Writes(writer), restored, recorded))
+        let home = Home { directory: directory.to_owned(), node: node.clone(), commits };
+        let disk =
+            |state| Self { home: home.clone(), state, pause: FIRST_PAUSE, since: Instant::now() };
+        let lost = home.lost();
+        match home.open(lost) {
+            Ok(Opened { writer, restored, recorded }) => {
+                Ok((disk(State::Writes(writer)), restored, recorded))
             }
-            Err(JournalError::Failing { path, restored, source }) => {
+            Err(RunError::Journal(JournalError::Failing { path, restored, source })) => {
                 error!(
                     path = %path.display(),
                     error = %source,
@@ -79,48 +166,62 @@ impl Disk {
                     journal: journal::fresh_id()?,
                     used: 0,
                     reserved: 0,
-                    term: restored.term,
-                    records: restored.records,
-                    flight_times: restored.flight_times,
-                    directives: restored.directives,
+                    ..*restored
                 };
-                Ok((Self::Failed, restored, Recorded::default()))
+                let state = State::Failed { lost, tries: JoinSet::new() };
+                Ok((disk(state), restored, Recorded::default()))
             }
-            Err(JournalError::Lost { .. }) => {
+            Err(RunError::Journal(JournalError::Lost { .. })) => {
                 Err(Refusal::new(directory, Latch::JournalLost).into())
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
 
     pub(super) fn has_failed(&self) -> bool {
-        match self {
-            Self::Writes(_) => false,
-            Self::Failed => true,
+        match self.state {
+            State::Writes(_) => false,
+            State::Failed { .. } => true,
         }
     }
 
     /// How many batches wait for it.
     pub(super) fn queued(&self) -> u64 {
-        match self {
-            Self::Writes(writer) => writer.queued(),
-            Self::Failed => 0,
+        match &self.state {
+            State::Writes(writer) => writer.queued(),
+            State::Failed { .. } => 0,
         }
     }
 
-    /// Waits for the next progress; forever if the disk has failed.
-    pub(super) async fn progress(&mut self) -> Progress {
-        match self {
-            Self::Writes(writer) => writer.progress().await,
-            Self::Failed => std::future::pending().await,
-        }
+    /// Waits for the next event. Cancel-safe.
+    pub(super) async fn next(&mut self) -> DiskEvent {
+        let tries = match &mut self.state {
+            State::Writes(writer) => return DiskEvent::Progress(writer.progress().await),
+            State::Failed { lost, tries } => {
+                if tries.is_empty() {
+                    tries.spawn(self.home.clone().reopen(*lost, self.pause));
+                }
+                tries
+            }
+        };
+        let Some(Ok((opened, spare))) = tries.join_next().await else {
+            return std::future::pending().await;
+        };
+        let Opened { writer, restored, recorded: _ } = opened;
+        info!(
+            records = restored.records.len(),
+            "the disk works again: everything is written to it"
+        );
+        self.state = State::Writes(writer);
+        self.since = Instant::now();
+        DiskEvent::Recovered { restored, spare }
     }
 
     /// Queues a batch. Never waits.
     pub(super) fn submit(&mut self, lsn: Lsn, changes: Vec<Change>) -> Result<(), DiskFailure> {
-        let submitted = match self {
-            Self::Writes(writer) => writer.submit(lsn, changes),
-            Self::Failed => Ok(()),
+        let submitted = match &self.state {
+            State::Writes(writer) => writer.submit(lsn, changes),
+            State::Failed { .. } => Ok(()),
         };
         submitted.map_err(|refused| self.fail(&refused.to_string()))
     }
@@ -131,22 +232,22 @@ impl Disk {
     /// # Errors
     /// Why the record will not be in the log.
     pub(super) fn record(&self, record: AuditRecord) -> Result<(), String> {
-        match self {
-            Self::Writes(writer) => writer.record(record).map_err(|refused| refused.to_string()),
-            Self::Failed => Err("the disk has failed".to_owned()),
+        match &self.state {
+            State::Writes(writer) => writer.record(record).map_err(|refused| refused.to_string()),
+            State::Failed { .. } => Err("the disk has failed".to_owned()),
         }
     }
 
     /// The receiver of the audit log. Never waits.
     pub(super) fn audit(&self) -> oneshot::Receiver<AuditLog> {
         let (answer, records) = oneshot::channel();
-        match self {
-            Self::Writes(writer) => {
+        match &self.state {
+            State::Writes(writer) => {
                 if let Err(refused) = writer.audit(answer) {
                     warn!(reason = %refused, "the audit log can't be asked for");
                 }
             }
-            Self::Failed => drop(answer),
+            State::Failed { .. } => drop(answer),
         }
         records
     }
@@ -156,38 +257,42 @@ impl Disk {
     /// # Errors
     /// Why they will not be on disk.
     pub(super) fn keep_statistics(&self, changes: Changes) -> Result<(), String> {
-        match self {
-            Self::Writes(writer) => {
+        match &self.state {
+            State::Writes(writer) => {
                 writer.keep_statistics(changes).map_err(|refused| refused.to_string())
             }
-            Self::Failed => Err("the disk has failed".to_owned()),
+            State::Failed { .. } => Err("the disk has failed".to_owned()),
         }
     }
 
     /// The receiver of the statistics. Never waits.
     pub(super) fn statistics(&self) -> oneshot::Receiver<Vec<(Slot, Quarter)>> {
         let (answer, quarters) = oneshot::channel();
-        match self {
-            Self::Writes(writer) => {
+        match &self.state {
+            State::Writes(writer) => {
                 if let Err(refused) = writer.read_statistics(answer) {
                     warn!(reason = %refused, "the statistics can't be asked for");
                 }
             }
-            Self::Failed => drop(answer),
+            State::Failed { .. } => drop(answer),
         }
         quarters
     }
 
-    /// Marks the disk as failed.
+    /// Marks the disk as failed. It is tried again, and no sooner than before if it has not worked for
+    /// long. A journal that is gone is not made anew: the node has run.
     pub(super) fn fail(&mut self, reason: &str) -> DiskFailure {
         error!(reason, "the disk has failed: no lamp depends on it");
-        *self = Self::Failed;
+        let has_worked = self.since.elapsed() >= LONGEST_PAUSE;
+        self.pause = if has_worked { FIRST_PAUSE } else { (self.pause * 2).min(LONGEST_PAUSE) };
+        self.state = State::Failed { lost: Lost::Refuse, tries: JoinSet::new() };
+        self.since = Instant::now();
         DiskFailure
     }
 
     /// Writes what is queued, within a time limit.
     pub(super) async fn finish(self) {
-        let Self::Writes(writer) = self else {
+        let State::Writes(writer) = self.state else {
             return;
         };
         if tokio::time::timeout(FINISH_LIMIT, writer.finish()).await.is_err() {

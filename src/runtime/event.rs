@@ -4,7 +4,7 @@ use elevator_driver::PanelEvent;
 use elevator_fleet::dispatch::Plan;
 use elevator_fleet::node::PlanVersion;
 
-use crate::journal::Progress;
+use super::disk::DiskEvent;
 use crate::mesh::MeshEvent;
 use crate::operator::Request;
 
@@ -25,7 +25,7 @@ pub(crate) enum Event {
     /// From the panel.
     Panel(PanelEvent),
     /// From the disk.
-    Disk(Progress),
+    Disk(DiskEvent),
     /// A plan is finished.
     Planned((PlanVersion, Plan)),
     /// A request of an operator.

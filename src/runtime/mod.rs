@@ -43,7 +43,7 @@ use tokio::time::Sleep;
 use tracing::{debug, error, info, warn};
 
 use self::clock::{Clock, LocalTime};
-use self::disk::{Disk, DiskFailure};
+use self::disk::{Disk, DiskEvent, DiskFailure};
 pub(crate) use self::event::{Event, Failure};
 use self::hang::Latching;
 use self::planner::Planner;
@@ -378,7 +378,7 @@ impl Running {
             () = &mut self.timer => Event::Timeout,
             event = self.mesh.next_event() => Event::Mesh(event),
             event = next_of(&mut self.panel) => event,
-            progress = self.disk.progress() => Event::Disk(progress),
+            event = self.disk.next() => Event::Disk(event),
             event = next_plan(&mut self.planner) => event,
             Some(request) = self.requests.recv() => Event::Request(request),
             failure = failure_of(&mut self.operator) => Event::Failed(failure),
@@ -451,12 +451,16 @@ impl Running {
         match event {
             Event::Mesh(event) => self.handle_mesh(event, now),
             Event::Panel(event) => self.node.handle_panel(event, now),
-            Event::Disk(progress) => {
+            Event::Disk(DiskEvent::Progress(progress)) => {
                 self.node.handle_durable(progress.durable, now);
                 if let Some(reason) = progress.failure {
                     let DiskFailure = self.disk.fail(&reason);
                     self.node.handle_disk_failed(self.spare, now);
                 }
+            }
+            Event::Disk(DiskEvent::Recovered { restored, spare }) => {
+                self.spare = spare;
+                self.node.handle_disk_recovered(&restored, now);
             }
             Event::Request(request) => self.answer(request, now),
             Event::Planned((version, plan)) => self.node.handle_plan(version, plan, now),
@@ -544,6 +548,10 @@ impl Running {
             Action::Persist { lsn, changes } => self.disk.submit(lsn, changes)?,
             Action::Plan(request) => self.planner.ask(request),
             Action::Report(report) => {
+                if report == Report::DiskFailed && !self.disk.has_failed() {
+                    // The node has noticed it first.
+                    let DiskFailure = self.disk.fail("it takes too long to write");
+                }
                 if matches!(report, Report::PeerDiscovered { .. } | Report::PeerLost { .. }) {
                     self.mesh.set_proven(self.node.proven().collect());
                 }

@@ -177,6 +177,67 @@ fn a_node_without_any_place_for_its_socket_serves() {
     }
 }
 
+/// P5: a disk that takes writes again is used again, with all that was on it.
+#[test]
+fn a_disk_that_works_again_is_used_without_a_restart() {
+    if !disk::can_fail() {
+        return;
+    }
+    for (disk, remedy) in [(Disk::ReadOnly, "rw,bind"), (Disk::Full, "nr_inodes=100")] {
+        let mut building = Building::with_cars(4, Line::Serial, &["A"]);
+        building.take_out("A");
+        let (before, after) = (building.car_call(2), building.car_call(3));
+        building.press("A", before);
+        building.wait_lit(&["A"], before);
+        building.kill("A");
+        start_on(disk, &mut building, "A");
+        building.wait("A runs without its disk", |building| {
+            status(building, "A").is_some_and(|status| status.disk_failed)
+        });
+        building.wait_dark(&["A"], before);
+        building.press("A", after);
+        building.stays("no lamp is lit", MOMENT, |building| building.car("A").lamps.is_empty());
+        let (data_dir, pid) = (building.data_dir("A"), building.process_id("A").to_string());
+        let mount = Command::new("nsenter")
+            .args(["--mount", "--target", &pid, "mount", "-o", &format!("remount,{remedy}")])
+            .arg(&data_dir)
+            .output()
+            .expect("nsenter");
+        assert!(mount.status.success(), "{mount:?}");
+        building.wait_lit(&["A"], after);
+        let works = |status: Status| !status.disk_failed && status.durable;
+        building
+            .wait("the disk has everything", |building| status(building, "A").is_some_and(works));
+        if disk == Disk::ReadOnly {
+            building.wait_lit(&["A"], before);
+            building.kill("A");
+            building.start("A");
+            building.wait_lit(&["A"], after);
+        }
+    }
+}
+
+/// P1, P5: what is written to a file that was deleted is on no disk.
+#[test]
+fn a_journal_that_is_taken_away_is_a_failed_disk() {
+    let mut building = Building::with_cars(4, Line::Serial, &["A"]);
+    building.take_out("A");
+    let journal = building.data_dir("A").join("journal.redb");
+    let away = building.path("away.redb");
+    fs::rename(&journal, &away).expect("taken away");
+    building.wait("A notices", |building| {
+        building.status("A").is_some_and(|status| status.disk_failed)
+    });
+    let button = building.car_call(2);
+    building.press("A", button);
+    building.stays("its lamp is dark", MOMENT, |building| building.car("A").lamps.is_empty());
+    fs::rename(&away, &journal).expect("brought back");
+    building.wait_lit(&["A"], button);
+    building.kill("A");
+    building.start("A");
+    building.wait_lit(&["A"], button);
+}
+
 /// P5: what took the directory before the disk failed has it.
 #[test]
 fn a_second_node_is_refused_on_a_read_only_disk_as_well() {

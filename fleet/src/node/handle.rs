@@ -10,7 +10,7 @@ use super::cabin::Occurrence;
 use super::neighbours::Acceptance;
 use super::orders::{MOST_OPEN_TRIPS, rubbish};
 use super::peers::{Handshake, Offence, Peers, accepts};
-use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
+use super::{Action, LinkId, LinkSide, Lsn, Node, Report, Restored};
 use crate::directives::RequestId;
 use crate::dispatch::WeekTime;
 use crate::election::{Input, LinkRule};
@@ -455,9 +455,24 @@ impl Node {
         self.settle(now);
     }
 
-    /// The disk has failed. Orders continue under a new journal, which is never written (P5).
+    /// The disk has failed. Orders continue under a new journal, which is not written until
+    /// [the disk works again](Self::handle_disk_recovered) (P5). No journal may be given twice (O4).
     pub fn handle_disk_failed(&mut self, fresh: JournalId, now: Timestamp) {
         self.orders.lose_disk(fresh, now);
+        self.route_orders(now);
+        self.settle(now);
+    }
+
+    /// The disk works again, and this stands in the journal on it. The node takes in what it does not
+    /// know of that, and writes all that it has; only then does its disk count for lamps again (P5).
+    pub fn handle_disk_recovered(&mut self, restored: &Restored, now: Timestamp) {
+        if !self.orders.has_lost_disk() {
+            return;
+        }
+        self.on_directives(&restored.directives, now);
+        self.orders.regain_disk(&restored.records, now);
+        let directives = self.commands.directives().with_receipts().cloned().collect();
+        self.orders.note_directives(directives);
         self.route_orders(now);
         self.settle(now);
     }

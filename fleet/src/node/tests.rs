@@ -4,6 +4,7 @@ mod access;
 mod commands;
 mod contested;
 mod destination;
+mod disk;
 mod flooded;
 mod forged;
 mod guidance;

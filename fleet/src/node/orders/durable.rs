@@ -2,12 +2,12 @@
 
 use fastrand::Rng;
 
-use super::Orders;
+use super::{Orders, admission};
 use crate::car::FlightRecord;
 use crate::directives::Directive;
 use crate::model::{Call, JournalId, Term, Timestamp};
 use crate::node::{Change, Lsn, Renewed, Report};
-use crate::orders::Holding;
+use crate::orders::{Holding, Record};
 
 impl Orders {
     /// Starts the orders. If the disk has hardly any sequences left, they continue under a new
@@ -31,7 +31,7 @@ impl Orders {
         self.place_again(now);
     }
 
-    /// The disk has failed: orders continue under this journal, which is never written (P5).
+    /// The disk has failed: orders continue under this journal, which is not written (P5).
     pub(in crate::node) fn lose_disk(&mut self, fresh: JournalId, now: Timestamp) {
         if !self.ledger.failed() {
             self.ledger.fail(fresh);
@@ -39,6 +39,23 @@ impl Orders {
             self.report(Report::DiskFailed);
             self.place_again(now);
         }
+    }
+
+    /// The disk works again, and holds these records: what the node did not know of them, it takes in.
+    /// Then the disk gets everything, and counts once it has it (P5).
+    pub(in crate::node) fn regain_disk(&mut self, records: &[Record], now: Timestamp) {
+        if !self.ledger.failed() {
+            return;
+        }
+        for record in records {
+            let is_dropped = self.ledger.is_collected(record.dot.journal);
+            if !is_dropped && admission::is_possible(record, self.own.floors) {
+                self.ledger.know(record.dot);
+                self.merge_record(record, None, now);
+            }
+        }
+        let registers = self.store.records(now).map(|record| record.dot).collect();
+        self.ledger.recover(registers);
     }
 
     /// The car has learned the duration of a leg.

@@ -168,7 +168,7 @@ impl Ledger {
             self.changed.remove(dot);
             self.unwritten.remove(dot);
         }
-        if self.written.remove(&journal) && !self.failed {
+        if self.written.remove(&journal) {
             self.collected.insert(journal);
         }
     }
@@ -184,10 +184,8 @@ impl Ledger {
     /// The car has learned the duration of a leg. The next batch carries it; if it is lost, it is
     /// learned again.
     pub(super) fn note_flight_times(&mut self, record: FlightRecord) {
-        if !self.failed {
-            self.flight_times.retain(|known| known.leg != record.leg);
-            self.flight_times.push(record);
-        }
+        self.flight_times.retain(|known| known.leg != record.leg);
+        self.flight_times.push(record);
     }
 
     /// The directives have changed: these are all of them.
@@ -269,19 +267,36 @@ impl Ledger {
         }
     }
 
-    /// The disk has failed: switches to this journal, which is never written (P5).
+    /// The disk has failed: switches to this journal, which is not written until the disk
+    /// [works again](Self::recover) (P5).
     pub(super) fn fail(&mut self, fresh: JournalId) {
         self.journal = fresh;
         self.renewed = false;
         self.next = 1;
         self.reserving = None;
         self.changed.clear();
-        self.flight_times.clear();
         self.directives = None;
         self.unwritten.clear();
-        self.collected.clear();
         self.raised = false;
         self.failed = true;
+    }
+
+    /// Whether the disk has yet to drop the registers of this journal.
+    pub(super) fn is_collected(&self, journal: JournalId) -> bool {
+        self.collected.contains(&journal)
+    }
+
+    /// The disk works again: it gets the journal in use, the term and these registers, which are all
+    /// that the node has. Until they are written, nothing is durable (P5).
+    pub(super) fn recover(&mut self, registers: BTreeSet<Dot>) {
+        self.failed = false;
+        self.durable = self.lsn;
+        self.waiting_since = None;
+        // What it holds of this journal is older than what was placed since.
+        self.renewed = true;
+        self.reserved = 0;
+        self.changed = registers;
+        self.raised = true;
     }
 
     pub(super) fn failed(&self) -> bool {
@@ -450,6 +465,34 @@ mod tests {
         assert_eq!(ledger.dot(), Some(Dot { journal: JournalId(9), sequence: 1 }));
         assert!(ledger.batch(Timestamp::START).is_none());
         assert!(!ledger.is_durable(dot) && !ledger.all_durable());
+    }
+
+    /// P5, O4
+    #[test]
+    fn a_disk_that_works_again_gets_everything_before_it_counts() {
+        let (mut ledger, now) = (ledger(), Timestamp::START);
+        ledger.note(press(1));
+        ledger.batch(now).expect("a change, which the disk does not take");
+        ledger.collect(JournalId(2), &[press(1)]);
+        ledger.fail(JournalId(9));
+        let placed = ledger.dot().expect("a sequence");
+        ledger.recover([placed].into());
+        assert!(!ledger.all_durable() && !ledger.is_durable(placed));
+        assert_eq!(ledger.dot(), None, "not before the disk has reserved it");
+        ledger.note_term(Term(3));
+        let (lsn, registers, others) = ledger.batch(now).expect("all of it");
+        assert_eq!(registers, [placed].into());
+        let up_to = placed.sequence + 1 + BLOCK;
+        let expected = [
+            Change::Journal(JournalId(9)),
+            Change::Reserve(up_to),
+            Change::Term(Term(7)),
+            Change::Collect(JournalId(2)),
+        ];
+        assert_eq!(others, expected);
+        assert_eq!(ledger.written(lsn, now), [placed]);
+        assert!(ledger.all_durable() && ledger.is_durable(placed));
+        assert_eq!(ledger.dot().map(|dot| dot.sequence), Some(placed.sequence + 1));
     }
 
     fn press(sequence: u64) -> Dot {

@@ -1,0 +1,52 @@
+//! A disk that fails and works again.
+
+use super::planning::up;
+use super::*;
+use crate::model::{Dot, JournalId, Mode};
+use crate::orders::RecordState;
+
+/// What the node wants written, with the last batch.
+fn written(node: &mut Node) -> (Option<Lsn>, Vec<Change>) {
+    let batches = persists(&drain(node));
+    let lsn = batches.last().map(|(lsn, _)| *lsn);
+    (lsn, batches.into_iter().flat_map(|(_, changes)| changes).collect())
+}
+
+fn is_promised(node: &Node, call: HallCall) -> bool {
+    node.orders.presses(call).any(|press| node.orders.is_promised(press))
+}
+
+/// P5, P1, O1: alone, it lights no lamp before its disk has the order, and serves what stands there.
+#[test]
+fn a_disk_that_works_again_gets_everything_before_a_lamp_depends_on_it() {
+    let (mut node, now) = cabin(1);
+    written(&mut node);
+    node.handle_disk_failed(JournalId(9), now);
+    let (while_failed, on_disk) = (up(2), up(1));
+    node.handle_mode(&name(2), Mode::OutOfService, "kovac", now).expect("taken");
+    assert_eq!(node.handle_order(Call::Hall(while_failed), now), Ok(Taken::Placed));
+    assert_eq!(written(&mut node), (None, Vec::new()));
+    let record = Record {
+        dot: Dot { journal: JournalId(5), sequence: 4 },
+        origin: name(1),
+        call: Call::Hall(on_disk),
+        state: RecordState::Open { waited: Duration::from_secs(3) },
+    };
+    let restored = Restored { records: vec![record], ..Restored::default() };
+    node.handle_disk_recovered(&restored, now);
+    let (lsn, changes) = written(&mut node);
+    let is_record_of = |change: &Change, call: HallCall| matches!(change, Change::Record(record) if record.call == Call::Hall(call));
+    for call in [while_failed, on_disk] {
+        assert!(changes.iter().any(|change| is_record_of(change, call)), "{changes:?}");
+    }
+    assert!(changes.contains(&Change::Journal(JournalId(9))), "{changes:?}");
+    let has_directive =
+        |change: &Change| matches!(change, Change::Directives(all) if all.len() == 1);
+    assert!(changes.iter().any(has_directive), "{changes:?}");
+    assert!(![while_failed, on_disk].iter().any(|call| is_promised(&node, *call)));
+    let status = node.status(now);
+    assert_eq!((status.disk_failed, status.durable), (false, false));
+    node.handle_durable(lsn.expect("a batch"), now);
+    assert!([while_failed, on_disk].iter().all(|call| is_promised(&node, *call)));
+    assert!(node.status(now).durable);
+}
