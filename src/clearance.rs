@@ -72,6 +72,24 @@ pub enum ClearError {
     Latch(#[source] io::Error),
 }
 
+/// Why the audit log of a node that does not run can't be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum AuditError {
+    /// The data directory can't be used.
+    #[error(transparent)]
+    Place(ClearError),
+    /// The journal is gone, and the log with it.
+    #[error(
+        "there is no audit log: {}\nLook into the car. Once it is fit to run:\n  {}",
+        Latch::JournalLost,
+        latch::remedy(.0)
+    )]
+    Lost(PathBuf),
+    /// The journal can't be read.
+    #[error(transparent)]
+    Journal(JournalError),
+}
+
 /// Clears the latch that keeps a node from starting, and returns it; `None` if there is nothing to
 /// clear. The audit record is on disk before the latch is removed.
 ///
@@ -113,14 +131,23 @@ pub(crate) fn find(data_dir: &Path) -> Result<Option<Latch>, ClearError> {
     Ok(latch_of(data_dir)?)
 }
 
-/// The audit log of a node that does not run.
+/// The audit log of a node that does not run; empty if it never ran.
 ///
 /// # Errors
-/// [`ClearError::Running`], [`ClearError::Directory`] or [`ClearError::Journal`].
-pub(crate) fn audit(data_dir: &Path) -> Result<AuditLog, ClearError> {
-    check_user(data_dir)?;
-    let _claim = Claim::new(data_dir).map_err(|error| refused(data_dir, error))?;
-    Ok(journal::audit_of(data_dir)?)
+/// [`AuditError`]; nothing is changed.
+pub(crate) fn audit(data_dir: &Path) -> Result<AuditLog, AuditError> {
+    check_user(data_dir).map_err(AuditError::Place)?;
+    let claim = Claim::new(data_dir).map_err(|error| refused(data_dir, error));
+    let _claim = claim.map_err(AuditError::Place)?;
+    if is_lost(data_dir) {
+        return Err(AuditError::Lost(data_dir.to_owned()));
+    }
+    journal::audit_of(data_dir).map_err(AuditError::Journal)
+}
+
+/// Whether the node has run, and has no journal.
+pub(crate) fn is_lost(data_dir: &Path) -> bool {
+    !journal::exists(data_dir) && commission::is_marked(data_dir)
 }
 
 fn latch_of(data_dir: &Path) -> Result<Option<Latch>, JournalError> {
@@ -128,7 +155,7 @@ fn latch_of(data_dir: &Path) -> Result<Option<Latch>, JournalError> {
         return Ok(Some(latch));
     }
     if !journal::exists(data_dir) {
-        return Ok(commission::is_marked(data_dir).then_some(Latch::JournalLost));
+        return Ok(is_lost(data_dir).then_some(Latch::JournalLost));
     }
     match journal::audit_of(data_dir) {
         Ok(log) => Ok(removed(&log.records)),

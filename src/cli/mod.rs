@@ -36,7 +36,7 @@ use elevator_fleet::json::CallError;
 use elevator_fleet::model::NodeId;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
-use crate::clearance::ClearError;
+use crate::clearance::{AuditError, ClearError};
 use crate::config::{ConfigErrors, FaultInjection, Settings, Sources, example};
 use crate::journal::{HeadMismatch, JournalError};
 use crate::latch;
@@ -420,9 +420,12 @@ pub enum CommandError {
     /// The parent process ended before this one started.
     #[error("the parent process {0} has ended")]
     Orphan(u32),
-    /// Nothing was cleared, or the audit log can't be read.
+    /// Nothing was cleared.
     #[error(transparent)]
     Clear(#[from] ClearError),
+    /// The audit log of a node that does not run can't be read.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
     /// The order was not placed.
     #[error(
         "{0} is not placed yet: the node's disk does not answer. The node places it once the disk \
@@ -512,17 +515,14 @@ impl CommandError {
             },
             Self::Latched(_) => Exit::Refused,
             Self::Remote(error) => error.exit(),
-            Self::Clear(error) => match error {
+            Self::Audit(AuditError::Lost(_)) => Exit::Refused,
+            Self::Audit(AuditError::Journal(error)) => of_journal(error),
+            Self::Clear(error) | Self::Audit(AuditError::Place(error)) => match error {
                 ClearError::Directory { .. }
                 | ClearError::AnotherUser { .. }
-                | ClearError::Nameless
-                | ClearError::Journal(JournalError::Format { .. } | JournalError::Foreign { .. }) => {
-                    Exit::Usage
-                }
-                ClearError::Running(_)
-                | ClearError::Journal(_)
-                | ClearError::Head(_)
-                | ClearError::Latch(_) => Exit::Failed,
+                | ClearError::Nameless => Exit::Usage,
+                ClearError::Journal(error) => of_journal(error),
+                ClearError::Running(_) | ClearError::Head(_) | ClearError::Latch(_) => Exit::Failed,
             },
             Self::Client(ClientError::Refused { code, .. }) => match code {
                 ErrorCode::Malformed
@@ -572,6 +572,11 @@ impl CommandError {
             Self::Demo(_) | Self::Simulator(_) | Self::Lab(_) => Exit::Failed,
         }
     }
+}
+
+fn of_journal(error: &JournalError) -> Exit {
+    let is_usage = matches!(error, JournalError::Format { .. } | JournalError::Foreign { .. });
+    if is_usage { Exit::Usage } else { Exit::Failed }
 }
 
 /// What is left to do after [`execute`].

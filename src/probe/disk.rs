@@ -8,7 +8,9 @@ use elevator_fleet::model::NodeId;
 use rustix::fs::{statfs, statvfs};
 
 use super::{Running, Verdict};
+use crate::clearance;
 use crate::journal::{self, AuditLog, JournalError};
+use crate::latch;
 
 /// Free bytes below which the disk soon, or already, takes no more orders. A journal has at most a
 /// few MiB.
@@ -55,14 +57,24 @@ fn judge(place: &Path, room: u64, kind: Option<u64>) -> Verdict {
 
 /// Whether the node's journal can be read. A copy is opened, because opening may change a file.
 pub(super) fn journal(data_dir: &Path, node: &NodeId, running: Running) -> Verdict {
+    let file = data_dir.join(journal::FILE);
+    let shown = file.display();
+    if clearance::is_lost(data_dir) {
+        return Verdict::wrong(
+            format!("{shown} is gone, and this node has run before: it does not start"),
+            format!(
+                "put the file back, or look into the car, then: {}; the orders come back from the \
+                 other nodes",
+                latch::remedy(data_dir)
+            ),
+        );
+    }
     if running == Running::Yes {
         return Verdict::Good("it is in use by this node, which runs".to_owned());
     }
     if !journal::exists(data_dir) {
         return Verdict::Good("there is none yet; the first start makes it".to_owned());
     }
-    let file = data_dir.join(journal::FILE);
-    let shown = file.display();
     let size = match fs::symlink_metadata(&file) {
         Ok(found) if !found.is_file() => {
             return Verdict::wrong(format!("{shown} is not a regular file"), "move it away");

@@ -126,6 +126,28 @@ fn a_running_node_says_how_it_is() {
     has(&found, "node", "warning", "does not run");
 }
 
+/// P5: every command says that the journal is lost, and how to go on.
+#[test]
+fn a_lost_journal_is_lost_to_every_command() {
+    let mut building = Building::with_cars(4, Line::Serial, &["A"]);
+    assert!(building.stop("A").success());
+    fs::remove_file(building.data_dir("A").join("journal.redb")).expect("removed");
+    let data_dir = building.data_dir("A").to_str().expect("text").to_owned();
+    let doctor = doctor(&data_dir, free_port(), &["--json"]);
+    assert_eq!(doctor.status.code(), Some(2), "{doctor:?}");
+    has(&findings(&doctor), "journal", "error", "is gone, and this node has run before");
+    let audit = liftmesh(&["audit", "--data-dir", &data_dir]).output().expect("it runs");
+    assert_eq!(audit.status.code(), Some(4), "{audit:?}");
+    let run = building.command("A").output().expect("it runs");
+    assert_eq!(run.status.code(), Some(4), "{run:?}");
+    for (output, said) in [(&doctor, &doctor.stdout), (&audit, &audit.stderr), (&run, &run.stderr)]
+    {
+        let said = String::from_utf8_lossy(said);
+        assert!(said.contains("liftmesh clear-hang"), "{output:?}");
+        assert!(!said.contains("nothing is cleared"), "{said}");
+    }
+}
+
 /// HTTP's certificate and the broker are looked at, and what is wrong with them is said.
 #[test]
 fn a_certificate_and_a_broker_are_examined() {
