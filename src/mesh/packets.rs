@@ -21,7 +21,7 @@ pub struct PacketSettings {
     /// Default 1, not beyond the own network; 1 to 255. Counts with `group` alone.
     pub(crate) ttl: u8,
     /// Whether there are devices without the fleet key: packets are sent and accepted without it as
-    /// well, so that anybody on the network can vote.
+    /// well. Of what arrives without it only readings count (V12).
     pub(crate) foreign_devices: bool,
     /// The network interface to which the sockets are bound, if to one by name.
     pub(crate) interface: Option<String>,

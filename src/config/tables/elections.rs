@@ -150,7 +150,8 @@ table! {
         /// the way counts one. Counts with `multicast` alone.
         ttl as multicast_ttl: Whole<u8, 1, 255> = Value("1"),
         /// Whether packets are sent and accepted without the fleet key too, for devices that have
-        /// none. Then anybody on the network can vote, and call a vote.
+        /// none. Their readings count for the averages of the climate; their votes and resets never
+        /// count.
         foreign_devices: bool = Value("false"),
         /// The network interface to which the sockets of the packets are bound. It needs the right
         /// CAP_NET_RAW where the system does not allow it to everybody.
