@@ -4,12 +4,11 @@
 //! happens is kept, in [`Counted`].
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use elevator_fleet::model::Term;
 use elevator_fleet::node::{Report, Status};
 use elevator_fleet::wire::NodeState;
 use prometheus::core::Collector;
@@ -36,8 +35,8 @@ pub(super) struct Counted {
     waiting: Histogram,
     state_changes: IntCounter,
     elections: IntCounter,
-    /// The highest term so far.
-    term: Arc<AtomicU64>,
+    /// The mastership that was reported last, where events are counted.
+    mastership: Option<(NodeState, Term)>,
     missed: IntCounter,
     missed_by_statistics: IntCounter,
     mqtt: Option<mqtt::Counted>,
@@ -61,10 +60,10 @@ impl Counted {
             )?,
             elections: IntCounter::new(
                 "liftmesh_elections_total",
-                "Elections of a master as this node has seen them: rises of the term, but for planned \
-                 rotations.",
+                "Elections as this node has seen them: another master, or the same one under another \
+                 term, but for planned rotations.",
             )?,
-            term: Arc::default(),
+            mastership: None,
             missed: IntCounter::new(
                 "liftmesh_http_events_missed_total",
                 "Events that the HTTP server was too slow to take from the node's loop.",
@@ -79,15 +78,18 @@ impl Counted {
     }
 
     /// Counts an event.
-    pub(super) fn count(&self, report: &Report) {
+    pub(super) fn count(&mut self, report: &Report) {
         if let Report::Served { waited, .. } = report {
             self.waiting.observe(waited.as_secs_f64());
         }
-        if let Report::NodeState { term, .. } | Report::Rotated { term, .. } = report {
-            let has_risen = self.term.fetch_max(term.0, Ordering::Relaxed) < term.0;
+        if let Report::NodeState { to, term, .. } | Report::Rotated { to, term, .. } = report {
+            let before = self.mastership.clone();
+            if *to != NodeState::Seeking {
+                self.mastership = Some((to.clone(), *term));
+            }
             if let Report::NodeState { .. } = report {
                 self.state_changes.inc();
-                self.elections.inc_by(has_risen.into());
+                self.elections.inc_by((self.mastership != before).into());
             }
         }
     }
@@ -241,7 +243,11 @@ impl Page {
         )?;
         #[expect(clippy::cast_precision_loss, reason = "a term counts masterships")]
         let term = status.term.0 as f64;
-        self.gauge("liftmesh_term", "The highest term that the node knows.", term)
+        self.gauge(
+            "liftmesh_term",
+            "The term of the node's mastership, or the highest that it knows.",
+            term,
+        )
     }
 
     fn orders(&self, status: &Status, orders: &[OrderState]) -> Result<(), prometheus::Error> {
@@ -386,25 +392,28 @@ fn number(count: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use elevator_fleet::model::Term;
+    use elevator_fleet::model::NodeId;
 
     use super::*;
 
     #[test]
-    fn an_election_is_a_rise_of_the_term_and_no_rotation() {
-        let counted = Counted::new(None, None).unwrap();
-        let states = |term| {
-            let (from, to) = (NodeState::Seeking, NodeState::Master);
-            (from, to, Term(term))
-        };
-        for (term, is_rotation) in [(3, false), (3, false), (4, false), (5, true), (5, false)] {
-            let (from, to, term) = states(term);
-            counted.count(&if is_rotation {
-                Report::Rotated { from, to, term }
-            } else {
-                Report::NodeState { from, to, term }
-            });
+    fn an_election_brings_another_master_or_term_and_is_no_rotation() {
+        let mut counted = Counted::new(None, None).unwrap();
+        let slave = |name| NodeState::Slave { master: NodeId::new(name).unwrap() };
+        let from = NodeState::Seeking;
+        for (to, term, elections) in [
+            (slave("B"), 3, 1),
+            (NodeState::Seeking, 3, 1),
+            (slave("B"), 3, 1),
+            (slave("A"), 3, 2),
+            (slave("A"), 4, 3),
+        ] {
+            counted.count(&Report::NodeState { from: from.clone(), to, term: Term(term) });
+            assert_eq!(counted.elections.get(), elections, "in term {term}");
         }
-        assert_eq!((counted.elections.get(), counted.state_changes.get()), (2, 4));
+        let to = slave("C");
+        counted.count(&Report::Rotated { from: from.clone(), to: to.clone(), term: Term(5) });
+        counted.count(&Report::NodeState { from, to, term: Term(5) });
+        assert_eq!((counted.elections.get(), counted.state_changes.get()), (3, 6));
     }
 }

@@ -76,6 +76,12 @@ pub trait Election: fmt::Debug + Send {
         self.node_state() == NodeState::Master
     }
 
+    /// Whether this node stays master when it meets this peer, another master. `false` where more
+    /// than their ranks decides.
+    fn outranks(&self, _master: &Candidate) -> bool {
+        false
+    }
+
     /// The estimate in the node's beacons (B1); 0 under a protocol that does not use it.
     fn estimate(&self) -> u32 {
         0
@@ -189,7 +195,7 @@ pub enum Input<'a> {
         peer: &'a Candidate,
         /// Its state.
         node_state: &'a NodeState,
-        /// The highest term that it knows.
+        /// The term of its mastership; if it is not master, the highest that it knows.
         term: Term,
     },
     /// A peer is not heard any more, or its link is gone; the latter is not an input under
@@ -311,6 +317,21 @@ pub enum Message {
 }
 
 impl Message {
+    /// The message as a node sends it that knows this term.
+    pub(crate) fn under(self, term: Term) -> Self {
+        match self {
+            Self::Bully(bully::Message::Master { .. }) => bully::Message::Master { term }.into(),
+            Self::SensorRequest
+            | Self::SensorData(_)
+            | Self::DisplayData(_)
+            | Self::Bully(_)
+            | Self::Senior(_)
+            | Self::Ballot(_)
+            | Self::TokenRing(_)
+            | Self::Experiment(_) => self,
+        }
+    }
+
     /// Whether the node that sends this to all gathers readings then, and shows their average (C4):
     /// with a sensor request, and, as nobody answers it with a reading, with its own alone while a
     /// master under `senior` has no executors (M7).

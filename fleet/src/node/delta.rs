@@ -113,7 +113,7 @@ impl Node {
 
     /// Sends this node's digest over a fresh link.
     pub(super) fn send_digest(&mut self, link: LinkId) {
-        let digest = self.orders.store_digest(self.leadership.term());
+        let digest = self.orders.store_digest(self.leadership.known_term());
         let frame = Frame::Digest(digest);
         self.actions.push_back(Action::Send { link, frame });
     }
@@ -151,7 +151,7 @@ impl Node {
 
     /// Sends the parts of state transfers that are due.
     pub(super) fn send_states(&mut self, now: Timestamp) {
-        let (links, term) = (self.peers.links(), self.leadership.term());
+        let (links, term) = (self.peers.links(), self.leadership.known_term());
         let peer_of = |link| links.get(link).map(|link| &link.peer);
         for (link, state) in self.orders.states_due(peer_of, term, now) {
             let frame = Frame::State(state);

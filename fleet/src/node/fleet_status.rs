@@ -30,7 +30,7 @@ pub struct FleetStatus {
     /// The master of the node that was asked: the node itself, the one that it follows, or `None`
     /// while it seeks one.
     pub master: Option<NodeId>,
-    /// The highest term that the node knows.
+    /// The term of the node's mastership; if it is not master, the highest that it knows.
     pub term: Term,
     /// Everything in its store is on its disk.
     pub durable: bool,

@@ -161,6 +161,15 @@ impl Node {
                 self.dispatching.invalidate();
             }
         }
+        if verdict.is_up_to_date() {
+            let follows = |state: &NodeState| match state {
+                NodeState::Slave { master } => *master == self.hello.node,
+                NodeState::Master | NodeState::Seeking => false,
+            };
+            let has_joined =
+                follows(&beacon.node_state) && !state_before.as_ref().is_some_and(follows);
+            self.leadership.hear_beacon(beacon, has_joined);
+        }
         match self.on_heard(&verdict, &beacon.hello, now) {
             Acceptance::None => {}
             Acceptance::Orders => {
@@ -168,7 +177,6 @@ impl Node {
                 self.on_records(node, &self.explained(beacon), now);
             }
             Acceptance::Full => {
-                self.leadership.hear_term(beacon.term);
                 self.compare(beacon, now);
                 self.reconcile(node, &beacon.node_state, now);
                 self.choose_links();

@@ -276,7 +276,7 @@ impl Node {
         self.peers.links().is_synced(peer)
     }
 
-    /// The highest term that the node knows.
+    /// The term of the node's mastership; if it is not master, the highest that it knows (E3).
     #[must_use]
     pub fn term(&self) -> Term {
         self.leadership.term()

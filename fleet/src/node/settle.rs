@@ -186,7 +186,7 @@ impl Node {
 
     /// Passes the next batch to the disk.
     fn update_disk(&mut self, now: Timestamp) {
-        let term = self.leadership.term();
+        let term = self.leadership.known_term();
         let batch = self.orders.batch(term, &mut self.random, now);
         self.route_orders(now);
         if let Some((lsn, changes)) = batch {

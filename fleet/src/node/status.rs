@@ -67,7 +67,7 @@ pub struct Status {
     /// How long ago it entered that state.
     #[serde(with = "seconds", default)]
     pub state_since: Duration,
-    /// The highest term it knows.
+    /// The term of its mastership; if it is not master, the highest that it knows (E3).
     pub term: Term,
     /// The digest of the order store; equal stores have equal digests.
     #[serde(with = "hexadecimal")]

@@ -126,7 +126,7 @@ pub struct Beacon {
     pub period: u16,
     /// The sender's state.
     pub node_state: NodeState,
-    /// The highest term that the sender knows.
+    /// The term of the sender's mastership; if it is not master, the highest that it knows (E3).
     pub term: Term,
     /// The sender's fitness to lead; used under `bully` only (B1).
     pub estimate: u32,

@@ -42,22 +42,26 @@ pub(super) fn no_change_of_master_in_quiet(
     is_quiet.then(finding).into_iter().collect()
 }
 
-/// E3: terms never decrease, over restarts either, and each mastership has a greater one.
+/// E3: terms never decrease, over restarts either, each mastership has a greater one, and the master
+/// of a group a greater one than all whose mastership has ended in it.
 #[derive(Debug)]
 pub(crate) struct Terms {
     /// By node.
     pub(crate) latest: Vec<Term>,
+    /// By node: the term under which its process was last seen to lead.
+    pub(crate) led: Vec<Option<Term>>,
 }
 
 impl Terms {
     pub(crate) fn new(nodes: usize) -> Self {
         let latest = vec![Term::default(); nodes];
-        Self { latest }
+        Self { latest, led: vec![None; nodes] }
     }
 
     /// A node that starts knows the term on its disk.
     pub(crate) fn started(&mut self, snapshot: &Snapshot, node: usize) {
         self.latest[node] = snapshot.machines[node].disk.term();
+        self.led[node] = None;
     }
 
     pub(crate) fn inspect(&mut self, snapshot: &Snapshot) -> Vec<Finding> {
@@ -66,10 +70,39 @@ impl Terms {
             let Some(term) = snapshot.node(node).map(Node::term) else {
                 continue;
             };
+            if snapshot.node_state(node) == Some(&NodeState::Master) {
+                self.led[node] = Some(term);
+            }
             let before = std::mem::replace(latest, term);
             if term < before {
                 let what = format!("term {before} became {term}");
                 findings.push(Finding::new("E3", node, what));
+            }
+        }
+        findings.extend(self.outlived(snapshot));
+        findings
+    }
+
+    /// The masters whose term is no greater than one of a mastership that has ended in their group.
+    fn outlived(&self, snapshot: &Snapshot) -> Vec<Finding> {
+        let leads = |node: &usize| snapshot.node_state(*node) == Some(&NodeState::Master);
+        let has_led_as_late = |node: usize, master: usize| {
+            node != master && self.led[node] >= self.led[master] && !leads(&node)
+        };
+        let nodes = || 0..self.led.len();
+        let is_suspect = |master| nodes().any(|node| has_led_as_late(node, master));
+        if !nodes().filter(leads).any(is_suspect) {
+            return Vec::new();
+        }
+        let mut findings = Vec::new();
+        for group in snapshot.settled_groups() {
+            let Some(master) = snapshot.master_of(&group) else { continue };
+            for node in group {
+                if has_led_as_late(node, master) {
+                    let what = format!("leads under the term of {node} or an earlier one");
+                    let key = format!("{master} {what}");
+                    findings.push(Finding::new("E3", master, what).lasting(key, TOLD_WITHIN));
+                }
             }
         }
         findings

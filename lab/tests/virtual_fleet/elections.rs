@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use elevator_fleet::election::{ElectionSettings, Preferred, bully};
-use elevator_fleet::model::Role;
+use elevator_fleet::model::{Role, Term};
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::{Fault, Weather, World, WorldSettings};
 
@@ -28,7 +28,8 @@ enum Scenario {
     MasterLosesPower,
     /// The master is suspended for so many milliseconds.
     MasterIsSuspended(u64),
-    /// The master ends, another one takes over, and the first starts again.
+    /// The master ends, another one takes over, and the first starts again. Each mastership has a
+    /// higher term than the one before.
     MasterReturns,
     /// The network is partitioned into two parts, each with a master, and heals.
     PartsMerge,
@@ -53,7 +54,7 @@ const SCENARIOS: [(&str, Scenario, u64); 17] = [
     ("F7, H1, B2, B10, M9, T8", Scenario::MasterIsSuspended(2_000), 4),
     ("F7, H1, B2, B10, M9, T8", Scenario::MasterIsSuspended(5_000), 4),
     ("F7, H1, B2, B10, M9, T8", Scenario::MasterIsSuspended(8_000), 4),
-    ("F14, B7, M9, V7", Scenario::MasterReturns, 1),
+    ("E3, F14, B7, M9, V7", Scenario::MasterReturns, 1),
     ("F8, F14, E4, B10, M9, T4, T8, V12", Scenario::PartsMerge, 1),
     ("F8, E4, B10, M9, T8, V12", Scenario::AllMerge, 1),
 ];
@@ -169,12 +170,17 @@ impl Fleet {
             Scenario::MasterIsSuspended(pause) => self.is_suspended(millis(pause)),
             Scenario::MasterReturns => {
                 let (mut building, master) = self.led();
+                let first = mastership(&building, &all());
                 let fault = [Fault::Kill, Fault::PowerCut][round % 2];
                 building.inflict(fault(master));
                 self.agree(&mut building, &all_but(master), "its end");
                 building.run_for(secs(2));
+                let second = mastership(&building, &all_but(master));
                 building.inflict(Fault::Restart(master));
                 let took = self.agree(&mut building, &all(), "its return");
+                let third = mastership(&building, &all());
+                assert!(first.1 < second.1, "{first:?}, {second:?}, {self:?}");
+                assert!(second == third || second.1 < third.1, "{second:?}, {third:?}, {self:?}");
                 self.stays(&mut building, &all());
                 took
             }
@@ -249,6 +255,12 @@ impl Fleet {
         self.recovers(&mut building);
         took
     }
+}
+
+/// The master of a group, and its term.
+fn mastership(world: &World, group: &[usize]) -> (usize, Term) {
+    let master = world.master_of(group).expect("a master");
+    (master, world.node(master).expect("it runs").term())
 }
 
 fn all() -> Vec<usize> {

@@ -302,6 +302,11 @@ impl Election for Ballot {
         }
     }
 
+    /// Stand-ins vote (V12).
+    fn outranks(&self, master: &Candidate) -> bool {
+        self.regular && (master.role != Role::ControlUnit || self.name < master.node)
+    }
+
     fn details(&self) -> Vec<Detail> {
         let doing = match &self.state {
             State::Waiting { .. } => "waiting for a control packet",

@@ -127,7 +127,8 @@ pub struct Bully {
     node: NodeId,
     /// How fit it is, without the master's bonus.
     fitness: u32,
-    /// The highest term known.
+    /// The highest term heard here or taken. The node's own may be higher, and replaces it in what is
+    /// sent.
     term: Term,
     /// The other nodes, and their estimates.
     peers: BTreeMap<NodeId, u32>,
@@ -398,6 +399,11 @@ impl Election for Bully {
             }
             State::Master | State::Candidate(_, Interim::Leads) => NodeState::Master,
         }
+    }
+
+    fn outranks(&self, master: &Candidate) -> bool {
+        let merit = |estimate| self.settings.merit(estimate);
+        (merit(self.estimate()), &self.node) > (merit(master.estimate), &master.node)
     }
 
     /// A master gets a bonus, the larger one if a node follows it: it stays master until another

@@ -192,6 +192,10 @@ impl Election for LowestIp {
         }
     }
 
+    fn outranks(&self, master: &Candidate) -> bool {
+        (self.rank.0, &self.rank.1) < (master.address, &master.node)
+    }
+
     fn details(&self) -> Vec<Detail> {
         Vec::new()
     }

@@ -232,6 +232,10 @@ impl Election for Senior {
         }
     }
 
+    fn outranks(&self, master: &Candidate) -> bool {
+        self.own > Member::of(master)
+    }
+
     fn details(&self) -> Vec<Detail> {
         let mut details = match &self.state {
             State::WaitingForMaster(attempt) => {

@@ -13,12 +13,14 @@
 
 mod oversight;
 mod repeats;
+mod terms;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use self::oversight::Oversight;
 use self::repeats::{Repeats, Told};
+use self::terms::Terms;
 use super::peers::Membership;
 use super::{MeshTimes, Report};
 use crate::election::{
@@ -27,7 +29,7 @@ use crate::election::{
 };
 use crate::model::{HallCall, NodeId, Term, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
-use crate::wire::{Hello, NodeState};
+use crate::wire::{Beacon, Hello, NodeState};
 
 pub(super) use oversight::{BELIEVED_FOR, Bank, Leader, OpenCall, Verdict};
 
@@ -45,8 +47,7 @@ pub(super) struct Leadership {
     node_state_since: Timestamp,
     /// The master that this node followed before its present state.
     former_master: Option<NodeId>,
-    /// The highest known term.
-    term: Term,
+    terms: Terms,
     /// The node's fitness to lead (B1).
     estimate: u32,
     oversight: Oversight,
@@ -126,7 +127,7 @@ impl Leadership {
             timers: BTreeMap::new(),
             node_state_since: Timestamp::START,
             former_master: None,
-            term,
+            terms: Terms::new(term),
             estimate,
             oversight: Oversight::default(),
             repeats: Repeats::new(mesh.beacon_gap),
@@ -184,13 +185,34 @@ impl Leadership {
         self.election.details()
     }
 
+    /// The term of this node's mastership; without one, the highest known (E3).
     pub(super) fn term(&self) -> Term {
-        self.term
+        self.terms.present()
+    }
+
+    /// The highest known term, also while this node leads under a lower one.
+    pub(super) fn known_term(&self) -> Term {
+        self.terms.known()
     }
 
     /// A peer knows this term.
     pub(super) fn hear_term(&mut self, term: Term) {
-        self.term = self.term.hear(term);
+        self.terms.hear(term);
+    }
+
+    /// A beacon of a peer, which may not prove yet that the peer hears this node. `has_joined` if
+    /// the peer follows this node, and did not before.
+    pub(super) fn hear_beacon(&mut self, beacon: &Beacon, has_joined: bool) {
+        self.terms.hear(beacon.term);
+        match &beacon.node_state {
+            NodeState::Master => {
+                if self.election.outranks(&Candidate::new(&beacon.hello, beacon.estimate)) {
+                    self.terms.outlive(beacon.term);
+                }
+            }
+            NodeState::Slave { .. } | NodeState::Seeking if has_joined => self.terms.catch_up(),
+            NodeState::Slave { .. } | NodeState::Seeking => {}
+        }
     }
 
     /// The node's fitness to lead; 0 under a protocol that does not use it.
@@ -233,7 +255,7 @@ impl Leadership {
         self.node_state = self.election.node_state();
         self.node_state_since = now;
         if self.leads() {
-            self.term = self.term.next();
+            self.terms.begin();
         }
     }
 
@@ -243,6 +265,7 @@ impl Leadership {
         let estimate = self.election.estimate();
         if let Input::Lost { peer } = &input {
             self.repeats.forget(peer);
+            self.terms.catch_up();
         }
         let is_master = |peer: &NodeId| self.follows(peer);
         let is_kept = matches!(&input, Input::Lost { peer } if is_master(peer))
@@ -279,8 +302,10 @@ impl Leadership {
 
     /// Changes the node's state. A master leads under a term of its own (E3).
     pub(super) fn change_state(&mut self, to: NodeState, now: Timestamp) -> Change {
-        if to == NodeState::Master && !is_seeded(SeededBug::TermNotRaised) {
-            self.term = self.term.next();
+        if to != NodeState::Master {
+            self.terms.end();
+        } else if !is_seeded(SeededBug::TermNotRaised) {
+            self.terms.begin();
         }
         let from = std::mem::replace(&mut self.node_state, to.clone());
         self.node_state_since = now;
@@ -289,7 +314,7 @@ impl Leadership {
             NodeState::Master | NodeState::Seeking => None,
         };
         self.oversight.start_over();
-        Change { from, to, term: self.term, rotates: self.election.rotates() }
+        Change { from, to, term: self.term(), rotates: self.election.rotates() }
     }
 
     /// Starts and stops the election's timers; returns what other components have to do.
@@ -308,7 +333,9 @@ impl Leadership {
                 return None;
             }
             Output::Broadcast(message) => send(None, message, Enclosed::Nothing),
-            Output::Send(to, message) => send(Some(to), message, Enclosed::Nothing),
+            Output::Send(to, message) => {
+                send(Some(to), message.under(self.known_term()), Enclosed::Nothing)
+            }
             Output::HandOver(to, message) => send(Some(to), message, Enclosed::Orders),
             Output::Dial(peer) => Wish::Dial(peer),
             Output::HangUp(peer) => Wish::HangUp(peer),

@@ -107,7 +107,20 @@ impl Heard {
         }
     }
 
-    /// The same for those outside the brain.
+    /// Whether the beacon is of a process of this fleet that may run now, even if nothing proves yet
+    /// that it hears this one.
+    pub(in crate::node) fn is_up_to_date(&self) -> bool {
+        match self {
+            Self::Current { .. } | Self::Unproven => true,
+            Self::Ignored
+            | Self::Foreign
+            | Self::Reordered
+            | Self::Replayed
+            | Self::Conflict(_) => false,
+        }
+    }
+
+    /// What became of the beacon, for those outside the brain.
     pub(in crate::node) fn fate(&self) -> BeaconFate {
         match self {
             Self::Current { .. } | Self::Reordered | Self::Conflict(_) => BeaconFate::Used,

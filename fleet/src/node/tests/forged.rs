@@ -369,17 +369,17 @@ fn disks_that_hold_impossible_records_do_not_stop_orders() {
 /// E3: a term that nobody can have reached leaves a next one, in whatever it comes.
 #[test]
 fn there_is_a_term_after_the_greatest_that_is_told() {
-    let (mut one, mut two, now) = pair();
-    let known = one.term();
+    let (mut master, mut slave, now) = pair();
+    let known = slave.term();
     let state =
         StateTransfer { term: Term(u64::MAX), records: Vec::new(), durable: true, more: false };
-    one.handle_frame(LINK, Frame::State(state), now);
-    assert_eq!(one.term(), Term(known.0 + JUMP));
-    let known = one.term();
-    let mut beacon = two.plain_beacon(now);
+    slave.handle_frame(LINK, Frame::State(state), now);
+    assert_eq!(slave.term(), Term(known.0 + JUMP));
+    let known = slave.term();
+    let mut beacon = master.plain_beacon(now);
     beacon.term = Term(u64::MAX);
-    one.handle_beacon(two.hello().address, &beacon, now);
-    assert_eq!(one.term(), Term(known.0 + JUMP));
+    slave.handle_beacon(master.hello().address, &beacon, now);
+    assert_eq!(slave.term(), Term(known.0 + JUMP));
 }
 
 /// A pair whose first node has promised a call that has waited for five seconds.

@@ -126,6 +126,14 @@ fn a_term_that_decreases_is_noticed() {
     complains(&world, "E3");
 }
 
+#[test]
+fn a_master_that_has_outlived_a_later_term_is_noticed() {
+    let mut world = calm();
+    world.oracles.terms.led[2] = Some(Term(99));
+    look(&mut world);
+    complains(&world, "E3");
+}
+
 /// E3: the second node says that it was told this.
 fn is_told(world: &mut World, call: &Call, car: &NodeId) -> usize {
     let before = world.violations().len();

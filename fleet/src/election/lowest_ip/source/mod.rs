@@ -28,7 +28,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{SOURCE, Timer};
-use crate::election::{Detail, Election, ElectionTimer, Input, LinkSide, Output, Profile, redial};
+use crate::election::{
+    Candidate, Detail, Election, ElectionTimer, Input, LinkSide, Output, Profile, redial,
+};
 use crate::model::NodeId;
 use crate::wire::NodeState;
 
@@ -162,6 +164,10 @@ impl Election for Source {
             State::Master | State::Joining { .. } => NodeState::Master,
             State::Slave { master } => NodeState::Slave { master: master.clone() },
         }
+    }
+
+    fn outranks(&self, master: &Candidate) -> bool {
+        (self.rank.0, &self.rank.1) < (master.address, &master.node)
     }
 
     fn details(&self) -> Vec<Detail> {
