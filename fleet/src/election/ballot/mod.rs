@@ -7,9 +7,9 @@
 //!             │  │  └── lower vote ──┘ │ └─┘ tie: fresh numbers           │  │
 //!             │  │                     │                                  │  │
 //!             │  │ control, reset      │ control, reset       another     │  │ highest vote
-//!             │  │                     ▼                      leads too   ▼  │
-//!             │  │                   Bound ◀──────────────────────────── Voting as leader
-//!             │  ▼                     │ end of the round
+//!             │  │                     │                      leads too   ▼  │
+//!             │  │                     │◀──────────────────────────── Voting as leader
+//!             │  ▼                     │
 //!             │ Following ◀────────────┘
 //!             │  │  └───────────── leader lost, vote heard ──────▶ Voting
 //!             └──┘ leader no longer leads
@@ -22,9 +22,10 @@
 //!
 //! # What a change of master costs
 //!
-//! A node votes at most once in the time of a round, whatever ends its vote: a vote that was ended
-//! by a control packet or a reset leaves it *bound* until the round would have been over, and votes
-//! that are still under way then find nobody to answer them. A stand-in leader answers the votes of
+//! A node answers votes at most once in the time of a round, whatever ends its vote. A voter that a
+//! control packet or a reset stops follows and waits for the next control packet at once (V6), but
+//! leaves further votes unanswered until the round would have been over: they are of the vote that
+//! has ended, and are still under way. A stand-in leader answers the votes of
 //! a round with one control packet. So a round costs at most n votes and, as each control packet
 //! draws n − 1 answers, two control packets with their answers: O(n) messages.
 //!
@@ -138,6 +139,7 @@ enum State {
         reported: Reported,
         /// How often `lost_after` has passed without a control packet.
         missed: u32,
+        round: Round,
     },
     Voting {
         held: Held,
@@ -145,20 +147,16 @@ enum State {
         /// The highest vote of another.
         best: Option<u32>,
     },
-    /// To this leader, which has ended the vote: no further vote until the round is over.
-    Bound {
-        leader: NodeId,
-        reported: Reported,
-    },
     Leading(Round),
 }
 
-/// What a leader has seen of the round of votes that is open, if one is.
+/// What a leader or follower has done in the round of votes that is open, if one is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Round {
-    /// No vote.
+    /// No vote is open.
     Quiet,
-    /// A vote, which a control packet has answered.
+    /// It has answered a vote: a leader with a control packet, a follower with its own vote, which a
+    /// leader has ended. Further votes of the round get no answer.
     Answered,
 }
 
@@ -207,8 +205,9 @@ impl State {
     /// The timers that run in this state.
     fn timers(&self) -> &'static [Timer] {
         match self {
-            Self::Waiting { .. } | Self::Following { .. } => &[Timer::Silence],
-            Self::Voting { .. } | Self::Bound { .. } => &[Timer::Round],
+            Self::Waiting { .. } | Self::Following { round: Round::Quiet, .. } => &[Timer::Silence],
+            Self::Following { round: Round::Answered, .. } => &[Timer::Silence, Timer::Round],
+            Self::Voting { .. } => &[Timer::Round],
             Self::Leading(Round::Quiet) => &[Timer::Control],
             Self::Leading(Round::Answered) => &[Timer::Control, Timer::Round],
         }
@@ -291,7 +290,6 @@ impl Election for Ballot {
         match &self.state {
             State::Leading(_) | State::Voting { held: Held::Mastership, .. } => NodeState::Master,
             State::Following { leader: master, .. }
-            | State::Bound { leader: master, .. }
             | State::Waiting { held: Some(master) }
             | State::Voting { held: Held::Leader(master), .. } => {
                 NodeState::Slave { master: master.clone() }
@@ -310,7 +308,7 @@ impl Election for Ballot {
     fn details(&self) -> Vec<Detail> {
         let doing = match &self.state {
             State::Waiting { .. } => "waiting for a control packet",
-            State::Following { .. } | State::Bound { .. } => "following",
+            State::Following { .. } => "following",
             State::Voting { .. } => "voting",
             State::Leading(_) if self.regular => "regular leader",
             State::Leading(_) => "stand-in leader",

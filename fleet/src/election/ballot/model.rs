@@ -105,7 +105,7 @@ impl Subject for Fleet {
                     regular.all(|(_, ballot)| match &ballot.state {
                         State::Leading(_) => true,
                         State::Following { leader, .. } => *leader < ballot.name,
-                        State::Waiting { .. } | State::Voting { .. } | State::Bound { .. } => false,
+                        State::Waiting { .. } | State::Voting { .. } => false,
                     })
                 },
             ),
@@ -142,7 +142,7 @@ impl Calms for Fleet {
         let comes = |(at, ballot): (usize, &Ballot)| match ballot.state {
             State::Leading(_) => at != node,
             State::Voting { .. } => at != node && moment.living().any(waits),
-            State::Waiting { .. } | State::Following { .. } | State::Bound { .. } => false,
+            State::Waiting { .. } | State::Following { .. } => false,
         };
         let is_early = *timer == Timer::Silence.into() && moment.living().any(comes)
             || *timer == Timer::Round.into()
@@ -167,10 +167,7 @@ fn broken_rule(step: &Taken<'_, Fleet>) -> Option<&'static str> {
     let over = matches!(input, Input::Fired(ElectionTimer::Ballot(Timer::Round)));
     let round = match &before.state {
         State::Voting { own, best, .. } => Some((*own, *best)),
-        State::Waiting { .. }
-        | State::Following { .. }
-        | State::Bound { .. }
-        | State::Leading(_) => None,
+        State::Waiting { .. } | State::Following { .. } | State::Leading(_) => None,
     };
     if round.is_some() && !over && !votes.is_empty() || votes.len() > 1 {
         return Some("E7: a second vote in one round");
@@ -186,15 +183,16 @@ fn broken_rule(step: &Taken<'_, Fleet>) -> Option<&'static str> {
             State::Leading(_) => best < Some(own),
             State::Voting { .. } => best == Some(own) && votes.len() == 1,
             State::Waiting { .. } => best > Some(own),
-            State::Following { .. } | State::Bound { .. } => false,
+            State::Following { .. } => false,
         };
         if !right {
             return Some("V3, V5: the round has another outcome");
         }
     }
     let asked = matches!(input, Input::Message { message: Any::Ballot(Message::Vote(_)), .. });
-    if asked && matches!(before.state, State::Bound { .. }) && !votes.is_empty() {
-        return Some("V5: a bound node votes again");
+    let has_voted = matches!(before.state, State::Following { round: Round::Answered, .. });
+    if asked && has_voted && !votes.is_empty() {
+        return Some("V5: a second answer to the votes of one round");
     }
     let controls = step.outputs.contains(&Output::Broadcast(Any::SensorRequest));
     if asked && before.state == State::Leading(Round::Answered) && controls {
@@ -204,7 +202,7 @@ fn broken_rule(step: &Taken<'_, Fleet>) -> Option<&'static str> {
         input,
         Input::Message { from, message: Any::Ballot(Message::Reset) } if before.is_regular(from)
     );
-    let follows = matches!(after.state, State::Following { .. } | State::Bound { .. });
+    let follows = matches!(after.state, State::Following { .. });
     if reset && !after.regular && !follows {
         return Some("V7: a reset is not obeyed");
     }
@@ -221,7 +219,7 @@ fn agrees(moment: &At<Fleet>) -> bool {
     let by_right = moment.living().all(|(_, ballot)| !ballot.regular);
     let follow = moment.living().all(|(_, ballot)| match &ballot.state {
         State::Leading(_) => true,
-        State::Following { leader: of, .. } | State::Bound { leader: of, .. } => *of == leader.name,
+        State::Following { leader: of, .. } => *of == leader.name,
         State::Waiting { .. } | State::Voting { .. } => false,
     });
     follow && (by_right || leader.regular)

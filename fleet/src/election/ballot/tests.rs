@@ -132,9 +132,14 @@ fn wins() -> Line {
     fires(Round, 0, Master, [arm(Control), say(Any::SensorRequest), stop(Round)])
 }
 
-/// The round is over, and another has won, or a leader has ended the vote before.
+/// The round is over, and another has won.
 fn is_beaten(then: NodeState) -> Line {
     fires(Round, 0, then, [arm(Silence), stop(Round)])
+}
+
+/// The time of the round is over in which a leader has ended this node's vote.
+fn is_over(then: NodeState) -> Line {
+    fires(Round, 0, then, [stop(Round)])
 }
 
 /// A vote that a stand-in leader answers with a control packet.
@@ -260,7 +265,7 @@ fn the_highest_vote_leads_and_the_others_follow_it() {
     }
 }
 
-/// V5, V6: a round lasts a fixed time. Only the tied nodes vote again.
+/// V5, V6: a round lasts a fixed time. After a tie there is another one, open to all.
 #[test]
 fn a_tie_is_voted_upon_again() {
     play(
@@ -371,10 +376,13 @@ fn the_regular_leader_ends_votes_and_unseats_stand_ins() {
             );
         }
     }
+    let ends = |how: fn(u8, NodeState, [Output; 1]) -> Line| how(9, slave_of(9), [arm(Silence)]);
     for node in [voting(1, 5), loyal(2, 3)] {
-        for how in [reset::<0> as fn(_, _, _) -> Line, control::<0>] {
-            let lines = [how(9, slave_of(9), []), is_beaten(slave_of(9)), follows(9)];
+        for how in [reset::<1> as fn(_, _, _) -> Line, control::<1>] {
+            let lines = [ends(how), is_over(slave_of(9)), follows(9)];
             play("the end of a vote", node.clone(), lines);
+            let lines = [ends(how), opens(Silence, 6)];
+            play("it waits for a control packet at once (V6)", node.clone(), lines);
         }
     }
 
@@ -419,7 +427,7 @@ fn a_stand_in_answers_a_vote_with_a_control_packet_which_ends_it() {
     play(
         "a loyal voter",
         loyal(2, 3),
-        [control(4, slave_of(3), []), control(3, slave_of(3), []), is_beaten(slave_of(3))],
+        [control(4, slave_of(3), []), follows(3), is_over(slave_of(3))],
     );
 
     for is_gone in [lost(3, Seeking, []), heard(3, Seeking, Seeking, [])] {
@@ -454,28 +462,31 @@ fn a_round_costs_one_control_packet_and_a_vote_of_each() {
         ],
     );
 
-    let ended = [control::<0>(3, slave_of(3), [])];
-    let bound = || play("its vote has been ended", loyal(2, 3), ended.clone());
+    let stopped = || play("its vote has been ended", loyal(2, 3), [follows(3)]);
     play(
-        "it takes part in no other vote until the round is over",
-        bound(),
+        "it answers no vote until the round is over",
+        stopped(),
         [
             vote(1, 8, 9, slave_of(3), []),
-            control(3, slave_of(3), []),
+            follows(3),
             vote(4, 1, 9, slave_of(3), []),
-            is_beaten(slave_of(3)),
+            is_over(slave_of(3)),
             vote(1, 5, 9, slave_of(3), [arm(Round), say(Message::Vote(9)), stop(Silence)]),
         ],
     );
-    play("the regular leader", bound(), [control(9, slave_of(9), []), is_beaten(slave_of(9))]);
+    play(
+        "the regular leader",
+        stopped(),
+        [follows(9), vote(1, 8, 9, slave_of(9), []), is_over(slave_of(9))],
+    );
     play(
         "the leader is really lost",
-        bound(),
-        [lost(3, Seeking, [arm(Round), say(Message::Vote(77))])],
+        stopped(),
+        [lost(3, Seeking, [arm(Round), say(Message::Vote(77)), stop(Silence)])],
     );
     play(
         "the leader yields",
-        bound(),
+        stopped(),
         [
             heard(3, Master, slave_of(3), []),
             heard(3, slave_of(1), Seeking, [arm(Silence), stop(Round)]),

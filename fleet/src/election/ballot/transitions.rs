@@ -13,14 +13,11 @@ impl Ballot {
             // It was set for a state that is gone.
             (state, Event::Fired(timer)) if !state.timers().contains(&timer) => state,
             (State::Waiting { held }, event) => self.waiting(held, event, draw, outputs),
-            (State::Following { leader, .. }, event) => {
-                self.following(leader, event, draw, outputs)
+            (State::Following { leader, round, .. }, event) => {
+                self.following(leader, round, event, draw, outputs)
             }
             (State::Voting { held, own, best }, event) => {
                 self.voting(held, own, best, event, draw, outputs)
-            }
-            (State::Bound { leader, reported }, event) => {
-                self.bound(leader, reported, event, draw, outputs)
             }
             (State::Leading(round), event) => self.leading(round, event, draw, outputs),
         }
@@ -34,7 +31,7 @@ impl Ballot {
         outputs: &mut Vec<Output>,
     ) -> State {
         match event {
-            Event::Control(from) | Event::Reset(from) => self.follow(from, outputs),
+            Event::Control(from) | Event::Reset(from) => self.follow(from, Round::Quiet, outputs),
             Event::Vote { vote, .. } => self.answer(held.into(), vote, draw, outputs),
             Event::Fired(_) => self.vote(Held::Nothing, draw, outputs),
             Event::Heard { peer, leads, .. } if !leads && self.settings.mesh_detection => {
@@ -50,6 +47,7 @@ impl Ballot {
     fn following(
         &self,
         leader: NodeId,
+        round: Round,
         event: Event<'_>,
         draw: u32,
         outputs: &mut Vec<Output>,
@@ -57,11 +55,13 @@ impl Ballot {
         match event {
             Event::Control(from) if *from == leader => self.on_sign_of_life(outputs),
             Event::Control(from) | Event::Reset(from) if self.outranks(from, &leader) => {
-                self.follow(from, outputs)
+                self.follow(from, round, outputs)
             }
             Event::Reset(from) if *from == leader => self.on_sign_of_life(outputs),
             // The vote of a leader is between it and another one (V12).
-            Event::Vote { from, vote } if !self.regular && !self.leads(from) => {
+            Event::Vote { from, vote }
+                if round == Round::Quiet && !self.regular && !self.leads(from) =>
+            {
                 self.answer(Held::Leader(leader), vote, draw, outputs)
             }
             Event::Heard { peer, leads, .. } if *peer == leader => {
@@ -70,7 +70,8 @@ impl Ballot {
             Event::Lost(peer) if *peer == leader && self.settings.mesh_detection => {
                 self.on_leader_lost(draw, outputs)
             }
-            Event::Fired(_) => self.on_silence(draw, outputs),
+            Event::Fired(Timer::Round) => self.on_round_over(),
+            Event::Fired(Timer::Silence | Timer::Control) => self.on_silence(draw, outputs),
             Event::Start
             | Event::Control(_)
             | Event::Vote { .. }
@@ -90,8 +91,10 @@ impl Ballot {
         outputs: &mut Vec<Output>,
     ) -> State {
         match event {
-            Event::Control(from) if self.ends_vote(from, &held) => Self::bind(from),
-            Event::Reset(from) => Self::bind(from),
+            Event::Control(from) if self.ends_vote(from, &held) => {
+                self.follow(from, Round::Answered, outputs)
+            }
+            Event::Reset(from) => self.follow(from, Round::Answered, outputs),
             Event::Vote { vote, .. } => {
                 let best = best.max(Some(vote));
                 State::Voting { held, own, best }
@@ -119,38 +122,6 @@ impl Ballot {
         }
     }
 
-    /// A leader has ended the vote of this node, and the round is not over yet.
-    fn bound(
-        &self,
-        leader: NodeId,
-        reported: Reported,
-        event: Event<'_>,
-        draw: u32,
-        outputs: &mut Vec<Output>,
-    ) -> State {
-        match event {
-            Event::Control(from) | Event::Reset(from) if self.outranks(from, &leader) => {
-                Self::bind(from)
-            }
-            Event::Heard { peer, leads, .. } if *peer == leader => {
-                self.on_leader_heard(leads, outputs)
-            }
-            Event::Lost(peer) if *peer == leader && self.settings.mesh_detection => {
-                self.on_leader_lost(draw, outputs)
-            }
-            Event::Fired(_) => {
-                self.arm(Timer::Silence, outputs);
-                State::Following { leader, reported, missed: 0 }
-            }
-            Event::Start
-            | Event::Control(_)
-            | Event::Vote { .. }
-            | Event::Reset(_)
-            | Event::Heard { .. }
-            | Event::Lost(_) => State::Bound { leader, reported },
-        }
-    }
-
     fn leading(
         &self,
         round: Round,
@@ -160,7 +131,7 @@ impl Ballot {
     ) -> State {
         match event {
             Event::Control(from) | Event::Reset(from) if self.yields_to(from) => {
-                self.follow(from, outputs)
+                self.follow(from, Round::Quiet, outputs)
             }
             Event::Control(_) | Event::Reset(_) | Event::Vote { .. } if self.regular => {
                 outputs.push(Output::Broadcast(Message::Reset.into()));
@@ -218,7 +189,7 @@ impl Ballot {
             return state;
         }
         match &mut state {
-            State::Following { reported, .. } | State::Bound { reported, .. } => match reported {
+            State::Following { reported, .. } => match reported {
                 Reported::None | Reported::Stale | Reported::Fresh if leads => {
                     *reported = Reported::Fresh;
                 }
@@ -233,19 +204,27 @@ impl Ballot {
         state
     }
 
+    /// Votes are of another round from now on.
+    fn on_round_over(&self) -> State {
+        let mut state = self.state.clone();
+        if let State::Following { round, .. } = &mut state {
+            *round = Round::Quiet;
+        }
+        state
+    }
+
     /// No control packet has come for `lost_after`.
     fn on_silence(&self, draw: u32, outputs: &mut Vec<Output>) -> State {
         match self.state.clone() {
-            State::Following { leader, reported: Reported::Fresh, missed }
+            State::Following { leader, reported: Reported::Fresh, missed, round }
                 if missed + 1 < self.settings.patience =>
             {
                 self.arm(Timer::Silence, outputs);
-                State::Following { leader, reported: Reported::Stale, missed: missed + 1 }
+                State::Following { leader, reported: Reported::Stale, missed: missed + 1, round }
             }
             State::Following { .. }
             | State::Waiting { .. }
             | State::Voting { .. }
-            | State::Bound { .. }
             | State::Leading(_) => self.on_leader_lost(draw, outputs),
         }
     }
@@ -260,14 +239,10 @@ impl Ballot {
         State::Waiting { held }
     }
 
-    fn follow(&self, leader: &NodeId, outputs: &mut Vec<Output>) -> State {
+    /// Follows a leader, and waits for its next control packet (V6).
+    fn follow(&self, leader: &NodeId, round: Round, outputs: &mut Vec<Output>) -> State {
         self.arm(Timer::Silence, outputs);
-        State::Following { leader: leader.clone(), reported: Reported::None, missed: 0 }
-    }
-
-    /// Follows a leader that has ended the vote; [`Timer::Round`] runs on.
-    fn bind(leader: &NodeId) -> State {
-        State::Bound { leader: leader.clone(), reported: Reported::None }
+        State::Following { leader: leader.clone(), reported: Reported::None, missed: 0, round }
     }
 
     /// Opens a round with its own vote.
