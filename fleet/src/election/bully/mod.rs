@@ -30,8 +30,9 @@
 //! Without which it could not run, so as in the source ([`Settings::source`]) too:
 //!
 //! - A candidate that hears of another higher node asks it too: no node has a list of all.
-//! - *Master* carries a term, so that a late one changes nothing (E7). Of two with the same
-//!   term the higher node counts.
+//! - *Master* carries a term, so that a late one changes nothing (E7). One of a later term than the
+//!   present master's is followed at once, also from a lower node: that node has missed the present
+//!   master, which may be dead (B5). Of two with the same term the higher node counts.
 //! - An election by itself interrupts no service. A node that votes while a master works
 //!   continues under it, and a master stays master, until another node has announced itself.
 //! - A master that hears a beacon of another one holds an election; if nobody outranks it, it
@@ -145,7 +146,7 @@ enum State {
     /// It holds an election.
     Candidate(Stage, Interim),
     /// It has lost, and follows who won.
-    Lost { master: NodeId, comparison: Comparison, ended: Ended },
+    Lost { of: Mastership, comparison: Comparison, ended: Ended },
     /// It has won.
     Master,
 }
@@ -183,7 +184,7 @@ enum Interim {
     /// There is no master: it serves alone.
     Alone,
     /// It follows a master that works.
-    Follows(NodeId),
+    Follows(Mastership),
     /// It leads.
     Leads,
 }
@@ -219,8 +220,16 @@ enum Event {
     /// *Answer* from a higher node.
     Answered,
     /// *Master*, no older than what is known.
-    Announced(NodeId),
+    Announced(Mastership),
     TimedOut(Timer),
+}
+
+/// The mastership of another node.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Mastership {
+    master: NodeId,
+    /// The highest term that the master has told.
+    term: Term,
 }
 
 impl Bully {
@@ -245,7 +254,7 @@ impl Bully {
             Input::Heard { peer, node_state, term } => {
                 let is_recent = *term >= self.term;
                 self.term = self.term.hear(*term);
-                self.on_heard(peer, node_state, is_recent)
+                self.on_heard(peer, node_state, *term, is_recent)
             }
             Input::Lost { peer } => self.on_lost(peer),
             Input::Message { from, message: Any::Bully(message) } => {
@@ -267,6 +276,7 @@ impl Bully {
         &mut self,
         peer: &Candidate,
         node_state: &NodeState,
+        term: Term,
         is_recent: bool,
     ) -> Vec<Event> {
         let was_higher = self.is_higher(&peer.node);
@@ -283,13 +293,14 @@ impl Bully {
         let mut events = Vec::new();
         if self.follows() == Some(&peer.node) {
             if leads {
+                self.note_term(term);
                 events.push(Event::MasterAlive);
                 events.extend(self.compare());
             } else if trusted {
                 events.push(Event::MasterLost);
             }
         } else if leads && trusted && is_higher && is_recent {
-            return vec![Event::Announced(peer.node.clone())];
+            return vec![Event::Announced(Mastership { master: peer.node.clone(), term })];
         } else if leads {
             events.push(Event::AnotherMaster(peer.node.clone()));
         }
@@ -328,7 +339,7 @@ impl Bully {
             Message::Master { term } if term < self.term => None,
             Message::Master { term } => {
                 self.term = self.term.hear(term);
-                Some(Event::Announced(from.clone()))
+                Some(Event::Announced(Mastership { master: from.clone(), term }))
             }
         }
     }
@@ -354,11 +365,20 @@ impl Bully {
 
     fn follows(&self) -> Option<&NodeId> {
         match &self.state {
-            State::Lost { master, .. } | State::Candidate(_, Interim::Follows(master)) => {
-                Some(master)
-            }
+            State::Lost { of, .. } | State::Candidate(_, Interim::Follows(of)) => Some(&of.master),
             State::Sleep | State::Candidate(_, Interim::Alone | Interim::Leads) | State::Master => {
                 None
+            }
+        }
+    }
+
+    /// The followed master has told this term.
+    fn note_term(&mut self, term: Term) {
+        match &mut self.state {
+            State::Lost { of, .. } | State::Candidate(_, Interim::Follows(of)) => {
+                of.term = of.term.max(term);
+            }
+            State::Sleep | State::Candidate(_, Interim::Alone | Interim::Leads) | State::Master => {
             }
         }
     }
@@ -394,8 +414,8 @@ impl Election for Bully {
     fn node_state(&self) -> NodeState {
         match &self.state {
             State::Sleep | State::Candidate(_, Interim::Alone) => NodeState::Seeking,
-            State::Lost { master, .. } | State::Candidate(_, Interim::Follows(master)) => {
-                NodeState::Slave { master: master.clone() }
+            State::Lost { of, .. } | State::Candidate(_, Interim::Follows(of)) => {
+                NodeState::Slave { master: of.master.clone() }
             }
             State::Master | State::Candidate(_, Interim::Leads) => NodeState::Master,
         }

@@ -155,7 +155,7 @@ fn is_right(moment: &At<Fleet>) -> bool {
     };
     let followed = moment.living().all(|(node, machine)| match &machine.state {
         State::Master => node == leader,
-        State::Lost { master: of, .. } => *of == master.node,
+        State::Lost { of, .. } => of.master == master.node,
         State::Sleep | State::Candidate(..) => false,
     });
     let rank = |machine: &Bully| (machine.fitness, machine.node.clone());

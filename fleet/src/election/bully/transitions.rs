@@ -1,6 +1,8 @@
 //! What each event does in each state.
 
-use super::{Bully, Comparison, Ended, Event, Interim, Message, Output, Stage, State, Timer};
+use super::{
+    Bully, Comparison, Ended, Event, Interim, Mastership, Message, Output, Stage, State, Timer,
+};
 use crate::model::NodeId;
 
 const ALL_TIMERS: [Timer; 7] = [
@@ -21,8 +23,8 @@ impl Bully {
             State::Candidate(stage, interim) => {
                 self.candidate(stage, interim, event, outputs);
             }
-            State::Lost { master, comparison, ended } => {
-                self.follower(master, (comparison, ended), event, outputs);
+            State::Lost { of, comparison, ended } => {
+                self.follower(of, (comparison, ended), event, outputs);
             }
             State::Master => self.master(event, outputs),
         }
@@ -109,7 +111,7 @@ impl Bully {
 
     fn follower(
         &mut self,
-        master: NodeId,
+        of: Mastership,
         (comparison, ended): (Comparison, Ended),
         event: Event,
         outputs: &mut Vec<Output>,
@@ -123,20 +125,20 @@ impl Bully {
                     Comparison::Exceeds => self.arm(Timer::HoldOff),
                     Comparison::Trails => Output::Disarm(Timer::HoldOff.into()),
                 });
-                self.state = State::Lost { master, comparison: result, ended };
+                self.state = State::Lost { of, comparison: result, ended };
             }
-            Event::TimedOut(Timer::HoldOff) => self.elect(Interim::Follows(master), outputs),
+            Event::TimedOut(Timer::HoldOff) => self.elect(Interim::Follows(of), outputs),
             Event::Asked(by) => {
                 outputs.push(answer(by));
-                if self.is_called(&master, ended) {
-                    self.elect(Interim::Follows(master), outputs);
+                if self.is_called(&of.master, ended) {
+                    self.elect(Interim::Follows(of), outputs);
                 }
             }
             Event::TimedOut(Timer::Pause) => {
-                self.state = State::Lost { master, comparison, ended: Ended::LongAgo };
+                self.state = State::Lost { of, comparison, ended: Ended::LongAgo };
             }
             Event::Announced(by) => {
-                if self.yields(&Interim::Follows(master), &by) {
+                if self.yields(&Interim::Follows(of), &by) {
                     self.follow(by, outputs);
                 }
             }
@@ -237,10 +239,10 @@ impl Bully {
     }
 
     /// B5
-    fn follow(&mut self, master: NodeId, outputs: &mut Vec<Output>) {
+    fn follow(&mut self, of: Mastership, outputs: &mut Vec<Output>) {
         let trusted = self.settings.mesh_detection;
         let ended = if trusted { Ended::LongAgo } else { Ended::JustNow };
-        self.state = State::Lost { master, comparison: Comparison::Trails, ended };
+        self.state = State::Lost { of, comparison: Comparison::Trails, ended };
         outputs.extend(ALL_TIMERS.map(|timer| Output::Disarm(timer.into())));
         outputs.extend(self.watch());
         if ended == Ended::JustNow {
@@ -248,13 +250,16 @@ impl Bully {
         }
     }
 
-    /// Whether a node gives up what it does for a node that has announced itself: it follows
-    /// nobody below itself while it leads, and nobody below its master while that works.
-    fn yields(&self, interim: &Interim, by: &NodeId) -> bool {
+    /// Whether a node gives up what it does for a node that has announced itself: it follows nobody
+    /// below itself while it leads, and nobody below its master except in a later term: that node
+    /// has missed the master.
+    fn yields(&self, interim: &Interim, by: &Mastership) -> bool {
         match interim {
             Interim::Alone => true,
-            Interim::Follows(master) => self.rank(master) <= self.rank(by),
-            Interim::Leads => self.is_higher(by),
+            Interim::Follows(of) => {
+                by.term > of.term || self.rank(&of.master) <= self.rank(&by.master)
+            }
+            Interim::Leads => self.is_higher(&by.master),
         }
     }
 

@@ -134,6 +134,24 @@ fn whoever_announces_itself_is_followed() {
     assert_eq!(first.node_state(), slave_of(3), "whose works");
 }
 
+/// B5: the present master may be dead, although this node has not missed it yet.
+#[test]
+fn a_lower_node_that_announces_a_later_term_is_followed_at_once() {
+    for settings in [Settings::default(), configured(), as_in_the_source()] {
+        let mut first = follower(1, &[2, 3], 3, settings.clone());
+        receives(&mut first, 2, master(1));
+        assert_eq!(first.node_state(), slave_of(3), "its term is no later");
+        // Its beacon arrives first, and tells the term.
+        hears_in(&mut first, 2, &NodeState::Master, 2);
+        receives(&mut first, 2, master(2));
+        assert_eq!(first.node_state(), slave_of(2), "{settings:?}");
+        receives(&mut first, 3, master(1));
+        assert_eq!(first.node_state(), slave_of(2), "E7: late");
+        receives(&mut first, 3, master(3));
+        assert_eq!(first.node_state(), slave_of(3), "it works after all");
+    }
+}
+
 /// B6
 #[test]
 fn a_node_that_is_asked_answers_and_holds_an_election_of_its_own() {
