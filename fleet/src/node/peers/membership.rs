@@ -342,7 +342,7 @@ impl Membership {
         let what = format!(
             "a node at {from} speaks version {version} of the wire protocol, this one {VERSION}"
         );
-        self.conflict(ConflictKind::Version, what, now)
+        self.conflict(ConflictKind::Version, None, what, now)
     }
 
     /// Whether it is a peer, or was one for 2 s before it was lost.
@@ -379,7 +379,7 @@ impl Membership {
             hello.fleet, self.own.fleet
         );
         // Several fleets may share a network: nothing to report.
-        self.conflict(ConflictKind::Fleet, what, now);
+        self.conflict(ConflictKind::Fleet, None, what, now);
         Some(Heard::Foreign)
     }
 
@@ -403,8 +403,14 @@ impl Membership {
     }
 
     /// Notes a conflict; returns it if it is new and has to be reported.
-    fn conflict(&mut self, kind: ConflictKind, what: String, now: Timestamp) -> Option<Heard> {
-        match self.conflicts.note(kind, &what, now) {
+    fn conflict(
+        &mut self,
+        kind: ConflictKind,
+        node: Option<&NodeId>,
+        what: String,
+        now: Timestamp,
+    ) -> Option<Heard> {
+        match self.conflicts.note(kind, node, &what, now) {
             Sighting::New => Some(Heard::Conflict(what)),
             Sighting::Known => None,
         }
@@ -454,13 +460,14 @@ impl Membership {
             return Heard::Unproven;
         }
         // Not before it is proven: an old beacon, sent again, would be a conflict with its own node.
+        let node = Some(&hello.node);
         if let Some((kind, what)) = self.misfit(hello) {
-            return self.conflict(kind, what, now).unwrap_or(Heard::Ignored);
+            return self.conflict(kind, node, what, now).unwrap_or(Heard::Ignored);
         }
         if hello.address == self.own.address {
-            let (node, address) = (&hello.node, hello.address);
-            let what = format!("node {node} has the address {address} like this one");
-            if let Some(told) = self.conflict(ConflictKind::Address, what, now) {
+            let (name, address) = (&hello.node, hello.address);
+            let what = format!("node {name} has the address {address} like this one");
+            if let Some(told) = self.conflict(ConflictKind::Address, node, what, now) {
                 return told;
             }
         }
@@ -475,7 +482,7 @@ impl Membership {
             // Both are alive: the first one stays, so that neither takes over from the other.
             let (name, first, second) = (&hello.node, rival.hello.address, hello.address);
             let what = format!("two nodes are named {name}: one at {first}, one at {second}");
-            let shown = self.conflict(ConflictKind::Name, what, now);
+            let shown = self.conflict(ConflictKind::Name, node, what, now);
             return shown.unwrap_or(Heard::Unproven);
         }
         let mut was_established =
@@ -491,6 +498,7 @@ impl Membership {
             peer.is_established |= was_established;
         }
         self.found.insert(hello.node.clone(), hello.nonce);
+        self.conflicts.clear(&hello.node);
         self.check_by(now);
         Heard::Current { found: true, replaced: before.is_some() }
     }

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Timestamp;
+use crate::model::{NodeId, Timestamp};
 
 /// The most conflicts of one kind that are kept, so that a flood of strangers does not fill the
 /// memory. Further ones are ignored.
 const MOST_OF_A_KIND: usize = 16;
 
-/// How long after its last sign a conflict is over.
+/// How long after its last sign a conflict is over, unless it is seen to be over before.
 const KEPT_FOR: Duration = Duration::from_mins(1);
 
 /// The recent conflicts, by their text.
@@ -19,9 +19,11 @@ const KEPT_FOR: Duration = Duration::from_mins(1);
 pub(in crate::node) struct Conflicts(BTreeMap<String, Conflict>);
 
 /// When a conflict was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::node) struct Conflict {
     pub(in crate::node) kind: ConflictKind,
+    /// The node that it is about, if that is known.
+    node: Option<NodeId>,
     pub(in crate::node) first: Timestamp,
     pub(in crate::node) last: Timestamp,
 }
@@ -54,8 +56,14 @@ pub(super) enum Sighting {
 }
 
 impl Conflicts {
-    /// Notes a conflict.
-    pub(super) fn note(&mut self, kind: ConflictKind, what: &str, now: Timestamp) -> Sighting {
+    /// Notes a conflict, about this node if one is known.
+    pub(super) fn note(
+        &mut self,
+        kind: ConflictKind,
+        node: Option<&NodeId>,
+        what: &str,
+        now: Timestamp,
+    ) -> Sighting {
         if let Some(known) = self.0.get_mut(what)
             && now.since(known.last) < KEPT_FOR
         {
@@ -68,16 +76,27 @@ impl Conflicts {
             return Sighting::Known;
         }
         let (first, last) = (now, now);
-        let conflict = Conflict { kind, first, last };
+        let conflict = Conflict { kind, node: node.cloned(), first, last };
         self.0.insert(what.to_owned(), conflict);
         Sighting::New
     }
 
+    /// This node counts from now on, so it is the only one of its name, and configured as it has to be.
+    /// It may still have the address of this node.
+    pub(super) fn clear(&mut self, node: &NodeId) {
+        self.0.retain(|_, known| {
+            known.node.as_ref() != Some(node) || known.kind == ConflictKind::Address
+        });
+    }
+
     /// The conflicts of the last minute, by their text.
-    pub(in crate::node) fn recent(&self, now: Timestamp) -> impl Iterator<Item = (&str, Conflict)> {
+    pub(in crate::node) fn recent(
+        &self,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (&str, &Conflict)> {
         self.0
             .iter()
             .filter(move |(_, known)| now.since(known.last) < KEPT_FOR)
-            .map(|(what, known)| (what.as_str(), *known))
+            .map(|(what, known)| (what.as_str(), known))
     }
 }

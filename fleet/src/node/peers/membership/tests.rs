@@ -86,6 +86,28 @@ fn a_second_node_of_one_name_does_not_take_the_place_of_the_first() {
     assert_eq!(kept, Some(Nonce(2)));
 }
 
+/// A node whose address or configuration was changed: what was said of it is over once it counts.
+#[test]
+fn a_conflict_is_over_once_its_node_counts() {
+    let mut members = membership();
+    let mut now = Timestamp::START;
+    let floors = FloorCount::new(9).expect("floors");
+    assert_eq!(members.meet(&hello("B", 2, 2), LinkSide::Accepted, now), FOUND);
+    let (moved, mended) = (hello("B", 3, 3), hello("C", 5, 5));
+    for misfit in [moved.clone(), Hello { floors, ..hello("C", 4, 4) }, hello("D", 1, 6)] {
+        assert!(matches!(members.meet(&misfit, LinkSide::Accepted, now), Heard::Conflict(_)));
+    }
+    assert_eq!(members.meet(&mended, LinkSide::Accepted, now), FOUND);
+    now = now + MeshTimes::default().dead_after;
+    members.check_at = None;
+    assert_eq!(members.check(now).0.len(), 2, "B and C are lost");
+    for back in [moved, mended] {
+        members.meet(&back, LinkSide::Accepted, now);
+    }
+    let listed: Vec<_> = members.conflicts().recent(now).map(|(_, it)| it.kind).collect();
+    assert_eq!(listed, [ConflictKind::Address], "D still has the address of this node");
+}
+
 #[test]
 fn a_node_named_like_this_one_is_told_of_and_not_heard() {
     let mut members = membership();
