@@ -19,8 +19,8 @@ pub struct Statistics {
     /// When the node has answered.
     #[schema(example = "2026-05-02T12:07:31Z")]
     pub to: String,
-    /// The beginning of the first quarter of an hour that the node has kept, whatever the window; null
-    /// if it has none.
+    /// The beginning of the first quarter of an hour of the last week that the node has kept, whatever the
+    /// window; null if it has none.
     pub since: Option<String>,
     /// For how long the node has watched the fleet in the window.
     pub watched: f64,

@@ -152,9 +152,10 @@ impl Week {
         self.quarters.range(from..=present).map(|(slot, quarter)| (*slot, quarter))
     }
 
-    /// The first quarter that is kept and not in the future.
+    /// The first quarter that is kept of the week that ends with the present one. Those of another time
+    /// are of a wall clock that was wrong, or of a node that was off.
     pub(crate) fn first(&self, present: Slot) -> Option<Slot> {
-        self.quarters.range(..=present).next().map(|(slot, _)| *slot)
+        self.within(Window::Week, present).next().map(|(slot, _)| slot)
     }
 }
 
@@ -197,6 +198,7 @@ mod tests {
             }
         }
         assert!(week.quarters.len() <= KEPT);
+        assert_eq!(week.first(NOW), Some(Slot(NOW.0 - 672)));
         let lost = 673 - slots(&week, Window::Week).len();
         assert!(lost <= 8, "{lost} quarters are lost");
         assert_eq!(slots(&week, Window::Day).len(), 97);
