@@ -177,6 +177,7 @@ pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
         AuditEvent::ClearHang { .. }
         | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
+        | AuditEvent::Release { .. }
         | AuditEvent::KeySwitch { .. }
         | AuditEvent::FleetKeys { .. }
         | AuditEvent::HeadMismatch { .. }

@@ -353,6 +353,7 @@ const SESSION_ENDS = {
   car_lost: "its car was lost",
   no_car: "no car became free",
   withdrawn: "withdrawn",
+  operator: "by an operator",
 };
 
 function sessionText(value) {

@@ -112,6 +112,9 @@ pub enum CallReason {
     CarLost,
     /// Cancelled: no car has become free within 10 minutes.
     NoCar,
+    /// Cancelled: an operator has ended the robot's session, has revoked its token, or has taken its car
+    /// out of service.
+    Operator,
 }
 
 impl RobotTrip {
@@ -213,6 +216,7 @@ impl CallReport {
                 SessionEnd::CarLost => (CallState::Cancelled, Some(CallReason::CarLost)),
                 SessionEnd::NoCar => (CallState::Cancelled, Some(CallReason::NoCar)),
                 SessionEnd::Withdrawn => (CallState::Cancelled, Some(CallReason::Withdrawn)),
+                SessionEnd::Operator => (CallState::Cancelled, Some(CallReason::Operator)),
             },
         };
         Self {

@@ -13,8 +13,8 @@ pub struct SessionView {
     #[schema(example = "5bd1e99500c0ffee00c0ffee")]
     id: String,
     state: State,
-    /// Why it has ended: `done`, `time`, `recalled`, `car_lost`, `no_car` or `withdrawn`; null while it
-    /// has not.
+    /// Why it has ended: `done`, `time`, `recalled`, `car_lost`, `no_car`, `withdrawn` or `operator`;
+    /// null while it has not.
     #[schema(value_type = Option<String>, example = "done")]
     reason: Option<&'static str>,
     /// The car that it has.

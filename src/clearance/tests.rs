@@ -59,6 +59,7 @@ fn kinds(data_dir: &Path) -> Vec<&'static str> {
         AuditEvent::FleetKeys { .. } => "fleet-keys",
         AuditEvent::Repair { .. } => "repair",
         AuditEvent::Directive { .. } => "directive",
+        AuditEvent::Release { .. } => "release",
         AuditEvent::KeySwitch { .. } => "key-switch",
         AuditEvent::HeadMismatch { .. } => "head-mismatch",
         AuditEvent::HeadUnread { .. } => "head-unread",

@@ -185,6 +185,10 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                     let what = format!("{key} is {value}");
                     ["directive", operator, &account(by), reason, &*what].map(str::to_owned)
                 }
+                AuditEvent::Release { account: by, floor, seconds } => {
+                    let what = format!("floor {floor} released for {seconds} s");
+                    ["release", "", &account(by), "", &*what].map(str::to_owned)
+                }
                 AuditEvent::KeySwitch { from, to, mode } => {
                     let mode = mode.map_or(String::new(), |mode| format!("; the car is {mode}"));
                     let what = format!("turned from {from} to {to}{mode}");

@@ -56,7 +56,7 @@ Examples:
 Sends the named car, or the one in service that gets there first, to a floor (priority service). The
 car takes no more hall calls, and those that it has go to other cars. It serves the car calls on its
 way, opens at the floor and waits there for `service.priority_stay` (30 s), or until somebody presses a
-button in it. Then it is back in service. Any running node takes the command, and passes it on; it
+button in it. Then it is back in service. `end` ends that, and the session of a robot in the car. Any running node takes the command, and passes it on; it
 outlives restarts. A car in a more restrictive mode goes once that is over. A fire recall and emergency
 power end the call.";
 
@@ -193,7 +193,7 @@ impl PriorityArgs {
             }
             (Destination::End, car) => {
                 node.end_priority(car.as_ref(), operator, reason)?;
-                "the priority call has ended\n".to_owned()
+                "the priority call or session has ended\n".to_owned()
             }
         };
         Ok(output::print(&text)?)

@@ -353,6 +353,7 @@ fn a_session_is_told_in_words() {
         ("5 30 1 * open C", "car C holds its door open at floor 3 for 30 s, then goes to floor 5"),
         ("- 30 1 * ended car_lost", "has ended: its car was lost"),
     ] {
+        ("- 30 1 * ended operator", "has ended: by an operator"),
         let page = status(said);
         let line = format!("session 7d3d9ef7c0ffee00c0ffee00  {expected}  ");
         assert!(page.contains(&line), "{line}: {page}");

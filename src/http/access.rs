@@ -128,7 +128,7 @@ pub(super) async fn release(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    authorize(&app, &parts.headers, Scope::Access).await?;
+    let token = authorize(&app, &parts.headers, Scope::Access).await?;
     let Release { floor, seconds } = parsed(body).await?;
     let car = NodeId::new(&car).map_err(|cause| no_car(&cause))?;
     let look = app.look().await?;
@@ -142,6 +142,7 @@ pub(super) async fn release(
             format!("floors are released in {car} at its own node, {}", peer.address),
         ));
     }
-    app.node_loop.release(floor, Duration::from_secs(seconds.into())).await?;
+    let (time, account) = (Duration::from_secs(seconds.into()), Account::of_token(&token.name));
+    app.node_loop.release(floor, time, account).await?;
     Ok(json(StatusCode::OK, &Released { car, floor, seconds }))
 }

@@ -19,6 +19,7 @@ use super::extract::Path;
 use super::placed::{Way, chosen_or_random};
 use super::problem::Problem;
 use super::routes::{App, json, parsed};
+use crate::journal::Account;
 use crate::operator::SessionChange;
 use crate::tokens::{Scope, Token};
 
@@ -96,7 +97,7 @@ pub(super) struct NextFloor {
 }
 
 /// What the fleet calls the bearer of a token. Who has opened a session is told by its name.
-fn owner(token: &Token) -> u32 {
+pub(crate) fn owner(token: &Token) -> u32 {
     Way::Http.owner(token.hash.as_bytes())
 }
 
@@ -282,7 +283,8 @@ pub(super) async fn go(
     Ok(json(StatusCode::OK, &SessionView::from(session)))
 }
 
-/// Ends a session: the car is back in service. To end it again changes nothing.
+/// Ends a session: the car is back in service. To end it again changes nothing. With the scope `operate`
+/// it may be anybody's, and its end is in the audit log.
 #[utoipa::path(
     delete,
     path = "/sessions/{id}",
@@ -291,7 +293,7 @@ pub(super) async fn go(
     responses(
         (status = 200, body = SessionView),
         (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope, or another one has opened the session"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope, or another one has opened the session and the scope is not `operate`"),
         (status = 404, body = Problem, content_type = "application/problem+json", description = "No such session is known any more"),
         (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
         (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it has ended"),
@@ -302,9 +304,17 @@ pub(super) async fn end(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let (token, id) = authorize_owner(&app, &headers, &id).await?;
+    let token = authorize(&app, &headers, Scope::Call).await?;
+    let id = named(&id)?;
+    let change = match check_owner(&token, id) {
+        Ok(()) => SessionChange::End,
+        Err(_) if token.scope >= Scope::Operate => {
+            SessionChange::Stop(Account::of_token(&token.name))
+        }
+        Err(problem) => return Err(problem),
+    };
     let bearer = token.name.to_string();
-    let ended = app.node_loop.change_session(id, SessionChange::End, bearer).await?;
+    let ended = app.node_loop.change_session(id, change, bearer).await?;
     let session = ended.map_err(refused)?;
     Ok(json(StatusCode::OK, &SessionView::from(session)))
 }

@@ -227,7 +227,8 @@ async fn a_stream_ends_when_its_token_is_revoked() {
     for stream in [&mut revoked, &mut stays] {
         assert!(next(stream).await.unwrap().starts_with("event: state\n"));
     }
-    side.tokens.send_modify(|tokens| *tokens = Arc::new(tokens.without(VIEW)));
+    side.tokens
+        .send_modify(|tokens| *tokens = Arc::new(tokens.without(&"of-view".parse().unwrap())));
     while next(&mut revoked).await.is_some() {}
     side.happen(1);
     while !next(&mut stays).await.unwrap().starts_with("event: event\n") {}
@@ -268,7 +269,8 @@ async fn a_websocket_with_its_token_as_a_protocol_ends_when_that_is_revoked() {
     let head = String::from_utf8_lossy(&answer).to_lowercase();
     assert!(head.starts_with("http/1.1 101 "), "{head}");
     assert!(head.contains("sec-websocket-protocol: liftmesh\r\n"), "{head}");
-    side.tokens.send_modify(|tokens| *tokens = Arc::new(tokens.without(VIEW)));
+    side.tokens
+        .send_modify(|tokens| *tokens = Arc::new(tokens.without(&"of-view".parse().unwrap())));
     let rest = timeout(Duration::from_mins(1), line.stream.read_to_end(&mut answer)).await;
     rest.expect("it goes on").unwrap();
     let farewell = [&[0x88, 23][..], &1008_u16.to_be_bytes(), b"the token was revoked"].concat();

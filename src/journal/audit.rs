@@ -25,7 +25,7 @@ mod inspection;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use elevator_driver::KeySwitch;
+use elevator_driver::{Floor, KeySwitch};
 use elevator_fleet::model::{Mode, NodeId};
 use elevator_fleet::node::{FleetKeysStatus, KeyTurn};
 use redb::{
@@ -133,6 +133,14 @@ pub(crate) enum AuditEvent {
         key: String,
         /// To what.
         value: String,
+    },
+    /// Somebody with a right of access released a locked floor in the car of this node.
+    Release {
+        /// The account that gave the command.
+        account: Account,
+        floor: Floor,
+        /// For how long.
+        seconds: u64,
     },
     /// Somebody has turned the key switch at the panel of this node. Who that was it can't tell.
     KeySwitch {
@@ -274,6 +282,7 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
         }
         AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
+        | AuditEvent::Release { .. }
         | AuditEvent::KeySwitch { .. }
         | AuditEvent::FleetKeys { .. }
         | AuditEvent::HeadMismatch { .. }
@@ -285,6 +294,7 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
         AuditEvent::ClearHang { .. }
         | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
+        | AuditEvent::Release { .. }
         | AuditEvent::KeySwitch { .. }
         | AuditEvent::FleetKeys { .. }
         | AuditEvent::HeadMismatch { .. }
@@ -308,6 +318,7 @@ pub(crate) fn last_fleet_keys(records: &[AuditRecord]) -> FleetKeysStatus {
         | AuditEvent::ClearHang { .. }
         | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
+        | AuditEvent::Release { .. }
         | AuditEvent::KeySwitch { .. }
         | AuditEvent::HeadMismatch { .. }
         | AuditEvent::HeadUnread { .. }

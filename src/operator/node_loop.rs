@@ -234,8 +234,13 @@ impl NodeLoop {
     ///
     /// # Errors
     /// [`Refused`]: nothing has changed.
-    pub(crate) async fn release(&self, floor: Floor, time: Duration) -> Result<(), Refused> {
-        match self.ask(Query::Release { floor, time }).await? {
+    pub(crate) async fn release(
+        &self,
+        floor: Floor,
+        time: Duration,
+        account: Account,
+    ) -> Result<(), Refused> {
+        match self.ask(Query::Release { floor, time, account }).await? {
             Reply::Released(released) => released.map_err(|cause| {
                 let code = match &cause {
                     ReleaseRefused::NoCar(_) => ErrorCode::UnknownCar,

@@ -100,11 +100,16 @@ pub(crate) enum Query {
     Earlier(CallRequest),
     /// `Node::handle_session`: answered by [`Reply::Session`].
     OpenSession(SessionRequest),
-    /// `Node::handle_session_floor`, `Node::handle_session_end`, `Node::handle_session_withdrawal`:
-    /// answered by [`Reply::Session`].
+    /// `Node::handle_session_floor`, `Node::handle_session_end`, `Node::handle_session_withdrawal`,
+    /// `Node::handle_session_stop`: answered by [`Reply::Session`].
     ChangeSession { id: RequestId, change: SessionChange, bearer: String },
     /// `Node::handle_release`: answered by [`Reply::Released`].
-    Release { floor: Floor, time: Duration },
+    Release {
+        floor: Floor,
+        time: Duration,
+        /// The account at the other end of the connection.
+        account: Account,
+    },
     /// `Node::handle_directive`: answered by [`Reply::Token`].
     Token {
         change: TokenChange,
@@ -123,7 +128,7 @@ pub(crate) enum Query {
 }
 
 /// What becomes of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SessionChange {
     /// The robot asks for a floor.
     Floor { floor: Floor, seconds: Option<u16>, access: Right },
@@ -131,6 +136,8 @@ pub(crate) enum SessionChange {
     End,
     /// It needs the trip no more for which it has called a car.
     Withdraw,
+    /// An operator with this account ends it.
+    Stop(Account),
 }
 
 /// What is to hold until it is commanded otherwise.
@@ -495,7 +502,8 @@ impl Connection {
     }
 
     async fn release(&self, floor: Floor, seconds: u8) -> Result<ReplyLine, Refused> {
-        self.node_loop.release(floor, Duration::from_secs(seconds.into())).await?;
+        let time = Duration::from_secs(seconds.into());
+        self.node_loop.release(floor, time, self.account()).await?;
         Ok(ReplyLine::Released)
     }
 

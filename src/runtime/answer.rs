@@ -1,20 +1,23 @@
 //! The node's answers to operators' requests, whether they came by the socket, HTTP or MQTT.
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use elevator_fleet::directives::{Key, Topic};
+use elevator_driver::Floor;
+use elevator_fleet::directives::{Key, RequestId, Session, Topic};
 use elevator_fleet::model::{NodeId, Timestamp};
-use elevator_fleet::node::{PriorityRefused, Renewed, Status};
+use elevator_fleet::node::{PriorityRefused, ReleaseRefused, Renewed, SessionRefused, Status};
 use tracing::{debug, warn};
 
 use super::Running;
 use crate::config::FaultInjection;
+use crate::http::sessions::owner;
 use crate::journal::{Account, AuditEvent};
 use crate::log;
 use crate::mqtt::Mqtt;
 use crate::operator::{Command, Query, Reply, Request, SessionChange, TokenError};
-use crate::tokens::{self, Change as TokenChange};
+use crate::tokens::{self, Change as TokenChange, Tokens};
 
 impl Running {
     pub(super) fn answer(&mut self, request: Request, now: Timestamp) {
@@ -45,6 +48,7 @@ impl Running {
             Query::OpenSession(request) => Reply::Session(self.node.handle_session(&request, now)),
             Query::ChangeSession { id, change, bearer } => {
                 let changed = match change {
+                    SessionChange::Stop(account) => self.stop_session(id, bearer, account, now),
                     SessionChange::Floor { floor, seconds, access } => {
                         let by = (access, bearer.as_str());
                         self.node.handle_session_floor(id, floor, seconds, by, now)
@@ -56,8 +60,8 @@ impl Running {
                 };
                 Reply::Session(changed.map(|session| (session, false)))
             }
-            Query::Release { floor, time } => {
-                Reply::Released(self.node.handle_release(floor, time, now))
+            Query::Release { floor, time, account } => {
+                Reply::Released(self.release(floor, time, account, now))
             }
             Query::Token { change, operator, account } => {
                 Reply::Token(self.change_token(&change, operator, account, now))
@@ -75,6 +79,40 @@ impl Running {
         if reply.send(answer).is_err() {
             debug!("an operator did not wait for the answer");
         }
+    }
+
+    /// Releases a floor, on record if it is locked: otherwise the release lets nobody in.
+    fn release(
+        &mut self,
+        floor: Floor,
+        time: Duration,
+        account: Account,
+        now: Timestamp,
+    ) -> Result<(), ReleaseRefused> {
+        self.node.handle_release(floor, time, now)?;
+        if self.node.directives().is_locked(floor) {
+            let event = AuditEvent::Release { account, floor, seconds: time.as_secs() };
+            if let Err(reason) = self.record(event) {
+                warn!(reason, "a release is not in the audit log");
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a session, on record if it was open.
+    fn stop_session(
+        &mut self,
+        id: RequestId,
+        operator: String,
+        account: Account,
+        now: Timestamp,
+    ) -> Result<Session, SessionRefused> {
+        let was_open = self.node.directives().session(id).is_some_and(Session::is_open);
+        let session = self.node.handle_session_stop(id, &operator, now)?;
+        if was_open && let Some(key) = self.node.directives().session_key(id) {
+            self.record_directive(&key, operator, None, account);
+        }
+        Ok(session)
     }
 
     fn repair(
@@ -127,7 +165,11 @@ impl Running {
             }
             Command::Priority { car, floor: None } => {
                 let Some(car) = car else { return Ok(None) };
-                self.node.handle_priority_end(car, &operator, now)?;
+                let session = self.node.handle_priority_end(car, &operator, now)?;
+                let key = session.and_then(|id| self.node.directives().session_key(id));
+                if let Some(key) = key {
+                    self.record_directive(&key, operator.clone(), reason.clone(), account.clone());
+                }
                 Topic::Priority(car.clone())
             }
             Command::EmergencyPower { on, serving } => {
@@ -147,9 +189,24 @@ impl Running {
         now: Timestamp,
     ) -> Result<(), TokenError> {
         let (key, value) = change.directive(self.node.directives(), SystemTime::now())?;
+        // First, so that other nodes have nothing left to end once they learn that it is revoked.
+        if let TokenChange::Revoke { name } = change {
+            let after = self.tokens.borrow().without(name);
+            self.end_sessions_of_revoked(&after, now);
+        }
         self.node.handle_directive(key.clone(), value, &operator, now)?;
         self.record_directive(&key, operator, None, account);
         Ok(())
+    }
+
+    /// Ends the sessions of those whose tokens are no longer among these.
+    pub(super) fn end_sessions_of_revoked(&mut self, after: &Tokens, now: Timestamp) {
+        let before = Arc::clone(&self.tokens.borrow());
+        for token in
+            before.iter().filter(|token| !after.iter().any(|other| other.hash == token.hash))
+        {
+            self.node.handle_owner_revoked(owner(token), now);
+        }
     }
 
     /// Records a directive that was just set.

@@ -570,7 +570,9 @@ impl Running {
         let report = match report {
             Report::Directive { key, value, operator } => {
                 if tokens::is_key(&key) {
-                    self.tokens.send_replace(Arc::new(Tokens::of(self.node.directives())));
+                    let tokens = Tokens::of(self.node.directives());
+                    self.end_sessions_of_revoked(&tokens, self.turned);
+                    self.tokens.send_replace(Arc::new(tokens));
                 }
                 let value = tokens::shown(&key, value);
                 Report::Directive { key, value, operator }

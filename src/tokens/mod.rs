@@ -363,10 +363,13 @@ impl Tokens {
         self.0.iter().any(|token| token.scope >= needed && token.counts_at(now))
     }
 
-    #[cfg(test)]
-    pub(crate) fn without(&self, text: &str) -> Self {
-        let hash = TokenHash::of(text);
-        Self(self.0.iter().filter(|token| token.hash != hash).cloned().collect())
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Token> {
+        self.0.iter()
+    }
+
+    /// The others than the one of this name.
+    pub(crate) fn without(&self, name: &TokenName) -> Self {
+        Self(self.0.iter().filter(|token| token.name != *name).cloned().collect())
     }
 
     /// For how long the token with this hash still counts: [`Duration::MAX`] if it does not expire,

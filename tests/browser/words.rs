@@ -137,6 +137,7 @@ fn sessions(key: &str) -> Vec<Case> {
             SessionEnd::CarLost => "its car was lost",
             SessionEnd::NoCar => "no car became free",
             SessionEnd::Withdrawn => "withdrawn",
+            SessionEnd::Operator => "by an operator",
         };
         let said = format!("Session 7d3d9ef7 ended: {why}");
         Case::new(key, session(None, SessionState::Ended(end)).to_string(), said, None)

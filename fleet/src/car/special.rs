@@ -28,7 +28,7 @@ pub enum Power {
 pub enum Errand {
     /// A priority call: for the time of the settings, or until somebody in the car asks for a floor.
     Priority(Floor),
-    /// The session of a robot. Nobody else ends it.
+    /// The session of a robot. No passenger ends it.
     Session {
         /// Which one, and for which of its floors: with each the time starts anew.
         leg: SessionLeg,
@@ -86,10 +86,15 @@ impl Car {
         let Some(mut stay) = self.errand else {
             return;
         };
-        // Nobody waits for it any more once that ends.
-        let is_recalled = self.mode() >= Mode::EmergencyPower;
+        let (mode, is_session) = (self.mode(), matches!(stay.errand, Errand::Session { .. }));
+        let cut_short = if mode >= Mode::EmergencyPower {
+            // Nobody waits for it any more once that ends.
+            Some(SessionEnd::Recalled)
+        } else {
+            (is_session && mode == Mode::OutOfService).then_some(SessionEnd::Operator)
+        };
         let is_there = if let OperatingState::AtDoor(cycle) = self.state {
-            self.mode() == Mode::Priority && cycle.is_held_at(stay.floor())
+            mode == Mode::Priority && cycle.is_held_at(stay.floor())
         } else {
             false
         };
@@ -106,15 +111,14 @@ impl Car {
         }
         // Once it has begun it ends in time, wherever the car is: its panel may be gone.
         let is_over = stay.until.is_some_and(|until| until <= now);
-        if !is_over && !is_recalled {
+        if !is_over && cut_short.is_none() {
             return;
         }
         self.errand = None;
         self.events.push_back(match stay.errand {
             Errand::Priority(_) => CarEvent::PriorityOver,
             Errand::Session { leg, .. } => {
-                let end = if is_recalled { SessionEnd::Recalled } else { SessionEnd::Time };
-                CarEvent::SessionOver(leg, end)
+                CarEvent::SessionOver(leg, cut_short.unwrap_or(SessionEnd::Time))
             }
         });
     }

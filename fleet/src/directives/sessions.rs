@@ -69,12 +69,21 @@ pub enum SessionEnd {
     NoCar,
     /// The robot has withdrawn its call before the trip was over.
     Withdrawn,
+    /// An operator has ended it, has revoked its token, or has taken its car out of service.
+    Operator,
 }
 
 impl SessionEnd {
     /// Every one.
-    pub const ALL: [Self; 6] =
-        [Self::Done, Self::Time, Self::Recalled, Self::CarLost, Self::NoCar, Self::Withdrawn];
+    pub const ALL: [Self; 7] = [
+        Self::Done,
+        Self::Time,
+        Self::Recalled,
+        Self::CarLost,
+        Self::NoCar,
+        Self::Withdrawn,
+        Self::Operator,
+    ];
 
     /// Its name, as in directives and in JSON.
     #[must_use]
@@ -86,6 +95,7 @@ impl SessionEnd {
             Self::CarLost => "car_lost",
             Self::NoCar => "no_car",
             Self::Withdrawn => "withdrawn",
+            Self::Operator => "operator",
         }
     }
 
@@ -97,6 +107,7 @@ impl SessionEnd {
             Self::CarLost => "its car was lost",
             Self::NoCar => "no car became free",
             Self::Withdrawn => "withdrawn",
+            Self::Operator => "by an operator",
         }
     }
 }
@@ -269,6 +280,12 @@ impl Directives {
     pub(crate) fn session_in_slot(&self, id: RequestId) -> Option<(u8, &Session)> {
         let found = self.sessions.iter().find(|it| it.session.id == id)?;
         Some((found.slot, &found.session))
+    }
+
+    /// The key of the directive of a session, if it is remembered.
+    #[must_use]
+    pub fn session_key(&self, id: RequestId) -> Option<Key> {
+        self.session_in_slot(id).map(|(slot, _)| Topic::Session(slot).key())
     }
 
     /// The session of a name, if it is remembered.

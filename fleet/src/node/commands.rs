@@ -260,17 +260,20 @@ impl Node {
         Ok(chosen)
     }
 
-    /// An operator ends the priority call of a car.
+    /// An operator ends the priority call of a car, and its session. Returns the name of the session, if
+    /// there was one.
     ///
     /// # Errors
-    /// [`DirectiveError`]: nothing has changed.
+    /// [`DirectiveError`]: the priority call has not changed.
     pub fn handle_priority_end(
         &mut self,
         car: &NodeId,
         operator: &str,
         now: Timestamp,
-    ) -> Result<(), DirectiveError> {
-        self.command(&Topic::Priority(car.clone()), OFF, operator, now)
+    ) -> Result<Option<RequestId>, DirectiveError> {
+        let session = self.end_session_of(car, operator, now)?;
+        self.command(&Topic::Priority(car.clone()), OFF, operator, now)?;
+        Ok(session)
     }
 
     /// An operator says that the building runs on emergency power, or no longer does. `serving` is the

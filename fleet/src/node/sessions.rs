@@ -5,7 +5,7 @@
 //!   master: a car is free ──▶ coming CAR          its node is lost for long ──▶ queued, or ended
 //!   CAR: its door is held open at the floor ──▶ open CAR
 //!   the robot asks for the next floor ──▶ coming CAR
-//!   the robot is done; CAR: the time is over; a recall ──▶ ended
+//!   the robot or an operator is done; CAR: the time is over; a recall ──▶ ended
 //! ```
 //!
 //! A session is a directive, so that it survives the master and the restart of the car's node. The car
@@ -305,6 +305,45 @@ impl Node {
         now: Timestamp,
     ) -> Result<Session, SessionRefused> {
         self.end_session(id, SessionEnd::Withdrawn, bearer, now)
+    }
+
+    /// An operator ends a session, wherever its robot is.
+    ///
+    /// # Errors
+    /// [`SessionRefused`]: nothing has changed.
+    pub fn handle_session_stop(
+        &mut self,
+        id: RequestId,
+        operator: &str,
+        now: Timestamp,
+    ) -> Result<Session, SessionRefused> {
+        self.end_session(id, SessionEnd::Operator, operator, now)
+    }
+
+    /// An operator ends the session of a car, if it has one. Returns its name.
+    pub(super) fn end_session_of(
+        &mut self,
+        car: &NodeId,
+        operator: &str,
+        now: Timestamp,
+    ) -> Result<Option<RequestId>, DirectiveError> {
+        let directives = self.commands.directives();
+        let held = directives.session_of(car).and_then(|it| directives.session_in_slot(it.id));
+        let Some((slot, session)) = held else { return Ok(None) };
+        let ended = session.clone().with(SessionState::Ended(SessionEnd::Operator));
+        self.command(&Topic::Session(slot), &ended.to_string(), operator, now)?;
+        Ok(Some(ended.id))
+    }
+
+    /// A program may do nothing any more: ends all its sessions.
+    pub fn handle_owner_revoked(&mut self, owner: u32, now: Timestamp) {
+        for (slot, session) in self.open_sessions() {
+            if session.id.owner == owner {
+                let ended = session.with(SessionState::Ended(SessionEnd::Operator));
+                self.set_session(slot, &ended, now);
+            }
+        }
+        self.settle(now);
     }
 
     fn end_session(

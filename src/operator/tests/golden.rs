@@ -440,6 +440,7 @@ fn audit_records() -> Vec<AuditRecord> {
             key: "mode/B".to_owned(),
             value: "out-of-service".to_owned(),
         },
+        AuditEvent::Release { account: Account::default(), floor: floor(3), seconds: 10 },
         AuditEvent::KeySwitch {
             from: KeySwitch::Normal,
             to: KeySwitch::OutOfService,

@@ -13,7 +13,7 @@ fn mode(building: &Building, name: &str) -> Option<Mode> {
     building.status(name)?.car.map(|car| car.view.mode)
 }
 
-fn audit(building: &Building, name: &str) -> Vec<Value> {
+pub(super) fn audit(building: &Building, name: &str) -> Vec<Value> {
     let output = building.operator(name, &["audit", "--json"]).output().expect("it runs");
     let lines = String::from_utf8(output.stdout).expect("text");
     lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
@@ -142,6 +142,13 @@ fn access_control_lets_people_ride_to_a_locked_floor() {
     let released = release(a, "A", &reader, 60);
     let expected = json!({"car": "A", "floor": 3, "seconds": 60});
     assert_eq!((released.status, released.json()), (200, expected));
+    let records = audit(&building, "A");
+    let last = records.last().expect("a record");
+    assert_eq!(
+        (&last["kind"], &last["floor"], &last["seconds"]),
+        (&json!("release"), &json!(3), &json!(60))
+    );
+    assert_eq!(last["account"]["token"], "reader");
     building.press("A", building.car_call(3));
     building.wait("A is there", |building| building.car("A").floor == Some(building.floor(3)));
 }

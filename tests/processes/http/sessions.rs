@@ -6,6 +6,7 @@ use liftmesh_harness::building::{Building, Line};
 use serde_json::{Value, json};
 
 use super::client::{Answer, get, post, put, request, serving};
+use super::commands::audit;
 use super::token;
 
 fn open(node: SocketAddr, token: &str, body: &Value) -> Answer {
@@ -70,6 +71,58 @@ fn a_robot_rides_in_a_session() {
     assert_eq!(end(b, &other, &second).status, 200);
     building.wait_all_dark();
     building.assert_safe();
+}
+
+/// A dead robot's session: an operator ends it, on record, by its name or by its car; and so does the end
+/// of its token, at whichever node.
+#[test]
+fn a_session_is_ended_by_an_operator_or_with_its_token() {
+    let building = Building::with_cars(4, Line::Serial, &["A", "B"]);
+    let robot = token(&building, "A", "robot", "call");
+    let other = token(&building, "A", "other", "access");
+    let operator = token(&building, "A", "desk", "operate");
+    let (a, b) = (serving(&building, 1), serving(&building, 2));
+    let open_at_b = |request_id: &str| {
+        let body = json!({"car": "B", "floor": 2, "seconds": 60, "request_id": request_id});
+        let opened = open(b, &robot, &body);
+        assert_eq!(opened.status, 201, "{opened:?}");
+        let path = format!("/api/v1/sessions/{}", opened.json()["id"].as_str().expect("an id"));
+        wait_for(&building, 1, &path, "open");
+        path
+    };
+    let ended_by_operator = |path: &str| {
+        assert_eq!(wait_for(&building, 2, path, "ended")["reason"], "operator");
+    };
+    let first = open_at_b("one");
+    let refused = end(a, &other, &first);
+    assert_eq!((refused.status, refused.problem()), (403, "other_owner".to_owned()));
+    for _ in 0..2 {
+        let done = end(a, &operator, &first);
+        assert_eq!((done.status, &done.json()["reason"]), (200, &json!("operator")), "{done:?}");
+    }
+    ended_by_operator(&first);
+    let second = open_at_b("two");
+    let freed = building
+        .operator("A", &["priority", "end", "--car", "B", "--operator", "kovac"])
+        .output()
+        .expect("it runs");
+    assert!(freed.status.success(), "{freed:?}");
+    ended_by_operator(&second);
+    let of_sessions: Vec<Value> = audit(&building, "A")
+        .into_iter()
+        .filter(|record| record["key"].as_str().is_some_and(|key| key.starts_with("session/")))
+        .collect();
+    let who: Vec<_> = of_sessions.iter().map(|record| &record["operator"]).collect();
+    assert_eq!(who, ["desk", "kovac"], "{of_sessions:?}");
+    assert_eq!(of_sessions[0]["account"]["token"], "desk");
+    assert!(of_sessions[0]["value"].as_str().expect("text").ends_with(" ended operator"));
+    let third = open_at_b("three");
+    let revoked = building
+        .operator("A", &["token", "revoke", "--name", "robot", "--operator", "kovac"])
+        .output()
+        .expect("it runs");
+    assert!(revoked.status.success(), "{revoked:?}");
+    ended_by_operator(&third);
 }
 
 /// Passengers have it open, or another floor's wish had: nobody waits for the door.

@@ -7,6 +7,7 @@ use super::*;
 use crate::directives::{
     Directive, MOST_SESSIONS, RequestId, Session, SessionEnd, SessionState, Version,
 };
+use crate::model::Mode;
 use crate::node::{FollowedCall, Requested, SessionRefused, SessionRequest};
 
 fn floor(index: u8) -> Floor {
@@ -59,7 +60,7 @@ fn a_session_holds_the_door_open_for_its_time() {
     assert_eq!(open(&mut node, 1, 0, now), SessionState::Coming(name(1)));
     obey(&mut node, now);
     assert_eq!(state(&node, 1), SessionState::Open(name(1)));
-    assert_eq!(node.status(now).car.expect("a car").view.mode, crate::model::Mode::Priority);
+    assert_eq!(node.status(now).car.expect("a car").view.mode, Mode::Priority);
     node.handle_panel(PanelEvent::Pressed(Button::Car(floor(2))), now);
     let almost = now + Duration::from_millis(29_900);
     node.handle_timeout(almost);
@@ -245,6 +246,40 @@ fn emergency_power_ends_every_session_and_refuses_others() {
     assert_eq!(node.handle_session(&request(2, 0), now), Err(SessionRefused::EmergencyPower));
     node.handle_emergency_power(false, None, "kovac", now).expect("room");
     open(&mut node, 2, 0, now);
+}
+
+/// A dead robot keeps nobody waiting, and its car is free at once.
+#[test]
+fn an_operator_ends_a_session_by_itself_with_its_car_or_with_the_right_to_it() {
+    type End = fn(&mut Node, Timestamp);
+
+    let other = RequestId { owner: 8, request: 1 };
+    let stop = |node: &mut Node, now| {
+        node.handle_session_stop(id(1), "kovac", now).expect("open");
+    };
+    let free = |node: &mut Node, now| {
+        assert_eq!(node.handle_priority_end(&name(1), "kovac", now), Ok(Some(id(1))));
+    };
+    let out_of_service = |node: &mut Node, now| {
+        node.handle_mode(&name(1), Mode::OutOfService, "kovac", now).expect("room");
+    };
+    let revoke = |node: &mut Node, now| node.handle_owner_revoked(7, now);
+    let ways: [(End, _); 4] = [
+        (stop, SessionState::Open(name(1))),
+        (free, SessionState::Open(name(1))),
+        (out_of_service, SessionState::Queued),
+        (revoke, SessionState::Open(name(1))),
+    ];
+    for (end, next) in ways {
+        let (mut node, now) = cabin(1);
+        open(&mut node, 1, 0, now);
+        obey(&mut node, now);
+        let waits = SessionRequest { id: other, ..request(0, 0) };
+        node.handle_session(&waits, now).expect("room");
+        end(&mut node, now);
+        assert_eq!(state(&node, 1), ended(SessionEnd::Operator));
+        assert_eq!(node.directives().session(other).expect("a session").state, next);
+    }
 }
 
 #[test]
