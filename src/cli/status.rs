@@ -237,10 +237,12 @@ fn write_keys(page: &mut String, keys: &FleetKeysStatus) -> fmt::Result {
         writeln!(page, "  a fleet key is missing: {reason}")?;
     }
     if keys.accepted.is_empty() {
-        if keys.accepts_anybody {
-            writeln!(page, "  messages are sent and accepted without a fleet key")?;
-        }
-        return Ok(());
+        return if keys.accepts_anybody {
+            writeln!(page, "  messages are sent and accepted without a fleet key")
+        } else {
+            // Elsewhere it would be missing.
+            writeln!(page, "  no fleet key: any account of this machine can command the cars")
+        };
     }
     let others = keys.accepted.iter().filter(|id| Some(**id) != keys.sent).map(u8::to_string);
     let none = keys.accepts_anybody.then(|| "messages without a key".to_owned());

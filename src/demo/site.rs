@@ -19,6 +19,7 @@ use liftmesh_harness::{
 };
 
 use super::error::DemoError;
+use crate::fleet_key::{self, KeyText};
 use crate::journal::Account;
 use crate::tokens::{self, Change, Offline, Scope, TokenHash};
 
@@ -48,6 +49,8 @@ pub(super) struct Site {
     http_port: u16,
     /// With this, the panels place calls.
     token: String,
+    /// The file of the fleet key: other accounts of this machine are not to command the cars.
+    fleet_key: PathBuf,
     cars: Vec<NodeId>,
 }
 
@@ -70,7 +73,11 @@ impl Site {
             .map_err(|source| DemoError::Directory { dir: env::temp_dir(), source })?;
         let (port, ballot_port) = free_ports(cars, election).map_err(DemoError::Port)?;
         let http_port = free_http_port(cars).map_err(DemoError::Port)?;
+        let fleet_key = place.path().join("fleet.key");
+        fleet_key::create(&fleet_key, &KeyText::draw()?)
+            .map_err(|source| DemoError::Directory { dir: place.path().to_owned(), source })?;
         let mut site = Self {
+            fleet_key,
             place,
             program: env::current_exe().map_err(DemoError::Program)?,
             floors,
@@ -196,8 +203,7 @@ impl Site {
             address: address(car),
             broadcast: SocketAddrV4::new(BROADCAST, self.port),
             floors: self.floors,
-            // Loopback needs none.
-            fleet_keys: None,
+            fleet_keys: Some(self.fleet_key.display().to_string()),
             election: self.election,
             data_dir: self.place.data_dir(name),
         };
@@ -291,6 +297,8 @@ mod tests {
                 arguments[at + 1].to_str().map(str::to_owned)
             };
             assert_eq!(after("--election"), Some(election.to_string()));
+            let key = after("--fleet-keys").map(PathBuf::from);
+            assert!(key.is_some_and(|file| file.is_file()));
             let port = site.ballot_port.map(|port| port.to_string());
             assert_eq!(after("--ballot-port"), port);
         }

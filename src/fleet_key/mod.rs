@@ -206,6 +206,11 @@ impl Keys {
         !self.address.is_loopback() && self.name_none()
     }
 
+    /// Whether anybody on this machine can command the cars, and nobody else.
+    pub(crate) fn let_machine_in(&self) -> bool {
+        self.address.is_loopback() && (self.files.0.is_empty() || self.name_none())
+    }
+
     /// Those of the keys that have been read, if the one that is sent is among them.
     pub(crate) fn get(&self) -> Option<Arc<Keyring>> {
         self.in_use.borrow().clone()

@@ -99,9 +99,11 @@ fn without_a_key_only_loopback_is_used() {
     let none = at(Ipv4Addr::new(127, 3, 0, 1));
     none.read().expect("no key");
     assert!(none.get().expect("none is needed").accepts_anybody());
+    assert!(none.let_machine_in());
     let none = at(LAN);
     let refused = none.read().expect_err("no key").to_string();
     assert!(none.get().is_none());
+    assert!(!none.let_machine_in());
     assert!(refused.contains("192.168.1.11 is not on loopback"), "{refused}");
     assert!(refused.contains("liftmesh keygen"), "{refused}");
     assert!(read("none").expect("as asked for").accepts_anybody());

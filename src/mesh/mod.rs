@@ -173,6 +173,9 @@ impl Mesh {
             warn!("fleet_keys names none: anybody on the network can command the cars");
         }
         let datagram_sockets = socket::at_start(&settings, socket::Kind::Datagrams, |settings| {
+        if settings.keys.let_machine_in() {
+            warn!("no fleet key: any account of this machine can command the cars");
+        }
             socket::datagrams(settings.hello.address, settings.broadcast)
         })?;
         let packet_sockets = match &settings.packets {
