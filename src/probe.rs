@@ -75,10 +75,11 @@ enum Running {
 #[must_use]
 pub(crate) fn probe(settings: &Settings) -> Vec<Finding> {
     let running = running(&settings.data_dir);
+    let address = network::present(settings);
     let mut findings = vec![
         finding("data_dir", data_dir(&settings.data_dir, running)),
-        finding("address", network::address(settings.address)),
-        finding("broadcast", network::broadcast(settings.address, settings.broadcast)),
+        finding("address", network::address(settings)),
+        finding("broadcast", network::broadcast(address, settings.broadcast)),
         finding("fleet_keys", fleet_keys(settings)),
     ];
     findings.extend(network::ports(settings, running == Running::Yes));
@@ -220,7 +221,7 @@ fn fleet_keys(settings: &Settings) -> Verdict {
     let owner = fs::metadata(&settings.data_dir).ok().map(|directory| directory.uid());
     let user = owner.unwrap_or(asker);
     let (files, fleet) = (settings.keys.clone(), settings.fleet.clone());
-    let keys = Keys::new(files, fleet, settings.address).for_user(user);
+    let keys = Keys::new(files, fleet, network::present(settings)).for_user(user);
     let Err(error) = keys.read() else {
         return Verdict::Good(match keys.get().as_deref().and_then(Keyring::sent) {
             Some(key) => format!("messages are sent with key {}", key.id()),

@@ -3,7 +3,7 @@
 //! Every process ends with the thread that starts it.
 
 use std::env;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use std::process::{self, Command, Stdio};
 
@@ -51,7 +51,8 @@ pub struct NodeCommand {
     pub name: String,
     pub kind: NodeKind,
     pub fleet: String,
-    pub address: Ipv4Addr,
+    /// An IPv4 address, or the name of an interface.
+    pub address: String,
     /// Where the beacons go.
     pub broadcast: SocketAddrV4,
     pub floors: FloorCount,
@@ -102,7 +103,7 @@ impl NodeCommand {
         };
         command
             .args(["--fleet", &self.fleet])
-            .args(["--address", &self.address.to_string()])
+            .args(["--address", &self.address])
             .args(["--broadcast", &self.broadcast.to_string()])
             .args(["--floors", &self.floors.get().to_string()])
             .args(["--election", &self.election.to_string()])

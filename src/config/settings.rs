@@ -1,5 +1,6 @@
 //! A valid configuration.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,7 +33,7 @@ pub struct Settings {
     /// What the node is there for.
     pub(crate) role: Role,
     /// The node's own address.
-    pub(crate) address: Ipv4Addr,
+    pub(crate) address: OwnAddress,
     /// The address of the interface, unless the interface is to be asked.
     pub(crate) mac: Option<Mac>,
     /// Where beacons go; never 255.255.255.255.
@@ -76,6 +77,33 @@ pub struct Settings {
     pub log: LogSettings,
     /// Whether an operator may break things; no key of the configuration allows it.
     pub(crate) faults: FaultInjection,
+}
+
+/// Where a node has its IPv4 address on the fleet's LAN from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OwnAddress {
+    /// From the configuration.
+    Fixed(Ipv4Addr),
+    /// From the interface of this name, whatever gives it one.
+    Of(String),
+}
+
+impl OwnAddress {
+    pub(crate) fn is_loopback(&self) -> bool {
+        match self {
+            Self::Fixed(address) => address.is_loopback(),
+            Self::Of(interface) => interface == "lo",
+        }
+    }
+}
+
+impl fmt::Display for OwnAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(address) => address.fmt(f),
+            Self::Of(interface) => f.pad(interface),
+        }
+    }
 }
 
 /// Whether faults may be injected over the operator's socket: for demo and tests only.
@@ -134,6 +162,7 @@ impl Settings {
     #[must_use]
     pub(crate) fn brain(
         &self,
+        address: Ipv4Addr,
         mac: Mac,
         nonce: Nonce,
         restored: Restored,
@@ -143,7 +172,7 @@ impl Settings {
             identity: Identity {
                 fleet: self.fleet.clone(),
                 node: self.node.clone(),
-                address: self.address,
+                address,
                 mac,
                 role: self.role,
                 link_port: self.link_port,
@@ -183,6 +212,7 @@ impl Settings {
         let group = operator.read_only_group;
         let kinematics = Kinematics { dwell: door.dwell, ..kinematics };
         let name = node.name(check);
+        let http_at_home = default_http(&node.address);
         let mqtt = mqtt.broker.map(|broker| MqttSettings {
             access: Access {
                 encryption: broker.encryption,
@@ -225,7 +255,7 @@ impl Settings {
             reading: operator.read_only_socket.map(|path| ReadingSettings { path, group }),
             mqtt,
             telemetry,
-            http: http.enabled.then(|| http.address.unwrap_or(default_http(node.address))),
+            http: http.enabled.then(|| http.address.unwrap_or(http_at_home)),
             tls: http
                 .certificate
                 .zip(http.key)
@@ -241,7 +271,10 @@ const HTTP_PORT: u16 = 7080;
 
 /// At the node's own address if that is on loopback, so that several nodes of one machine each have a
 /// place; otherwise at the usual address of loopback.
-fn default_http(address: Ipv4Addr) -> SocketAddr {
-    let address = if address.is_loopback() { address } else { Ipv4Addr::LOCALHOST };
+fn default_http(address: &OwnAddress) -> SocketAddr {
+    let address = match address {
+        OwnAddress::Fixed(address) if address.is_loopback() => *address,
+        OwnAddress::Fixed(_) | OwnAddress::Of(_) => Ipv4Addr::LOCALHOST,
+    };
     SocketAddr::new(IpAddr::V4(address), HTTP_PORT)
 }

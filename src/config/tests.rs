@@ -1,3 +1,4 @@
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -418,7 +419,7 @@ fn a_node_without_a_car_has_a_unit_name_and_may_do_without_a_panel() {
     assert_eq!(settings.panel, None);
     assert_eq!(settings.mac, Some(Mac([2, 0, 0, 0, 0, 1])));
     let (nonce, restored) = (Nonce(1), Restored::default());
-    assert_eq!(settings.brain(Mac([0; 6]), nonce, restored, 1).car, None);
+    assert_eq!(settings.brain(Ipv4Addr::LOCALHOST, Mac([0; 6]), nonce, restored, 1).car, None);
 }
 
 /// C7
@@ -446,13 +447,18 @@ fn a_wrong_variable_and_a_wrong_flag_are_named() {
         environment("LIFTMESH__FLORS", "4"),
         "environment: there is no key `LIFTMESH__FLORS`; `LIFTMESH__FLOORS` may be meant"
     );
-    let flags = BTreeMap::from([("address", "0.0.0.0".to_owned())]);
-    let sources = Sources { flags, ..Sources::default() };
-    assert_eq!(
-        sources.read().unwrap_err().to_string(),
-        "flag --address: address = \"0.0.0.0\" is wrong; \
-         expected the IPv4 address of one host, such as 192.168.1.11"
-    );
+    // A mistyped address is no name of an interface.
+    for wrong in ["0.0.0.0", "192.168.1.300"] {
+        let flags = BTreeMap::from([("address", wrong.to_owned())]);
+        let sources = Sources { flags, ..Sources::default() };
+        assert_eq!(
+            sources.read().unwrap_err().to_string(),
+            format!(
+                "flag --address: address = \"{wrong}\" is wrong; expected the IPv4 address of one \
+                 host, such as 192.168.1.11, or the name of a network interface, such as eth0"
+            )
+        );
+    }
 }
 
 #[test]

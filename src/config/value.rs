@@ -14,7 +14,7 @@ use elevator_fleet::election::bully::{Estimate, Wins};
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::wire::Protocol;
 
-use super::settings::LogFormat;
+use super::settings::{LogFormat, OwnAddress};
 use crate::fleet_key::KeyFiles;
 use crate::log::LogFilter;
 use crate::mqtt::{Broker, Prefix};
@@ -201,10 +201,17 @@ key_types! {
     FleetName => Self: "NAME", "1 to 16 letters, digits, dots, dashes or underscores", parsed;
     NodeId => Self: "NAME", "1 to 16 letters, digits, dots, dashes or underscores", parsed;
     Mac => Self: "MAC", "six pairs of hex digits, such as 02:00:c0:a8:01:0b", parsed;
-    Host => Ipv4Addr: "ADDRESS", "the IPv4 address of one host, such as 192.168.1.11",
-        |text| parsed(text).filter(|host: &Ipv4Addr| {
-            !host.is_unspecified() && !host.is_broadcast() && !host.is_multicast()
-        });
+    OwnAddress => Self: "ADDRESS",
+        "the IPv4 address of one host, such as 192.168.1.11, or the name of a network interface, such \
+         as eth0",
+        |text: &str| match text.parse() {
+            Ok(host) => is_host(host).then_some(Self::Fixed(host)),
+            // What begins like an address is a wrong one.
+            Err(_) if text.starts_with(|first: char| first.is_ascii_alphabetic()) => {
+                Interface::parse(text).map(Self::Of)
+            }
+            Err(_) => None,
+        };
     Broadcast => SocketAddrV4: "ADDRESS:PORT",
         "an IPv4 broadcast or multicast address and a UDP port, such as 192.168.1.255:46100",
         |text| parsed(text)
@@ -254,8 +261,9 @@ key_types! {
         offering(|| texts(&["error", "warn", "info", "debug", "trace"]));
 }
 
-/// The IPv4 address of one host.
-pub(super) enum Host {}
+fn is_host(address: Ipv4Addr) -> bool {
+    !address.is_unspecified() && !address.is_broadcast() && !address.is_multicast()
+}
 
 /// The address and port of a broadcast. 255.255.255.255 is let through, so that it can be refused
 /// with a reason of its own.

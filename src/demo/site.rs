@@ -200,7 +200,7 @@ impl Site {
             name: name.to_owned(),
             kind: NodeKind::Car { panel },
             fleet: "demo".to_owned(),
-            address: address(car),
+            address: address(car).to_string(),
             broadcast: SocketAddrV4::new(BROADCAST, self.port),
             floors: self.floors,
             fleet_keys: Some(self.fleet_key.display().to_string()),

@@ -2,12 +2,16 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{AsyncSocket, SocketAddr, TokioSocket};
-use tokio::time::Instant;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tracing::{debug, warn};
+
+use super::interface::address_of;
+use crate::config::OwnAddress;
 
 /// `RTMGRP_IPV4_IFADDR`: every IPv4 address that an interface gets or loses. An interface that is
 /// made anew gets its address again.
@@ -19,6 +23,9 @@ const WINDOW: Duration = Duration::from_millis(300);
 
 /// How many reports are read at the end of a window; the rest opens the next one.
 const READS: usize = 64;
+
+/// How often an interface is looked at of which nothing is reported.
+const LOOK: Duration = Duration::from_secs(10);
 
 /// Reports changes of addresses, or nothing where the system does not offer them.
 pub(super) struct AddressChanges {
@@ -81,6 +88,61 @@ impl AddressChanges {
         let empty = |_: &usize| socket.socket_ref().recv(&mut &mut [0; 64][..], 0).is_err();
         let read = (0..READS).find(empty).unwrap_or(READS);
         debug!(more = read, "network addresses have changed");
+    }
+}
+
+/// The node's own address, and the interface that it comes from, if it may change.
+#[derive(Debug)]
+pub(crate) struct Residence {
+    address: Option<Ipv4Addr>,
+    followed: Option<Followed>,
+}
+
+/// An interface that is watched.
+#[derive(Debug)]
+struct Followed {
+    interface: String,
+    changes: AddressChanges,
+    /// For where the system reports no changes, and for those that it has no room for.
+    looks: Interval,
+}
+
+impl Residence {
+    /// The present address. Changes count from now on.
+    pub(crate) fn of(address: &OwnAddress) -> Self {
+        match address {
+            OwnAddress::Fixed(address) => Self { address: Some(*address), followed: None },
+            OwnAddress::Of(interface) => {
+                let (interface, changes) = (interface.clone(), AddressChanges::open());
+                let mut looks = tokio::time::interval(LOOK);
+                looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+                let address = address_of(&interface, None);
+                Self { address, followed: Some(Followed { interface, changes, looks }) }
+            }
+        }
+    }
+
+    /// The address; the unspecified one while the interface has none.
+    pub(crate) fn address(&self) -> Ipv4Addr {
+        self.address.unwrap_or(Ipv4Addr::UNSPECIFIED)
+    }
+
+    /// Waits until the interface has another address in place of this one; never completes for an
+    /// address that is configured. Cancel-safe.
+    pub(crate) async fn moved(&mut self) -> Ipv4Addr {
+        let Some(Followed { interface, changes, looks }) = &mut self.followed else {
+            return std::future::pending().await;
+        };
+        loop {
+            tokio::select! {
+                () = changes.changed() => {}
+                _ = looks.tick() => {}
+            }
+            let next = address_of(interface, self.address);
+            if let Some(next) = next.filter(|next| Some(*next) != self.address) {
+                return next;
+            }
+        }
     }
 }
 

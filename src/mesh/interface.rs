@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use elevator_fleet::model::Mac;
-use nix::ifaddrs::getifaddrs;
+use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use tracing::warn;
 
 /// The MAC address of the interface that has this address (C7).
@@ -22,15 +22,27 @@ pub(crate) fn mac_of(address: Ipv4Addr) -> Mac {
     })
 }
 
+/// The IPv4 address of the interface of this name: the present one as long as it has that, otherwise
+/// the first, and one that it has given itself (RFC 3927) last.
+#[must_use]
+pub(crate) fn address_of(interface: &str, present: Option<Ipv4Addr>) -> Option<Ipv4Addr> {
+    let all = interfaces();
+    let of_it = all.iter().filter(|of| of.interface_name == interface).filter_map(ipv4);
+    of_it.min_by_key(|address| (Some(*address) != present, address.is_link_local()))
+}
+
+fn ipv4(of: &InterfaceAddress) -> Option<Ipv4Addr> {
+    Some(of.address.as_ref()?.as_sockaddr_in()?.ip())
+}
+
+fn interfaces() -> Vec<InterfaceAddress> {
+    let listed = getifaddrs().inspect_err(|error| warn!(%error, "the interfaces can't be listed"));
+    listed.map(Iterator::collect).unwrap_or_default()
+}
+
 fn find(address: Ipv4Addr) -> Option<Mac> {
-    let interfaces: Vec<_> = getifaddrs()
-        .inspect_err(|error| warn!(%error, "the interfaces can't be listed"))
-        .ok()?
-        .collect();
-    let holds = |of: &&nix::ifaddrs::InterfaceAddress| {
-        let held = of.address.as_ref().and_then(|held| held.as_sockaddr_in());
-        held.is_some_and(|held| held.ip() == address)
-    };
+    let interfaces = interfaces();
+    let holds = |of: &&InterfaceAddress| ipv4(of) == Some(address);
     let name = &interfaces.iter().find(holds)?.interface_name;
     let links = interfaces.iter().filter(|of| of.interface_name == *name);
     let mut macs = links.filter_map(|of| of.address.as_ref()?.as_link_addr()?.addr());

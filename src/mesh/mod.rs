@@ -66,6 +66,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tracing::{error, info, trace, warn};
 
+pub(crate) use self::addresses::Residence;
 pub(crate) use self::count::{Count, Counters};
 use self::datagram::{Channel, DatagramTask, Outgoing};
 pub(crate) use self::event::Cable;
@@ -74,7 +75,7 @@ use self::event::Note;
 pub(crate) use self::gather::gather_time;
 use self::greeting::Connection;
 use self::heard::Hearing;
-pub(crate) use self::interface::mac_of;
+pub(crate) use self::interface::{address_of, mac_of};
 use self::keys::KeyState;
 pub(crate) use self::link::LINK_QUEUE;
 use self::link::LinkEnd;
@@ -172,10 +173,10 @@ impl Mesh {
         if settings.keys.let_anybody_in() {
             warn!("fleet_keys names none: anybody on the network can command the cars");
         }
-        let datagram_sockets = socket::at_start(&settings, socket::Kind::Datagrams, |settings| {
         if settings.keys.let_machine_in() {
             warn!("no fleet key: any account of this machine can command the cars");
         }
+        let datagram_sockets = socket::at_start(&settings, socket::Kind::Datagrams, |settings| {
             socket::datagrams(settings.hello.address, settings.broadcast)
         })?;
         let packet_sockets = match &settings.packets {

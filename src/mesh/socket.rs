@@ -162,6 +162,7 @@ pub(super) fn bind_datagrams(
     address: Ipv4Addr,
     broadcast: SocketAddrV4,
 ) -> io::Result<DatagramSockets> {
+    check_present(address)?;
     let multicast = broadcast.ip().is_multicast();
     own.set_broadcast(true)?;
     if multicast {
@@ -187,7 +188,13 @@ pub(super) fn datagram_socket() -> io::Result<Socket> {
     Ok(socket)
 }
 
+/// An interface without an address has none that could be bound; the unspecified one would be all.
+fn check_present(address: Ipv4Addr) -> io::Result<()> {
+    if address.is_unspecified() { Err(io::ErrorKind::AddrNotAvailable.into()) } else { Ok(()) }
+}
+
 pub(super) fn listener(address: Ipv4Addr, port: u16) -> io::Result<TcpListener> {
+    check_present(address)?;
     let socket = TcpSocket::new_v4()?;
     // A restarted node must not wait until the connections of its earlier incarnation time out.
     socket.set_reuseaddr(true)?;

@@ -6,13 +6,54 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket};
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::sys::socket::SockaddrIn;
 
+use elevator_fleet::wire::Protocol;
+
 use super::{Finding, Verdict, finding};
-use crate::config::Settings;
+use crate::config::{OwnAddress, Settings};
+use crate::mesh;
 
 /// The broadcast address of 127.0.0.0/8.
 const OF_LOOPBACK: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 255);
 
-pub(super) fn address(address: Ipv4Addr) -> Verdict {
+/// The node's address now; the unspecified one while its interface has none.
+pub(super) fn present(settings: &Settings) -> Ipv4Addr {
+    match &settings.address {
+        OwnAddress::Fixed(address) => *address,
+        OwnAddress::Of(interface) => {
+            mesh::address_of(interface, None).unwrap_or(Ipv4Addr::UNSPECIFIED)
+        }
+    }
+}
+
+pub(super) fn address(settings: &Settings) -> Verdict {
+    let name = match &settings.address {
+        OwnAddress::Fixed(address) => return fixed(*address),
+        OwnAddress::Of(name) => name,
+    };
+    let address = present(settings);
+    let election = settings.election.protocol();
+    if let Verdict::Wrong { what, remedy } = interface(name) {
+        return Verdict::Wrong { what, remedy };
+    }
+    if address.is_unspecified() {
+        return Verdict::warning(
+            format!("{name} has no IPv4 address: the node serves alone until it has one"),
+            "give the interface an address, or see why it gets none",
+        );
+    }
+    if election == Protocol::LowestIp {
+        return Verdict::warning(
+            format!("{name} has {address}, and under lowest-ip the master changes with addresses"),
+            "choose another election for addresses that change, such as bully (see ELECTIONS), or \
+             have the address reserved for this node",
+        );
+    }
+    Verdict::Good(format!(
+        "{name} has {address}; the node follows its changes, and {election} does not go by addresses"
+    ))
+}
+
+fn fixed(address: Ipv4Addr) -> Verdict {
     match interface_of(address) {
         Some(interface) => Verdict::Good(format!("{address} is on {}", interface.interface_name)),
         // All of 127.0.0.0/8 is local, whatever the interface lists.
@@ -68,7 +109,7 @@ fn on_loopback(broadcast: SocketAddrV4) -> Verdict {
 
 /// The ports of beacons, links and, under `ballot`, packets, and the interface of the latter.
 pub(super) fn ports(settings: &Settings, running: bool) -> Vec<Finding> {
-    let address = settings.address;
+    let address = present(settings);
     let (beacons, links) = (settings.broadcast.port(), settings.link_port);
     let udp = |port| UdpSocket::bind((address, port)).map(drop);
     let tcp = |port| TcpListener::bind((address, port)).map(drop);

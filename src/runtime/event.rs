@@ -1,5 +1,7 @@
 //! The events of a node.
 
+use std::net::Ipv4Addr;
+
 use elevator_driver::PanelEvent;
 use elevator_fleet::dispatch::Plan;
 use elevator_fleet::node::PlanVersion;
@@ -34,6 +36,8 @@ pub(crate) enum Event {
     Timeout,
     /// A required part of the process has ended.
     Failed(Failure),
+    /// The node's interface has this address instead of its own.
+    Moved(Ipv4Addr),
     /// The node is to end.
     Stop,
 }

@@ -31,7 +31,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use elevator_driver::OpenError;
+use elevator_driver::{MotorCommand, OpenError};
 use elevator_fleet::car::HangEvidence;
 use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::{JournalId, Timestamp};
@@ -55,7 +55,9 @@ use crate::http::{Http, HttpSettings};
 use crate::journal::{AuditEvent, AuditRecord, CommitTimes, JournalError};
 use crate::latch::{self, Refusal};
 use crate::log;
-use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, gather_time, mac_of};
+use crate::mesh::{
+    LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, Residence, gather_time, mac_of,
+};
 use crate::mqtt::{self, Mqtt};
 use crate::operator::{self, BindError, NodeLoop, OperatorSocket, ReadingError, Request};
 use crate::panel::Panel;
@@ -161,12 +163,30 @@ pub(crate) async fn run_until(
     run_with(settings, settings.dispatcher(), stop).await
 }
 
-/// Like [`run_until`], with another dispatcher.
+/// Like [`run_until`], with another dispatcher at first.
 async fn run_with(
     settings: &Settings,
     dispatcher: Box<dyn Dispatcher + Send>,
     stop: impl Future<Output = ()>,
 ) -> Result<Outcome, RunError> {
+    tokio::pin!(stop);
+    let mut dispatcher = Some(dispatcher);
+    loop {
+        let dispatcher = dispatcher.take().unwrap_or_else(|| settings.dispatcher());
+        let run = Box::pin(run_once(settings, dispatcher, stop.as_mut()));
+        if let Some(outcome) = run.await? {
+            return Ok(outcome);
+        }
+    }
+}
+
+/// Runs a node until it ends. `None`: it has another address, and is to be started anew with that, as
+/// to its peers it is another process.
+async fn run_once(
+    settings: &Settings,
+    dispatcher: Box<dyn Dispatcher + Send>,
+    stop: impl Future<Output = ()>,
+) -> Result<Option<Outcome>, RunError> {
     let mut running = Running::start(settings, dispatcher)?;
     let ending = running.run(stop).await;
     let latching = match &ending {
@@ -174,12 +194,13 @@ async fn run_with(
         Ending::Hung(evidence) => {
             Some(Latching::start(&settings.data_dir, settings.node.clone(), evidence))
         }
-        Ending::Stopped | Ending::Failed(_) => None,
+        Ending::Stopped | Ending::Moved | Ending::Failed(_) => None,
     };
-    running.end(&ending, latching).await;
+    Box::pin(running.end(&ending, latching)).await;
     match ending {
-        Ending::Stopped => Ok(Outcome::Stopped),
-        Ending::Hung(evidence) => Ok(Outcome::Hung(evidence)),
+        Ending::Stopped => Ok(Some(Outcome::Stopped)),
+        Ending::Moved => Ok(None),
+        Ending::Hung(evidence) => Ok(Some(Outcome::Hung(evidence))),
         Ending::Failed(failure) => Err(failure.into()),
     }
 }
@@ -188,6 +209,8 @@ async fn run_with(
 #[derive(Debug)]
 enum Ending {
     Stopped,
+    /// It has another address, and its car stands.
+    Moved,
     Hung(HangEvidence),
     Failed(Failure),
 }
@@ -200,6 +223,9 @@ struct Running {
     /// When the node last got the time of the wall clock.
     wall_clock_at: Timestamp,
     node: Node,
+    residence: Residence,
+    /// The interface has another address: the node ends once its car stands.
+    has_moved: bool,
     mesh: Mesh,
     panel: Option<Panel>,
     disk: Disk,
@@ -247,17 +273,19 @@ impl Running {
         let (disk, restored, recorded) = Disk::open(data_dir, &settings.node, commits.clone())?;
         let spare = disk::spare_id()?;
         let (nonce, seed) = (Nonce(getrandom::u64()?), getrandom::u64()?);
+        let residence = Residence::of(&settings.address);
+        let address = residence.address();
         info!(
             node = %settings.node,
             role = %settings.role,
             fleet = %settings.fleet,
-            address = %settings.address,
+            %address,
             journal = %restored.journal,
             records = restored.records.len(),
             "node starts"
         );
-        let mac = settings.mac.unwrap_or_else(|| mac_of(settings.address));
-        let node = Node::new(settings.brain(mac, nonce, restored, seed))
+        let mac = settings.mac.unwrap_or_else(|| mac_of(address));
+        let node = Node::new(settings.brain(address, mac, nonce, restored, seed))
             .with_schedule(settings.dispatch.schedule.clone())
             .with_recorded_key(recorded.key_switch);
         let mut mesh = Mesh::start(MeshSettings {
@@ -267,11 +295,7 @@ impl Running {
             packets: settings.packets.clone(),
             gather_time: gather_time(&settings.mesh),
             times: LinkTimes::default(),
-            keys: Arc::new(Keys::new(
-                settings.keys.clone(),
-                settings.fleet.clone(),
-                settings.address,
-            )),
+            keys: Arc::new(Keys::new(settings.keys.clone(), settings.fleet.clone(), address)),
         })?;
         let panel = settings
             .panel
@@ -303,6 +327,8 @@ impl Running {
             local_time: LocalTime::of_system(),
             wall_clock_at: Timestamp::START,
             node,
+            residence,
+            has_moved: false,
             mesh,
             panel,
             disk,
@@ -362,7 +388,15 @@ impl Running {
             if let Some(failure) = self.failure.take() {
                 return Ending::Failed(failure);
             }
+            if self.has_moved && self.stands() {
+                return Ending::Moved;
+            }
         }
+    }
+
+    /// Whether the motor is told to stand still, if there is one.
+    fn stands(&self) -> bool {
+        self.node.outputs().is_none_or(|outputs| outputs.motor == MotorCommand::Stop)
     }
 
     /// Selects the next event; also returns the deadline of the loop's sleep.
@@ -382,6 +416,7 @@ impl Running {
             event = next_plan(&mut self.planner) => event,
             Some(request) = self.requests.recv() => Event::Request(request),
             failure = failure_of(&mut self.operator) => Event::Failed(failure),
+            next = self.residence.moved(), if !self.has_moved => Event::Moved(next),
         };
         (event, planned)
     }
@@ -466,6 +501,11 @@ impl Running {
             Event::Planned((version, plan)) => self.node.handle_plan(version, plan, now),
             Event::Timeout => self.node.handle_timeout(now),
             Event::Failed(failure) => self.failure = Some(failure),
+            Event::Moved(next) => {
+                let former = self.residence.address();
+                info!(%former, %next, "another address: the node starts anew once its car stands");
+                self.has_moved = true;
+            }
             Event::Stop => self.node.shut_down(now),
         }
         self.drain();

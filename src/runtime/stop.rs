@@ -96,6 +96,8 @@ impl Running {
                     self.supervisor.stopping(&failure.to_string());
                 }
                 Ending::Stopped | Ending::Hung(_) => self.supervisor.stopping("told to stop"),
+                // The process goes on.
+                Ending::Moved => {}
             }
         }
         let Self {

@@ -327,7 +327,7 @@ fn time_stands_still_during_a_turn() {
         assert!(next < running.turned + SUSPENDED, "{next:?}, after {:?}", running.turned);
         let (_, planned) = running.next(std::future::pending()).await;
         assert!(clock::suspended(planned, running.clock.now()).is_some());
-        running.end(&Ending::Stopped, None).await;
+        Box::pin(running.end(&Ending::Stopped, None)).await;
     };
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -432,7 +432,7 @@ fn fails(expected: &str, inject: impl FnOnce(&mut Running)) {
         inject(&mut running);
         let ending = tokio::time::timeout(PATIENCE, running.run(std::future::pending())).await;
         let ending = ending.expect("it ends");
-        running.end(&ending, None).await;
+        Box::pin(running.end(&ending, None)).await;
         ending
     };
     let ending = tokio::runtime::Builder::new_current_thread()

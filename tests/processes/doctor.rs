@@ -20,9 +20,13 @@ fn doctor(data_dir: &str, port: u16, words: &[&str]) -> Output {
 }
 
 fn doctor_of(data_dir: &str, broadcast: &str, port: u16, words: &[&str]) -> Output {
+    doctor_at("127.0.0.1", data_dir, broadcast, port, words)
+}
+
+fn doctor_at(address: &str, data_dir: &str, broadcast: &str, port: u16, words: &[&str]) -> Output {
     let (broadcast, port) = (format!("{broadcast}:{port}"), port.to_string());
     let mut command = liftmesh(&["doctor", "--unit", "A", "--role", "indicator", "--floors", "4"]);
-    command.args(["--address", "127.0.0.1", "--broadcast", &broadcast, "--link-port", &port]);
+    command.args(["--address", address, "--broadcast", &broadcast, "--link-port", &port]);
     command.args(["--data-dir", data_dir]).args(words).output().expect("it runs")
 }
 
@@ -54,6 +58,21 @@ fn has(findings: &[Value], check: &str, result: &str, what: &str) {
 fn free_port() -> u16 {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.local_addr().expect("an address").port()
+}
+
+/// C7: which elections suit the address of an interface, which may change.
+#[test]
+fn an_address_that_may_change_suits_every_election_but_one() {
+    let directory = TempDir::new().expect("a directory");
+    let data_dir = directory.path().to_str().expect("text").to_owned();
+    for (election, result, what) in [
+        ("lowest-ip", "warning", "the master changes with addresses"),
+        ("bully", "ok", "bully does not go by addresses"),
+    ] {
+        let words = ["--json", "--election", election];
+        let output = doctor_at("lo", &data_dir, "127.255.255.255", free_port(), &words);
+        has(&findings(&output), "address", result, what);
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use liftmesh_harness::building::Building;
 mod beyond;
 mod cut;
 mod loss;
+mod readdress;
 mod recreate;
 mod start;
 

@@ -92,11 +92,21 @@ impl Lan {
 
     /// Gives a host its address.
     pub fn address_host(&self, number: u8) {
+        self.give_address(number, number);
+    }
+
+    /// Takes a host's address, and gives it the one of this number.
+    pub fn readdress_host(&self, number: u8, next: u8) {
+        ip(&["-n", &self.host(number), "addr", "flush", "dev", INTERFACE]);
+        self.give_address(number, next);
+    }
+
+    fn give_address(&self, host: u8, number: u8) {
         let address = format!("{}/24", self.address(number));
         let broadcast = self.broadcast().ip().to_string();
         let device = ["dev", INTERFACE];
         let add = ["addr", "add", &address, "broadcast", &broadcast];
-        ip(&[&["-n", &self.host(number)][..], &add, &device].concat());
+        ip(&[&["-n", &self.host(host)][..], &add, &device].concat());
     }
 
     /// Sets a host's interface up.

@@ -383,7 +383,7 @@ impl Building {
                 role => NodeKind::Unit(role),
             },
             fleet: FLEET.to_owned(),
-            address,
+            address: address.to_string(),
             broadcast: SocketAddrV4::new(self.group.unwrap_or(*broadcast.ip()), broadcast.port()),
             floors: self.floors,
             election: self.election,

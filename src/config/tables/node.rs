@@ -9,7 +9,8 @@ use elevator_fleet::wire::Protocol;
 use super::{Checker, Tables};
 use crate::config::ConfigError;
 use crate::config::key::KeyDefault::{Absent, Required, Value};
-use crate::config::value::{Broadcast, Host, Port};
+use crate::config::settings::OwnAddress;
+use crate::config::value::{Broadcast, Port};
 use crate::fleet_key::KeyFiles;
 
 table! {
@@ -27,9 +28,10 @@ table! {
         /// The name of a node without a car, in place of `car`: different on every node, always the
         /// same.
         unit: Option<NodeId> = Absent("none, as the role is `cabin`", "lobby"),
-        /// This node's own IPv4 address on the fleet's LAN. Under `lowest-ip` the lowest becomes
-        /// master.
-        address: Host = Required("192.168.1.11"),
+        /// This node's own IPv4 address on the fleet's LAN, or the name of the interface that has it:
+        /// then the node follows its changes, each time with a start of its own while its car
+        /// stands. Under `lowest-ip` the lowest address becomes master.
+        address: OwnAddress = Required("192.168.1.11"),
         /// The MAC address of this node's interface, which ranks it under `senior` and
         /// `token-ring`.
         mac: Option<Mac> = Absent(
@@ -93,7 +95,7 @@ pub(super) fn relate(Tables { node, .. }: &Tables, check: &Checker<'_>) {
         let (value, origin) = check.written("broadcast");
         check.refuse("broadcast", ConfigError::LimitedBroadcast { origin, value });
     }
-    let address = node.address;
+    let address = &node.address;
     let alike = node.broadcast.ip().is_loopback() == address.is_loopback();
     let network = if address.is_loopback() {
         format!("127.255.255.255 with a port, as address is {address}")
