@@ -59,6 +59,8 @@ pub struct Campaign {
     pub world: WorldSettings,
     /// How long faults happen; up to three times as long where chance brings too little meanwhile.
     pub duration: Duration,
+    /// No member of the fleet is faulty.
+    is_honest: bool,
 }
 
 /// What became of a run.
@@ -154,7 +156,7 @@ impl Campaign {
         world.planning = 0..=one_of(&plannings, &mut chance(Dimension::Planning));
         // Two fleets in three have a key.
         world.key = chance(Dimension::Key).u8(0..3) > 0;
-        Self { world, duration: Self::USUAL_DURATION }
+        Self { world, duration: Self::USUAL_DURATION, is_honest: false }
     }
 
     /// The same under this election. Where a designated master leads, some fleets have a control
@@ -185,10 +187,23 @@ impl Campaign {
         self
     }
 
+    /// The same in a fleet that has a key, and no faulty member: what goes wrong is the fleet's own
+    /// doing.
+    #[must_use]
+    pub fn among_the_honest(mut self) -> Self {
+        self.is_honest = true;
+        self.world.key = true;
+        self
+    }
+
     /// The kinds of faults that its chance has to bring: see [`Fault::kind`](crate::Fault::kind).
     #[must_use]
     pub fn enabled(&self) -> BTreeSet<&'static str> {
-        Fate::new(self.world.seed, self.world.nodes).enabled()
+        self.fate().enabled()
+    }
+
+    fn fate(&self) -> Fate {
+        Fate::new(self.world.seed, self.world.nodes, self.is_honest)
     }
 
     /// Runs it.
@@ -230,7 +245,7 @@ impl Campaign {
             world.record(window);
         }
         world.steps = Some(Vec::new());
-        let mut fate = Fate::new(self.world.seed, self.world.nodes);
+        let mut fate = self.fate();
         world.start_all();
         world.run_for(PRELUDE);
         while world.now() < self.duration

@@ -333,6 +333,7 @@ impl Oracles {
                 self.plans.assigned(snapshot, node, (call, car)).into_iter().collect()
             }
             Report::Directive { key, value, .. } => {
+                self.taken.commanded(snapshot, node);
                 // The car goes where the robot is: its riders get off on the way.
                 let own = Some(&snapshot.machines[node].name);
                 if Session::at(key, value).is_some_and(|session| session.car() == own) {

@@ -56,10 +56,13 @@ const TRIP_EACH: u8 = 5;
 const ATTEMPTS: usize = 8;
 
 impl Fate {
-    pub(super) fn new(seed: u64, nodes: usize) -> Self {
+    pub(super) fn new(seed: u64, nodes: usize, is_honest: bool) -> Self {
         let mut random = chance(seed, Dimension::Fate);
         let kinds = random.usize(KINDS);
-        let may_happen = |kind: &Kind| nodes > SOUND_DISKS || !kind.takes_a_disk_for_good();
+        let may_happen = |kind: &Kind| {
+            (nodes > SOUND_DISKS || !kind.takes_a_disk_for_good())
+                && !(is_honest && kind.is_of_a_member())
+        };
         let mut due = random.choose_multiple(Kind::ALL.into_iter().filter(may_happen), kinds);
         random.shuffle(&mut due);
         let enabled = due.iter().map(|kind| (*kind, random.u64(10..=100))).collect();

@@ -133,6 +133,13 @@ impl Taken {
         }
     }
 
+    /// A node has learned of something that was commanded: as long as it holds, and that may be less
+    /// than the time between two inspections, its buttons may do nothing.
+    pub(crate) fn commanded(&mut self, snapshot: &Snapshot, node: usize) {
+        let machine = &snapshot.machines[node];
+        self.waiting.retain(|press| press.node != node || takes(snapshot, machine, press.button));
+    }
+
     pub(crate) fn inspect(&mut self, snapshot: &Snapshot) -> Vec<Finding> {
         // In a fire recall the buttons do nothing.
         if snapshot.disturbances.fire_recalled {

@@ -11,7 +11,7 @@ fn world(seed: u64) -> World {
 #[test]
 fn every_kind_inflicts_faults_of_its_name() {
     for kind in Kind::ALL {
-        let mut fate = Fate::new(1, 4);
+        let mut fate = Fate::new(1, 4, false);
         let mut world = world(1);
         fate.enabled = vec![(kind, 100)];
         fate.due = vec![kind];
@@ -40,7 +40,7 @@ fn another_version_is_read_as_such() {
 
 #[test]
 fn seeds_enable_different_kinds() {
-    let of = |seed| Fate::new(seed, 4).enabled();
+    let of = |seed| Fate::new(seed, 4, false).enabled();
     assert_eq!(of(1), of(1));
     assert_ne!(of(1), of(2));
     let all: BTreeSet<&str> = (0..100).flat_map(of).collect();

@@ -160,3 +160,19 @@ fn a_press_for_a_locked_floor_that_becomes_an_order_is_noticed() {
         assert_eq!(is_noticed, is_locked, "{found:?}");
     }
 }
+
+/// F4: a recall may be over before the next inspection, which is one in 50 ms.
+#[test]
+fn a_press_during_a_short_recall_may_be_no_order() {
+    for offset in [1, 21, 41] {
+        let mut world = calm();
+        world.run_for(Duration::from_millis(offset));
+        world.press(1, up(2));
+        world.inflict(Fault::FireRecall { at: 1, start: true });
+        world.run_for(Duration::from_millis(15));
+        world.inflict(Fault::FireRecall { at: 1, start: false });
+        world.run_for(Duration::from_secs(3));
+        assert!(!world.node(1).expect("it runs").orders().is_open(&call(2)));
+        excuses(&world, "F4");
+    }
+}
