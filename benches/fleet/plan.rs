@@ -78,8 +78,9 @@ fn demand() -> Vec<HallDemand> {
 }
 
 fn plan(planner: &mut Planner, demand: &[HallDemand]) -> BTreeMap<HallCall, NodeId> {
-    let details = BTreeMap::new();
-    let bank = Bank { now: Timestamp::START, cars: &cars(), details: &details, demand };
+    let (details, parked, cars) = (BTreeMap::new(), BTreeMap::new(), cars());
+    let now = Timestamp::START;
+    let bank = Bank { now, cars: &cars, details: &details, demand, parked: &parked };
     planner.plan(&bank).assignments
 }
 

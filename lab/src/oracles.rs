@@ -22,6 +22,7 @@ mod lamps;
 mod latches;
 pub(crate) mod mastership;
 mod orders;
+mod planning;
 mod promises;
 mod reference;
 mod robots;
@@ -33,8 +34,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, PanelEvent, PanelOutputs, Trip};
 use elevator_fleet::directives::Session;
-use elevator_fleet::model::NodeId;
-use elevator_fleet::model::Term;
+use elevator_fleet::model::{Call, NodeId, Term};
 use elevator_fleet::node::Report;
 use elevator_fleet::wire::NodeState;
 
@@ -43,6 +43,7 @@ use self::election::{Handovers, Plans, Terms};
 use self::latches::Latches;
 use self::mastership::{Mastership, MastershipWatch};
 use self::orders::{Locks, Presses, StoreChanges, Stores, Taken};
+use self::planning::PlanRate;
 use self::promises::Promises;
 use self::reference::Reference;
 use self::robots::RobotWatch;
@@ -74,6 +75,7 @@ pub(super) struct Oracles {
     stores: Stores,
     locks: Locks,
     plans: Plans,
+    plan_rate: PlanRate,
     terms: Terms,
     handovers: Handovers,
     /// By node.
@@ -98,6 +100,7 @@ impl Oracles {
             stores: Stores::default(),
             locks: Locks::default(),
             plans: Plans::new(nodes),
+            plan_rate: PlanRate::default(),
             terms: Terms::new(nodes),
             handovers: Handovers::new(nodes),
             cars: (0..nodes).map(|_| CarWatch::default()).collect(),
@@ -254,6 +257,7 @@ impl Oracles {
 
     /// Looks at what a report shows.
     pub(super) fn reported(&mut self, snapshot: &Snapshot, node: usize, report: &Report) {
+        self.plan_rate.reported(report);
         if let Report::Served { call, .. } = report
             && call.button().is_none()
         {
@@ -268,22 +272,7 @@ impl Oracles {
                 let served = service::served_here(snapshot, node, call);
                 boarded.into_iter().chain(served).collect()
             }
-            Report::Dropped { call } => {
-                // Who comes to know of a recall that is over drops what others have dropped.
-                let recalled =
-                    snapshot.node(node).is_some_and(|it| it.directives().is_fire_recalled());
-                let may_be = recalled || self.promises.are_closed(snapshot, node, call);
-                if recalled {
-                    self.promises.dropped(snapshot, node, call);
-                } else {
-                    self.promises.served(snapshot, node, call);
-                }
-                if call.button().is_none() {
-                    self.promises.trip_is_over(node, call);
-                }
-                let finding = || Finding::new("O1", node, format!("{call} was dropped"));
-                (!may_be).then(finding).into_iter().collect()
-            }
+            Report::Dropped { call } => self.dropped(snapshot, node, call),
             Report::Promised { call } => match call.button() {
                 Some(button) => self.promises.lamp_is_lit(snapshot, node, button),
                 None => self.promises.trip_is_promised(snapshot, node, call),
@@ -359,6 +348,23 @@ impl Oracles {
         self.verdicts.record(snapshot, findings);
     }
 
+    /// Looks at what a node has dropped in a fire recall.
+    fn dropped(&mut self, snapshot: &Snapshot, node: usize, call: &Call) -> Vec<Finding> {
+        // Who comes to know of a recall that is over drops what others have dropped.
+        let recalled = snapshot.node(node).is_some_and(|it| it.directives().is_fire_recalled());
+        let may_be = recalled || self.promises.are_closed(snapshot, node, call);
+        if recalled {
+            self.promises.dropped(snapshot, node, call);
+        } else {
+            self.promises.served(snapshot, node, call);
+        }
+        if call.button().is_none() {
+            self.promises.trip_is_over(node, call);
+        }
+        let finding = || Finding::new("O1", node, format!("{call} was dropped"));
+        (!may_be).then(finding).into_iter().collect()
+    }
+
     fn changed_state(
         &mut self,
         snapshot: &Snapshot,
@@ -391,6 +397,7 @@ impl Oracles {
             self.presses.inspect(&changed),
             self.taken.inspect(snapshot),
             self.locks.inspect(snapshot),
+            self.plan_rate.inspect(snapshot),
             self.stores.inspect(snapshot),
             directives::directives_are_equal(snapshot),
             self.terms.inspect(snapshot),

@@ -296,6 +296,7 @@ impl Driver {
             cars: situations,
             details: &self.details,
             demand: &demand,
+            parked: &BTreeMap::new(),
         });
         self.planning += begun.elapsed();
         self.plans += 1;

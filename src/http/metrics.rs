@@ -154,6 +154,12 @@ impl Page {
         self.add(gauge)
     }
 
+    fn count(&self, name: &str, help: &str, value: u64) -> Result<(), prometheus::Error> {
+        let counter = IntCounter::new(name, help)?;
+        counter.inc_by(value);
+        self.add(counter)
+    }
+
     fn gauges<'a>(
         &self,
         (name, label): (&str, &str),
@@ -188,16 +194,25 @@ impl Page {
     ) -> Result<Self, prometheus::Error> {
         self.node(status)?;
         self.orders(status, orders)?;
+        self.count(
+            "liftmesh_plans_total",
+            "Plans that this node has requested as master.",
+            status.dispatch.plans,
+        )?;
+        self.count(
+            "liftmesh_car_target_changes_total",
+            "How often the car was told another stop, departures included.",
+            status.dispatch.target_changes,
+        )?;
         self.mesh(status)?;
         self.car(status)?;
         self.gauge("liftmesh_disk_failed", "The disk has failed (1).", flag(status.disk_failed))?;
         self.gauge("liftmesh_store_durable", "Everything is on disk (1).", flag(status.durable))?;
-        let lost = IntCounter::new(
+        self.count(
             "liftmesh_log_lines_lost_total",
             "Lines that the log had no room for.",
+            status.log_lines_lost,
         )?;
-        lost.inc_by(status.log_lines_lost);
-        self.add(lost)?;
         self.gauge("liftmesh_http_event_streams", "Clients of the event stream.", number(streams))?;
         self.gauges(
             ("liftmesh_queue_length", "queue"),

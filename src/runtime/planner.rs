@@ -181,6 +181,7 @@ mod tests {
             shown: BTreeMap::new(),
             cars: Vec::new(),
             demand: Vec::new(),
+            parked: BTreeMap::new(),
             parking: None,
         });
         assert!(!planner.is_stuck(begun + STUCK / 2));

@@ -113,6 +113,9 @@ pub struct Bank<'a> {
     pub details: &'a BTreeMap<NodeId, CarDetail>,
     /// The open hall calls.
     pub demand: &'a [HallDemand],
+    /// Where cars were told to wait by the plan before. A car that may have other places as good
+    /// keeps this one, whether it has set out by now or not.
+    pub parked: &'a BTreeMap<NodeId, Floor>,
 }
 
 /// The assignments, and what each car does besides.

@@ -66,9 +66,7 @@ impl Node {
                 self.cabin.invalidate();
             }
             self.dispatching.note_view(peer, &view, now);
-            if self.peers.note_car(peer, view, now) {
-                self.dispatching.invalidate();
-            }
+            self.peers.note_car(peer, view, now);
         }
     }
 

@@ -110,9 +110,9 @@ pub use report::Report;
 pub use sessions::{LONGEST_HOLD, SessionRefused, SessionRequest};
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{
-    AccessStatus, CarStatus, ClimateStatus, ConflictStatus, DirectiveStatus, DistrustedStatus,
-    FleetKeysStatus, HangStatus, LostStatus, OrderStatus, PeerStatus, RefusedStatus, ReleaseStatus,
-    ScheduleStatus, Status, UnitStatus,
+    AccessStatus, CarStatus, ClimateStatus, ConflictStatus, DirectiveStatus, DispatchStatus,
+    DistrustedStatus, FleetKeysStatus, HangStatus, LostStatus, OrderStatus, PeerStatus,
+    RefusedStatus, ReleaseStatus, ScheduleStatus, Status, UnitStatus,
 };
 
 pub use crate::election::LinkSide;

@@ -152,7 +152,6 @@ impl Node {
                 CarEvent::SessionOver(leg, end) => self.on_session_over(leg, end, now),
                 CarEvent::Departed { .. } | CarEvent::Arrived(_) => {}
             }
-            self.dispatching.invalidate();
             any = true;
         }
         any || self.cabin.are_stops_dirty()

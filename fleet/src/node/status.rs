@@ -87,6 +87,9 @@ pub struct Status {
     /// How often peers were treated as lost since the start because they were faulty.
     #[serde(default)]
     pub distrusted: DistrustedStatus,
+    /// How much the node has planned since the start.
+    #[serde(default)]
+    pub dispatch: DispatchStatus,
     /// Everything in the store is on disk.
     pub durable: bool,
     /// The disk has failed: no lamp is lit because of it (P5).
@@ -215,6 +218,19 @@ pub struct DistrustedStatus {
     /// They sent what no sound node sends.
     #[serde(skip_serializing_if = "is_zero")]
     pub rubbish: u64,
+}
+
+/// How much a node has planned since its start. Both grow with what happens in the building, never
+/// with each other (N4). JSON omits the zeros.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DispatchStatus {
+    /// Plans that it has requested as master.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub plans: u64,
+    /// How often its car was told another stop, departures included.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub target_changes: u64,
 }
 
 /// The climate, and what the indicator shows.
@@ -439,6 +455,7 @@ impl Node {
             collected: self.orders.collected(),
             refused: self.orders.refused_counts(),
             distrusted: self.peers.members().distrusted(),
+            dispatch: self.dispatch_status(),
             durable: self.orders.all_durable(),
             disk_failed: self.orders.has_lost_disk(),
             fleet_keys: FleetKeysStatus::default(),
@@ -457,6 +474,15 @@ impl Node {
             orders: self.order_status(now),
             car: self.cabin.car_status(self.orders.lamps(), now),
             climate: self.cabin.climate_status(now),
+        }
+    }
+
+    /// How much this node has planned since its start, as in its [`Status`].
+    #[must_use]
+    pub fn dispatch_status(&self) -> DispatchStatus {
+        DispatchStatus {
+            plans: self.dispatching.plans(),
+            target_changes: self.cabin.target_changes(),
         }
     }
 

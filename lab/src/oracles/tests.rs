@@ -17,6 +17,7 @@ mod elections;
 mod full_stores;
 mod lamps;
 mod orders;
+mod planning;
 mod promises;
 mod reference;
 mod robots;

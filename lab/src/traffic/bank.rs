@@ -306,6 +306,8 @@ impl Bank {
             cars: &situations,
             details: &details,
             demand: &demand,
+            // Cars are told at once: they show where they go.
+            parked: &BTreeMap::new(),
         });
         let took = (self.stopwatch)().saturating_sub(begun);
         self.planning.plans += 1;

@@ -19,8 +19,8 @@ const SEEDS_OF_OTHERS: u64 = 4;
 /// How many of the seeds may say nothing: chance does not always bring what it should.
 const MOST_VOID: usize = 1;
 
-/// S1 to S3, H1, H4, H5, P1 to P5, O1, O4, O7, E1 to E4, E6, E7, F12 to F14, F18, F19 under this protocol,
-/// whatever happens.
+/// S1 to S3, H1, H4, H5, N4, P1 to P5, O1, O4, O7, E1 to E4, E6, E7, F12 to F14, F18, F19 under this
+/// protocol, whatever happens.
 fn every_invariant_holds_under(protocol: Protocol) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Ok(chosen) = std::env::var("LIFTMESH_ELECTION") {

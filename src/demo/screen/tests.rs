@@ -4,7 +4,7 @@ use elevator_driver::{Button, Direction, DoorState, FloorCount};
 use elevator_fleet::election::Detail;
 use elevator_fleet::model::{Call, FleetName, Mac, NodeId, Role, Term};
 use elevator_fleet::node::{
-    ClimateStatus, DistrustedStatus, OrderStatus, PeerStatus, RefusedStatus, Status,
+    ClimateStatus, DispatchStatus, DistrustedStatus, OrderStatus, PeerStatus, RefusedStatus, Status,
 };
 use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_harness::account::Tally;
@@ -43,6 +43,7 @@ fn says(node: &str, node_state: NodeState) -> Box<Status> {
         collected: 0,
         refused: RefusedStatus::default(),
         distrusted: DistrustedStatus::default(),
+        dispatch: DispatchStatus::default(),
         durable: true,
         disk_failed: false,
         fleet_keys: elevator_fleet::node::FleetKeysStatus::default(),

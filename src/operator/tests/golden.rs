@@ -234,6 +234,7 @@ fn bare() -> Status {
         node_state: NodeState::Seeking,
         refused: RefusedStatus::default(),
         distrusted: DistrustedStatus::default(),
+        dispatch: DispatchStatus::default(),
         durable: false,
         disk_failed: true,
         peers: Vec::new(),

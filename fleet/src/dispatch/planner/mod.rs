@@ -190,7 +190,9 @@ impl Dispatcher for Planner {
     /// As [`plan`](Self::plan), at the time of the last plan.
     fn assign(&mut self, cars: &[CarSituation], demand: &[HallDemand]) -> Assignments {
         let details = BTreeMap::new();
-        self.plan(&Bank { now: self.now, cars, details: &details, demand }).assignments
+        let parked = BTreeMap::new();
+        let bank = Bank { now: self.now, cars, details: &details, demand, parked: &parked };
+        self.plan(&bank).assignments
     }
 
     fn plan(&mut self, bank: &Bank<'_>) -> Plan {
@@ -239,7 +241,7 @@ impl Dispatcher for Planner {
         search.improve(&self.parts);
         let routes = search.into_routes();
         let parks = if self.parts.has(Part::Parking) {
-            parking::places(&self.model, &self.traffic, &cars, &starts, &routes)
+            parking::places(&self.model, &self.traffic, (&cars, bank.parked), &starts, &routes)
         } else {
             vec![None; cars.len()]
         };

@@ -1,5 +1,7 @@
 //! Where idle cars wait for the next call.
 
+use std::collections::BTreeMap;
+
 use elevator_driver::{Direction, Floor};
 
 use super::floor;
@@ -7,7 +9,7 @@ use super::model::{Model, Start};
 use super::search::Route;
 use super::traffic::Traffic;
 use crate::dispatch::CarSituation;
-use crate::model::CarPhase;
+use crate::model::{CarPhase, NodeId};
 
 /// The nearest car answers a call with the probability `1 − TAKEN`, the next one with `TAKEN` times
 /// that, and so on: it may have left for another call by then.
@@ -22,17 +24,19 @@ const MOST_WORK: usize = 4_000_000;
 /// Passes over the idle cars; two or three settle it.
 const PASSES: usize = 4;
 
-/// The place of each idle car, `None` of the others.
+/// The place of each idle car, `None` of the others. What a car shows lags behind what it was told,
+/// so the places of the plan before count: otherwise cars that are alike would change places.
 pub(super) fn places(
     model: &Model,
     traffic: &Traffic,
-    cars: &[&CarSituation],
+    (cars, parked): (&[&CarSituation], &BTreeMap<NodeId, Floor>),
     starts: &[Start],
     routes: &[Route],
 ) -> Vec<Option<Floor>> {
+    let told = |car: usize| parked.get(&cars[car].car).map(|floor| usize::from(floor.index()));
     let place = |car: usize| match cars[car].view.phase {
-        CarPhase::Moving { stop_at, .. } => Some(usize::from(stop_at.index())),
-        CarPhase::Idle => Some(starts[car].floor),
+        CarPhase::Moving { stop_at, .. } => told(car).or(Some(usize::from(stop_at.index()))),
+        CarPhase::Idle => told(car).or(Some(starts[car].floor)),
         CarPhase::Homing | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => None,
     };
     let idle = |car: usize| routes[car].calls.is_empty() && starts[car].is_empty();

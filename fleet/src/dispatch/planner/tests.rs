@@ -23,7 +23,8 @@ fn plan_after(
     calls: &[HallDemand],
 ) -> Plan {
     let now = Timestamp::START + time;
-    planner.plan(&Bank { now, cars, details: &BTreeMap::new(), demand: calls })
+    let (details, parked) = (BTreeMap::new(), BTreeMap::new());
+    planner.plan(&Bank { now, cars, details: &details, demand: calls, parked: &parked })
 }
 
 #[test]
@@ -76,6 +77,24 @@ fn a_car_parks_at_no_floor_that_it_leaves_out() {
     }
     let cars = [car("a", CarView { locked_out, ..idle_at(11) }, &[])];
     assert_eq!(plan(&mut planner(), 1, &cars, &[]).cars[&node("a")].park, floor(11));
+}
+
+/// N4: two cars that are alike have not set out yet, and a plan is made anew.
+#[test]
+fn cars_keep_the_places_that_they_were_told() {
+    let cars = [car("a", idle_at(0), &[]), car("b", idle_at(0), &[])];
+    let places = |told: [Option<Floor>; 2]| {
+        let named = [node("a"), node("b")].into_iter().zip(told);
+        let parked = named.filter_map(|(car, at)| Some((car, at?))).collect();
+        let (now, details) = (Timestamp::START, BTreeMap::new());
+        let bank = Bank { now, cars: &cars, details: &details, demand: &[], parked: &parked };
+        let plan = planner().plan(&bank);
+        [node("a"), node("b")].map(|car| plan.cars[&car].park)
+    };
+    let [one, other] = places([None, None]);
+    assert_ne!(one, other);
+    assert_eq!(places([one, other]), [one, other]);
+    assert_eq!(places([other, one]), [other, one]);
 }
 
 #[test]

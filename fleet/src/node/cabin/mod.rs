@@ -18,7 +18,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Floor, KeySwitch, Kiosks, LampSet, Lamps, PanelEvent, PanelInputs, PanelOutputs, Trip,
+    Button, Floor, KeySwitch, Kiosks, LampSet, Lamps, MotorCommand, PanelEvent, PanelInputs,
+    PanelOutputs, Trip,
 };
 
 use self::climate::Climate;
@@ -59,6 +60,8 @@ pub(super) struct Cabin {
     sent: Option<CarView>,
     /// When a press that was refused was last reported.
     refused_reported: Option<Timestamp>,
+    /// How often the motor was told another stop.
+    target_changes: u64,
 }
 
 /// An event of the panel that concerns other components.
@@ -89,6 +92,7 @@ impl Cabin {
             are_stops_dirty: false,
             sent: None,
             refused_reported: None,
+            target_changes: 0,
         }
     }
 
@@ -384,9 +388,17 @@ impl Cabin {
             },
         };
         if self.outputs.as_ref() != Some(&outputs) {
+            let motor = self.outputs.as_ref().map(|before| before.motor);
+            let is_target = matches!(outputs.motor, MotorCommand::Run { .. });
+            self.target_changes += u64::from(is_target && motor != Some(outputs.motor));
             self.outputs = Some(outputs.clone());
             self.panel_update = Some(outputs);
         }
+    }
+
+    /// How often the motor was told another stop.
+    pub(super) fn target_changes(&self) -> u64 {
+        self.target_changes
     }
 
     /// Returns the outputs that the panel has not got yet.

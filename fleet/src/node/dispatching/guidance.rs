@@ -22,8 +22,8 @@ pub(super) struct Guidance {
     /// The other cars may have been told something by the last master.
     inherits: bool,
     rest: Rest,
-    /// Since when each car has shown which floor.
-    floors: BTreeMap<NodeId, (Option<Floor>, Timestamp)>,
+    /// How each car was last seen, and since when at its floor.
+    seen: BTreeMap<NodeId, (CarView, Timestamp)>,
 }
 
 /// Whether a plan for a bank without calls was made. An idle bank is planned once: otherwise cars
@@ -57,7 +57,7 @@ impl Guidance {
 
     /// The link to this car's node is gone.
     pub(super) fn forget_car(&mut self, car: &NodeId) {
-        self.floors.remove(car);
+        self.seen.remove(car);
         self.forget_told(car);
     }
 
@@ -69,19 +69,26 @@ impl Guidance {
         }
     }
 
-    pub(super) fn note_view(&mut self, car: &NodeId, view: &CarView, now: Timestamp) {
-        match self.floors.get_mut(car) {
-            Some((floor, _)) if *floor == view.floor => {}
-            Some(known) => *known = (view.floor, now),
-            None => {
-                self.floors.insert(car.clone(), (view.floor, now));
-            }
+    /// A car shows this view; `true` if something has happened to it since the last one.
+    pub(super) fn note_view(&mut self, car: &NodeId, view: &CarView, now: Timestamp) -> bool {
+        let Some((before, since)) = self.seen.get_mut(car) else {
+            self.seen.insert(car.clone(), (*view, now));
+            return true;
+        };
+        if before.floor != view.floor {
+            *since = now;
         }
+        has_news(&std::mem::replace(before, *view), view)
+    }
+
+    /// Where cars were told to wait.
+    pub(super) fn parked(&self) -> BTreeMap<NodeId, Floor> {
+        self.told.iter().filter_map(|(car, plan)| Some((car.clone(), plan.park?))).collect()
     }
 
     /// For how long each car has shown its present floor.
     pub(super) fn shown(&self, now: Timestamp) -> BTreeMap<NodeId, Duration> {
-        let shown = self.floors.iter().map(|(car, (_, since))| (car.clone(), now.since(*since)));
+        let shown = self.seen.iter().map(|(car, (_, since))| (car.clone(), now.since(*since)));
         shown.collect()
     }
 
@@ -125,6 +132,21 @@ impl Guidance {
         }
         news
     }
+}
+
+/// Whether something has happened to a car. That it sets out, turns, stops elsewhere or opens its door
+/// where it is, is not news: it does so because of the plan, and plans must not follow from each
+/// other (N4).
+fn has_news(before: &CarView, view: &CarView) -> bool {
+    let known = |view: &CarView| (view.floor, view.availability, view.locked_out);
+    let has_acted = match (before.phase, view.phase) {
+        (CarPhase::Moving { next_stop: before, .. }, CarPhase::Moving { next_stop, .. }) => {
+            before != next_stop
+        }
+        (_, CarPhase::Moving { .. }) | (CarPhase::Idle, CarPhase::Opening) => false,
+        (before, phase) => before != phase,
+    };
+    has_acted || known(before) != known(view)
 }
 
 /// Whether a car has no riders and nothing under way but its flight to where it waits.

@@ -180,7 +180,12 @@ impl Dispatching {
 
     /// A car of the group shows this view.
     pub(super) fn note_view(&mut self, car: &NodeId, view: &CarView, now: Timestamp) {
-        self.guidance.note_view(car, view, now);
+        self.is_dirty |= self.guidance.note_view(car, view, now);
+    }
+
+    /// How many plans this node has requested.
+    pub(super) fn plans(&self) -> u64 {
+        self.planning.count()
     }
 
     /// The link to a car's node is gone, and with it what the car was told besides its calls.
@@ -231,8 +236,9 @@ impl Dispatching {
         let (demand, is_crowded) = crowd::planned(demand.collect());
         self.is_crowded = is_crowded;
         let shown = self.guidance.shown(now);
-        let parking = self.timetable.planned();
-        Some(PlanRequest { version: self.planning.ask(now), now, cars, shown, demand, parking })
+        let (parked, parking) = (self.guidance.parked(), self.timetable.planned());
+        let version = self.planning.ask(now);
+        Some(PlanRequest { version, now, cars, shown, demand, parked, parking })
     }
 
     /// Whether to use the answer to this request. Each answer is used once.

@@ -8,6 +8,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use elevator_driver::Floor;
+
 use crate::dispatch::{
     Bank, CarDetail, CarSituation, Dispatcher, HallDemand, Kinematics, Parking, Plan,
 };
@@ -37,6 +39,8 @@ pub struct PlanRequest {
     pub shown: BTreeMap<NodeId, Duration>,
     /// The open hall calls; of very many trips, those that stand for others.
     pub demand: Vec<HallDemand>,
+    /// Where cars were told to wait.
+    pub parked: BTreeMap<NodeId, Floor>,
     /// Where idle cars wait at this time of the week, if the schedule says so.
     pub parking: Option<Parking>,
 }
@@ -49,8 +53,9 @@ impl PlanRequest {
             Some((car.car.clone(), CarDetail::estimate(&car.view, shown, kinematics)?))
         };
         let details = self.cars.iter().filter_map(detail).collect();
-        let Self { version: _, now, cars, shown: _, demand, parking } = self;
-        let mut plan = dispatcher.plan(&Bank { now: *now, cars, details: &details, demand });
+        let Self { version: _, now, cars, shown: _, demand, parked, parking } = self;
+        let bank = Bank { now: *now, cars, details: &details, demand, parked };
+        let mut plan = dispatcher.plan(&bank);
         if let Some(parking) = parking {
             parking.apply(&mut plan, cars);
         }
@@ -77,6 +82,11 @@ impl Planning {
         self.asked = PlanVersion(self.asked.0.saturating_add(1));
         self.lost_at = Some(now + ANSWER_LIMIT);
         self.asked
+    }
+
+    /// How many requests were made.
+    pub(super) fn count(&self) -> u64 {
+        self.asked.0
     }
 
     /// Whether to use an answer. The answer to a request that counts as lost is still used.

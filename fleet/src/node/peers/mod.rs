@@ -253,19 +253,12 @@ impl Peers {
         }
     }
 
-    /// Updates the car of a peer; `true` if more than the elapsed time has changed.
-    pub(super) fn note_car(&mut self, peer: &NodeId, view: CarView, now: Timestamp) -> bool {
-        let Some(known) = self.membership.get_mut(peer) else {
-            return false;
-        };
-        known.sightings.note(&view, now);
-        let before = known.car.replace((view, now)).map(|(before, _)| before);
-        before.is_none_or(|before| {
-            let seen = |view: CarView| {
-                (view.phase, view.floor, view.availability, view.direction, view.locked_out)
-            };
-            seen(before) != seen(view)
-        })
+    /// Updates the car of a peer.
+    pub(super) fn note_car(&mut self, peer: &NodeId, view: CarView, now: Timestamp) {
+        if let Some(known) = self.membership.get_mut(peer) {
+            known.sightings.note(&view, now);
+            known.car = Some((view, now));
+        }
     }
 
     /// This node did not run for `late`, until this moment.

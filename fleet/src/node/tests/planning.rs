@@ -113,6 +113,27 @@ fn told(node: &mut Node) -> Assignments {
     told.flatten().map(|line| (line.call, line.car)).collect()
 }
 
+/// N4: a car that obeys is no reason for another plan, which may send it back. Where it is then is.
+#[test]
+fn a_car_that_obeys_its_plan_asks_for_no_other() {
+    let (mut node, now) = master();
+    place(&mut node, up(0), now);
+    let asked = request(&mut node);
+    node.handle_plan(asked.version, plan(&[(up(0), 2)]), now);
+    let direction = Direction::Down;
+    let moving = |at, stop_at| CarView {
+        phase: CarPhase::Moving { direction, stop_at: up(stop_at).floor, next_stop: up(1).floor },
+        direction: Some(direction),
+        ..idle_at(at)
+    };
+    for stop_at in [0, 1, 0] {
+        slave_tells(&mut node, moving(2, stop_at), now);
+        assert_eq!(requests(&mut node), []);
+    }
+    slave_tells(&mut node, moving(1, 0), now);
+    request(&mut node);
+}
+
 #[test]
 fn a_master_asks_for_a_plan_and_tells_what_comes() {
     let (mut node, now) = master();
@@ -163,7 +184,7 @@ fn a_call_is_not_assigned_to_a_car_that_went_out_of_service() {
     place(&mut node, up(1), now);
     let first = request(&mut node);
     node.handle_plan(first.version, plan(&[(up(1), 1)]), now);
-    // The car has set out.
+    place(&mut node, up(2), now);
     let asked = request(&mut node);
     let hung = CarView { availability: Availability::Unavailable(Unavailable::Hung), ..idle_at(2) };
     slave_tells(&mut node, hung, now);
