@@ -397,11 +397,11 @@ fn who_sleeps_through_a_new_address_takes_one_for_two() {
 #[test]
 fn doors_and_motors_that_contradict_each_other_are_noticed() {
     let mut world = calm();
+    let (at, top) = (world.car(0).shaft().floor().expect("a floor"), world.floors().top());
+    let stop_at = if at == top { Floor::BOTTOM } else { top };
+    let direction = at.direction_to(stop_at).expect("another floor");
     let outputs = PanelOutputs {
-        motor: MotorCommand::Run {
-            stop_at: Floor::try_from(3).expect("a floor"),
-            direction: Direction::Up,
-        },
+        motor: MotorCommand::Run { stop_at, direction },
         door: elevator_driver::DoorCommand::Open,
         ..PanelOutputs::default()
     };
