@@ -47,7 +47,8 @@
 //! - A node that misses the master lets the higher ones announce themselves for a moment before it
 //!   asks: usually the highest survivor does at once, and the election costs n messages. A
 //!   follower whose master works and outranks it answers, and holds no election.
-//! - A beacon of a higher node that is master counts as its *master*.
+//! - A beacon of a higher node that is master counts as its *master*, unless the present master works
+//!   and is higher still.
 //! - *Election* is repeated within T, because it may be lost. A candidate that hears of another
 //!   higher node waits for T again. Once the mesh has lost every higher node, there is nothing to
 //!   wait for (C5).
@@ -290,6 +291,8 @@ impl Bully {
         let is_higher = self.is_higher(&peer.node);
         let leads = *node_state == NodeState::Master;
         let trusted = self.settings.mesh_detection;
+        // A node that was cut off says so too: only its *master* says that it has won an election.
+        let trails = self.follows().is_some_and(|of| self.rank(of) > self.rank(&peer.node));
         let mut events = Vec::new();
         if self.follows() == Some(&peer.node) {
             if leads {
@@ -299,7 +302,7 @@ impl Bully {
             } else if trusted {
                 events.push(Event::MasterLost);
             }
-        } else if leads && trusted && is_higher && is_recent {
+        } else if leads && trusted && is_higher && is_recent && !trails {
             return vec![Event::Announced(Mastership { master: peer.node.clone(), term })];
         } else if leads {
             events.push(Event::AnotherMaster(peer.node.clone()));

@@ -141,8 +141,9 @@ fn a_lower_node_that_announces_a_later_term_is_followed_at_once() {
         let mut first = follower(1, &[2, 3], 3, settings.clone());
         receives(&mut first, 2, master(1));
         assert_eq!(first.node_state(), slave_of(3), "its term is no later");
-        // Its beacon arrives first, and tells the term.
+        // Its beacon arrives first, and tells the term. A node that was cut off says so too.
         hears_in(&mut first, 2, &NodeState::Master, 2);
+        assert_eq!(first.node_state(), slave_of(3), "{settings:?}");
         receives(&mut first, 2, master(2));
         assert_eq!(first.node_state(), slave_of(2), "{settings:?}");
         receives(&mut first, 3, master(1));
