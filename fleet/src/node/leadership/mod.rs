@@ -200,6 +200,11 @@ impl Leadership {
         self.terms.hear(term);
     }
 
+    /// This node has begun to follow a master that announces this term.
+    pub(super) fn begin_to_follow(&mut self, master: Term) {
+        self.terms.follow(master);
+    }
+
     /// A beacon of a peer, which may not prove yet that the peer hears this node. `has_joined` if
     /// the peer follows this node, and did not before.
     pub(super) fn hear_beacon(&mut self, beacon: &Beacon, has_joined: bool) {

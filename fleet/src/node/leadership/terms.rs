@@ -13,11 +13,13 @@ pub(super) struct Terms {
     known: Term,
     /// While this node leads: the term of its mastership.
     own: Option<Term>,
+    /// The term of its latest mastership.
+    led: Term,
 }
 
 impl Terms {
     pub(super) fn new(known: Term) -> Self {
-        Self { known, own: None }
+        Self { known, own: None, led: Term::default() }
     }
 
     /// The term of this node's mastership; without one, the highest known.
@@ -38,13 +40,19 @@ impl Terms {
     pub(super) fn begin(&mut self) {
         self.known = self.known.next();
         self.own = Some(self.known);
+        self.led = self.known;
     }
 
-    /// This node is not master any more. It makes its successor take a term above its own, also if
-    /// that one has never heard it as a master.
+    /// This node is not master any more.
     pub(super) fn end(&mut self) {
-        if let Some(own) = self.own.take() {
-            self.known = self.known.max(own.next());
+        self.own = None;
+    }
+
+    /// This node begins to follow a master of this term. It makes that one take a term above those
+    /// under which it has led itself, also if the other has never heard it as a master.
+    pub(super) fn follow(&mut self, master: Term) {
+        if master <= self.led {
+            self.known = self.known.max(self.led.next());
         }
     }
 
@@ -85,6 +93,7 @@ mod tests {
         let mut loser = master(7);
         loser.hear(Term(8));
         loser.end();
+        loser.follow(Term(8));
         let mut winner = master(7);
         winner.hear(loser.present());
         winner.catch_up();
