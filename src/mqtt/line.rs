@@ -119,6 +119,8 @@ impl End {
             | Reason::UseAnotherServer
             | Reason::ServerMoved
             | Reason::ConnectionRateExceeded
+            | Reason::MessageRateTooHigh
+            | Reason::QuotaExceeded
             | Reason::MaximumConnectTime => Self::Failed(reason),
             _ => Self::Dismissed(reason),
         }

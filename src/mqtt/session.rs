@@ -51,8 +51,9 @@ pub(super) struct Session {
     /// The topics of what was on its way when a connection ended: the broker may have ended it because of
     /// one of them. Until it has taken or refused a message on each, they are sent one at a time.
     suspects: BTreeSet<String>,
-    /// Over a new connection the state comes first: nobody is without it because of what a caller asks for.
-    is_state_first: bool,
+    /// How many states still come first over this connection: nobody is without the state because of
+    /// what a caller asks for, and no caller without an answer because cars move.
+    states_first: usize,
     is_turn_of_events: bool,
     term: Term,
     counted: Counted,
@@ -77,7 +78,7 @@ impl Session {
             answers: VecDeque::new(),
             again: VecDeque::new(),
             suspects: BTreeSet::new(),
-            is_state_first: true,
+            states_first: 0,
             is_turn_of_events: false,
             term,
             counted,
@@ -233,7 +234,7 @@ impl Session {
 
     fn on_connected(&mut self) {
         self.board.forget_sent();
-        self.is_state_first = true;
+        self.states_first = self.board.due();
         let inboxes = Inbox::ALL.map(|inbox| self.settings.prefix.topic(inbox.topic()));
         let cars = self.settings.prefix.topic("cars/+");
         if let Some(line) = self.connection.line() {
@@ -293,11 +294,11 @@ impl Session {
     }
 
     fn next_message(&mut self) -> Option<Message> {
-        if self.is_state_first {
+        if let Some(left) = self.states_first.checked_sub(1) {
+            self.states_first = left;
             if let Some(state) = self.next_state() {
                 return Some(state);
             }
-            self.is_state_first = false;
         }
         let urgent = self.again.pop_front().or_else(|| self.answers.pop_front());
         if urgent.is_some() {
