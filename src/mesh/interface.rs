@@ -23,12 +23,12 @@ pub(crate) fn mac_of(address: Ipv4Addr) -> Mac {
 }
 
 /// The IPv4 address of the interface of this name: the present one as long as it has that, otherwise
-/// the first, and one that it has given itself (RFC 3927) last.
+/// the first. One that it has given itself (RFC 3927) only if there is no other.
 #[must_use]
 pub(crate) fn address_of(interface: &str, present: Option<Ipv4Addr>) -> Option<Ipv4Addr> {
     let all = interfaces();
     let of_it = all.iter().filter(|of| of.interface_name == interface).filter_map(ipv4);
-    of_it.min_by_key(|address| (Some(*address) != present, address.is_link_local()))
+    of_it.min_by_key(|address| (address.is_link_local(), Some(*address) != present))
 }
 
 fn ipv4(of: &InterfaceAddress) -> Option<Ipv4Addr> {
