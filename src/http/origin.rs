@@ -34,7 +34,9 @@ impl Origin {
     pub(super) fn of(client: SocketAddr, server: SocketAddr) -> Self {
         let [client, server] = [client, server].map(|end| (end.ip().to_canonical(), end.port()));
         match client.0 {
-            ip if ip.is_loopback() => Self::Account(owner(client, server).unwrap_or_default()),
+            ip if ip.is_loopback() || ip == server.0 => {
+                Self::Account(owner(client, server).unwrap_or_default())
+            }
             IpAddr::V4(_) => Self::Computer(client.0),
             IpAddr::V6(address) => {
                 let mut bytes = address.octets();
