@@ -388,7 +388,8 @@ impl Running {
             if let Some(failure) = self.failure.take() {
                 return Ending::Failed(failure);
             }
-            if self.has_moved && self.stands() {
+            // What a failed disk does not have would not outlive the start.
+            if self.has_moved && self.stands() && !self.disk.has_failed() {
                 return Ending::Moved;
             }
         }
