@@ -44,7 +44,7 @@ enum State {
         /// Whether a missing journal may be made.
         lost: Lost,
         /// The task that tries to open the journal, once the loop waits for it.
-        tries: JoinSet<(Opened, JournalId)>,
+        tries: JoinSet<Result<(Opened, JournalId), Refusal>>,
     },
 }
 
@@ -52,6 +52,8 @@ enum State {
 #[derive(Debug)]
 pub(crate) enum DiskEvent {
     Progress(Progress),
+    /// It works again, and its audit log has a hang that nobody has cleared (H3).
+    Latched(Refusal),
     /// It works again.
     Recovered {
         /// What stands in the journal.
@@ -115,7 +117,10 @@ impl Home {
     }
 
     /// Tries until the journal can be written.
-    async fn reopen(self, lost: Lost, mut pause: Duration) -> (Opened, JournalId) {
+    ///
+    /// # Errors
+    /// The node must not run: see [`DiskEvent::Latched`].
+    async fn reopen(self, lost: Lost, mut pause: Duration) -> Result<(Opened, JournalId), Refusal> {
         let mut told = String::new();
         loop {
             tokio::time::sleep(pause).await;
@@ -123,7 +128,8 @@ impl Home {
             let open = move || Ok::<_, RunError>((home.open(lost)?, spare_id()?));
             let opened = tokio::task::spawn_blocking(open).await;
             let reason = match opened {
-                Ok(Ok(opened)) => return opened,
+                Ok(Ok(opened)) => return Ok(opened),
+                Ok(Err(RunError::Latched(refusal))) => return Err(refusal),
                 Ok(Err(error)) => format!("{:#}", anyhow::Error::new(error)),
                 Err(panicked) => panicked.to_string(),
             };
@@ -204,8 +210,10 @@ impl Disk {
                 tries
             }
         };
-        let Some(Ok((opened, spare))) = tries.join_next().await else {
-            return std::future::pending().await;
+        let (opened, spare) = match tries.join_next().await {
+            Some(Ok(Ok(opened))) => opened,
+            Some(Ok(Err(refusal))) => return DiskEvent::Latched(refusal),
+            Some(Err(_)) | None => return std::future::pending().await,
         };
         let Opened { writer, restored, recorded: _ } = opened;
         info!(
@@ -279,7 +287,7 @@ impl Disk {
         quarters
     }
 
-    /// Marks the disk as failed. It is tried again, and no sooner than before if it has not worked for
+    /// Marks the disk as failed. It is tried again; the first pause doubles if it has not worked for
     /// long. A journal that is gone is not made anew: the node has run.
     pub(super) fn fail(&mut self, reason: &str) -> DiskFailure {
         error!(reason, "the disk has failed: no lamp depends on it");

@@ -494,6 +494,9 @@ impl Running {
                     self.node.handle_disk_failed(self.spare, now);
                 }
             }
+            Event::Disk(DiskEvent::Latched(refusal)) => {
+                self.failure = Some(Failure { part: "the car", reason: refusal.to_string() });
+            }
             Event::Disk(DiskEvent::Recovered { restored, spare }) => {
                 self.spare = spare;
                 self.node.handle_disk_recovered(&restored, now);

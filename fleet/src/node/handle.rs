@@ -477,6 +477,7 @@ impl Node {
         if !self.orders.has_lost_disk() {
             return;
         }
+        self.leadership.hear_term(restored.term);
         self.on_directives(&restored.directives, now);
         self.orders.regain_disk(&restored.records, now);
         let directives = self.commands.directives().with_receipts().cloned().collect();
