@@ -26,6 +26,7 @@ mod tables;
 mod version;
 mod writer;
 
+use std::cell::Cell;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -125,7 +126,12 @@ impl Journal {
         if let Some(refusal) = version::refusal(&path, node) {
             return Err(refusal);
         }
-        let backend = || commit::backend(file(&path)?);
+        let place = Cell::new(None);
+        let backend = || {
+            let file = file(&path)?;
+            place.set(Some(Place::of(path.clone(), &file)?));
+            commit::backend(file)
+        };
         let mut tried = attempt(backend);
         if let Attempt::Damaged(reason) = tried {
             let aside = set_aside(directory, &path, &reason);
@@ -151,10 +157,7 @@ impl Journal {
         let (mut journal, restored) =
             Self::begin(database, contents, node, path.clone(), keep_name)?;
         journal.keep_head(HeadFile::of(directory));
-        match Place::of(path.clone()) {
-            Ok(place) => journal.place = Some(place),
-            Err(source) => return Err(failing(path, restored, source.into())),
-        }
+        journal.place = place.take();
         Ok((journal, restored))
     }
 

@@ -1,6 +1,6 @@
 //! Where the journal's file is, and whether it is still there.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -24,8 +24,9 @@ pub(super) enum Displaced {
 }
 
 impl Place {
-    pub(super) fn of(path: PathBuf) -> io::Result<Self> {
-        let file = number(&fs::metadata(&path)?);
+    /// The place of an open file.
+    pub(super) fn of(path: PathBuf, file: &File) -> io::Result<Self> {
+        let file = number(&file.metadata()?);
         Ok(Self { path, file })
     }
 
