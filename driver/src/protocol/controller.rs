@@ -412,15 +412,13 @@ impl ControllerSession {
     fn next_frame(&mut self, now: Duration) -> Option<ControllerFrame> {
         let heartbeat = self.settings.heartbeat;
         let hello = ControllerFrame::Hello { floors: self.floors };
-        if std::mem::take(&mut self.hello_wanted) {
-            return Some(hello);
-        }
         match &mut self.state {
             SessionState::Seeking { hello_due, .. } | SessionState::Greeted { hello_due, .. } => {
-                (now >= *hello_due).then(|| {
+                let is_due = now >= *hello_due;
+                if is_due {
                     *hello_due = now + heartbeat;
-                    hello
-                })
+                }
+                (std::mem::take(&mut self.hello_wanted) || is_due).then_some(hello)
             }
             SessionState::Connected(connection) => {
                 let acknowledged = self.taken.map_or(0, |(_, last)| last);
@@ -430,6 +428,10 @@ impl ControllerSession {
                     brightness: self.outputs.display.brightness,
                 };
                 let wanted = Wanted { drive, display, chunks: &self.chunks, kiosks: &self.kiosks };
+                // A stop of the motor waits for nothing (H6).
+                if !connection.has_news(&wanted) && std::mem::take(&mut self.hello_wanted) {
+                    return Some(hello);
+                }
                 connection.next_frame(&wanted, heartbeat, now)
             }
         }

@@ -193,6 +193,11 @@ impl Connection {
         if damaged || is_late { heartbeat / REPEATS } else { heartbeat }
     }
 
+    /// Whether the panel does not know yet what is to move.
+    pub(super) fn has_news(&self, wanted: &Wanted<'_>) -> bool {
+        self.drive != Some(wanted.drive)
+    }
+
     /// What moves first, then what changed, then one refresh.
     pub(super) fn next_frame(
         &mut self,

@@ -250,7 +250,7 @@ fn a_panel_that_restarts_is_connected_anew_and_counts_its_presses_anew() {
     (bench.boot, bench.number) = (7, 0);
     bench.hear(&press(1, button));
     assert_eq!(bench.events(), []);
-    assert_eq!(bench.sent()[0], ControllerFrame::Hello { floors: floors(9) });
+    assert!(bench.sent().contains(&ControllerFrame::Hello { floors: floors(9) }));
     bench.echo = bench.session.endpoint.next() - 1;
     bench.hear(&hello(9));
     bench.hear(&status(&PanelInputs::default()));
