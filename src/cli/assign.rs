@@ -130,6 +130,9 @@ impl AssignError {
 
 impl AssignArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let warn = |warning: &String| output::remark(&format!("liftmesh: warning: {warning}\n"));
+        // Before the input is waited for: an option that is ignored may have had it.
+        self.remarks.iter().for_each(warn);
         let snapshot = match &self.input {
             Some(text) => Snapshot::parse(text)?,
             None => Snapshot::read(io::stdin().lock())?,
@@ -138,9 +141,7 @@ impl AssignArgs {
         if self.strict && !warnings.is_empty() {
             return Err(AssignError::Strict(warnings.join("; ")).into());
         }
-        for warning in self.remarks.iter().chain(warnings) {
-            output::remark(&format!("liftmesh: warning: {warning}\n"));
-        }
+        warnings.iter().for_each(warn);
         let bank = snapshot.bank()?;
         let plan = bank.assign(&self.rules());
         let mut calls: BTreeMap<&str, Vec<Vec<bool>>> = BTreeMap::new();
