@@ -46,7 +46,7 @@ pub(super) fn backend(file: File) -> Result<FileBackend, DatabaseError> {
     }
 }
 
-/// Has the database choose the newer commit that verifies, where the header names the older one: the
+/// Makes the database choose the newer commit, if it verifies, where the header names the older one: the
 /// power failed between the two phases, or the bit that names it has flipped.
 ///
 /// # Errors

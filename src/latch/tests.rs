@@ -127,7 +127,7 @@ fn something_else_in_its_place_is_a_latch() {
     assert!(matches!(find(directory.path()), Some(Latch::Unreadable { .. })));
 }
 
-/// H2: the power went while the latch was written.
+/// H2: a pipe in its place.
 #[test]
 fn what_would_keep_a_reader_waiting_is_a_latch() {
     for name in [FILE, UNFINISHED] {
@@ -138,6 +138,7 @@ fn what_would_keep_a_reader_waiting_is_a_latch() {
     }
 }
 
+/// H2: the power went while the latch was written.
 #[test]
 fn a_latch_that_was_not_finished_is_a_latch() {
     let directory = directory();

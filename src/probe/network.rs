@@ -49,7 +49,8 @@ pub(super) fn address(settings: &Settings) -> Verdict {
         );
     }
     Verdict::Good(format!(
-        "{name} has {address}; the node follows its changes, and {election} does not go by addresses"
+        "{name} has {address}; the node follows its changes, and under {election} no address decides who \
+         is master"
     ))
 }
 

@@ -7,9 +7,9 @@ use crate::counters::LineCounters;
 /// The longest time between two attempts to set the port up again.
 const LONGEST: Duration = Duration::from_secs(32);
 
-/// Decides when to set the port up again: no intact frame has come for a while. The while is four
-/// times the silence at which a panel is disconnected, and doubles with each attempt up to 32 s until
-/// a panel is connected: to open a port resets some panels.
+/// Decides when to set the port up again: when no intact frame has come for four times the silence at
+/// which a panel is disconnected. That time doubles with each attempt, up to 32 s, until a panel is
+/// connected, because opening a port resets some panels.
 #[derive(Debug)]
 pub(super) struct PortCheck {
     shortest: Duration,

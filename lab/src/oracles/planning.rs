@@ -7,7 +7,7 @@ use elevator_fleet::node::{DispatchStatus, Report};
 use super::Finding;
 use crate::snapshot::Snapshot;
 
-/// How long it is counted what happens and what is planned.
+/// The time over which events and plans are counted.
 const SPAN: Duration = Duration::from_secs(1);
 
 /// How much a node may plan in that time where nothing happens: calls that wait are planned anew

@@ -292,7 +292,7 @@ impl Ledger {
         self.failed = false;
         self.durable = self.lsn;
         self.waiting_since = None;
-        // What it holds of this journal is older than what was placed since.
+        // It does not name this journal yet, or reserves too little of it.
         self.renewed = true;
         self.reserved = 0;
         self.changed = registers;
