@@ -273,7 +273,8 @@ async fn a_websocket_with_its_token_as_a_protocol_ends_when_that_is_revoked() {
         .send_modify(|tokens| *tokens = Arc::new(tokens.without(&"of-view".parse().unwrap())));
     let rest = timeout(Duration::from_mins(1), line.stream.read_to_end(&mut answer)).await;
     rest.expect("it goes on").unwrap();
-    let farewell = [&[0x88, 23][..], &1008_u16.to_be_bytes(), b"the token was revoked"].concat();
+    let farewell =
+        [&[0x88, 28][..], &1008_u16.to_be_bytes(), b"the token no longer counts"].concat();
     assert!(answer.ends_with(&farewell), "{:?}", String::from_utf8_lossy(&answer));
 }
 

@@ -387,21 +387,6 @@ fn each_change_of_the_fleet_keys_is_in_the_audit_log() {
     assert!(matches!(process.stop(), Outcome::Stopped));
 }
 
-/// P5: what the audit log has last is unknown then, so nothing in it is known to have changed.
-#[test]
-fn a_disk_that_fails_at_the_start_tells_no_fleet_keys() {
-    let directory = TempDir::new().expect("a directory");
-    let node = NodeId::new("car-1").expect("a name");
-    std::fs::create_dir(directory.path().join("journal.redb")).expect("in the way");
-    let (disk, _, recorded) = Disk::open(directory.path(), &node, None).expect("it runs without");
-    assert!(disk.has_failed());
-    assert_eq!(recorded.fleet_keys, None);
-    std::fs::remove_dir(directory.path().join("journal.redb")).expect("out of the way");
-    let (disk, _, recorded) = Disk::open(directory.path(), &node, None).expect("a journal");
-    assert!(!disk.has_failed());
-    assert_eq!(recorded.fleet_keys, Some(FleetKeysStatus::default()));
-}
-
 /// A dispatcher that fails as soon as there is a hall call.
 #[derive(Debug)]
 struct Broken;
