@@ -60,7 +60,7 @@ fn wrap(disk: Disk, more: &str, data_dir: &Path, command: &mut Command) {
     let mount = match disk {
         Disk::ReadOnly => r#"mount --bind "$0" "$0" && mount -o remount,ro,bind "$0""#,
         // The one file is its root.
-        Disk::Full => r#"mount -t tmpfs -o nr_inodes=1 tmpfs "$0""#,
+        Disk::Full => r#"mount -t tmpfs -o nr_inodes=1,mode=700 tmpfs "$0""#,
     };
     let mut wrapped = Command::new("unshare");
     // Whoever is executed at last has the process id that was started at first.
