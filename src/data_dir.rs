@@ -26,7 +26,7 @@ pub struct Exposed {
 /// ask for the node's user, whose groups are not known: then any group may.
 ///
 /// # Errors
-/// [`Exposed`], which says how to mend it.
+/// [`Exposed`], which says how to fix it.
 pub(crate) fn check_rights(path: &Path, directory: &fs::Metadata) -> Result<(), Exposed> {
     const GROUP_WRITES: u32 = 0o020;
     const OTHERS_WRITE: u32 = 0o002;

@@ -102,7 +102,7 @@ impl Place {
         self.is_spare
     }
 
-    /// The streams of whoever has the connection.
+    /// The streams of the connection's owner.
     pub(super) fn streams(&self) -> Streams {
         Streams(Arc::clone(&self.share))
     }

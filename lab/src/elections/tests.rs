@@ -34,7 +34,8 @@ fn listed(broken: &[Broken]) -> String {
 }
 
 /// C3: every protocol settles every situation within its bound, with at most 4 n² messages, which
-/// grow as n² at most. A ring of two costs more where the two rejoin more than once (ELECTIONS).
+/// grow as n² at most. With loss, a ring of two may rejoin more than once as it starts, and then
+/// costs more (ELECTIONS).
 #[test]
 fn every_protocol_keeps_its_bounds() {
     let comparison = Comparison {
@@ -48,7 +49,9 @@ fn every_protocol_keeps_its_bounds() {
     let mut broken = check(&runs);
     broken.retain(|broken| match broken {
         Broken::Messages { run, .. } => {
-            run.trial.size > 2 || run.trial.contestant.to_string() != "token-ring"
+            let Trial { contestant, size, loss, situation, .. } = run.trial;
+            let is_known = size == 2 && loss == 5 && situation == Situation::Start;
+            !is_known || contestant.to_string() != "token-ring"
         }
         Broken::Bound { .. } | Broken::Growth(_) => true,
     });

@@ -95,16 +95,7 @@ async fn a_full_disk_is_told_once_and_vouches_for_nothing_more() {
     durable(&mut writer, Lsn(1)).await;
     full.store(true, Ordering::Relaxed);
     writer.submit(Lsn(2), order(2)).expect("room");
-    let failed = async {
-        loop {
-            let progress = writer.progress().await;
-            if progress.failure.is_some() {
-                return progress;
-            }
-        }
-    };
-    let progress = tokio::time::timeout(Duration::from_secs(20), failed).await;
-    assert_eq!(progress.expect("told in time").durable, Lsn(1));
+    assert_eq!(failure(&mut writer).await.durable, Lsn(1));
     full.store(false, Ordering::Relaxed);
     // It may take a moment for the thread to be gone; what it took in then is not written.
     let refused = writer.submit(Lsn(3), order(3));
@@ -127,18 +118,22 @@ async fn a_journal_that_was_deleted_or_replaced_is_a_failed_disk() {
             let order = Change::Record(open_order(restored.journal, 1, 3));
             writer.submit(Lsn(1), vec![order]).expect("room");
         }
-        let failed = async {
-            loop {
-                let progress = writer.progress().await;
-                if progress.failure.is_some() {
-                    return progress;
-                }
-            }
-        };
-        let progress = tokio::time::timeout(Duration::from_secs(20), failed).await;
-        let progress = progress.expect("noticed");
+        let progress = failure(&mut writer).await;
         assert_eq!(progress.durable, Lsn(0), "it vouches for nothing");
         let reason = progress.failure.expect("a reason");
         assert!(reason.contains("journal.redb"), "{reason}");
     }
+}
+
+/// Waits until the disk has failed.
+async fn failure(writer: &mut JournalWriter) -> Progress {
+    let failed = async {
+        loop {
+            let progress = writer.progress().await;
+            if progress.failure.is_some() {
+                return progress;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), failed).await.expect("told in time")
 }
