@@ -107,6 +107,7 @@ fn beacon(of: &Mesh, sequence: u64) -> Beacon {
         period: 25,
         node_state: NodeState::Master,
         term: Term(1),
+        led: Term(1),
         estimate: 0,
         digest: 0,
         durable: true,

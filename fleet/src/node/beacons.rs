@@ -13,6 +13,7 @@ impl Node {
         Facts {
             node_state: self.leadership.node_state().clone(),
             term: self.leadership.term(),
+            led: self.leadership.led(),
             estimate: self.leadership.sent_estimate(),
             digest: self.orders.store().digest(),
             durable: self.orders.all_durable(),

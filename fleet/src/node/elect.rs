@@ -19,11 +19,6 @@ impl Node {
             self.peers.hurry();
         }
         if let Some(change) = outcome.change {
-            let master = self.leadership.master().and_then(|node| self.peers.members().get(node));
-            // One to which a mastership is handed over is none yet, and has heard its term.
-            if let Some(master) = master.filter(|peer| peer.node_state == NodeState::Master) {
-                self.leadership.begin_to_follow(master.term);
-            }
             self.on_change(change);
         }
         for output in outcome.outputs {

@@ -166,9 +166,11 @@ impl Node {
                 NodeState::Slave { master } => *master == self.hello.node,
                 NodeState::Master | NodeState::Seeking => false,
             };
-            let has_joined =
-                follows(&beacon.node_state) && !state_before.as_ref().is_some_and(follows);
-            self.leadership.hear_beacon(beacon, has_joined);
+            self.leadership.hear_beacon(beacon);
+            if follows(&beacon.node_state) {
+                let has_joined = !state_before.as_ref().is_some_and(follows);
+                self.leadership.hear_follower(beacon.led, has_joined);
+            }
         }
         match self.on_heard(&verdict, &beacon.hello, now) {
             Acceptance::None => {}

@@ -33,7 +33,7 @@ pub const MAX_FRAME: usize = 32 * 1024;
 
 const MAGIC: [u8; 2] = *b"LM";
 /// The version of the wire protocol.
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 const HEADER: usize = 4;
 const CHECK: usize = 4;
 

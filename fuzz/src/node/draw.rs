@@ -134,6 +134,7 @@ impl Draw {
                 _ => NodeState::Master,
             },
             term: term(script, own)?,
+            led: term(script, own)?,
             estimate: if script.arbitrary()? { 0 } else { script.arbitrary()? },
             digest,
             durable: script.arbitrary()?,

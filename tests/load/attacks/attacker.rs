@@ -223,6 +223,7 @@ impl Faulty {
             period: 25,
             node_state: NodeState::Master,
             term: Term(1),
+            led: Term(1),
             estimate: 0,
             digest: 1,
             durable: true,

@@ -195,28 +195,32 @@ impl Leadership {
         self.terms.known()
     }
 
+    /// The highest term under which this node may have led (E3).
+    pub(super) fn led(&self) -> Term {
+        self.terms.led()
+    }
+
     /// A peer knows this term.
     pub(super) fn hear_term(&mut self, term: Term) {
         self.terms.hear(term);
     }
 
-    /// This node has begun to follow a master that announces this term.
-    pub(super) fn begin_to_follow(&mut self, master: Term) {
-        self.terms.follow(master);
+    /// A beacon of a peer, which may not prove yet that the peer hears this node.
+    pub(super) fn hear_beacon(&mut self, beacon: &Beacon) {
+        self.terms.hear(beacon.term);
+        if beacon.node_state == NodeState::Master
+            && self.election.outranks(&Candidate::new(&beacon.hello, beacon.estimate))
+        {
+            self.terms.outlive(beacon.term);
+        }
     }
 
-    /// A beacon of a peer, which may not prove yet that the peer hears this node. `has_joined` if
-    /// the peer follows this node, and did not before.
-    pub(super) fn hear_beacon(&mut self, beacon: &Beacon, has_joined: bool) {
-        self.terms.hear(beacon.term);
-        match &beacon.node_state {
-            NodeState::Master => {
-                if self.election.outranks(&Candidate::new(&beacon.hello, beacon.estimate)) {
-                    self.terms.outlive(beacon.term);
-                }
-            }
-            NodeState::Slave { .. } | NodeState::Seeking if has_joined => self.terms.catch_up(),
-            NodeState::Slave { .. } | NodeState::Seeking => {}
+    /// A peer that follows this node has sent a beacon. `has_joined` if it did not follow before, as
+    /// far as this node has heard.
+    pub(super) fn hear_follower(&mut self, led: Term, has_joined: bool) {
+        self.terms.outlive(led);
+        if has_joined {
+            self.terms.catch_up();
         }
     }
 

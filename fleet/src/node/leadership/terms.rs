@@ -13,13 +13,13 @@ pub(super) struct Terms {
     known: Term,
     /// While this node leads: the term of its mastership.
     own: Option<Term>,
-    /// The term of its latest mastership.
+    /// The term of its latest mastership. A restarted node may have led under the highest it knows.
     led: Term,
 }
 
 impl Terms {
     pub(super) fn new(known: Term) -> Self {
-        Self { known, own: None, led: Term::default() }
+        Self { known, own: None, led: known }
     }
 
     /// The term of this node's mastership; without one, the highest known.
@@ -48,17 +48,16 @@ impl Terms {
         self.own = None;
     }
 
-    /// This node begins to follow a master of this term. It makes that one take a term above those
-    /// under which it has led itself, also if the other has never heard it as a master.
-    pub(super) fn follow(&mut self, master: Term) {
-        if master <= self.led {
-            self.known = self.known.max(self.led.next());
-        }
+    /// The highest term under which this node may have led.
+    pub(super) fn led(&self) -> Term {
+        self.led
     }
 
-    /// This node stays master, and another master, which has this term, is going to yield to it.
+    /// This node stays master, and another node, which led under this term, yields to it or follows
+    /// it already.
     pub(super) fn outlive(&mut self, other: Term) {
-        if self.own.is_some_and(|own| own <= other) {
+        // A term beyond what is known has come by too great a jump: nobody led under it.
+        if self.own.is_some_and(|own| own <= other) && other <= self.known {
             self.begin();
         }
     }
@@ -91,13 +90,12 @@ mod tests {
             assert_eq!(terms.present(), Term(taken), "it outlives {other}");
         }
         let mut loser = master(7);
-        loser.hear(Term(8));
         loser.end();
-        loser.follow(Term(8));
+        loser.hear(Term(30));
         let mut winner = master(7);
         winner.hear(loser.present());
-        winner.catch_up();
-        assert!(winner.present() > Term(8), "{winner:?}");
+        winner.outlive(loser.led());
+        assert_eq!(winner.present(), Term(31), "it has not heard the other as a master");
     }
 
     #[test]

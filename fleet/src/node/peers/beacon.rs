@@ -175,8 +175,17 @@ impl Peers {
         self.clock.sequence = self.clock.sequence.saturating_add(1);
         let period = self.clock.sent;
         self.membership.sent(self.clock.sequence, period, now);
-        let Facts { node_state, term, estimate, digest, durable, journal, car, directive_digest } =
-            facts;
+        let Facts {
+            node_state,
+            term,
+            led,
+            estimate,
+            digest,
+            durable,
+            journal,
+            car,
+            directive_digest,
+        } = facts;
         Beacon {
             hello: self.own.clone(),
             link_port: self.link_port,
@@ -184,6 +193,7 @@ impl Peers {
             period: u16::try_from(period.as_millis()).unwrap_or(u16::MAX),
             node_state,
             term,
+            led,
             estimate,
             digest,
             durable,

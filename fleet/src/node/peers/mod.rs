@@ -76,6 +76,8 @@ pub(super) struct Peers {
 pub(super) struct Facts {
     pub(super) node_state: NodeState,
     pub(super) term: Term,
+    /// The highest term under which the node may have led.
+    pub(super) led: Term,
     pub(super) estimate: u32,
     /// The digest of the order store.
     pub(super) digest: u64,
@@ -479,6 +481,7 @@ mod tests {
         Facts {
             node_state,
             term: Term(1),
+            led: Term(1),
             estimate: 0,
             digest: 0,
             durable: true,

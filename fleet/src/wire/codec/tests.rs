@@ -109,6 +109,7 @@ fn beacon() -> Beacon {
         period: 25,
         node_state: NodeState::Master,
         term: Term(5),
+        led: Term(5),
         estimate: 7,
         digest: 0xabcd,
         durable: true,

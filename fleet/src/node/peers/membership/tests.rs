@@ -29,6 +29,7 @@ fn beacon(hello: Hello, sequence: u64, echoes: &[Echo]) -> Beacon {
         sequence,
         node_state: NodeState::Seeking,
         term: Term(1),
+        led: Term(1),
         estimate: 0,
         digest: 0,
         durable: true,

@@ -258,6 +258,7 @@ fn any_beacon() -> impl Strategy<Value = Beacon> {
                 period,
                 node_state,
                 term: Term(term),
+                led: Term(term / 2),
                 estimate,
                 digest,
                 durable: flags.0,
