@@ -18,6 +18,7 @@
 //! nodes with two messages under way; two nodes and tokens of two generations; these come to one
 //! token. Two nodes, one of which crashes and restarts, with the
 //! mesh's signs; three nodes, one of which crashes: in these, nobody counts computations alone.
+//! `meeting.rs` has three holders that meet, with a clock.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -34,6 +35,7 @@ use crate::model::Term;
 use fold::Scales;
 
 mod fold;
+mod meeting;
 
 /// How far the model looks.
 #[derive(Debug, Clone, Copy)]

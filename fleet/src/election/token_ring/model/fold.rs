@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::TokenRing;
 use super::super::message::{Exchange, Generation, Message, Stamp, Token};
 use super::super::state::{Phase, State};
-use super::{At, Reach};
 use crate::election::Message as Any;
+use crate::election::testing::model::Moment;
 use crate::model::NodeId;
 
 /// Numbers that are further apart than this might as well be so far apart.
@@ -50,7 +51,7 @@ enum Number<'a> {
 }
 
 impl Scales {
-    pub(super) fn of(ring: &mut At<Reach>) -> Self {
+    pub(super) fn of<N>(ring: &mut Moment<TokenRing, N>) -> Self {
         let names = names(ring);
         let mut scales = Self::default();
         each(ring, &names, &mut |number| match number {
@@ -67,7 +68,7 @@ impl Scales {
         Self { names, ..scales }
     }
 
-    pub(super) fn fold(&self, ring: &mut At<Reach>) {
+    pub(super) fn fold<N>(&self, ring: &mut Moment<TokenRing, N>) {
         each(ring, &self.names, &mut |number| match number {
             Number::Generation(number) => *number = self.generations.fold(*number),
             Number::Count(count) => *count = self.counts.fold(*count),
@@ -85,13 +86,13 @@ impl Scales {
 }
 
 /// The names of the nodes that run; the others are spoken of by nobody.
-fn names(ring: &At<Reach>) -> Vec<NodeId> {
-    let name = |node: &Option<super::TokenRing>| node.as_ref().map(|node| node.own.node.clone());
+fn names<N>(ring: &Moment<TokenRing, N>) -> Vec<NodeId> {
+    let name = |node: &Option<TokenRing>| node.as_ref().map(|node| node.own.node.clone());
     let unknown = || NodeId::new("-").expect("a name");
     ring.nodes.iter().map(|node| name(node).unwrap_or_else(unknown)).collect()
 }
 
-fn each(ring: &mut At<Reach>, names: &[NodeId], of: &mut impl FnMut(Number<'_>)) {
+fn each<N>(ring: &mut Moment<TokenRing, N>, names: &[NodeId], of: &mut impl FnMut(Number<'_>)) {
     let index = |name: &NodeId| names.iter().position(|node| node == name).unwrap_or(names.len());
     for (own, node) in ring.nodes.iter_mut().enumerate() {
         let Some(node) = node else {
