@@ -310,7 +310,7 @@ fn a_hung_car_is_shown_with_what_to_do() {
     browser.click(".panel.hang a.danger");
     browser.wait_for_address(&format!("{}#/events", panel(&building, 2)));
     browser.wait_for_text(".panel.latched h2", "Car B hung");
-    browser.wait_for_text(".panel.latched .evidence", "on its way up to floor");
+    browser.wait_for_text(".panel.latched .evidence", "on its way");
     shot(&browser, "latched");
     browser.click(".panel.latched button.danger");
     browser.write("dialog input[name=operator]", "J. Kovac");
