@@ -128,8 +128,7 @@ pub struct Beacon {
     pub node_state: NodeState,
     /// The term of the sender's mastership; if it is not master, the highest that it knows (E3).
     pub term: Term,
-    /// The highest term under which the sender may have led: that of its latest mastership, or what
-    /// it has restarted with (E3).
+    /// The term of the sender's latest mastership since it started; 0 without one (E3).
     pub led: Term,
     /// The sender's fitness to lead; used under `bully` only (B1).
     pub estimate: u32,

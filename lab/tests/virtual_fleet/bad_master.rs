@@ -88,6 +88,7 @@ fn calls_are_served_under_a_master_that_keeps_them_to_itself() {
         "all follow the right master",
         liftmesh_lab::World::has_the_right_master,
     );
+    building.run_for(secs(15));
     let third = hall_calls_are_served(&mut building, secs(45));
     println!("{first:?}, {second:?}, {third:?}");
     building.until_at_rest();

@@ -195,7 +195,7 @@ impl Leadership {
         self.terms.known()
     }
 
-    /// The highest term under which this node may have led (E3).
+    /// The term of this node's latest mastership since it started (E3).
     pub(super) fn led(&self) -> Term {
         self.terms.led()
     }

@@ -13,13 +13,13 @@ pub(super) struct Terms {
     known: Term,
     /// While this node leads: the term of its mastership.
     own: Option<Term>,
-    /// The term of its latest mastership. A restarted node may have led under the highest it knows.
+    /// The term of its latest mastership since it started.
     led: Term,
 }
 
 impl Terms {
     pub(super) fn new(known: Term) -> Self {
-        Self { known, own: None, led: known }
+        Self { known, own: None, led: Term::default() }
     }
 
     /// The term of this node's mastership; without one, the highest known.
@@ -48,7 +48,7 @@ impl Terms {
         self.own = None;
     }
 
-    /// The highest term under which this node may have led.
+    /// The term of this node's latest mastership since it started.
     pub(super) fn led(&self) -> Term {
         self.led
     }

@@ -76,7 +76,7 @@ pub(super) struct Peers {
 pub(super) struct Facts {
     pub(super) node_state: NodeState,
     pub(super) term: Term,
-    /// The highest term under which the node may have led.
+    /// The term of the node's latest mastership.
     pub(super) led: Term,
     pub(super) estimate: u32,
     /// The digest of the order store.
