@@ -22,7 +22,7 @@ enum End {
 }
 
 pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
-    let mut building = Building::with_cars(FLOORS, Line::Serial, &CARS);
+    let mut building = Building::without_parking(FLOORS, Line::Serial, &CARS);
     let mut series = |end| -> Vec<Duration> {
         let victims = CARS.iter().cycle().take(rounds.max(CARS.len()));
         victims.map(|victim| round(&mut building, victim, end)).collect()
