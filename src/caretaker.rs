@@ -86,7 +86,7 @@ impl CaretakerError {
                 | ClearError::Directory { .. }
                 | ClearError::AnotherUser { .. }
                 | ClearError::Nameless => Exit::Usage,
-                ClearError::Journal(_) | ClearError::Head(_) | ClearError::Latch(_) => Exit::Failed,
+                ClearError::Journal(_) | ClearError::Latch(_) => Exit::Failed,
             },
             Self::Signals(_) => Exit::Failed,
         }

@@ -11,9 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use elevator_fleet::model::NodeId;
 
-use crate::journal::{
-    self, Account, AuditEvent, AuditLog, AuditRecord, Head, Journal, JournalError, Lost,
-};
+use crate::journal::{self, Account, AuditEvent, AuditRecord, Journal, JournalError, Lost};
 use crate::latch::{self, Latch, commission};
 use crate::operator::{BindError, Claim};
 use crate::retry;
@@ -34,8 +32,8 @@ pub(crate) struct Clearance<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cleared {
     pub(crate) latch: Latch,
-    /// The audit log with the record of it.
-    pub(crate) head: Head,
+    /// The number of its record in the audit log.
+    pub(crate) record: u64,
 }
 
 /// Why nothing was cleared. The latch is as it was.
@@ -64,9 +62,6 @@ pub enum ClearError {
     /// The record can't be written.
     #[error("the clearing can't be recorded, so nothing is cleared")]
     Journal(#[from] JournalError),
-    /// The journal was lost, and the head of its audit log is still there.
-    #[error("{file} is of a journal that was lost, and can't be removed", file = journal::HEAD_FILE)]
-    Head(#[source] io::Error),
     /// The record was written, but the latch can't be removed.
     #[error("the latch can't be removed")]
     Latch(#[source] io::Error),
@@ -114,9 +109,9 @@ pub(crate) fn clear(
         latch::set(data_dir, &latch).map_err(ClearError::Latch)?;
     }
     let (journal, loss) = open_or_replace(data_dir, &node)?;
-    let head = record(&journal, &node, (&latch, loss), by)?;
+    let record = record(&journal, &node, (&latch, loss), by)?;
     latch::remove(data_dir).map_err(ClearError::Latch)?;
-    Ok(Some(Cleared { latch, head }))
+    Ok(Some(Cleared { latch, record }))
 }
 
 /// The latch that keeps a node from starting, if any. A node that is about to end because of it is
@@ -135,7 +130,7 @@ pub(crate) fn find(data_dir: &Path) -> Result<Option<Latch>, ClearError> {
 ///
 /// # Errors
 /// [`AuditError`]; nothing is changed.
-pub(crate) fn audit(data_dir: &Path) -> Result<AuditLog, AuditError> {
+pub(crate) fn audit(data_dir: &Path) -> Result<Vec<AuditRecord>, AuditError> {
     check_user(data_dir).map_err(AuditError::Place)?;
     let claim = Claim::new(data_dir).map_err(|error| refused(data_dir, error));
     let _claim = claim.map_err(AuditError::Place)?;
@@ -158,7 +153,7 @@ fn latch_of(data_dir: &Path) -> Result<Option<Latch>, JournalError> {
         return Ok(is_lost(data_dir).then_some(Latch::JournalLost));
     }
     match journal::audit_of(data_dir) {
-        Ok(log) => Ok(removed(&log.records)),
+        Ok(records) => Ok(removed(&records)),
         // What becomes of such a journal is for the next start to say.
         Err(JournalError::Unreadable(_) | JournalError::Failing { .. }) => Ok(None),
         Err(error) => Err(error),
@@ -173,15 +168,13 @@ pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
             let (node, at) = (&record.node, &record.at);
             format!("the car of node {node} hung at {at}, {evidence}")
         }
-        AuditEvent::LatchFound { latch, lost_head: _ } => latch.to_string(),
+        AuditEvent::LatchFound { latch } => latch.to_string(),
         AuditEvent::ClearHang { .. }
         | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
         | AuditEvent::Release { .. }
         | AuditEvent::KeySwitch { .. }
         | AuditEvent::FleetKeys { .. }
-        | AuditEvent::HeadMismatch { .. }
-        | AuditEvent::HeadUnread { .. }
         | AuditEvent::Other(_) => return None,
     };
     Some(Latch::Removed { recorded })
@@ -202,8 +195,7 @@ pub(crate) fn note_latch(
             Some(AuditRecord::hang(hang)).filter(|record| !records.contains(record))
         }
         Latch::JournalLost | Latch::Unreadable { .. } | Latch::Removed { .. } => {
-            let latch = latch.clone();
-            let event = AuditEvent::LatchFound { latch, lost_head: None };
+            let event = AuditEvent::LatchFound { latch: latch.clone() };
             let found = AuditRecord::now(node.clone(), event, SystemTime::now());
             Some(found).filter(|_| journal::uncleared(records).is_none())
         }
@@ -221,8 +213,7 @@ fn open_or_replace(
     match Journal::open_claimed(data_dir, node, rule) {
         Ok((journal, _)) => Ok((journal, None)),
         Err(JournalError::Lost { .. }) => {
-            let lost_head = journal::forget_head(data_dir).map_err(ClearError::Head)?;
-            let loss = AuditEvent::LatchFound { latch: Latch::JournalLost, lost_head };
+            let loss = AuditEvent::LatchFound { latch: Latch::JournalLost };
             let (journal, _) = Journal::open_claimed(data_dir, node, Lost::MakeAnew)?;
             Ok((journal, Some(loss)))
         }
@@ -235,13 +226,13 @@ fn record(
     node: &NodeId,
     (latch, loss): (&Latch, Option<AuditEvent>),
     by: Clearance<'_>,
-) -> Result<Head, JournalError> {
+) -> Result<u64, JournalError> {
     let mut records = Vec::new();
     records.extend(loss.map(|event| AuditRecord::now(node.clone(), event, SystemTime::now())));
     if let Latch::Hang(hang) = latch {
         let hang = AuditRecord::hang(hang);
         // The node itself has recorded it, unless its disk was in the way.
-        if !journal.audit()?.records.contains(&hang) {
+        if !journal.audit()?.contains(&hang) {
             records.push(hang);
         }
     }

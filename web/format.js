@@ -120,7 +120,6 @@ const SEVERITY = {
   hung: "alarm",
   disk_failed: "alarm",
   peer_lost: "warning",
-  distrusted: "warning",
   repair: "warning",
   taken_over: "warning",
   press_refused: "warning",
@@ -242,8 +241,6 @@ export function eventText(event) {
       return `Node ${event.node} discovered at ${event.address}`;
     case "peer_lost":
       return `Node ${event.node} lost`;
-    case "distrusted":
-      return `Node ${event.node} distrusted for ${duration(event.wait)}: ${event.reason}`;
     case "synced":
       return `Node ${event.node} synced`;
     case "repair":
@@ -261,7 +258,7 @@ export function eventText(event) {
     case "assigned":
       return `${callText(event.call)}: assigned to ${event.car ?? "no car"}`;
     case "taken_over":
-      return `${callText(event.call)}: master ${event.master} left it without a car, served anyway`;
+      return `${callText(event.call)}: overdue, served by this car as well`;
     case "door":
       return `Door ${event.door}`;
     case "floor":

@@ -388,7 +388,7 @@ pub struct LostSchema {
     pub address: String,
     /// How long ago it was last heard, in seconds.
     pub silent: f64,
-    /// `silent`, `hung` or `distrusted`.
+    /// `silent` or `hung`.
     #[schema(example = "silent")]
     pub cause: String,
 }
@@ -421,12 +421,12 @@ pub struct HangSchema {
     pub not_stopped: bool,
 }
 
-/// A node that is heard and can't be a peer.
+/// A node that is heard, and can't be a peer or is a faulty one.
 #[derive(ToSchema)]
 #[schema(as = Conflict)]
 #[derive(Serialize)]
 pub struct ConflictSchema {
-    /// `name`, `address`, `floors`, `election`, `version` or `fleet`.
+    /// `name`, `address`, `floors`, `election`, `version`, `garbage` or `fleet`.
     #[schema(example = "address")]
     pub kind: String,
     /// The same for people.

@@ -90,7 +90,7 @@ seeded_bugs! {
     PeersLostEarly,
     /// A peer that restarts counts as a second node of its name (C7).
     RestartIsConflict,
-    /// An order at the top floor counts as impossible, and its sender as faulty (E8).
+    /// An order at the top floor counts as impossible, and what brings it as garbage (C7).
     TopFloorImpossible,
     /// A datagram is believed whose tag nobody has made or checked (F5).
     TagNotChecked,

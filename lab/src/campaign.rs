@@ -59,8 +59,6 @@ pub struct Campaign {
     pub world: WorldSettings,
     /// How long faults happen; up to three times as long where chance brings too little meanwhile.
     pub duration: Duration,
-    /// No member of the fleet is faulty.
-    is_honest: bool,
 }
 
 /// What became of a run.
@@ -156,7 +154,7 @@ impl Campaign {
         world.planning = 0..=one_of(&plannings, &mut chance(Dimension::Planning));
         // Two fleets in three have a key.
         world.key = chance(Dimension::Key).u8(0..3) > 0;
-        Self { world, duration: Self::USUAL_DURATION, is_honest: false }
+        Self { world, duration: Self::USUAL_DURATION }
     }
 
     /// The same under this election. Where a designated master leads, some fleets have a control
@@ -187,15 +185,6 @@ impl Campaign {
         self
     }
 
-    /// The same in a fleet that has a key, and no faulty member: what goes wrong is the fleet's own
-    /// doing.
-    #[must_use]
-    pub fn among_the_honest(mut self) -> Self {
-        self.is_honest = true;
-        self.world.key = true;
-        self
-    }
-
     /// The kinds of faults that its chance has to bring: see [`Fault::kind`](crate::Fault::kind).
     #[must_use]
     pub fn enabled(&self) -> BTreeSet<&'static str> {
@@ -203,7 +192,7 @@ impl Campaign {
     }
 
     fn fate(&self) -> Fate {
-        Fate::new(self.world.seed, self.world.nodes, self.is_honest)
+        Fate::new(self.world.seed, self.world.nodes, self.world.key)
     }
 
     /// Runs it.

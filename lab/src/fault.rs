@@ -184,25 +184,15 @@ pub enum Fault {
         /// At which node.
         to: usize,
     },
-    /// A datagram arrives that no sound node has sent. It has the right form.
+    /// A datagram arrives that somebody without the key of the fleet has made. It has the right form.
+    /// Nothing happens in a fleet without a key.
     Forge {
         /// What is forged.
         forgery: Forgery,
-        /// Who sends it.
-        by: Forger,
         /// After the latest recorded datagram of this node.
         of: usize,
         /// At which node it arrives.
         to: usize,
-    },
-    /// A faulty member sends orders of many journals that it has made up, over its links.
-    Flood {
-        /// From here.
-        from: usize,
-        /// To there.
-        to: usize,
-        /// How many journals, each with one order.
-        journals: u16,
     },
     /// A datagram of another version of the wire protocol arrives.
     OtherVersion {
@@ -379,16 +369,6 @@ impl Boundary {
     ];
 }
 
-/// Who sends a forged datagram.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Forger {
-    /// Somebody who has not the key of the fleet.
-    Stranger,
-    /// A faulty member, with the key.
-    Member,
-}
-
 /// What is wrong with a forged datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -450,9 +430,7 @@ impl Fault {
             Self::Delay { .. } => "delay",
             Self::DamageFrame { .. } => "damaged frame",
             Self::Replay { .. } => "replay",
-            Self::Forge { by: Forger::Stranger, .. } => "forgery",
-            Self::Forge { by: Forger::Member, .. } => "faulty member",
-            Self::Flood { .. } => "flood",
+            Self::Forge { .. } => "forgery",
             Self::OtherVersion { .. } => "other version",
             Self::DiskFail(_) => "failed disk",
             Self::DiskFull(_, full) => of(*full, "full disk"),
@@ -502,7 +480,6 @@ impl Fault {
                     | Self::DamageFrame { .. }
                     | Self::Replay { .. }
                     | Self::Forge { .. }
-                    | Self::Flood { .. }
                     | Self::OtherVersion { .. }
                     | Self::LineNoise { .. }
                     | Self::NewAddress { .. }
@@ -559,14 +536,12 @@ impl Fault {
             | Self::DiskFull(..)
             | Self::Leads(..)
             | Self::SharedAddress { .. } => true,
-            // A crash and a torn write disturb when they happen, a damaged frame when the link ends, and what is
-            // forged when a node believes it.
+            // A crash and a torn write disturb when they happen, a damaged frame when the link ends.
             Self::Crash { .. }
             | Self::TearWrite(_)
             | Self::NoCrash(_)
             | Self::DamageFrame { .. }
             | Self::Forge { .. }
-            | Self::Flood { .. }
             | Self::WallClock { .. }
             | Self::Duplication(_)
             | Self::Reordering(_)

@@ -68,7 +68,7 @@ pub use campaign::{
     Summary, Tally, Verdict, Void, is_void, sweep,
 };
 pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
-pub use fault::{BadMaster, Boundary, Fault, Forger, Forgery, Interference};
+pub use fault::{BadMaster, Boundary, Fault, Forgery, Interference};
 pub use history::{Assignment, Service};
 pub use network::{Bursts, Weather};
 pub use oracles::Violation;

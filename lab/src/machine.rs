@@ -79,8 +79,6 @@ pub(super) struct Machine {
     transactions: [u64; 2],
     /// Where its node takes its car to be, by a sensor that reports so no longer.
     pub(super) misreported: Option<Floor>,
-    /// When its node last had no room for what others hold.
-    pub(super) without_room_at: Option<Duration>,
     /// Since when its line carries noise.
     pub(super) noisy_since: Option<Duration>,
     /// Since when it has no network interface.
@@ -164,8 +162,6 @@ pub(super) struct Process {
     pub(super) clock_rate: u32,
     /// What had its car before the input that it handles, or has handled last.
     pub(super) given: Given,
-    /// How often it had no room.
-    pub(super) no_room: u64,
     /// The earliest wake-up on the agenda.
     pub(super) wake: Option<Duration>,
     /// When it last handled a deadline, and how often at that moment.
@@ -257,7 +253,6 @@ impl Machine {
             commit: None,
             transactions: [0; 2],
             misreported: None,
-            without_room_at: None,
             noisy_since: None,
             unconnected_since: None,
             commanded: Mode::InService,

@@ -15,7 +15,6 @@
 mod car_watch;
 mod cars;
 mod climate;
-mod contested;
 mod directives;
 mod election;
 mod lamps;
@@ -300,18 +299,11 @@ impl Oracles {
                 let excused = disturbances.are_nodes_deceived(now)
                     || disturbances.are_there_twins(now)
                     || disturbances.took_for_two(what, now)
-                    || contested::has_really_no_room(snapshot, node, what)
                     || disturbances.other_versions.is_noticed(now)
-                        && what.contains("of the wire protocol");
-                let finding = || Finding::new("C7", node, what.clone());
-                (!excused).then(finding).into_iter().collect()
-            }
-            Report::Distrusted { reason, .. } => {
-                let finding = || Finding::new("E8", node, reason.clone());
-                let (disturbances, now) = (snapshot.disturbances, snapshot.now);
-                let excused = disturbances.are_nodes_deceived(now)
+                        && what.contains("of the wire protocol")
                     || disturbances.damaged_frames.is_noticed(now)
-                        && reason.contains("is no frame");
+                        && what.contains("what is not a frame");
+                let finding = || Finding::new("C7", node, what.clone());
                 (!excused).then(finding).into_iter().collect()
             }
             Report::Placed { call, press, .. } => {

@@ -145,11 +145,6 @@ impl World {
                 self.note_estimates();
             }
             Report::Conflict(_) => self.machines[node].conflicts += 1,
-            Report::Distrusted { wait, .. } => {
-                self.machines[node].conflicts += 1;
-                // Until then the peer is as good as cut off.
-                self.disturbed_until(self.now + *wait);
-            }
             Report::TakenOver { .. } => self.taken_over += 1,
             Report::Placed { origin, .. } => {
                 self.placed += u64::from(*origin == self.machines[node].name);

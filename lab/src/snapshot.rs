@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use elevator_driver::Floor;
 use elevator_fleet::election::Preferred;
-use elevator_fleet::model::{JournalId, NodeId, Role};
+use elevator_fleet::model::{NodeId, Role};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::NodeState;
 
@@ -48,8 +48,7 @@ pub(super) struct Disturbances {
     pub(super) ranks_at: Duration,
     /// A climate sensor was set, cut off or connected.
     pub(super) climate_at: Duration,
-    /// A node has sent what no sound node sends: until then others may complain of it, and believe
-    /// it.
+    /// A node has sent what no sound node sends: until then others may complain of it.
     pub(super) deceived: Lingering,
     /// A datagram of another version of the wire protocol was heard, or taken for one.
     pub(super) other_versions: Lingering,
@@ -76,8 +75,7 @@ pub(super) struct Readdressed {
     former: BTreeMap<Ipv4Addr, Duration>,
 }
 
-/// How long what was forged, damaged or foreign may be noticed. What it makes a node believe is
-/// settled sooner: a contested service by 9 s, distrust by 8 s.
+/// How long what was damaged or foreign may be noticed.
 const LINGERS: Duration = Duration::from_secs(15);
 
 /// Something of which there may be complaints for a while.
@@ -128,7 +126,7 @@ impl Disturbances {
         };
     }
 
-    /// Whether nodes may complain of what no sound node sends, or believe it.
+    /// Whether nodes may complain of what no sound node sends.
     pub(super) fn are_nodes_deceived(&self, now: Duration) -> bool {
         self.deceived.is_noticed(now)
     }
@@ -200,12 +198,6 @@ impl<'a> Snapshot<'a> {
     pub(super) fn awake(&self, holds: impl Fn(&Node) -> bool) -> Vec<usize> {
         let is_awake = |at: &usize| self.machines[*at].awake().is_some_and(&holds);
         (0..self.machines.len()).filter(is_awake).collect()
-    }
-
-    /// Whether no machine has made any press of this journal. What a faulty member invents, a node
-    /// keeps while it has room.
-    pub(super) fn is_invented(&self, journal: JournalId) -> bool {
-        self.machines.iter().all(|machine| !machine.journals.contains(&journal))
     }
 
     /// The node that these nodes agree on as their one master, if they do.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::{Button, FloorCount, LampSet};
-use elevator_fleet::model::{Call, NodeId, Order};
+use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::{Node, Report, Status};
 use elevator_fleet::wire::NodeState;
 use elevator_simulator::SimulatedCar;
@@ -254,19 +254,11 @@ impl World {
         digests.all(|digest| Some(digest) == first)
     }
 
-    /// No running node knows of an open order, but those that a faulty member has invented for a car that
-    /// the building does not have: nobody serves them.
+    /// No running node knows of an open order.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        let snapshot = self.snapshot();
-        let is_for_nobody = |order: &Order| match &order.call {
-            Call::Hall(_) => false,
-            Call::Car { car, .. } => self.machines.iter().all(|machine| machine.name != *car),
-        };
-        let running = self.running().filter_map(|node| self.node(node));
-        running
-            .flat_map(|node| node.orders().orders())
-            .all(|order| is_for_nobody(order) && snapshot.is_invented(order.dot.journal))
+        let mut running = self.running().filter_map(|node| self.node(node));
+        running.all(|node| node.orders().orders().next().is_none())
     }
 
     /// How often a call has been served by a car at its floor.

@@ -242,7 +242,6 @@ impl World {
             since: (self.now, Duration::ZERO),
             clock_rate: machine.clock_rate,
             given: Given::default(),
-            no_room: 0,
             wake: None,
             deadlines: (self.now, 0),
             actions: (0, 0),
@@ -332,9 +331,6 @@ impl World {
         process.given = Given::of(&process.node);
         let clock = process.clock(now);
         act(&mut process.node, clock);
-        if std::mem::replace(&mut process.no_room, process.node.no_room()) != process.no_room {
-            machine.without_room_at = Some(now);
-        }
         let journal = process.node.journal();
         if !machine.journals.contains(&journal) {
             machine.journals.push(journal);

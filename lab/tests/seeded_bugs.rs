@@ -95,7 +95,7 @@ const CASES: &[Case] = &[
     under(Protocol::TokenRing, SeededBug::HoldersNeverMeet, &["E1"]),
     case(SeededBug::PeersLostEarly, &["E6"]),
     case(SeededBug::RestartIsConflict, &["C7"]),
-    case(SeededBug::TopFloorImpossible, &["E8"]),
+    case(SeededBug::TopFloorImpossible, &["C7"]),
     case(SeededBug::TagNotChecked, &["F5"]),
     case(SeededBug::ReplayAccepted, &["E1", "E6", "C7"]),
     case(SeededBug::FailedDiskTrusted, &["P5"]),

@@ -5,9 +5,7 @@ use clap::Args;
 use super::table::table;
 use super::{CommandError, NodeArgs, PageArgs, RemoteArgs, output};
 use crate::clearance::{self, ClearError, Clearance, Cleared};
-use crate::journal::{
-    Account, AuditEvent, AuditLog, AuditRecord, Chain, HEAD_FILE, Head, OtherEvent,
-};
+use crate::journal::{Account, AuditEvent, AuditRecord, OtherEvent};
 use crate::latch::Latch;
 use crate::operator::words::{operator, reason};
 use crate::operator::{Client, ClientError};
@@ -25,21 +23,14 @@ Examples:
 Give it as the user that the node runs as, once the car has been looked into. Afterwards the node
 can be started. With --url it goes to `liftmesh caretaker`, which answers at the address of a node
 that hung, and which then ends so that the node is started. Where there is nothing to clear it says so
-and ends with 0. It prints the head of the audit log with the record of the clearing: note it
-elsewhere, see `liftmesh audit --help`.";
+and ends with 0.";
 
 pub(super) const AUDIT_EXAMPLES: &str = "\
 Examples:
   liftmesh audit --data-dir /var/lib/liftmesh
   liftmesh audit --data-dir /var/lib/liftmesh --json --limit 10 | jq .operator
 
-Each record is chained to the one before, and the head of the chain is kept in audit-head.toml beside
-the journal. The command ends with 1 if a record was changed, removed or put there by something else,
-the last ones included. It also ends with 1 if the kept head can't be read. Anyone who can write both
-files can rebuild them, but not with the same head: compare it with the head that `clear-hang` has
-printed, or with the last one in the node's log (`recorded in the audit log`, and `audit log read` at
-each start). The last 10000 records are kept. With --json, records go to standard output, and the rest
-to standard error.";
+The last 10000 records are kept.";
 
 /// The arguments of `liftmesh clear-hang`.
 #[derive(Debug, Clone, Args)]
@@ -81,10 +72,9 @@ impl ClearHangArgs {
             account: &Account::of_process(),
         };
         let text = match clearance::clear(&data_dir, name, by) {
-            Ok(Some(Cleared { latch, head })) => format!(
-                "cleared: {latch}\naudit log: {} records, chain head {}\nThe node can be started.\n",
-                head.records, head.link
-            ),
+            Ok(Some(Cleared { latch, record })) => {
+                format!("cleared: {latch}\naudit log: record {record}\nThe node can be started.\n")
+            }
             Ok(None) => "nothing to clear\n".to_owned(),
             Err(ClearError::Running(_)) => {
                 Client::connect(&data_dir)?.clear_hang(&self.operator, &self.reason)?;
@@ -98,9 +88,9 @@ impl ClearHangArgs {
     /// At the computer of the car, over HTTP.
     fn clear_at(&self, remote: &Remote) -> Result<(), CommandError> {
         let text = match remote.clear_hang(&self.operator, &self.reason)? {
-            Some(RemoteCleared { car, cleared, audit_records, audit_head }) => format!(
-                "cleared: {cleared}\naudit log: {audit_records} records, chain head {audit_head}\nThe \
-                 node of {car} is started again.\n"
+            Some(RemoteCleared { car, cleared, audit_records }) => format!(
+                "cleared: {cleared}\naudit log: record {audit_records}\nThe node of {car} is started \
+                 again.\n"
             ),
             None => "nothing to clear: the node runs\n".to_owned(),
         };
@@ -111,44 +101,20 @@ impl ClearHangArgs {
 impl AuditArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let (data_dir, _) = self.node.place()?;
-        let AuditLog { records, chain } = match Client::connect(&data_dir) {
+        let records = match Client::connect(&data_dir) {
             Ok(mut client) => client.audit()?,
             Err(ClientError::NoNode(_)) => clearance::audit(&data_dir)?,
             Err(error) => return Err(error.into()),
         };
         let latest = self.page.latest(&records);
-        let verdict = verdict(records.len(), &chain);
-        if self.page.json {
-            output::print(&latest.iter().map(json).collect::<String>())?;
-            output::remark(&verdict);
+        let text = if self.page.json {
+            latest.iter().map(json).collect()
+        } else if latest.is_empty() {
+            "no records\n".to_owned()
         } else {
-            let page = if latest.is_empty() { "no records\n".to_owned() } else { page(latest) };
-            let gap = if verdict.is_empty() { "" } else { "\n" };
-            output::print(&[&page, gap, &verdict].concat())?;
-        }
-        match chain {
-            Chain { broken_at: Some(record), .. } => Err(CommandError::Tampered(record)),
-            Chain { kept: Some(kept), .. } => Err(CommandError::AnotherLog(kept)),
-            Chain { unread: Some(error), .. } => Err(CommandError::HeadUnread(error)),
-            Chain { broken_at: None, kept: None, unread: None, .. } => Ok(()),
-        }
-    }
-}
-
-/// What the chain says of this many records, apart from where it is broken.
-pub(super) fn verdict(records: usize, Chain { head, dropped, .. }: &Chain) -> String {
-    let older = match dropped {
-        0 => String::new(),
-        count => format!("{count} older records were dropped\n"),
-    };
-    match head {
-        Some(head) => format!("{older}chain head {head}\n"),
-        None if records == 0 => String::new(),
-        None => {
-            "no chain: the records were written by a program that makes none, or the chain was \
-             removed\n"
-                .to_owned()
-        }
+            page(latest)
+        };
+        Ok(output::print(&text)?)
     }
 }
 
@@ -166,11 +132,8 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                 AuditEvent::Hang { evidence } => {
                     ["hang", "", "", "", &*evidence.to_string()].map(str::to_owned)
                 }
-                AuditEvent::LatchFound { latch, lost_head } => {
-                    let had = lost_head.as_ref().map_or(String::new(), |Head { records, link }| {
-                        format!("; its audit log had {records} records and head {link}")
-                    });
-                    ["latch-found", "", "", "", &*format!("{latch}{had}")].map(str::to_owned)
+                AuditEvent::LatchFound { latch } => {
+                    ["latch-found", "", "", "", &*latch.to_string()].map(str::to_owned)
                 }
                 AuditEvent::ClearHang { operator, reason, account: by, cleared } => {
                     let by = by.as_ref().map(account).unwrap_or_default();
@@ -203,17 +166,6 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                     let accepted: Vec<String> = ids.chain(anybody).collect();
                     let what = format!("sends {sent}, accepts {}", accepted.join(", "));
                     ["fleet-keys", "", "", "", &*what].map(str::to_owned)
-                }
-                AuditEvent::HeadMismatch { found, kept } => {
-                    let what = format!("the log had {} records; {kept}", found.records);
-                    ["head-mismatch", "", "", "", &*what].map(str::to_owned)
-                }
-                AuditEvent::HeadUnread { found, error } => {
-                    let what = format!(
-                        "the log had {} records; {HEAD_FILE} could not be read: {error}",
-                        found.records
-                    );
-                    ["head-unread", "", "", "", &*what].map(str::to_owned)
                 }
                 AuditEvent::Other(OtherEvent { kind, fields }) => {
                     let fields = serde_json::json!(fields).to_string();

@@ -38,7 +38,7 @@ use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::clearance::{AuditError, ClearError};
 use crate::config::{ConfigErrors, FaultInjection, Settings, Sources, example};
-use crate::journal::{HeadMismatch, JournalError};
+use crate::journal::JournalError;
 use crate::latch;
 use crate::operator::{Client, ClientError, ErrorCode, LatchedNode};
 use crate::probe::{self, Finding, Verdict};
@@ -444,26 +444,6 @@ pub enum CommandError {
         /// The time limit.
         limit: humantime::FormattedDuration,
     },
-    /// The audit log was tampered with.
-    #[error(
-        "record {0} of the audit log was changed, removed or put there by something else than \
-         liftmesh: keep the journal as evidence"
-    )]
-    Tampered(u64),
-    /// The audit log was cut off, replaced or added to.
-    #[error(
-        "the audit log was cut off, replaced or added to by something else than liftmesh: {0}. Keep \
-         the data directory as evidence"
-    )]
-    AnotherLog(HeadMismatch),
-    /// What is kept of the audit log can't be read.
-    #[error(
-        "{file} in the data directory can't be read: {0}. Nobody can say whether the audit log was cut \
-         off; all else of it is in order. Give the file to the user that the node runs as; if the disk \
-         fails, see dmesg",
-        file = crate::journal::HEAD_FILE
-    )]
-    HeadUnread(String),
     /// No key was made.
     #[error(transparent)]
     Keygen(#[from] KeygenError),
@@ -522,7 +502,7 @@ impl CommandError {
                 | ClearError::AnotherUser { .. }
                 | ClearError::Nameless => Exit::Usage,
                 ClearError::Journal(error) => of_journal(error),
-                ClearError::Running(_) | ClearError::Head(_) | ClearError::Latch(_) => Exit::Failed,
+                ClearError::Running(_) | ClearError::Latch(_) => Exit::Failed,
             },
             Self::Client(ClientError::Refused { code, .. }) => match code {
                 ErrorCode::Malformed
@@ -563,9 +543,6 @@ impl CommandError {
             | Self::Orphan(_)
             | Self::Keygen(_)
             | Self::Man(_)
-            | Self::Tampered(_)
-            | Self::AnotherLog(_)
-            | Self::HeadUnread(_)
             | Self::NotPlaced(_)
             | Self::WaitedTooLong { .. } => Exit::Failed,
             #[cfg(feature = "simulator")]

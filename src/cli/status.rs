@@ -180,15 +180,9 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
     }
     let refused = [
         (status.refused.impossible, "impossible orders"),
-        (status.refused.services, "services that did not happen"),
         (status.refused.no_room, "more than there can be"),
     ];
     write_counts(page, "refused records of peers", refused)?;
-    let distrusted = [
-        (status.distrusted.rubbish, "for rubbish"),
-        (status.distrusted.neglect, "for calls without a car"),
-    ];
-    write_counts(page, "peers treated as lost", distrusted)?;
     if status.log_lines_lost > 0 {
         let lost = status.log_lines_lost;
         writeln!(page, "  log: {lost} lines lost, standard error could not be written")?;
@@ -503,7 +497,6 @@ fn cause(cause: LossCause) -> &'static str {
     match cause {
         LossCause::Silent => "fell silent",
         LossCause::Hung => "its car hung",
-        LossCause::Distrusted => "not trusted for a time",
     }
 }
 
@@ -514,6 +507,7 @@ fn kind(kind: ConflictKind) -> &'static str {
         ConflictKind::Floors => "floors",
         ConflictKind::Election => "election",
         ConflictKind::Version => "version",
+        ConflictKind::Garbage => "garbage",
         ConflictKind::Fleet => "fleet",
     }
 }

@@ -143,35 +143,13 @@ fn what_goes_wrong_has_its_exit_code() {
     assert_eq!(CommandError::from(closed).exit(), Exit::Done);
 }
 
-#[test]
-fn the_chain_of_an_audit_log_is_told() {
-    let head = Some("7f".repeat(32));
-    let line = format!("chain head {}\n", "7f".repeat(32));
-    for (records, head, dropped, expected) in [
-        (0, None, 0, String::new()),
-        (3, head.clone(), 0, line.clone()),
-        (3, head, 2, format!("2 older records were dropped\n{line}")),
-        (
-            3,
-            None,
-            0,
-            "no chain: the records were written by a program that makes none, or the chain was \
-             removed\n"
-                .to_owned(),
-        ),
-    ] {
-        let chain = crate::journal::Chain { head, dropped, ..Default::default() };
-        assert_eq!(clear_hang::verdict(records, &chain), expected);
-    }
-}
-
 const STATUS: &str = r#"{
         "node": "A", "role": "cabin", "fleet": "liftmesh", "address": "127.0.0.1",
         "mac": "02:00:7f:00:00:01", "election": "ballot",
         "election_state": [{"name": "round", "value": "2"}, {"name": "vote", "value": "77"}],
         "floors": 4, "uptime": 90.5, "node_state": {"kind": "slave", "master": "B"}, "term": 7,
         "digest": "0000000000000abc", "durable": true, "disk_failed": false,
-        "refused": {"services": 2, "no_room": 30}, "distrusted": {"neglect": 1},
+        "refused": {"impossible": 2, "no_room": 30},
         "peers": [{
             "node": "B", "role": "control-unit", "address": "127.0.0.2", "node_state": {"kind": "master"},
             "silent": 0.012, "synced": true, "in_step": false, "car": null
@@ -221,8 +199,7 @@ Node A: slave of B, term 7, up 1m 30s
   ballot: round 2, vote 77
   store 0000000000000abc, all on disk
   no fleet key: any account of this machine can command the cars
-  refused records of peers: 2 services that did not happen, 30 more than there can be
-  peers treated as lost: 1 for calls without a car
+  refused records of peers: 2 impossible orders, 30 more than there can be
 
 Car A: floor 1, door open for 31.0 s, not in service: door blocked
   panel connected, sensor at floor 1, door open, door obstructed

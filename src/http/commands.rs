@@ -138,10 +138,8 @@ pub(super) struct HangCleared {
     pub(super) car: NodeId,
     /// What was cleared.
     pub(super) cleared: String,
-    /// How many records the audit log has, with the one of this.
+    /// How many records the audit log has had, with the one of this.
     pub(super) audit_records: u64,
-    /// The head of the audit log's chain: note it elsewhere.
-    pub(super) audit_head: String,
 }
 
 /// Whether the node runs, and the latch that keeps it from running.

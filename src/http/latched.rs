@@ -413,13 +413,12 @@ impl Keeper {
             clearance::clear(&data_dir, Some(node), by)
         });
         match cleared.await {
-            Ok(Ok(Some(Cleared { latch, head }))) => {
-                info!(operator = by, %latch, records = head.records, head = %head.link, "cleared");
+            Ok(Ok(Some(Cleared { latch, record }))) => {
+                info!(operator = by, %latch, record, "cleared");
                 Ok(HangCleared {
                     car: self.node.clone(),
                     cleared: latch.to_string(),
-                    audit_records: head.records,
-                    audit_head: head.link,
+                    audit_records: record,
                 })
             }
             Ok(Ok(None)) => Err(nothing_to_clear("the latch was cleared already: start the node")),

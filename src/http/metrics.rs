@@ -292,11 +292,7 @@ impl Page {
         self.counters(
             ("liftmesh_records_refused_total", "reason"),
             "Records of other nodes that were refused.",
-            [
-                ("impossible", refused.impossible),
-                ("services", refused.services),
-                ("no_room", refused.no_room),
-            ],
+            [("impossible", refused.impossible), ("no_room", refused.no_room)],
         )
     }
 
@@ -308,11 +304,6 @@ impl Page {
             Count::ALL
                 .map(Count::name)
                 .map(|kind| (kind, status.mesh.get(kind).copied().unwrap_or(0))),
-        )?;
-        self.counters(
-            ("liftmesh_distrusted_total", "reason"),
-            "How often a faulty peer was treated as lost.",
-            [("rubbish", status.distrusted.rubbish), ("neglect", status.distrusted.neglect)],
         )?;
         self.counters(
             ("liftmesh_calls_refused_total", "reason"),

@@ -2,25 +2,8 @@
 //! hang, clearing, repair, directive, turn of the key switch and change of the fleet keys, and keeps the
 //! latest [`MOST_RECORDS`].
 //!
-//! Each record has a link in a chain of hashes, so that a record that is changed, removed or put in
-//! between shows, and so does one at the end without a link. Of the records that were dropped the last
-//! link stays: the chain begins there. A log that was cut off, or replaced as a whole, does not fit
-//! the [head](super::head) beside the journal. A user who can write both can make everything anew,
-//! but not with the same head, which is in the node's log after each record and at each start, and
-//! which an operator can note.
-//!
-//! A head that can't be read says nothing: that gets a record too, and is no sign of tampering.
-//!
-//! What is found to be wrong stays so: no later record gets a link to one that has none, a head that
-//! does not fit is recorded before anything else, and before such a record gives way to newer ones the
-//! journal notes where the log was wrong first.
-//!
-//! The records of a program that made no chain are chained when this one first opens the journal.
-//!
 //! A record that is unreadable, or of another version of the program, is kept and shown as it is:
 //! no foreign record keeps an operator from clearing a hang.
-
-mod inspection;
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -29,46 +12,22 @@ use elevator_driver::{Floor, KeySwitch};
 use elevator_fleet::model::{Mode, NodeId};
 use elevator_fleet::node::{FleetKeysStatus, KeyTurn};
 use redb::{
-    AccessGuard, Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
-    Table, TableDefinition, TableError,
+    Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
+    TableDefinition, TableError,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tracing::{error, info, warn};
+use tracing::info;
 
-use self::inspection::Inspection;
-pub(crate) use self::inspection::{AuditLog, Chain};
-pub(super) use self::inspection::{check, read};
-use super::error::{AppendError, ReadError};
-use super::head::{Comparison, HeadFile, HeadMismatch};
+use super::error::ReadError;
 use super::{commit, tables};
 use crate::latch::{Evidence, Hang, Latch, PROGRAM, wall};
 
 /// Number from 1 on → record (JSON, so that programs of other versions can read it).
 const AUDIT: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("audit");
 
-/// Number of a record → its link: the hash of the link before, the number and the record. It begins
-/// with that of the last record that was dropped.
-const LINKS: TableDefinition<'_, u64, [u8; 32]> = TableDefinition::new("audit-links");
-
-/// How many records are kept. A later version of the program may lower this, and never raise it: a
-/// shorter log that lacks its beginning was tampered with.
+/// How many records are kept.
 pub(crate) const MOST_RECORDS: u64 = 10_000;
-
-/// A link of the chain.
-type Link = [u8; 32];
-
-/// The link before the first record.
-const ROOT: Link = [0; 32];
-
-/// How far the audit log has come: what an operator notes to recognize it by.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
-    /// The number of the last record.
-    pub(crate) records: u64,
-    /// Its link, as 64 hexadecimal digits.
-    pub(crate) link: String,
-}
 
 /// One record of the audit log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,12 +54,7 @@ pub(crate) enum AuditEvent {
     },
     /// An unreadable latch without a hang in the log kept the node from starting, or a journal was
     /// found to be lost when an operator cleared the latch.
-    LatchFound {
-        latch: Latch,
-        /// How far the log of the lost journal had come, if that is known.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        lost_head: Option<Head>,
-    },
+    LatchFound { latch: Latch },
     /// An operator cleared the latch that kept the node from starting (H3).
     ClearHang {
         operator: String,
@@ -160,22 +114,6 @@ pub(crate) enum AuditEvent {
         accepted: Vec<u8>,
         /// Messages are accepted without a key, because the configuration says so.
         accepts_anybody: bool,
-    },
-    /// The log was cut off, replaced or added to by something else than this program: it had another
-    /// head than was kept.
-    HeadMismatch {
-        /// The head that it had.
-        found: Head,
-        /// What was kept.
-        kept: HeadMismatch,
-    },
-    /// The kept head could not be read when the next record came, so nobody knows whether the log was
-    /// cut off before.
-    HeadUnread {
-        /// The head that the log had.
-        found: Head,
-        /// Why it could not be read.
-        error: String,
     },
     /// Something that this program does not know.
     #[serde(untagged)]
@@ -285,8 +223,6 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
         | AuditEvent::Release { .. }
         | AuditEvent::KeySwitch { .. }
         | AuditEvent::FleetKeys { .. }
-        | AuditEvent::HeadMismatch { .. }
-        | AuditEvent::HeadUnread { .. }
         | AuditEvent::Other(_) => false,
     })?;
     match last.event {
@@ -297,8 +233,6 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
         | AuditEvent::Release { .. }
         | AuditEvent::KeySwitch { .. }
         | AuditEvent::FleetKeys { .. }
-        | AuditEvent::HeadMismatch { .. }
-        | AuditEvent::HeadUnread { .. }
         | AuditEvent::Other(_) => None,
     }
 }
@@ -320,8 +254,6 @@ pub(crate) fn last_fleet_keys(records: &[AuditRecord]) -> FleetKeysStatus {
         | AuditEvent::Directive { .. }
         | AuditEvent::Release { .. }
         | AuditEvent::KeySwitch { .. }
-        | AuditEvent::HeadMismatch { .. }
-        | AuditEvent::HeadUnread { .. }
         | AuditEvent::Other(_) => None,
     });
     keys.unwrap_or_default()
@@ -335,216 +267,52 @@ pub(crate) fn last_key_switch(records: &[AuditRecord]) -> Option<KeySwitch> {
     })
 }
 
-impl Head {
-    /// The head of a log with this last link.
-    fn of(last: Option<(&u64, &Link)>) -> Self {
-        let (records, link) = last.unwrap_or((&0, &ROOT));
-        Self { records: *records, link: hexadecimal(link) }
-    }
-}
-
-fn of_entry((number, link): (AccessGuard<'_, u64>, AccessGuard<'_, Link>)) -> (u64, Link) {
-    (number.value(), link.value())
-}
-
-/// The link of a record.
-fn link(before: &Link, number: u64, record: &[u8]) -> Link {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(before).update(&number.to_le_bytes()).update(record);
-    *hasher.finalize().as_bytes()
-}
-
-fn hexadecimal(link: &Link) -> String {
-    blake3::Hash::from_bytes(*link).to_hex().to_string()
-}
-
-/// Keeps the head of the log from here on, unless it is kept already. Records that have no chain get
-/// one first: a program that makes none wrote them.
-///
-/// After a power cut the file may name two heads: from here on it names the one that the log has, so
-/// that the log can't be cut off down to the other.
-pub(super) fn begin(database: &Database, kept: &HeadFile) -> Result<(), AppendError> {
-    keep_head(database, kept)?;
-    let head = head_of(&database.begin_read()?).map_err(ReadError::into_redb)?;
-    kept.settle(&head).map_err(AppendError::Head)
-}
-
-fn head_of(transaction: &ReadTransaction) -> Result<Head, ReadError> {
-    match transaction.open_table(LINKS) {
-        Ok(links) => {
-            let last = links.last()?.map(of_entry);
-            Ok(Head::of(last.as_ref().map(|(number, link)| (number, link))))
-        }
-        Err(TableError::TableDoesNotExist(_)) => Ok(Head::of(None)),
+/// Checks that the log, if there is one, has a version that this program reads.
+pub(super) fn check(transaction: &ReadTransaction) -> Result<(), ReadError> {
+    match transaction.open_table(AUDIT) {
+        Ok(_) | Err(TableError::TableDoesNotExist(_)) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Keeps the head of the log, unless it is kept already.
-fn keep_head(database: &Database, kept: &HeadFile) -> Result<(), AppendError> {
-    if tables::keeps_head(&database.begin_read()?).map_err(ReadError::into_redb)? {
-        return Ok(());
-    }
-    let transaction = commit::begin(database)?;
-    let head = {
-        let mut log = Log::open(transaction.open_table(AUDIT)?, transaction.open_table(LINKS)?)?;
-        log.adopt()?;
-        log.head()
+/// Every record, the oldest first.
+pub(super) fn read(database: &Database) -> Result<Vec<AuditRecord>, ReadError> {
+    let transaction = database.begin_read()?;
+    let table = match transaction.open_table(AUDIT) {
+        Ok(table) => table,
+        // Nothing was ever recorded.
+        Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
     };
-    transaction.commit()?;
-    // One that is there is of a journal that is gone: that shows.
-    if !kept.exists() {
-        kept.write(head, None).map_err(AppendError::Head)?;
+    let owner = tables::owner(&transaction)?;
+    let mut records = Vec::new();
+    for entry in table.iter()? {
+        let (number, bytes) = entry?;
+        let record = serde_json::from_slice(bytes.value());
+        let unreadable = |_| AuditRecord::unreadable(owner.clone(), number.value(), bytes.value());
+        records.push(record.unwrap_or_else(unreadable));
     }
-    Ok(tables::note_kept_head(database)?)
+    Ok(records)
 }
 
-/// Appends records, all or none; they are on disk when this returns. What does not fit the kept head,
-/// or can't be compared with it, is recorded with them.
-///
-/// # Errors
-/// [`AppendError`]: none is.
-pub(super) fn append(
-    database: &Database,
-    kept: Option<&HeadFile>,
-    records: &[AuditRecord],
-) -> Result<Head, AppendError> {
-    if let Some(kept) = kept {
-        keep_head(database, kept)?;
-    }
+/// Appends records, all or none; they are on disk when this returns. Returns the number of the last
+/// one. As many of the oldest are dropped as there are too many.
+pub(super) fn append(database: &Database, records: &[AuditRecord]) -> Result<u64, redb::Error> {
     let transaction = commit::begin(database)?;
-    let (found, comparison, head) = {
-        let mut log = Log::open(transaction.open_table(AUDIT)?, transaction.open_table(LINKS)?)?;
-        if kept.is_none() {
-            log.adopt()?;
-        }
-        let lacks = log.lacks_beginning()?;
-        let found = log.head();
-        let comparison = kept.map_or(Comparison::Fits, |kept| kept.compare(&found));
-        if let (Some(event), Some(first)) = (event_of(&comparison, &found), records.first()) {
-            log.push(&AuditRecord { event, ..first.clone() })?;
-        }
+    let last = {
+        let mut log = transaction.open_table(AUDIT)?;
+        let mut last = log.last()?.map_or(0, |(number, _)| number.value());
         for record in records {
-            log.push(record)?;
+            last += 1;
+            let bytes = serde_json::to_vec(record).map_err(std::io::Error::from)?;
+            log.insert(last, bytes.as_slice())?;
         }
-        if let Some(position) = lacks.or(log.drop_oldest()?) {
-            tables::note_broken_audit(&transaction, position)?;
+        while log.len()? > MOST_RECORDS {
+            log.pop_first()?;
         }
-        (found, comparison, log.head())
+        last
     };
-    let next = Some(head.clone());
-    let announced = match (kept, comparison) {
-        (None, _)
-        | (Some(_), Comparison::Mismatch(HeadMismatch::Missing | HeadMismatch::Malformed)) => {
-            Ok(())
-        }
-        (Some(kept), Comparison::Fits | Comparison::Unread(_)) => kept.write(found, next),
-        // Until the mismatch is on record, it stays one.
-        (Some(kept), Comparison::Mismatch(HeadMismatch::Other(old))) => kept.write(old, next),
-    };
-    announced.map_err(AppendError::Head)?;
     transaction.commit()?;
-    if let Some(kept) = kept
-        && let Err(error) = kept.write(head.clone(), None)
-    {
-        warn!(%error, "the head of the audit log can't be kept");
-    }
-    // Where the log of the program is kept elsewhere, it bears witness to the records.
-    info!(records = head.records, head = head.link, "recorded in the audit log");
-    Ok(head)
-}
-
-/// What is recorded of this comparison, if anything.
-fn event_of(comparison: &Comparison, found: &Head) -> Option<AuditEvent> {
-    let (records, found) = (found.records, found.clone());
-    match comparison {
-        Comparison::Fits => None,
-        Comparison::Mismatch(kept) => {
-            error!(found = records, %kept, "the audit log is not the one that was kept");
-            Some(AuditEvent::HeadMismatch { found, kept: kept.clone() })
-        }
-        Comparison::Unread(error) => {
-            warn!(%error, "the head of the audit log can't be read");
-            Some(AuditEvent::HeadUnread { found, error: error.clone() })
-        }
-    }
-}
-
-/// The log in the middle of a change.
-struct Log<'a> {
-    records: Table<'a, u64, &'static [u8]>,
-    links: Table<'a, u64, Link>,
-    /// The last link, with its number.
-    last: (u64, Link),
-}
-
-impl<'a> Log<'a> {
-    fn open(
-        records: Table<'a, u64, &'static [u8]>,
-        links: Table<'a, u64, Link>,
-    ) -> Result<Self, redb::Error> {
-        let last = links.last()?.map_or((0, ROOT), of_entry);
-        Ok(Self { records, links, last })
-    }
-
-    fn head(&self) -> Head {
-        let (number, link) = &self.last;
-        Head::of(Some((number, link)))
-    }
-
-    /// Chains the records of a program that makes no chain, if there is none.
-    fn adopt(&mut self) -> Result<(), redb::Error> {
-        if !self.links.is_empty()? {
-            return Ok(());
-        }
-        for entry in self.records.iter()? {
-            let (number, bytes) = entry?;
-            let number = number.value();
-            self.last = (number, link(&self.last.1, number, bytes.value()));
-            self.links.insert(number, self.last.1)?;
-        }
-        Ok(())
-    }
-
-    fn push(&mut self, record: &AuditRecord) -> Result<(), redb::Error> {
-        let last = self.records.last()?.map_or(0, |(number, _)| number.value());
-        // The number of a record that was removed is not given again.
-        let number = last.max(self.last.0) + 1;
-        let bytes = serde_json::to_vec(record).map_err(std::io::Error::from)?;
-        self.records.insert(number, bytes.as_slice())?;
-        self.last = (number, link(&self.last.1, number, &bytes));
-        self.links.insert(number, self.last.1)?;
-        Ok(())
-    }
-
-    /// The first link, if the log begins behind it and never was long enough for that. Later records
-    /// make it longer, and would hide this.
-    fn lacks_beginning(&self) -> Result<Option<u64>, redb::Error> {
-        let Some((first, _)) = self.records.first()? else { return Ok(None) };
-        let oldest = self.links.first()?.map(|(number, _)| number.value());
-        let is_short = self.records.len()? < MOST_RECORDS;
-        Ok(oldest.filter(|oldest| is_short && *oldest < first.value()))
-    }
-
-    /// Drops the oldest records, as far as there are too many. The link of the last of them stays.
-    /// Returns the first position among them that is wrong, if there is one.
-    fn drop_oldest(&mut self) -> Result<Option<u64>, redb::Error> {
-        let surplus = self.records.len()?.saturating_sub(MOST_RECORDS);
-        let surplus = usize::try_from(surplus).unwrap_or(usize::MAX);
-        let last = match self.records.iter()?.take(surplus).last() {
-            Some(entry) => entry?.0.value(),
-            None => return Ok(None),
-        };
-        let links = self.links.range(..=last)?.map(|entry| entry.map(of_entry));
-        let links = links.collect::<Result<BTreeMap<_, _>, _>>()?;
-        let mut inspection = Inspection::new(&links, true);
-        for entry in self.records.range(..=last)? {
-            let (number, bytes) = entry?;
-            let record = serde_json::from_slice(bytes.value()).ok();
-            inspection.add(number.value(), bytes.value(), record.as_ref());
-        }
-        self.records.retain_in(..=last, |_, _| false)?;
-        self.links.retain_in(..last, |_, _| false)?;
-        Ok(inspection.cut().or(inspection.broken_at))
-    }
+    info!(records = last, "recorded in the audit log");
+    Ok(last)
 }

@@ -74,7 +74,7 @@ pub enum JournalError {
     },
     /// The audit log can't be written.
     #[error("the audit log can't be written: the disk is full or failing")]
-    Audit(#[source] AppendError),
+    Audit(#[source] Box<redb::Error>),
     /// The audit log can't be read.
     #[error("the audit log can't be read")]
     Unreadable(#[source] ReadError),
@@ -90,23 +90,6 @@ pub enum JournalError {
     /// The system gives no random numbers.
     #[error("no identity can be drawn for the journal")]
     Random(#[from] getrandom::Error),
-}
-
-/// Why nothing was appended to the audit log, which is as it was.
-#[derive(Debug, thiserror::Error)]
-pub enum AppendError {
-    /// The file with its head can't be written. The journal itself works.
-    #[error("{file} can't be written", file = super::HEAD_FILE)]
-    Head(#[source] io::Error),
-    /// The database says so.
-    #[error("the journal can't be written")]
-    Database(#[source] Box<redb::Error>),
-}
-
-impl<E: Into<redb::Error>> From<E> for AppendError {
-    fn from(error: E) -> Self {
-        Self::Database(Box::new(error.into()))
-    }
 }
 
 /// What shows that another version of the program has written a journal.
@@ -147,18 +130,6 @@ pub enum ReadError {
     /// A part of it is missing or malformed.
     #[error("{0} is missing or malformed")]
     Malformed(&'static str),
-}
-
-impl ReadError {
-    /// The same while a database is written.
-    pub(super) fn into_redb(self) -> redb::Error {
-        match self {
-            Self::Database(error) => *error,
-            other @ (Self::Other(_) | Self::Malformed(_)) => {
-                redb::Error::Io(io::Error::new(io::ErrorKind::InvalidData, other))
-            }
-        }
-    }
 }
 
 impl<E: Into<redb::Error>> From<E> for ReadError {

@@ -54,8 +54,8 @@ pub fn journal(bytes: &[u8], node: &NodeId) -> Result<Opened, String> {
 }
 
 fn audit_of(journal: &Journal) -> Result<Vec<String>, String> {
-    let log = journal.audit().map_err(|error| error.to_string())?;
-    log.records.iter().map(json).collect()
+    let records = journal.audit().map_err(|error| error.to_string())?;
+    records.iter().map(json).collect()
 }
 
 fn json(record: &AuditRecord) -> Result<String, String> {

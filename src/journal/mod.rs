@@ -17,7 +17,6 @@ mod commit_times;
 mod error;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
-mod head;
 mod medium;
 mod place;
 mod record;
@@ -39,17 +38,12 @@ use elevator_fleet::node::{Change, Restored};
 use redb::{Database, DatabaseError, StorageBackend};
 use tracing::{error, info, warn};
 
-pub use self::audit::Head;
 pub(crate) use self::audit::{
-    Account, AuditEvent, AuditLog, AuditRecord, Chain, OtherEvent, last_fleet_keys,
-    last_key_switch, uncleared,
+    Account, AuditEvent, AuditRecord, OtherEvent, last_fleet_keys, last_key_switch, uncleared,
 };
 pub(crate) use self::commit_times::CommitTimes;
 pub use self::error::JournalError;
-pub(crate) use self::error::{AppendError, OtherFormat, ReadError};
-pub(crate) use self::head::FILE as HEAD_FILE;
-use self::head::HeadFile;
-pub use self::head::HeadMismatch;
+pub(crate) use self::error::{OtherFormat, ReadError};
 pub(crate) use self::medium::is_failing;
 use self::place::Place;
 use self::tables::Contents;
@@ -88,8 +82,6 @@ pub(crate) enum Lost {
 #[derive(Debug)]
 pub struct Journal {
     database: Database,
-    /// Where the head of the audit log is kept; `None` without a directory.
-    kept: Option<HeadFile>,
     /// Where its file is; `None` in memory.
     place: Option<Place>,
 }
@@ -156,7 +148,6 @@ impl Journal {
         let keep_name = || sync_directory(directory);
         let (mut journal, restored) =
             Self::begin(database, contents, node, path.clone(), keep_name)?;
-        journal.keep_head(HeadFile::of(directory));
         journal.place = place.take();
         Ok((journal, restored))
     }
@@ -175,14 +166,6 @@ impl Journal {
         retry::while_it_passes(READING_LIMIT, open, |opened| {
             matches!(opened, Err(JournalError::InUse { .. }))
         })
-    }
-
-    /// Keeps the head of the audit log in this file from here on.
-    fn keep_head(&mut self, kept: HeadFile) {
-        if let Err(error) = audit::begin(&self.database, &kept) {
-            warn!(%error, "the head of the audit log can't be kept");
-        }
-        self.kept = Some(kept);
     }
 
     /// Goes on with a database that has been read, or makes a journal of an empty one; `keep_name`
@@ -211,7 +194,7 @@ impl Journal {
             return Err(failing(path, restored, source));
         }
         restored.reserved = reserved;
-        Ok((Self { database, kept: None, place: None }, restored))
+        Ok((Self { database, place: None }, restored))
     }
 
     /// Writes one change; it is on disk when this returns.
@@ -222,24 +205,22 @@ impl Journal {
         tables::write(&self.database, [change], SystemTime::now()).map_err(Box::new)
     }
 
-    /// Appends to the audit log, all or none; the records are on disk when this returns.
+    /// Appends to the audit log, all or none; the records are on disk when this returns. Returns the
+    /// number of the last one.
     ///
     /// # Errors
     /// [`JournalError::Audit`]: none is.
-    pub(crate) fn record(&self, records: &[AuditRecord]) -> Result<Head, JournalError> {
-        self.append(records).map_err(JournalError::Audit)
+    pub(crate) fn record(&self, records: &[AuditRecord]) -> Result<u64, JournalError> {
+        let recorded = audit::append(&self.database, records);
+        recorded.map_err(|error| JournalError::Audit(Box::new(error)))
     }
 
-    fn append(&self, records: &[AuditRecord]) -> Result<Head, AppendError> {
-        audit::append(&self.database, self.kept.as_ref(), records)
-    }
-
-    /// The audit log.
+    /// The audit log, the oldest record first.
     ///
     /// # Errors
     /// [`JournalError::Unreadable`].
-    pub(crate) fn audit(&self) -> Result<AuditLog, JournalError> {
-        audit::read(&self.database, self.kept.as_ref()).map_err(JournalError::Unreadable)
+    pub(crate) fn audit(&self) -> Result<Vec<AuditRecord>, JournalError> {
+        audit::read(&self.database).map_err(JournalError::Unreadable)
     }
 }
 
@@ -255,22 +236,13 @@ pub(crate) fn exists(directory: &Path) -> bool {
 /// # Errors
 /// [`JournalError::InUse`], [`JournalError::Format`], [`JournalError::Unreadable`] or
 /// [`JournalError::Failing`].
-pub(crate) fn audit_of(directory: &Path) -> Result<AuditLog, JournalError> {
+pub(crate) fn audit_of(directory: &Path) -> Result<Vec<AuditRecord>, JournalError> {
     let path = directory.join(FILE);
     if is_missing(&path) {
-        return Ok(AuditLog::default());
+        return Ok(Vec::new());
     }
     let (database, _) = open_sound(path)?;
-    audit::read(&database, Some(&HeadFile::of(directory))).map_err(JournalError::Unreadable)
-}
-
-/// Forgets how far the audit log had come, and returns it, if it is known: the journal that the log
-/// was in is gone, and an operator makes a new one.
-///
-/// # Errors
-/// The disk does not take it.
-pub(crate) fn forget_head(directory: &Path) -> io::Result<Option<Head>> {
-    HeadFile::of(directory).remove()
+    audit::read(&database).map_err(JournalError::Unreadable)
 }
 
 /// The directives of a node that does not run. Nothing is set aside or created, and nothing is
@@ -315,11 +287,11 @@ pub(crate) fn stamp_of(directory: &Path) -> Stamp {
 }
 
 /// Checks the journal of a node, in a directory that has one, and returns its audit log. Opening may
-/// change the file: give a copy, with the [head](HEAD_FILE) of the log.
+/// change the file: give a copy.
 ///
 /// # Errors
 /// As [`audit_of`], or [`JournalError::Foreign`].
-pub(crate) fn examine(directory: &Path, node: &NodeId) -> Result<AuditLog, JournalError> {
+pub(crate) fn examine(directory: &Path, node: &NodeId) -> Result<Vec<AuditRecord>, JournalError> {
     let refusal = version::refusal(&directory.join(FILE), node);
     refusal.map_or_else(|| audit_of(directory), Err)
 }
@@ -343,12 +315,11 @@ pub(crate) fn complete_audit(
         return Err(refusal);
     }
     let (database, _) = open_sound(path)?;
-    let kept = HeadFile::of(directory);
-    let log = audit::read(&database, Some(&kept)).map_err(JournalError::Unreadable)?;
-    match missing(&log.records) {
-        Some(record) => {
-            audit::append(&database, Some(&kept), &[record]).map(drop).map_err(JournalError::Audit)
-        }
+    let records = audit::read(&database).map_err(JournalError::Unreadable)?;
+    match missing(&records) {
+        Some(record) => audit::append(&database, &[record])
+            .map(drop)
+            .map_err(|error| JournalError::Audit(Box::new(error))),
         None => Ok(()),
     }
 }

@@ -2,14 +2,13 @@
 //!
 //! | table | key → value | since format |
 //! | --- | --- | --- |
-//! | `numbers` | name → number: the format, the journal's identity, reserved sequences, the term, whether the head of the audit log is kept, where that log was found wrong | 1 |
+//! | `numbers` | name → number: the format, the journal's identity, reserved sequences, the term | 1 |
 //! | `names` | name → text: the node's name | 1 |
 //! | `orders` | [`record::order_key`] → [`record::order`] | 2 |
 //! | `flight-times` | [`record::leg_key`] → [`record::flight_times`] | 2, may be absent |
 //! | `directives` | key → [`record::directive`] | 2, may be absent |
 //! | `statistics` | number of a quarter of an hour → see [`super::statistics`] | 2, may be absent |
 //! | `audit` | number → JSON, see [`super::audit`] | 1 |
-//! | `audit-links` | number → hash, see [`super::audit`] | 2, may be absent |
 //! | `registers` | as `orders`, without a version byte | 1 only |
 //!
 //! `numbers` and `names` keep their types for ever: they say whose journal it is, and of which
@@ -27,7 +26,6 @@ use elevator_fleet::node::{Change, Restored};
 use elevator_fleet::orders::Record;
 use redb::{
     Database, ReadTransaction, ReadableDatabase, ReadableTable, Table, TableDefinition, TableError,
-    WriteTransaction,
 };
 
 use super::error::{OtherFormat, ReadError};
@@ -53,10 +51,6 @@ const KEY_JOURNAL: &str = "journal";
 const KEY_RESERVED: &str = "reserved";
 const KEY_TERM: &str = "term";
 const KEY_NODE: &str = "node";
-/// Present once the head of the audit log is kept beside the journal.
-const KEY_HEAD: &str = "audit-head";
-/// Where the audit log was wrong first, if that place has left it.
-const KEY_BROKEN: &str = "audit-broken";
 
 /// What a database holds.
 #[derive(Debug)]
@@ -184,46 +178,6 @@ fn read_registers(transaction: &ReadTransaction) -> Result<Vec<Record>, ReadErro
         records.push(record::read_order_v1(body.value())?);
     }
     Ok(records)
-}
-
-/// Whether the head of the audit log is kept beside the journal.
-pub(super) fn keeps_head(transaction: &ReadTransaction) -> Result<bool, ReadError> {
-    Ok(optional_number(transaction, KEY_HEAD)?.is_some())
-}
-
-/// Where the audit log was wrong first, if that was noted.
-pub(super) fn audit_broken_at(transaction: &ReadTransaction) -> Result<Option<u64>, ReadError> {
-    optional_number(transaction, KEY_BROKEN)
-}
-
-/// A number of a database that may be empty.
-fn optional_number(transaction: &ReadTransaction, key: &str) -> Result<Option<u64>, ReadError> {
-    match transaction.open_table(NUMBERS) {
-        Ok(numbers) => Ok(numbers.get(key)?.map(|value| value.value())),
-        Err(TableError::TableDoesNotExist(_)) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Notes with the transaction that the audit log is wrong at this position, unless it was wrong
-/// before.
-pub(super) fn note_broken_audit(
-    transaction: &WriteTransaction,
-    position: u64,
-) -> Result<(), redb::Error> {
-    let mut numbers = transaction.open_table(NUMBERS)?;
-    let is_noted = numbers.get(KEY_BROKEN)?.is_some();
-    if !is_noted {
-        numbers.insert(KEY_BROKEN, position)?;
-    }
-    Ok(())
-}
-
-/// Notes that the head of the audit log is kept beside the journal, so that its absence shows.
-pub(super) fn note_kept_head(database: &Database) -> Result<(), redb::Error> {
-    let transaction = commit::begin(database)?;
-    transaction.open_table(NUMBERS)?.insert(KEY_HEAD, 1)?;
-    Ok(transaction.commit()?)
 }
 
 /// Makes an empty journal.

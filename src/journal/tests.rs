@@ -1,9 +1,7 @@
 mod audit;
-mod chain;
 mod damage;
 mod flips;
 mod golden;
-mod head;
 mod orders;
 mod power_cuts;
 mod queue;

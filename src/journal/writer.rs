@@ -11,7 +11,7 @@ use tokio::sync::{oneshot, watch};
 use tracing::{debug, warn};
 
 use super::place::{Displaced, Place};
-use super::{AppendError, AuditLog, AuditRecord, CommitTimes, Journal, statistics, tables};
+use super::{AuditRecord, CommitTimes, Journal, audit, statistics, tables};
 use crate::statistics::{Changes, Quarter, Slot};
 
 /// How many batches and questions may be queued for the disk. A disk that lets this many pile up
@@ -54,7 +54,7 @@ pub(super) struct Batch {
 pub(super) enum Work {
     Write(Batch),
     Record(Box<AuditRecord>),
-    Audit(oneshot::Sender<AuditLog>),
+    Audit(oneshot::Sender<Vec<AuditRecord>>),
     KeepStatistics(Changes),
     ReadStatistics(oneshot::Sender<Vec<(Slot, Quarter)>>),
 }
@@ -133,7 +133,10 @@ impl JournalWriter {
     ///
     /// # Errors
     /// [`SubmitError`]: there will be no answer.
-    pub(crate) fn audit(&self, answer: oneshot::Sender<AuditLog>) -> Result<(), SubmitError> {
+    pub(crate) fn audit(
+        &self,
+        answer: oneshot::Sender<Vec<AuditRecord>>,
+    ) -> Result<(), SubmitError> {
         self.ask(Work::Audit(answer))
     }
 
@@ -223,7 +226,7 @@ struct Group {
     batches: Vec<Batch>,
     records: Vec<AuditRecord>,
     changes: Vec<Changes>,
-    audits: Vec<oneshot::Sender<AuditLog>>,
+    audits: Vec<oneshot::Sender<Vec<AuditRecord>>>,
     statistics: Vec<oneshot::Sender<Vec<(Slot, Quarter)>>>,
 }
 
@@ -273,25 +276,12 @@ fn write(
         report.send_modify(|progress| progress.durable = progress.durable.max(last));
     }
     if !group.records.is_empty() {
-        record(journal, &group.records)?;
+        audit::append(&journal.database, &group.records)?;
     }
     for changes in &group.changes {
         statistics::write(&journal.database, changes)?;
     }
     Ok(())
-}
-
-/// Where only the file with the head of the audit log can't be written, the records are dropped: the
-/// journal works, and the promises of orders depend on it.
-fn record(journal: &Journal, records: &[AuditRecord]) -> Result<(), redb::Error> {
-    match journal.append(records) {
-        Ok(_) => Ok(()),
-        Err(AppendError::Head(error)) => {
-            warn!(%error, records = records.len(), "records are not in the audit log");
-            Ok(())
-        }
-        Err(AppendError::Database(error)) => Err(*error),
-    }
 }
 
 fn answer_statistics(journal: &Journal, answer: oneshot::Sender<Vec<(Slot, Quarter)>>) {
@@ -305,7 +295,7 @@ fn answer_statistics(journal: &Journal, answer: oneshot::Sender<Vec<(Slot, Quart
     }
 }
 
-fn answer_audit(journal: &Journal, answer: oneshot::Sender<AuditLog>) {
+fn answer_audit(journal: &Journal, answer: oneshot::Sender<Vec<AuditRecord>>) {
     match journal.audit() {
         Ok(log) => {
             if answer.send(log).is_err() {

@@ -13,7 +13,7 @@ use super::Event;
 use super::protocol::{ErrorCode, Press, QueryLine, Recall, ReplyLine};
 use super::socket::SOCKET;
 use super::stand_in::stand_ins;
-use crate::journal::AuditLog;
+use crate::journal::AuditRecord;
 #[cfg(any(test, feature = "simulator"))]
 use crate::mesh::Cable;
 use crate::tokens::Change as TokenChange;
@@ -329,9 +329,9 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`]; [`ErrorCode::NoJournal`] where the node's disk has failed.
-    pub(crate) fn audit(&mut self) -> Result<AuditLog, ClientError> {
+    pub(crate) fn audit(&mut self) -> Result<Vec<AuditRecord>, ClientError> {
         match self.ask(&QueryLine::Audit)? {
-            ReplyLine::Audit { records, chain } => Ok(AuditLog { records, chain }),
+            ReplyLine::Audit { records } => Ok(records),
             _ => Err(ClientError::Unfit),
         }
     }

@@ -9,7 +9,7 @@ use elevator_fleet::node::{PressFate, PressStatus, Status};
 use serde::{Deserialize, Serialize};
 
 use super::Event;
-use crate::journal::{AuditRecord, Chain};
+use crate::journal::AuditRecord;
 use crate::mesh::Cable;
 use crate::tokens::Change as TokenChange;
 
@@ -179,9 +179,6 @@ pub(crate) enum ReplyLine {
     Audit {
         /// Every record, the oldest first.
         records: Vec<AuditRecord>,
-        /// Whether they are what was recorded; absent in answers of older programs.
-        #[serde(default)]
-        chain: Chain,
     },
     /// The latest presses.
     Presses {

@@ -28,7 +28,7 @@ use super::protocol::{ErrorCode, LONGEST_QUERY, Press, QueryLine, Recall, ReplyL
 use super::socket::OperatorSocket;
 use super::words;
 use crate::config::FaultInjection;
-use crate::journal::{Account, AuditLog};
+use crate::journal::{Account, AuditRecord};
 use crate::mesh::Cable;
 use crate::statistics::{Changes, Quarter, Slot};
 use crate::tokens::{Change as TokenChange, TokenRefused};
@@ -193,7 +193,7 @@ pub(crate) enum Reply {
     Token(Result<(), TokenError>),
     /// The receiver of the audit log, for which the loop does not wait; it gets nothing if the log
     /// can't be read.
-    Audit(oneshot::Receiver<AuditLog>),
+    Audit(oneshot::Receiver<Vec<AuditRecord>>),
     /// The latest presses, and how many before them are forgotten.
     Presses(Vec<PressStatus>, u64),
     /// The receiver of the statistics, as that of the audit log.
@@ -540,7 +540,7 @@ impl Connection {
             return Err(Refused::no_answer());
         };
         match timeout(ANSWER_LIMIT, records).await {
-            Ok(Ok(AuditLog { records, chain })) => Ok(ReplyLine::Audit { records, chain }),
+            Ok(Ok(records)) => Ok(ReplyLine::Audit { records }),
             Ok(Err(_)) | Err(_) => Err(error(
                 ErrorCode::NoJournal,
                 "the audit log can't be read: the node's disk has failed or is very slow"

@@ -21,9 +21,9 @@ use elevator_fleet::model::{
 };
 use elevator_fleet::node::{
     AccessStatus, CarStatus, ClimateStatus, ConflictKind, ConflictStatus, DirectiveStatus,
-    DispatchStatus, DistrustedStatus, LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus,
-    RefusedStatus, ReleaseStatus, Renewed, Report, Requested, ScheduleStatus, SessionRefused,
-    Status, Taken, UnitStatus,
+    DispatchStatus, LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus,
+    ReleaseStatus, Renewed, Report, Requested, ScheduleStatus, SessionRefused, Status, Taken,
+    UnitStatus,
 };
 use elevator_fleet::wire::{NodeState, Protocol};
 use tempfile::TempDir;
@@ -124,8 +124,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         registers: 12,
         journals: 3,
         collected: 0,
-        refused: RefusedStatus { impossible: 1, services: 2, no_room: 3 },
-        distrusted: DistrustedStatus { rubbish: 4, neglect: 5 },
+        refused: RefusedStatus { impossible: 1, no_room: 3 },
         dispatch: DispatchStatus { plans: 6, target_changes: 7 },
         durable: true,
         disk_failed: false,

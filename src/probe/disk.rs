@@ -1,7 +1,6 @@
 //! The disk: room, whether it outlives a power cut, and whether the journal opens.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 
 use elevator_fleet::model::NodeId;
@@ -9,7 +8,7 @@ use rustix::fs::{statfs, statvfs};
 
 use super::{Running, Verdict};
 use crate::clearance;
-use crate::journal::{self, AuditLog, JournalError};
+use crate::journal::{self, JournalError};
 use crate::latch;
 
 /// Free bytes below which the disk soon, or already, takes no more orders. A journal has at most a
@@ -95,22 +94,8 @@ pub(super) fn journal(data_dir: &Path, node: &NodeId, running: Running) -> Verdi
             "give it to the node's user, or check the disk (`dmesg` shows its errors)",
         );
     }
-    let head = fs::copy(data_dir.join(journal::HEAD_FILE), copy.path().join(journal::HEAD_FILE));
-    // One that is missing may have been removed, and one that can't be read says nothing.
-    let unread = head.err().filter(|error| error.kind() != io::ErrorKind::NotFound);
     match journal::examine(copy.path(), node) {
-        Ok(AuditLog { chain, .. })
-            if chain.broken_at.is_some() || (chain.kept.is_some() && unread.is_none()) =>
-        {
-            Verdict::wrong(
-                format!("{shown} opens, and its audit log was tampered with"),
-                "keep the data directory as evidence; `liftmesh audit` says where",
-            )
-        }
-        Ok(_) if let Some(error) = &unread => {
-            Verdict::Unchecked(format!("{}: {error}", journal::HEAD_FILE))
-        }
-        Ok(AuditLog { records, .. }) => {
+        Ok(records) => {
             let count = records.len();
             Verdict::Good(format!("{shown} opens; {count} records of the audit log"))
         }
@@ -142,21 +127,13 @@ mod tests {
     use super::*;
     use crate::journal::Journal;
 
-    /// Nothing was tampered with where a file can't be read, and the journal is looked at all the same.
     #[test]
-    fn a_head_that_cant_be_read_is_unchecked() {
+    fn a_damaged_journal_is_wrong() {
         let directory = tempfile::tempdir().expect("a directory");
         let node = NodeId::new("car-1").expect("a name");
         drop(Journal::open(directory.path(), &node).expect("a journal"));
         let judged = || journal(directory.path(), &node, Running::No);
         assert!(matches!(judged(), Verdict::Good(_)), "{:?}", judged());
-        let head = directory.path().join(journal::HEAD_FILE);
-        fs::remove_file(&head).expect("removed");
-        assert!(matches!(judged(), Verdict::Wrong { .. }), "{:?}", judged());
-        fs::create_dir(&head).expect("made");
-        let verdict = judged();
-        let Verdict::Unchecked(why) = &verdict else { panic!("{verdict:?}") };
-        assert!(why.starts_with("audit-head.toml: "), "{why}");
         fs::write(directory.path().join(journal::FILE), [7; 4096]).expect("written");
         assert!(matches!(judged(), Verdict::Wrong { .. }), "{:?}", judged());
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use elevator_fleet::node::Status;
+use elevator_fleet::node::{ConflictKind, Status};
 
 use super::{Finding, Verdict, finding};
 use crate::operator::{Client, ClientError};
@@ -45,7 +45,12 @@ fn of_status(status: &Status) -> Vec<Finding> {
         warn("mqtt.broker", what, "let the nodes' user write there, or let callers choose another");
     }
     for conflict in &status.conflicts {
-        warn("fleet", conflict.what.clone(), "correct the configuration of one of the nodes");
+        let remedy = if conflict.kind == ConflictKind::Garbage {
+            "update or replace that node"
+        } else {
+            "correct the configuration of one of the nodes"
+        };
+        warn("fleet", conflict.what.clone(), remedy);
     }
     let mut wrong = |key, what: String, remedy: &str| {
         findings.push(finding(key, Verdict::wrong(what, remedy)));

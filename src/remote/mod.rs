@@ -78,7 +78,6 @@ pub(crate) struct RemoteCleared {
     pub(crate) car: String,
     pub(crate) cleared: String,
     pub(crate) audit_records: u64,
-    pub(crate) audit_head: String,
 }
 
 /// A connection, and the task that moves its bytes: dropping that ends it.

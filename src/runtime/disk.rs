@@ -12,8 +12,7 @@ use tracing::{error, info, warn};
 
 use super::{RunError, hang};
 use crate::journal::{
-    self, AuditLog, AuditRecord, Chain, CommitTimes, Journal, JournalError, JournalWriter, Lost,
-    Progress,
+    self, AuditRecord, CommitTimes, Journal, JournalError, JournalWriter, Lost, Progress,
 };
 use crate::latch::{Latch, Refusal, commission};
 use crate::statistics::{Changes, Quarter, Slot};
@@ -97,8 +96,7 @@ impl Home {
     fn open(&self, lost: Lost) -> Result<Opened, RunError> {
         let Self { directory, node, commits } = self;
         let (journal, restored) = Journal::open_claimed(directory, node, lost)?;
-        let AuditLog { records: audit, chain } = journal.audit()?;
-        log_chain(audit.len(), &chain);
+        let audit = journal.audit()?;
         hang::check_audit(directory, &audit)?;
         let recorded = Recorded {
             fleet_keys: Some(journal::last_fleet_keys(&audit)),
@@ -247,7 +245,7 @@ impl Disk {
     }
 
     /// The receiver of the audit log. Never waits.
-    pub(super) fn audit(&self) -> oneshot::Receiver<AuditLog> {
+    pub(super) fn audit(&self) -> oneshot::Receiver<Vec<AuditRecord>> {
         let (answer, records) = oneshot::channel();
         match &self.state {
             State::Writes(writer) => {
@@ -306,22 +304,6 @@ impl Disk {
         if tokio::time::timeout(FINISH_LIMIT, writer.finish()).await.is_err() {
             warn!("the disk did not write everything in time");
         }
-    }
-}
-
-/// Where the log of the program is kept elsewhere, it bears witness to the records of other processes
-/// as well, such as `liftmesh clear-hang`.
-fn log_chain(records: usize, Chain { head, broken_at, dropped, kept, unread }: &Chain) {
-    let head = head.as_deref().unwrap_or("none");
-    info!(records, head, dropped, "audit log read");
-    if let Some(record) = broken_at {
-        error!(record, "the audit log was tampered with, from this record on");
-    }
-    if let Some(kept) = kept {
-        error!(%kept, "the audit log is not the one that was kept");
-    }
-    if let Some(error) = unread {
-        warn!(error, "the head of the audit log can't be read");
     }
 }
 

@@ -34,9 +34,6 @@ impl ReportLog {
             }
             Report::PeerDiscovered { node, address } => info!(%node, %address, "peer discovered"),
             Report::PeerLost { node } => warn!(%node, "peer lost"),
-            Report::Distrusted { node, reason, wait } => {
-                warn!(%node, reason, wait_ms = millis(*wait), "a faulty peer is treated as lost");
-            }
             Report::Synced { node } => info!(%node, "peer synced"),
             Report::Repair { node } => warn!(%node, "stores differed: the whole state is sent"),
             Report::Placed { call, origin, .. } => {
@@ -52,9 +49,7 @@ impl ReportLog {
                 self.open.remove(call);
                 info!(%call, "order dropped: fire recall");
             }
-            Report::TakenOver { call, master } => {
-                warn!(%call, %master, "the master leaves a call without a car: this car serves it");
-            }
+            Report::TakenOver { call } => warn!(%call, "a call is overdue: this car serves it"),
             Report::Door { door } => info!(state = door.to_string(), "door"),
             Report::Floor { floor } => info!(%floor, "floor"),
             Report::Availability(None) => {

@@ -366,7 +366,7 @@ fn each_change_of_the_fleet_keys_is_in_the_audit_log() {
             assert_eq!(keys.accepts_anybody, accepts_anybody, "{files}");
             assert_eq!(keys.missing.is_some(), files == both, "{files}");
             let mut client = Client::connect(&process.data_dir).expect("it runs");
-            let records = client.audit().expect("an audit log").records;
+            let records = client.audit().expect("an audit log");
             recorded += usize::from(is_change);
             assert_eq!(records.len(), recorded, "{files}");
             let in_use = FleetKeysStatus { missing: None, ..keys };
@@ -382,7 +382,7 @@ fn each_change_of_the_fleet_keys_is_in_the_audit_log() {
     let keys = process.until("none is", |status| status.fleet_keys.missing.is_none()).fleet_keys;
     assert_eq!(keys.accepted.len(), 2);
     let mut client = Client::connect(&process.data_dir).expect("it runs");
-    let records = client.audit().expect("an audit log").records;
+    let records = client.audit().expect("an audit log");
     assert_eq!((records.len(), last_fleet_keys(&records)), (recorded + 2, keys));
     assert!(matches!(process.stop(), Outcome::Stopped));
 }

@@ -5,7 +5,7 @@
 //! | `order`, the root | the node with the press | the press | the service |
 //! | `promise` | the same | the press | its lamp may be lit |
 //! | `assignment` | the master | it learns of the order, or assigned it last | it assigns a car |
-//! | `takeover` | a slave | it learns of the order | its car serves what the master leaves |
+//! | `takeover` | the next able car's node | it learns of the order | the order is overdue |
 //! | `service` | the node of the car | it learns of the order | its door is open |
 //!
 //! A node that fails takes its spans with it; those of the others keep the trace.
@@ -80,9 +80,7 @@ impl Tracer {
             Report::Assigned { call, car, here: true } => {
                 spans.extend(self.assign(call, car, at));
             }
-            Report::TakenOver { call, master } => {
-                spans.extend(self.take_over(call, master, at));
-            }
+            Report::TakenOver { call } => spans.extend(self.take_over(call, at)),
             Report::Served { call, here, car, .. } => {
                 let Some(open) = self.open.remove(call) else {
                     return;
@@ -137,13 +135,12 @@ impl Tracer {
         Some(self.span(call, open, ("assignment", count), (since, at), car))
     }
 
-    fn take_over(&mut self, call: &Call, master: &NodeId, at: Moment) -> Option<Span> {
+    fn take_over(&mut self, call: &Call, at: Moment) -> Option<Span> {
         let open = self.open.get_mut(call)?;
         let count = open.taken_over;
         open.taken_over += 1;
-        let master = vec![("liftmesh.master", master.to_string())];
         let open = self.open.get(call)?;
-        Some(self.span(call, open, ("takeover", count), (open.known, at), master))
+        Some(self.span(call, open, ("takeover", count), (open.known, at), Vec::new()))
     }
 
     fn span(
@@ -258,15 +255,14 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_the_master_leaves_is_taken_over() {
+    fn an_overdue_call_is_taken_over() {
         let [placed, .., served] = life("B");
         let Report::Placed { call, .. } = &placed else { unreachable!("{placed:?}") };
-        let taken = Report::TakenOver { call: call.clone(), master: node("A") };
+        let taken = Report::TakenOver { call: call.clone() };
         let spans = spans("B", &[placed, taken.clone(), taken, served]);
         let names: Vec<_> = spans.iter().map(|span| span.name).collect();
         assert_eq!(names, ["takeover", "takeover", "service"]);
         assert_ne!(spans[0].id, spans[1].id);
-        assert!(spans[0].attributes.contains(&("liftmesh.master", "A".to_owned())));
     }
 
     #[test]

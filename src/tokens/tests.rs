@@ -195,7 +195,7 @@ fn a_node_that_does_not_run_has_the_token_when_it_starts() {
     }
     let tokens = Tokens::of(&directives);
     assert!(tokens.find(&token, now()).is_some() && tokens.find("x", now()).is_none());
-    let audit = serde_json::to_string(&journal.audit().unwrap().records).unwrap();
+    let audit = serde_json::to_string(&journal.audit().unwrap()).unwrap();
     let [of_token, of_hash] = [token.to_string(), String::from(TokenHash::of(&token))];
     assert!(!audit.contains(&of_token) && !audit.contains(&of_hash), "{audit}");
     assert!(audit.contains("token/robot") && audit.contains("revoked"), "{audit}");

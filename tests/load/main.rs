@@ -1,5 +1,5 @@
-//! What loads the machine, or needs it alone: many nodes, attacks, starvation. Attacks, which
-//! mostly wait, share it with each other; every other test has it for itself.
+//! What loads the machine, or needs it alone: many nodes, strangers, starvation. Attacks by strangers,
+//! which mostly wait, share it with each other; every other test has it for itself.
 #![cfg(feature = "simulator")]
 #![allow(
     clippy::expect_used,
@@ -7,7 +7,6 @@
     reason = "all of this is test code, which prints what it has measured"
 )]
 
-mod attacks;
 mod crowd;
 mod hold_up;
 mod peak;

@@ -120,9 +120,8 @@ fn a_latch_that_is_deleted_by_hand_is_missed_at_the_next_start() {
     let output = command.env("SUDO_USER", "novak").output().expect("it runs");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said = text(&output.stdout);
-    assert!(said.starts_with("cleared: the car of node A hung at 20"));
-    let line = said.lines().find_map(|line| line.strip_prefix("audit log: 2 records, "));
-    let head = line.expect("the head").to_owned();
+    assert!(said.starts_with("cleared: the car of node A hung at 20"), "{said}");
+    assert!(said.contains("\naudit log: record 2\n"), "{said}");
     let records = audit(&building, "A");
     let kinds: Vec<_> = records.iter().map(|record| record["kind"].clone()).collect();
     assert_eq!(kinds, ["hang", "clear-hang"]);
@@ -131,10 +130,6 @@ fn a_latch_that_is_deleted_by_hand_is_missed_at_the_next_start() {
     assert_eq!(account["uid"], rustix::process::getuid().as_raw());
     let shown = text(&liftmesh(&building, "A", &["audit"]).stdout);
     assert!(shown.contains("sudo by novak"), "{shown}");
-    assert!(shown.ends_with(&format!("\n{head}\n")), "{shown}");
-    // In the way of no program that reads the records.
-    let aside = text(&liftmesh(&building, "A", &["audit", "--json"]).stderr);
-    assert_eq!(aside, format!("{head}\n"));
     building.start("A");
     building.wait_in_service(&["A"]);
 }
@@ -266,10 +261,10 @@ fn a_car_that_hangs_in_mid_flight_stays_out_until_an_operator_clears_it() {
     assert_eq!(records[1]["reason"], "brake replaced");
     assert_eq!(records[1]["cleared"]["at"], records[0]["at"]);
     let page = text(&liftmesh(&building, "A", &["audit", "--limit", "1"]).stdout);
-    let [_, record, "", head] = page.lines().collect::<Vec<_>>()[..] else {
+    let [_, record] = page.lines().collect::<Vec<_>>()[..] else {
         panic!("{page}");
     };
-    assert!(record.contains("kovac") && head.starts_with("chain head "), "{page}");
+    assert!(record.contains("kovac"), "{page}");
     building.assert_safe();
 }
 

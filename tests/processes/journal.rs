@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -278,15 +278,13 @@ fn an_unknown_kind_in_the_audit_log_blocks_no_clearing() {
     transaction.commit().expect("written");
     drop(database);
     fs::write(building.data_dir("A").join("hang.toml"), "?").expect("a latch");
-    let (shown, said) = audit_failed(&building, &["audit"]);
+    let shown = liftmesh(&building, &["audit"]);
     for part in ["brake-test", r#"{"result":{"passed":true}}"#, "unreadable", "no JSON"] {
         assert!(shown.contains(part), "{shown}");
     }
-    // It has no link in the chain.
-    assert!(said.contains("record 3 of the audit log was changed, removed or put there"), "{said}");
     let words = ["clear-hang", "--operator", "kovac", "--reason", "found it in order"];
     assert!(liftmesh(&building, &words).starts_with("cleared: "));
-    let (json, _) = audit_failed(&building, &["audit", "--json"]);
+    let json = liftmesh(&building, &["audit", "--json"]);
     let records: Vec<Value> =
         json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(records[2]["result"]["passed"], true, "{json}");
@@ -294,72 +292,5 @@ fn an_unknown_kind_in_the_audit_log_blocks_no_clearing() {
     assert_eq!(account["uid"], rustix::process::getuid().as_raw());
     building.start("A");
     wait_for_status(&building, "A");
-    assert_eq!(audit_failed(&building, &["audit", "--json"]).0, json);
-}
-
-/// Prints an audit log that is not in order: standard output, and the error.
-fn audit_failed(building: &Building, words: &[&str]) -> (String, String) {
-    let output = building.operator("A", words).output().expect("it runs");
-    let [shown, said] = [output.stdout, output.stderr];
-    let [shown, said] = [shown, said].map(|text| String::from_utf8_lossy(&text).into_owned());
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    (shown, said)
-}
-
-/// A node keeps the head of its audit log in a file, and misses it; it serves all the same.
-#[test]
-fn a_head_of_the_audit_log_that_is_gone_shows() {
-    let mut building = with("format-2.redb");
-    building.start("A");
-    wait_for_status(&building, "A");
-    assert!(liftmesh(&building, &["audit"]).contains("\nchain head "));
-    assert!(building.stop("A").success());
-    assert!(liftmesh(&building, &["audit"]).contains("\nchain head "));
-    fs::remove_file(building.data_dir("A").join("audit-head.toml")).expect("removed");
-    let (_, said) = audit_failed(&building, &["audit"]);
-    assert!(said.contains("audit-head.toml is gone"), "{said}");
-    building.start("A");
-    wait_for_status(&building, "A");
-    let (_, said) = audit_failed(&building, &["audit"]);
-    assert!(said.contains("audit-head.toml is gone"), "{said}");
-}
-
-/// A head that can't be read is no tampering, and is on record once it can be written.
-#[test]
-fn a_head_of_the_audit_log_that_cant_be_read_is_named() {
-    let mut building = with("format-2.redb");
-    building.start("A");
-    wait_for_status(&building, "A");
-    assert!(building.stop("A").success());
-    let head = building.data_dir("A").join("audit-head.toml");
-    fs::remove_file(&head).expect("removed");
-    symlink(&head, &head).expect("a link that nobody can follow");
-    building.start("A");
-    wait_for_status(&building, "A");
-    let (_, said) = audit_failed(&building, &["audit"]);
-    assert!(said.contains("audit-head.toml in the data directory can't be read"), "{said}");
-    let words = ["repair", "--operator", "kovac", "--reason", "restored from a copy"];
-    assert!(liftmesh(&building, &words).starts_with("repaired: "));
-    let page = liftmesh(&building, &["audit"]);
-    assert!(page.contains("audit-head.toml could not be read"), "{page}");
-    assert!(building.stop("A").success());
-}
-
-/// P5: a command whose record the head of the audit log keeps from the disk fails no disk, and the
-/// orders are promised as before.
-#[test]
-fn a_head_of_the_audit_log_that_cant_be_written_fails_no_disk() {
-    let building = Building::with_cars(4, Line::Serial, &["A"]);
-    building.take_out("A");
-    fs::create_dir(building.data_dir("A").join("audit-head.toml.new")).expect("made");
-    let words = ["mode", "A", "independent", "--operator", "kovac", "--reason", "a test"];
-    liftmesh(&building, &words);
-    // The command has been through the thread that writes.
-    assert_eq!(liftmesh(&building, &["audit", "--json"]), "");
-    for button in [building.car_call(2), building.car_call(3)] {
-        building.press("A", button);
-        building.wait_lit(&["A"], button);
-    }
-    assert!(building.status("A").is_some_and(|status| !status.disk_failed));
-    building.assert_safe();
+    assert_eq!(liftmesh(&building, &["audit", "--json"]), json);
 }

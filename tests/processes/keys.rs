@@ -31,7 +31,6 @@ fn audit(building: &Building, name: &str) -> Vec<String> {
         .expect("the program");
     assert!(printed.status.success(), "{printed:?}");
     let text = String::from_utf8(printed.stdout).expect("text");
-    assert!(text.contains("\nchain head "), "{text}");
     text.lines().filter(|line| line.contains("fleet-keys")).map(str::to_owned).collect()
 }
 

@@ -200,7 +200,6 @@ const SESSIONS = {
 const CAUSES = {
   silent: "silent: no beacon comes",
   hung: "hung: its car did not reach a floor in time",
-  distrusted: "distrusted: it sent what no sound node sends",
 };
 
 function Lost({ lost }) {

@@ -161,7 +161,7 @@ pub enum DirectiveError {
     /// There are [`MOST_DIRECTIVES`].
     #[error("the fleet has {MOST_DIRECTIVES} directives already, and keeps no more")]
     Full,
-    /// The counter of versions has reached its end, which takes a faulty node.
+    /// The counter of versions has reached its end, which takes a buggy node.
     #[error(
         "the versions of directives are used up: a faulty node has counted them up; directives keep \
          their present values"

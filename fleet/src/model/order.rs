@@ -48,7 +48,4 @@ pub struct Order {
     pub call: Call,
     /// When the first press of this call was made, on the clock of the node with the store.
     pub placed: Timestamp,
-    /// When this node made the press, or first received it, on the same clock. No message changes
-    /// it, and it does not depend on ages that others send.
-    pub open_since: Timestamp,
 }

@@ -130,10 +130,10 @@ impl Commands {
         [Mode::OutOfService, Mode::FireService].contains(&mode).then_some(mode)
     }
 
-    /// What of these directives of a peer no sound node sends, in words.
-    pub(super) fn too_far_ahead(&self, directives: &[Directive]) -> Option<String> {
-        let ahead = directives.iter().find(|it| !self.directives.is_in_reach(it))?;
-        Some(format!("nobody can have set {} so often since it was last heard", ahead.key))
+    /// What of these directives is too far ahead, in words.
+    pub(super) fn too_far_ahead(&self, directives: &[Directive]) -> Option<&'static str> {
+        let ahead = directives.iter().find(|it| !self.directives.is_in_reach(it));
+        ahead.map(|_| "a directive that is too far ahead")
     }
 
     /// A receipt can't be given: what to report, once per [`REFUSED_PERIOD`].
@@ -170,8 +170,7 @@ impl Commands {
     /// Adds the fire recall to a beacon that is to have this record, if the order was dropped because
     /// of it; `false` if there is no room.
     ///
-    /// Others than the peers hear the beacon as well, such as a node that was cut off until now. It
-    /// would call this one a liar.
+    /// Others than the peers hear the beacon as well, such as a node that was cut off until now.
     pub(super) fn explain(
         &self,
         record: &Record,
@@ -440,9 +439,6 @@ impl Node {
         self.commands.refresh();
         let directives = &self.commands.directives;
         let is_about = |topic: &Topic| changed.iter().any(|it| it.key == topic.key());
-        if is_about(&Topic::FireRecall) {
-            self.orders.note_recall(now);
-        }
         self.turns.note(directives, is_about(&Topic::EmergencyPower));
         let own = &self.hello.node;
         // What takes the motor's power comes first.
@@ -522,8 +518,8 @@ impl Node {
         if self.commands.is_fire_recalled()
             || is_seeded(SeededBug::RecallNeverEnds) && was_recalled()
         {
-            self.orders.drop_all();
-            self.route_orders(now);
+            self.orders.drop_all(now);
+            self.route_orders();
             self.presses.drop_waiting();
         }
     }

@@ -1,7 +1,7 @@
 //! Deltas, digests and state transfers: what peers send about their orders and cars, and what this
 //! node sends over links.
 
-use super::orders::{Effect, Fleet, Purpose};
+use super::orders::{Effect, Purpose};
 use super::peers::Handshake;
 use super::{Action, LinkId, Node, Report};
 use crate::model::{CarView, NodeId, Timestamp};
@@ -10,7 +10,7 @@ use crate::wire::{Beacon, Delta, Frame, StateTransfer, StoreDigest};
 
 impl Node {
     /// Routes the effects of the latest call to the orders.
-    pub(super) fn route_orders(&mut self, now: Timestamp) {
+    pub(super) fn route_orders(&mut self) {
         while let Some(effect) = self.orders.poll_effect() {
             match effect {
                 Effect::Report(report) => {
@@ -21,11 +21,7 @@ impl Node {
                 Effect::Changed => self.orders_have_changed(),
                 Effect::LampsChanged => self.cabin.invalidate(),
                 Effect::Opened(call) => self.dispatching.on_opened(call),
-                Effect::Served { call, by } => {
-                    if self.dispatching.on_served(call, by.as_ref()) {
-                        self.leadership.note_kept_assignment(now);
-                    }
-                }
+                Effect::Closed(call) => self.dispatching.on_served(call),
             }
         }
     }
@@ -72,18 +68,16 @@ impl Node {
 
     /// Handles records and acknowledgements, which stay true even if the beacon was reordered.
     pub(super) fn on_records(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
-        let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin, &self.dispatching);
-        let random = &mut self.random;
-        self.orders.handle_delta(peer, delta, fleet, random, now);
-        self.route_orders(now);
+        let (members, random) = (self.peers.members(), &mut self.random);
+        self.orders.handle_delta(peer, delta, members, random, now);
+        self.route_orders();
     }
 
     pub(super) fn on_state(&mut self, peer: &NodeId, state: &StateTransfer, now: Timestamp) {
         self.leadership.hear_term(state.term);
-        let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin, &self.dispatching);
-        let random = &mut self.random;
-        self.orders.handle_state(peer, state, fleet, random, now);
-        self.route_orders(now);
+        let (members, random) = (self.peers.members(), &mut self.random);
+        self.orders.handle_state(peer, state, members, random, now);
+        self.route_orders();
     }
 
     /// Compares the peer's digest with this node's. Equal digests acknowledge everything at once; a
@@ -94,9 +88,7 @@ impl Node {
             if let Some(is_new) = self.peers.note_equal(node, digest, beacon.durable) {
                 self.orders.settle_all(node);
                 if is_new {
-                    let fleet =
-                        Fleet::new(&self.peers, &self.leadership, &self.cabin, &self.dispatching);
-                    self.orders.note_equal(node, beacon.durable, fleet);
+                    self.orders.note_equal(node, beacon.durable);
                 }
             }
         } else if let Some(difference) = self.peers.note_difference(node, now)
@@ -130,9 +122,7 @@ impl Node {
             }
             Some(_) => {
                 if told.digest == self.orders.store().digest() {
-                    let fleet =
-                        Fleet::new(&self.peers, &self.leadership, &self.cabin, &self.dispatching);
-                    self.orders.note_equal(&peer, told.durable, fleet);
+                    self.orders.note_equal(&peer, told.durable);
                 }
                 self.on_state_received(link, now);
             }

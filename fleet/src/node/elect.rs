@@ -1,13 +1,10 @@
 //! Routes events to the election, and executes its outputs.
 
-use std::collections::BTreeMap;
-
-use super::leadership::{Bank, Change, Leader, OpenCall, Verdict, Wish};
-use super::peers::Offence;
+use super::leadership::{Bank, Change, Wish};
 use super::{Node, Report};
 use crate::dispatch::CarPlan;
 use crate::election::{Input, LinkRule};
-use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
+use crate::model::{Call, CarView, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::NodeState;
 
@@ -105,47 +102,29 @@ impl Node {
         }
     }
 
-    /// As slave: checks whether the master assigns the open calls (E8).
-    pub(super) fn oversee(&mut self, now: Timestamp) {
-        let Some(master) = self.leadership.oversees(now) else {
+    /// Takes over hall calls that are overdue (E8). Without a master every car serves every call.
+    pub(super) fn take_over(&mut self, now: Timestamp) {
+        if *self.leadership.node_state() == NodeState::Seeking || !self.leadership.is_look_due(now)
+        {
             return;
-        };
+        }
+        let master = self.leadership.master().unwrap_or(&self.hello.node);
+        let is_heard =
+            |car: &&NodeId| **car == self.hello.node || self.peers.members().get(car).is_some();
+        let car = |call| self.dispatching.car(call).filter(is_heard).cloned();
+        let calls = self.orders.hall_calls().into_iter();
         let bank = Bank {
             own: &self.hello.node,
             floors: self.hello.floors,
-            leader: self.peers.members().get(&master).map(|leader| Leader {
-                leads: leader.node_state == NodeState::Master,
-                stranger_echoed_at: leader.stranger_echoed_at,
-            }),
-            calls: self.open_calls(&master),
-            cars: self.cars_under(&master, now),
+            calls: calls.map(|call| (call, car(call))).collect(),
+            cars: self.cars_under(master, now),
         };
-        for verdict in self.leadership.oversee(&master, &bank, now) {
-            match verdict {
-                Verdict::TakeOver(call) => self
-                    .report(Report::TakenOver { call: Call::Hall(call), master: master.clone() }),
-                Verdict::StopsChanged => self.cabin.invalidate_stops(),
-                Verdict::Distrust(reason) => {
-                    self.distrust(&master, Offence::Neglect, &reason, now);
-                }
+        if let Some(fresh) = self.leadership.take_over(&bank, now) {
+            self.cabin.invalidate_stops();
+            for call in fresh {
+                self.report(Report::TakenOver { call: Call::Hall(call) });
             }
         }
-    }
-
-    /// The open hall calls, as this master should know them.
-    fn open_calls(&self, master: &NodeId) -> BTreeMap<HallCall, OpenCall> {
-        let is_heard =
-            |car: &NodeId| *car == self.hello.node || self.peers.members().get(car).is_some();
-        let open = |call: HallCall| {
-            let car = self.dispatching.car(call);
-            OpenCall {
-                car: car.cloned(),
-                is_car_heard: car.is_some_and(is_heard),
-                is_held: self.orders.is_known_to(master, call),
-            }
-        };
-        let calls = self.orders.hall_calls().into_iter();
-        calls.map(|call| (call, open(call))).collect()
     }
 
     /// The cars to which this master can assign calls, ordered by address.

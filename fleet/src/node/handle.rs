@@ -8,8 +8,8 @@ use elevator_driver::{Floor, PanelEvent};
 use super::access::Access;
 use super::cabin::Occurrence;
 use super::neighbours::Acceptance;
-use super::orders::{MOST_OPEN_TRIPS, rubbish};
-use super::peers::{Handshake, Offence, Peers, accepts};
+use super::orders::{MOST_OPEN_TRIPS, garbage};
+use super::peers::{Handshake, Peers, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report, Restored};
 use crate::directives::RequestId;
 use crate::dispatch::WeekTime;
@@ -137,7 +137,7 @@ impl Node {
         self.started = true;
         self.leadership.start(now);
         self.orders.start(&mut self.random, now);
-        self.route_orders(now);
+        self.route_orders();
         self.orders_have_changed();
         self.step_election(Input::Start, now);
         self.settle(now);
@@ -252,14 +252,12 @@ impl Node {
             return;
         };
         let peer = known.peer.clone();
-        if let Some(what) = rubbish(&frame, self.hello.floors) {
-            self.distrust(&peer, Offence::Rubbish, &what, now);
-            return self.settle(now);
-        }
-        if let Frame::Directives(directives) = &frame
-            && let Some(what) = self.commands.too_far_ahead(directives)
-        {
-            self.distrust(&peer, Offence::Rubbish, &what, now);
+        let too_far_ahead = || {
+            let Frame::Directives(directives) = &frame else { return None };
+            self.commands.too_far_ahead(directives)
+        };
+        if let Some(what) = garbage(&frame, self.hello.floors).or_else(too_far_ahead) {
+            self.refuse_link(link, what, now);
             return self.settle(now);
         }
         match frame {
@@ -297,11 +295,7 @@ impl Node {
 
     /// A link ended because the peer sent something that is not a frame.
     pub fn handle_malformed(&mut self, link: LinkId, now: Timestamp) {
-        if let Some(link) = self.peers.links().get(link) {
-            let peer = link.peer.clone();
-            let what = "what it sends is no frame";
-            self.distrust(&peer, Offence::Rubbish, what, now);
-        }
+        self.refuse_link(link, "what is not a frame", now);
         self.settle(now);
     }
 
@@ -453,7 +447,7 @@ impl Node {
     /// with their age, and the old ones keep their promise until then. The car continues to run.
     pub fn handle_repair(&mut self, now: Timestamp) -> Renewed {
         let renewed = self.orders.repair(&mut self.random, now);
-        self.route_orders(now);
+        self.route_orders();
         self.settle(now);
         renewed
     }
@@ -461,7 +455,7 @@ impl Node {
     /// Everything up to and including this batch is on disk.
     pub fn handle_durable(&mut self, lsn: Lsn, now: Timestamp) {
         self.orders.handle_durable(lsn, now);
-        self.route_orders(now);
+        self.route_orders();
         self.settle(now);
     }
 
@@ -469,7 +463,7 @@ impl Node {
     /// [the disk works again](Self::handle_disk_recovered) (P5). No journal may be given twice (O4).
     pub fn handle_disk_failed(&mut self, fresh: JournalId, now: Timestamp) {
         self.orders.lose_disk(fresh, now);
-        self.route_orders(now);
+        self.route_orders();
         self.settle(now);
     }
 
@@ -484,7 +478,7 @@ impl Node {
         self.orders.regain_disk(&restored.records, now);
         let directives = self.commands.directives().with_receipts().cloned().collect();
         self.orders.note_directives(directives);
-        self.route_orders(now);
+        self.route_orders();
         self.settle(now);
     }
 
@@ -550,7 +544,7 @@ impl Node {
 
     pub(super) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
         let taken = self.orders.place(call, now);
-        self.route_orders(now);
+        self.route_orders();
         taken
     }
 }

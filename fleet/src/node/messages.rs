@@ -66,9 +66,7 @@ impl Node {
     /// which the network returns, are ignored, and so are all packets under a protocol without such
     /// a port.
     pub fn handle_packet(&mut self, from: Ipv4Addr, bytes: &[u8], now: Timestamp) {
-        let distrusts = || self.peers.members().distrusts(from, now);
-        let is_heard = from != self.hello.address && !distrusts();
-        if self.leadership.carrier() == Carrier::Packet && is_heard {
+        if self.leadership.carrier() == Carrier::Packet && from != self.hello.address {
             match packet::decode(bytes) {
                 Ok(message) => self.on_packet(from, &message, now),
                 Err(_) => self.peers.count_packet(PacketKind::Malformed),

@@ -87,7 +87,7 @@ use self::presses::Presses;
 use self::priority::Priorities;
 use self::sessions::Sessions;
 use crate::car::{CarTimer, Power};
-use crate::directives::{Directives, Topic};
+use crate::directives::Directives;
 use crate::dispatch::Schedule;
 use crate::election::{Detail, ElectionTimer};
 use crate::model::{Dot, HallCall, JournalId, NodeId, Term, Timestamp};
@@ -111,8 +111,8 @@ pub use sessions::{LONGEST_HOLD, SessionRefused, SessionRequest};
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{
     AccessStatus, CarStatus, ClimateStatus, ConflictStatus, DirectiveStatus, DispatchStatus,
-    DistrustedStatus, FleetKeysStatus, HangStatus, LostStatus, OrderStatus, PeerStatus,
-    RefusedStatus, ReleaseStatus, ScheduleStatus, Status, UnitStatus,
+    FleetKeysStatus, HangStatus, LostStatus, OrderStatus, PeerStatus, RefusedStatus, ReleaseStatus,
+    ScheduleStatus, Status, UnitStatus,
 };
 
 pub use crate::election::LinkSide;
@@ -188,10 +188,7 @@ impl Node {
         let leadership = Leadership::new(election, &hello, health, term, mesh);
         let rule = leadership.link_rule();
         let peers = Peers::new(hello.clone(), identity.link_port, mesh, rule);
-        let mut orders = Orders::new(hello.clone(), &restored, leadership.rotates());
-        if commands.directives().get(&Topic::FireRecall.key()).is_some() {
-            orders.note_recall(Timestamp::START);
-        }
+        let orders = Orders::new(hello.clone(), &restored, leadership.rotates());
         let mut node = Self {
             started: false,
             leadership,
@@ -235,13 +232,6 @@ impl Node {
     #[must_use]
     pub fn journal(&self) -> JournalId {
         self.orders.journal()
-    }
-
-    /// How often this node had no room since its start: the records that it refused and the journals that
-    /// it collected for that.
-    #[must_use]
-    pub fn no_room(&self) -> u64 {
-        self.orders.refused_counts().no_room.saturating_add(self.orders.collected())
     }
 
     /// The address and the incarnation of each peer that counts: its beacons prove that it hears this
@@ -311,12 +301,6 @@ impl Node {
     #[must_use]
     pub fn has_promised(&self, dot: Dot) -> bool {
         self.orders.is_promised(dot)
-    }
-
-    /// Whether this peer holds an open order, as it has said.
-    #[must_use]
-    pub fn is_held_by(&self, dot: Dot, peer: &NodeId) -> bool {
-        self.orders.is_held_by(dot, peer)
     }
 
     /// The car to which each hall call is assigned, as far as this node knows.

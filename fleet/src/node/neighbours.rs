@@ -1,6 +1,6 @@
 //! Peers that come and go, and the links to them.
 
-use super::peers::{Due, Heard, Offence};
+use super::peers::{Due, Heard};
 use super::{Action, LinkId, Node, Report};
 use crate::election::Input;
 use crate::model::{NodeId, Timestamp};
@@ -38,7 +38,6 @@ impl Node {
     fn on_master_found(&mut self, peer: &NodeId) {
         if self.leadership.follows(peer) {
             self.dispatching.on_master_restarted();
-            self.leadership.on_master_restarted();
         }
     }
 
@@ -62,19 +61,16 @@ impl Node {
         self.dispatching.invalidate();
     }
 
-    /// Treats a faulty peer as lost for a time.
-    pub(super) fn distrust(
-        &mut self,
-        peer: &NodeId,
-        offence: Offence,
-        reason: &str,
-        now: Timestamp,
-    ) {
-        let Some(wait) = self.peers.distrust(peer, offence, now) else {
+    /// A peer sent over its link what no node may send: closes the link, and dials again later.
+    pub(super) fn refuse_link(&mut self, link: LinkId, what: &str, now: Timestamp) {
+        let Some(peer) = self.peers.links().get(link).map(|link| link.peer.clone()) else {
             return;
         };
-        self.report(Report::Distrusted { node: peer.clone(), reason: reason.to_owned(), wait });
-        self.lose(peer, now);
+        if let Some(conflict) = self.peers.note_garbage(&peer, what, now) {
+            self.report(Report::Conflict(conflict));
+        }
+        self.hang_up(link, now);
+        self.dial_failed(&peer, now);
     }
 
     /// As master: compares the state that a peer claims with its link.

@@ -55,16 +55,6 @@ pub enum Report {
         /// The node.
         node: NodeId,
     },
-    /// A peer is faulty, and is treated as lost for a time.
-    Distrusted {
-        /// The node.
-        node: NodeId,
-        /// What it did.
-        reason: String,
-        /// How long it is treated as lost.
-        #[serde(with = "seconds")]
-        wait: Duration,
-    },
     /// Full states have been exchanged with a node.
     Synced {
         /// The node.
@@ -121,13 +111,11 @@ pub enum Report {
         /// Whether this node is the master that did so.
         here: bool,
     },
-    /// The master leaves a call without a car, so this node's car serves it.
+    /// A call is overdue, so this node's car serves it too.
     TakenOver {
         /// The call.
         #[serde(with = "call")]
         call: Call,
-        /// The master.
-        master: NodeId,
     },
     /// The door of this node's car.
     Door {
@@ -185,11 +173,10 @@ pub enum Report {
 
 impl Report {
     /// The names of all kinds, as in the field `event`.
-    pub const NAMES: [&str; 24] = [
+    pub const NAMES: [&str; 23] = [
         "node_state",
         "peer_discovered",
         "peer_lost",
-        "distrusted",
         "synced",
         "repair",
         "placed",
@@ -219,7 +206,6 @@ impl Report {
             Self::NodeState { .. } | Self::Rotated { .. } => "node_state",
             Self::PeerDiscovered { .. } => "peer_discovered",
             Self::PeerLost { .. } => "peer_lost",
-            Self::Distrusted { .. } => "distrusted",
             Self::Synced { .. } => "synced",
             Self::Repair { .. } => "repair",
             Self::Placed { .. } => "placed",
@@ -253,10 +239,6 @@ impl fmt::Display for Report {
             }
             Self::PeerDiscovered { node, address } => write!(f, "{node} is heard, at {address}"),
             Self::PeerLost { node } => write!(f, "{node} is not heard any more"),
-            Self::Distrusted { node, reason, wait } => {
-                let wait = wait.as_secs_f64();
-                write!(f, "{node} is not trusted for {wait:.0} s: {reason}")
-            }
             Self::Synced { node } => write!(f, "states exchanged with {node}"),
             Self::Repair { node } => write!(f, "whole state sent to {node}, whose store differed"),
             Self::Placed { call, origin, .. } => write!(f, "{call} placed at {origin}"),
@@ -268,9 +250,7 @@ impl fmt::Display for Report {
             }
             Self::Dropped { call } => write!(f, "{call} dropped: fire recall"),
             Self::Assigned { call, car, .. } => write!(f, "{call} assigned to {car}"),
-            Self::TakenOver { call, master } => {
-                write!(f, "{call} taken over: master {master} leaves it without a car")
-            }
+            Self::TakenOver { call } => write!(f, "{call} taken over: it is overdue"),
             Self::Door { door } => write!(f, "door {door}"),
             Self::Floor { floor } => write!(f, "floor {floor}"),
             Self::Availability(None) => f.write_str("in service"),

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::boarding::Ride;
-use super::orders::Fleet;
 use super::{Action, Node, Report, Taken};
 use crate::car::{CarEvent, ServedCall, Stops};
 use crate::directives::{OFF, Topic};
@@ -16,16 +15,12 @@ impl Node {
         if !self.started {
             return;
         }
-        self.oversee(now);
+        self.take_over(now);
         self.refresh_priorities(now);
         self.refresh_sessions(now);
         self.refresh_power(now);
         self.keep_keys(now);
         self.withdraw_hang(now);
-        let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin, &self.dispatching);
-        self.orders.judge_early(fleet, &mut self.random, now);
-        self.orders.place_contested(fleet, now);
-        self.route_orders(now);
         self.drop_recalled_orders(now);
         // Serving a call changes the orders, which changes the stops. In each round at least one
         // order is served, or its passenger enters the car, so this ends.
@@ -38,12 +33,11 @@ impl Node {
                 break;
             }
         }
-        let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin, &self.dispatching);
-        self.orders.collect_in_time(fleet, now);
+        self.orders.collect_in_time(self.peers.members(), now);
         self.send_states(now);
         self.orders.review_promises(|| self.peers.members().names());
         self.serve_boarded(now);
-        self.route_orders(now);
+        self.route_orders();
         self.refresh_climate(now);
         let is_dirty = self.cabin.take_dirty();
         if is_dirty {
@@ -119,7 +113,7 @@ impl Node {
                 CarEvent::Served(calls) => {
                     for call in calls {
                         self.orders.serve(call, now);
-                        self.route_orders(now);
+                        self.route_orders();
                         match call {
                             ServedCall::Hall(landing) => self.board(landing, now),
                             ServedCall::Car(floor) => self.boarding.arrive(floor),
@@ -187,7 +181,7 @@ impl Node {
     fn update_disk(&mut self, now: Timestamp) {
         let term = self.leadership.known_term();
         let batch = self.orders.batch(term, &mut self.random, now);
-        self.route_orders(now);
+        self.route_orders();
         if let Some((lsn, changes)) = batch {
             self.actions.push_back(Action::Persist { lsn, changes });
         }

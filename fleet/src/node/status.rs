@@ -84,9 +84,6 @@ pub struct Status {
     /// How many records of peers were refused since the start.
     #[serde(default)]
     pub refused: RefusedStatus,
-    /// How often peers were treated as lost since the start because they were faulty.
-    #[serde(default)]
-    pub distrusted: DistrustedStatus,
     /// How much the node has planned since the start.
     #[serde(default)]
     pub dispatch: DispatchStatus,
@@ -203,21 +200,6 @@ pub struct RefusedStatus {
     /// They exceed the number of journals or calls that a fleet can have.
     #[serde(skip_serializing_if = "is_zero")]
     pub no_room: u64,
-    /// They report a service that can't have happened.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub services: u64,
-}
-
-/// How often peers were treated as lost, by the reason. JSON omits the zeros.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct DistrustedStatus {
-    /// They were masters that left calls without a car.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub neglect: u64,
-    /// They sent what no sound node sends.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub rubbish: u64,
 }
 
 /// How much a node has planned since its start. Both grow with what happens in the building, never
@@ -454,7 +436,6 @@ impl Node {
             journals: self.orders.store().journals(),
             collected: self.orders.collected(),
             refused: self.orders.refused_counts(),
-            distrusted: self.peers.members().distrusted(),
             dispatch: self.dispatch_status(),
             durable: self.orders.all_durable(),
             disk_failed: self.orders.has_lost_disk(),

@@ -2,23 +2,18 @@
 
 mod access;
 mod commands;
-mod contested;
 mod destination;
 mod disk;
 mod flooded;
 mod forged;
 mod guidance;
 mod hang;
-mod hearsay;
 mod held_up;
-mod oversight;
 mod packets;
 mod panel_first;
-mod placed_again;
 mod planning;
 mod presses;
 mod probes;
-mod recalled;
 mod receipts;
 mod sessions;
 mod silence;
@@ -151,7 +146,7 @@ impl Node {
     /// Takes in a record as if it had come through the gate.
     fn merge_record(&mut self, record: &Record, from: Option<&NodeId>, now: Timestamp) {
         self.orders.merge_record(record, from, now);
-        self.route_orders(now);
+        self.route_orders();
     }
 }
 

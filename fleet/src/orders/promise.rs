@@ -100,7 +100,7 @@ impl Promise {
     }
 
     /// This node's disk has failed: the orders on it count as held in memory only (P5).
-    pub(crate) fn distrust_own(&mut self) {
+    pub(crate) fn doubt_own(&mut self) {
         for known in self.holdings.values_mut() {
             if let Some(holding) = known.get_mut(&self.own) {
                 *holding = Holding::Held;
@@ -109,7 +109,7 @@ impl Promise {
     }
 
     /// How a node is known to hold an order.
-    #[must_use]
+    #[cfg(test)]
     pub(crate) fn holding(&self, dot: Dot, node: &NodeId) -> Option<Holding> {
         self.holdings.get(&dot)?.get(node).copied()
     }
@@ -214,7 +214,7 @@ mod tests {
         promise.record(DOT, &node("B"), Holding::Held);
         review(&mut promise, &["B"]);
         promise.record(later, &node("A"), Holding::Durable);
-        promise.distrust_own();
+        promise.doubt_own();
         assert!(review(&mut promise, &[]).is_empty(), "its own disk");
         promise.record(later, &node("B"), Holding::Held);
         assert!(review(&mut promise, &["B"]).is_empty(), "its own disk");

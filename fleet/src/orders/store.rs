@@ -29,8 +29,6 @@ pub struct OrderStore {
     /// The open dots of each call.
     open: BTreeMap<Call, BTreeSet<Dot>>,
     journals: BTreeMap<JournalId, Journal>,
-    /// When this process last served each call.
-    served_here: BTreeMap<Call, Timestamp>,
     digest: u64,
 }
 
@@ -107,8 +105,6 @@ impl Open {
 struct Register {
     order: Order,
     served: bool,
-    /// Made by this process, which knows its age better than any other node.
-    made_here: bool,
     /// The service, if it was served.
     service: Option<Service>,
 }
@@ -149,8 +145,7 @@ pub enum RecordState {
 
 /// How a press was served, at the floor of its call.
 ///
-/// It is shown to people, and lets nodes judge whether a service can have happened. It does not
-/// affect the equality of stores: of two services of one press every merge keeps the shorter wait,
+/// It is shown to people. It does not affect the equality of stores: of two services of one press every merge keeps the shorter wait,
 /// and stores that differ in nothing else are equal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Service {
@@ -208,11 +203,7 @@ impl OrderStore {
         let origin = origin.clone();
         let state = RecordState::Open { waited: now.since(since) };
         let record = Record { dot, origin, call, state };
-        let merged = self.merge(record, now);
-        if let Some(register) = self.registers.get_mut(&dot) {
-            register.made_here = true;
-        }
-        merged
+        self.merge(record, now)
     }
 
     /// Records that the car of this node serves a call: closes and returns every press of it known so
@@ -238,7 +229,6 @@ impl OrderStore {
         for dot in dots {
             if let Some(order) = self.get(*dot).cloned() {
                 let service = Service { waited: now.since(order.placed), car: car.clone() };
-                self.served_here.insert(order.call.clone(), now);
                 served.extend(self.close(*dot, Some(service)));
             }
         }
@@ -276,8 +266,7 @@ impl OrderStore {
         if known == Some(dot) {
             return match state {
                 RecordState::Open { waited } => {
-                    let register = self.registers.get_mut(&dot);
-                    if let Some(register) = register.filter(|register| !register.made_here) {
+                    if let Some(register) = self.registers.get_mut(&dot) {
                         register.order.placed = register.order.placed.min(now - waited);
                     }
                     Merged::Nothing
@@ -294,12 +283,7 @@ impl OrderStore {
         };
         let earlier = before.as_ref().map(|order| order.placed);
         let placed = earlier.map_or(told, |earlier| earlier.min(told));
-        self.insert(Register {
-            order: Order { dot, origin, call, placed, open_since: now },
-            served,
-            service,
-            made_here: false,
-        });
+        self.insert(Register { order: Order { dot, origin, call, placed }, served, service });
         if served { Merged::Served { closed: before } } else { Merged::Placed { replaced: before } }
     }
 
@@ -314,16 +298,6 @@ impl OrderStore {
     #[must_use]
     pub fn service(&self, dot: Dot) -> Option<&Service> {
         self.registers.get(&dot)?.service.as_ref()
-    }
-
-    /// When the car of this node last served this call, if the present process has seen it.
-    pub(crate) fn last_served(&self, call: &Call) -> Option<Timestamp> {
-        self.served_here.get(call).copied()
-    }
-
-    /// Whether this process made this press, so that no earlier one can have served it.
-    pub(crate) fn is_made_here(&self, dot: Dot) -> bool {
-        self.registers.get(&dot).is_some_and(|register| register.made_here)
     }
 
     /// The call of this press, if known.
@@ -518,7 +492,7 @@ impl OrderStore {
 
 impl Register {
     fn record(&self, now: Timestamp) -> Record {
-        let Order { dot, origin, call, placed, open_since: _ } = self.order.clone();
+        let Order { dot, origin, call, placed } = self.order.clone();
         let state = if self.served {
             RecordState::Served(self.service.clone())
         } else {

@@ -347,10 +347,6 @@ impl Building {
         (address, SocketAddrV4::new(BROADCAST, self.port))
     }
 
-    pub fn floors(&self) -> FloorCount {
-        self.floors
-    }
-
     /// The command line that starts a node.
     pub fn command(&self, name: &str) -> Command {
         self.command_of(name, &self.settings(name))

@@ -13,7 +13,7 @@ use std::time::Duration;
 use elevator_driver::{Button, Direction, Floor, Trip};
 use fastrand::Rng;
 
-use self::kinds::{CarKind, Kind};
+use self::kinds::{CarKind, IntrusionKind, Kind};
 use super::robots::Robots;
 use super::{Dimension, chance};
 use crate::{Fault, World};
@@ -56,12 +56,12 @@ const TRIP_EACH: u8 = 5;
 const ATTEMPTS: usize = 8;
 
 impl Fate {
-    pub(super) fn new(seed: u64, nodes: usize, is_honest: bool) -> Self {
+    pub(super) fn new(seed: u64, nodes: usize, has_key: bool) -> Self {
         let mut random = chance(seed, Dimension::Fate);
         let kinds = random.usize(KINDS);
         let may_happen = |kind: &Kind| {
             (nodes > SOUND_DISKS || !kind.takes_a_disk_for_good())
-                && !(is_honest && kind.is_of_a_member())
+                && (has_key || *kind != Kind::Intrusion(IntrusionKind::Forgery))
         };
         let mut due = random.choose_multiple(Kind::ALL.into_iter().filter(may_happen), kinds);
         random.shuffle(&mut due);

@@ -3,22 +3,19 @@
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crc::{CRC_32_ISCSI, Crc};
 use elevator_driver::protocol::{
     self, BootId, ButtonChunk, ControllerFrame, Decoder, FrameId, Header, MAX_WIRE_LENGTH,
     PanelFrame, Status, encode,
 };
-use elevator_driver::{Button, Direction};
-use elevator_fleet::model::{Call, Dot, JournalId, NodeId, Term};
-use elevator_fleet::orders::{Record, RecordState, Service};
+use elevator_fleet::model::{NodeId, Term};
 use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, VERSION, WireError};
 use elevator_fleet::wire::keyring::{Keyring, Purpose, TAG};
-use elevator_fleet::wire::{Beacon, Delta, Frame, NodeState, Nonce};
+use elevator_fleet::wire::{Beacon, NodeState, Nonce};
 use fastrand::Rng;
 
-use super::{Fault, Forger, Forgery};
+use super::{Fault, Forgery};
 use crate::World;
 use crate::agenda::Event;
 
@@ -57,8 +54,6 @@ pub struct Interference {
     pub replayed: u64,
     /// Forged, and dropped for want of the key.
     pub unauthenticated: u64,
-    /// Forged, and shown to a node.
-    pub forged: u64,
     /// Reported to a node as those of another version.
     pub other_versions: u64,
 }
@@ -166,15 +161,14 @@ impl World {
         }
     }
 
-    /// A forged datagram arrives. A node without a key may believe it, and one with a key if a member
-    /// has sent it.
-    pub(super) fn forge_beacon(&mut self, forgery: Forgery, by: Forger, (of, to): (usize, usize)) {
-        let Some(genuine) = self.recordings.latest_of(of) else {
+    /// A forged datagram arrives.
+    pub(super) fn forge_beacon(&mut self, forgery: Forgery, of: usize, to: usize) {
+        let Some(genuine) = self.recordings.latest_of(of).filter(|_| self.settings.key) else {
             return;
         };
         let genuine = Arc::clone(genuine);
         let mut beacon = Beacon::clone(&genuine);
-        self.count_fault(&Fault::Forge { forgery, by, of, to });
+        self.count_fault(&Fault::Forge { forgery, of, to });
         let another = Nonce(self.random.u64(1..));
         match forgery {
             Forgery::LowestAddress => {
@@ -192,76 +186,19 @@ impl World {
                 beacon.sequence += 1;
             }
         }
-        let address = beacon.hello.address;
-        let bytes = match by {
-            Forger::Stranger => self.forged_datagram(&genuine, &beacon),
-            Forger::Member => codec::encode_beacon(&beacon, &self.keys).ok(),
-        };
-        let Some(bytes) = bytes else {
+        let Some(bytes) = self.forged_datagram(&genuine, &beacon) else {
             return;
         };
         match codec::decode_beacon(&bytes, &self.keys) {
-            Ok(beacon) => {
-                self.interference.forged += 1;
-                match by {
-                    Forger::Stranger => self.read_without_its_key(to, "forged"),
-                    Forger::Member => {}
-                }
-                self.disturbances.deceived.happens(self.now);
-                self.disturbed();
-                let beacon = Arc::new(beacon);
-                self.agenda.enter(self.now, Event::Intruding { address, to, beacon });
-            }
+            Ok(_) => self.read_without_its_key(to, "forged"),
             Err(_) => self.interference.unauthenticated += 1,
-        }
-    }
-
-    /// A faulty member sends orders that nobody has placed, each of another journal: more than the
-    /// fleet keeps, if they are many. Some can be served, others never.
-    pub(super) fn flood(&mut self, from: usize, to: usize, journals: u16) {
-        let is_awake = |node: usize| self.machines[node].awake().is_some();
-        if !is_awake(from) || !is_awake(to) || !self.network.passes(from, to) {
-            return;
-        }
-        let Ok(nobody) = NodeId::new("GHOST") else {
-            return;
-        };
-        let calls: Vec<Call> = self
-            .settings
-            .floors
-            .floors()
-            .flat_map(|floor| {
-                let up = Button::Hall(floor, Direction::Up);
-                [up, Button::Hall(floor, Direction::Down), Button::Car(floor)]
-            })
-            .map(|button| Call::of_button(button, &nobody))
-            .filter(|call| call.is_within(self.settings.floors))
-            .collect();
-        let random = &mut self.random;
-        let records = (0..journals).filter_map(|_| {
-            let journal = JournalId(random.u64(..));
-            // Sequences of every magnitude.
-            let sequence = (random.u64(..) >> random.u32(8..64)).max(1);
-            let waited = Duration::from_millis(random.u64(0..100_000));
-            let state = match random.u8(0..4) {
-                0 => RecordState::Served(None),
-                1 => RecordState::Served(Some(Service { waited, car: nobody.clone() })),
-                _ => RecordState::Open { waited },
-            };
-            let call = random.choice(&calls)?.clone();
-            Some(Record { dot: Dot { journal, sequence }, origin: nobody.clone(), call, state })
-        });
-        let records = records.collect();
-        if self.forge(from, to, &Frame::Delta(Delta { records, ..Delta::default() })) {
-            self.count_fault(&Fault::Flood { from, to, journals });
         }
     }
 
     /// A beacon as somebody sends it who has not the key of the fleet: without any, with another one, or
     /// with the tag of a genuine beacon.
     fn forged_datagram(&mut self, genuine: &Beacon, beacon: &Beacon) -> Option<Vec<u8>> {
-        let tries = if self.settings.key { 3 } else { 1 };
-        match self.random.u8(0..tries) {
+        match self.random.u8(0..3) {
             0 => codec::encode_beacon(beacon, &Keyring::default()).ok(),
             1 => codec::encode_beacon(beacon, &self.strange_keys).ok(),
             _ => {

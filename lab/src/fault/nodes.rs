@@ -42,7 +42,6 @@ impl Fault {
             | Self::DamageFrame { .. }
             | Self::Replay { .. }
             | Self::Forge { .. }
-            | Self::Flood { .. }
             | Self::OtherVersion { .. }
             | Self::DiskFail(..)
             | Self::DiskFull(..)
@@ -124,7 +123,6 @@ impl Fault {
             | Self::UncutOneWay { from, to }
             | Self::DamageFrame { from, to }
             | Self::OtherVersion { from, to }
-            | Self::Flood { from, to, .. }
             | Self::Forge { of: from, to, .. } => vec![from, to],
             Self::Cut(one, other)
             | Self::Uncut(one, other)

@@ -8,7 +8,6 @@ use elevator_fleet::node::{Node, Report};
 use elevator_fleet::wire::NodeState;
 
 use super::Finding;
-use super::contested::{has_no_room, is_announced_to, is_flooded};
 use crate::network::Weather;
 use crate::snapshot::Snapshot;
 
@@ -220,21 +219,9 @@ impl Handovers {
             let mut records = winner.node.orders().records(winner.clock(now));
             records.any(|record| record.covers(order.dot, &order.call))
         };
-        // Where there is no room for all journals that nobody announces, the loser goes on sending.
-        let has_room = |order: &Order| {
-            let journal = order.dot.journal;
-            !has_no_room(snapshot, index)
-                || is_announced_to(snapshot, index, journal)
-                || !(snapshot.is_invented(journal) || is_flooded(snapshot, index))
-        };
-        // What somebody has invented in its name, the winner is taken to have.
-        let is_taken_to_have = |order: &Order| {
-            snapshot.is_invented(order.dot.journal) && loser.is_held_by(order.dot, master)
-        };
         let orders = loser.orders().orders();
         orders
-            .filter(|order| had(order) && !handed_over(order) && !is_taken_to_have(order))
-            .filter(|order| has_room(order))
+            .filter(|order| had(order) && !handed_over(order))
             .filter(|order| !snapshot.connections.bring((node, index), order))
             .map(|order| {
                 format!("yields to {master}, which does not know {} as {}", order.call, order.dot)

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use elevator_driver::Button;
-use elevator_fleet::model::{Call, Dot, Order};
+use elevator_fleet::model::{Call, Dot};
 use elevator_fleet::node::Node;
 
-use super::contested::{longest_contest, longest_disagreement, longest_excuse, patience};
 use super::orders::{are_equal, digests};
 use super::{Finding, TOO_LONG};
 use crate::machine::Machine;
@@ -53,12 +52,10 @@ pub(super) fn hall_lamps_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
         for button in all {
             if !group.iter().all(|node| snapshot.machines[*node].lit.contains(&button)) {
                 let what = format!("{button} is lit on some panels of {group:?} only");
-                let finding = || Finding::new("P4", group[0], what.clone());
                 let call = Call::of_button(button, &snapshot.machines[group[0]].name);
-                let limit = longest_disagreement(snapshot, &group, &call)
-                    .max(TOO_LONG + longest_write_of(snapshot, &group, button, &call));
+                let limit = TOO_LONG + longest_write_of(snapshot, &group, button, &call);
                 let key = format!("P4 {button} {group:?}");
-                findings.extend(excusable(snapshot, finding, &key, TOO_LONG, limit));
+                findings.push(Finding::new("P4", group[0], what).lasting(key, limit));
             }
         }
     }
@@ -94,26 +91,6 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
             continue;
         };
         let limit = TOO_LONG + quickest;
-        // Those who know that it was served no longer hold it.
-        let contest_of = |order: &Order| {
-            let mut nodes = group.iter().filter_map(|other| snapshot.node(*other));
-            nodes.find_map(|other| {
-                let present = other.orders().present(order.dot, &order.call)?;
-                (present >= order.dot && other.orders().get(present).is_none())
-                    .then(|| longest_contest(snapshot, &group, other.orders().service(present)))
-            })
-        };
-        let limit_of = |order: &Order, contest: Option<Duration>| {
-            let contest = contest.unwrap_or_default();
-            let lacks = |other: &usize| {
-                let present = snapshot
-                    .node(*other)
-                    .and_then(|other| other.orders().present(order.dot, &order.call));
-                present.is_none_or(|present| present < order.dot)
-            };
-            let lacking = group.iter().copied().filter(lacks);
-            limit + contest + patience(snapshot, order.dot.journal, &group, lacking)
-        };
         for node in group.iter().copied() {
             let machine = &snapshot.machines[node];
             let has_lamp = |call: &Call| match call {
@@ -125,19 +102,9 @@ pub(super) fn orders_are_promised(snapshot: &Snapshot) -> Vec<Finding> {
             let with_lamps = orders.calls().filter(|call| has_lamp(call));
             let open = with_lamps.flat_map(|call| orders.presses_of(call));
             let unpromised = open.filter(|dot| !process.has_promised(*dot));
-            findings.extend(unpromised.filter_map(|dot| orders.get(dot)).flat_map(|order| {
+            findings.extend(unpromised.filter_map(|dot| orders.get(dot)).map(|order| {
                 let what = format!("{}, {}, is not promised", order.call, order.dot);
-                let finding = || Finding::new("F12", node, what.clone());
-                let contest = contest_of(order);
-                // A call that is pressed again while its service is contested waits for the disks of
-                // all with the later press.
-                let journal = process.journal();
-                let own = || orders.presses_of(&order.call).filter(|dot| dot.journal == journal);
-                let key = match contest {
-                    Some(_) => format!("{what}, {:?}", own().max()),
-                    None => what.clone(),
-                };
-                excusable(snapshot, finding, &key, limit, limit_of(order, contest))
+                Finding::new("F12", node, what.clone()).lasting(what, limit)
             }));
         }
     }
@@ -155,33 +122,13 @@ pub(super) fn served_lamps_are_dark(snapshot: &Snapshot) -> Vec<Finding> {
             for button in &snapshot.machines[*node].lit {
                 if is_served_in(snapshot, others, *node, *button) {
                     let what = format!("{button} is still lit, though it was served");
-                    let finding = || Finding::new("P2", *node, what.clone());
-                    let call = Call::of_button(*button, &snapshot.machines[*node].name);
-                    let limit = longest_disagreement(snapshot, &group, &call);
                     let key = format!("P2 {node} {button}");
-                    findings.extend(excusable(snapshot, finding, &key, TOO_LONG, limit));
+                    findings.push(Finding::new("P2", *node, what).lasting(key, TOO_LONG));
                 }
             }
         }
     }
     findings
-}
-
-/// A finding that the stores may excuse until `limit`. Once they no longer do, it has the usual time
-/// to end, as a lamp follows the store and waits for a disk. But excuses that come and go do not
-/// excuse it for ever.
-fn excusable(
-    snapshot: &Snapshot,
-    finding: impl Fn() -> Finding,
-    key: &str,
-    usual: Duration,
-    limit: Duration,
-) -> [Finding; 2] {
-    let state = if limit > usual { "excused" } else { "not excused" };
-    [
-        finding().lasting(format!("{key}, {state}"), limit),
-        finding().lasting(format!("{key}, in all"), usual + longest_excuse(snapshot)),
-    ]
 }
 
 fn is_served_in(snapshot: &Snapshot, group: &[usize], node: usize, button: Button) -> bool {

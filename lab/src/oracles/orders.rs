@@ -7,8 +7,7 @@ use elevator_driver::{Button, KeySwitch};
 use elevator_fleet::model::{Call, Dot, HallCall, Mode, NodeId, Order};
 use elevator_fleet::node::Node;
 
-use super::contested::{LONGEST_CONTEST, longest_difference};
-use super::{EQUAL_WITHIN, Finding};
+use super::{EQUAL_WITHIN, Finding, TOO_LONG};
 use crate::machine::{Line, Machine};
 use crate::snapshot::Snapshot;
 
@@ -297,21 +296,16 @@ pub(super) fn are_equal(digests: &[u64]) -> bool {
     digests.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// O7: where all hear each other and no order changes, digests are equal, but for what
-/// [`longest_difference`] says.
+/// O7: where all hear each other and no order changes, digests are equal.
 fn stores_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
-    let are_deceived = snapshot.disturbances.are_nodes_deceived(snapshot.now);
-    let calm = if are_deceived { LONGEST_CONTEST } else { EQUAL_WITHIN };
     let mut findings = Vec::new();
-    for group in snapshot.calm_groups(calm) {
+    for group in snapshot.calm_groups(EQUAL_WITHIN) {
         let digests = digests(snapshot, &group);
-        if let Some(first) = group.first().filter(|_| !are_equal(&digests))
-            && let Some(limit) = longest_difference(snapshot, &group)
-        {
+        if let Some(first) = group.first().filter(|_| !are_equal(&digests)) {
             // A change of any of them starts the time anew.
             let key = format!("O7 {group:?} {digests:?}");
             let what = format!("the stores of {group:?} differ");
-            findings.push(Finding::new("O7", *first, what).lasting(key, limit));
+            findings.push(Finding::new("O7", *first, what).lasting(key, TOO_LONG));
         }
     }
     findings

@@ -126,11 +126,8 @@ impl Promises {
         let Some(process) = &machine.process else {
             return Vec::new();
         };
-        let is_new = |dots: &[Dot], dot: Dot| {
-            !dots.contains(&dot)
-                && process.node.has_promised(dot)
-                && !snapshot.is_invented(dot.journal)
-        };
+        let is_new =
+            |dots: &[Dot], dot: Dot| !dots.contains(&dot) && process.node.has_promised(dot);
         let orders = process.node.orders();
         // At almost every look there is nothing new.
         let shown = self.shown[node].get(&call);
@@ -306,7 +303,7 @@ impl Promises {
     }
 
     /// Whether every press of this call that a node holds as served has been served, or dropped,
-    /// before. Nobody has made, served or dropped an invented one.
+    /// before.
     pub(crate) fn are_closed(&self, snapshot: &Snapshot, node: usize, call: &Call) -> bool {
         let process = snapshot.machines[node].process.as_ref();
         process.is_none_or(|process| {
@@ -314,8 +311,7 @@ impl Promises {
             let mut served = records
                 .filter(|record| record.call == *call && record.state.is_served())
                 .peekable();
-            let is_over = |dot: Dot| snapshot.is_invented(dot.journal) || self.is_closed(dot, call);
-            served.peek().is_some() && served.all(|record| is_over(record.dot))
+            served.peek().is_some() && served.all(|record| self.is_closed(record.dot, call))
         })
     }
 

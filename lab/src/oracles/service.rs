@@ -21,10 +21,9 @@ pub(super) struct Boardings {
 }
 
 impl Boardings {
-    /// A press has become an order, as some node reports. What a faulty member invents nobody has
-    /// pressed, and what it says of the services is as little worth.
+    /// A press has become an order, as some node reports.
     pub(super) fn placed(&mut self, snapshot: &Snapshot, call: &Call, press: Option<Dot>) {
-        let press = press.filter(|press| call.is_trip() && !snapshot.is_invented(press.journal));
+        let press = press.filter(|_| call.is_trip());
         if let Some(press) = press {
             self.made.entry(press).or_insert(snapshot.now);
         }

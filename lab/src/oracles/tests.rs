@@ -2,10 +2,10 @@
 
 use elevator_driver::{Button, Direction, Floor, KeySwitch, MotorCommand, PanelOutputs};
 use elevator_fleet::election::{ElectionSettings, Preset};
-use elevator_fleet::model::{Call, Dot, HallCall, JournalId, Mode, NodeId, Order, Term, Timestamp};
+use elevator_fleet::model::{Call, Dot, HallCall, JournalId, Mode, NodeId, Order, Term};
 use elevator_fleet::node::{Access, Change, Lsn, Report, Taken};
 use elevator_fleet::orders::{Record, RecordState};
-use elevator_fleet::wire::{Delta, Frame, NodeState, Protocol};
+use elevator_fleet::wire::{Frame, NodeState, Protocol};
 
 use super::*;
 use crate::connection::Connections;
@@ -14,7 +14,6 @@ use crate::{Bursts, Fault, MotorFault, World, WorldSettings};
 
 mod cars;
 mod elections;
-mod full_stores;
 mod lamps;
 mod orders;
 mod planning;
@@ -137,33 +136,6 @@ fn an_order_on_a_disk_that_fails_may_be_on_its_way_to_another() {
     world.oracles.promises.promise(DOT, &call(1), None, world.now);
     world.machines[0].disk.fail();
     world.inspect();
-    complains(&world, "O1");
-}
-
-/// O1: who hears of a recall late drops what others have dropped, whatever is invented beside.
-#[test]
-fn an_order_that_nobody_has_dropped_before_is_noticed() {
-    let mut world = calm();
-    for node in 0..3 {
-        world.inflict(Fault::StopSwitch(node, true));
-    }
-    world.press(1, up(1));
-    world.run_for(Duration::from_millis(200));
-    world.inflict(Fault::FireRecall { at: 1, start: true });
-    world.run_for(Duration::from_millis(200));
-    let Change::Record(invented) = served(DOT) else { unreachable!("a record") };
-    let delta = Delta { records: vec![invented], ..Delta::default() };
-    assert!(world.forge(1, 0, &Frame::Delta(delta)));
-    world.inflict(Fault::FireRecall { at: 1, start: false });
-    world.run_for(Duration::from_millis(200));
-    let held = world.machines[0].node().expect("it runs").orders().records(Timestamp::START);
-    assert_eq!(held.filter(|it| it.call == call(1)).count(), 2);
-    let dropped = Report::Dropped { call: call(1) };
-    world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &dropped));
-    assert_eq!(world.violations(), []);
-    // As if nobody had dropped it yet.
-    world.oracles.promises = Promises::new(3);
-    world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &dropped));
     complains(&world, "O1");
 }
 
@@ -316,32 +288,6 @@ fn takes_for_two(world: &mut World, first: u8, second: u8) -> bool {
     let report = Report::Conflict(what);
     world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
     world.violations().len() == before
-}
-
-/// C7, E8: what was damaged or forged excuses complaints for a while.
-#[test]
-fn a_forgery_excuses_no_complaint_for_ever() {
-    let mut world = calm();
-    let complains = |world: &mut World| {
-        let before = world.violations().len();
-        let report = Report::Conflict("another node is named so".to_owned());
-        world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
-        world.violations().len() > before
-    };
-    assert!(complains(&mut world));
-    world.inflict(Fault::Forge {
-        forgery: crate::Forgery::Term,
-        by: crate::Forger::Stranger,
-        of: 1,
-        to: 0,
-    });
-    assert!(!complains(&mut world));
-    world.inflict(Fault::Suspend(0));
-    world.run_for(Duration::from_secs(20));
-    world.inflict(Fault::Resume(0));
-    assert!(!complains(&mut world), "it hears of it just now");
-    world.run_for(Duration::from_secs(20));
-    assert!(complains(&mut world));
 }
 
 #[test]

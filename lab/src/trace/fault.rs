@@ -112,7 +112,6 @@ pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
         | Fault::DamageFrame { .. }
         | Fault::Replay { .. }
         | Fault::Forge { .. }
-        | Fault::Flood { .. }
         | Fault::OtherVersion { .. }
         | Fault::LineNoise { .. }
         | Fault::Crowd(_)

@@ -270,7 +270,6 @@ impl Recorder {
             Report::Served { here: true, .. } => MarkKind::Served,
             Report::PeerLost { .. } => MarkKind::PeerLost,
             Report::PeerDiscovered { .. }
-            | Report::Distrusted { .. }
             | Report::Synced { .. }
             | Report::Repair { .. }
             | Report::Promised { .. }

@@ -7,7 +7,7 @@ use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::{BadMaster, Fault, World, WorldSettings};
 
-use crate::building::{Building, down, mins, secs, seed, up, without_parking};
+use crate::building::{Building, down, secs, seed, up, without_parking};
 
 fn halls() -> [Button; 4] {
     [up(0), down(1), up(2), down(3)]
@@ -39,8 +39,8 @@ fn hall_calls_are_served(building: &mut Building, limit: Duration) -> Duration {
     })
 }
 
-/// E8: a master that assigns nothing, or assigns to a car that does not exist, stops service
-/// for a bounded time, loses its place, and gets it back once it behaves.
+/// E8: under a master that assigns nothing, or to a car that does not exist, calls are served late,
+/// and at once again when it assigns them. It leads all the time.
 #[test]
 fn calls_are_served_under_a_master_that_does_not_assign() {
     for protocol in Protocol::ALL {
@@ -48,23 +48,14 @@ fn calls_are_served_under_a_master_that_does_not_assign() {
             let mut building = fleet(protocol);
             let master = building.master().expect("one leads");
             building.inflict(Fault::Leads(master, Some(bad)));
-            let first = hall_calls_are_served(&mut building, secs(45));
-            building.run_for(secs(5));
-            let second = hall_calls_are_served(&mut building, secs(45));
+            let first = hall_calls_are_served(&mut building, secs(60));
             let taken = building.taken_over();
             building.inflict(Fault::Leads(master, None));
-            building.repair_everything();
-            let back = building.until(secs(70), "all follow the right master", |world| {
-                world.has_the_right_master()
-            });
             // A press at an open door makes no order (F18).
-            building.run_for(secs(5));
-            let third = hall_calls_are_served(&mut building, secs(45));
-            println!(
-                "{protocol}, {bad:?}: {first:?}, {second:?}, back {back:?}, {third:?}, {taken} taken over"
-            );
+            building.run_for(secs(15));
+            let second = hall_calls_are_served(&mut building, secs(45));
+            println!("{protocol}, {bad:?}: {first:?}, {second:?}, {taken} taken over");
             building.until_at_rest();
-            building.run_for(mins(1));
         }
     }
 }
@@ -73,23 +64,14 @@ fn calls_are_served_under_a_master_that_does_not_assign() {
 /// bounded time too.
 #[test]
 fn calls_are_served_under_a_master_that_keeps_them_to_itself() {
-    // The second round is quick because the cars rest where they served the first.
     let mut building = fleet_of(without_parking(4), Protocol::LowestIp);
     let master = building.master().expect("one leads");
     building.inflict(Fault::Leads(master, Some(BadMaster::Greedy)));
     let first = hall_calls_are_served(&mut building, secs(220));
-    // A press at an open door makes no order (F18).
-    building.run_for(secs(5));
-    let second = hall_calls_are_served(&mut building, secs(45));
+    assert_eq!(building.master(), Some(master));
     building.inflict(Fault::Leads(master, None));
-    building.repair_everything();
-    building.until(
-        secs(70),
-        "all follow the right master",
-        liftmesh_lab::World::has_the_right_master,
-    );
     building.run_for(secs(15));
-    let third = hall_calls_are_served(&mut building, secs(45));
-    println!("{first:?}, {second:?}, {third:?}");
+    let second = hall_calls_are_served(&mut building, secs(45));
+    println!("{first:?}, {second:?}");
     building.until_at_rest();
 }

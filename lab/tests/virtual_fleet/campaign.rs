@@ -11,8 +11,7 @@ use crate::building::lines;
 
 /// How many seeds a normal run takes of the default protocol, and of each other;
 /// `LIFTMESH_CAMPAIGN=10000` makes a long one of it, `LIFTMESH_ELECTION=lowest-ip` takes one
-/// protocol alone, `LIFTMESH_PRESET=source` the settings of the protocols' sources, and
-/// `LIFTMESH_HONEST=1` fleets without a faulty member.
+/// protocol alone, and `LIFTMESH_PRESET=source` the settings of the protocols' sources.
 const SEEDS: u64 = 10;
 const SEEDS_OF_OTHERS: u64 = 4;
 
@@ -31,7 +30,6 @@ fn every_invariant_holds_under(protocol: Protocol) {
         }
     }
     let preset = preset();
-    let is_honest = number("LIFTMESH_HONEST") == Some(1);
     let usual = if protocol == Protocol::LowestIp { SEEDS } else { SEEDS_OF_OTHERS };
     let seeds = match number("LIFTMESH_SEED") {
         Some(seed) => seed..seed + 1,
@@ -41,10 +39,7 @@ fn every_invariant_holds_under(protocol: Protocol) {
     let mut mastership = Mastership::default();
     for seed in seeds {
         let election = ElectionSettings::preset(protocol, preset);
-        let mut campaign = Campaign::by_seed(seed).under(election);
-        if is_honest {
-            campaign = campaign.among_the_honest();
-        }
+        let campaign = Campaign::by_seed(seed).under(election);
         let outcome = campaign.run().expect("a world");
         let why = is_void(&outcome.tally, campaign.duration, &campaign.enabled());
         void.extend(why.map(|why| format!("seed {seed}: {why}")));
@@ -67,9 +62,8 @@ fn every_invariant_holds_under(protocol: Protocol) {
             Preset::Fleet => "",
             Preset::Source => "LIFTMESH_PRESET=source ",
         };
-        let honest = if is_honest { "LIFTMESH_HONEST=1 " } else { "" };
         println!(
-            "replay with {of_source}{honest}LIFTMESH_ELECTION={protocol} LIFTMESH_SEED={seed} cargo test -p liftmesh-lab --test virtual_fleet whatever_happens\ndraw it with {} --html {seed}.html\n{}",
+            "replay with {of_source}LIFTMESH_ELECTION={protocol} LIFTMESH_SEED={seed} cargo test -p liftmesh-lab --test virtual_fleet whatever_happens\ndraw it with {} --html {seed}.html\n{}",
             Subject::Campaign { seed, protocol, preset, duration: campaign.duration },
             lines(&outcome.violations)
         );

@@ -307,7 +307,6 @@ fn cause(cause: LossCause) -> &'static str {
     match cause {
         LossCause::Silent => "silent",
         LossCause::Hung => "hung",
-        LossCause::Distrusted => "distrusted",
     }
 }
 
@@ -331,7 +330,6 @@ fn weight(report: &Report) -> Style {
         | Report::DiskFailed
         | Report::Conflict(_)
         | Report::PeerLost { .. }
-        | Report::Distrusted { .. }
         | Report::DriveRefused
         | Report::OffTarget { .. }
         | Report::FloorUnreachable { .. }

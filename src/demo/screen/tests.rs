@@ -4,7 +4,7 @@ use elevator_driver::{Button, Direction, DoorState, FloorCount};
 use elevator_fleet::election::Detail;
 use elevator_fleet::model::{Call, FleetName, Mac, NodeId, Role, Term};
 use elevator_fleet::node::{
-    ClimateStatus, DispatchStatus, DistrustedStatus, OrderStatus, PeerStatus, RefusedStatus, Status,
+    ClimateStatus, DispatchStatus, OrderStatus, PeerStatus, RefusedStatus, Status,
 };
 use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_harness::account::Tally;
@@ -42,7 +42,6 @@ fn says(node: &str, node_state: NodeState) -> Box<Status> {
         journals: 0,
         collected: 0,
         refused: RefusedStatus::default(),
-        distrusted: DistrustedStatus::default(),
         dispatch: DispatchStatus::default(),
         durable: true,
         disk_failed: false,

@@ -5,33 +5,46 @@ use elevator_fleet::model::Mode;
 use elevator_fleet::node::{FleetKeysStatus, KeyTurn};
 
 use super::*;
-use crate::journal::audit::UNREADABLE;
+use crate::journal::audit::{MOST_RECORDS, UNREADABLE};
 
 /// H3
 #[tokio::test]
 async fn the_audit_log_is_kept_in_order_beside_the_orders() {
     let directory = TempDir::new().expect("a directory");
     let (journal, _) = open(&directory);
-    assert_eq!(journal.audit().expect("read").records, []);
+    assert_eq!(journal.audit().expect("read"), []);
     journal.record(&[hang("1"), hang("2")]).expect("on disk");
     let writer = JournalWriter::start(journal).expect("a thread");
     writer.record(hang("3")).expect("room");
     let (answer, records) = tokio::sync::oneshot::channel();
     writer.audit(answer).expect("room");
     let all = [hang("1"), hang("2"), hang("3")];
-    assert_eq!(records.await.expect("an answer").records, all);
+    assert_eq!(records.await.expect("an answer"), all);
     writer.record(hang("4")).expect("room");
     writer.finish().await;
-    assert_eq!(audit_of(directory.path()).expect("read").records.len(), 4);
+    assert_eq!(audit_of(directory.path()).expect("read").len(), 4);
     let (journal, restored) = open(&directory);
     assert_eq!(restored.records, []);
-    assert_eq!(journal.audit().expect("read").records[..3], all);
+    assert_eq!(journal.audit().expect("read")[..3], all);
+}
+
+#[test]
+fn the_audit_log_keeps_its_latest_records() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, _) = open(&directory);
+    let number = |number: u64| hang(&number.to_string());
+    let many: Vec<_> = (1..=MOST_RECORDS + 5).map(number).collect();
+    journal.record(&many).expect("on disk");
+    assert_eq!(journal.record(&[hang("last")]).expect("on disk"), MOST_RECORDS + 6);
+    let records = journal.audit().expect("read");
+    assert_eq!(records.len() as u64, MOST_RECORDS);
+    assert_eq!((&records[0], records.last()), (&number(7), Some(&hang("last"))));
 }
 
 #[test]
 fn reading_the_audit_log_makes_nothing_and_sets_nothing_aside() {
     let directory = TempDir::new().expect("a directory");
-    assert_eq!(audit_of(directory.path()).expect("read").records, []);
+    assert_eq!(audit_of(directory.path()).expect("read"), []);
     assert!(!exists(directory.path()));
     let path = directory.path().join(FILE);
     fs::write(&path, [7; 4096]).expect("written");
@@ -64,7 +77,7 @@ fn an_audit_record_of_another_program_is_kept_and_shown() {
     }
     transaction.commit().expect("on disk");
     journal.record(&[hang("3")]).expect("on disk");
-    let records = journal.audit().expect("read").records;
+    let records = journal.audit().expect("read");
     let kind = |record: &AuditRecord| match &record.event {
         AuditEvent::Other(other) => other.kind.clone(),
         event => format!("{event:?}"),

@@ -26,7 +26,7 @@ fn opened(bytes: &[u8]) -> Option<String> {
     let memory = medium::in_memory(bytes).expect("memory");
     match attempt(|| Ok(memory)) {
         Attempt::Open(database, contents) => {
-            let log = audit::read(&database, None).expect("an audit log");
+            let log = audit::read(&database).expect("an audit log");
             Some(format!("{contents:?} {log:?}"))
         }
         // Of a read past its end memory says something else than a file.

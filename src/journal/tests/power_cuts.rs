@@ -5,7 +5,6 @@
 //! so often, on all processors; `LIFTMESH_SEED=7` repeats what happened to one disk.
 
 mod disk;
-mod head;
 mod statistics;
 
 use std::collections::BTreeMap;
@@ -22,10 +21,8 @@ use fastrand::Rng;
 use tokio::sync::watch;
 
 use self::disk::{Torn, TornDisk};
-use self::head::TornHead;
 use super::*;
 use crate::journal::audit;
-use crate::journal::head::HeadFile;
 use crate::journal::writer::{Batch, WRITE_QUEUE, Work, write_all};
 
 /// How often the power is cut in a normal run.
@@ -58,11 +55,8 @@ struct Acknowledged {
 }
 
 impl Acknowledged {
-    /// What a journal holds. The chain of its audit log must be unbroken, and its head the one that is
-    /// kept.
-    fn of(restored: &Restored, database: &Database, kept: &HeadFile) -> Self {
-        let log = audit::read(database, Some(kept)).expect("an audit log");
-        assert_eq!((log.chain.broken_at, &log.chain.kept), (None, &None), "{log:?}");
+    /// What a journal holds.
+    fn of(restored: &Restored, database: &Database) -> Self {
         let register = |record: &Record| (record.dot.journal, record.call.clone());
         Self {
             journal: Some(restored.journal),
@@ -79,7 +73,7 @@ impl Acknowledged {
                 .iter()
                 .map(|record| (record.leg, record.clone()))
                 .collect(),
-            audit: log.records,
+            audit: audit::read(database).expect("an audit log"),
         }
     }
 
@@ -191,10 +185,6 @@ struct Toll {
     closed: u32,
     /// The next start was from a real file.
     files: u32,
-    /// While the head of the audit log was written.
-    head: u32,
-    /// Between the two writes of the head, or in the commit between those.
-    between: u32,
     /// What was acknowledged.
     batches: u64,
     records: u64,
@@ -211,8 +201,6 @@ impl AddAssign for Toll {
         self.making += other.making;
         self.closed += other.closed;
         self.files += other.files;
-        self.head += other.head;
-        self.between += other.between;
         self.batches += other.batches;
         self.records += other.records;
     }
@@ -222,8 +210,6 @@ impl AddAssign for Toll {
 struct Machine {
     random: Rng,
     image: Vec<u8>,
-    /// The head of the audit log, beside the journal.
-    head: Option<Vec<u8>>,
     owner: NodeId,
     /// What the journal may hold: what was acknowledged, or one transaction more. Nothing else was
     /// ever written.
@@ -240,7 +226,6 @@ impl Machine {
         let mut machine = Self {
             random: Rng::with_seed(seed),
             image: Vec::new(),
-            head: None,
             owner: node(),
             known: vec![Acknowledged::default()],
             incident: 0,
@@ -256,8 +241,7 @@ impl Machine {
                 panic!("{opened:?}")
             };
             machine.owner = owner;
-            let kept = TornHead::new(None, &TornDisk::new(Vec::new(), u32::MAX)).file();
-            machine.known = vec![Acknowledged::of(&restored, &database, &kept)];
+            machine.known = vec![Acknowledged::of(&restored, &database)];
         }
         machine
     }
@@ -270,11 +254,8 @@ impl Machine {
     /// The machine is switched on, and some time later its power fails.
     fn live_and_die(&mut self) {
         let disk = TornDisk::new(std::mem::take(&mut self.image), self.random.u32(1..120));
-        let head = TornHead::new(self.head.take(), &disk);
-        let opened = self.live(&disk, &head);
+        let opened = self.live(&disk);
         let remains = disk.after_the_cut(&mut self.random);
-        self.toll.head += u32::from(head.is_being_written());
-        self.head = head.after_the_cut(&mut self.random);
         let Toll { cuts, unsynced, split, garbage, opening, repairing, making, .. } =
             &mut self.toll;
         *cuts += 1;
@@ -289,7 +270,6 @@ impl Machine {
             *making += 1;
             // A file that no journal was made in yet is set aside where it is damaged.
             self.image.clear();
-            assert_eq!(self.head, None, "of no journal");
             self.torn = false;
         } else {
             assert_eq!(version::of_database(&self.image), None, "no other version wrote it");
@@ -305,13 +285,9 @@ impl Machine {
     fn start_from_a_file(&mut self) {
         let directory = TempDir::new().expect("a directory");
         fs::write(directory.path().join(FILE), &self.image).expect("a file");
-        if let Some(head) = &self.head {
-            fs::write(directory.path().join(HEAD_FILE), head).expect("a file");
-        }
         let (journal, restored) =
             Journal::open_or(directory.path(), &self.owner, Lost::Refuse).expect("a sound journal");
-        let kept = HeadFile::of(directory.path());
-        self.assert_known(&Acknowledged::of(&restored, &journal.database, &kept));
+        self.assert_known(&Acknowledged::of(&restored, &journal.database));
         self.toll.files += 1;
     }
 
@@ -325,7 +301,7 @@ impl Machine {
 
     /// One life of the machine: it opens the journal and writes until the power fails, or until it
     /// closes the journal. Returns whether it came to write.
-    fn live(&mut self, disk: &TornDisk, head: &TornHead) -> bool {
+    fn live(&mut self, disk: &TornDisk) -> bool {
         let opened = attempt(|| Ok(disk.clone()));
         let (database, contents) = match opened {
             Attempt::Open(database, contents) => (database, contents),
@@ -337,9 +313,8 @@ impl Machine {
         };
         let stood = match &contents {
             Contents::Journal { restored, .. } => {
-                let found = Acknowledged::of(restored, &database, &head.file());
+                let found = Acknowledged::of(restored, &database);
                 self.assert_known(&found);
-                self.toll.between += u32::from(head.names_two());
                 found
             }
             Contents::Empty | Contents::Other(_) => {
@@ -349,15 +324,13 @@ impl Machine {
         };
         let path = PathBuf::from("the disk");
         let begun = Journal::begin(database, contents, &self.owner, path, || Ok(()));
-        let Ok((mut journal, restored)) = begun else {
+        let Ok((journal, restored)) = begun else {
             let reserved = Change::Reserve(stood.reserved + FIRST_BLOCK);
             self.known = vec![stood.with(&[reserved]), stood];
             return false;
         };
         let reserved = Change::Reserve(restored.reserved);
-        journal.keep_head(head.file());
-        let mut known =
-            Acknowledged::of(&restored, &journal.database, &head.file()).with(&[reserved]);
+        let mut known = Acknowledged::of(&restored, &journal.database).with(&[reserved]);
         self.known = vec![known.clone()];
         let mut sequence = restored.used;
         let groups = if self.random.u8(0..4) == 0 { self.random.u32(1..12) } else { u32::MAX };
@@ -409,8 +382,7 @@ impl Machine {
             self.toll.records += records;
             vec![all]
         } else if progress.durable == Lsn(batches) {
-            // Batches have one transaction, and records another, after the report of the first. If the
-            // power fails while the head is written, nobody has failed to write the journal.
+            // Batches have one transaction, and records another, after the report of the first.
             vec![after_batches, all]
         } else {
             assert_eq!(progress.durable, Lsn(0));
@@ -449,8 +421,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 /// F13, O1, O4: whatever was acknowledged is there after every cut, a transaction is there whole or
-/// not at all, nothing else is there, the chain of the audit log is unbroken, and its head is the one
-/// that is kept beside it.
+/// not at all, and nothing else is there.
 #[test]
 fn nothing_acknowledged_is_lost_at_a_power_cut() {
     if let Some(seed) = number("LIFTMESH_SEED") {
@@ -482,7 +453,7 @@ fn nothing_acknowledged_is_lost_at_a_power_cut() {
     println!("{toll:#?}");
     // Every kind of cut was among them.
     let kinds = [toll.unsynced, toll.split, toll.garbage, toll.opening, toll.repairing];
-    let rarer = [toll.making, toll.closed, toll.files, toll.head, toll.between];
+    let rarer = [toll.making, toll.closed, toll.files];
     for kind in kinds.into_iter().chain(rarer) {
         assert!(kind > toll.cuts / 1_000, "{toll:?}");
     }
@@ -497,7 +468,7 @@ fn a_header_of_arbitrary_bytes_is_no_journal() {
     let mut random = Rng::with_seed(5);
     let mut machine = Machine::new(1);
     let disk = TornDisk::new(Vec::new(), 200);
-    machine.live(&disk, &TornHead::new(None, &disk));
+    machine.live(&disk);
     assert!(!machine.is_new());
     for _ in 0..200 {
         let image = disk.with_garbage(0, &mut random);

@@ -88,8 +88,7 @@ async fn a_full_disk_is_told_once_and_vouches_for_nothing_more() {
     let id = JournalId(1);
     let database = database.expect("a database");
     tables::make(&database, &node(), id).expect("made");
-    let mut writer =
-        JournalWriter::start(Journal { database, kept: None, place: None }).expect("a thread");
+    let mut writer = JournalWriter::start(Journal { database, place: None }).expect("a thread");
     let order = |sequence| vec![Change::Record(open_order(id, sequence, 3))];
     writer.submit(Lsn(1), order(1)).expect("room");
     durable(&mut writer, Lsn(1)).await;

@@ -20,7 +20,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::*;
-use crate::journal::{Account, AuditEvent, AuditRecord, Chain, Head, HeadMismatch};
+use crate::journal::{Account, AuditEvent, AuditRecord};
 use crate::latch::{Hang, Latch};
 use crate::tokens::{Change as TokenChange, Scope, TokenHash};
 
@@ -154,7 +154,7 @@ pub(super) fn cabin() -> Status {
             car: None,
         });
     }
-    let causes = [LossCause::Silent, LossCause::Hung, LossCause::Distrusted];
+    let causes = [LossCause::Silent, LossCause::Hung];
     let lost = causes.into_iter().zip(1_u8..).map(|(cause, number)| LostStatus {
         node: node(&format!("lost-{number}")),
         role: Role::Cabin,
@@ -169,6 +169,7 @@ pub(super) fn cabin() -> Status {
         ConflictKind::Floors,
         ConflictKind::Election,
         ConflictKind::Version,
+        ConflictKind::Garbage,
         ConflictKind::Fleet,
     ];
     let conflicts = kinds.map(|kind| ConflictStatus {
@@ -233,7 +234,6 @@ fn bare() -> Status {
         election_state: Vec::new(),
         node_state: NodeState::Seeking,
         refused: RefusedStatus::default(),
-        distrusted: DistrustedStatus::default(),
         dispatch: DispatchStatus::default(),
         durable: false,
         disk_failed: true,
@@ -332,11 +332,6 @@ fn reports() -> Vec<Report> {
     reports.extend([
         Report::PeerDiscovered { node: node("B"), address: Ipv4Addr::new(127, 0, 0, 2) },
         Report::PeerLost { node: node("B") },
-        Report::Distrusted {
-            node: node("B"),
-            reason: "it sent rubbish".to_owned(),
-            wait: Duration::from_secs(8),
-        },
         Report::Synced { node: node("B") },
         Report::Repair { node: node("B") },
         Report::Placed { call: call(), origin: node("A"), press: None },
@@ -346,7 +341,7 @@ fn reports() -> Vec<Report> {
         served(false, None),
         Report::Dropped { call: call() },
         Report::Assigned { call: call(), car: node("B"), here: true },
-        Report::TakenOver { call: call(), master: node("C") },
+        Report::TakenOver { call: call() },
     ]);
     let doors = [DoorState::Closed, DoorState::Opening, DoorState::Open, DoorState::Closing];
     reports.extend(doors.map(|door| Report::Door { door }));
@@ -421,11 +416,7 @@ fn audit_records() -> Vec<AuditRecord> {
         cleared,
     };
     let mut events = vec![
-        AuditEvent::LatchFound { latch: Latch::JournalLost, lost_head: None },
-        AuditEvent::LatchFound {
-            latch: Latch::JournalLost,
-            lost_head: Some(Head { records: 3, link: "7f".repeat(32) }),
-        },
+        AuditEvent::LatchFound { latch: Latch::JournalLost },
         AuditEvent::Repair {
             operator: "kovac".to_owned(),
             reason: "restored from a copy".to_owned(),
@@ -448,14 +439,6 @@ fn audit_records() -> Vec<AuditRecord> {
             mode: Some(Mode::OutOfService),
         },
         AuditEvent::KeySwitch { from: KeySwitch::RecallAll, to: KeySwitch::Normal, mode: None },
-        AuditEvent::HeadMismatch {
-            found: Head { records: 2, link: "5a".repeat(32) },
-            kept: HeadMismatch::Other(Head { records: 3, link: "7f".repeat(32) }),
-        },
-        AuditEvent::HeadUnread {
-            found: Head { records: 2, link: "5a".repeat(32) },
-            error: "Permission denied (os error 13)".to_owned(),
-        },
         serde_json::from_str(r#"{"kind":"of-a-later-version","field":7}"#).unwrap(),
     ];
     events.extend(latches().into_iter().map(cleared));
@@ -511,27 +494,10 @@ fn replies_are_as_in_the_golden_file() {
     replies.extend(
         ERROR_CODES.map(|code| ReplyLine::Error { code, message: "why, in words".to_owned() }),
     );
-    replies.extend(audit_records().into_iter().map(|record| ReplyLine::Audit {
-        records: vec![record],
-        chain: Chain { head: Some("7f".repeat(32)), ..Chain::default() },
-    }));
-    replies.push(ReplyLine::Audit {
-        records: Vec::new(),
-        chain: Chain {
-            head: Some("7f".repeat(32)),
-            broken_at: Some(3),
-            dropped: 2,
-            kept: Some(HeadMismatch::Missing),
-            unread: None,
-        },
-    });
-    replies.push(ReplyLine::Audit {
-        records: Vec::new(),
-        chain: Chain {
-            unread: Some("Permission denied (os error 13)".to_owned()),
-            ..Chain::default()
-        },
-    });
+    replies.extend(
+        audit_records().into_iter().map(|record| ReplyLine::Audit { records: vec![record] }),
+    );
+    replies.push(ReplyLine::Audit { records: Vec::new() });
     replies.extend(fates().map(|fate| ReplyLine::Presses {
         presses: vec![press(&hall(3, Direction::Up), fate)],
         forgotten: 0,

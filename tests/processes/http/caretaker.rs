@@ -110,8 +110,6 @@ fn a_hang_is_cleared_where_its_latch_is() {
     assert_eq!(building.end_of(&mut caretaker).code(), Some(0));
     assert!(!is_latched(&building, "B"));
     let audit = building.operator("B", &["audit", "--json"]).output().expect("it runs");
-    let said = String::from_utf8(audit.stderr).expect("text");
-    assert!(said.contains(cleared["audit_head"].as_str().expect("a head")), "{said}");
     let records = String::from_utf8(audit.stdout).expect("text");
     let last: Value =
         serde_json::from_str(records.lines().last().expect("a record")).expect("JSON");

@@ -116,7 +116,7 @@ impl TokenRing {
             };
             Self::send(from, answer, outputs);
         } else if stamp != self.bounded(&stamp) {
-            // An honest sender this far ahead is believed after a few tries.
+            // A sender this far ahead catches up after a few tries.
             self.update_seen(&stamp, 0);
             let seen = self.seen.clone();
             Self::send(from, Message::Refused { stamp, seen }, outputs);

@@ -10,7 +10,6 @@
 //!
 //! It knows no order, link or car: the open calls and the cars of the group come in as arguments.
 
-mod crowd;
 mod guidance;
 mod outside;
 mod plan;
@@ -44,8 +43,6 @@ pub(super) struct Dispatching {
     guidance: Guidance,
     outside: Outside,
     timetable: Timetable,
-    /// The last request left out trips, which others stand for.
-    is_crowded: bool,
     /// The inputs of the plan have changed.
     is_dirty: bool,
 }
@@ -116,12 +113,9 @@ impl Dispatching {
         self.plan.learn(entry)
     }
 
-    /// A call was served, by this car if known. The next press of it gets a new assignment. `true`
-    /// if it was assigned to that car.
-    pub(super) fn on_served(&mut self, call: HallCall, by: Option<&NodeId>) -> bool {
-        let is_kept = by.is_some() && self.plan.car(call) == by;
+    /// A call was served. The next press of it gets a new assignment.
+    pub(super) fn on_served(&mut self, call: HallCall) {
         self.plan.forget(call);
-        is_kept
     }
 
     /// A call is open that was not open before. Nobody was told a car of a trip that has not been
@@ -233,8 +227,7 @@ impl Dispatching {
             waited: *waited,
             assigned: self.plan.car(*call).cloned(),
         });
-        let (demand, is_crowded) = crowd::planned(demand.collect());
-        self.is_crowded = is_crowded;
+        let demand = demand.collect();
         let shown = self.guidance.shown(now);
         let (parked, parking) = (self.guidance.parked(), self.timetable.planned());
         let version = self.planning.ask(now);
@@ -268,16 +261,6 @@ impl Dispatching {
         let able: BTreeMap<NodeId, CarView> = able.collect();
         let serves =
             |car: &NodeId, call: HallCall| able.get(car).is_some_and(|view| view.reaches(call));
-        let leaders = if self.is_crowded {
-            crowd::leaders(&plan, |call| self.plan.car(call).is_some())
-        } else {
-            BTreeMap::new()
-        };
-        let follow = |call: HallCall| {
-            let leader = leaders.get(&call.landing()).filter(|car| serves(car, call));
-            let any = || able.keys().find(|car| serves(car, call));
-            if self.is_crowded && call.to.is_some() { leader.or_else(any) } else { None }
-        };
         let assign = |call: HallCall| {
             let (planned, present) = (plan.remove(&call), self.plan.car(call));
             let planned = planned.as_ref();
@@ -288,7 +271,7 @@ impl Dispatching {
             let kept =
                 present.filter(|car| keeps(car, call) || is_seeded(SeededBug::LostCarKeepsCalls));
             let mut choices = first.into_iter().chain(second).filter(|car| serves(car, call));
-            let car = kept.or_else(|| choices.next()).or_else(|| follow(call))?;
+            let car = kept.or_else(|| choices.next())?;
             Some((call, car.clone()))
         };
         let plan = calls.into_iter().filter_map(assign).collect();
@@ -358,31 +341,6 @@ mod tests {
         assert!(dispatching.wants_plan());
     }
 
-    /// N1: as many as a faulty member can invent.
-    #[test]
-    fn a_plan_for_very_many_trips_is_bounded_and_gives_each_of_them_a_car() {
-        let floors = FloorCount::new(FloorCount::MAX).expect("floors");
-        let trips = |from: Floor| floors.floors().filter_map(move |to| HallCall::to(from, to));
-        let buttons = |floor| Direction::BOTH.map(|direction| HallCall::new(floor, direction));
-        let calls = floors.floors().flat_map(trips).chain(floors.floors().flat_map(buttons));
-        let calls: BTreeMap<HallCall, Duration> =
-            calls.map(|call| (call, Duration::ZERO)).collect();
-        let (mut dispatching, now) = (Dispatching::default(), Timestamp::START);
-        for round in 0..2 {
-            let request = dispatching.request(&calls, Vec::new(), now).expect("calls wait");
-            // Two for each landing and direction, and the buttons.
-            assert!(request.demand.len() <= 3 * 2 * 254, "{}", request.demand.len());
-            assert_eq!(request.demand.iter().filter(|it| it.call.to.is_none()).count(), 2 * 254);
-            let car = |call: HallCall| name(1 + call.floor.index() % 2);
-            let plan = request.demand.iter().map(|it| (it.call, car(it.call))).collect();
-            let cars = vec![(name(1), view()), (name(2), view())];
-            assert!(dispatching.accept_answer(request.version));
-            let changed = adopt(&mut dispatching, plan, calls.keys().copied().collect(), cars);
-            assert_eq!(changed.len(), if round == 0 { calls.len() } else { 0 });
-            assert!(calls.keys().all(|call| dispatching.car(*call) == Some(&car(*call))));
-        }
-    }
-
     #[test]
     fn a_call_of_a_car_that_has_left_stays_with_its_present_car() {
         let mut dispatching = Dispatching::default();
@@ -391,7 +349,7 @@ mod tests {
         assert_eq!(adopt(&mut dispatching, plan(1), calls(), cars()).len(), 1);
         assert!(adopt(&mut dispatching, plan(2), calls(), cars()).is_empty());
         assert_eq!(dispatching.car(CALL), Some(&name(1)));
-        assert!(dispatching.on_served(CALL, Some(&name(1))));
+        dispatching.on_served(CALL);
         assert_eq!(dispatching.car(CALL), None);
     }
 

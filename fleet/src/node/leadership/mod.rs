@@ -1,24 +1,24 @@
-//! The mastership from this node's point of view: the election, the node's state, and the oversight
-//! of its master.
+//! The mastership from this node's point of view: the election, the node's state, and calls that no
+//! master has served in time.
 //!
 //! ```text
 //!   Input ──▶ Election ──▶ Output ──▶ timers of the election
 //!                │            └─────▶ Wish: send, dial, hang up
 //!                ▼
-//!            state, term ──▶ Change       Bank ──▶ Oversight ──▶ Verdict
+//!            state, term ──▶ Change       Bank ──▶ Overdue ──▶ calls taken over
 //! ```
 //!
 //! It knows no link, order or plan. What it needs of them comes in as arguments, and what others
 //! have to do goes out as values.
 
-mod oversight;
+mod overdue;
 mod repeats;
 mod terms;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use self::oversight::Oversight;
+use self::overdue::Overdue;
 use self::repeats::{Repeats, Told};
 use self::terms::Terms;
 use super::peers::Membership;
@@ -31,7 +31,7 @@ use crate::model::{HallCall, NodeId, Term, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Beacon, Hello, NodeState};
 
-pub(super) use oversight::{BELIEVED_FOR, Bank, Leader, OpenCall, Verdict};
+pub(super) use overdue::Bank;
 
 /// How long a new master waits for the lowest of the others before it follows another: two beacon
 /// periods.
@@ -50,7 +50,7 @@ pub(super) struct Leadership {
     terms: Terms,
     /// The node's fitness to lead (B1).
     estimate: u32,
-    oversight: Oversight,
+    overdue: Overdue,
     repeats: Repeats,
 }
 
@@ -129,7 +129,7 @@ impl Leadership {
             former_master: None,
             terms: Terms::new(term),
             estimate,
-            oversight: Oversight::default(),
+            overdue: Overdue::default(),
             repeats: Repeats::new(mesh.beacon_gap),
         }
     }
@@ -322,7 +322,6 @@ impl Leadership {
             NodeState::Slave { master } => Some(master.clone()),
             NodeState::Master | NodeState::Seeking => None,
         };
-        self.oversight.start_over();
         Change { from, to, term: self.term(), rotates: self.election.rotates() }
     }
 
@@ -408,45 +407,25 @@ impl Leadership {
         })
     }
 
-    /// The master to check, if a check is due.
-    pub(super) fn oversees(&mut self, now: Timestamp) -> Option<NodeId> {
-        if !self.oversight.is_due(now) {
-            return None;
-        }
-        match &self.node_state {
-            NodeState::Slave { master } => Some(master.clone()),
-            NodeState::Master | NodeState::Seeking => None,
-        }
+    /// Whether to look for overdue calls now.
+    pub(super) fn is_look_due(&mut self, now: Timestamp) -> bool {
+        self.overdue.is_due(now)
     }
 
-    /// Checks which calls this master leaves without a car.
-    pub(super) fn oversee(
-        &mut self,
-        master: &NodeId,
-        bank: &Bank<'_>,
-        now: Timestamp,
-    ) -> Vec<Verdict> {
-        self.oversight.look(master, bank, now)
+    /// Takes over the calls that are overdue. Returns those that are new, or `None` if the calls
+    /// taken over are the same as before.
+    pub(super) fn take_over(&mut self, bank: &Bank<'_>, now: Timestamp) -> Option<Vec<HallCall>> {
+        self.overdue.look(bank, now)
     }
 
     /// The calls that this node's car serves although they were not assigned to it.
     pub(super) fn taken_over(&self) -> &BTreeSet<HallCall> {
-        self.oversight.taken()
-    }
-
-    /// A call was served by the car to which it was assigned.
-    pub(super) fn note_kept_assignment(&mut self, now: Timestamp) {
-        self.oversight.kept(now);
-    }
-
-    /// This node's master has started again, and this node follows it all the time.
-    pub(super) fn on_master_restarted(&mut self) {
-        self.oversight.on_restart();
+        self.overdue.taken()
     }
 
     /// This node did not run for `late`, until this moment.
     pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
-        self.oversight.excuse(late, now);
+        self.overdue.excuse(late, now);
     }
 }
 

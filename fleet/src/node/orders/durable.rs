@@ -13,7 +13,6 @@ impl Orders {
     /// Starts the orders. If the disk has hardly any sequences left, they continue under a new
     /// journal.
     pub(in crate::node) fn start(&mut self, random: &mut Rng, now: Timestamp) {
-        self.admission.on_resumed(now);
         if self.ledger.is_spent() {
             self.renew_journal("its disk holds sequences that can't be", random, now);
         }
@@ -35,7 +34,7 @@ impl Orders {
     pub(in crate::node) fn lose_disk(&mut self, fresh: JournalId, now: Timestamp) {
         if !self.ledger.failed() {
             self.ledger.fail(fresh);
-            self.promise.distrust_own();
+            self.promise.doubt_own();
             self.report(Report::DiskFailed);
             self.place_again(now);
         }

@@ -140,7 +140,7 @@ impl Ledger {
     }
 
     /// Whether the journal has hardly any sequences left. No node gets there by itself: the disk
-    /// has records of a faulty node from before such records were refused.
+    /// has records from before such records were refused.
     pub(super) fn is_spent(&self) -> bool {
         self.reached() > MOST_SEQUENCE - JUMP
     }

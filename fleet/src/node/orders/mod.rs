@@ -4,13 +4,12 @@
 //! ```text
 //!   press ─────────▶ Ledger: a sequence ──┐
 //!   records of a peer ──▶ Admission ──▶ OrderStore ──▶ Promise ──▶ lamps
-//!                           │              ├──▶ Ledger ──▶ disk
-//!                           ▼              └──▶ Replication, Transfers ──▶ peers
-//!                        a fresh press
+//!                                          ├──▶ Ledger ──▶ disk
+//!                                          └──▶ Replication, Transfers ──▶ peers
 //! ```
 //!
-//! It knows no link, plan or car. What it needs to know of the [`Fleet`] comes in as an argument,
-//! and what other components need to know goes out as [`Effect`]s, in order.
+//! It knows no link, plan or car. What it needs to know of the membership comes in as an
+//! argument, and what other components need to know goes out as [`Effect`]s, in order.
 
 mod admission;
 mod admit;
@@ -33,17 +32,13 @@ use self::ledger::Ledger;
 use self::replication::Replication;
 use self::transfers::Transfers;
 use super::boarding::Ride;
-use super::cabin::Cabin;
-use super::dispatching::Dispatching;
-use super::leadership::Leadership;
-use super::peers::{Membership, Peers};
 use super::{RefusedStatus, Report, Restored};
 use crate::model::{Call, Dot, HallCall, JournalId, NodeId, Order, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise, Service};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::Hello;
 
-pub(super) use admission::{MOST_OPEN_TRIPS, rubbish};
+pub(super) use admission::{MOST_OPEN_TRIPS, garbage};
 pub(super) use transfers::Purpose;
 
 /// The orders, and everything that is known about them.
@@ -58,6 +53,8 @@ pub(super) struct Orders {
     transfers: Transfers,
     admission: Admission,
     ends: Ends,
+    /// When this node last knew that a fire recall was in force.
+    recalled_at: Option<Timestamp>,
     effects: VecDeque<Effect>,
 }
 
@@ -74,8 +71,8 @@ pub(super) enum Effect {
     LampsChanged,
     /// This call has its first open press.
     Opened(HallCall),
-    /// This call has no open press left. `by` is the car that served it, if known.
-    Served { call: HallCall, by: Option<NodeId> },
+    /// This call has no open press left.
+    Closed(HallCall),
 }
 
 /// How far a press is.
@@ -87,43 +84,6 @@ pub(super) enum PressState {
     Served(Service),
     /// In a fire recall.
     Dropped,
-}
-
-/// What this node sees of the fleet.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Fleet<'a> {
-    members: &'a Membership,
-    /// The master, if it is known.
-    master: Option<&'a NodeId>,
-    dispatching: &'a Dispatching,
-    /// Whether this node can have an order served: it has a car, or assigns calls.
-    can_serve: bool,
-}
-
-impl<'a> Fleet<'a> {
-    pub(super) fn new(
-        peers: &'a Peers,
-        leadership: &'a Leadership,
-        cabin: &Cabin,
-        dispatching: &'a Dispatching,
-    ) -> Self {
-        Self {
-            members: peers.members(),
-            master: leadership.master(),
-            dispatching,
-            can_serve: cabin.has_car() || leadership.leads(),
-        }
-    }
-
-    /// The nodes on which it depends that a call is served, as far as they are known: those of the
-    /// master and of the car to which a hall call is assigned.
-    fn responsible(&self, call: &Call) -> impl Iterator<Item = &'a NodeId> {
-        let nodes = match call {
-            Call::Hall(hall) => [self.master, self.dispatching.car(*hall)],
-            Call::Car { .. } => [None; 2],
-        };
-        nodes.into_iter().flatten()
-    }
 }
 
 impl Orders {
@@ -162,6 +122,7 @@ impl Orders {
             transfers: Transfers::default(),
             admission: Admission::new(),
             ends: Ends::default(),
+            recalled_at: None,
             effects,
         }
     }
@@ -246,21 +207,6 @@ impl Orders {
         self.promise.living_holdings(dot, heard)
     }
 
-    /// Whether this peer holds an open order, as it has said.
-    pub(super) fn is_held_by(&self, dot: Dot, peer: &NodeId) -> bool {
-        self.promise.holding(dot, peer).is_some()
-    }
-
-    /// Whether this peer knows of a press of this call.
-    pub(super) fn is_known_to(&self, peer: &NodeId, call: HallCall) -> bool {
-        // A peer that reports a service that did not happen knows the order, too.
-        let is_known =
-            |dot| self.is_held_by(dot, peer) || self.admission.is_contested_by(dot, peer);
-        let call = Call::Hall(call);
-        let mut orders = self.store.of_call(&call);
-        orders.any(|order| is_known(order.dot))
-    }
-
     /// The order lamps that may be lit on this node's panel: every hall call of the fleet, and the
     /// car calls of its own car (F12).
     pub(super) fn lamps(&self) -> LampSet {
@@ -338,7 +284,6 @@ impl Orders {
     /// This node did not run for `late`, until this moment.
     pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
         self.ledger.excuse(late, now);
-        self.admission.on_resumed(now);
     }
 
     /// A peer was discovered. It may not know any of the open orders.
@@ -351,10 +296,7 @@ impl Orders {
     /// A peer is lost.
     pub(super) fn peer_lost(&mut self, peer: &NodeId) {
         self.replication.lost(peer);
-        for (reporter, open) in self.admission.peer_lost(peer) {
-            self.replication.ask(&reporter, open);
-            self.hurry();
-        }
+        self.admission.peer_lost(peer);
         self.promise.forget_node(peer);
         self.promise.invalidate();
     }

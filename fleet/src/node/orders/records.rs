@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 
-use super::admission::Knowledge;
-use super::{Effect, Fleet, MOST_OPEN_TRIPS, Orders, PressState};
+use super::{Effect, MOST_OPEN_TRIPS, Orders, PressState};
 use crate::car::ServedCall;
 use crate::model::{Call, Dot, HallCall, NodeId, Order, Timestamp};
+use crate::node::peers::Membership;
 use crate::node::{Report, Taken};
-use crate::orders::{Holding, Merged, Record, RecordState, Service};
+use crate::orders::{Holding, Merged, Record, Service};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Ack, Delta, StateTransfer};
 
@@ -32,12 +32,17 @@ impl Orders {
         if is_seeded(SeededBug::PressLostAfterService) && self.has_register(&call) {
             return Taken::Absorbed;
         }
+        let since = self.placed_before(&call).unwrap_or(now);
+        self.place_since(call, since, now)
+    }
+
+    /// Places a press of this call that has waited since then.
+    pub(super) fn place_since(&mut self, call: Call, since: Timestamp, now: Timestamp) -> Taken {
         let Some(dot) = self.ledger.dot() else {
             self.ledger.postpone(call);
             return Taken::Waiting;
         };
         let own = self.own.node.clone();
-        let since = self.placed_before(&call).unwrap_or(now);
         self.keep_end(dot, &call);
         let merged = self.store.place(dot, &own, call.clone(), since, now);
         debug_assert_ne!(merged, Merged::Nothing, "{dot} is not fresh");
@@ -99,15 +104,12 @@ impl Orders {
         open.map_or(0, |journal| journal.open.trips()) + postponed.count()
     }
 
-    /// Since when an order of this call has waited in a journal that this node has given up, or has
-    /// been contested: the new order is the same press again.
+    /// Since when an order of this call has waited in a journal that this node has given up: the new
+    /// order is the same press again.
     fn placed_before(&self, call: &Call) -> Option<Timestamp> {
         let (own, journal) = (&self.own.node, self.ledger.journal());
         let orders = self.store.of_call(call);
-        let earlier = orders.filter(|order| {
-            let is_given_up = order.origin == *own && order.dot.journal != journal;
-            is_given_up || self.admission.is_contested(order.dot)
-        });
+        let earlier = orders.filter(|order| order.origin == *own && order.dot.journal != journal);
         earlier.map(|order| order.placed).min()
     }
 
@@ -185,8 +187,7 @@ impl Orders {
         }
         let service = self.store.service(dot).cloned();
         if let Call::Hall(hall) = call {
-            let by = service.as_ref().map(|service| service.car.clone());
-            self.effects.push_back(Effect::Served { call: *hall, by });
+            self.effects.push_back(Effect::Closed(*hall));
         }
         let call = call.clone();
         self.report(match service {
@@ -195,11 +196,6 @@ impl Orders {
             }
             None => Report::Dropped { call },
         });
-    }
-
-    /// A fire recall was begun or ended, as this node learns just now.
-    pub(in crate::node) fn note_recall(&mut self, now: Timestamp) {
-        self.admission.note_recall(now);
     }
 
     /// Merges a record, handles the change, and returns it.
@@ -221,25 +217,20 @@ impl Orders {
         &mut self,
         peer: &NodeId,
         record: &Record,
-        fleet: Fleet<'_>,
+        members: &Membership,
         now: Timestamp,
     ) -> Outcome {
         let (dot, call) = (record.dot, &record.call);
         let merged = self.merge_record(record, Some(peer), now);
         let mut outcome = match &merged {
             Merged::Refused => {
-                self.on_refused(peer, dot, fleet, now);
+                self.on_refused(peer, dot, members, now);
                 return Outcome::Refused;
             }
             Merged::Nothing | Merged::Served { closed: None } => Outcome::Settled,
             Merged::Placed { .. } | Merged::Served { closed: Some(_) } => Outcome::Changed,
         };
-        if let Merged::Served { closed: Some(closed) } = merged
-            && let RecordState::Served(Some(service)) = &record.state
-        {
-            self.close_contested(peer, &closed, service, fleet, now);
-        }
-        self.note_open(record, fleet, now);
+        self.note_open(record, members, now);
         self.ledger.know(dot);
         match (record.state.is_served(), self.store.get(dot).is_some()) {
             (false, true) => {
@@ -268,10 +259,8 @@ impl Orders {
         }
         // A peer that holds it as served sends the service once it knows that this node lacks it.
         // One that does not keep it does not need it.
-        match (open, ack.served) {
-            (true, true) => self.replication.acked_as_served(peer, ack.dot),
-            (true, false) | (false, true) => self.replication.acked(peer, ack.dot),
-            (false, false) => {}
+        if open || ack.served {
+            self.replication.acked(peer, ack.dot);
         }
     }
 
@@ -280,30 +269,30 @@ impl Orders {
         &mut self,
         peer: &NodeId,
         delta: &Delta,
-        fleet: Fleet<'_>,
+        members: &Membership,
         random: &mut Rng,
         now: Timestamp,
     ) {
-        self.take_in(peer, &delta.records, fleet, random, now);
+        self.take_in(peer, &delta.records, members, random, now);
         for ack in &delta.acks {
             self.on_ack(peer, *ack);
         }
     }
 
-    /// Takes in those of these records that are credible, and acknowledges them.
+    /// Takes in those of these records for which there is room, and acknowledges them.
     pub(super) fn take_in(
         &mut self,
         peer: &NodeId,
         records: &[Record],
-        fleet: Fleet<'_>,
+        members: &Membership,
         random: &mut Rng,
         now: Timestamp,
     ) {
-        for record in self.admit(peer, records, fleet, random, now) {
-            if !self.has_room(peer, record, fleet, now) {
+        for record in self.admit(peer, records, members, random, now) {
+            if !self.has_room(peer, record, members, now) {
                 continue;
             }
-            match self.on_record(peer, record, fleet, now) {
+            match self.on_record(peer, record, members, now) {
                 Outcome::Refused => {}
                 // What a peer repeats because another one refuses it must not make all nodes send
                 // beacon after beacon.
@@ -315,7 +304,7 @@ impl Orders {
             }
         }
         if !records.is_empty() {
-            self.collect(fleet, now);
+            self.collect(members, now);
         }
     }
 
@@ -324,7 +313,7 @@ impl Orders {
         &mut self,
         peer: &NodeId,
         state: &StateTransfer,
-        fleet: Fleet<'_>,
+        members: &Membership,
         random: &mut Rng,
         now: Timestamp,
     ) {
@@ -335,9 +324,9 @@ impl Orders {
                 self.store.collect(journal);
             }
         }
-        for record in self.admit(peer, &state.records, fleet, random, now) {
-            if !self.has_room(peer, record, fleet, now)
-                || self.on_record(peer, record, fleet, now) == Outcome::Refused
+        for record in self.admit(peer, &state.records, members, random, now) {
+            if !self.has_room(peer, record, members, now)
+                || self.on_record(peer, record, members, now) == Outcome::Refused
             {
                 continue;
             }
@@ -345,17 +334,15 @@ impl Orders {
                 self.promise.record(record.dot, peer, holding);
             }
         }
-        self.collect(fleet, now);
+        self.collect(members, now);
     }
 
     /// The stores of this peer and this node are equal: it holds every open order.
-    pub(in crate::node) fn note_equal(&mut self, peer: &NodeId, durable: bool, fleet: Fleet<'_>) {
+    pub(in crate::node) fn note_equal(&mut self, peer: &NodeId, durable: bool) {
         let holding = if durable { Holding::Durable } else { Holding::Held };
         for order in self.store.orders() {
             self.promise.record(order.dot, peer, holding);
         }
-        let known = Knowledge::new(&self.own, &self.store, &self.promise, &self.ledger, fleet);
-        self.admission.note_equal(peer, &known);
     }
 
     /// This node's car has served a call: closes every press of it known so far (F18, O3).
@@ -363,8 +350,7 @@ impl Orders {
         let own = self.own.node.clone();
         let call = match call {
             ServedCall::Hall(call) => {
-                let by = Some(own.clone());
-                self.effects.push_back(Effect::Served { call, by });
+                self.effects.push_back(Effect::Closed(call));
                 Call::Hall(call)
             }
             ServedCall::Car(floor) => Call::Car { car: own.clone(), floor },
@@ -384,14 +370,15 @@ impl Orders {
         let (own, hall) = (self.own.node.clone(), Call::Hall(call));
         let served = self.store.serve_presses(presses, &own, now);
         if self.store.of_call(&hall).next().is_none() {
-            self.effects.push_back(Effect::Served { call, by: Some(own) });
+            self.effects.push_back(Effect::Closed(call));
         }
         self.on_served_here(hall, &served, now);
     }
 
     /// Drops all open orders, and presses that wait for a sequence: in a fire recall nobody serves
     /// them. Every node does so with what it holds, so that the stores become equal.
-    pub(in crate::node) fn drop_all(&mut self) {
+    pub(in crate::node) fn drop_all(&mut self, now: Timestamp) {
+        self.recalled_at = Some(now);
         self.ledger.take_postponed();
         let calls: Vec<Call> = self.store.calls().cloned().collect();
         for call in calls {
@@ -401,7 +388,7 @@ impl Orders {
                 self.replication.changed(order.dot, None);
             }
             if let Call::Hall(call) = call {
-                self.effects.push_back(Effect::Served { call, by: None });
+                self.effects.push_back(Effect::Closed(call));
             }
             self.report(Report::Dropped { call });
             self.hurry();

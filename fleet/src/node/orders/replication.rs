@@ -31,8 +31,6 @@ struct Outbox {
     unsent: BTreeSet<Dot>,
     /// Sent over the current link: TCP delivers them, or breaks.
     sent: BTreeSet<Dot>,
-    /// Records of both sets that ask the peer whether the order was served.
-    questions: BTreeSet<Dot>,
 }
 
 impl Outbox {
@@ -41,7 +39,6 @@ impl Outbox {
     }
 
     fn remove(&mut self, dot: Dot) -> bool {
-        self.questions.remove(&dot);
         self.unsent.remove(&dot) || self.sent.remove(&dot)
     }
 
@@ -115,37 +112,6 @@ impl Replication {
                 self.turns.add(dot, self.turn);
             }
             self.is_dirty = true;
-        }
-    }
-
-    /// A peer may know whether an order that is open here was served: sends it the order until it
-    /// answers.
-    pub(super) fn ask(&mut self, peer: &NodeId, dot: Dot) {
-        self.enqueue(peer, dot);
-        if let Some(outbox) = self.outbox.get_mut(peer) {
-            outbox.questions.insert(dot);
-        }
-    }
-
-    fn asks(&self, peer: &NodeId, dot: Dot) -> bool {
-        let outbox = self.outbox.get(peer);
-        outbox.is_some_and(|outbox| outbox.questions.contains(&dot))
-    }
-
-    /// A peer has sent a record of an order. If it was asked, that is its answer.
-    pub(super) fn answered(&mut self, peer: &NodeId, dot: Dot) {
-        if self.asks(peer, dot) {
-            self.acked(peer, dot);
-        }
-    }
-
-    /// A peer has acknowledged as served an order that is open here.
-    ///
-    /// That does not answer a question. Beacons acknowledge to all peers, so the peer may not know
-    /// that this node lacks the service, and then it does not send it.
-    pub(super) fn acked_as_served(&mut self, peer: &NodeId, dot: Dot) {
-        if !self.asks(peer, dot) {
-            self.acked(peer, dot);
         }
     }
 
@@ -292,34 +258,10 @@ mod tests {
         assert_eq!(told(&mut replication, 9), [dot(4), dot(3), dot(1)]);
     }
 
-    /// Beacons acknowledge to all peers: an acknowledgement for another node is not an answer.
-    #[test]
-    fn a_question_stands_until_it_is_answered() {
-        let mut replication = Replication::default();
-        let peer = NodeId::new("B").expect("a name");
-        replication.found(&peer, [dot(1)].into_iter());
-        for sent in [false, true] {
-            if sent {
-                replication.take_for_link(&peer, 1);
-            }
-            replication.ask(&peer, dot(1));
-            replication.acked_as_served(&peer, dot(1));
-            assert_eq!(told(&mut replication, 9), [dot(1)]);
-        }
-        replication.answered(&peer, dot(1));
-        assert!(!replication.is_waiting());
-
-        replication.enqueue(&peer, dot(1));
-        replication.answered(&peer, dot(1));
-        assert_eq!(told(&mut replication, 9), [dot(1)], "nothing was asked since");
-        replication.acked_as_served(&peer, dot(1));
-        assert!(!replication.is_waiting());
-    }
-
     proptest! {
         #[test]
         fn beacons_tell_exactly_what_any_peer_is_owed(
-            steps in prop::collection::vec((0_u8..12, 0_usize..3, 0_u64..6), 1..200)
+            steps in prop::collection::vec((0_u8..9, 0_usize..3, 0_u64..6), 1..200)
         ) {
             let peers = ["B", "C", "D"].map(|name| NodeId::new(name).expect("a name"));
             let mut replication = Replication::default();
@@ -334,18 +276,12 @@ mod tests {
                     5 => replication.enqueue(peer, dot),
                     6 => replication.acked(peer, dot),
                     7 => replication.collected(dot),
-                    8 => replication.ask(peer, dot),
-                    9 => replication.acked_as_served(peer, dot),
-                    10 => replication.answered(peer, dot),
                     _ => drop(replication.take_for_link(peer, 2)),
                 }
                 let queued = |dot| {
                     let outbox = replication.outbox.values();
                     outbox.filter(|outbox| outbox.contains(dot)).count()
                 };
-                for outbox in replication.outbox.values() {
-                    prop_assert!(outbox.questions.iter().all(|dot| outbox.contains(*dot)));
-                }
                 for dot in (0..6).map(self::dot) {
                     prop_assert_eq!(replication.turns.peers(dot), queued(dot));
                 }

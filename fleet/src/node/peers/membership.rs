@@ -17,12 +17,11 @@ use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use super::distrusted::{Distrusted, Offence};
 use crate::model::{NodeId, Timestamp};
-use crate::node::{BeaconFate, DistrustedStatus, LinkSide, MeshTimes};
+use crate::node::{BeaconFate, LinkSide, MeshTimes};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::codec::VERSION;
-use crate::wire::{Beacon, Echo, Hello, Nonce};
+use crate::wire::{Beacon, Hello, Nonce};
 
 pub use conflict::ConflictKind;
 pub use lost::LossCause;
@@ -61,7 +60,6 @@ pub(in crate::node) struct Membership {
     /// How much longer than usual any peer may currently be silent.
     granted: Duration,
     lost: LostPeers,
-    distrusted: Distrusted,
     conflicts: Conflicts,
     /// Where the echoes of the next beacon start, for peers and for others.
     rotation: (usize, usize),
@@ -73,7 +71,7 @@ pub(in crate::node) struct Membership {
 /// The assessment of a beacon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::node) enum Heard {
-    /// Ignored: this node's own, or a faulty node's.
+    /// Ignored: this node's own, or one whose number is too far ahead.
     Ignored,
     /// From a node of another fleet.
     Foreign,
@@ -145,7 +143,6 @@ impl Membership {
             delay: Delay::default(),
             granted: Duration::ZERO,
             lost: LostPeers::default(),
-            distrusted: Distrusted::default(),
             conflicts: Conflicts::default(),
             rotation: (0, 0),
             check_at: None,
@@ -163,11 +160,6 @@ impl Membership {
 
     pub(in crate::node) fn get(&self, name: &NodeId) -> Option<&Peer> {
         self.incarnations.get(self.found.get(name)?)
-    }
-
-    /// Whether a node of this name is heard, even if it does not hear this one.
-    pub(in crate::node) fn is_heard(&self, name: &NodeId) -> bool {
-        self.incarnations.values().any(|peer| peer.hello.node == *name)
     }
 
     /// The peer at this address; if there are two, the first by name.
@@ -193,20 +185,8 @@ impl Membership {
         }
         let echoed_beacon = self.echoed(&beacon.echoes);
         let echoed = echoed_beacon.map(|sent| sent.at);
-        let own = self.own.nonce;
-        let is_strange = |echo: &Echo| {
-            // A node that does not fit can have served nothing.
-            let is_known = || {
-                let known = self.incarnations.get(&echo.nonce);
-                known.is_some_and(|peer| {
-                    self.counts(&peer.hello) || self.misfit(&peer.hello).is_some()
-                })
-            };
-            echo.nonce != own && !is_known() && !self.lost.covers(echo)
-        };
-        let strange = beacon.echoes.iter().any(is_strange);
         let told = Duration::from_millis(beacon.period.into());
-        let period = pace::believed(told, self.incarnations.len(), &self.times);
+        let period = pace::bounded(told, self.incarnations.len(), &self.times);
         if echoed.is_some() {
             self.make_room(beacon.hello.nonce);
         }
@@ -221,10 +201,7 @@ impl Membership {
             peer.echo_age.note(now.since(sent_at), now);
         }
         let is_single = peer.note_echo(echoed_beacon, now) || is_addressed;
-        if strange {
-            peer.note_stranger(now);
-        }
-        match peer.window.mark(beacon.sequence, echoed, now) {
+        match peer.window.mark(beacon.sequence, now) {
             Order::Latest => {
                 peer.echoed_at = peer.echoed_at.max(echoed);
                 if is_single {
@@ -285,7 +262,6 @@ impl Membership {
         };
         peer.note_heard(now);
         peer.echoed_at = Some(now);
-        peer.window.recount();
         self.prove(hello, now)
     }
 
@@ -307,28 +283,15 @@ impl Membership {
         }
     }
 
-    /// Treats a peer, and everything from its address, as lost. Returns for how long.
-    pub(super) fn distrust(
+    /// A peer sent over its link what no node may send.
+    pub(super) fn note_garbage(
         &mut self,
-        name: &NodeId,
-        offence: Offence,
+        peer: &NodeId,
+        what: &str,
         now: Timestamp,
-    ) -> Option<Duration> {
-        let peer = self.get(name)?;
-        let peer = peer.clone();
-        self.lost.add(name.clone(), &peer, LossCause::Distrusted);
-        self.found.remove(name);
-        self.incarnations.retain(|_, other| other.hello.address != peer.hello.address);
-        Some(self.distrusted.add(&peer.hello, offence, now))
-    }
-
-    pub(in crate::node) fn distrusts(&self, address: Ipv4Addr, now: Timestamp) -> bool {
-        self.distrusted.holds(address, None, now)
-    }
-
-    /// How often peers were distrusted since the start.
-    pub(in crate::node) fn distrusted(&self) -> DistrustedStatus {
-        self.distrusted.counts()
+    ) -> Option<String> {
+        let what = format!("node {peer} sent {what}: its link was closed");
+        self.conflict(ConflictKind::Garbage, Some(peer), what, now)
     }
 
     /// A node at this address sends datagrams of another version of the wire protocol, which can't
@@ -338,7 +301,7 @@ impl Membership {
         from: Ipv4Addr,
         version: u8,
         now: Timestamp,
-    ) -> Option<Heard> {
+    ) -> Option<String> {
         let what = format!(
             "a node at {from} speaks version {version} of the wire protocol, this one {VERSION}"
         );
@@ -360,12 +323,10 @@ impl Membership {
         &self.conflicts
     }
 
-    /// Why this node has nothing to do with the other one: it is itself, or a distrusted node, or
-    /// one of another fleet, or its process has ended.
+    /// Why this node has nothing to do with the other one: it is itself, or one of another fleet, or
+    /// its process has ended.
     fn ignored(&mut self, hello: &Hello, now: Timestamp) -> Option<Heard> {
-        if hello.nonce == self.own.nonce
-            || self.distrusted.holds(hello.address, Some(hello.nonce), now)
-        {
+        if hello.nonce == self.own.nonce {
             return Some(Heard::Ignored);
         }
         if self.ended.iter().any(|(nonce, until)| *nonce == hello.nonce && now < *until) {
@@ -409,9 +370,9 @@ impl Membership {
         node: Option<&NodeId>,
         what: String,
         now: Timestamp,
-    ) -> Option<Heard> {
+    ) -> Option<String> {
         match self.conflicts.note(kind, node, &what, now) {
-            Sighting::New => Some(Heard::Conflict(what)),
+            Sighting::New => Some(what),
             Sighting::Known => None,
         }
     }
@@ -462,13 +423,14 @@ impl Membership {
         // Not before it is proven: an old beacon, sent again, would be a conflict with its own node.
         let node = Some(&hello.node);
         if let Some((kind, what)) = self.misfit(hello) {
-            return self.conflict(kind, node, what, now).unwrap_or(Heard::Ignored);
+            let told = self.conflict(kind, node, what, now);
+            return told.map_or(Heard::Ignored, Heard::Conflict);
         }
         if hello.address == self.own.address {
             let (name, address) = (&hello.node, hello.address);
             let what = format!("node {name} has the address {address} like this one");
             if let Some(told) = self.conflict(ConflictKind::Address, node, what, now) {
-                return told;
+                return Heard::Conflict(told);
             }
         }
         let before = self.found.get(&hello.node).copied();
@@ -482,8 +444,8 @@ impl Membership {
             // Both are alive: the first one stays, so that neither takes over from the other.
             let (name, first, second) = (&hello.node, rival.hello.address, hello.address);
             let what = format!("two nodes are named {name}: one at {first}, one at {second}");
-            let shown = self.conflict(ConflictKind::Name, node, what, now);
-            return shown.unwrap_or(Heard::Unproven);
+            let told = self.conflict(ConflictKind::Name, node, what, now);
+            return told.map_or(Heard::Unproven, Heard::Conflict);
         }
         let mut was_established =
             self.lost.remove(&hello.node).is_some_and(|lost| lost.is_established);

@@ -13,12 +13,10 @@
 
 mod beacon;
 mod comparison;
-mod distrusted;
 mod links;
 mod membership;
 mod packets;
 mod pairing;
-mod sightings;
 
 use core::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
@@ -35,7 +33,6 @@ pub(super) use beacon::{MOST_ECHOES, STRANGERS_ECHOED};
 
 pub(super) use beacon::Room;
 pub(super) use comparison::Difference;
-pub(super) use distrusted::Offence;
 pub(super) use links::{Handshake, Links, accepts};
 pub use membership::{ConflictKind, LossCause};
 pub(super) use membership::{Heard, Membership};
@@ -225,15 +222,17 @@ impl Peers {
         version: u8,
         now: Timestamp,
     ) -> Option<String> {
-        match self.membership.hear_version(from, version, now)? {
-            Heard::Conflict(what) => Some(what),
-            Heard::Ignored
-            | Heard::Foreign
-            | Heard::Unproven
-            | Heard::Reordered
-            | Heard::Replayed
-            | Heard::Current { .. } => None,
-        }
+        self.membership.hear_version(from, version, now)
+    }
+
+    /// A peer sent over its link what no node may send; returns the conflict to report.
+    pub(super) fn note_garbage(
+        &mut self,
+        peer: &NodeId,
+        what: &str,
+        now: Timestamp,
+    ) -> Option<String> {
+        self.membership.note_garbage(peer, what, now)
     }
 
     /// A node has shaken hands over a link, which may still be refused.
@@ -258,7 +257,6 @@ impl Peers {
     /// Updates the car of a peer.
     pub(super) fn note_car(&mut self, peer: &NodeId, view: CarView, now: Timestamp) {
         if let Some(known) = self.membership.get_mut(peer) {
-            known.sightings.note(&view, now);
             known.car = Some((view, now));
         }
     }
@@ -305,16 +303,6 @@ impl Peers {
             pairing.lost(peer);
         }
         link
-    }
-
-    /// Distrusts a peer; returns for how long. The caller treats it as lost.
-    pub(super) fn distrust(
-        &mut self,
-        peer: &NodeId,
-        offence: Offence,
-        now: Timestamp,
-    ) -> Option<Duration> {
-        self.membership.distrust(peer, offence, now)
     }
 
     /// Opens a link over which the peer gets this digest; returns the link that it replaces.

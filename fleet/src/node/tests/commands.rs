@@ -34,9 +34,9 @@ fn directives_are_sent_until_every_peer_has_them() {
     assert_eq!(directives(&drain(&mut one)), 0, "everybody has it");
 }
 
-/// A peer that has counted up the versions is faulty: what it says is not believed.
+/// A peer that has counted up the versions is faulty.
 #[test]
-fn directives_that_no_operator_gave_are_rubbish() {
+fn directives_that_no_operator_gave_close_the_link() {
     let (mut one, _, now) = forged::pair();
     let (mut other, car) = (node(9, 9), name(1));
     other.handle_mode(&car, Mode::OutOfService, "kovac", now).expect("room");
@@ -44,7 +44,7 @@ fn directives_that_no_operator_gave_are_rubbish() {
     directive.version = Version { counter: u64::MAX, journal: JournalId(3) };
     one.handle_frame(forged::LINK, Frame::Directives(vec![directive]), now);
     assert_eq!(one.directives().iter().count(), 0);
-    assert_eq!(one.status(now).distrusted.rubbish, 1);
+    assert!(one.peers.links().get(forged::LINK).is_none());
 }
 
 /// Process number `nonce` of a node with a car, which starts now.
@@ -259,7 +259,7 @@ fn a_key_that_was_turned_while_its_node_was_off_goes_on_record() {
 
 /// Nor is one that counts far ahead, which would leave the operators no version.
 #[test]
-fn directives_that_count_too_far_ahead_are_rubbish() {
+fn directives_that_count_too_far_ahead_close_the_link() {
     let (mut one, _, now) = forged::pair();
     one.handle_mode(&name(1), Mode::Independent, "kovac", now).expect("room");
     let mut directive = one.directives().iter().next().expect("a directive").clone();
@@ -267,7 +267,7 @@ fn directives_that_count_too_far_ahead_are_rubbish() {
     directive.value = Value::new("out-of-service").expect("a value");
     one.handle_frame(forged::LINK, Frame::Directives(vec![directive]), now);
     assert_eq!(one.directives().mode(&name(1)), Mode::Independent);
-    assert_eq!(one.status(now).distrusted.rubbish, 1);
+    assert!(one.peers.links().get(forged::LINK).is_none());
     one.handle_mode(&name(1), Mode::InService, "kovac", now).expect("versions are left");
 }
 

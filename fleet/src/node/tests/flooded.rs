@@ -3,7 +3,6 @@
 use super::forged::{
     LINK, call, conflicts, delta, dot, exchange, pair, send_beacon, sound, with_journal,
 };
-use super::planning::idle_at;
 use super::*;
 use crate::model::{JournalId, NodeId};
 use crate::orders::{OrderStore, Record, RecordState, Service};
@@ -328,64 +327,6 @@ fn a_name_that_one_node_has_heard_for_a_moment_keeps_no_stores_different() {
     assert_eq!(one.orders().journal(JournalId(INVENTED)), None, "it is worth the least");
 }
 
-/// The second node says this, while its car stands at the bottom.
-fn says_at_the_bottom(one: &mut Node, two: &mut Node, records: Vec<Record>, now: Timestamp) {
-    let mut beacon = two.plain_beacon(now);
-    beacon.echoes = vec![one.echo(now)];
-    beacon.delta = Delta { records, car: Some(idle_at(0)), ..Delta::default() };
-    one.handle_beacon(two.hello().address, &beacon, now);
-}
-
-/// A press comes back as open to the first node, which may have forgotten it with its journal, and has
-/// long seen the second node's car at the bottom. Then the second node says that this car has served
-/// it. Returns the first node, the press, and what the node wants done.
-fn told_of_a_service_by(car: NodeId, forgets: bool) -> (Node, Dot, Vec<Action>) {
-    let (mut one, mut two, mut now) = settled();
-    let seen = now + Duration::from_secs(12);
-    while now < seen {
-        now = now + PERIOD;
-        says_at_the_bottom(&mut one, &mut two, Vec::new(), now);
-    }
-    if forgets {
-        let most = u64::try_from(MOST).expect("few");
-        flood(&mut one, &tombstones(0..most + 10), now);
-        assert!(one.status(now).collected > 0);
-    }
-    let waited = Duration::from_mins(1);
-    let press = record(77, 3, call(2), RecordState::Open { waited });
-    says_at_the_bottom(&mut one, &mut two, vec![press.clone()], now);
-    assert!(one.orders().get(press.dot).is_some());
-    drain(&mut one);
-    let service = Service { waited: Duration::from_secs(20), car };
-    let told = Record { state: RecordState::Served(Some(service)), ..press.clone() };
-    says_at_the_bottom(&mut one, &mut two, vec![told], now);
-    let actions = drain(&mut one);
-    (one, press.dot, actions)
-}
-
-/// O1: a node that has forgotten a press with its journal believes its service of the car's own node,
-/// whatever it has seen of the car since the press came back.
-#[test]
-fn the_service_of_a_forgotten_press_is_believed_of_the_cars_own_node() {
-    for forgets in [false, true] {
-        let (one, press, wanted) = told_of_a_service_by(name(2), forgets);
-        let is_open = one.orders().get(press).is_some();
-        assert_eq!((is_open, conflicts(&wanted).is_empty()), (!forgets, forgets));
-    }
-}
-
-/// O1: of its own car, a node that may have forgotten the service denies nothing: it places the call
-/// again.
-#[test]
-fn a_node_that_may_have_forgotten_its_own_service_places_the_call_again() {
-    for forgets in [false, true] {
-        let (one, press, wanted) = told_of_a_service_by(name(1), forgets);
-        assert!(one.orders().get(press).is_some());
-        let again = one.orders().of_call(&call(2)).any(|order| order.dot.journal == JournalId(1));
-        assert_eq!((again, conflicts(&wanted).is_empty()), (forgets, forgets));
-    }
-}
-
 /// O7: whatever each was told, the stores come to be equal, and repairs end.
 #[test]
 fn stores_that_were_flooded_differently_come_to_be_equal() {
@@ -663,26 +604,4 @@ fn open_calls_of_many_peers_stay_within_bounds() {
     send_beacon(&mut peers[0], &mut one, vec![fresh.clone(), same.clone()], now);
     assert!(one.orders().get(fresh.dot).is_none(), "one register more");
     assert!(one.orders().get(same.dot).is_some(), "a press in another's place");
-}
-
-/// A refused service makes nobody place calls that only another car could serve: what a peer makes
-/// up does not get into the journals of sound nodes.
-#[test]
-fn refused_services_of_invented_calls_fill_no_journal_of_others() {
-    let (mut one, mut two, mut now) = settled();
-    let floors = one.hello.floors;
-    for (round, first) in [(0, 100), (1, 164)] {
-        let open = car_calls(round, first, floors);
-        flood(&mut one, &open, now);
-        let lies =
-            open.into_iter().map(|record| Record { state: RecordState::Served(None), ..record });
-        flood(&mut one, &lies.collect::<Vec<_>>(), now);
-        let later = now + Duration::from_secs(5);
-        exchange(&mut one, &mut two, now, later);
-        now = later;
-    }
-    for (node, journal) in [(&one, 1), (&two, 2)] {
-        let own = node.orders().journal(JournalId(journal)).expect("known");
-        assert!(own.registers < 10, "{} registers", own.registers);
-    }
 }

@@ -3,8 +3,8 @@
 use super::*;
 use crate::model::bounds::JUMP;
 use crate::model::{Dot, JournalId, MOST_SEQUENCE, NodeId};
-use crate::orders::{Record, RecordState, Service};
-use crate::wire::{Delta, PlanEntry, StateTransfer};
+use crate::orders::{Record, RecordState};
+use crate::wire::{Delta, StateTransfer};
 
 pub(super) const LINK: LinkId = LinkId(1);
 
@@ -87,13 +87,7 @@ pub(super) fn conflicts(actions: &[Action]) -> Vec<&str> {
 fn complaints(actions: &[Action], peer: &NodeId) -> usize {
     let name = peer.to_string();
     let conflicts = conflicts(actions).into_iter();
-    let distrusted = |action: &&Action| matches!(action, Action::Report(Report::Distrusted { node, .. }) if node == peer);
     conflicts.filter(|what| what.contains(&name)).count()
-        + actions.iter().filter(distrusted).count()
-}
-
-fn is_synced(action: &Action) -> bool {
-    matches!(action, Action::Send { frame: Frame::Synced, .. })
 }
 
 /// The sequences that a node writes, acknowledges or passes on.
@@ -204,61 +198,6 @@ fn a_record_that_cannot_be_is_as_if_it_had_never_come() {
             orders_are_taken(&mut one, &mut two, now + PERIOD * 60);
         }
     }
-}
-
-/// What no sound node sends is refused whole, and its sender treated as gone for a second: nothing
-/// of the frame is taken in, acknowledged, written or passed on.
-#[test]
-fn who_sends_rubbish_is_cut_off_for_a_while() {
-    let top = FloorCount::new(200).and_then(|floors| floors.floor(199));
-    let nowhere = HallCall::new(top.expect("a floor"), Direction::Down);
-    let sound =
-        Record { state: RecordState::Open { waited: Duration::ZERO }, ..served(2, 900, call(2)) };
-    let records = vec![sound.clone(), served(2, 901, Call::Hall(nowhere))];
-    let plan = vec![PlanEntry { version: 1, call: nowhere, car: name(2) }];
-    let assignment = Frame::Delta(Delta { records: vec![sound], plan, ..Delta::default() });
-    for frame in [delta(records.clone()), state(records), assignment] {
-        let (mut one, mut two, now) = pair();
-        let before = one.orders().digest();
-        one.handle_frame(LINK, frame.clone(), now);
-        let actions = drain(&mut one);
-        assert_eq!(complaints(&actions, &name(2)), 1, "{actions:?}");
-        assert!(actions.contains(&Action::Close(LINK)));
-        assert!(!actions.iter().any(is_synced), "{actions:?}");
-        let hello = two.hello().clone();
-        one.handle_link_up(LinkId(2), &hello, LinkSide::Accepted, now);
-        assert!(drain(&mut one).contains(&Action::Close(LinkId(2))));
-        let soon = now + PERIOD * 36;
-        let told = told_of(&exchange(&mut one, &mut two, now, soon));
-        assert!(!told.contains(&900) && !told.contains(&901), "{told:?}");
-        assert_eq!(one.orders().digest(), before);
-        assert!(one.peers.members().get(&name(2)).is_none());
-        assert!(two.peers.members().get(&name(1)).is_none(), "it notices");
-        let later = soon + PERIOD * 12;
-        exchange(&mut one, &mut two, soon, later);
-        assert!(one.peers.members().get(&name(2)).is_some());
-        one.handle_link_up(LinkId(3), &hello, LinkSide::Accepted, later);
-        assert!(!drain(&mut one).contains(&Action::Close(LinkId(3))));
-        orders_are_taken(&mut one, &mut two, later);
-    }
-}
-
-/// In a datagram, which anybody can send in another's name, rubbish is dropped and its sender
-/// stays.
-#[test]
-fn rubbish_in_a_datagram_costs_nobody_the_trust() {
-    let (mut one, mut two, now) = pair();
-    let before = one.orders().digest();
-    let mut beacon = two.plain_beacon(now);
-    let car = cabin(3).0.cabin.view(now).expect("a car");
-    let top = FloorCount::new(200).and_then(|floors| floors.floor(199));
-    beacon.delta.car = Some(CarView { floor: top, ..car });
-    beacon.delta.records = vec![served(2, MOST_SEQUENCE + 1, call(0))];
-    one.handle_beacon(two.hello().address, &beacon, now);
-    let peer = one.peers.members().get(&name(2)).expect("it stays");
-    assert_eq!(peer.car, None);
-    assert_eq!(one.orders().digest(), before);
-    assert!(told_of(&drain(&mut one)).is_empty());
 }
 
 /// A flood of such records is reported once a minute.
@@ -460,75 +399,4 @@ fn a_press_that_others_know_as_another_call_is_placed_again() {
         let again = again.expect("it is placed again").dot;
         assert!(node.has_promised(again));
     }
-}
-
-/// O1: orders that wait when a journal is given up are open everywhere again, as old and as firmly
-/// promised as they were, although others hold them as served.
-#[test]
-fn orders_of_a_journal_that_is_given_up_are_placed_again() {
-    let (mut one, mut two, later) = waiting_pair();
-    let waited = one.orders().waited(&call(1), later).expect("it is open");
-    // By a car that the second node can't know yet.
-    let service = Service { waited: Duration::ZERO, car: name(3) };
-    let forged = Record {
-        state: RecordState::Served(Some(service)),
-        ..served(1, 1_000 + JUMP / 2 + 1, call(1))
-    };
-    two.handle_frame(LINK, delta(vec![forged.clone()]), later);
-    assert_eq!(two.orders().of_call(&call(1)).count(), 0);
-    one.handle_frame(LINK, delta(vec![forged]), later);
-    assert!(promised(&one), "before the disk has heard of it");
-    let end = later + PERIOD * 8;
-    exchange(&mut one, &mut two, later, end);
-    assert!(promised(&one));
-    let orders: Vec<_> = two.orders().of_call(&call(1)).collect();
-    assert_eq!(orders.len(), 1, "{orders:?}");
-    assert_ne!(orders[0].dot.journal, JournalId(1));
-    assert_eq!(orders[0].origin, name(1));
-    let still = two.orders().waited(&call(1), end).expect("it is open");
-    assert!(still >= waited, "{still:?} after {waited:?}");
-}
-
-/// O1: what is told of the age of an order that is open here does not make a later lie about its
-/// service believable, be it of an invented car or of this node's own.
-#[test]
-fn an_order_that_is_made_old_is_not_closed_by_a_lie() {
-    let (mut one, mut two, start) = pair();
-    let now = start + Duration::from_secs(30);
-    exchange(&mut one, &mut two, start, now);
-    for node in [&mut one, &mut two] {
-        assert_eq!(node.handle_order(call(0), now), Ok(Taken::Placed));
-    }
-    let later = now + PERIOD * 8;
-    exchange(&mut one, &mut two, now, later);
-    let orders: Vec<_> = one.orders().of_call(&call(0)).cloned().collect();
-    assert_eq!(orders.len(), 2, "one of each node");
-    for car in [name(9), name(1)] {
-        for order in &orders {
-            let tells = |state| Record {
-                dot: order.dot,
-                origin: order.origin.clone(),
-                call: call(0),
-                state,
-            };
-            let waited = Duration::from_hours(10);
-            one.handle_frame(LINK, delta(vec![tells(RecordState::Open { waited })]), later);
-            let service = Service { waited, car: car.clone() };
-            one.handle_frame(LINK, delta(vec![tells(RecordState::Served(Some(service)))]), later);
-            let still = one.orders().get(order.dot);
-            assert!(still.is_some(), "{} by {car}", order.dot);
-        }
-    }
-    // Nor is one that was old from the first word of it, or that took the place of such a one.
-    for sequence in [700, 701] {
-        let tells = |state| Record { dot: dot(2, sequence), state, ..served(2, sequence, call(2)) };
-        let waited = Duration::from_hours(10);
-        one.handle_frame(LINK, delta(vec![tells(RecordState::Open { waited })]), later);
-        let service = Service { waited, car: name(9) };
-        one.handle_frame(LINK, delta(vec![tells(RecordState::Served(Some(service)))]), later);
-        assert!(one.orders().get(dot(2, sequence)).is_some(), "{sequence}");
-    }
-    let own = orders.iter().find(|order| order.origin == name(1));
-    let own = own.and_then(|order| one.orders().get(order.dot));
-    assert_eq!(own.map(|order| order.placed), Some(now), "it knows better");
 }

@@ -49,7 +49,7 @@ fn a_press_is_followed_until_it_is_served() {
     let hall = HallCall::new(floor(2), Direction::Up);
     assert_eq!(seen[0].call, Call::Hall(hall));
     node.orders.serve(crate::car::ServedCall::Hall(hall), later);
-    node.route_orders(later);
+    node.route_orders();
     let served = PressFate::Served { car: Some(name(1)), waited: later.since(now) };
     assert_eq!(fates(&node, later), std::slice::from_ref(&served));
     // Once more: another press.

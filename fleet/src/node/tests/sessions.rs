@@ -5,7 +5,7 @@ use elevator_driver::{Button, DoorCommand};
 use super::receipts::{self, deliver, linked};
 use super::*;
 use crate::directives::{
-    Directive, MOST_SESSIONS, RequestId, Session, SessionEnd, SessionState, Version,
+    Directive, MOST_SESSIONS, RequestId, Session, SessionEnd, SessionState, Topic, Version,
 };
 use crate::model::Mode;
 use crate::node::{FollowedCall, Requested, SessionRefused, SessionRequest};

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::forged::{LINK, call, delta, dot, exchange, pair, sound, with_journal};
+use super::forged::{call, dot, exchange, pair, sound, with_journal};
 use super::*;
 use crate::model::NodeId;
 use crate::node::peers::{MOST_ECHOES, STRANGERS_ECHOED};
-use crate::orders::{Record, RecordState, Service};
+use crate::orders::{Record, RecordState};
 use crate::wire::{Delta, Hello};
 
 /// So many processes that are heard and hear nobody. Their nonces mix with those of the peers.
@@ -86,93 +86,6 @@ fn long_acquainted() -> (Node, Node, Timestamp) {
     let later = now + Duration::from_secs(15);
     exchange(&mut one, &mut two, now, later);
     (one, two, later)
-}
-
-/// O1: what a node that is heard by others only has done, nobody here can know.
-#[test]
-fn a_car_that_others_may_hear_may_have_served() {
-    for (hears_it, echoes_it) in [(false, false), (true, false), (false, true)] {
-        let (mut one, mut two, mut now) = long_acquainted();
-        let mut three = with_journal(3, sound(3));
-        if echoes_it {
-            // The second node hears one that the first does not.
-            let mut beacon = two.plain_beacon(now);
-            let nonce = three.hello().nonce;
-            beacon.echoes.push(Echo { nonce, sequence: 1 });
-            one.handle_beacon(two.hello().address, &beacon, now);
-        }
-        assert_eq!(one.handle_order(call(0), now), Ok(Taken::Placed));
-        let placed = one.orders().of_call(&call(0)).next().expect("it waits").dot;
-        let until = now + PERIOD * 4;
-        while now < until {
-            exchange(&mut one, &mut two, now, now + PERIOD);
-            now = now + PERIOD;
-            if hears_it {
-                // It does not hear the first.
-                let beacon = three.plain_beacon(now);
-                one.handle_beacon(three.hello().address, &beacon, now);
-            }
-        }
-        assert_eq!(one.peers.members().is_heard(&name(3)), hears_it);
-        assert!(one.peers.members().get(&name(3)).is_none());
-        let service = Service { waited: PERIOD, car: name(3) };
-        let told = Record {
-            dot: placed,
-            origin: name(1),
-            call: call(0),
-            state: RecordState::Served(Some(service)),
-        };
-        one.handle_frame(LINK, delta(vec![told]), now);
-        let is_believed = one.orders().of_call(&call(0)).next().is_none();
-        assert_eq!(is_believed, hears_it || echoes_it, "{hears_it}, {echoes_it}");
-        let refused = one.status(now).refused.services;
-        assert_eq!(refused, u64::from(!is_believed));
-        assert_ne!(placed, dot(2, 1));
-    }
-}
-
-/// One that is late, or says so, does not have other peers lost later, under however many names.
-#[test]
-fn two_names_at_one_address_are_late_for_one() {
-    for apart in [false, true] {
-        let mut one = node(1, 1);
-        let now = Timestamp::START + PERIOD;
-        let mut late = [2, 3].map(|index| node(index, 1).hello().clone());
-        if !apart {
-            late[1].address = late[0].address;
-        }
-        let punctual = node(4, 1);
-        let all = [late[0].clone(), late[1].clone(), punctual.hello().clone()];
-        for (link, hello) in (0..).zip(&all) {
-            one.handle_link_up(LinkId(link), hello, LinkSide::Accepted, now);
-        }
-        assert_eq!(one.peers.members().count(), 3, "{apart}");
-        let mut beacon = node(9, 1).plain_beacon(now);
-        let mut tell = |one: &mut Node, hello: &Hello, sequence: u64, at: Timestamp| {
-            beacon.hello = hello.clone();
-            beacon.sequence = sequence;
-            beacon.echoes = vec![one.echo(at)];
-            one.handle_beacon(hello.address, &beacon, at);
-        };
-        let mut at = now;
-        for sequence in 1..4 {
-            at = at + PERIOD * 6;
-            for hello in &late {
-                tell(&mut one, hello, sequence, at);
-            }
-            // It answers over its link, so that nothing is late.
-            one.handle_timeout(at);
-            one.handle_frame(LinkId(2), Frame::Alive, at);
-        }
-        // The third falls silent.
-        let lost = at + MeshTimes::default().dead_after + PERIOD;
-        for hello in &late {
-            tell(&mut one, hello, 4, lost);
-        }
-        one.handle_timeout(lost);
-        let is_lost = one.peers.members().get(&name(4)).is_none();
-        assert_eq!(is_lost, !apart);
-    }
 }
 
 /// A recorded beacon that is sent again creates no peer, causes no conflict and draws no answer,

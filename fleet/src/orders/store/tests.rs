@@ -258,18 +258,6 @@ fn a_merge_keeps_the_longer_wait() {
     assert_eq!(store.waited(&call(0), at(10)), Some(Duration::from_secs(7)));
 }
 
-/// The process that made a press knows its age, and when it can have been served at the earliest.
-#[test]
-fn a_press_that_was_made_here_is_not_made_older_by_others() {
-    let mut store = OrderStore::default();
-    store.place(dot(0, 1), &node(0), call(0), at(5), at(9));
-    let mut record = store.record(dot(0, 1), at(9)).expect("known");
-    record.state = RecordState::Open { waited: Duration::from_hours(10) };
-    assert_eq!(store.merge(record, at(9)), Merged::Nothing);
-    let order = store.get(dot(0, 1)).expect("it is open");
-    assert_eq!((order.placed, order.open_since), (at(5), at(9)));
-}
-
 /// In whatever order presses and services arrive: no open order is lost, and all
 /// stores agree on what is served.
 #[test]

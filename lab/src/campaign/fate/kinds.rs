@@ -57,8 +57,6 @@ kinds! {
     Intrusion(IntrusionKind) {
         Replay = "replay",
         Forgery = "forgery",
-        FaultyMember = "faulty member",
-        Flood = "flood",
         OtherVersion = "other version",
     }
     /// Of a machine and its clocks, while it may be off.
@@ -140,11 +138,6 @@ impl CarKind {
 }
 
 impl Kind {
-    /// Whether a member of the fleet sends what no sound one does.
-    pub(super) fn is_of_a_member(self) -> bool {
-        matches!(self, Self::Intrusion(IntrusionKind::FaultyMember | IntrusionKind::Flood))
-    }
-
     /// Whether a disk takes nothing more afterwards.
     pub(super) fn takes_a_disk_for_good(self) -> bool {
         matches!(self, Self::Disk(DiskKind::Failed | DiskKind::Full))

@@ -13,7 +13,7 @@ use super::kinds::{
     ProcessKind,
 };
 use super::{Fate, RECOVERY, SOUND_DISKS};
-use crate::{Boundary, Bursts, Fault, Forger, Forgery, LevellingFault, MotorFault, World};
+use crate::{Boundary, Bursts, Fault, Forgery, LevellingFault, MotorFault, World};
 
 const KEYS: [KeySwitch; 3] =
     [KeySwitch::Independent, KeySwitch::FireRecall, KeySwitch::OutOfService];
@@ -55,13 +55,6 @@ const REDIALS_AFTER: u64 = 300;
 
 /// How many datagrams an intruder sends at once.
 const MOST_DATAGRAMS: u64 = 20;
-
-/// How many floods a faulty member sends in a row.
-const MOST_FLOODS: u64 = 3;
-
-/// How many journals a flood has: as many as fit a frame, and more than nodes keep of those that
-/// nobody announces.
-const MOST_JOURNALS: u64 = 300;
 
 impl Fate {
     /// Inflicts a fault of this kind, if that makes sense at the moment; says whether it did.
@@ -249,14 +242,7 @@ impl Fate {
         // that have ended meanwhile is the most tempting.
         let (first, in_order) = (self.random.usize(0..256), self.random.bool());
         let outdated = self.random.bool();
-        let most = match kind {
-            IntrusionKind::Flood => MOST_FLOODS,
-            IntrusionKind::Replay
-            | IntrusionKind::Forgery
-            | IntrusionKind::FaultyMember
-            | IntrusionKind::OtherVersion => MOST_DATAGRAMS,
-        };
-        for number in 0..self.up_to(most, strength) {
+        for number in 0..self.up_to(MOST_DATAGRAMS, strength) {
             let (from, to) = self.pair();
             let number = usize::try_from(number).unwrap_or(0);
             let recording = if in_order { first + number } else { self.random.usize(0..256) };
@@ -267,21 +253,14 @@ impl Fate {
                     Fault::Replay { recording: chosen.copied().unwrap_or(recording), to }
                 }
                 IntrusionKind::OtherVersion => Fault::OtherVersion { from, to },
-                IntrusionKind::Flood => {
-                    let journals = u16::try_from(self.up_to(MOST_JOURNALS, strength)).unwrap_or(1);
-                    Fault::Flood { from, to, journals }
+                IntrusionKind::Forgery => {
+                    let forgery = Forgery::ALL[self.random.usize(0..Forgery::ALL.len())];
+                    Fault::Forge { forgery, of: from, to }
                 }
-                IntrusionKind::Forgery => self.forgery(Forger::Stranger, from, to),
-                IntrusionKind::FaultyMember => self.forgery(Forger::Member, from, to),
             });
             // Not 0: two steps of one moment have nothing between them, so that a script replays alike.
             world.run_for(Duration::from_millis(self.random.u64(1..=50)));
         }
-    }
-
-    fn forgery(&mut self, by: Forger, of: usize, to: usize) -> Fault {
-        let forgery = Forgery::ALL[self.random.usize(0..Forgery::ALL.len())];
-        Fault::Forge { forgery, by, of, to }
     }
 
     /// What an operator commands at a node; of what is in force for all cars, most often the end.

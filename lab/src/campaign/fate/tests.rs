@@ -2,7 +2,8 @@ use super::*;
 use crate::WorldSettings;
 
 fn world(seed: u64) -> World {
-    let mut world = World::new(WorldSettings::new(4, seed)).expect("a small fleet");
+    let mut world = World::new(WorldSettings { key: true, ..WorldSettings::new(4, seed) })
+        .expect("a small fleet");
     world.start_all();
     world.run_for(Duration::from_secs(3));
     world
@@ -11,7 +12,7 @@ fn world(seed: u64) -> World {
 #[test]
 fn every_kind_inflicts_faults_of_its_name() {
     for kind in Kind::ALL {
-        let mut fate = Fate::new(1, 4, false);
+        let mut fate = Fate::new(1, 4, true);
         let mut world = world(1);
         fate.enabled = vec![(kind, 100)];
         fate.due = vec![kind];
@@ -40,7 +41,7 @@ fn another_version_is_read_as_such() {
 
 #[test]
 fn seeds_enable_different_kinds() {
-    let of = |seed| Fate::new(seed, 4, false).enabled();
+    let of = |seed| Fate::new(seed, 4, true).enabled();
     assert_eq!(of(1), of(1));
     assert_ne!(of(1), of(2));
     let all: BTreeSet<&str> = (0..100).flat_map(of).collect();

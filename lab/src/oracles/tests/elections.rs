@@ -232,19 +232,6 @@ fn placed_at(world: &mut World, at: Duration) {
     }
 }
 
-/// An order that somebody has invented has reached the second node in the name of this one, and no
-/// link brings it to the others.
-fn invents(by: usize) -> World {
-    let mut world = calm();
-    let Change::Record(record) = open(DOT) else { panic!() };
-    let delta = Delta { records: vec![record], ..Delta::default() };
-    assert!(world.forge(by, 1, &Frame::Delta(delta)));
-    world.connections = Connections::default();
-    world.inspect();
-    placed_at(&mut world, Duration::ZERO);
-    world
-}
-
 #[test]
 fn an_order_may_cross_a_slow_network_while_a_node_yields() {
     let (mut world, master) = met();
@@ -295,62 +282,6 @@ fn an_order_that_a_link_brings_may_arrive_after_a_node_has_yielded() {
     world.connections = Connections::default();
     yields(&mut world, 1, &master);
     complains(&world, "E4");
-}
-
-/// E4: in a full store there is no room for what nobody announces.
-#[test]
-fn a_node_may_yield_to_one_that_has_no_room() {
-    let master = |world: &World| world.machines[0].name.clone();
-    let mut world = invents(2);
-    let winner = master(&world);
-    world.machines[0].without_room_at = Some(world.now);
-    yields(&mut world, 1, &winner);
-    assert_eq!(world.violations(), []);
-    world.machines[0].without_room_at = None;
-    yields(&mut world, 1, &winner);
-    complains(&world, "E4");
-    // What came in the winner's name, it is taken to have.
-    let mut world = invents(0);
-    yields(&mut world, 1, &winner);
-    assert_eq!(world.violations(), []);
-    // For what somebody announces there is room, and for the rest unless much is invented.
-    let (mut world, winner) = met();
-    let now = world.now;
-    placed_at(&mut world, now.saturating_sub(Duration::from_secs(1)));
-    world.machines[0].without_room_at = Some(now);
-    yields(&mut world, 1, &winner);
-    complains(&world, "E4");
-}
-
-/// E4: a store that is full of what is invented may lack a real order too, if nobody is there who
-/// announces it.
-#[test]
-fn a_node_may_yield_to_one_that_is_flooded() {
-    let complains_of_a_yield = |is_flooded: bool, is_announced: bool| {
-        let mut world = calm();
-        if !is_announced {
-            world.inflict(Fault::Kill(2));
-            world.run_for(Duration::from_secs(5));
-        }
-        if is_flooded {
-            full_stores::flood(&mut world, 1, 0);
-        }
-        let Change::Record(mut placed) = open(DOT) else { panic!() };
-        placed.dot.journal = world.machines[2].journals[0];
-        placed.origin = world.machines[2].name.clone();
-        let delta = Delta { records: vec![placed], ..Delta::default() };
-        assert!(world.forge(0, 1, &Frame::Delta(delta)));
-        world.connections = Connections::default();
-        world.inspect();
-        placed_at(&mut world, Duration::ZERO);
-        world.machines[0].without_room_at = Some(world.now);
-        let winner = world.machines[0].name.clone();
-        yields(&mut world, 1, &winner);
-        is_among("E4", &world.violations())
-    };
-    assert!(!complains_of_a_yield(true, false));
-    assert!(complains_of_a_yield(true, true), "there is room for what is announced");
-    assert!(complains_of_a_yield(false, false), "there is room unless much is invented");
 }
 
 /// The first machine has lost its disk, and its next process hears the second, which has not noticed

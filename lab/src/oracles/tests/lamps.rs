@@ -1,7 +1,5 @@
 //! Lamps that wait for a disk.
 
-use elevator_fleet::orders::Service;
-
 use super::*;
 
 /// The only disk that works takes its time with a press that all nodes know, and one lamp is lit.
@@ -52,23 +50,4 @@ fn a_lamp_that_is_lit_for_nothing_does_not_wait_for_a_disk() {
     world.machines[0].lit.insert(up(1));
     look(&mut world);
     complains(&world, "P4");
-}
-
-/// F12: an order of which a service is not believed waits for the car's node, or, where that is away,
-/// until it is placed again.
-#[test]
-fn an_order_waits_for_the_word_of_the_car_that_has_served_it() {
-    let mut world = calm();
-    let by = |car: &str| Service { waited: Duration::ZERO, car: NodeId::new(car).expect("a name") };
-    let longest = |world: &World, service: Option<&Service>| {
-        contested::longest_contest(&world.snapshot(), &[0, 1], service)
-    };
-    for service in [Some(&by("B")), None] {
-        assert_eq!(longest(&world, service), Duration::ZERO, "it answers at once");
-    }
-    assert_eq!(longest(&world, Some(&by("C"))), contested::LONGEST_CONTEST);
-    world.inflict(Fault::DiskFail(1));
-    for service in [Some(&by("B")), None] {
-        assert_eq!(longest(&world, service), Duration::from_secs(6));
-    }
 }

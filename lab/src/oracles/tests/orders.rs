@@ -35,54 +35,6 @@ fn stores_that_stay_different_are_noticed() {
     complains(&world, "O7");
 }
 
-/// Three machines that have heard nothing of each other: a press is open at the second, and was dropped
-/// at the others.
-fn dropped_elsewhere(call: &Call) -> World {
-    let mut world = World::new(WorldSettings::new(3, 1)).expect("a world");
-    for (node, machine) in world.machines.iter_mut().enumerate() {
-        let state = if node == 1 {
-            RecordState::Open { waited: Duration::ZERO }
-        } else {
-            RecordState::Served(None)
-        };
-        let origin = NodeId::new("A").expect("a name");
-        let record = Record { dot: DOT, origin, call: call.clone(), state };
-        machine.disk.write(Lsn(999), vec![Change::Record(record)]);
-        machine.disk.committed();
-    }
-    world.inflict(Fault::Partition(Vec::new()));
-    world.start_all();
-    for node in 0..3 {
-        world.inflict(Fault::StopSwitch(node, true));
-    }
-    world
-}
-
-/// O7: who places a dropped press again waits for a disk that has failed, for as long as it waits in
-/// every such case. It is reported where no disk has failed, where nobody is there who would place it
-/// again, and in the end.
-#[test]
-fn a_dropped_press_is_settled_late_only_where_a_disk_has_failed() {
-    let call_of = |car| Call::Car { car: NodeId::new(car).expect("a name"), floor: Floor::BOTTOM };
-    for (call, is_settled) in [(call(1), true), (call_of("B"), true), (call_of("GHOST"), false)] {
-        for fails in [false, true] {
-            let mut world = dropped_elsewhere(&call);
-            if fails {
-                world.inflict(Fault::DiskFail(2));
-            }
-            world.run_for(Duration::from_secs(3));
-            world.network.heal();
-            look(&mut world);
-            let found = world.violations();
-            assert_eq!(is_among("O7", &found), !(fails && is_settled), "{call} {fails} {found:?}");
-            look(&mut world);
-            look(&mut world);
-            look(&mut world);
-            complains(&world, "O7");
-        }
-    }
-}
-
 /// Whether F4 is found when the button of this floor is pressed in the first car and an order of it is
 /// there, and all that is found. The order comes from elsewhere.
 fn becomes_an_order(world: &mut World, floor: Floor) -> (bool, Vec<Violation>) {

@@ -132,21 +132,6 @@ fn a_press_that_becomes_known_late_is_no_later_press() {
     assert_eq!(world.violations(), []);
 }
 
-/// F18: what nobody has pressed has no time from which on a car has to have been there.
-#[test]
-fn a_trip_that_is_invented_has_no_press() {
-    let (mut world, trip, placed) = taken_along();
-    let journals = std::mem::take(&mut world.machines[0].journals);
-    world.oracles.boardings = Boardings::default();
-    reports(&mut world, &placed);
-    reports(&mut world, &served(trip.clone()));
-    assert_eq!(world.violations(), []);
-    world.machines[0].journals = journals;
-    reports(&mut world, &placed);
-    reports(&mut world, &served(trip));
-    complains(&world, "F18");
-}
-
 /// Two broken cars and a sound one, before which a call waits.
 fn waiting() -> World {
     let mut world = calm();

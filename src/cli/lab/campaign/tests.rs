@@ -40,14 +40,14 @@ fn measured(verdicts: &[Verdict]) -> Measured {
 
 #[test]
 fn each_seed_that_fails_is_printed_with_its_command() {
-    let wrong = [violation("E8", "distrusted"), violation("O7", "no rest")];
+    let wrong = [violation("E6", "two masters"), violation("O7", "no rest")];
     let failing = verdict(2, &wrong, None);
     let usual = args("--election ballot --preset source").expect("arguments");
     assert_eq!(
         usual.page(Protocol::Ballot, &failing),
         "\
 seed 2 of ballot fails:
-     45.360 s  E8: distrusted
+     45.360 s  E6: two masters
      45.360 s  O7: no rest
 replay it with liftmesh lab campaign --seeds 2 --election ballot --preset source
 draw it with liftmesh lab trace --campaign 2 --election ballot --preset source --html 2.html

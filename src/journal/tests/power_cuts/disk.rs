@@ -85,11 +85,6 @@ impl TornDisk {
         self.platter().fuse == 0
     }
 
-    /// Something else is written on the same machine, if its power is still on.
-    pub(super) fn step(&self) -> io::Result<()> {
-        self.use_up().map(drop)
-    }
-
     /// The disk, if its power is still on.
     fn use_up(&self) -> io::Result<MutexGuard<'_, Platter>> {
         let mut platter = self.platter();

@@ -1,4 +1,4 @@
-//! Records that no sound node sends.
+//! Records that can't be.
 //!
 //! In the store the higher sequence wins, so a sequence that no press can have would win for good:
 //! no later press of that call could replace it, in any node that has merged it.
@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use elevator_driver::FloorCount;
 
-use super::{Fleet, Knowledge};
+use super::Knowledge;
+use crate::directives::Directive;
 use crate::model::bounds::JUMP;
 use crate::model::{Call, Dot, JournalId, MOST_SEQUENCE, NodeId, Timestamp};
+use crate::node::peers::Membership;
 use crate::node::{RefusedStatus, Report};
 use crate::orders::Record;
 use crate::seeded::{SeededBug, is_seeded};
@@ -28,7 +30,6 @@ const REPAIR_PERIOD: Duration = Duration::from_mins(1);
 pub(super) struct Refusals {
     counts: RefusedStatus,
     reported: Option<Timestamp>,
-    service_reported: Option<Timestamp>,
     no_room_reported: Option<Timestamp>,
     /// Records for which there was no room since that was last reported.
     no_room_unreported: u64,
@@ -62,35 +63,14 @@ impl Refusals {
         &mut self,
         peer: &NodeId,
         dot: Dot,
-        fleet: Fleet<'_>,
+        members: &Membership,
         now: Timestamp,
     ) -> Option<Report> {
         self.counts.impossible += 1;
-        self.note(peer, fleet, now);
+        self.note(peer, members, now);
         is_due(&mut self.reported, now).then(|| {
             Report::Conflict(format!(
                 "node {peer} sends impossible orders, {dot} among them: they are refused"
-            ))
-        })
-    }
-
-    /// A service that can't have happened was refused: the order stays open here until it is really
-    /// served.
-    pub(super) fn refuse_service(
-        &mut self,
-        peer: &NodeId,
-        call: &Call,
-        why: &str,
-        fleet: Fleet<'_>,
-        now: Timestamp,
-    ) -> Option<Report> {
-        self.counts.services += 1;
-        self.note(peer, fleet, now);
-        is_due(&mut self.service_reported, now).then(|| {
-            let count = self.counts.services;
-            Report::Conflict(format!(
-                "node {peer} tells that {call} was served, but {why}: the order stays open \
-                 ({count} such records refused)"
             ))
         })
     }
@@ -113,13 +93,13 @@ impl Refusals {
         })
     }
 
-    /// Whether the journal may be renewed for a forged record; `true` once per period.
+    /// Whether the journal may be renewed for a press that it does not know; `true` once per period.
     pub(super) fn may_renew(&mut self, now: Timestamp) -> bool {
         is_due(&mut self.renewed, now)
     }
 
-    fn note(&mut self, peer: &NodeId, fleet: Fleet<'_>, now: Timestamp) {
-        if fleet.members.get(peer).is_some() {
+    fn note(&mut self, peer: &NodeId, members: &Membership, now: Timestamp) {
+        if members.get(peer).is_some() {
             self.last.insert(peer.clone(), now);
         }
     }
@@ -164,19 +144,19 @@ pub(in crate::node::orders) fn is_possible(record: &Record, floors: FloorCount) 
         && is_there(record.call.floor())
 }
 
-/// What a frame contains that no sound node sends, in words. Checked before anything of the frame
-/// is handled, so that rubbish costs next to no work.
-pub(in crate::node) fn rubbish(frame: &Frame, floors: FloorCount) -> Option<String> {
+/// What a frame contains that no node may send, in words. Checked before anything of the frame is
+/// handled, so that garbage costs next to no work.
+pub(in crate::node) fn garbage(frame: &Frame, floors: FloorCount) -> Option<&'static str> {
     let (records, car, plan) = match frame {
         Frame::State(state) => (state.records.as_slice(), None, [].as_slice()),
         Frame::Delta(delta) => (delta.records.as_slice(), delta.car, delta.plan.as_slice()),
         Frame::CarPlan(plan) => {
             let is_nowhere = plan.park.is_some_and(|floor| !floors.contains(floor));
-            return is_nowhere.then(|| "it sends the car where there is no floor".to_owned());
+            return is_nowhere.then_some("a car where there is no floor");
         }
         Frame::Directives(directives) => {
-            let impossible = directives.iter().find(|directive| !directive.is_possible())?;
-            return Some(format!("no operator can have set {} so often", impossible.key));
+            let is_possible = directives.iter().all(Directive::is_possible);
+            return (!is_possible).then_some("a directive with an impossible version");
         }
         Frame::Hello(_)
         | Frame::Digest(_)
@@ -185,14 +165,14 @@ pub(in crate::node) fn rubbish(frame: &Frame, floors: FloorCount) -> Option<Stri
         | Frame::Probe
         | Frame::Alive => return None,
     };
-    if let Some(record) = records.iter().find(|record| !is_possible(record, floors)) {
-        let Record { dot, call, .. } = record;
-        return Some(format!("it sent {call} as {dot}, which is impossible"));
+    let is_call = |entry: &PlanEntry| Call::Hall(entry.call).is_within(floors);
+    if !records.iter().all(|record| is_possible(record, floors)) {
+        Some("an order that can't be")
+    } else if car.is_some_and(|car| !car.is_within(floors)) {
+        Some("its car where there is no floor")
+    } else if !plan.iter().all(is_call) {
+        Some("a plan for a call that can't be")
+    } else {
+        None
     }
-    if car.is_some_and(|car| !car.is_within(floors)) {
-        return Some("its car is where there is no floor".to_owned());
-    }
-    let is_no_call = |entry: &&PlanEntry| !Call::Hall(entry.call).is_within(floors);
-    let entry = plan.iter().find(is_no_call)?;
-    Some(format!("it assigns {}, which can't be", Call::Hall(entry.call)))
 }

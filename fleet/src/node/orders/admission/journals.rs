@@ -303,7 +303,7 @@ impl Knowledge<'_> {
 
     /// Whether there is such a node, or was for 2 s before it was lost.
     fn knows_car(&self, car: &NodeId) -> bool {
-        *car == self.own.node || self.fleet.members.knows(car)
+        *car == self.own.node || self.members.knows(car)
     }
 
     /// Whether this is an open order that can be served.
@@ -319,19 +319,19 @@ impl Knowledge<'_> {
 
     /// The node's own journal, and those of the peers.
     fn announced(&self) -> BTreeSet<JournalId> {
-        let peers = self.fleet.members.peers();
+        let peers = self.members.peers();
         let journals = peers.filter_map(|(_, peer)| peer.journal);
         journals.chain([self.journal]).collect()
     }
 
     pub(super) fn is_announced(&self, journal: JournalId) -> bool {
-        let mut peers = self.fleet.members.peers();
+        let mut peers = self.members.peers();
         self.journal == journal || peers.any(|(_, peer)| peer.journal == Some(journal))
     }
 
     /// Whether this node says that it places its orders under this journal.
     fn announces(&self, node: &NodeId, journal: JournalId) -> bool {
-        let peer = self.fleet.members.get(node);
+        let peer = self.members.get(node);
         peer.is_some_and(|peer| peer.journal == Some(journal))
             || (*node == self.own.node && self.journal == journal)
     }

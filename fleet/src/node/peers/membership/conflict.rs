@@ -42,6 +42,8 @@ pub enum ConflictKind {
     Election,
     /// A node speaks another version of the wire protocol.
     Version,
+    /// A node sent over its link what no node may send.
+    Garbage,
     /// Nodes of another fleet are on this network, either intentionally or because of a wrong
     /// `fleet`.
     Fleet,

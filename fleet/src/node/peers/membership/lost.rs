@@ -8,16 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Peer;
 use crate::model::{NodeId, Role, Timestamp};
-use crate::node::peers::sightings::Sightings;
-use crate::wire::Echo;
 
 /// The most lost peers that are kept. The oldest one makes room for the next, first of those that may
 /// be made up.
 const MOST: usize = 64;
-
-/// So many beacons of a lost peer may have been heard by others alone: who hears more still hears
-/// it.
-const LAST_FEW: u64 = 5;
 
 /// How long a lost peer is kept.
 const KEPT_FOR: Duration = Duration::from_hours(24);
@@ -35,10 +29,6 @@ pub(in crate::node) struct LostPeer {
     pub(in crate::node) cause: LossCause,
     /// It had counted for a while: see [`Peer`].
     pub(super) is_established: bool,
-    /// Where its car was seen.
-    pub(in crate::node) sightings: Sightings,
-    /// Its last process, and its last beacon.
-    last: Echo,
 }
 
 /// The reason for a loss, as far as known.
@@ -49,35 +39,21 @@ pub enum LossCause {
     Silent,
     /// Its car hung (F9). Its node stays down until an operator clears the hang.
     Hung,
-    /// It sent what no sound node sends, or did not assign calls as master: it is treated as lost
-    /// for a time.
-    Distrusted,
 }
 
 impl LostPeers {
-    /// `cause` applies unless its car hung.
-    pub(super) fn add(&mut self, name: NodeId, peer: &Peer, cause: LossCause) {
+    pub(super) fn add(&mut self, name: NodeId, peer: &Peer) {
         let oldest = self.0.iter().min_by_key(|(_, lost)| (lost.is_established, lost.heard_at));
         if self.0.len() >= MOST
             && let Some(oldest) = oldest.map(|(name, _)| name.clone())
         {
             self.0.remove(&oldest);
         }
-        self.0.insert(name, LostPeer::of(peer, cause));
+        self.0.insert(name, LostPeer::of(peer));
     }
 
     pub(in crate::node) fn get(&self, name: &NodeId) -> Option<&LostPeer> {
         self.0.get(name)
-    }
-
-    /// Whether an echo is of a beacon from before the peer was lost: one that was heard here too, or
-    /// one of its last few, which not everybody may have heard.
-    pub(super) fn covers(&self, echo: &Echo) -> bool {
-        let mut lost = self.0.values().map(|lost| lost.last);
-        let is_of = |last: Echo| {
-            last.nonce == echo.nonce && echo.sequence <= last.sequence.saturating_add(LAST_FEW)
-        };
-        lost.any(is_of)
     }
 
     pub(super) fn remove(&mut self, name: &NodeId) -> Option<LostPeer> {
@@ -94,16 +70,14 @@ impl LostPeers {
 }
 
 impl LostPeer {
-    fn of(peer: &Peer, cause: LossCause) -> Self {
+    fn of(peer: &Peer) -> Self {
         let has_hung = peer.car.is_some_and(|(car, _)| car.availability.is_hung());
         Self {
             address: peer.hello.address,
             role: peer.hello.role,
             heard_at: peer.heard_at,
             is_established: peer.is_established,
-            sightings: peer.sightings.clone(),
-            last: Echo { nonce: peer.hello.nonce, sequence: peer.window.latest() },
-            cause: if has_hung { LossCause::Hung } else { cause },
+            cause: if has_hung { LossCause::Hung } else { LossCause::Silent },
         }
     }
 }

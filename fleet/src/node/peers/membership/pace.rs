@@ -43,9 +43,9 @@ pub(in crate::node) fn period(peers: usize, times: &MeshTimes) -> Duration {
     times.beacon_period.max(SHARE * peers)
 }
 
-/// The announced period of a peer, limited to what is credible for a node that hears this many. The
-/// peer may hear more, but a forged beacon must not keep a dead peer alive for long.
-pub(super) fn believed(told: Duration, incarnations: usize, times: &MeshTimes) -> Duration {
+/// The announced period of a peer, limited to what a node announces that hears this many. The peer may
+/// hear more, but one wrong beacon must not keep a dead peer alive for long.
+pub(super) fn bounded(told: Duration, incarnations: usize, times: &MeshTimes) -> Duration {
     let most = MORE_INCARNATIONS + 2 * incarnations;
     told.clamp(times.beacon_period, period(most, times))
 }
@@ -221,13 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_peer_tells_of_its_period_is_believed_within_bounds() {
+    fn the_period_of_a_peer_is_bounded() {
         let times = MeshTimes::default();
         let most = MS(u64::from(u16::MAX));
-        assert_eq!(believed(Duration::ZERO, 0, &times), times.beacon_period);
-        assert_eq!(believed(MS(190), 1, &times), MS(190));
-        assert_eq!(believed(most, 2, &times), MS(204));
-        assert_eq!(believed(most, 512, &times), MS(1_536));
+        assert_eq!(bounded(Duration::ZERO, 0, &times), times.beacon_period);
+        assert_eq!(bounded(MS(190), 1, &times), MS(190));
+        assert_eq!(bounded(most, 2, &times), MS(204));
+        assert_eq!(bounded(most, 512, &times), MS(1_536));
     }
 
     /// A busy machine: the fleet becomes slower to lose a peer, for a while.

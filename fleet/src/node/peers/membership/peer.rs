@@ -10,7 +10,6 @@ use crate::election::Candidate;
 use crate::model::{CarView, JournalId, Term, Timestamp};
 use crate::node::MeshTimes;
 use crate::node::peers::comparison::Comparison;
-use crate::node::peers::sightings::Sightings;
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Hello, NodeState};
 
@@ -59,24 +58,13 @@ pub(in crate::node) struct Peer {
     pub(in crate::node::peers) disputed_since: Option<Timestamp>,
     /// Its beacons are not echoed, so that it notices.
     pub(in crate::node::peers) unechoed: bool,
-    /// When it was discovered.
-    pub(in crate::node) found_at: Timestamp,
     /// Since when it has counted, without a break.
     pub(super) counts_since: Option<Timestamp>,
     /// It has counted for [`ESTABLISHED_AFTER`], or an earlier process of it has.
     pub(super) is_established: bool,
-    /// Where its car was seen.
-    pub(in crate::node) sightings: Sightings,
-    /// When it last echoed a node that is not heard here.
-    pub(in crate::node) stranger_echoed_at: Option<Timestamp>,
-    /// Since when it has done so again and again.
-    pub(in crate::node) strangers_since: Option<Timestamp>,
     /// The interruptions of this node since the peer was last heard.
     excuses: Excuses,
 }
-
-/// In a large fleet a beacon has no room for all echoes, but for each within this time.
-const STRANGER_PAUSE: Duration = Duration::from_secs(2);
 
 /// The interruptions of this node during which a peer could not be heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -111,12 +99,8 @@ impl Peer {
             comparison: Comparison::default(),
             disputed_since: None,
             unechoed: false,
-            found_at: now,
             counts_since: None,
             is_established: false,
-            sightings: Sightings::default(),
-            stranger_echoed_at: None,
-            strangers_since: None,
             excuses: Excuses::default(),
         }
     }
@@ -164,13 +148,6 @@ impl Peer {
         self.reception.round_trip(now)
     }
 
-    /// It has echoed a node that is not heard here.
-    pub(super) fn note_stranger(&mut self, now: Timestamp) {
-        let goes_on = self.stranger_echoed_at.is_some_and(|at| now.since(at) < STRANGER_PAUSE);
-        self.strangers_since = self.strangers_since.filter(|_| goes_on).or(Some(now));
-        self.stranger_echoed_at = Some(now);
-    }
-
     pub(super) fn alive_at(&self) -> Timestamp {
         self.echoed_at.map_or(Timestamp::START, |echoed| echoed.min(self.heard_at))
     }
@@ -182,7 +159,6 @@ impl Peer {
     /// in which this node did not run: silence while it ran stays evidence (H1). After
     /// [`MOST_EXCUSES`] in a row there is no excuse.
     pub(super) fn excuse_silence(&mut self, late: Duration, times: &MeshTimes, now: Timestamp) {
-        self.sightings.start_over();
         if self.alive_at() != self.excuses.alive_at {
             self.excuses.count = 0;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::pace::Limits;
-use super::{LossCause, Membership, Peer};
+use super::{Membership, Peer};
 use crate::model::{NodeId, Timestamp};
 use crate::wire::Nonce;
 
@@ -18,7 +18,7 @@ impl Membership {
         if self.next_check().is_some_and(|at| now < at) {
             return (Vec::new(), Vec::new());
         }
-        self.granted = self.granted_to_all(now);
+        self.granted = self.delay.granted(now);
         // Usually something was heard meanwhile.
         self.check_at = self.next_deadline(now);
         if self.next_check().is_some_and(|at| now < at) {
@@ -27,26 +27,6 @@ impl Membership {
         let found = (self.expire(now), self.probe(now));
         self.check_at = self.next_deadline(now);
         found
-    }
-
-    /// How much longer than usual any peer may be silent, because this node's loop was late or the
-    /// peers at two addresses were. A peer that is always late, or says so, does not count, under
-    /// any number of names.
-    fn granted_to_all(&self, now: Timestamp) -> Duration {
-        let mut worst = (Duration::ZERO, self.own.address);
-        let mut second = Duration::ZERO;
-        for (_, peer) in self.peers() {
-            let (granted, address) = (peer.delay.granted(now), peer.hello.address);
-            if address == worst.1 {
-                worst.0 = worst.0.max(granted);
-            } else if granted > worst.0 {
-                second = worst.0;
-                worst = (granted, address);
-            } else {
-                second = second.max(granted);
-            }
-        }
-        second.max(self.delay.granted(now))
     }
 
     /// Whether an incarnation hears this node and is heard.
@@ -145,7 +125,7 @@ impl Membership {
         for name in &gone {
             let nonce = self.found.remove(name);
             if let Some(peer) = nonce.and_then(|nonce| self.incarnations.get_mut(&nonce)) {
-                self.lost.add(name.clone(), peer, LossCause::Silent);
+                self.lost.add(name.clone(), peer);
                 peer.counts_since = None;
             }
         }
