@@ -62,9 +62,7 @@ fn round(building: &mut Building, victim: &str, end: End) -> Duration {
     let took = panels.until(Which::Any, |car| car.driven.is_some()) - began;
     building.wait_dark(&others, call);
     match end {
-        End::Kill => building.start_with(victim, |node| {
-            node.args(["--dispatch-strategy", "collective"]);
-        }),
+        End::Kill => building.start(victim),
         End::Suspend => building.signal(victim, Signal::CONT),
     }
     took

@@ -95,6 +95,8 @@ pub struct Building {
     lan: Option<Lan>,
     relay: Option<Relay>,
     books: Option<Books>,
+    /// What every node is started with besides its settings.
+    flags: Vec<String>,
 }
 
 struct Cabin {
@@ -131,6 +133,7 @@ impl Building {
             lan: None,
             relay: None,
             books: None,
+            flags: Vec::new(),
         }
     }
 
@@ -363,6 +366,7 @@ impl Building {
         let limit = format!("{}s", FLIGHT_LIMIT.as_secs());
         command.args(["--flight-limit", &limit, "--homing-limit", "10s"]);
         command.args(self.machinery.of_the_node());
+        command.args(&self.flags);
         command
     }
 

@@ -9,14 +9,13 @@ use crate::Process;
 const TICKS: f64 = 100.0;
 
 impl Building {
-    /// As [`with_cars`](Self::with_cars), with further flags for every node.
+    /// As [`with_cars`](Self::with_cars), with further flags for every node, whenever it starts.
     pub fn with_flags(floors: u8, line: Line, names: &[&'static str], flags: &[&str]) -> Self {
         let mut building = Self::new(floors, line);
+        building.flags = flags.iter().map(ToString::to_string).collect();
         for (name, number) in names.iter().zip(1..) {
             building.install(name, number);
-            building.start_with(name, |command| {
-                command.args(flags);
-            });
+            building.start(name);
         }
         building.wait_for_master(names[0]);
         building.wait_in_service(names);
