@@ -280,8 +280,10 @@ fn a_hung_car_is_shown_with_what_to_do() {
     let Some((mut building, browser)) = building() else { return };
     browser.open(&format!("{}#/events", panel(&building, 1)));
     browser.wait_for(".light.live");
-    building.panel("B").send("fault motor stuck").expect("taken");
+    // An idle car may be on its way down to where it is parked.
     building.press("B", Button::Car(building.floor(5)));
+    building.wait("B goes up", |it| it.car("B").driven == Some(Direction::Up));
+    building.panel("B").send("fault motor stuck").expect("taken");
     assert_eq!(building.exit("B").code(), Some(3), "its car hung");
     building.wait("A has heard why", |building| {
         let lost = building.status("A").map(|status| status.lost);
@@ -290,7 +292,7 @@ fn a_hung_car_is_shown_with_what_to_do() {
     });
     browser.wait_for_text(".panel.hang", "Car B hung");
     browser.wait_for_text(".panel.hang", "Help the passengers");
-    // As its node has told before it ended. An idle car may have been on its way to where it is parked.
+    // As its node has told before it ended.
     browser.wait_for_text(".panel.hang", "without a new sensor");
     browser.wait_for_text(".panel.hang .facts", "Last heard");
     browser.wait_for_text(".panel.hang .facts", "Last floor");
@@ -310,7 +312,7 @@ fn a_hung_car_is_shown_with_what_to_do() {
     browser.click(".panel.hang a.danger");
     browser.wait_for_address(&format!("{}#/events", panel(&building, 2)));
     browser.wait_for_text(".panel.latched h2", "Car B hung");
-    browser.wait_for_text(".panel.latched .evidence", "on its way");
+    browser.wait_for_text(".panel.latched .evidence", "on its way up to floor");
     shot(&browser, "latched");
     browser.click(".panel.latched button.danger");
     browser.write("dialog input[name=operator]", "J. Kovac");
