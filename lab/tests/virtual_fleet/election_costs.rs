@@ -79,25 +79,18 @@ fn sizes() -> Vec<usize> {
     sizes.unwrap_or_else(|| SIZES.to_vec())
 }
 
-/// C3: on a sound LAN, and on a rough one in two rounds of three, no change of master costs more than
-/// 4 n² messages. None takes longer than the bound.
+/// C3: on a sound LAN and on a rough one no change of master costs more than 4 n² messages, or takes
+/// longer than the bound.
 fn every_change_is_cheap(protocol: Protocol) {
     for preset in Preset::ALL {
         for nodes in sizes() {
-            for loss in [0, 5] {
-                let rounds = if loss > 0 { 3 } else { 1 };
-                let round = |round| {
-                    let election = ElectionSettings::preset(protocol, preset);
-                    Course::new(election, nodes, loss, round).run(nodes)
-                };
-                let rounds: Vec<_> = (0..rounds).map(round).collect();
-                println!("{protocol}, {preset:?}, {nodes} nodes, {loss} %: {rounds:?}");
+            for (loss, round) in [(0, 0), (5, 1), (5, 2), (5, 3)] {
+                let election = ElectionSettings::preset(protocol, preset);
+                let costs = Course::new(election, nodes, loss, round).run(nodes);
+                println!("{protocol}, {preset:?}, {nodes} nodes, {loss} %: {costs:?}");
                 let limit = 4 * nodes as u64 * nodes as u64;
-                for (at, (what, ..)) in rounds[0].iter().enumerate() {
-                    let mut messages: Vec<u64> = rounds.iter().map(|costs| costs[at].2).collect();
-                    messages.sort_unstable();
-                    let median = messages[messages.len() / 2];
-                    assert!(median <= limit, "{what}: {messages:?} messages, {nodes} nodes");
+                for (what, _, messages) in costs {
+                    assert!(messages <= limit, "{what}: {messages} messages, {nodes} nodes");
                 }
             }
         }
