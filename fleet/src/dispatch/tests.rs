@@ -3,7 +3,7 @@ pub(super) mod properties;
 use elevator_driver::{Direction, FloorCount};
 
 use super::*;
-use crate::model::{Availability, CarPhase, FloorSet, Mode, Unavailable};
+use crate::model::{Availability, CarPhase, Unavailable};
 use Direction::{Down, Up};
 
 pub(super) fn floors(count: u8) -> FloorCount {
@@ -19,16 +19,7 @@ pub(super) fn call(at: u8, direction: Direction) -> HallCall {
 }
 
 pub(super) fn idle_at(at: u8) -> CarView {
-    CarView {
-        availability: Availability::InService,
-        floor: Some(floor(at)),
-        phase: CarPhase::Idle,
-        elapsed: Duration::ZERO,
-        direction: None,
-        load: None,
-        locked_out: FloorSet::default(),
-        mode: Mode::default(),
-    }
+    CarView::idle_at(floor(at))
 }
 
 pub(super) fn in_phase(at: u8, phase: CarPhase) -> CarView {

@@ -33,6 +33,21 @@ pub struct CarView {
 }
 
 impl CarView {
+    /// A car in service that stands at this floor and has nothing to do.
+    #[cfg(test)]
+    pub(crate) fn idle_at(floor: Floor) -> Self {
+        Self {
+            availability: Availability::InService,
+            floor: Some(floor),
+            phase: CarPhase::Idle,
+            elapsed: Duration::ZERO,
+            direction: None,
+            load: None,
+            locked_out: FloorSet::default(),
+            mode: Mode::default(),
+        }
+    }
+
     /// Whether the group can count on it.
     #[must_use]
     pub fn is_in_service(&self) -> bool {

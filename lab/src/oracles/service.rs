@@ -23,8 +23,7 @@ pub(super) struct Boardings {
 impl Boardings {
     /// A press has become an order, as some node reports.
     pub(super) fn placed(&mut self, snapshot: &Snapshot, call: &Call, press: Option<Dot>) {
-        let press = press.filter(|_| call.is_trip());
-        if let Some(press) = press {
+        if let Some(press) = press.filter(|_| call.is_trip()) {
             self.made.entry(press).or_insert(snapshot.now);
         }
     }

@@ -1,5 +1,4 @@
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use elevator_driver::Direction;
 use proptest::prelude::*;
@@ -7,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::dispatch::Assignments;
 use crate::election::testing::name;
-use crate::model::{Availability, CarView, FloorSet, HallCall, Mode};
+use crate::model::{CarView, HallCall};
 
 fn floor(index: u8) -> Floor {
     Floor::try_from(index).expect("a floor")
@@ -18,16 +17,7 @@ fn schedule(text: &str) -> Schedule {
 }
 
 fn idle(car: u8, at: u8) -> CarSituation {
-    let view = CarView {
-        availability: Availability::InService,
-        floor: Some(floor(at)),
-        phase: CarPhase::Idle,
-        elapsed: Duration::ZERO,
-        direction: None,
-        load: None,
-        locked_out: FloorSet::default(),
-        mode: Mode::default(),
-    };
+    let view = CarView::idle_at(floor(at));
     CarSituation { car: name(car), view, car_calls: BTreeSet::new() }
 }
 

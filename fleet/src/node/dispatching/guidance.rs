@@ -160,27 +160,16 @@ fn is_free(car: &CarSituation) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
 
     use super::*;
     use crate::election::testing::name;
-    use crate::model::{Availability, Mode};
 
     fn floor(index: u8) -> Floor {
         Floor::try_from(index).expect("a floor")
     }
 
     fn view(at: u8) -> CarView {
-        CarView {
-            availability: Availability::InService,
-            floor: Some(floor(at)),
-            phase: CarPhase::Idle,
-            elapsed: Duration::ZERO,
-            direction: None,
-            load: None,
-            locked_out: FloorSet::default(),
-            mode: Mode::default(),
-        }
+        CarView::idle_at(floor(at))
     }
 
     fn idle(cars: &[u8]) -> Vec<CarSituation> {

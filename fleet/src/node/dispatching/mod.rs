@@ -295,21 +295,11 @@ mod tests {
 
     use super::*;
     use crate::election::testing::name;
-    use crate::model::{Availability, CarPhase, FloorSet, Mode};
 
     const CALL: HallCall = HallCall::new(Floor::BOTTOM, Direction::Up);
 
     fn view() -> CarView {
-        CarView {
-            availability: Availability::InService,
-            floor: Some(Floor::BOTTOM),
-            phase: CarPhase::Idle,
-            elapsed: Duration::ZERO,
-            direction: None,
-            load: None,
-            locked_out: FloorSet::default(),
-            mode: Mode::default(),
-        }
+        CarView::idle_at(Floor::BOTTOM)
     }
 
     fn adopt(

@@ -1,5 +1,5 @@
 //! Overdue calls (E8): a hall call that has had no car for too long, or waits for its car much longer
-//! than it ever should, is also served by the next able car by rank, whoever is master.
+//! than it ever should, is also served by the next able car by rank, under any master.
 //!
 //! A sound master assigns a call at once if any car can serve it, and otherwise as soon as one can.
 //! So a call counts only while this node sees a car that could serve it besides the assigned one.
@@ -104,8 +104,8 @@ impl Overdue {
     }
 
     /// Takes over the calls that are overdue, and keeps them until they are served. The cars start one
-    /// after the other, so that usually only one goes. Returns the calls that are new, or `None` if
-    /// the calls taken over are the same as before.
+    /// after the other: a call that the first serves soon costs the others no trip. Returns the calls
+    /// that are new, or `None` if the calls taken over are the same as before.
     pub(super) fn look(&mut self, bank: &Bank<'_>, now: Timestamp) -> Option<Vec<HallCall>> {
         self.waits.retain(|call, _| bank.calls.contains_key(call));
         for (call, car) in &bank.calls {
@@ -137,22 +137,12 @@ mod tests {
 
     use super::*;
     use crate::election::testing::name;
-    use crate::model::{Availability, CarPhase, FloorSet, Mode};
 
     const CALL: HallCall = HallCall::new(Floor::BOTTOM, Direction::Up);
 
     /// Cars 1 to 3 could serve a call, which is assigned to this car or none.
     fn bank(own: &NodeId, car: Option<NodeId>) -> Bank<'_> {
-        let view = CarView {
-            availability: Availability::InService,
-            floor: Some(Floor::BOTTOM),
-            phase: CarPhase::Idle,
-            elapsed: Duration::ZERO,
-            direction: None,
-            load: None,
-            locked_out: FloorSet::default(),
-            mode: Mode::default(),
-        };
+        let view = CarView::idle_at(Floor::BOTTOM);
         Bank {
             own,
             floors: FloorCount::new(4).expect("floors"),

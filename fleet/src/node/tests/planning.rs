@@ -4,7 +4,7 @@ use elevator_driver::{Direction, DoorState};
 
 use super::*;
 use crate::dispatch::Assignments;
-use crate::model::{Availability, CarPhase, FloorSet, HallCall, Mode, Unavailable};
+use crate::model::{Availability, CarPhase, HallCall, Unavailable};
 use crate::wire::{Beacon, Delta, StateTransfer};
 
 pub(super) const LINK: LinkId = LinkId(1);
@@ -15,16 +15,7 @@ pub(super) fn up(floor: u8) -> HallCall {
 }
 
 pub(super) fn idle_at(floor: u8) -> CarView {
-    CarView {
-        availability: Availability::InService,
-        floor: Some(up(floor).floor),
-        phase: CarPhase::Idle,
-        elapsed: Duration::ZERO,
-        direction: None,
-        load: None,
-        locked_out: FloorSet::default(),
-        mode: Mode::default(),
-    }
+    CarView::idle_at(up(floor).floor)
 }
 
 /// A master with a car, and a slave that has one.
