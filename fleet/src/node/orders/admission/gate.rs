@@ -152,7 +152,7 @@ pub(in crate::node) fn garbage(frame: &Frame, floors: FloorCount) -> Option<&'st
         Frame::Delta(delta) => (delta.records.as_slice(), delta.car, delta.plan.as_slice()),
         Frame::CarPlan(plan) => {
             let is_nowhere = plan.park.is_some_and(|floor| !floors.contains(floor));
-            return is_nowhere.then_some("a car where there is no floor");
+            return is_nowhere.then_some("a parking floor that the building does not have");
         }
         Frame::Directives(directives) => {
             let is_possible = directives.iter().all(Directive::is_possible);
@@ -169,7 +169,7 @@ pub(in crate::node) fn garbage(frame: &Frame, floors: FloorCount) -> Option<&'st
     if !records.iter().all(|record| is_possible(record, floors)) {
         Some("an order that can't be")
     } else if car.is_some_and(|car| !car.is_within(floors)) {
-        Some("its car where there is no floor")
+        Some("its car at a floor that the building does not have")
     } else if !plan.iter().all(is_call) {
         Some("a plan for a call that can't be")
     } else {
