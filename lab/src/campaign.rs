@@ -1,7 +1,7 @@
-//! Random faults and presses, then a sound world, and a check that the fleet comes to rest.
+//! Storms of random faults, each with a calm after it in which the fleet has to come together again, and
+//! in the end to rest.
 
 mod fate;
-mod robots;
 mod script;
 mod shrink;
 mod summary;
@@ -16,14 +16,14 @@ use elevator_fleet::model::Role;
 use fastrand::Rng;
 use rayon::prelude::*;
 
-use self::fate::Fate;
+use self::fate::{Fate, RECOVERY};
 use self::script::PRELUDE;
 pub use self::script::{Act, Ending, Script, ScriptError, Step};
 pub use self::shrink::{Progress, Shrunk, Size};
 pub use self::summary::{Failure, Summary};
 pub use self::tally::{Tally, Void, is_void};
 use super::trace::Window;
-use super::{Violation, World, WorldError, WorldSettings};
+use super::{Fault, Violation, World, WorldError, WorldSettings};
 
 /// After everything is put right, the fleet has this long to serve what is open. A car that was
 /// broken may keep away from its drive for 5 minutes before it tries again.
@@ -37,14 +37,25 @@ const NEXT_LOOK: Duration = Duration::from_secs(25);
 /// out: enough that a long one leaves no core idle for long.
 const BATCH: usize = 8;
 
+/// How many storms a run has at least.
+const STORMS: std::ops::RangeInclusive<u32> = 4..=8;
+
+/// Where chance has brought too little, there are up to so many more.
+const MOST_MORE: u32 = 12;
+
+/// How often somebody presses buttons early in a calm, and how far apart at most.
+const PRESSES: u32 = 4;
+const PRESSES_APART: Duration = Duration::from_secs(2);
+
+/// How long a calm lasts at most, beyond that.
+const CALM: Duration = Duration::from_secs(20);
+
 /// With one car broken and the rest of the world sound, so many times somebody presses buttons.
 const ROUNDS_WITH_ONE_BROKEN: usize = 3;
+const BROKEN_APART: Duration = Duration::from_secs(20);
 
 /// How long a plan takes at most that is made soon, in microseconds.
 const SOON: u64 = 50_000;
-
-/// Where chance has brought too little, faults go on for up to this many times the duration.
-const MOST_EXTENDED: u32 = 3;
 
 /// A run of random faults. The same campaign always runs the same.
 ///
@@ -57,7 +68,7 @@ const MOST_EXTENDED: u32 = 3;
 pub struct Campaign {
     /// The world; its seed also decides what happens in it.
     pub world: WorldSettings,
-    /// How long faults happen; up to three times as long where chance brings too little meanwhile.
+    /// How long the storms last together; longer where chance brings too little meanwhile.
     pub duration: Duration,
 }
 
@@ -220,8 +231,8 @@ impl Campaign {
     }
 
     /// Chance has not brought yet what a run consists of at least.
-    fn says_nothing(&self, world: &World) -> bool {
-        is_void(&Tally::new(world), self.duration, &BTreeSet::new()).is_some()
+    fn says_nothing(&self, world: &World, fate: &Fate) -> bool {
+        is_void(&Tally::new(world), self.duration, &fate.enabled()).is_some()
     }
 
     fn play(
@@ -237,18 +248,23 @@ impl Campaign {
         let mut fate = self.fate();
         world.start_all();
         world.run_for(PRELUDE);
-        while world.now() < self.duration
-            || (world.now() < self.duration * MOST_EXTENDED && self.says_nothing(&world))
-        {
-            world.run_for(Duration::from_millis(fate.random.u64(1..=1_200)));
-            fate.strikes(&mut world);
+        let storms = fate.random.u32(STORMS);
+        for storm in 0..storms + MOST_MORE {
+            if storm >= storms && !self.says_nothing(&world, &fate) {
+                break;
+            }
+            let until = world.now() + self.duration / storms;
+            while world.now() < until {
+                world.run_for(Duration::from_millis(fate.random.u64(1..=1_200)));
+                fate.strikes(&mut world);
+            }
+            calm(&mut world, &mut fate);
+            if storm + 1 >= storms && Tally::new(&world).changes_of_master == 0 {
+                fate.replace_the_master(&mut world);
+            }
             if ends(&world) {
                 return Ok(conclude(world, Ending::Stop));
             }
-        }
-        fate.strike_what_is_due(&mut world);
-        if Tally::new(&world).changes_of_master == 0 {
-            fate.replace_the_master(&mut world);
         }
         with_one_broken(&mut world, &mut fate);
         Ok(conclude(world, Ending::Rest))
@@ -266,7 +282,6 @@ enum Dimension {
     Key,
     Units,
     Fate,
-    Robots,
 }
 
 /// The chance of one dimension. Later dimensions change nothing about it.
@@ -294,19 +309,39 @@ fn floors(random: &mut Rng) -> FloorCount {
     FloorCount::new(floors).unwrap_or(WorldSettings::new(2, 0).floors)
 }
 
+/// Puts everything right, and lets the fleet come together while somebody presses buttons.
+fn calm(world: &mut World, fate: &mut Fate) {
+    world.repair_everything();
+    fate.all_is_well();
+    for _ in 0..PRESSES {
+        fate.press(world);
+        world.run_for(fate.pause_up_to(PRESSES_APART));
+    }
+    world.run_for(world.snapshot().bound() + RECOVERY);
+    world.repair_everything();
+    world.run_until(CALM, rests);
+    // Whatever else happens at this moment happens before what comes next, as when the script is run.
+    world.run_for(Duration::from_millis(1));
+}
+
+fn rests(world: &World) -> bool {
+    world.is_idle() && world.in_step() && world.has_the_right_master()
+}
+
 /// Puts everything right but one car, and sees whether the others serve every hall call (O7).
 fn with_one_broken(world: &mut World, fate: &mut Fate) {
     world.repair_everything();
     let broken = fate.break_one_car(world);
     for _ in 0..ROUNDS_WITH_ONE_BROKEN {
         fate.press(world);
-        world.run_for(fate.pause_between_presses());
+        world.run_for(fate.pause_up_to(BROKEN_APART));
     }
     let limit = world.snapshot().longest_wait() * 2;
     world.run_until(limit, |world| !world.has_hall_calls());
     // Whatever else happens at this moment happens before the repair, as when the script is run.
     world.run_for(Duration::from_millis(1));
     world.repair_car(broken);
+    world.inflict(Fault::Restart(broken));
 }
 
 /// The steps are over: what comes of them.
@@ -324,19 +359,18 @@ fn conclude(mut world: World, ending: Ending) -> Outcome {
 
 /// Puts everything right, gives the fleet time, and sees what is left to complain of.
 fn finish(world: &mut World) -> Vec<Violation> {
-    let rest = |world: &World| world.is_idle() && world.in_step() && world.has_the_right_master();
     let until = world.now() + FINISH + world.snapshot().longest_wait();
     let mut rested = false;
     while !rested && world.now() < until {
         world.repair_everything();
-        rested = world.run_until(NEXT_LOOK, rest).is_some();
+        rested = world.run_until(NEXT_LOOK, rests).is_some();
     }
     world.run_for(Duration::from_secs(5));
     // A mastership that rotates may be under way at any moment.
     let settling = world.settings.election.settles_within();
-    let rests = world.run_until(settling, rest).is_some();
+    let stays = world.run_until(settling, rests).is_some();
     let mut violations = world.violations();
-    if !rested || !rests {
+    if !(rested && stays) {
         violations.push(Violation {
             at: world.now(),
             id: "O7",

@@ -93,35 +93,18 @@ impl Disk {
         self.open.contains_key(call)
     }
 
-    /// The open press of this call that is on it and that this one repeats.
-    pub(super) fn earlier_press(&self, dot: Dot, call: &Call) -> Option<Dot> {
-        self.records
-            .get(&(dot.journal, call.clone()))
-            .map(|(record, _)| record)
-            .filter(|record| !self.failed && !record.state.is_served())
-            .map(|record| record.dot)
-            .filter(|earlier| earlier.sequence < dot.sequence)
+    /// Whether an open press is on it that this one repeats.
+    pub(super) fn repeats(&self, dot: Dot, call: &Call) -> bool {
+        let kept = self.records.get(&(dot.journal, call.clone()));
+        let is_earlier = |record: &Record| record.dot.sequence < dot.sequence;
+        let is_open = |record: &Record| !self.failed && !record.state.is_served();
+        kept.is_some_and(|(record, _)| is_open(record) && is_earlier(record))
     }
 
     /// Whether this press, or a later one of its register, is on it, open or served.
     pub(super) fn knows(&self, dot: Dot, call: &Call) -> bool {
         let kept = self.records.get(&(dot.journal, call.clone()));
         kept.is_some_and(|(record, _)| record.covers(dot, call))
-    }
-
-    /// Whether this press, or a later one of its register, is on its way to it.
-    pub(super) fn is_writing(&self, dot: Dot, call: &Call) -> bool {
-        self.committing.iter().chain(&self.waiting).flat_map(|(_, changes)| changes).any(|change| {
-            match change {
-                Change::Record(record) => record.covers(dot, call),
-                Change::Collect(_)
-                | Change::Journal(_)
-                | Change::Reserve(_)
-                | Change::Term(_)
-                | Change::Directives(_)
-                | Change::FlightTimes(_) => false,
-            }
-        })
     }
 
     /// Takes a batch; `true` if a transaction begins with it. A failed disk swallows it.

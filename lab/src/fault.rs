@@ -5,6 +5,7 @@
 
 mod inflict;
 mod intruder;
+pub(crate) mod kinds;
 mod network;
 mod nodes;
 mod repair;
@@ -18,6 +19,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::intruder::Interference;
 pub(crate) use self::intruder::{Recordings, damage};
+use self::kinds::Kind;
+pub use self::kinds::fault_table;
 use super::network::{Bursts, Hit};
 
 /// Something that goes wrong, or is put right. Nodes are numbered from 0.
@@ -500,76 +503,11 @@ impl Fault {
         hits.into_iter().find(|(_, awaits)| *awaits).map(|(hit, _)| hit)
     }
 
-    /// Whether nodes or the network may take their time after it. A fault of a car is no excuse:
-    /// the group goes on as before. Nor is anything that a sound node is to take no notice of.
-    fn disturbs_the_group(&self) -> bool {
+    /// The invariants that may be violated until all is well again, and a while longer.
+    pub(crate) fn invalidates(&self) -> &'static [&'static str] {
         match self {
-            Self::Kill(_)
-            | Self::PowerCut(_)
-            | Self::MainsCut
-            | Self::Restart(_)
-            | Self::Replace(_)
-            | Self::Suspend(_)
-            | Self::Resume(_)
-            | Self::Pause { .. }
-            | Self::ClockRate { .. }
-            | Self::CutOneWay { .. }
-            | Self::Cut(..)
-            | Self::UncutOneWay { .. }
-            | Self::Uncut(..)
-            | Self::NetworkCut(..)
-            | Self::RecreateInterface { .. }
-            | Self::NewAddress { .. }
-            | Self::RefuseLinks(..)
-            | Self::Partition(_)
-            | Self::OneWayPartition { .. }
-            | Self::Ring(_)
-            | Self::Bridge { .. }
-            | Self::Clog { .. }
-            | Self::Heal
-            | Self::Loss(_)
-            | Self::LossBursts { .. }
-            | Self::Corruption(_)
-            | Self::Delay { .. }
-            | Self::CalmNetwork
-            | Self::DiskFail(_)
-            | Self::DiskFull(..)
-            | Self::Leads(..)
-            | Self::SharedAddress { .. } => true,
-            // A crash and a torn write disturb when they happen, a damaged frame when the link ends.
-            Self::Crash { .. }
-            | Self::TearWrite(_)
-            | Self::NoCrash(_)
-            | Self::DamageFrame { .. }
-            | Self::Forge { .. }
-            | Self::WallClock { .. }
-            | Self::Duplication(_)
-            | Self::Reordering(_)
-            | Self::Replay { .. }
-            | Self::OtherVersion { .. }
-            | Self::SlowDisk { .. }
-            | Self::Motor(..)
-            | Self::Levelling(..)
-            | Self::Speed(..)
-            | Self::DeadSensor(..)
-            | Self::WrongSensor(..)
-            | Self::AllSensorsDead(..)
-            | Self::DoorJammed(..)
-            | Self::Obstruct(..)
-            | Self::StopSwitch(..)
-            | Self::Load(..)
-            | Self::Key(..)
-            | Self::LineCut(..)
-            | Self::LineNoise { .. }
-            | Self::SilentClimate(..)
-            | Self::Crowd(_)
-            | Self::Mode { .. }
-            | Self::Priority { .. }
-            | Self::Session { .. }
-            | Self::EmergencyPower { .. }
-            | Self::FireRecall { .. }
-            | Self::FloorLock { .. }
-            | Self::ClearHang(_) => false,
+            Self::Leads(_, Some(_)) => &["C7", "E3", "power"],
+            _ => Kind::named(self.kind()).map_or(&[], |kind| kind.invalidates),
         }
     }
 }

@@ -49,6 +49,7 @@ mod fingerprint;
 mod history;
 mod links;
 mod machine;
+pub(crate) mod mastership;
 mod network;
 mod oracles;
 mod panel;
@@ -68,11 +69,11 @@ pub use campaign::{
     Summary, Tally, Verdict, Void, is_void, sweep,
 };
 pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
-pub use fault::{BadMaster, Boundary, Fault, Forgery, Interference};
+pub use fault::{BadMaster, Boundary, Fault, Forgery, Interference, fault_table};
 pub use history::{Assignment, Service};
+pub use mastership::Mastership;
 pub use network::{Bursts, Weather};
 pub use oracles::Violation;
-pub use oracles::mastership::Mastership;
 pub use schedule::{FaultKind, Schedule, ScheduleSettings, ScheduledFault, Toll};
 pub use wire::{Flow, Wire};
 pub use world::{MeshTraffic, Traffic, Twins, World, WorldError, WorldSettings};

@@ -11,7 +11,6 @@ use super::World;
 use super::agenda::Event;
 use super::connection::{ConnectionId, EndState, Packet, Side};
 use super::fault::{Fault, damage};
-use super::network::RETRANSMISSION;
 use super::trace::{Kind, MarkKind, Signal};
 use super::wire::Size;
 
@@ -177,12 +176,8 @@ impl World {
         let pair = (connection.end(side).node, connection.end(side.other()).node);
         let delay = self.network.link_delay(&mut self.random, now, pair);
         let end = connection.end_mut(side);
-        let waits = delay >= RETRANSMISSION || now + delay < end.in_order;
         let due = end.in_order.max(now + delay);
         end.in_order = due;
-        if !waits && matches!(packet, Packet::Frame(Frame::Alive)) {
-            self.network.note_heard(pair);
-        }
         end.sent.push_back((due, packet));
         if end.sent.len() == 1 && !end.stalled {
             self.agenda.enter(due, Event::Packet(id, side));
@@ -265,8 +260,8 @@ impl World {
     /// one it can't have been the peer.
     fn end_link_for_rubbish(&mut self, id: ConnectionId, side: Side, to: usize) {
         self.interference.frames += 1;
-        self.disturbances.damaged_frames.happens(self.now);
         self.disturbed();
+        self.storm.invalid.insert("C7");
         if let Some(connection) = self.connections.get_mut(id) {
             connection.end_mut(side.other()).state = EndState::Closed;
             connection.end_mut(side.other()).sent.clear();

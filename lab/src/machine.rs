@@ -6,12 +6,12 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Climate, DoorState, Floor, FloorCount, MotorCommand, PanelEvent, PanelInputs, Trip,
+    Button, Climate, DoorState, Floor, FloorCount, KeySwitch, MotorCommand, PanelEvent, PanelInputs,
 };
-use elevator_fleet::car::Power;
+use elevator_fleet::car::{CarSettings, Power};
 use elevator_fleet::directives::RequestId;
 use elevator_fleet::dispatch::Dispatcher;
-use elevator_fleet::model::{JournalId, Mode, NameError, NodeId, Timestamp};
+use elevator_fleet::model::{JournalId, Mode, NameError, NodeId, Role, Timestamp};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Beacon;
 use elevator_simulator::shaft::LevellingFault;
@@ -39,8 +39,6 @@ pub(super) struct Machine {
     pub(super) disk: Disk,
     /// The disk that was last taken out of it.
     pub(super) lost: Option<Disk>,
-    /// Every journal that it has ever had.
-    pub(super) journals: Vec<JournalId>,
     pub(super) car: SimulatedCar,
     /// The inputs that the panel reported last.
     pub(super) reported: PanelInputs,
@@ -58,8 +56,6 @@ pub(super) struct Machine {
     pub(super) conflicts: usize,
     /// The lamps that its process has lit.
     pub(super) lit: BTreeSet<Button>,
-    /// The trips that its kiosks show.
-    pub(super) kiosk: BTreeSet<Trip>,
     pub(super) leads_badly: Option<BadMaster>,
     /// What becomes of its beacons before they are sent.
     pub(super) falsifies: Option<fn(&mut Beacon)>,
@@ -75,16 +71,12 @@ pub(super) struct Machine {
     pub(super) wrong_years: i8,
     /// How long its disk takes for a transaction, in microseconds, if not as any.
     pub(super) commit: Option<RangeInclusive<u64>>,
-    /// How long the two latest transactions of its disk take at most, in microseconds.
-    transactions: [u64; 2],
     /// Where its node takes its car to be, by a sensor that reports so no longer.
     pub(super) misreported: Option<Floor>,
     /// Since when its line carries noise.
     pub(super) noisy_since: Option<Duration>,
     /// Since when it has no network interface.
     pub(super) unconnected_since: Option<Duration>,
-    /// The service mode that an operator has set for its car.
-    pub(super) commanded: Mode,
     /// What its climate sensors read before they fell silent.
     pub(super) silenced: Option<Climate>,
 }
@@ -128,6 +120,8 @@ const STORM: u32 = 100_000;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Given {
     session: Option<RequestId>,
+    /// How often its robot has asked for a floor.
+    leg: u16,
     priority: Option<Floor>,
 }
 
@@ -135,8 +129,10 @@ impl Given {
     /// What has this node's own car.
     pub(super) fn of(node: &Node) -> Self {
         let (directives, car) = (node.directives(), &node.hello().node);
+        let session = directives.session_of(car);
         Self {
-            session: directives.session_of(car).map(|session| session.id),
+            session: session.map(|session| session.id),
+            leg: session.map_or(0, |session| session.leg),
             priority: directives.priority(car).map(|call| call.floor),
         }
     }
@@ -232,7 +228,6 @@ impl Machine {
             process: None,
             disk: Disk::new(journal),
             lost: None,
-            journals: vec![journal],
             reported: car.inputs(),
             car,
             car_moves: false,
@@ -242,7 +237,6 @@ impl Machine {
             latched: false,
             conflicts: 0,
             lit: BTreeSet::new(),
-            kiosk: BTreeSet::new(),
             leads_badly: None,
             falsifies: None,
             estimate: 0,
@@ -251,20 +245,31 @@ impl Machine {
             clock_rate: 1_000,
             wrong_years: 0,
             commit: None,
-            transactions: [0; 2],
             misreported: None,
             noisy_since: None,
             unconnected_since: None,
-            commanded: Mode::InService,
             silenced: None,
         })
     }
 
-    /// The mode that an operator has set for its car, and the one that its node knows of, with what is
-    /// commanded for all cars.
-    pub(super) fn modes(&self) -> [Mode; 2] {
-        let known = self.node().map(|node| node.directives().mode(&self.name));
-        [self.commanded, known.unwrap_or(self.commanded)]
+    /// The service mode of its car as its node knows it, with what is commanded for all cars.
+    pub(super) fn mode(&self) -> Mode {
+        self.node().map_or(Mode::InService, |node| node.directives().mode(&self.name))
+    }
+
+    /// Whether nothing is wrong with the machine, nor will be at its next write; it may be off, and
+    /// its car broken.
+    pub(super) fn is_sound(&self) -> bool {
+        let NextTransaction { is_torn, is_slow } = self.next_transaction;
+        let is_held_up = self.process.as_ref().is_some_and(|process| process.backlog.is_some());
+        let is_disk_sound = !(self.disk.failed() || self.disk.is_full() || is_torn || is_slow);
+        is_disk_sound
+            && self.commit.is_none()
+            && !is_held_up
+            && self.crash.is_none()
+            && self.leads_badly.is_none()
+            && self.falsifies.is_none()
+            && self.unconnected_since.is_none()
     }
 
     pub(super) fn node(&self) -> Option<&Node> {
@@ -286,19 +291,6 @@ impl Machine {
     /// How long its disk takes for a transaction at most, in microseconds.
     pub(super) fn longest_commit(&self, settings: &WorldSettings) -> u64 {
         *self.commit.as_ref().unwrap_or(&settings.commit).end()
-    }
-
-    /// Its disk begins a transaction.
-    pub(super) fn transaction_begins(&mut self, settings: &WorldSettings) {
-        self.transactions = [self.transactions[1], self.longest_commit(settings)];
-    }
-
-    /// How long a change waits for its disk at most: for the transaction that is under way, and for
-    /// its own. A transaction that began on a slow disk takes its time, however fast the disk is
-    /// meanwhile.
-    pub(super) fn longest_write(&self, settings: &WorldSettings) -> Duration {
-        let [before, latest] = self.transactions;
-        Duration::from_micros(latest + before.max(self.longest_commit(settings)))
     }
 
     /// Whether its car stands at this floor with a door that is not closed: somebody who presses
@@ -338,6 +330,20 @@ impl Machine {
             || shaft.levelling_fault() == Some(LevellingFault::Overshoots)
             || !shaft.wrong_sensors().is_empty()
             || shaft.dead_sensors().len() == usize::from(self.car.floors().get())
+    }
+
+    /// Whether nothing is wrong with the car of a running node, nor does anything but the group have it;
+    /// sensors may be dead.
+    pub(super) fn is_in_service(&self) -> bool {
+        let inputs = self.car.inputs();
+        let is_car = |node: &Node| node.hello().role == Role::Cabin && node.outputs().is_some();
+        self.awake().is_some_and(is_car)
+            && self.line == Line::Plugged
+            && !self.car.state().faults.door_jammed
+            && !(inputs.obstruction || inputs.stop)
+            && inputs.key == KeySwitch::Normal
+            && self.mode() == Mode::InService
+            && inputs.load.is_none_or(|load| load < CarSettings::BYPASS_LOAD)
     }
 
     /// Whether the building runs on emergency power, as far as its node knows, and another car or none

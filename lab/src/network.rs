@@ -59,20 +59,6 @@ struct Channel {
     until: Duration,
 }
 
-/// A burst that stops all beacons of one direction for this time may cut it off: of two such bursts,
-/// one in either direction, and the periods of the beacons between them, hardly anything is missing
-/// to the 200 ms of silence after which a peer counts as dead (`dead_after`).
-const OUTAGE: Duration = Duration::from_millis(60);
-
-/// A follower that misses ten periodic requests of its master in a row gives it up, though beacons pass.
-/// By a clock that is a fifth fast it waits 8⅓ periods, and a master whose clock is as slow sends a
-/// request in 1¼: the last that arrives may be as long before the first that is lost, and the next one
-/// as long after the last that is. What is left, in sixths of a period:
-const MISSED_REQUESTS: u32 = 35;
-
-/// How long packets travel at most where an outage is as long as that.
-const USUAL_TRAVEL: Duration = Duration::from_millis(1);
-
 /// The wait before TCP sends a lost packet again; it doubles each time.
 pub(super) const RETRANSMISSION: Duration = Duration::from_millis(200);
 
@@ -84,26 +70,6 @@ const HELD_BACK: RangeInclusive<u64> = 1_000..=50_000;
 
 /// The most packets that a clog holds back in one direction; more get lost, as in any queue.
 const MOST_HELD: usize = 2_000;
-
-/// What got lost in a row, by directed pair: when the first and the last was sent.
-#[derive(Debug, Default)]
-struct Runs(BTreeMap<(usize, usize), (Duration, Duration)>);
-
-impl Runs {
-    /// Another one got lost. Returns how long the run lasts: it began anew if the last one was sent
-    /// `apart` or more ago, as others might have passed between them.
-    fn go_on(&mut self, now: Duration, pair: (usize, usize), apart: Duration) -> Duration {
-        let run = self.0.get(&pair).filter(|(_, last)| now.saturating_sub(*last) < apart);
-        let since = run.map_or(now, |(since, _)| *since);
-        self.0.insert(pair, (since, now));
-        now.saturating_sub(since)
-    }
-
-    /// One arrives.
-    fn end(&mut self, pair: (usize, usize)) {
-        self.0.remove(&pair);
-    }
-}
 
 /// What the network does to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,10 +93,6 @@ pub(super) struct Network {
     pub(super) bursts: Option<Bursts>,
     /// By directed pair; those that nothing was sent over yet are missing.
     channels: BTreeMap<(usize, usize), Channel>,
-    /// The beacons that got lost in a row.
-    beacons: Runs,
-    /// The requests of a master that did.
-    requests: Runs,
     /// The directed pairs between which nothing passes.
     cuts: BTreeSet<(usize, usize)>,
     /// The nodes whose network is cut: they reach nobody.
@@ -151,15 +113,12 @@ impl Network {
     pub(super) fn new(weather: Weather, bursts: Option<Bursts>) -> Self {
         let (cuts, isolated) = (BTreeSet::new(), BTreeSet::new());
         let channels = BTreeMap::new();
-        let (beacons, requests) = (Runs::default(), Runs::default());
         let (unlinked, clogs) = (BTreeSet::new(), BTreeMap::new());
         let (awaited, hits) = (BTreeMap::new(), Vec::new());
         Self {
             weather,
             bursts,
             channels,
-            beacons,
-            requests,
             cuts,
             isolated,
             unlinked,
@@ -244,6 +203,18 @@ impl Network {
     /// Whether the network of a machine is cut as a whole.
     pub(super) fn is_isolated(&self, node: usize) -> bool {
         self.isolated.contains(&node)
+    }
+
+    /// Nothing is cut, clogged or refused, and packets are treated as this says, with at most this loss.
+    pub(super) fn is_sound(&self, usual: &Weather, most_loss: u8) -> bool {
+        let Weather { loss, corruption, .. } = self.weather;
+        let is_usual = Weather { loss, corruption, ..usual.clone() } == self.weather;
+        let may_burst = self.bursts.is_some() && loss > 0;
+        is_usual
+            && self.losses() <= most_loss
+            && !may_burst
+            && self.is_whole()
+            && self.unlinked.is_empty()
     }
 
     /// Nothing is cut or clogged.
@@ -335,49 +306,6 @@ impl Network {
             self.note(Hit::Lost);
         }
         is_lost
-    }
-
-    /// A machine sends another one its beacon. Whether so many in a row got lost in a burst that a sound
-    /// fleet does not bear it; where packets get lost one by one that is next to impossible.
-    pub(super) fn misses_beacons(
-        &mut self,
-        now: Duration,
-        pair: (usize, usize),
-        arrives: bool,
-    ) -> bool {
-        if arrives {
-            self.note_heard(pair);
-            return false;
-        }
-        let lasts = self.beacons.go_on(now, pair, OUTAGE);
-        // What packets travel is a part of the silence: a peer has to hear, and to be heard.
-        let travel = Duration::from_micros(*self.weather.delay.end());
-        let longest = OUTAGE.saturating_sub(travel.saturating_sub(USUAL_TRAVEL));
-        self.bursts.is_some() && lasts >= longest
-    }
-
-    /// A beacon of one machine reaches another, or an answer over their link, which counts as much
-    /// unless it has to wait for a segment that was lost.
-    pub(super) fn note_heard(&mut self, pair: (usize, usize)) {
-        self.beacons.end(pair);
-    }
-
-    /// A master sends one of its periodic requests. Whether so many in a row got lost that its follower
-    /// may take it for lost, though other packets pass; where they get lost one by one that is next to
-    /// impossible.
-    pub(super) fn misses_requests(
-        &mut self,
-        now: Duration,
-        pair: (usize, usize),
-        period: Duration,
-        arrives: bool,
-    ) -> bool {
-        if arrives {
-            self.requests.end(pair);
-            return false;
-        }
-        let lasts = self.requests.go_on(now, pair, period * 2);
-        self.bursts.is_some() && lasts >= period * MISSED_REQUESTS / 6
     }
 
     fn loses_on_average(&self, random: &mut Rng) -> bool {
@@ -493,64 +421,6 @@ mod tests {
     fn a_loss_above_that_of_a_burst_is_an_endless_burst() {
         let share = share(&losses(&mut bursty(90), 100));
         assert!((share - 0.9).abs() < 0.02, "{share}");
-    }
-
-    /// E6: the fourth beacon in a row, one every 20 ms, is lost 60 ms after the first. An answer over a
-    /// link ends the run, as a beacon does.
-    #[test]
-    fn beacons_that_are_lost_for_60_ms_are_missed_until_one_arrives() {
-        let ms = Duration::from_millis;
-        let mut network = bursty(50);
-        for at in (0..60).step_by(20).map(ms) {
-            assert!(!network.misses_beacons(at, (0, 1), false), "{at:?}");
-        }
-        assert!(network.misses_beacons(ms(60), (0, 1), false));
-        assert!(!network.misses_beacons(ms(60), (1, 0), false));
-        assert!(!network.misses_beacons(ms(80), (0, 1), true));
-        for at in (100..160).step_by(20).map(ms) {
-            assert!(!network.misses_beacons(at, (0, 1), false), "{at:?}");
-        }
-        network.note_heard((0, 1));
-        assert!(!network.misses_beacons(ms(160), (0, 1), false), "it was heard");
-        // Those between them might have passed.
-        assert!(!network.misses_beacons(ms(220), (0, 1), false), "far apart");
-        // Where they get lost one by one it is no burst.
-        network.bursts = None;
-        for at in (240..800).step_by(20).map(ms) {
-            assert!(!network.misses_beacons(at, (0, 1), false), "{at:?}");
-        }
-    }
-
-    /// E6: ten requests in a row are as good as a lost master, by a fast clock even eight.
-    #[test]
-    fn requests_that_are_lost_in_a_row_are_missed() {
-        let ms = Duration::from_millis;
-        let mut network = bursty(50);
-        let mut misses = |at, arrives| network.misses_requests(ms(at), (0, 1), ms(50), arrives);
-        for at in (0..300).step_by(50) {
-            assert!(!misses(at, false), "{at} ms");
-        }
-        assert!(misses(300, false));
-        assert!(!misses(350, true));
-        assert!(!misses(400, false), "one has arrived");
-        assert!(!misses(800, false), "it sent none for a while, as no longer a master");
-        assert!(!misses(850, false));
-        assert!(!network.misses_requests(ms(1_100), (1, 0), ms(50), false));
-    }
-
-    /// A round trip of 130 ms leaves 20 ms to `dead_after`, less than the period of the beacons.
-    #[test]
-    fn where_packets_travel_for_long_a_beacon_that_is_lost_is_missed() {
-        let ms = Duration::from_millis;
-        for (travel, lost_first) in [(30, ms(0)), (65, ms(31))] {
-            for (delay, is_missed) in [(100..=travel * 1_000, true), (100..=1_000, false)] {
-                let mut network = bursty(50);
-                network.weather.delay = delay;
-                network.misses_beacons(lost_first, (0, 1), false);
-                let is_noticed = network.misses_beacons(ms(31), (0, 1), false);
-                assert_eq!(is_noticed, is_missed, "{travel} ms");
-            }
-        }
     }
 
     #[test]

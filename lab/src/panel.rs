@@ -47,7 +47,6 @@ impl World {
     /// Sets what the climate sensors of a node's panel read from here on.
     pub fn set_climate(&mut self, node: usize, climate: Climate) {
         self.disturbed();
-        self.disturbances.climate_at = self.now;
         self.machines[node].car.set_climate(climate);
         self.report_inputs(node);
     }
@@ -72,7 +71,6 @@ impl World {
         if before == line || self.machines[node].process.is_none() {
             return;
         }
-        self.disturbances.climate_at = self.now;
         self.oracles.car_interrupted(node);
         if cut {
             self.falls_silent(node);
@@ -158,9 +156,6 @@ impl World {
             if inputs.stop != machine.reported.stop {
                 self.oracles.car_interrupted(node);
             }
-            if inputs.key != machine.reported.key {
-                self.oracles.key_turned(node);
-            }
             machine.reported = inputs.clone();
             self.watch_car(node);
             self.send_event(node, PanelEvent::Inputs(inputs));
@@ -182,13 +177,8 @@ impl World {
         }
     }
 
-    /// Takes note of the lamps that go on and off, and of the trips that kiosks begin to show.
+    /// Takes note of the lamps that go on and off.
     pub(super) fn compare_lamps(&mut self, node: usize, outputs: &PanelOutputs) {
-        let before = std::mem::take(&mut self.machines[node].kiosk);
-        for trip in outputs.kiosks.keys().filter(|trip| !before.contains(trip)) {
-            self.oracles.trip_is_shown(self.now, &self.machines[node].name, *trip);
-        }
-        self.machines[node].kiosk = outputs.kiosks.keys().copied().collect();
         let before = self.machines[node].lit.clone();
         for button in &outputs.lamps.orders {
             if self.machines[node].lit.insert(*button) {

@@ -4,11 +4,9 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use elevator_fleet::election::Message;
-use elevator_fleet::election::ballot::packet;
 use elevator_fleet::node::{Action, Change, Lsn, Report};
 use elevator_fleet::seeded::{SeededBug, is_seeded};
-use elevator_fleet::wire::{Beacon, Frame, NodeState, Piggybacked, codec};
+use elevator_fleet::wire::{Beacon, Frame, NodeState, codec};
 
 use super::World;
 use super::agenda::{Event, TimedFault};
@@ -99,7 +97,6 @@ impl World {
     }
 
     pub(super) fn commit_later(&mut self, node: usize) {
-        self.machines[node].transaction_begins(&self.settings);
         let takes = self.machines[node].commit.as_ref().unwrap_or(&self.settings.commit);
         let wait = Duration::from_micros(self.random.u64(takes.clone()));
         let incarnation = self.machines[node].incarnation;
@@ -203,14 +200,6 @@ impl World {
                 self.damage_beacon(from, to, beacon);
             }
         }
-        self.note_beacon(from, to, arrivals);
-        let concerns = |it: &Piggybacked| {
-            let is_for_it = it.to.as_ref().is_none_or(|name| *name == self.machines[to].name);
-            is_for_it && it.message == Message::SensorRequest
-        };
-        if beacon.piggybacked.as_ref().is_some_and(concerns) {
-            self.note_request(from, to, arrivals);
-        }
         let arrows = self.trace_arrows(sent, (from, to), arrivals);
         for (at, arrow) in arrivals.into_iter().zip(arrows) {
             let Some(at) = at else {
@@ -247,7 +236,6 @@ impl World {
             .recorder
             .as_mut()
             .and_then(|recorder| recorder.sent(self.now, from, |_| Kind::of_packet(&bytes)));
-        let is_request = packet::decode(&bytes) == Ok(Message::SensorRequest);
         for to in receivers {
             let mut arrivals = self.arrivals(from, to);
             // What is damaged is dropped: by UDP, or for its tag.
@@ -256,9 +244,6 @@ impl World {
                     *arrival = None;
                     self.interference.damaged += 1;
                 }
-            }
-            if is_request {
-                self.note_request(from, to, arrivals);
             }
             let arrows = self.trace_arrows(sent, (from, to), arrivals);
             for (at, arrow) in arrivals.into_iter().zip(arrows) {
@@ -285,26 +270,6 @@ impl World {
                 && !self.network.loses(&mut self.random, self.now, pair);
             arrives.then(|| self.now + self.network.datagram_delay(&mut self.random))
         })
-    }
-
-    /// A node has sent another one its beacon. What a cut stops is no matter of a burst.
-    fn note_beacon(&mut self, from: usize, to: usize, arrivals: [Option<Duration>; 2]) {
-        let arrives = arrivals.iter().any(Option::is_some);
-        if self.network.passes(from, to)
-            && self.network.misses_beacons(self.now, (from, to), arrives)
-        {
-            self.disturbances.outages.insert((from.min(to), from.max(to)), self.now);
-        }
-    }
-
-    /// A master has sent a request by which this follower knows it.
-    fn note_request(&mut self, from: usize, to: usize, arrivals: [Option<Duration>; 2]) {
-        let arrives = arrivals.iter().any(Option::is_some);
-        if let Some(period) = self.settings.election.request_period()
-            && self.network.misses_requests(self.now, (from, to), period, arrives)
-        {
-            self.disturbances.outages.insert((from.min(to), from.max(to)), self.now);
-        }
     }
 
     fn datagram(&mut self, node: usize, mut beacon: Beacon) -> Arc<Beacon> {
@@ -349,7 +314,6 @@ impl World {
         machine.process = None;
         let incarnation = machine.incarnation;
         machine.lit.clear();
-        machine.kiosk.clear();
         machine.disk.crash(&mut self.random);
         let powered = machine.powered;
         for (id, side) in self.connections.of(node, incarnation) {

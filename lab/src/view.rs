@@ -30,7 +30,7 @@ impl World {
     /// For how long there were several masters, or none.
     #[must_use]
     pub fn mastership(&self) -> Mastership {
-        self.oracles.mastership()
+        self.mastership.mastership
     }
 
     /// The latest things that happened, one a line.
@@ -172,6 +172,11 @@ impl World {
     #[must_use]
     pub fn connects(&self, one: usize, other: usize) -> bool {
         self.network.connects(one, other)
+    }
+
+    /// Nothing is cut or clogged, and no two machines share an address.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.network.is_whole() && self.twins.is_none()
     }
 
     /// The directed pairs between which nothing passes, the cuts of whole networks left out.

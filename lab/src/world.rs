@@ -25,9 +25,10 @@ use super::fault::{Fault, Interference, Recordings};
 use super::fingerprint::Fingerprint;
 use super::history::{History, Note};
 use super::machine::{self, Given, Machine, Process};
+use super::mastership::MastershipWatch;
 use super::network::Network;
 use super::oracles::Oracles;
-use super::snapshot::{Disturbances, Snapshot};
+use super::snapshot::{Snapshot, Storm};
 use super::trace::Recorder;
 use super::wire::Wire;
 
@@ -62,8 +63,9 @@ pub struct World {
     addresses: BTreeMap<Ipv4Addr, usize>,
     fleet: FleetName,
     inspected: Duration,
-    pub(super) disturbances: Disturbances,
+    pub(super) storm: Storm,
     pub(super) oracles: Oracles,
+    pub(super) mastership: MastershipWatch,
     /// How many events have happened.
     pub(super) events: u64,
     pub(super) election_traffic: Traffic,
@@ -157,7 +159,6 @@ impl World {
         let fleet = FleetName::new("lab")?;
         let key = settings.key.then(|| Credential::Key(FleetKey::new(&SECRET_OF_THE_LAB, &fleet)));
         let strange_key = Credential::Key(FleetKey::new(&SECRET_OF_A_FORGER, &fleet));
-        let twins_until = settings.twins.map_or(Duration::ZERO, |_| Duration::MAX);
         let mut world = Self {
             now: Duration::ZERO,
             agenda: Agenda::default(),
@@ -169,8 +170,9 @@ impl World {
             addresses: BTreeMap::new(),
             fleet,
             inspected: Duration::ZERO,
-            disturbances: Disturbances { twins_until, ..Disturbances::default() },
+            storm: Storm::default(),
             oracles: Oracles::new(settings.nodes),
+            mastership: MastershipWatch::default(),
             events: 0,
             election_traffic: Traffic::default(),
             mesh_traffic: MeshTraffic::default(),
@@ -191,6 +193,12 @@ impl World {
             recorder: None,
             settings,
         };
+        if world.twins.is_some() {
+            world
+                .storm
+                .invalid
+                .extend(Fault::SharedAddress { node: 0, with: Some(0) }.invalidates());
+        }
         world.apply_twins();
         Ok(world)
     }
@@ -331,10 +339,6 @@ impl World {
         process.given = Given::of(&process.node);
         let clock = process.clock(now);
         act(&mut process.node, clock);
-        let journal = process.node.journal();
-        if !machine.journals.contains(&journal) {
-            machine.journals.push(journal);
-        }
         let mut shown = None;
         while let Some(process) = self.machines[node].process.as_mut() {
             let Some(action) = process.node.poll_action() else {
@@ -390,7 +394,6 @@ impl World {
             recorder.note(self.now, machine, &note);
         }
         self.fingerprint.note(self.now, machine, &note);
-        self.oracles.seen(self.now, &self.machines[machine].name, &note);
         if let Some(steps) = self.steps.as_mut()
             && let Some(act) = Act::of_note(machine, &note)
         {
@@ -406,9 +409,14 @@ impl World {
 
     /// Likewise, and what happened goes on until this moment.
     pub(super) fn disturbed_until(&mut self, until: Duration) {
-        let disturbances = &mut self.disturbances;
-        disturbances.fleet_at = until.max(disturbances.fleet_at);
-        self.oracles.disturbed();
+        self.storm.over = until.max(self.storm.over);
+    }
+
+    /// What has not healed yet goes on.
+    pub(super) fn note_storm(&mut self) {
+        if !self.snapshot().is_healed() {
+            self.disturbed();
+        }
     }
 
     /// The world at this moment, read only.
@@ -420,7 +428,7 @@ impl World {
             network: &self.network,
             connections: &self.connections,
             history: &self.history,
-            disturbances: &self.disturbances,
+            storm: &self.storm,
         }
     }
 
@@ -433,7 +441,7 @@ impl World {
             network: &self.network,
             connections: &self.connections,
             history: &self.history,
-            disturbances: &self.disturbances,
+            storm: &self.storm,
         };
         look(&mut self.oracles, &snapshot);
     }
@@ -441,6 +449,7 @@ impl World {
     /// Looks at what no single event shows.
     pub(super) fn inspect(&mut self) {
         self.note_estimates();
+        self.note_storm();
         self.judge(Oracles::inspect);
     }
 
@@ -449,7 +458,7 @@ impl World {
         for machine in &mut self.machines {
             let estimate = machine.node().map_or(0, Node::estimate);
             if std::mem::replace(&mut machine.estimate, estimate) != estimate {
-                self.disturbances.ranks_at = self.now;
+                self.storm.ranks_at = self.now;
             }
         }
     }
@@ -474,7 +483,9 @@ impl World {
         self.happen(event);
         self.count_hits();
         if self.settings.inspect {
-            self.judge(Oracles::watch_mastership);
+            let mut watch = std::mem::take(&mut self.mastership);
+            watch.look(&self.snapshot());
+            self.mastership = watch;
         }
         true
     }

@@ -1,11 +1,7 @@
 //! What happens in a campaign, by chance.
 //!
 //! Each seed enables some kinds of faults, with a strength for each, so that runs differ: in some a
-//! single kind dominates, which a run with all of them would never show. At the end what has not
-//! happened yet is tried again.
-
-mod kinds;
-mod strike;
+//! single kind dominates, which a run with all of them would never show.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,9 +9,8 @@ use std::time::Duration;
 use elevator_driver::{Button, Direction, Floor, Trip};
 use fastrand::Rng;
 
-use self::kinds::{CarKind, IntrusionKind, Kind};
-use super::robots::Robots;
 use super::{Dimension, chance};
+use crate::fault::kinds::{Draw, KINDS, Kind};
 use crate::{Fault, World};
 
 /// Decides what happens next.
@@ -23,68 +18,64 @@ pub(super) struct Fate {
     pub(super) random: Rng,
     nodes: usize,
     /// What may happen, and how strong it may be, in per cent of the most.
-    enabled: Vec<(Kind, u64)>,
-    /// What of it has not happened yet.
-    due: Vec<Kind>,
+    pub(super) enabled: Vec<(&'static Kind, u64)>,
     /// What is broken, so that it is repaired some time.
     down: Vec<usize>,
     suspended: Vec<usize>,
-    cut: bool,
     /// The nodes whose disks take nothing more.
     failed: BTreeSet<usize>,
-    /// A disk may be lost only while the rest of the fleet is whole: no fleet survives the loss of
-    /// one node after the other before it has recovered.
+    /// Since when the fleet has been whole.
     whole_since: Duration,
     /// Until then nothing else may break.
     truce: Duration,
-    robots: Robots,
+    /// The sessions of twelve robots, each with one after the other.
+    sessions: Vec<u64>,
 }
 
-/// So long the fleet must have been whole before a disk is lost, and is left alone afterwards.
-const RECOVERY: Duration = Duration::from_secs(3);
+/// So long the fleet must have been whole before a disk is lost, and is left alone afterwards: no fleet
+/// survives the loss of one node after the other before it has recovered.
+pub(super) const RECOVERY: Duration = Duration::from_secs(3);
 
 /// So many disks always work: where none does, an order may be lit that no disk holds.
 const SOUND_DISKS: usize = 2;
 
 /// How many kinds of faults a run has.
-const KINDS: std::ops::RangeInclusive<usize> = 6..=16;
+const ENABLED: std::ops::RangeInclusive<usize> = 6..=16;
 
 /// One passenger in so many gives a destination at a kiosk instead of pressing a button.
 const TRIP_EACH: u8 = 5;
 
-/// How often each kind that has not happened is tried at the end.
-const ATTEMPTS: usize = 8;
+/// One of so many broken cars breaks with its whole machine.
+const OFF_EACH: u8 = 4;
+
+/// How many destinations a crowd gives.
+const MOST_TRIPS: u16 = 40;
 
 impl Fate {
     pub(super) fn new(seed: u64, nodes: usize, has_key: bool) -> Self {
         let mut random = chance(seed, Dimension::Fate);
-        let kinds = random.usize(KINDS);
-        let may_happen = |kind: &Kind| {
-            (nodes > SOUND_DISKS || !kind.takes_a_disk_for_good())
-                && (has_key || *kind != Kind::Intrusion(IntrusionKind::Forgery))
+        let kinds = random.usize(ENABLED);
+        let may_happen = |kind: &&Kind| {
+            (nodes > SOUND_DISKS || !kind.takes_a_disk) && (has_key || kind.name != "forgery")
         };
-        let mut due = random.choose_multiple(Kind::ALL.into_iter().filter(may_happen), kinds);
-        random.shuffle(&mut due);
-        let enabled = due.iter().map(|kind| (*kind, random.u64(10..=100))).collect();
+        let kinds = random.choose_multiple(KINDS.iter().filter(may_happen), kinds);
+        let enabled = kinds.into_iter().map(|kind| (kind, random.u64(10..=100))).collect();
         Self {
             random,
             nodes,
             enabled,
-            due,
             down: Vec::new(),
             suspended: Vec::new(),
-            cut: false,
             failed: BTreeSet::new(),
             whole_since: Duration::ZERO,
             truce: Duration::ZERO,
-            robots: Robots::new(seed, nodes),
+            sessions: (1..=12).collect(),
         }
     }
 
     /// The kinds of faults that happen in this run, by the names of [`Fault::kind`].
     pub(super) fn enabled(&self) -> BTreeSet<&'static str> {
-        let robots = self.robots.are_there().then_some(Robots::KIND);
-        self.enabled.iter().map(|(kind, _)| kind.name()).chain(robots).collect()
+        self.enabled.iter().map(|(kind, _)| kind.name).collect()
     }
 
     /// Something happens.
@@ -99,54 +90,59 @@ impl Fate {
             71..75 => self.repair_a_car(world),
             _ => self.strike(world),
         }
-        self.robots.look(world);
         self.look(world);
     }
 
-    /// Whatever has not happened yet does now, one after the other, on a whole fleet.
-    pub(super) fn strike_what_is_due(&mut self, world: &mut World) {
-        if self.robots.are_there() && !world.inflicted().contains_key(Robots::KIND) {
-            self.robots.ask(world);
-        }
-        for _ in 0..ATTEMPTS {
-            // What was prepared may have had no occasion.
-            let has_happened = |kind: Kind| world.inflicted().contains_key(kind.name());
-            let due = self.enabled.iter().map(|(kind, _)| *kind);
-            self.due = due.filter(|kind| !has_happened(*kind)).collect();
-            for _ in 0..self.due.len() {
-                self.put_right(world);
-                world.run_for(RECOVERY);
-                self.press(world);
-                self.strike(world);
-                self.press(world);
-                world.run_for(Duration::from_millis(self.random.u64(1..=1_200)));
-            }
-        }
-    }
-
-    /// The master of a whole fleet is killed: chance has left it alone.
-    pub(super) fn replace_the_master(&mut self, world: &mut World) {
-        self.put_right(world);
-        world.run_for(RECOVERY);
-        if let Some(master) = world.master() {
-            world.inflict(Fault::Kill(master));
-            world.run_for(RECOVERY);
-        }
-    }
-
+    /// What has not happened yet comes first.
     fn strike(&mut self, world: &mut World) {
-        if self.due.is_empty() {
-            let any = self.random.usize(0..self.enabled.len().max(1));
-            if let Some((kind, strength)) = self.enabled.get(any).copied() {
-                self.inflict(kind, strength, world);
+        let is_due = |(kind, _): &&(&Kind, u64)| !world.inflicted().contains_key(kind.name);
+        let due: Vec<_> = self.enabled.iter().filter(is_due).copied().collect();
+        let choices = if due.is_empty() { &self.enabled } else { &due };
+        let (kind, strength) = choices[self.random.usize(0..choices.len())];
+        self.inflict(kind, strength, world);
+    }
+
+    /// Inflicts a fault of this kind, if that makes sense at the moment.
+    fn inflict(&mut self, kind: &Kind, strength: u64, world: &mut World) {
+        let (node, other) = self.pair();
+        if kind.takes_a_disk {
+            let is_whole = world.now().saturating_sub(self.whole_since) >= RECOVERY;
+            let most = self.nodes.saturating_sub(SOUND_DISKS);
+            if !is_whole || kind.name != "lost disk" && self.failed.len() >= most {
+                return;
             }
-            return;
+            self.failed.insert(node);
         }
-        let kind = self.due.remove(0);
-        let strength = self.enabled.iter().find(|(it, _)| *it == kind).map_or(100, |it| it.1);
-        if !self.inflict(kind, strength, world) {
-            self.due.push(kind);
+        for fault in self.draw(kind, (node, other), strength, world) {
+            match fault {
+                Fault::Crowd(node) => world.crowd(node, self.random.u16(1..=MOST_TRIPS)),
+                Fault::Replace(node) => {
+                    self.failed.remove(&node);
+                    world.inflict(Fault::Replace(node));
+                }
+                Fault::Suspend(node) => {
+                    self.suspended.push(node);
+                    world.inflict(Fault::Suspend(node));
+                }
+                fault => world.inflict(fault),
+            }
+            // Not 0: two steps of one moment have nothing between them, so that a script replays alike.
+            world.run_for(Duration::from_millis(self.random.u64(1..=50)));
         }
+        if kind.takes_a_disk {
+            self.truce = world.now() + RECOVERY;
+        }
+    }
+
+    fn draw(
+        &mut self,
+        kind: &Kind,
+        (node, other): (usize, usize),
+        strength: u64,
+        world: &World,
+    ) -> Vec<Fault> {
+        let (random, sessions) = (&mut self.random, &mut self.sessions);
+        (kind.draw)(&mut Draw { random, world, node, other, strength, sessions })
     }
 
     /// Takes note of the machines that are down, and whether the fleet is whole.
@@ -157,29 +153,29 @@ impl Fate {
             }
         }
         self.suspended.retain(|node| world.node(*node).is_some() && !world.is_awake(*node));
-        let apart = self.cut || world.twins.is_some();
-        let whole = self.down.is_empty() && self.suspended.is_empty() && !apart;
-        if !whole || (0..self.nodes).any(|node| !world.is_awake(node)) {
+        if (0..self.nodes).any(|node| !world.is_awake(node)) || !world.is_connected() {
             self.whole_since = world.now();
         }
     }
 
-    /// A disk may be lost or fail now.
-    fn is_whole(&self, world: &World) -> bool {
-        world.now().saturating_sub(self.whole_since) >= RECOVERY
+    /// The master of a whole fleet is killed: chance has left it alone.
+    pub(super) fn replace_the_master(&mut self, world: &mut World) {
+        if let Some(master) = world.master() {
+            world.inflict(Fault::Kill(master));
+            world.run_for(RECOVERY);
+        }
     }
 
-    fn put_right(&mut self, world: &mut World) {
-        world.repair_everything();
+    /// Everything has been put right.
+    pub(super) fn all_is_well(&mut self) {
         self.down.clear();
         self.suspended.clear();
-        self.cut = false;
-        self.look(world);
+        self.failed.clear();
     }
 
     pub(super) fn press(&mut self, world: &mut World) {
         for _ in 0..self.random.u8(1..=2) {
-            let node = self.node();
+            let node = self.random.usize(0..self.nodes);
             let floor = self.floor(world);
             if self.random.u8(0..TRIP_EACH) == 0
                 && let Some(trip) = Trip::new(floor, self.floor(world))
@@ -207,7 +203,6 @@ impl Fate {
     }
 
     fn heal(&mut self, world: &mut World) {
-        self.cut = false;
         world.inflict(Fault::Heal);
         world.inflict(Fault::CalmNetwork);
         world.part_twins();
@@ -220,36 +215,38 @@ impl Fate {
     }
 
     fn repair_a_car(&mut self, world: &mut World) {
-        let node = self.node();
-        world.repair_car(node);
+        world.repair_car(self.random.usize(0..self.nodes));
         // What is commanded for all cars would rule the rest of the run.
         if self.random.bool() {
             world.end_modes();
         }
     }
 
-    /// Breaks one car, in one way or two; says which.
+    /// Breaks one car, in one way or two, or switches its machine off; says which.
     pub(super) fn break_one_car(&mut self, world: &mut World) -> usize {
-        let node = self.node();
+        let (node, other) = self.pair();
+        if self.random.u8(0..OFF_EACH) == 0 {
+            world.inflict(Fault::PowerCut(node));
+            return node;
+        }
         for _ in 0..self.random.u8(1..=2) {
-            let kind = CarKind::LASTING[self.random.usize(0..CarKind::LASTING.len())];
-            let fault = self.car_fault(kind, node, world);
-            world.inflict(fault);
+            let kinds = KINDS.iter().filter(|kind| kind.breaks_a_car);
+            if let Some(kind) = self.random.choice(kinds.collect::<Vec<_>>()) {
+                for fault in self.draw(kind, (node, other), 100, world) {
+                    world.inflict(fault);
+                }
+            }
         }
         node
     }
 
-    pub(super) fn pause_between_presses(&mut self) -> Duration {
-        Duration::from_millis(self.random.u64(1_000..20_000))
-    }
-
-    fn node(&mut self) -> usize {
-        self.random.usize(0..self.nodes)
+    pub(super) fn pause_up_to(&mut self, most: Duration) -> Duration {
+        most.mul_f64(self.random.f64()).max(Duration::from_millis(1))
     }
 
     /// Two different nodes.
     fn pair(&mut self) -> (usize, usize) {
-        let one = self.node();
+        let one = self.random.usize(0..self.nodes);
         (one, (one + self.random.usize(1..self.nodes)) % self.nodes)
     }
 
@@ -257,16 +254,4 @@ impl Fate {
         let top = world.floors().top().index();
         Floor::try_from(self.random.u8(0..=top)).unwrap_or(Floor::BOTTOM)
     }
-
-    /// A number from 1 to this share of the most.
-    fn up_to(&mut self, most: u64, strength: u64) -> u64 {
-        self.random.u64(1..=(most * strength / 100).max(1))
-    }
-
-    fn percent(&mut self, most: u64, strength: u64) -> u8 {
-        u8::try_from(self.up_to(most, strength)).unwrap_or(100)
-    }
 }
-
-#[cfg(test)]
-mod tests;

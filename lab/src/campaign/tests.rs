@@ -1,5 +1,5 @@
 use super::*;
-use crate::Fault;
+use crate::fault::kinds::{KINDS, Kind, fault_table};
 
 fn campaign(seed: u64) -> Outcome {
     Campaign::by_seed(seed).lasting(Duration::from_secs(15)).run().expect("a world")
@@ -63,7 +63,8 @@ fn a_failure_shrinks_to_what_it_takes() {
         assert_eq!(again.violations, shrunk.violations);
         let Size { steps, nodes, time } = shrunk.after;
         assert_eq!((steps, nodes), (3, 2), "seed {seed}: {:#?}", shrunk.script.steps);
-        assert!(time < Duration::from_secs(2), "seed {seed}: {time:?}");
+        // The prelude, and the time in which another disk may be being written.
+        assert!(time < Duration::from_secs(8), "seed {seed}: {time:?}");
         assert!(shrunk.runs < 200, "seed {seed}: {}", shrunk.runs);
     }
 }
@@ -165,4 +166,44 @@ fn what_is_void_has_not_passed() {
     assert!(summary(0..6, 100).is_void());
     assert_eq!(summary(0..0, 3).hash(), summary(0..0, 3).hash());
     assert_ne!(summary(0..0, 3).hash(), summary(0..0, 4).hash());
+}
+
+/// Each row of the table happens, and is as ARCHITECTURE says.
+#[test]
+fn every_kind_of_fault_happens_and_is_documented() {
+    let documented = include_str!("../../../docs/ARCHITECTURE.md");
+    for (kind, row) in KINDS.iter().zip(fault_table()) {
+        assert!(documented.contains(&row), "ARCHITECTURE lacks {row}");
+        let settings = WorldSettings { key: true, ..WorldSettings::new(4, 1) };
+        let mut world = World::new(settings).expect("a world");
+        world.start_all();
+        let mut fate = Fate::new(1, 4, true);
+        fate.enabled = vec![(kind, 100)];
+        for _ in 0..200 {
+            if !world.inflicted().contains_key(kind.name) {
+                world.run_for(Duration::from_millis(500));
+                fate.strikes(&mut world);
+            }
+        }
+        let inflicted = world.inflicted();
+        assert!(inflicted.contains_key(kind.name), "{} is not in {inflicted:?}", kind.name);
+        let is_known = |it: &str| it == Fault::REPAIR || Kind::named(it).is_some();
+        assert!(inflicted.keys().all(|it| is_known(it)), "{inflicted:?}");
+    }
+}
+
+/// A datagram of another version has the tag of the fleet, if that has a key: members send it.
+#[test]
+fn another_version_is_read_as_such() {
+    for key in [false, true] {
+        let settings = WorldSettings { key, ..WorldSettings::new(2, 1) };
+        let mut world = World::new(settings).expect("a small fleet");
+        world.start_all();
+        world.run_for(Duration::from_secs(3));
+        world.inflict(Fault::OtherVersion { from: 0, to: 1 });
+        world.run_for(Duration::from_secs(1));
+        let interference = world.interference();
+        assert_eq!((interference.other_versions, interference.damaged), (1, 0), "key: {key}");
+        assert_eq!(world.conflicts(1), 1, "the node says so");
+    }
 }

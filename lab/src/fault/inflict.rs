@@ -14,7 +14,8 @@ use crate::World;
 use crate::agenda::{Event, TimedFault};
 use crate::disk::Disk;
 use crate::history::Note;
-use crate::machine::{Line, Machine};
+use crate::machine::Line;
+use crate::snapshot::LINGERS;
 
 /// Who commands modes.
 const OPERATOR: &str = "lab";
@@ -27,7 +28,6 @@ const NOTICED: Duration = Duration::from_millis(150);
 
 impl World {
     /// Does it. What makes no sense at the moment does nothing.
-    #[expect(clippy::too_many_lines, reason = "one arm for each fault")]
     pub fn inflict(&mut self, fault: Fault) {
         self.note(0, Note::Fault(fault.clone()));
         if fault.happens_at_once() {
@@ -35,9 +35,17 @@ impl World {
         } else if let Some(hit) = fault.awaited_hit() {
             self.network.await_hit(hit, fault.kind());
         }
-        if fault.disturbs_the_group() {
-            self.disturbed();
+        if self.snapshot().calm_group(LINGERS).is_some() {
+            self.storm.invalid.clear();
         }
+        self.storm.invalid.extend(fault.invalidates());
+        self.note_storm();
+        self.do_as(fault);
+        self.note_storm();
+    }
+
+    #[expect(clippy::too_many_lines, reason = "one arm for each fault")]
+    fn do_as(&mut self, fault: Fault) {
         match fault {
             Fault::Kill(node) => self.end_process(node),
             Fault::PowerCut(node) => self.cut_power(node),
@@ -57,10 +65,7 @@ impl World {
             }
             Fault::ClockRate { node, rate } => self.set_clock_rate(node, rate.max(1)),
             Fault::WallClock { node, years } => self.set_wall_clock(node, years),
-            Fault::Leads(node, bad) => {
-                self.machines[node].leads_badly = bad;
-                self.note_deceivers();
-            }
+            Fault::Leads(node, bad) => self.machines[node].leads_badly = bad,
             Fault::SharedAddress { node, with } => self.share_address(node, with),
             Fault::CutOneWay { from, to } => self.network.cut(from, to),
             Fault::Cut(one, other) => {
@@ -105,6 +110,10 @@ impl World {
             Fault::DiskFail(node) => self.fail_disk(node),
             Fault::DiskFull(node, full) => self.machines[node].disk.set_full(full),
             Fault::SlowDisk { node, millis } => {
+                // What began on a slow disk takes its time, and what waits for it.
+                if let Some(slow) = self.machines[node].commit.take() {
+                    self.disturbed_until(self.now + Duration::from_micros(2 * *slow.end()));
+                }
                 let most = millis * 1_000;
                 self.machines[node].commit = (most > 0).then_some(most / 2..=most);
                 self.machines[node].next_transaction.is_slow = most > 0;
@@ -141,7 +150,10 @@ impl World {
             Fault::SilentClimate(node, silent) => self.silence_climate(node, silent),
             // Its presses follow.
             Fault::Crowd(_) => {}
-            Fault::ClearHang(node) => self.machines[node].latched = false,
+            Fault::ClearHang(node) => {
+                self.machines[node].latched = false;
+                self.oracles.hang_is_cleared(node);
+            }
             Fault::Mode { at, car, mode } => self.set_mode(at, car, mode),
             Fault::Priority { at, car, floor } => self.set_priority(at, car, floor),
             Fault::Session { at, session, car, floor } => self.set_session(at, session, car, floor),
@@ -178,8 +190,6 @@ impl World {
         if self.machines[at].awake().is_none() {
             return;
         }
-        self.machines[car].commanded = mode;
-        self.oracles.key_turned(car);
         let name = self.machines[car].name.clone();
         self.with(at, |node, now| {
             let set = node.handle_mode(&name, mode, OPERATOR, now);
@@ -192,10 +202,10 @@ impl World {
             return;
         }
         let name = car.map(|car| self.machines[car].name.clone());
-        let mut sent = None;
         self.with(at, |node, now| match (floor, &name) {
             (Some(floor), name) => {
-                sent = node.handle_priority(name.as_ref(), floor, OPERATOR, now).ok();
+                // Without a car in service there is nobody to send.
+                drop(node.handle_priority(name.as_ref(), floor, OPERATOR, now));
             }
             (None, Some(car)) => {
                 let ended = node.handle_priority_end(car, OPERATOR, now);
@@ -203,10 +213,6 @@ impl World {
             }
             (None, None) => {}
         });
-        let sent = sent.and_then(|name| self.machines.iter().position(|it| it.name == name));
-        for car in sent.into_iter().chain(car) {
-            self.oracles.key_turned(car);
-        }
     }
 
     fn set_session(&mut self, at: usize, session: u64, car: Option<usize>, floor: Option<Floor>) {
@@ -215,10 +221,6 @@ impl World {
         }
         let id = RequestId { owner: 1, request: session };
         let car = car.map(|car| self.machines[car].name.clone());
-        // Any of them may get it.
-        for car in 0..self.machines.len() {
-            self.oracles.key_turned(car);
-        }
         self.with(at, |node, now| {
             let is_open = node.directives().session(id).is_some_and(Session::is_open);
             let changed = match floor {
@@ -243,10 +245,6 @@ impl World {
         if self.machines[at].awake().is_none() {
             return;
         }
-        self.disturbances.emergency_power = on;
-        for car in 0..self.machines.len() {
-            self.oracles.key_turned(car);
-        }
         let serving = serving.map(|car| self.machines[car].name.clone());
         self.with(at, |node, now| {
             let set = node.handle_emergency_power(on, serving.as_ref(), OPERATOR, now);
@@ -257,10 +255,6 @@ impl World {
     fn set_fire_recall(&mut self, at: usize, start: bool) {
         if self.machines[at].awake().is_none() {
             return;
-        }
-        self.disturbances.fire_recalled = start;
-        for car in 0..self.machines.len() {
-            self.oracles.key_turned(car);
         }
         let recall = if start { FireRecall::Start } else { FireRecall::End };
         self.with(at, |node, now| {
@@ -273,13 +267,7 @@ impl World {
         if self.machines[at].awake().is_none() {
             return;
         }
-        let lock = if locked {
-            self.disturbances.locked.insert(floor);
-            FloorLock::Lock
-        } else {
-            self.disturbances.locked.remove(&floor);
-            FloorLock::Unlock
-        };
+        let lock = if locked { FloorLock::Lock } else { FloorLock::Unlock };
         self.with(at, |node, now| {
             let set = node.handle_floor_lock(floor, lock, OPERATOR, now);
             set.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
@@ -431,8 +419,8 @@ impl World {
             let peer = self.connections.get(id).map(|c| c.end(side.other()).node);
             if peer == Some(from) {
                 if !is_heard {
-                    self.disturbances.deceived.happens(self.now);
                     self.disturbed();
+                    self.storm.invalid.insert("C7");
                 }
                 is_heard = true;
                 let frame = frame.clone();
@@ -446,22 +434,14 @@ impl World {
     pub fn falsify(&mut self, node: usize, how: Option<fn(&mut Beacon)>) {
         self.disturbed();
         self.machines[node].falsifies = how;
-        self.note_deceivers();
-    }
-
-    /// A node begins to send what no sound node sends, or ends that.
-    fn note_deceivers(&mut self) {
-        let deceives = |it: &Machine| it.leads_badly.is_some() || it.falsifies.is_some();
-        self.disturbances.deceive(self.machines.iter().any(deceives), self.now);
+        self.storm.invalid.insert("C7");
     }
 
     fn replace(&mut self, node: usize) {
         if self.machines[node].process.is_none() {
             let journal = JournalId(self.random.u64(1..));
-            self.machines[node].journals.push(journal);
             let disk = std::mem::replace(&mut self.machines[node].disk, Disk::new(journal));
             self.machines[node].lost = Some(disk);
-            self.judge(|oracles, snapshot| oracles.disk_lost(snapshot, node));
             self.start(node);
         }
     }
@@ -484,8 +464,6 @@ impl World {
         };
         let suspended_at = process.suspended_at;
         let late = self.now.saturating_sub(suspended_at);
-        self.disturbances.resumed(suspended_at, self.now);
-        self.oracles.resumed(&self.machines[node].name, self.now);
         if late >= NOTICED {
             self.oracles.car_interrupted(node);
             self.with(node, |node, now| node.handle_interrupted(late, now));
@@ -513,7 +491,6 @@ impl World {
             return;
         }
         let fresh = JournalId(self.random.u64(1..));
-        self.machines[node].journals.push(fresh);
         self.with(node, |node, now| node.handle_disk_failed(fresh, now));
     }
 }

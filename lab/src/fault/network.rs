@@ -7,15 +7,13 @@ use super::Fault;
 use crate::World;
 use crate::agenda::TimedFault;
 use crate::machine::Machine;
+
 use crate::network::{Bursts, Weather};
 use crate::world::Twins;
 
 /// How long the waits between dials may stay long after losses have ended. TCP does not notice the
 /// end either: retransmissions may be under way for longer.
 const AFTER_LOSS: Duration = Duration::from_secs(4);
-
-/// How long nodes may complain of an address that two machines had in common.
-const AFTER_TWINS: Duration = Duration::from_secs(5);
 
 impl World {
     pub(super) fn cut_network_of(&mut self, node: usize, cut: bool) {
@@ -74,11 +72,8 @@ impl World {
         let runs = self.machines[node].process.is_some();
         self.end_process(node);
         self.network.isolate(node, false);
-        let before = self.machines[node].address;
         self.machines[node].address = address;
         self.machines[node].own_address = address;
-        let name = &self.machines[node].name;
-        self.disturbances.readdress(name, (before, address), self.now);
         self.apply_twins();
         if runs {
             self.start(node);
@@ -190,16 +185,9 @@ impl World {
             (None | Some(_), _) => return,
         };
         self.twins = twins;
-        self.disturbances.twins_until = match twins {
-            Some(_) => Duration::MAX,
-            None => self.now + AFTER_TWINS,
-        };
         self.end_process(node);
-        let before = self.machines[node].address;
         self.machines[node].address = self.machines[node].own_address;
         self.apply_twins();
-        let Machine { name, address, .. } = &self.machines[node];
-        self.disturbances.readdress(name, (before, *address), self.now);
         self.start(node);
     }
 }

@@ -10,67 +10,7 @@ impl Fault {
             Self::OneWayPartition { from, to } => vec![from, to],
             Self::Ring(nodes) => vec![nodes],
             Self::Bridge { left, right, .. } => vec![left, right],
-            Self::Kill(..)
-            | Self::PowerCut(..)
-            | Self::MainsCut
-            | Self::Crash { .. }
-            | Self::NoCrash(..)
-            | Self::Restart(..)
-            | Self::Replace(..)
-            | Self::Suspend(..)
-            | Self::Resume(..)
-            | Self::Pause { .. }
-            | Self::ClockRate { .. }
-            | Self::WallClock { .. }
-            | Self::CutOneWay { .. }
-            | Self::Cut(..)
-            | Self::UncutOneWay { .. }
-            | Self::Uncut(..)
-            | Self::NetworkCut(..)
-            | Self::RecreateInterface { .. }
-            | Self::NewAddress { .. }
-            | Self::RefuseLinks(..)
-            | Self::Clog { .. }
-            | Self::Heal
-            | Self::Loss(..)
-            | Self::LossBursts { .. }
-            | Self::Duplication(..)
-            | Self::Reordering(..)
-            | Self::Corruption(..)
-            | Self::Delay { .. }
-            | Self::CalmNetwork
-            | Self::DamageFrame { .. }
-            | Self::Replay { .. }
-            | Self::Forge { .. }
-            | Self::OtherVersion { .. }
-            | Self::DiskFail(..)
-            | Self::DiskFull(..)
-            | Self::SlowDisk { .. }
-            | Self::TearWrite(..)
-            | Self::Leads(..)
-            | Self::Motor(..)
-            | Self::Levelling(..)
-            | Self::Speed(..)
-            | Self::DeadSensor(..)
-            | Self::WrongSensor(..)
-            | Self::AllSensorsDead(..)
-            | Self::DoorJammed(..)
-            | Self::Obstruct(..)
-            | Self::StopSwitch(..)
-            | Self::Load(..)
-            | Self::Key(..)
-            | Self::LineCut(..)
-            | Self::LineNoise { .. }
-            | Self::SilentClimate(..)
-            | Self::Crowd(..)
-            | Self::SharedAddress { .. }
-            | Self::Mode { .. }
-            | Self::Priority { .. }
-            | Self::Session { .. }
-            | Self::EmergencyPower { .. }
-            | Self::FireRecall { .. }
-            | Self::FloorLock { .. }
-            | Self::ClearHang(..) => Vec::new(),
+            _ => Vec::new(),
         }
     }
 

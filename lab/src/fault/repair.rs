@@ -70,8 +70,8 @@ impl World {
         }
     }
 
-    /// Puts everything right: machines run, the network is whole, disks are fast and have room, cars
-    /// are sound. A disk that has failed stays so until it is replaced, which takes what is on it.
+    /// Puts everything right: machines run, the network is whole, disks are fast and have room, those
+    /// that have failed are replaced by empty ones, cars are sound.
     pub fn repair_everything(&mut self) {
         self.inflict(Fault::Heal);
         self.inflict(Fault::CalmNetwork);
@@ -95,22 +95,6 @@ impl World {
             for fault in self.known_commands(at) {
                 self.inflict(fault);
             }
-        }
-        // What nobody knows of any more.
-        let Some(at) = running.first().copied() else { return };
-        for car in 0..self.machines.len() {
-            if self.machines[car].commanded != Mode::InService {
-                self.inflict(Fault::Mode { at, car, mode: Mode::InService });
-            }
-        }
-        if self.disturbances.emergency_power {
-            self.inflict(Fault::EmergencyPower { at, on: false, serving: None });
-        }
-        if self.disturbances.fire_recalled {
-            self.inflict(Fault::FireRecall { at, start: false });
-        }
-        for floor in self.disturbances.locked.clone() {
-            self.inflict(Fault::FloorLock { at, floor, locked: false });
         }
     }
 
@@ -157,6 +141,7 @@ impl World {
         let usual = self.settings.clock_rates.get(&node).copied().unwrap_or(1_000);
         let machine = &self.machines[node];
         let (is_full, is_slow) = (machine.disk.is_full(), machine.commit.is_some());
+        let failed = machine.disk.failed() && !is_full;
         let rate = (machine.clock_rate != usual).then_some(usual);
         let crashes = machine.crash.is_some() || machine.next_transaction.is_torn;
         let wall_clock = machine.wrong_years != 0;
@@ -174,6 +159,10 @@ impl World {
         }
         if is_slow {
             self.inflict(Fault::SlowDisk { node, millis: 0 });
+        }
+        if failed {
+            self.inflict(Fault::Kill(node));
+            self.inflict(Fault::Replace(node));
         }
         if is_full {
             self.inflict(Fault::DiskFull(node, false));

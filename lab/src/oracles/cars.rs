@@ -1,15 +1,17 @@
-//! No car moves as it must not.
+//! S1 to S3, H1, H5, H6: no car moves as it must not, and one that gets nowhere counts as hung.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use elevator_driver::{Direction, Floor, KeySwitch, MotorCommand};
+use elevator_driver::{
+    Direction, DoorState, DriveFeedback, Floor, HallLantern, KeySwitch, MotorCommand, PanelOutputs,
+};
 use elevator_fleet::car::CarSettings;
-use elevator_fleet::model::Mode;
+use elevator_fleet::model::{Call, Dot, Mode};
 use elevator_fleet::node::Node;
 
-use super::car_watch::{CarWatch, Riders};
 use super::{Finding, Violation};
-use crate::machine::{Line, Machine};
+use crate::machine::{Given, Line, Machine};
 use crate::snapshot::Snapshot;
 
 /// How long after its controller fell silent a car has stopped: the watchdog, and braking.
@@ -28,102 +30,38 @@ const MOST_INTERRUPTED: u32 = 5;
 /// S1: nobody asked for a motion with an open door, or for an open door in motion. The panels keep
 /// the record.
 pub(super) fn unsafe_cars(snapshot: &Snapshot) -> Vec<Violation> {
-    let of_car = |machine: &crate::machine::Machine| -> Vec<Violation> {
+    let machines = snapshot.machines.iter();
+    let records = machines.flat_map(|machine| {
         let violations = machine.car.violations().iter();
-        violations
-            .map(|violation| Violation {
-                at: Duration::from_millis(violation.time_ms),
-                id: "S1",
-                what: format!("{}: {:?}", machine.name, violation.kind),
-            })
-            .collect()
-    };
-    snapshot.machines.iter().flat_map(of_car).collect()
-}
-
-/// S1: a controller that knows of the stop switch commands no motion.
-pub(super) fn stop_switches_stop_the_motor(snapshot: &Snapshot) -> Vec<Finding> {
-    let machines = snapshot.machines.iter().enumerate();
-    machines
-        .filter(|(_, machine)| machine.car.inputs().stop)
-        .filter(|(_, machine)| machine.motor_command() != MotorCommand::Stop)
-        .map(|(node, _)| {
-            let finding = Finding::new("S1", node, "drives despite the stop switch".to_owned());
-            finding.lasting(format!("S1 {node}"), STOP_WITHIN)
+        violations.map(|violation| Violation {
+            at: Duration::from_millis(violation.time_ms),
+            id: "S1",
+            what: format!("{}: {:?}", machine.name, violation.kind),
         })
-        .collect()
+    });
+    records.collect()
 }
 
-/// S2: a panel without a controller has stopped its motor.
-pub(super) fn motors_stop_without_a_controller(snapshot: &Snapshot) -> Vec<Finding> {
-    let is_silent = |since: Duration| snapshot.now.saturating_sub(since) > STOPPED_WITHIN;
-    let machines = snapshot.machines.iter().enumerate();
-    machines
-        .filter(|(_, machine)| machine.silent_since.is_some_and(is_silent))
-        .filter(|(_, machine)| machine.car.shaft().driven().is_some())
-        .map(|(node, _)| {
-            let what = "its motor runs without a controller".to_owned();
-            Finding::new("S2", node, what).once()
-        })
-        .collect()
-}
-
-/// H1: only a car that is broken counts as hung, or one that was and has not got anywhere since.
-/// A dead sensor, another speed, a drive that does not level and interruptions are no reason.
-pub(super) fn only_a_broken_car_hangs(watch: &CarWatch, node: usize) -> Vec<Finding> {
-    let finding = || Finding::new("H1", node, "a sound car counts as hung".to_owned());
-    (!watch.suspect).then(finding).into_iter().collect()
-}
-
-/// H6: who reports that a car hangs has stopped its motor before.
-pub(super) fn the_motor_is_stopped_first(machine: &Machine, node: usize) -> Option<Finding> {
-    let is_told = machine.line == Line::Plugged;
-    let is_stopped = machine.car.motor() == MotorCommand::Stop;
-    let finding = || Finding::new("H6", node, "reports a hang with the motor on".to_owned());
-    (is_told && !is_stopped).then(finding)
-}
-
-/// H5: a car whose motor is driven without a new floor counts as hung within its limit: neither
-/// retries nor the search for a floor renew it, and interruptions only a few times.
-pub(super) fn cars_without_progress_hang(
-    snapshot: &Snapshot,
-    cars: &mut [CarWatch],
-) -> Vec<Finding> {
+/// S1, S2: a controller that knows of the stop switch commands no motion, and a panel without a
+/// controller has stopped its motor.
+pub(super) fn motors_stop(snapshot: &Snapshot) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (node, watch) in cars.iter_mut().enumerate() {
-        watch.look(&snapshot.machines[node], snapshot.now);
-        findings.extend(lacks_progress(snapshot, watch, node));
+    for (node, machine) in snapshot.machines.iter().enumerate() {
+        if machine.car.inputs().stop && machine.motor_command() != MotorCommand::Stop {
+            let what = "drives despite the stop switch".to_owned();
+            findings.push(Finding::new("S1", node, what).lasting(STOP_WITHIN));
+        }
+        let is_silent = |since| snapshot.now.saturating_sub(since) > STOPPED_WITHIN;
+        if machine.silent_since.is_some_and(is_silent) && machine.car.shaft().driven().is_some() {
+            let what = "its motor runs without a controller".to_owned();
+            findings.push(Finding::new("S2", node, what));
+        }
     }
     findings
 }
 
-fn lacks_progress(snapshot: &Snapshot, watch: &CarWatch, node: usize) -> Option<Finding> {
-    let limits = CarSettings::new(snapshot.settings.floors);
-    let limit = match snapshot.machines[node].motor_command() {
-        MotorCommand::Stop => return None,
-        MotorCommand::Run { .. } => limits.flight_limit,
-        MotorCommand::Home { .. } => limits.homing_limit,
-    };
-    let longest = if watch.homed { limits.homing_limit } else { limit };
-    let most = longest * MOST_INTERRUPTED;
-    let what = if watch.driven > limit + WITHIN {
-        format!("driven for more than {limit:?} without a new floor")
-    } else if watch.driven_in_all > most + WITHIN {
-        format!("driven for more than {most:?}, with interruptions")
-    } else {
-        return None;
-    };
-    Some(Finding::new("H5", node, what).once())
-}
-
-/// On emergency power one motor runs at a time, of those whose nodes know of it. What a node believed
-/// that was deceived does not count.
-pub(super) fn one_car_moves_on_emergency_power(snapshot: &Snapshot) -> Vec<Finding> {
-    if snapshot.disturbances.are_nodes_deceived(snapshot.now)
-        || snapshot.disturbances.are_there_twins(snapshot.now)
-    {
-        return Vec::new();
-    }
+/// S1: on emergency power one motor runs at a time, of those whose nodes know of it.
+pub(super) fn one_car_moves_on_emergency_power(snapshot: &Snapshot) -> Option<Finding> {
     let runs = |machine: &&Machine| {
         let node = machine.awake().filter(|node| node.directives().emergency_power().is_some());
         let outputs = node.and_then(Node::outputs);
@@ -131,48 +69,223 @@ pub(super) fn one_car_moves_on_emergency_power(snapshot: &Snapshot) -> Vec<Findi
     };
     let running: Vec<&str> =
         snapshot.machines.iter().filter(runs).map(|machine| machine.name.as_str()).collect();
-    if running.len() < 2 {
-        return Vec::new();
-    }
-    let what = format!("{} move on emergency power", running.join(" and "));
-    vec![Finding::new("S1", 0, what).once()]
+    let what = || format!("{} move on emergency power", running.join(" and "));
+    let is_wrong = running.len() > 1 && !snapshot.is_invalid("power");
+    is_wrong.then(|| Finding::new("S1", 0, what()))
 }
 
-/// S3: a car on which riders rely for their floors ahead goes on to them.
-pub(super) fn no_rider_is_carried_away(
-    snapshot: &Snapshot,
-    node: usize,
-    riders: &Riders,
-    heading: Direction,
-) -> Vec<Finding> {
-    let machine = &snapshot.machines[node];
-    let Some(process) = &machine.process else {
-        return Vec::new();
-    };
-    let keyed = match machine.reported.key {
-        KeySwitch::Normal | KeySwitch::Attendant | KeySwitch::Independent => false,
-        KeySwitch::FireRecall | KeySwitch::RecallAll | KeySwitch::OutOfService => true,
-    };
-    let recalled = snapshot.disturbances.fire_recalled
-        || machine.modes().into_iter().any(|mode| mode >= Mode::EmergencyPower);
-    if riders.direction == heading || keyed || recalled {
-        return Vec::new();
+/// H6: a node that reports a hang has stopped its motor before.
+pub(super) fn the_motor_is_stopped_first(machine: &Machine, node: usize) -> Option<Finding> {
+    let is_told = machine.line == Line::Plugged;
+    let is_stopped = machine.car.motor() == MotorCommand::Stop;
+    let finding = || Finding::new("H6", node, "reports a hang with the motor on".to_owned());
+    (is_told && !is_stopped).then(finding)
+}
+
+/// One car, as somebody sees it who knows its sensors, its commands and its faults.
+#[derive(Debug, Default)]
+pub(crate) struct CarWatch {
+    /// How long the motor has been driven without a new floor since the last interruption.
+    pub(crate) driven: Duration,
+    /// The same with all interruptions since the last new floor.
+    pub(crate) driven_in_all: Duration,
+    /// The car has looked for a floor since the last new floor.
+    homed: bool,
+    /// Until when the time has been counted, while the motor is driven as commanded.
+    counted_until: Option<Duration>,
+    /// The last floor whose sensor was active. That of the stop counts once the car rests there: who
+    /// goes on past it was told a lie.
+    last: Option<Floor>,
+    /// The last floor that was new. It is so once, however long the car sticks there.
+    reached: Option<Floor>,
+    /// The car has left that floor.
+    away: bool,
+    /// There has been a fault that a hang may follow from, and since then no run has ended at its
+    /// stop.
+    pub(crate) suspect: bool,
+    /// Where the riders want to go who have been told that the car goes their way.
+    pub(crate) riders: Option<Riders>,
+    /// What decided then where the car goes, besides its calls.
+    ruled_by: (Mode, KeySwitch, Given),
+    /// When its door was last not closed at a floor, with its lantern lit in a direction.
+    pub(crate) opened: BTreeMap<(Floor, Direction), Duration>,
+}
+
+/// Riders whose floors are ahead of the car.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Riders {
+    pub(crate) direction: Direction,
+    pub(crate) calls: BTreeMap<Dot, Floor>,
+}
+
+impl CarWatch {
+    /// A new controller knows nothing of what was before.
+    pub(crate) fn start_over(&mut self) {
+        *self = Self { suspect: self.suspect, ..Self::default() };
     }
-    let position = process.node.outputs().and_then(|outputs| outputs.indicator);
-    let status = process.node.status(process.clock(snapshot.now));
-    let locked_out = status.car.map(|car| car.view.locked_out).unwrap_or_default();
-    let carried_away: Vec<Floor> = riders
-        .calls
-        .iter()
-        .filter(|(dot, _)| process.node.orders().get(**dot).is_some())
-        .map(|(_, floor)| *floor)
-        .filter(|floor| !locked_out.contains(*floor))
-        .filter(|floor| position.is_some_and(|at| floor.is_beyond(at, riders.direction)))
-        .collect();
-    if carried_away.is_empty() {
-        return Vec::new();
+
+    /// Nobody knows what the car does meanwhile (H1).
+    pub(crate) fn interrupt(&mut self) {
+        self.driven = Duration::ZERO;
+        self.riders = None;
     }
-    let (at, was) = (position, riders.direction);
-    let what = format!("turns {heading:?} at {at:?}, with riders {was:?} to {carried_away:?}");
-    vec![Finding::new("S3", node, what)]
+
+    fn reach_new_floor(&mut self, floor: Floor) {
+        self.reached = Some(floor);
+        self.driven = Duration::ZERO;
+        self.driven_in_all = Duration::ZERO;
+        self.homed = false;
+        self.away = false;
+    }
+
+    /// Counts how long the motor has been driven, and sees what door and floor sensors say.
+    pub(crate) fn look(&mut self, machine: &Machine, now: Duration) {
+        let (car, shaft) = (&machine.car, machine.car.shaft());
+        if let Some(direction) = car.lantern().filter(|_| car.inputs().door != DoorState::Closed) {
+            // Where a sensor reports another floor, at both.
+            let floors = [shaft.floor(), shaft.sensed_floor()].into_iter().flatten();
+            self.opened.extend(floors.map(|floor| ((floor, direction), now)));
+        }
+        let command = machine.motor_command();
+        let (floor, drive) = (machine.reported.floor, machine.reported.drive);
+        let broken = machine.may_hang();
+        self.suspect |= broken;
+        self.away |= floor.is_none();
+        let resting = floor.filter(|_| drive == DriveFeedback::Stopped);
+        if let Some(until) = self.counted_until.take() {
+            // The node counts by its own clock.
+            let passed = now.saturating_sub(until) * machine.clock_rate / 1_000;
+            self.driven += passed;
+            self.driven_in_all += passed;
+            // Its turn is over in the middle of a flight: that interrupts it like a stop switch.
+            if command == MotorCommand::Stop && machine.waits_for_its_turn() {
+                self.interrupt();
+            }
+        }
+        // The next command may come in the moment in which the car is seen at rest. That counts
+        // unless it has been there all the time.
+        if let Some(floor) = resting
+            && (self.away || self.last != Some(floor))
+        {
+            self.reach_new_floor(floor);
+        }
+        match command {
+            MotorCommand::Stop => self.last = floor.or(self.last),
+            MotorCommand::Run { direction, stop_at } => {
+                let is_new = |floor: &Floor| {
+                    let is_ahead = self.last.is_none_or(|last| floor.is_beyond(last, direction));
+                    is_ahead && self.reached != Some(*floor)
+                };
+                if let Some(floor) = floor.filter(is_new) {
+                    self.reach_new_floor(floor);
+                }
+                if resting == Some(stop_at) {
+                    self.reach_new_floor(stop_at);
+                    self.suspect &= broken;
+                }
+                let passed = floor.filter(|floor| *floor != stop_at || resting.is_some());
+                self.last = passed.or(self.last);
+            }
+            MotorCommand::Home { .. } => {
+                self.homed = true;
+                self.last = floor.or(self.last);
+            }
+        }
+        let is_driven = command != MotorCommand::Stop && drive != DriveFeedback::Stopped;
+        self.counted_until = is_driven.then_some(now);
+    }
+
+    /// H1: only a car that is broken counts as hung, or one that was and has not got anywhere since.
+    /// A dead sensor, another speed, a drive that does not level and interruptions are no reason.
+    pub(super) fn only_a_broken_car_hangs(&self, node: usize) -> Option<Finding> {
+        let finding = || Finding::new("H1", node, "counts a sound car as hung".to_owned());
+        (!self.suspect).then(finding)
+    }
+
+    /// H5: a car whose motor is driven without a new floor counts as hung within its limit: neither
+    /// retries nor the search for a floor renew it, and interruptions only a few times.
+    pub(super) fn hangs_without_progress(
+        &self,
+        snapshot: &Snapshot,
+        node: usize,
+    ) -> Option<Finding> {
+        let limits = CarSettings::new(snapshot.settings.floors);
+        let limit = match snapshot.machines[node].motor_command() {
+            MotorCommand::Stop => return None,
+            MotorCommand::Run { .. } => limits.flight_limit,
+            MotorCommand::Home { .. } => limits.homing_limit,
+        };
+        let longest = if self.homed { limits.homing_limit } else { limit };
+        let most = longest * MOST_INTERRUPTED;
+        let is_late = self.driven > limit + WITHIN || self.driven_in_all > most + WITHIN;
+        let what = || format!("driven for over {limit:?}, or {most:?} in all, and at no new floor");
+        is_late.then(|| Finding::new("H5", node, what()))
+    }
+
+    /// S3: a car on which riders rely for their floors ahead goes on to them. Sees who relies on it
+    /// from here on.
+    pub(crate) fn look_at_riders(
+        &mut self,
+        snapshot: &Snapshot,
+        node: usize,
+        outputs: &PanelOutputs,
+    ) -> Option<Finding> {
+        let machine = &snapshot.machines[node];
+        let process = machine.process.as_ref()?;
+        let ruled_by = (machine.mode(), machine.reported.key, Given::of(&process.node));
+        let is_ruled_anew = std::mem::replace(&mut self.ruled_by, ruled_by) != ruled_by;
+        if matches!(outputs.motor, MotorCommand::Home { .. }) || is_ruled_anew {
+            self.riders = None;
+        }
+        let heading = match (outputs.motor, outputs.lantern) {
+            (MotorCommand::Home { .. }, _) | (MotorCommand::Stop, HallLantern::Dark) => {
+                return None;
+            }
+            (MotorCommand::Run { direction, .. }, _) | (_, HallLantern::Lit(direction)) => {
+                direction
+            }
+        };
+        let finding = self.riders.as_ref().and_then(|riders| riders.lost(snapshot, node, heading));
+        let orders = process.node.orders().orders();
+        let ahead = orders.filter_map(|order| match &order.call {
+            Call::Car { car, floor } if *car == machine.name => {
+                floor.is_beyond(outputs.indicator?, heading).then_some((order.dot, *floor))
+            }
+            Call::Car { .. } | Call::Hall(_) => None,
+        });
+        let calls: BTreeMap<Dot, Floor> = ahead.collect();
+        self.riders = (!calls.is_empty()).then_some(Riders { direction: heading, calls });
+        finding
+    }
+}
+
+impl Riders {
+    /// Those who are carried away from where they want to go by a car that turns.
+    pub(super) fn lost(
+        &self,
+        snapshot: &Snapshot,
+        node: usize,
+        heading: Direction,
+    ) -> Option<Finding> {
+        let machine = &snapshot.machines[node];
+        let process = machine.process.as_ref()?;
+        let is_keyed = matches!(
+            machine.reported.key,
+            KeySwitch::FireRecall | KeySwitch::RecallAll | KeySwitch::OutOfService
+        );
+        if self.direction == heading || is_keyed || machine.mode() >= Mode::EmergencyPower {
+            return None;
+        }
+        let at = process.node.outputs()?.indicator?;
+        let status = process.node.status(process.clock(snapshot.now));
+        let locked_out = status.car.map(|car| car.view.locked_out).unwrap_or_default();
+        let is_open = |dot: &Dot| process.node.orders().get(*dot).is_some();
+        let is_left =
+            |floor: Floor| floor.is_beyond(at, self.direction) && !locked_out.contains(floor);
+        let lost = self.calls.iter().find(|(dot, floor)| is_open(dot) && is_left(**floor));
+        lost.map(|(_, floor)| {
+            let what = format!("turns {heading:?} at {at}, with riders to {floor}");
+            Finding::new("S3", node, what)
+        })
+    }
 }

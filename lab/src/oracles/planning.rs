@@ -1,4 +1,4 @@
-//! Plans follow from what happens, never from each other.
+//! N4: plans follow from what happens, never from each other.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const AT_REST: u64 = 30;
 /// How much more for each thing that happens anywhere.
 const EACH: u64 = 2;
 
-/// N4: how much is planned, beside how much happens.
+/// How much is planned, beside how much happens.
 #[derive(Debug, Default)]
 pub(crate) struct PlanRate {
     begun: Duration,
@@ -30,9 +30,7 @@ pub(crate) struct PlanRate {
 impl PlanRate {
     /// Something has happened, unless it is what a plan says.
     pub(crate) fn reported(&mut self, report: &Report) {
-        if !matches!(report, Report::Assigned { .. }) {
-            self.happened.0 += 1;
-        }
+        self.happened.0 += u64::from(!matches!(report, Report::Assigned { .. }));
     }
 
     pub(crate) fn inspect(&mut self, snapshot: &Snapshot) -> Vec<Finding> {
@@ -46,16 +44,15 @@ impl PlanRate {
         let mut findings = Vec::new();
         for (node, before) in self.before.iter_mut().enumerate() {
             let Some(process) = snapshot.node(node) else { continue };
-            let (incarnation, done) =
-                (snapshot.machines[node].incarnation, process.dispatch_status());
-            if begins || before.0 != incarnation {
-                *before = (incarnation, done);
+            let now = (snapshot.machines[node].incarnation, process.dispatch_status());
+            if begins || before.0 != now.0 {
+                *before = now;
             }
-            let plans = done.plans - before.1.plans;
-            let targets = done.target_changes - before.1.target_changes;
+            let plans = now.1.plans - before.1.plans;
+            let targets = now.1.target_changes - before.1.target_changes;
             if plans.max(targets) > most {
                 let what = format!("more than {most} plans or changes of its target in {SPAN:?}");
-                findings.push(Finding::new("N4", node, what).once());
+                findings.push(Finding::new("N4", node, what));
             }
         }
         findings

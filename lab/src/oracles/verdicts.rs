@@ -27,44 +27,24 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What an oracle finds wrong in a snapshot.
-#[derive(Debug, PartialEq, Eq)]
+/// What an oracle finds wrong in a snapshot. The same finding is reported once.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     id: &'static str,
     node: usize,
     what: String,
-    patience: Patience,
-}
-
-/// When a finding becomes a violation.
-#[derive(Debug, PartialEq, Eq)]
-enum Patience {
-    /// Each time.
-    None,
-    /// At once, and again only after a disturbance.
-    Once,
-    /// Likewise, but only when it has been found under this key at each inspection for at least
-    /// this long.
-    Lasting { key: String, limit: Duration },
+    limit: Duration,
 }
 
 impl Finding {
-    /// A violation each time that it is found.
+    /// A violation at once.
     pub(crate) fn new(id: &'static str, node: usize, what: String) -> Self {
-        let patience = Patience::None;
-        Self { id, node, what, patience }
+        Self { id, node, what, limit: Duration::ZERO }
     }
 
-    /// A violation, reported once until something disturbs the fleet.
-    pub(crate) fn once(self) -> Self {
-        let patience = Patience::Once;
-        Self { patience, ..self }
-    }
-
-    /// A violation once it has stood for `limit`; what has another key is something else.
-    pub(crate) fn lasting(self, key: String, limit: Duration) -> Self {
-        let patience = Patience::Lasting { key, limit };
-        Self { patience, ..self }
+    /// A violation once each inspection has found it for this long.
+    pub(crate) fn lasting(self, limit: Duration) -> Self {
+        Self { limit, ..self }
     }
 }
 
@@ -72,12 +52,11 @@ impl Finding {
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
     violations: Vec<Violation>,
-    /// Since when each finding that may last has been found at each inspection.
-    since: BTreeMap<String, Duration>,
-    /// Those that the present inspection has found.
-    found: BTreeSet<String>,
-    /// What has been reported since the last disturbance.
-    reported: BTreeSet<String>,
+    /// Since when each inspection has found what may last.
+    since: BTreeMap<Finding, Duration>,
+    /// What the present inspection has found of that.
+    found: BTreeSet<Finding>,
+    reported: BTreeSet<Finding>,
 }
 
 impl Verdicts {
@@ -85,48 +64,32 @@ impl Verdicts {
         &self.violations
     }
 
-    pub(crate) fn record(&mut self, snapshot: &Snapshot, findings: Vec<Finding>) {
+    pub(crate) fn record(
+        &mut self,
+        snapshot: &Snapshot,
+        findings: impl IntoIterator<Item = Finding>,
+    ) {
         for finding in findings {
-            if self.is_due(&finding, snapshot.now) {
-                self.add(snapshot, &finding);
+            if !finding.limit.is_zero() {
+                self.found.insert(finding.clone());
+                let since = *self.since.entry(finding.clone()).or_insert(snapshot.now);
+                if snapshot.now.saturating_sub(since) < finding.limit {
+                    continue;
+                }
+            }
+            let counts =
+                self.violations.len() < MOST_VIOLATIONS && !snapshot.is_invalid(finding.id);
+            if counts && self.reported.insert(finding.clone()) {
+                let name = &snapshot.machines[finding.node].name;
+                let what = format!("{name}: {}", finding.what);
+                self.violations.push(Violation { at: snapshot.now, id: finding.id, what });
             }
         }
     }
 
-    fn is_due(&mut self, finding: &Finding, now: Duration) -> bool {
-        let has_lasted = match &finding.patience {
-            Patience::None => return true,
-            Patience::Once => true,
-            Patience::Lasting { key, limit } => {
-                self.found.insert(key.clone());
-                let since = *self.since.entry(key.clone()).or_insert(now);
-                now.saturating_sub(since) >= *limit
-            }
-        };
-        let Finding { id, what, .. } = finding;
-        has_lasted && self.reported.insert(format!("{id} {what}"))
-    }
-
-    fn add(&mut self, snapshot: &Snapshot, finding: &Finding) {
-        if self.violations.len() < MOST_VIOLATIONS {
-            let name = &snapshot.machines[finding.node].name;
-            self.violations.push(Violation {
-                at: snapshot.now,
-                id: finding.id,
-                what: format!("{name}: {}", finding.what),
-            });
-        }
-    }
-
-    /// Forgets the findings that the inspection has not found again.
+    /// Forgets what the inspection has not found again.
     pub(crate) fn end_inspection(&mut self) {
         let found = std::mem::take(&mut self.found);
-        self.since.retain(|key, _| found.contains(key));
-    }
-
-    /// Everything that lasts starts over.
-    pub(crate) fn disturbed(&mut self) {
-        self.since.clear();
-        self.reported.clear();
+        self.since.retain(|finding, _| found.contains(finding));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use elevator_driver::PanelEvent;
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Beacon;
 
@@ -37,7 +38,6 @@ impl World {
                 });
             }
             Event::OtherVersion { address, to, version } => {
-                self.disturbances.other_versions.happens(self.now);
                 self.with(to, |node, now| node.handle_other_version(address, version, now));
             }
             Event::FaultEnds(fault) => self.fault_ends(fault),
@@ -56,7 +56,9 @@ impl World {
                 if self.machines[node].incarnation == incarnation {
                     let machine = &mut self.machines[node];
                     machine.on_panel_event(&event);
-                    self.oracles.told(machine, &event);
+                    if let PanelEvent::Pressed(button) = &event {
+                        self.oracles.told(machine, *button);
+                    }
                     self.with(node, |node, now| node.handle_panel(event, now));
                 }
             }

@@ -1,4 +1,4 @@
-//! `liftmesh lab campaign`: random faults over many seeds.
+//! `liftmesh lab campaign`: storms of random faults, and calms between them, over many seeds.
 
 mod report;
 mod seeds;
@@ -43,7 +43,7 @@ pub(crate) struct CampaignArgs {
     /// Which settings of the protocol
     #[arg(long, value_name = "NAME", default_value = "fleet", value_parser = super::preset())]
     pub(crate) preset: Preset,
-    /// How long faults happen with each seed, from 1s to 1day; then everything is put right
+    /// How long the storms of each seed last together, from 1s to 1day
     #[arg(long, visible_alias = "minutes", value_name = "TIME", default_value = "1min",
           value_parser = super::faulty_time)]
     pub(crate) duration: Duration,

@@ -165,7 +165,7 @@ fn any_are_linked(snapshot: &Snapshot, holds: fn(&Node) -> bool) -> bool {
 
 /// Whether two nodes have a link to each other, of which both know, and the network lets them
 /// use it.
-pub(super) fn are_linked(snapshot: &Snapshot, one: usize, other: usize) -> bool {
+fn are_linked(snapshot: &Snapshot, one: usize, other: usize) -> bool {
     let knows = |from: usize, to: usize| {
         let name = &snapshot.machines[to].name;
         let node = snapshot.node(from);
