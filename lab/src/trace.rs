@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   World ── Recorder: what is sent, received, reported ──▶ Trace ──▶ svg(): a drawing
-//!                                                            └──────▶ html(): a page to explore
+//!                                                            └──────▶ story(): lines of text
 //! ```
 //!
 //! [`World::record`](crate::World::record) begins a recording, and
@@ -32,7 +32,6 @@
 mod examples;
 mod fault;
 mod hooks;
-mod html;
 mod kind;
 mod recorder;
 mod select;
@@ -49,7 +48,6 @@ use elevator_fleet::model::{NodeId, Term};
 use elevator_fleet::wire::{NodeState, Protocol};
 
 pub use self::examples::{Example, ExampleError};
-pub use self::html::html;
 pub use self::kind::{Category, Kind};
 pub(crate) use self::recorder::{ArrowId, Recorder, SentId, Signal};
 pub use self::select::{Selection, UnknownFilter};
@@ -108,8 +106,6 @@ pub struct Trace {
     pub arrows: Vec<Arrow>,
     /// The states of the nodes, in order. Each node's first one holds from the beginning.
     pub states: Vec<StateAt>,
-    /// The protocol's own state, in order, whenever it changed.
-    pub details: Vec<DetailAt>,
     /// What happened at a node at one moment.
     pub marks: Vec<Mark>,
     /// What lasts: faults of a node or of the network.
@@ -192,17 +188,6 @@ pub struct StateAt {
     pub state: Option<NodeState>,
     /// Its term.
     pub term: Term,
-}
-
-/// The protocol's own state from a moment on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DetailAt {
-    /// The moment.
-    pub at: Duration,
-    /// The node.
-    pub node: usize,
-    /// Names and values.
-    pub detail: String,
 }
 
 /// Something that happened at a node.

@@ -30,7 +30,6 @@ impl World {
             messages: Vec::new(),
             arrows: Vec::new(),
             states: Vec::new(),
-            details: Vec::new(),
             marks: Vec::new(),
             bands: Vec::new(),
             left_out: 0,

@@ -9,8 +9,8 @@ use elevator_fleet::wire::NodeState;
 
 use super::fault::{Effect, effect};
 use super::{
-    Arrow, Band, DetailAt, Fate, Kind, MOST_ARROWS, MOST_MESSAGES, MOST_NOTES, Mark, MarkKind,
-    Sent, StateAt, Trace, Window,
+    Arrow, Band, Fate, Kind, MOST_ARROWS, MOST_MESSAGES, MOST_NOTES, Mark, MarkKind, Sent, StateAt,
+    Trace, Window,
 };
 use crate::connection::{ConnectionId, Side};
 use crate::history::Note;
@@ -46,9 +46,8 @@ pub(crate) struct Recorder {
     /// What is under way over each direction of a link; `None` is not recorded.
     queues: BTreeMap<(ConnectionId, Side), VecDeque<Option<ArrowId>>>,
     signals: BTreeMap<(ConnectionId, Signal), ArrowId>,
-    /// The latest state of each node, and of its protocol.
+    /// The latest state of each node.
     known: Vec<Option<NodeState>>,
-    latest: Vec<String>,
 }
 
 /// What ends the process of a node that nobody has killed.
@@ -66,7 +65,6 @@ impl Recorder {
             queues: BTreeMap::new(),
             signals: BTreeMap::new(),
             known: vec![None; nodes],
-            latest: vec![String::new(); nodes],
         }
     }
 
@@ -95,7 +93,6 @@ impl Recorder {
         let mut states: Vec<StateAt> = trace.states.drain(..).rev().collect();
         states.retain(|it| it.at >= from || !std::mem::replace(&mut is_known[it.node], true));
         trace.states.extend(states.into_iter().rev());
-        trace.details.retain(|detail| detail.at >= from);
         trace.marks.retain(|mark| mark.at >= from);
         let bands = std::mem::take(&mut trace.bands);
         for (place, band) in bands.into_iter().enumerate() {
@@ -236,7 +233,6 @@ impl Recorder {
                 self.close(at, (Some(node), "down"));
             }
             Note::Ended => {
-                self.latest[node].clear();
                 self.close(at, (Some(node), "suspended"));
                 let why = self.ends_as[node].to_owned();
                 self.open(at, (Some(node), "down"), why);
@@ -323,20 +319,10 @@ impl Recorder {
         states.push(StateAt { at, node, state, term });
     }
 
-    /// A node has handled something: its state may have changed, and what its protocol is doing.
+    /// A node has handled something: its state may have changed.
     pub(crate) fn looked(&mut self, at: Duration, node: usize, of: &Node) {
         if self.known[node].as_ref() != Some(of.node_state()) {
             self.state(at, node, Some(of.node_state().clone()), of.term());
-        }
-        if !self.window.contains(at) || self.trace.details.len() >= MOST_NOTES {
-            return;
-        }
-        let details = of.election_state();
-        let lines: Vec<String> = details.iter().map(ToString::to_string).collect();
-        let detail = lines.join(", ");
-        if self.latest[node] != detail {
-            self.latest[node].clone_from(&detail);
-            self.trace.details.push(DetailAt { at, node, detail });
         }
     }
 

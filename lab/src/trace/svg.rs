@@ -15,7 +15,7 @@ use self::layout::Layout;
 use super::{Arrow, Fate, Kind, MarkKind, Selection, Sent, Trace};
 
 /// What people with any colour vision can tell apart on white.
-pub(super) const COLOURS: [&str; 10] = [
+const COLOURS: [&str; 10] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a4fb5", "#8c6d1f", "#17a2c4", "#5b5b5b",
     "#b3306b", "#3c7d22",
 ];
@@ -160,7 +160,7 @@ impl<'a> Drawing<'a> {
         self.layout.settle();
     }
 
-    /// Reports are for the page: here they would hide the rest.
+    /// Reports are for the story: here they would hide the rest.
     fn shown_marks(&self) -> impl Iterator<Item = MarkKind> {
         let marks = self.trace.marks.iter();
         marks.filter(|mark| is_drawn(mark.kind)).map(|mark| mark.kind)

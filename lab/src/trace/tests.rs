@@ -282,34 +282,6 @@ fn a_subject_names_the_command_that_draws_it() {
     assert!(merge_of(Protocol::Senior).command.ends_with("--situation merge --seed 2"));
 }
 
-/// The page has all that the trace has, and loads nothing.
-#[test]
-fn a_page_is_complete_in_itself() {
-    for protocol in Protocol::ALL {
-        let trace = merge_of(protocol);
-        let page = html(&trace, &Selection::default());
-        for external in ["http:", "https:", "src=", "href=", "@import", "url(", "{{"] {
-            assert!(!page.contains(external), "{protocol}: {external}");
-        }
-        let begin = "<script type=\"application/json\" id=\"data\">";
-        let data = page.split(begin).nth(1).and_then(|rest| rest.split("</script>").next());
-        let data: serde_json::Value =
-            serde_json::from_str(data.expect("the data")).expect("valid JSON");
-        let length = |key: &str| data[key].as_array().map(Vec::len);
-        assert_eq!(length("nodes"), Some(4));
-        assert_eq!(length("messages"), Some(trace.messages.len()));
-        assert_eq!(length("arrows"), Some(trace.arrows.len()));
-        assert_eq!(length("states"), Some(trace.states.len()));
-        assert_eq!(length("marks"), Some(trace.marks.len()));
-        assert_eq!(length("bands"), Some(trace.bands.len()));
-        assert_eq!(length("details"), Some(trace.details.len()));
-        // Times count from the drawing's 0, in microseconds.
-        let sent = i64::try_from(trace.messages[0].at.as_micros()).expect("a short run");
-        let zero = i64::try_from(trace.window.zero.as_micros()).expect("a short run");
-        assert_eq!(data["messages"][0][0].as_i64(), Some(sent - zero));
-    }
-}
-
 /// `LIFTMESH_DRAW=1 cargo test -p liftmesh-lab --lib documented` draws them anew.
 #[test]
 fn the_documented_examples_show_what_they_claim() {
