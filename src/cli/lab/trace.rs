@@ -96,9 +96,9 @@ fn time(text: &str) -> Result<Duration, String> {
 
 /// The names of the examples.
 fn example() -> impl TypedValueParser<Value = Example> {
-    PossibleValuesParser::new(Example::ALL.map(Example::name)).map(|name| {
-        let mut all = Example::ALL.into_iter();
-        all.find(|known| known.name() == name).unwrap_or(Example::BullyB8)
+    PossibleValuesParser::new(Example::ALL.map(|example| example.name)).map(|name| {
+        let place = Example::ALL.iter().position(|known| known.name == name);
+        Example::ALL[place.unwrap_or_default()]
     })
 }
 
