@@ -8,6 +8,8 @@ use elevator_fleet::node::LinkId;
 use elevator_fleet::orders::Record;
 use elevator_fleet::wire::{Frame, Hello};
 
+use super::trace::ArrowId;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ConnectionId(pub(super) u64);
 
@@ -50,6 +52,16 @@ pub(super) enum Packet {
     Close,
 }
 
+/// A packet under way.
+#[derive(Debug)]
+pub(super) struct UnderWay {
+    /// When it arrives.
+    pub(super) due: Duration,
+    pub(super) packet: Packet,
+    /// Its arrow, if it is recorded.
+    pub(super) arrow: Option<ArrowId>,
+}
+
 /// One end of a connection.
 #[derive(Debug)]
 pub(super) struct End {
@@ -58,8 +70,8 @@ pub(super) struct End {
     pub(super) incarnation: u64,
     pub(super) hello: Option<Hello>,
     pub(super) state: EndState,
-    /// What this end has sent and the other has not received, with the time of its arrival.
-    pub(super) sent: VecDeque<(Duration, Packet)>,
+    /// What this end has sent and the other has not received.
+    pub(super) sent: VecDeque<UnderWay>,
     /// Nothing that is sent later arrives earlier.
     pub(super) in_order: Duration,
     /// The packets wait for a cut to be healed.
@@ -84,6 +96,8 @@ impl End {
 pub(super) struct Connection {
     /// Whom the dialler expects.
     pub(super) peer: NodeId,
+    /// The arrow of the dial or of its answer, if it is recorded.
+    pub(super) arrow: Option<ArrowId>,
     dialler: End,
     target: End,
 }
@@ -136,6 +150,7 @@ impl Connections {
         let id = ConnectionId(self.last);
         let connection = Connection {
             peer,
+            arrow: None,
             dialler: End::new(from.0, from.1, Some(hello)),
             target: End::new(to, 0, None),
         };
@@ -193,7 +208,7 @@ impl Connections {
             };
             Side::BOTH.into_iter().filter(goes_there).map(|side| connection.end(side))
         });
-        ends.flat_map(|end| &end.sent).any(|(_, packet)| brings(packet))
+        ends.flat_map(|end| &end.sent).any(|under_way| brings(&under_way.packet))
     }
 
     /// The ends whose packets wait for a cut to be healed.

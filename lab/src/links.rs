@@ -9,9 +9,9 @@ use elevator_fleet::wire::{Frame, codec};
 
 use super::World;
 use super::agenda::Event;
-use super::connection::{ConnectionId, EndState, Packet, Side};
+use super::connection::{ConnectionId, EndState, Packet, Side, UnderWay};
 use super::fault::{Fault, damage};
-use super::trace::{Kind, MarkKind, Signal};
+use super::trace::{Fate, Kind};
 use super::wire::Size;
 
 /// How long a dial may take.
@@ -36,7 +36,7 @@ impl World {
         };
         let is_lost = self.network.loses(&mut self.random, self.now, (node, target));
         let at = (!is_lost).then(|| self.now + self.network.delay(&mut self.random));
-        self.trace_signal(id, Signal::Dial, (node, target), at);
+        self.trace_dial(id, (node, target), Kind::DIAL, at);
         if let Some(at) = at {
             self.agenda.enter(at, Event::Dialled(id));
         }
@@ -51,8 +51,9 @@ impl World {
         let Some(hello) = dialler.hello.clone() else {
             return;
         };
+        let arrow = connection.arrow;
         let is_reached = self.network.links(from, to) && self.machines[to].powered;
-        self.trace_signalled(id, Signal::Dial, is_reached);
+        self.trace_taken(arrow, is_reached);
         if !is_reached {
             return;
         }
@@ -62,7 +63,7 @@ impl World {
         let machine = &self.machines[to];
         let incarnation = machine.incarnation;
         let Some(own) = machine.node().map(|node| node.hello().clone()) else {
-            self.trace_signal(id, Signal::Reset(Side::Dialler), (to, from), Some(back));
+            self.trace_sent((to, from), Fate::Arrives(back), Kind::reset);
             self.agenda.enter(back, Event::Reset(id, Side::Dialler));
             return;
         };
@@ -74,11 +75,11 @@ impl World {
             target.in_order = back;
         }
         let is_lost = self.network.loses(&mut self.random, self.now, (to, from));
-        self.trace_signal(id, Signal::Accept, (to, from), (!is_lost).then_some(back));
+        self.trace_dial(id, (to, from), Kind::ACCEPT, (!is_lost).then_some(back));
         if !is_lost {
             self.agenda.enter(back, Event::Answered(id));
         }
-        self.trace_link(to, id, MarkKind::LinkUp);
+        self.trace_link(to, id, "link up");
         self.with(to, |node, now| {
             node.handle_link_up(id.link(), &hello, LinkSide::Accepted, now);
         });
@@ -92,7 +93,8 @@ impl World {
             let (target, dialler) = (connection.end(Side::Target), connection.end(Side::Dialler));
             self.network.passes(target.node, dialler.node)
         };
-        self.trace_signalled(id, Signal::Accept, passes);
+        let arrow = connection.arrow;
+        self.trace_taken(arrow, passes);
         let Some(connection) = self.connections.get_mut(id).filter(|_| passes) else {
             return;
         };
@@ -106,7 +108,7 @@ impl World {
         self.wire.links.receive(Size::SEGMENT);
         match hello {
             Some(hello) if self.machines[from].incarnation == incarnation => {
-                self.trace_link(from, id, MarkKind::LinkUp);
+                self.trace_link(from, id, "link up");
                 self.with(from, |node, now| {
                     node.handle_link_up(id.link(), &hello, LinkSide::Dialled, now);
                 });
@@ -168,7 +170,6 @@ impl World {
 
     fn enqueue(&mut self, id: ConnectionId, side: Side, packet: Packet) {
         let now = self.now;
-        let described = self.recorder.is_some().then(|| Kind::of_link_packet(&packet));
         let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
@@ -178,12 +179,38 @@ impl World {
         let end = connection.end_mut(side);
         let due = end.in_order.max(now + delay);
         end.in_order = due;
-        end.sent.push_back((due, packet));
-        if end.sent.len() == 1 && !end.stalled {
+        if end.sent.is_empty() && !end.stalled {
             self.agenda.enter(due, Event::Packet(id, side));
         }
-        if let (Some(recorder), Some(described)) = (self.recorder.as_mut(), described) {
-            recorder.enqueued(now, (id, side), pair, described, due);
+        let arrow = self.trace_sent(pair, Fate::Arrives(due), || Kind::of_link_packet(&packet));
+        if let Some(connection) = self.connections.get_mut(id) {
+            let sent = &mut connection.end_mut(side).sent;
+            sent.push_back(UnderWay { due, packet, arrow });
+        }
+    }
+
+    /// A dial or its answer sets out.
+    fn trace_dial(
+        &mut self,
+        id: ConnectionId,
+        ends: (usize, usize),
+        kind: Kind,
+        at: Option<Duration>,
+    ) {
+        let fate = at.map_or(Fate::Lost, Fate::Arrives);
+        let arrow = self.trace_sent(ends, fate, || (kind, String::new()));
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.arrow = arrow;
+        }
+    }
+
+    /// Whatever is under way from this side is lost.
+    pub(super) fn drop_packets(&mut self, id: ConnectionId, side: Side) {
+        let Some(connection) = self.connections.get_mut(id) else {
+            return;
+        };
+        for UnderWay { arrow, .. } in std::mem::take(&mut connection.end_mut(side).sent) {
+            self.trace_fate(arrow, Fate::Lost);
         }
     }
 
@@ -202,15 +229,14 @@ impl World {
             sender.stalled = true;
             return;
         }
-        let Some((_, packet)) = sender.sent.pop_front() else {
+        let Some(UnderWay { packet, arrow, .. }) = sender.sent.pop_front() else {
             return;
         };
         let alive =
             self.machines[to].process.is_some() && self.machines[to].incarnation == incarnation;
         if !alive {
-            sender.sent.clear();
-            self.trace_dequeued(id, side, false);
-            self.trace_dropped(id, side);
+            self.trace_taken(arrow, false);
+            self.drop_packets(id, side);
             if let Some(connection) = self.connections.get_mut(id) {
                 connection.end_mut(side.other()).state = EndState::Closed;
             }
@@ -218,10 +244,10 @@ impl World {
             return;
         }
         self.wire.links.receive(Size::of_packet(&packet));
-        if let Some((at, _)) = sender.sent.front() {
-            self.agenda.enter(*at, Event::Packet(id, side));
+        if let Some(next) = sender.sent.front() {
+            self.agenda.enter(next.due, Event::Packet(id, side));
         }
-        self.trace_dequeued(id, side, true);
+        self.trace_taken(arrow, true);
         match (packet, state) {
             (Packet::Frame(frame), EndState::Open) if self.is_damaged((from, to), &frame) => {
                 self.end_link_for_rubbish(id, side, to);
@@ -235,7 +261,7 @@ impl World {
                 if let Some(connection) = self.connections.get_mut(id) {
                     connection.end_mut(side.other()).state = EndState::Closed;
                 }
-                self.trace_link(to, id, MarkKind::LinkDown);
+                self.trace_link(to, id, "link down");
                 self.with(to, |node, now| node.handle_link_down(id.link(), now));
             }
             (Packet::Close, EndState::Waiting | EndState::Closed) => {}
@@ -264,10 +290,10 @@ impl World {
         self.storm.invalid.insert("C7");
         if let Some(connection) = self.connections.get_mut(id) {
             connection.end_mut(side.other()).state = EndState::Closed;
-            connection.end_mut(side.other()).sent.clear();
         }
+        self.drop_packets(id, side.other());
         self.send_reset(id, side);
-        self.trace_link(to, id, MarkKind::LinkDown);
+        self.trace_link(to, id, "link down");
         if self.settings.key {
             self.with(to, |node, now| node.handle_link_down(id.link(), now));
         } else {
@@ -293,27 +319,25 @@ impl World {
         let (to, from) = (connection.end(side).node, connection.end(side.other()).node);
         if self.network.passes(from, to) {
             let at = self.now + self.network.delay(&mut self.random);
-            self.trace_signal(id, Signal::Reset(side), (from, to), Some(at));
+            self.trace_sent((from, to), Fate::Arrives(at), Kind::reset);
             self.agenda.enter(at, Event::Reset(id, side));
         }
     }
 
     pub(super) fn reset(&mut self, id: ConnectionId, side: Side) {
-        self.trace_signalled(id, Signal::Reset(side), true);
-        self.trace_dropped(id, side);
+        self.drop_packets(id, side);
         let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
         let end = connection.end_mut(side);
         let (node, incarnation, state) = (end.node, end.incarnation, end.state);
-        end.sent.clear();
         match (side, state) {
             (_, EndState::Closed) => {}
             (Side::Dialler, EndState::Waiting) => return self.give_up_dial(id),
             (Side::Target, EndState::Waiting) | (_, EndState::Open) => {
                 end.state = EndState::Closed;
                 if self.machines[node].incarnation == incarnation {
-                    self.trace_link(node, id, MarkKind::LinkDown);
+                    self.trace_link(node, id, "link down");
                     self.with(node, |node, now| node.handle_link_down(id.link(), now));
                 }
             }
@@ -334,8 +358,8 @@ impl World {
             if end.sent.is_empty() {
                 continue;
             }
-            for (at, _) in &mut end.sent {
-                *at = (*at).max(now + stall);
+            for under_way in &mut end.sent {
+                under_way.due = under_way.due.max(now + stall);
             }
             end.in_order = end.in_order.max(now + stall);
             self.agenda.enter(now + stall, Event::Packet(id, side));

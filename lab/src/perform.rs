@@ -183,7 +183,7 @@ impl World {
 
     fn trace_beacon(&mut self, from: usize, beacon: &Beacon) -> Option<SentId> {
         let recorder = self.recorder.as_mut()?;
-        recorder.sent(self.now, from, |trace| Kind::of_beacon(beacon, trace.protocol))
+        recorder.sent(self.now, from, |protocol| Kind::of_beacon(beacon, protocol))
     }
 
     fn post(
@@ -319,9 +319,8 @@ impl World {
         for (id, side) in self.connections.of(node, incarnation) {
             if let Some(connection) = self.connections.get_mut(id) {
                 connection.end_mut(side).state = EndState::Closed;
-                connection.end_mut(side).sent.clear();
             }
-            self.trace_dropped(id, side);
+            self.drop_packets(id, side);
             if powered {
                 self.send_reset(id, side.other());
             }

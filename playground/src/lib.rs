@@ -303,7 +303,7 @@ impl Playground {
 
     fn recent(&mut self, time: Duration) -> Option<Trace> {
         let now = self.world.now();
-        let mut trace = self.world.recent(now.saturating_sub(time))?.clone();
+        let mut trace = self.world.recent(now.saturating_sub(time))?;
         trace.window.to = now;
         Some(trace)
     }

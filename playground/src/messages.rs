@@ -44,16 +44,15 @@ pub struct Kind {
 
 impl Messages {
     pub(crate) fn of(trace: &Trace) -> Self {
-        let left_out = trace.arrows.len().saturating_sub(MOST_WAYS);
-        let ways = trace.arrows.iter().skip(left_out).map(|arrow| {
-            let sent = &trace.messages[arrow.message];
+        let left_out = trace.ways().count().saturating_sub(MOST_WAYS);
+        let ways = trace.ways().skip(left_out).map(|(sent, arrow)| {
             let arrives = arrow.fate.arrival().map(seconds);
-            let about = sent.kind.category.name();
+            let about = sent.kind.category();
             Way(seconds(sent.at), sent.from, arrow.to, arrives, about, fate(arrow.fate))
         });
         let ways: Vec<Way> = ways.collect();
         let kinds = trace.kinds().into_iter().map(|(kind, count)| Kind {
-            category: kind.category.name(),
+            category: kind.category(),
             name: kind.name,
             count,
         });
@@ -75,7 +74,7 @@ impl Messages {
 
 fn fate(fate: Fate) -> &'static str {
     match fate {
-        Fate::UnderWay(_) | Fate::Received(_) => "received",
+        Fate::Arrives(_) => "received",
         Fate::Waits(_) => "waits",
         Fate::Unheard(_) => "unheard",
         Fate::Lost => "lost",

@@ -16,7 +16,7 @@ use clap::{Args, Subcommand};
 use elevator_fleet::election::Preset;
 use elevator_simulator::building::{BuildingError, ListError};
 use liftmesh_lab::elections::{Contestant, PlotError, Situation, WriteError};
-use liftmesh_lab::trace::{ExampleError, UnknownFilter};
+use liftmesh_lab::trace::UnknownFilter;
 use liftmesh_lab::{ScriptError, WorldError};
 
 use self::elections::ElectionsArgs;
@@ -139,9 +139,6 @@ pub enum LabError {
         /// Where it would end.
         to: humantime::FormattedDuration,
     },
-    /// An example can't be drawn.
-    #[error(transparent)]
-    Example(#[from] ExampleError),
     /// A file can't be read.
     #[error("{} can't be read", path.display())]
     Unreadable {

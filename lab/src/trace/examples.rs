@@ -1,8 +1,5 @@
 //! The runs that the documentation shows.
 
-mod claims;
-
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use elevator_fleet::election::bully::Estimate;
@@ -16,247 +13,147 @@ use super::{Selection, Trace, Window};
 use crate::{Fault, World, WorldError, WorldSettings};
 
 /// A run of the documentation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Example {
-    /// The worked example of `bully`'s source: a candidate fails during its election (B8).
-    BullyB8,
-    /// Three holders freeze for each other in a cycle (T9).
-    RingFreeze,
-    /// Three sub-networks become one (F3).
-    ThreeMasters,
-    /// Two votes are equal, and higher than all others (V5).
-    BallotTie,
-    /// Two halves of 32 nodes meet again under 5 % of loss.
-    BallotMerge,
+#[derive(Debug, Clone, Copy)]
+pub struct Example {
+    /// Its name on the command line; its drawing is `docs/traces/NAME.svg`.
+    pub name: &'static str,
+    title: &'static str,
+    /// The kinds of messages that its drawing shows, if not the usual ones.
+    only: &'static [&'static str],
+    scene: fn() -> Scene,
 }
 
-/// An example that can't be drawn.
-#[derive(Debug, thiserror::Error)]
-pub enum ExampleError {
-    /// There is no such world.
-    #[error(transparent)]
-    World(#[from] WorldError),
-    /// The protocols have changed, so that the example needs another scenario or another first
-    /// seed.
-    #[error("none of the seeds tried shows what the example {0} is about; choose another example")]
-    NotShown(&'static str),
-}
-
-/// The network of the small examples is slow, in microseconds, so that arrows lean.
-const SLOW: RangeInclusive<u64> = 6_000..=14_000;
-
-/// The most seeds that are tried until one shows what the example is about.
-const MOST_SEEDS: usize = 400;
-
-const fn millis(count: u64) -> Duration {
-    Duration::from_millis(count)
+/// How an example is played: faults at these moments, all in milliseconds. The seed of the world is
+/// one that shows what the example is about.
+struct Scene {
+    world: WorldSettings,
+    faults: Vec<(u64, Fault)>,
+    /// Where the drawing begins, where its 0 is, and where it ends.
+    window: [u64; 3],
 }
 
 impl Example {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::BullyB8, Self::RingFreeze, Self::ThreeMasters, Self::BallotTie, Self::BallotMerge];
+    pub const ALL: [Self; 5] = [
+        Self {
+            name: "bully-b8",
+            title: "bully (B8): D is dead; C would lead, and dies; B leads",
+            only: &[],
+            scene: bully_b8,
+        },
+        Self {
+            name: "ring-freeze",
+            title: "token-ring (T9): three holders wait for each other in a cycle",
+            only: &[],
+            scene: ring_freeze,
+        },
+        Self {
+            name: "three-masters",
+            title: "lowest-ip (F3): three sub-networks merge, the lowest leads",
+            only: &["announcement", "dial", "accept", "close"],
+            scene: three_masters,
+        },
+        Self {
+            name: "ballot-tie",
+            title: "ballot (V5): the highest vote is tied, and the tied vote again",
+            only: &[],
+            scene: ballot_tie,
+        },
+        Self {
+            name: "ballot-merge",
+            title: "ballot: two halves of 32 nodes meet again, 5 % loss",
+            only: &[],
+            scene: ballot_merge,
+        },
+    ];
 
-    /// Its name on the command line; its drawing is `docs/traces/NAME.svg`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::BullyB8 => "bully-b8",
-            Self::RingFreeze => "ring-freeze",
-            Self::ThreeMasters => "three-masters",
-            Self::BallotTie => "ballot-tie",
-            Self::BallotMerge => "ballot-merge",
-        }
-    }
-
-    /// What it shows, in a line.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::BullyB8 => "bully (B8): D is dead; C would lead, and dies; B leads",
-            Self::RingFreeze => "token-ring (T9): three holders wait for each other in a cycle",
-            Self::ThreeMasters => "lowest-ip (F3): three sub-networks merge, the lowest leads",
-            Self::BallotTie => "ballot (V5): the highest vote is tied, and the tied vote again",
-            Self::BallotMerge => "ballot: two halves of 32 nodes meet again, 5 % loss",
-        }
-    }
-
-    /// Plays it with the first seed that shows what it is about.
+    /// Plays it.
     ///
     /// # Errors
-    /// There is no such world, or no seed shows it.
-    pub fn trace(self) -> Result<Trace, ExampleError> {
-        self.first_of((self.first_seed()..).take(MOST_SEEDS))
-    }
-
-    /// Plays it with the first of these seeds that shows what it is about.
-    pub(super) fn first_of(
-        self,
-        seeds: impl IntoIterator<Item = u64>,
-    ) -> Result<Trace, ExampleError> {
-        for seed in seeds {
-            let mut trace = self.play(seed)?;
-            if self.is_shown(&trace) {
-                self.title().clone_into(&mut trace.title);
-                trace.command = format!("liftmesh lab trace --example {}", self.name());
-                return Ok(trace);
-            }
+    /// There is no such world.
+    pub fn trace(self) -> Result<Trace, WorldError> {
+        let Scene { world, faults, window } = (self.scene)();
+        let [from, zero, to] = window.map(Duration::from_millis);
+        let mut world = World::new(world)?;
+        world.record(Window { from, to, zero });
+        world.start_all();
+        for (at, fault) in faults {
+            world.run_for(Duration::from_millis(at).saturating_sub(world.now()));
+            world.inflict(fault);
         }
-        Err(ExampleError::NotShown(self.name()))
-    }
-
-    /// The seed that is tried first.
-    fn first_seed(self) -> u64 {
-        match self {
-            Self::BullyB8 | Self::ThreeMasters => 1,
-            Self::RingFreeze => 21,
-            Self::BallotTie => 8,
-            Self::BallotMerge => 11,
-        }
-    }
-
-    fn play(self, seed: u64) -> Result<Trace, WorldError> {
-        match self {
-            Self::BullyB8 => bully_b8(seed),
-            Self::RingFreeze => ring_freeze(seed),
-            Self::ThreeMasters => three_masters(seed),
-            Self::BallotTie => ballot_tie(seed),
-            Self::BallotMerge => ballot_merge(seed),
-        }
-    }
-
-    /// Whether a trace shows what the example is about.
-    fn is_shown(self, trace: &Trace) -> bool {
-        match self {
-            Self::BullyB8 => claims::a_candidate_dies(trace),
-            Self::RingFreeze => claims::three_wait_in_a_cycle(trace),
-            Self::ThreeMasters => claims::three_become_one(trace),
-            Self::BallotTie => claims::the_highest_vote_is_tied_once(trace),
-            Self::BallotMerge => claims::two_become_one(trace),
-        }
+        world.run_for(to.saturating_sub(world.now()));
+        let mut trace = world.recorded();
+        self.title.clone_into(&mut trace.title);
+        trace.command = format!("liftmesh lab trace --example {}", self.name);
+        Ok(trace)
     }
 
     /// What its drawing shows of it.
     #[must_use]
     pub fn selection(self) -> Selection {
-        let only = match self {
-            Self::ThreeMasters => ["announcement", "dial", "accept", "close"].as_slice(),
-            Self::BullyB8 | Self::RingFreeze | Self::BallotTie | Self::BallotMerge => &[],
-        };
-        Selection { only: only.iter().map(|name| (*name).to_owned()).collect(), nodes: Vec::new() }
+        let only = self.only.iter().map(|name| (*name).to_owned());
+        Selection { only: only.collect(), nodes: Vec::new() }
     }
-}
-
-/// A world in which everybody has started, `before` has been done, and what is to be shown begins
-/// now. Its recording goes from one moment to another, relative to now; what is shown begins with
-/// the first fault.
-fn recorded(
-    settings: WorldSettings,
-    before: impl FnOnce(&mut World),
-    (from, to): (i64, u64),
-) -> Result<World, WorldError> {
-    let mut world = World::new(settings)?;
-    world.start_all();
-    before(&mut world);
-    let early = millis(from.min(0).unsigned_abs());
-    let late = millis(from.max(0).unsigned_abs());
-    let zero = world.now() + early;
-    world.record(Window { from: world.now() + late, to: zero + millis(to), zero });
-    world.run_for(early);
-    Ok(world)
-}
-
-/// Lets the rest of its window pass.
-fn finish(mut world: World) -> Trace {
-    let trace = world.recorder.as_ref().map(|recorder| recorder.window());
-    let left = trace.map(|window| window.to.saturating_sub(world.now())).unwrap_or_default();
-    world.run_for(left);
-    world.recorded()
 }
 
 /// D leads and dies. A, which has heard it last before the others, notices first and asks B and C,
 /// which both answer; C gets no answer from D and dies before it can announce itself. So A asks
 /// again, and B leads.
-fn bully_b8(seed: u64) -> Result<Trace, WorldError> {
-    let mut settings = WorldSettings::without_parking(4, seed);
+fn bully_b8() -> Scene {
+    let mut world = WorldSettings::without_parking(4, 1);
     let source = bully::Settings::source();
-    settings.election = ElectionSettings::Bully(bully::Settings {
+    world.election = ElectionSettings::Bully(bully::Settings {
         estimate: Estimate::Fixed(10),
         ask_again: source.answer_wait,
         ..source
     });
-    settings.weather.delay = SLOW;
-    let mut world = recorded(settings, |world| world.run_for(millis(3_000)), (-40, 1_150))?;
-    world.inflict(Fault::CutOneWay { from: 3, to: 0 });
-    world.run_for(millis(50));
-    world.inflict(Fault::PowerCut(3));
-    let asks = |world: &World| world.node_state(2) == Some(&NodeState::Seeking);
-    world.run_until(millis(1_000), asks);
-    world.run_for(millis(120));
-    world.inflict(Fault::PowerCut(2));
-    Ok(finish(world))
+    // The network is slow, so that arrows lean.
+    world.weather.delay = 6_000..=14_000;
+    let cut = Fault::CutOneWay { from: 3, to: 0 };
+    let faults = vec![(3_040, cut), (3_090, Fault::PowerCut(3)), (3_605, Fault::PowerCut(2))];
+    Scene { world, faults, window: [3_000, 3_040, 4_190] }
 }
 
 /// Three parts with a token each meet. Each holder hears another one first, and asks it to wait.
-fn ring_freeze(seed: u64) -> Result<Trace, WorldError> {
-    let mut settings = WorldSettings::without_parking(3, seed);
-    settings.election = ElectionSettings::TokenRing(token_ring::Settings {
+fn ring_freeze() -> Scene {
+    let mut world = WorldSettings::without_parking(3, 23);
+    world.election = ElectionSettings::TokenRing(token_ring::Settings {
         mesh_detection: false,
         ..token_ring::Settings::default()
     });
-    settings.weather.delay = 18_000..=32_000;
-    let apart = |world: &mut World| {
-        world.run_for(millis(2_000));
-        world.inflict(Fault::Partition(vec![vec![0], vec![1], vec![2]]));
-        world.run_for(millis(4_000));
-    };
-    let mut world = recorded(settings, apart, (-20, 800))?;
-    world.inflict(Fault::Heal);
-    Ok(finish(world))
+    world.weather.delay = 18_000..=32_000;
+    let parts = Fault::Partition(vec![vec![0], vec![1], vec![2]]);
+    let faults = vec![(2_000, parts), (6_020, Fault::Heal)];
+    Scene { world, faults, window: [6_000, 6_020, 6_820] }
 }
 
-/// The sub-networks of A and D, of B, E and G, and of C and F.
-fn three_masters(seed: u64) -> Result<Trace, WorldError> {
-    let mut settings = WorldSettings::without_parking(7, seed);
-    settings.weather.delay = 2_000..=5_000;
-    let apart = |world: &mut World| {
-        world.run_for(millis(1_000));
-        world.inflict(Fault::Partition(vec![vec![0, 3], vec![1, 4, 6], vec![2, 5]]));
-        world.run_for(millis(4_000));
-    };
-    let mut world = recorded(settings, apart, (-5, 130))?;
-    world.inflict(Fault::Heal);
-    Ok(finish(world))
+fn three_masters() -> Scene {
+    let mut world = WorldSettings::without_parking(7, 1);
+    world.weather.delay = 2_000..=5_000;
+    let parts = Fault::Partition(vec![vec![0, 3], vec![1, 4, 6], vec![2, 5]]);
+    let faults = vec![(1_000, parts), (5_005, Fault::Heal)];
+    Scene { world, faults, window: [5_000, 5_005, 5_135] }
 }
 
 /// The leader dies, and its followers vote with numbers from 1 to 4.
-fn ballot_tie(seed: u64) -> Result<Trace, WorldError> {
-    let mut settings = WorldSettings::without_parking(5, seed);
-    settings.election =
-        ElectionSettings::Experiment(Experiment::new(SmallVotes(ballot::Settings::default())));
-    settings.weather.delay = SLOW;
-    let mut world = recorded(settings, |world| world.run_for(millis(3_000)), (-25, 480))?;
-    let leader = world.master().unwrap_or_default();
-    world.inflict(Fault::PowerCut(leader));
-    Ok(finish(world))
+fn ballot_tie() -> Scene {
+    let mut world = WorldSettings::without_parking(5, 57);
+    let votes = SmallVotes(ballot::Settings::default());
+    world.election = ElectionSettings::Experiment(Experiment::new(votes));
+    world.weather.delay = 6_000..=14_000;
+    Scene { world, faults: vec![(3_025, Fault::PowerCut(2))], window: [3_000, 3_025, 3_505] }
 }
 
 /// Even and odd nodes had a leader each.
-fn ballot_merge(seed: u64) -> Result<Trace, WorldError> {
-    let mut settings = WorldSettings::without_parking(32, seed);
-    settings.election = ElectionSettings::of(Protocol::Ballot);
-    settings.weather.loss = 5;
-    settings.codec = false;
-    settings.inspect = false;
-    let apart = |world: &mut World| {
-        world.run_for(millis(2_000));
-        let (even, odd) = (0..32).partition(|node| node % 2 == 0);
-        world.inflict(Fault::Partition(vec![even, odd]));
-        world.run_for(millis(2_000));
-    };
-    let mut world = recorded(settings, apart, (-25, 1_200))?;
-    world.inflict(Fault::Heal);
-    Ok(finish(world))
+fn ballot_merge() -> Scene {
+    let mut world = WorldSettings::without_parking(32, 11);
+    world.election = ElectionSettings::of(Protocol::Ballot);
+    world.weather.loss = 5;
+    world.codec = false;
+    world.inspect = false;
+    let (even, odd) = (0..32).partition(|node| node % 2 == 0);
+    let faults = vec![(2_000, Fault::Partition(vec![even, odd])), (4_025, Fault::Heal)];
+    Scene { world, faults, window: [4_000, 4_025, 5_225] }
 }
 
 /// `ballot` with votes from 1 to 4, so that there are ties.

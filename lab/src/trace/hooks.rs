@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use elevator_fleet::node::Node;
 
-use super::recorder::Signal;
-use super::{ArrowId, Fate, MarkKind, Recorder, SentId, Trace, TracedNode, Window};
+use super::{ArrowId, Fate, Kind, Recorder, SentId, StateAt, Trace, Window};
 use crate::World;
 use crate::connection::{ConnectionId, Side};
 
@@ -16,134 +15,96 @@ impl World {
     }
 
     fn recorder(&self, window: Window) -> Recorder {
-        let nodes = self
-            .machines
-            .iter()
-            .map(|machine| TracedNode { name: machine.name.clone(), address: machine.address });
+        let nodes = self.machines.iter().map(|machine| (machine.name.clone(), machine.address));
         let protocol = self.settings.election.protocol();
-        let mut recorder = Recorder::new(Trace {
+        let states = self.machines.iter().enumerate().map(|(node, machine)| StateAt {
+            at: self.now,
+            node,
+            state: machine.node().map(|node| node.node_state().clone()),
+            term: machine.node().map(Node::term).unwrap_or_default(),
+        });
+        let trace = Trace {
             title: format!("{protocol}, {} nodes, seed {}", self.size(), self.settings.seed),
             command: String::new(),
             protocol,
             window,
             nodes: nodes.collect(),
             messages: Vec::new(),
-            arrows: Vec::new(),
             states: Vec::new(),
-            details: Vec::new(),
             marks: Vec::new(),
             bands: Vec::new(),
             left_out: 0,
-        });
-        for (index, machine) in self.machines.iter().enumerate() {
-            let node = machine.node();
-            let term = node.map(Node::term).unwrap_or_default();
-            recorder.state(self.now, index, node.map(|node| node.node_state().clone()), term);
-        }
-        recorder
+        };
+        Recorder::new(trace, states.collect())
     }
 
     /// Ends the recording, and gives it; one that was never begun is empty.
     pub fn recorded(&mut self) -> Trace {
-        let recorder = self.recorder.take().unwrap_or_else(|| {
-            let window = Window::new(self.now, self.now);
-            Box::new(self.recorder(window))
-        });
-        recorder.finish()
+        let recorder = self.recorder.take();
+        let window = Window::new(self.now, self.now);
+        recorder.map_or_else(|| self.recorder(window).finish(), |recorder| recorder.finish())
     }
 
     /// What the recording has so far, and goes on with. All that was sent before this moment is
     /// forgotten, so that a recording without an end stays small. `None` if there is none.
-    pub fn recent(&mut self, from: Duration) -> Option<&Trace> {
+    pub fn recent(&mut self, from: Duration) -> Option<Trace> {
         self.recorder.as_mut().map(|recorder| recorder.recent(from))
     }
 
-    /// A message goes to this node, and arrives then, unless it is lost.
-    fn trace_arrow(
-        &mut self,
-        sent: Option<SentId>,
-        (from, to): (usize, usize),
-        arrives: Option<Duration>,
-    ) -> Option<ArrowId> {
-        let recorder = self.recorder.as_mut()?;
-        let fate = match arrives {
-            Some(at) => Fate::UnderWay(at),
-            None if self.network.passes(from, to) => Fate::Lost,
-            None => Fate::Cut,
-        };
-        recorder.goes(sent, to, fate)
-    }
-
-    /// Likewise of a datagram and of its copy, if there is one.
+    /// A datagram goes to a node, and its copy does, if there is one; each arrives then, unless it is
+    /// lost.
     pub(crate) fn trace_arrows(
         &mut self,
         sent: Option<SentId>,
-        ends: (usize, usize),
+        (from, to): (usize, usize),
         [first, copy]: [Option<Duration>; 2],
     ) -> [Option<ArrowId>; 2] {
-        if self.recorder.is_none() || ends.0 == ends.1 {
+        let Some(recorder) = self.recorder.as_mut().filter(|_| from != to) else {
             return [None; 2];
-        }
-        let arrow = self.trace_arrow(sent, ends, first);
-        [arrow, copy.and_then(|at| self.trace_arrow(sent, ends, Some(at)))]
+        };
+        let missing = if self.network.passes(from, to) { Fate::Lost } else { Fate::Cut };
+        let arrow = recorder.goes(sent, to, first.map_or(missing, Fate::Arrives));
+        [arrow, copy.and_then(|at| recorder.goes(sent, to, Fate::Arrives(at)))]
     }
 
     /// A datagram is here. Nobody takes it if no process runs, or if the way was cut meanwhile.
     pub(crate) fn trace_arrival(&mut self, arrow: Option<ArrowId>, from: usize, to: usize) {
-        if let Some(recorder) = self.recorder.as_mut() {
-            let is_heard = self.network.passes(from, to) && self.machines[to].process.is_some();
-            let fate = if is_heard { Fate::Received } else { Fate::Unheard };
-            recorder.becomes(arrow, fate(self.now));
-        }
+        let is_heard = self.network.passes(from, to) && self.machines[to].process.is_some();
+        self.trace_taken(arrow, is_heard);
     }
 
     /// A datagram is here, and its receiver is suspended.
     pub(crate) fn trace_wait(&mut self, arrow: Option<ArrowId>, has_room: bool) {
-        if let Some(recorder) = self.recorder.as_mut() {
-            let fate = if has_room { Fate::Waits } else { Fate::Unheard };
-            recorder.becomes(arrow, fate(self.now));
-        }
+        let fate = if has_room { Fate::Waits } else { Fate::Unheard };
+        self.trace_fate(arrow, fate(self.now));
     }
 
-    /// Something that concerns a link sets out, and arrives then, unless it is lost.
-    pub(crate) fn trace_signal(
+    /// Something sets out over a link, or makes or ends one.
+    pub(crate) fn trace_sent(
         &mut self,
-        id: ConnectionId,
-        signal: Signal,
         (from, to): (usize, usize),
-        arrives: Option<Duration>,
-    ) {
-        if let Some(recorder) = self.recorder.as_mut() {
-            let fate = arrives.map_or(Fate::Lost, Fate::UnderWay);
-            recorder.signals(self.now, (id, signal), (from, to), fate);
-        }
+        fate: Fate,
+        describe: impl FnOnce() -> (Kind, String),
+    ) -> Option<ArrowId> {
+        let recorder = self.recorder.as_mut()?;
+        let sent = recorder.sent(self.now, from, |_| describe());
+        recorder.goes(sent, to, fate)
     }
 
     /// It is here, and is taken or not.
-    pub(crate) fn trace_signalled(&mut self, id: ConnectionId, signal: Signal, taken: bool) {
-        if let Some(recorder) = self.recorder.as_mut() {
-            let fate = if taken { Fate::Received } else { Fate::Unheard };
-            recorder.signalled(id, signal, fate(self.now));
-        }
+    pub(crate) fn trace_taken(&mut self, arrow: Option<ArrowId>, is_taken: bool) {
+        let fate = if is_taken { Fate::Arrives } else { Fate::Unheard };
+        self.trace_fate(arrow, fate(self.now));
     }
 
-    /// The oldest packet of a link is here, and is taken or not.
-    pub(crate) fn trace_dequeued(&mut self, id: ConnectionId, side: Side, taken: bool) {
+    pub(crate) fn trace_fate(&mut self, arrow: Option<ArrowId>, fate: Fate) {
         if let Some(recorder) = self.recorder.as_mut() {
-            let fate = if taken { Fate::Received } else { Fate::Unheard };
-            recorder.dequeued(id, side, fate(self.now));
-        }
-    }
-
-    /// What is under way from this side of a link is gone.
-    pub(crate) fn trace_dropped(&mut self, id: ConnectionId, side: Side) {
-        if let Some(recorder) = self.recorder.as_mut() {
-            recorder.dropped(id, side);
+            recorder.becomes(arrow, fate);
         }
     }
 
     /// A link has come up at a node, or is gone.
-    pub(crate) fn trace_link(&mut self, node: usize, id: ConnectionId, kind: MarkKind) {
+    pub(crate) fn trace_link(&mut self, node: usize, id: ConnectionId, what: &str) {
         let Some(recorder) = self.recorder.as_mut() else {
             return;
         };
@@ -152,7 +113,7 @@ impl World {
             ends.into_iter().find(|end| *end != node)
         });
         let peer = peer.map_or("?", |peer| self.machines[peer].name.as_str());
-        recorder.mark(self.now, node, kind, format!("{}: {peer}", kind.name()));
+        recorder.mark(self.now, node, None, format!("{what}: {peer}"));
     }
 
     /// A node has handled something.

@@ -1,8 +1,5 @@
 //! What a message is: its name, and what it is about.
 
-use std::fmt;
-use std::str::FromStr;
-
 use elevator_fleet::election::ballot::packet;
 use elevator_fleet::election::{Message, ballot, bully, senior, token_ring};
 use elevator_fleet::wire::{Beacon, Frame, NodeState, Protocol};
@@ -12,16 +9,14 @@ use crate::connection::Packet;
 /// What a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind {
-    /// What it is about.
-    pub category: Category,
+    pub(super) category: Category,
     /// Its name: `election`, `vote`, `dial`.
     pub name: &'static str,
 }
 
 /// What a message is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Category {
-    /// The election of the master.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Category {
     Election,
     /// Links: made, closed, reset, probed.
     Link,
@@ -34,13 +29,10 @@ pub enum Category {
 }
 
 impl Category {
-    /// All of them.
-    pub const ALL: [Self; 5] =
+    pub(super) const ALL: [Self; 5] =
         [Self::Election, Self::Link, Self::Orders, Self::Climate, Self::Beacon];
 
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Election => "election",
             Self::Link => "link",
@@ -51,34 +43,23 @@ impl Category {
     }
 }
 
-impl fmt::Display for Category {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// Text that names no category.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no category of messages: {0:?}")]
-pub struct UnknownCategory(String);
-
-impl FromStr for Category {
-    type Err = UnknownCategory;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = Self::ALL.into_iter().find(|category| category.name() == text);
-        known.ok_or_else(|| UnknownCategory(text.to_owned()))
-    }
-}
-
 impl Kind {
     pub(crate) const DIAL: Self = Self::new(Category::Link, "dial");
     pub(crate) const ACCEPT: Self = Self::new(Category::Link, "accept");
-    pub(crate) const CLOSE: Self = Self::new(Category::Link, "close");
-    pub(crate) const RESET: Self = Self::new(Category::Link, "link reset");
+    const CLOSE: Self = Self::new(Category::Link, "close");
+    const RESET: Self = Self::new(Category::Link, "link reset");
+
+    /// The kinds of `lowest-ip`, which elects by its links.
+    pub(super) const LINKS: [Self; 4] = [Self::DIAL, Self::ACCEPT, Self::CLOSE, Self::RESET];
 
     const fn new(category: Category, name: &'static str) -> Self {
         Self { category, name }
+    }
+
+    /// The name of what it is about: `election`, `link`, `orders`, `climate` or `beacon`.
+    #[must_use]
+    pub fn category(self) -> &'static str {
+        self.category.name()
     }
 
     /// The kind of a beacon, and what it says.
@@ -101,6 +82,11 @@ impl Kind {
             Ok(message) => Self::of_message(&message, Protocol::Ballot),
             Err(error) => (Self::new(Category::Election, "malformed"), error.to_string()),
         }
+    }
+
+    /// The kind of what ends a link that the other end does not know.
+    pub(crate) fn reset() -> (Self, String) {
+        (Self::RESET, String::new())
     }
 
     /// The kind of what goes over a link, and what it says.
@@ -135,81 +121,53 @@ impl Kind {
     }
 
     fn of_message(message: &Message, protocol: Protocol) -> (Self, String) {
-        match message {
-            Message::SensorRequest => (Self::of_request(protocol), String::new()),
-            Message::SensorData(_) => (Self::new(Category::Climate, "sensor data"), String::new()),
-            Message::DisplayData(_) => {
-                (Self::new(Category::Climate, "display data"), String::new())
+        use token_ring::Message as Ring;
+        use {ballot::Message as Ballot, bully::Message as Bully, senior::Message as Senior};
+        // In `senior` and `ballot` the master's request is its sign of life.
+        let (category, request) = match protocol {
+            Protocol::Ballot => (Category::Election, "control"),
+            Protocol::Senior => (Category::Election, "sensor request"),
+            Protocol::LowestIp | Protocol::Bully | Protocol::TokenRing => {
+                (Category::Climate, "sensor request")
             }
-            Message::Bully(message) => of_bully(message),
-            Message::Senior(message) => (of_senior(*message), String::new()),
-            Message::Ballot(message) => of_ballot(message),
-            Message::TokenRing(message) => of_token_ring(message),
+        };
+        let (name, says) = match message {
+            Message::SensorRequest => return (Self::new(category, request), String::new()),
+            Message::SensorData(_) => {
+                return (Self::new(Category::Climate, "sensor data"), String::new());
+            }
+            Message::DisplayData(_) => {
+                return (Self::new(Category::Climate, "display data"), String::new());
+            }
+            Message::Bully(Bully::Election) => ("election", String::new()),
+            Message::Bully(Bully::Answer) => ("answer", String::new()),
+            Message::Bully(Bully::Master { term }) => ("master", format!("term {term}")),
+            Message::Senior(Senior::NeedMaster) => ("need master", String::new()),
+            Message::Senior(Senior::NeedExecutors) => ("need executors", String::new()),
+            Message::Senior(Senior::IAmMaster) => ("I am master", String::new()),
+            Message::Senior(Senior::IAmExecutor) => ("I am executor", String::new()),
+            Message::Ballot(Ballot::Vote(vote)) => ("vote", vote.to_string()),
+            Message::Ballot(Ballot::Reset) => ("reset", String::new()),
+            Message::TokenRing(message) => match message {
+                Ring::Search => ("search", String::new()),
+                Ring::Here(mac) => ("here", mac.to_string()),
+                Ring::Life(life) => ("life", format!("count {}", life.count)),
+                Ring::Pass(token) => ("pass", format!("count {}", token.count)),
+                Ring::Accepted(stamp) => ("accepted", format!("hop {}", stamp.hop)),
+                Ring::Refused { stamp, .. } => ("refused", format!("hop {}", stamp.hop)),
+                Ring::Wait(_) => ("wait", String::new()),
+                Ring::Agreed { count, mac, .. } => ("agreed", format!("count {count}, {mac}")),
+                Ring::NoLongerHolder(_) => ("no longer holder", String::new()),
+                Ring::Busy(_) => ("busy", String::new()),
+                Ring::Result { survivor, .. } => ("result", format!("{survivor:?} stays holder")),
+                Ring::Claim { mac, .. } => ("claim", mac.to_string()),
+                Ring::Objection => ("objection", String::new()),
+            },
             Message::Experiment(message) => {
                 let about = message.node.as_ref().map(|node| format!(", {node}"));
-                election(message.kind, format!("{}{}", message.number, about.unwrap_or_default()))
+                (message.kind, format!("{}{}", message.number, about.unwrap_or_default()))
             }
-        }
-    }
-
-    /// In `senior` and `ballot` the master's request is its sign of life.
-    fn of_request(protocol: Protocol) -> Self {
-        match protocol {
-            Protocol::Ballot => Self::new(Category::Election, "control"),
-            Protocol::Senior => Self::new(Category::Election, "sensor request"),
-            Protocol::LowestIp | Protocol::Bully | Protocol::TokenRing => {
-                Self::new(Category::Climate, "sensor request")
-            }
-        }
-    }
-}
-
-fn election(name: &'static str, says: String) -> (Kind, String) {
-    (Kind::new(Category::Election, name), says)
-}
-
-fn of_bully(message: &bully::Message) -> (Kind, String) {
-    match message {
-        bully::Message::Election => election("election", String::new()),
-        bully::Message::Answer => election("answer", String::new()),
-        bully::Message::Master { term } => election("master", format!("term {term}")),
-    }
-}
-
-fn of_senior(message: senior::Message) -> Kind {
-    Kind::new(
-        Category::Election,
-        match message {
-            senior::Message::NeedMaster => "need master",
-            senior::Message::NeedExecutors => "need executors",
-            senior::Message::IAmMaster => "I am master",
-            senior::Message::IAmExecutor => "I am executor",
-        },
-    )
-}
-
-fn of_ballot(message: &ballot::Message) -> (Kind, String) {
-    match message {
-        ballot::Message::Vote(vote) => election("vote", vote.to_string()),
-        ballot::Message::Reset => election("reset", String::new()),
-    }
-}
-
-fn of_token_ring(message: &token_ring::Message) -> (Kind, String) {
-    use token_ring::Message as Ring;
-    match message {
-        Ring::Search => election("search", String::new()),
-        Ring::Here(mac) => election("here", mac.to_string()),
-        Ring::Life(life) => election("life", format!("count {}", life.count)),
-        Ring::Pass(token) => election("pass", format!("count {}", token.count)),
-        Ring::Accepted(stamp) => election("accepted", format!("hop {}", stamp.hop)),
-        Ring::Refused { stamp, .. } => election("refused", format!("hop {}", stamp.hop)),
-        Ring::Wait(_) => election("wait", String::new()),
-        Ring::Agreed { count, mac, .. } => election("agreed", format!("count {count}, {mac}")),
-        Ring::NoLongerHolder(_) => election("no longer holder", String::new()),
-        Ring::Busy(_) => election("busy", String::new()),
-        Ring::Result { survivor, .. } => election("result", format!("{survivor:?} stays holder")),
-        Ring::Claim { mac, .. } => election("claim", mac.to_string()),
-        Ring::Objection => election("objection", String::new()),
+        };
+        (Self::new(Category::Election, name), says)
     }
 }

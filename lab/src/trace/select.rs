@@ -1,11 +1,9 @@
 //! Which messages and nodes a drawing shows.
 
-use std::str::FromStr;
-
 use elevator_fleet::model::NodeId;
 use elevator_fleet::wire::Protocol;
 
-use super::{Category, Kind, Trace};
+use super::{Arrow, Category, Kind, Sent, Trace};
 
 /// Which messages and nodes a drawing shows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -16,21 +14,10 @@ pub struct Selection {
     pub nodes: Vec<NodeId>,
 }
 
-/// A filter that fits nothing in the trace.
+/// A filter that fits nothing in the trace: what was asked for, and what there is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UnknownFilter {
-    /// No category, and no kind of its messages.
-    #[error("there are no messages {name:?} in this trace; there are {known}")]
-    Kind {
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: String,
-    },
-    /// No node.
-    #[error("there is no node {0:?} in this trace")]
-    Node(String),
-}
+#[error("there is no {0:?} in this trace; there are {1}")]
+pub struct UnknownFilter(String, String);
 
 impl Selection {
     /// Checks that each of its names fits something.
@@ -38,50 +25,46 @@ impl Selection {
     /// # Errors
     /// A name fits neither a category nor a kind, or there is no such node.
     pub fn check(&self, trace: &Trace) -> Result<(), UnknownFilter> {
-        let kinds = trace.kinds();
-        for name in &self.only {
-            let is_known =
-                Category::from_str(name).is_ok() || kinds.iter().any(|(kind, _)| kind.name == name);
-            if !is_known {
-                let mut known = Category::ALL.map(Category::name).to_vec();
-                // A kind may have the name of its category.
-                for (kind, _) in &kinds {
-                    if !known.contains(&kind.name) {
-                        known.push(kind.name);
-                    }
-                }
-                let known = known.join(", ");
-                return Err(UnknownFilter::Kind { name: name.clone(), known });
-            }
-        }
-        let is_there = |name: &&NodeId| trace.nodes.iter().any(|node| node.name == **name);
-        match self.nodes.iter().find(|name| !is_there(name)) {
-            Some(missing) => Err(UnknownFilter::Node(missing.to_string())),
+        let mut known: Vec<&str> = Category::ALL.map(Category::name).to_vec();
+        let kinds = trace.kinds().into_iter().map(|(kind, _)| kind.name);
+        // A kind may have the name of its category.
+        known.extend(kinds.filter(|name| Category::ALL.iter().all(|it| it.name() != *name)));
+        let nodes: Vec<&str> = trace.nodes.iter().map(|(name, _)| name.as_str()).collect();
+        let kinds = self.only.iter().map(|name| (name.as_str(), &known));
+        let nodes = self.nodes.iter().map(|name| (name.as_str(), &nodes));
+        match kinds.chain(nodes).find(|(name, known)| !known.contains(name)) {
+            Some((name, known)) => Err(UnknownFilter(name.to_owned(), known.join(", "))),
             None => Ok(()),
         }
     }
 
-    /// Whether messages of this kind are shown.
-    #[must_use]
-    pub fn shows(&self, kind: Kind, protocol: Protocol) -> bool {
-        if self.only.is_empty() {
-            return match kind.category {
-                Category::Election => true,
-                // Links are how `lowest-ip` elects.
-                Category::Link => {
-                    protocol == Protocol::LowestIp
-                        && [Kind::DIAL, Kind::ACCEPT, Kind::CLOSE, Kind::RESET].contains(&kind)
-                }
-                Category::Orders | Category::Climate | Category::Beacon => false,
-            };
+    /// The messages that are shown, each with its arrows.
+    pub(super) fn messages<'a>(&self, trace: &'a Trace) -> Vec<(&'a Sent, Vec<Arrow>)> {
+        let rows = self.rows(trace);
+        let is_shown =
+            |sent: &&Sent| rows.contains(&sent.from) && self.shows(sent.kind, trace.protocol);
+        let with_arrows = |sent: &'a Sent| {
+            let arrows = sent.arrows.iter().copied();
+            (sent, arrows.filter(|arrow| rows.contains(&arrow.to)).collect())
+        };
+        trace.messages.iter().filter(is_shown).map(with_arrows).collect()
+    }
+
+    fn shows(&self, kind: Kind, protocol: Protocol) -> bool {
+        if !self.only.is_empty() {
+            return self.only.iter().any(|name| name == kind.name || name == kind.category.name());
         }
-        self.only.iter().any(|name| name == kind.name || name == kind.category.name())
+        match kind.category {
+            Category::Election => true,
+            // Links are how `lowest-ip` elects.
+            Category::Link => protocol == Protocol::LowestIp && Kind::LINKS.contains(&kind),
+            Category::Orders | Category::Climate | Category::Beacon => false,
+        }
     }
 
     /// The nodes that are shown, from top to bottom.
-    #[must_use]
-    pub fn rows(&self, trace: &Trace) -> Vec<usize> {
+    pub(super) fn rows(&self, trace: &Trace) -> Vec<usize> {
         let is_shown = |name: &NodeId| self.nodes.is_empty() || self.nodes.contains(name);
-        (0..trace.nodes.len()).filter(|node| is_shown(&trace.nodes[*node].name)).collect()
+        (0..trace.nodes.len()).filter(|node| is_shown(&trace.nodes[*node].0)).collect()
     }
 }

@@ -10,39 +10,28 @@ use super::{Fate, Selection, Trace};
 #[must_use]
 pub fn story(trace: &Trace, selection: &Selection) -> String {
     let rows = selection.rows(trace);
-    let name = |node: usize| trace.nodes.get(node).map_or("?", |node| node.name.as_str());
+    let name = |node| trace.name(node);
     let mut lines: Vec<(Duration, String)> = Vec::new();
-    let mut receivers = vec![Vec::new(); trace.messages.len()];
-    for arrow in trace.arrows.iter().filter(|arrow| rows.contains(&arrow.to)) {
-        if let Some(receivers) = receivers.get_mut(arrow.message) {
-            receivers.push(arrow);
-        }
-    }
-    for (sent, receivers) in trace.messages.iter().zip(receivers) {
-        if !selection.shows(sent.kind, trace.protocol) || !rows.contains(&sent.from) {
-            continue;
-        }
-        let receivers = receivers.iter().map(|arrow| {
+    for (sent, arrows) in selection.messages(trace) {
+        let receivers = arrows.iter().map(|arrow| {
             let how = match arrow.fate {
-                Fate::Received(_) | Fate::UnderWay(_) => "",
+                Fate::Arrives(_) => "",
                 Fate::Waits(_) => " (waits)",
                 Fate::Unheard(_) => " (not heard)",
                 Fate::Lost => " (lost)",
                 Fate::Cut => " (cut)",
             };
-            let after = arrow.fate.arrival().map(|at| milliseconds(at.saturating_sub(sent.at)));
-            let after = after.map_or_else(String::new, |after| format!(" +{after:.2}"));
+            let after = arrow.fate.arrival().map_or_else(String::new, |at| {
+                format!(" +{:.2}", milliseconds(at.saturating_sub(sent.at)))
+            });
             format!("{}{after}{how}", name(arrow.to))
         });
         let receivers: Vec<String> = receivers.collect();
         let (from, kind) = (name(sent.from), sent.kind.name);
         let says =
             if sent.detail.is_empty() { String::new() } else { format!(" ({})", sent.detail) };
-        let to = match receivers.as_slice() {
-            [] => String::new(),
-            [..] => format!(" to {}", receivers.join(", ")),
-        };
-        lines.push((sent.at, format!("{from}: {kind}{says}{to}")));
+        let to = if receivers.is_empty() { "" } else { " to " };
+        lines.push((sent.at, format!("{from}: {kind}{says}{to}{}", receivers.join(", "))));
     }
     for state in trace.states.iter().filter(|state| rows.contains(&state.node)) {
         let is = state.state.as_ref().map_or_else(|| "down".to_owned(), ToString::to_string);
@@ -51,7 +40,7 @@ pub fn story(trace: &Trace, selection: &Selection) -> String {
     for mark in trace.marks.iter().filter(|mark| rows.contains(&mark.node)) {
         lines.push((mark.at, format!("{}: {}", name(mark.node), mark.what)));
     }
-    for band in trace.bands.iter().filter(|band| band.from <= trace.window.to) {
+    for band in &trace.bands {
         let of = band.node.map_or_else(String::new, |node| format!("{}: ", name(node)));
         if trace.window.contains(band.from) {
             lines.push((band.from, format!("{of}{} begins", band.what)));
@@ -62,7 +51,6 @@ pub fn story(trace: &Trace, selection: &Selection) -> String {
     }
     lines.sort_by_key(|(at, _)| *at);
     let zero = milliseconds(trace.window.zero);
-    let line =
-        |(at, text): &(Duration, String)| format!("{:12.3} {text}\n", milliseconds(*at) - zero);
-    lines.iter().map(line).collect()
+    let times = lines.into_iter().map(|(at, text)| (milliseconds(at) - zero, text));
+    times.fold(String::new(), |story, (at, text)| story + &format!("{at:12.3} {text}\n"))
 }

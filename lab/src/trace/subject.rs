@@ -16,14 +16,14 @@ const MARGIN: u32 = 8;
 const LEAST_MARGIN: Duration = Duration::from_millis(1);
 const GREATEST_MARGIN: Duration = Duration::from_millis(50);
 
-/// A drawing of a campaign begins so long before its first violation.
-const BEFORE_VIOLATION: Duration = Duration::from_secs(2);
+/// How long a drawing of anything else is; of a violation it is the time before.
+const USUAL: Duration = Duration::from_secs(2);
 
-/// And ends so long after it.
+/// A drawing of a campaign ends so long after its first violation.
 const AFTER_VIOLATION: Duration = Duration::from_millis(200);
 
-/// A drawing of a campaign without a violation shows its start.
-const START: Duration = Duration::from_secs(2);
+/// Where a drawing begins and ends, where that is said.
+type Said = (Option<Duration>, Option<Duration>);
 
 /// A run that can be recorded: always the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,42 +52,35 @@ impl Subject {
     /// # Errors
     /// There is no such world.
     pub fn trace(&self, from: Option<Duration>, to: Option<Duration>) -> Result<Trace, WorldError> {
-        let mut trace = match *self {
+        let (mut trace, title) = match *self {
             Self::Situation(trial) => {
                 let run = trial.run()?;
                 let (zero, lasts) = if run.prepared {
                     (run.began, run.took.unwrap_or(run.watched))
                 } else {
-                    (Duration::ZERO, START)
+                    (Duration::ZERO, USUAL)
                 };
                 let margin = (lasts / MARGIN).clamp(LEAST_MARGIN, GREATEST_MARGIN);
                 let usual = (zero.saturating_sub(margin), zero + lasts + margin * 2);
-                let (from, to) = (from.map(|from| zero + from), to.map(|to| zero + to));
-                let (from, to) = span(from, to, usual);
-                trial.record(Window { from, to, zero })?
+                let (from, to) =
+                    span((from.map(|from| zero + from), to.map(|to| zero + to)), usual);
+                let Trial { contestant, size, loss, situation, seed, .. } = trial;
+                let situation = situation.title();
+                let title =
+                    format!("{contestant}: {situation}, {size} nodes, {loss} % loss, seed {seed}");
+                (trial.record(Window { from, to, zero })?, title)
             }
             Self::Campaign { seed, protocol, preset, duration } => {
                 let election = ElectionSettings::preset(protocol, preset);
                 let campaign = Campaign::by_seed(seed).under(election).lasting(duration);
                 let window = around_violation((from, to), || campaign.run())?;
-                campaign.record(window)?.world.recorded()
+                let title = format!("{protocol}: campaign of random faults, seed {seed}");
+                (campaign.record(window)?.world.recorded(), title)
             }
         };
-        trace.title = self.title();
+        trace.title = title;
         trace.command = self.to_string();
         Ok(trace)
-    }
-
-    fn title(&self) -> String {
-        match self {
-            Self::Situation(Trial { contestant, size, loss, situation, seed, .. }) => {
-                let situation = situation.title();
-                format!("{contestant}: {situation}, {size} nodes, {loss} % loss, seed {seed}")
-            }
-            Self::Campaign { seed, protocol, .. } => {
-                format!("{protocol}: campaign of random faults, seed {seed}")
-            }
-        }
     }
 }
 
@@ -107,32 +100,25 @@ impl Script {
     }
 }
 
-/// Where a drawing of random faults begins and ends, if it is not said: around the first violation.
+/// What a drawing of random faults shows, if it is not said: the first violation, or the start.
 fn around_violation(
-    said: (Option<Duration>, Option<Duration>),
+    said: Said,
     run: impl FnOnce() -> Result<Outcome, WorldError>,
 ) -> Result<Window, WorldError> {
     if let (Some(from), Some(to)) = said {
         return Ok(Window::new(from, to));
     }
     let first = run()?.violations.iter().map(|violation| violation.at).min();
-    let usual = first.map_or((Duration::ZERO, START), |at| {
-        (at.saturating_sub(BEFORE_VIOLATION), at + AFTER_VIOLATION)
-    });
-    let (from, to) = span(said.0, said.1, usual);
+    let around = |at: Duration| (at.saturating_sub(USUAL), at + AFTER_VIOLATION);
+    let (from, to) = span(said, first.map_or((Duration::ZERO, USUAL), around));
     Ok(Window::new(from, to))
 }
 
 /// Where a drawing begins and ends: where it is said to, or else as usual.
-fn span(
-    from: Option<Duration>,
-    to: Option<Duration>,
-    usual: (Duration, Duration),
-) -> (Duration, Duration) {
-    match (from, to) {
-        (Some(from), Some(to)) => (from, to),
-        (Some(from), None) if from >= usual.1 => (from, from + START),
-        (None, Some(to)) if to <= usual.0 => (to.saturating_sub(START), to),
+fn span(said: Said, usual: (Duration, Duration)) -> (Duration, Duration) {
+    match said {
+        (Some(from), None) if from >= usual.1 => (from, from + USUAL),
+        (None, Some(to)) if to <= usual.0 => (to.saturating_sub(USUAL), to),
         (from, to) => (from.unwrap_or(usual.0), to.unwrap_or(usual.1)),
     }
 }

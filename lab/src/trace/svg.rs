@@ -1,7 +1,6 @@
 //! A trace as a drawing for documents: time runs from left to right.
 
 mod canvas;
-mod labels;
 mod layout;
 
 use std::collections::BTreeMap;
@@ -9,13 +8,12 @@ use std::time::Duration;
 
 use elevator_fleet::wire::NodeState;
 
-use self::canvas::{Canvas, Style};
-use self::labels::{Labels, width_of};
-use self::layout::Layout;
-use super::{Arrow, Fate, Kind, MarkKind, Selection, Sent, Trace};
+use self::canvas::{Canvas, Point, width_of};
+use self::layout::{LEFT, Layout, RIGHT};
+use super::{Arrow, Fate, Kind, Selection, Sent, Sign, Trace, count};
 
 /// What people with any colour vision can tell apart on white.
-pub(super) const COLOURS: [&str; 10] = [
+const COLOURS: [&str; 10] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a4fb5", "#8c6d1f", "#17a2c4", "#5b5b5b",
     "#b3306b", "#3c7d22",
 ];
@@ -23,19 +21,28 @@ pub(super) const COLOURS: [&str; 10] = [
 /// The colour of what gets lost.
 const LOST: &str = "#c8102e";
 
-/// With more arrows than this a drawing shows who sends how much instead.
-const MOST_DRAWN: usize = 3_000;
+/// What marks its end.
+const CROSS: &str = "stroke:#c8102e;stroke-width:1.8";
+
+/// More arrows than these would hide each other, and are left out.
+const MOST_DRAWN: usize = 10_000;
 
 /// A text on an arrow is not repeated for the same sender within so many pixels.
 const NEAR: f64 = 90.0;
 
 /// The names of the states, as in the documents, and their colours.
 const STATES: [(&str, &str); 4] =
-    [("master", MASTER), ("slave", SLAVE), ("seeking", SEEKING), ("down", DOWN)];
+    [("master", MASTER), ("slave", SLAVE), ("seeking", SEEKING), ("down", "")];
 const MASTER: &str = "#1b9e5a";
 const SLAVE: &str = "#9db8dc";
 const SEEKING: &str = "#f0b429";
-const DOWN: &str = "#c9c9c9";
+
+const SIGNS: [(Sign, &str); 4] = [
+    (Sign::Pressed, "button pressed"),
+    (Sign::Lit, "lamp on"),
+    (Sign::Dark, "lamp off"),
+    (Sign::Served, "call served"),
+];
 
 /// A drawing of what the selection shows: an SVG without external resources.
 #[must_use]
@@ -45,74 +52,48 @@ pub fn svg(trace: &Trace, selection: &Selection) -> String {
 
 struct Drawing<'a> {
     trace: &'a Trace,
-    layout: Layout,
-    labels: Labels,
+    layout: Layout<'a>,
     canvas: Canvas,
     /// The kinds that are shown, each with its number.
     kinds: Vec<(Kind, usize)>,
-    /// The arrows that are shown.
-    arrows: Vec<(&'a Arrow, &'a Sent)>,
-    /// There are too many arrows to draw.
-    dense: bool,
+    /// The messages that are shown, each with its arrows.
+    shown: Vec<(&'a Sent, Vec<Arrow>)>,
+    /// How many arrows are left out.
+    left_out: usize,
 }
 
 impl<'a> Drawing<'a> {
     fn new(trace: &'a Trace, selection: &Selection) -> Self {
-        let rows = selection.rows(trace);
-        let is_shown =
-            |sent: &Sent| selection.shows(sent.kind, trace.protocol) && rows.contains(&sent.from);
-        let mut kinds = Vec::new();
-        let mut sent = 0;
-        for (kind, _) in trace.kinds() {
-            let shown = |message: &&Sent| message.kind == kind && is_shown(message);
-            let number = trace.messages.iter().filter(shown).count();
-            sent += number;
-            if number > 0 {
-                kinds.push((kind, number));
-            }
+        let mut shown = selection.messages(trace);
+        let mut room = MOST_DRAWN;
+        let mut left_out = 0;
+        for (_, arrows) in &mut shown {
+            left_out += arrows.len().saturating_sub(room);
+            arrows.truncate(room);
+            room -= arrows.len();
         }
-        let arrows: Vec<(&Arrow, &Sent)> = trace
-            .arrows
-            .iter()
-            .filter_map(|arrow| Some((arrow, trace.messages.get(arrow.message)?)))
-            .filter(|(arrow, sent)| {
-                arrow.to != sent.from && rows.contains(&arrow.to) && is_shown(sent)
-            })
-            .collect();
-        let dense = arrows.len() > MOST_DRAWN || sent > MOST_DRAWN;
-        let layout = Layout::new(trace, rows, dense);
         Self {
             trace,
-            layout,
-            labels: Labels::default(),
+            kinds: count(shown.iter().map(|(sent, _)| *sent)),
+            layout: Layout::new(trace, selection.rows(trace)),
             canvas: Canvas::default(),
-            kinds,
-            arrows,
-            dense,
+            shown,
+            left_out,
         }
     }
 
     fn draw(mut self) -> String {
         self.legend();
         self.grid();
-        self.network_bands();
         self.rows();
-        self.name_states();
-        if self.dense {
-            self.runs();
-            self.rate();
-        } else {
-            self.draw_arrows();
-            self.label_arrows();
-        }
+        self.draw_arrows();
+        self.label_arrows();
         self.marks();
         self.axis();
         let about = format!("Space-time diagram: {}", self.trace.title);
-        let shown = match self.trace.command.as_str() {
-            "" => self.trace.title.clone(),
-            command => command.to_owned(),
-        };
-        self.canvas.finish(self.layout.size(), &about, &shown)
+        let command = &self.trace.command;
+        let by = if command.is_empty() { &self.trace.title } else { command };
+        self.canvas.finish(self.layout.size(), &about, by)
     }
 
     fn colour(&self, kind: Kind) -> &'static str {
@@ -120,351 +101,227 @@ impl<'a> Drawing<'a> {
         COLOURS[place % COLOURS.len()]
     }
 
-    /// The title, the command, and what colours and signs stand for.
+    /// The title, and what colours and signs stand for.
     fn legend(&mut self) {
-        let left = 16.0;
-        self.canvas.text((left, 26.0), &self.trace.title, Style::Title);
-        let mut line = Line { x: left, y: 50.0, right: self.layout.right };
+        self.canvas.text((16.0, 26.0), &self.trace.title, "title");
+        let mut next = (16.0, 50.0);
         for (name, colour) in STATES {
-            let at = line.take(&mut self.layout.legend, 26.0 + width_of(name, 12.0));
+            let (x, y) = self.legend_of(&mut next, 16.0, name);
             if name == "down" {
-                self.canvas.line((at.0, at.1 - 4.0), (at.0 + 16.0, at.1 - 4.0), Style::Down);
+                self.canvas.line((x, y - 4.0), (x + 16.0, y - 4.0), "down");
             } else {
-                self.canvas.bar((at.0, at.1 - 9.0), (16.0, 9.0), colour, 1.0);
+                self.canvas.bar((x, y - 9.0), (16.0, 9.0), colour, 1.0);
             }
-            self.canvas.text((at.0 + 22.0, at.1), name, Style::Legend);
         }
         for (kind, number) in self.kinds.clone() {
             let text = format!("{} ({number})", kind.name);
-            let at = line.take(&mut self.layout.legend, 34.0 + width_of(&text, 12.0));
-            let (from, to) = ((at.0, at.1 - 1.0), (at.0 + 22.0, at.1 - 8.0));
-            self.canvas.arrow(from, to, self.colour(kind));
-            self.canvas.text((at.0 + 28.0, at.1), &text, Style::Legend);
+            let (x, y) = self.legend_of(&mut next, 22.0, &text);
+            let path = canvas::arrow((x, y - 1.0), (x + 22.0, y - 8.0));
+            self.canvas.path(&path, &arrow_style(self.colour(kind)));
         }
-        let fates = self.arrows.iter().map(|(arrow, _)| arrow.fate);
-        let lost = fates.filter(|fate| is_lost(*fate)).count();
-        if lost > 0 && !self.dense {
+        let arrows = self.shown.iter().flat_map(|(_, arrows)| arrows);
+        let lost = arrows.filter(|arrow| arrow.fate.is_lost()).count();
+        if lost > 0 {
             let text = format!("lost or not heard ({lost})");
-            let at = line.take(&mut self.layout.legend, 24.0 + width_of(&text, 12.0));
-            self.canvas.cross((at.0 + 7.0, at.1 - 4.0), LOST);
-            self.canvas.text((at.0 + 18.0, at.1), &text, Style::Legend);
+            let (x, y) = self.legend_of(&mut next, 12.0, &text);
+            self.canvas.path(&canvas::cross((x + 7.0, y - 4.0)), CROSS);
         }
-        for kind in MarkKind::ALL {
-            if !self.shown_marks().any(|mark| mark == kind) {
-                continue;
+        for (sign, name) in SIGNS {
+            if self.trace.marks.iter().any(|mark| mark.sign == Some(sign)) {
+                let (x, y) = self.legend_of(&mut next, 10.0, name);
+                self.canvas.sign((x + 6.0, y - 4.0), sign);
             }
-            let at = line.take(&mut self.layout.legend, 22.0 + width_of(kind.name(), 12.0));
-            self.canvas.mark((at.0 + 6.0, at.1 - 4.0), kind);
-            self.canvas.text((at.0 + 16.0, at.1), kind.name(), Style::Legend);
         }
-        self.layout.settle();
+        self.layout.top = next.1 + 22.0;
     }
 
-    /// Reports are for the page: here they would hide the rest.
-    fn shown_marks(&self) -> impl Iterator<Item = MarkKind> {
-        let marks = self.trace.marks.iter();
-        marks.filter(|mark| is_drawn(mark.kind)).map(|mark| mark.kind)
+    /// Writes what something stands for that is so wide, and says where to draw that. A full line of
+    /// the legend goes on below.
+    fn legend_of(&mut self, next: &mut Point, width: f64, text: &str) -> Point {
+        let entry = width + 12.0 + width_of(text, 12.0);
+        if next.0 + entry > RIGHT {
+            *next = (16.0, next.1 + 20.0);
+        }
+        let (x, y) = *next;
+        self.canvas.text((x + width + 6.0, y), text, "legend");
+        next.0 += entry + 8.0;
+        (x, y)
     }
 
     fn grid(&mut self) {
-        let (top, bottom) = (self.layout.top(), self.layout.bottom());
+        let (top, bottom) = (self.layout.top, self.layout.bottom());
         for (x, _) in self.layout.ticks() {
-            self.canvas.line((x, top), (x, bottom), Style::Grid);
+            self.canvas.line((x, top), (x, bottom), "grid");
         }
-        if let Some(x) = self.layout.zero() {
-            self.canvas.line((x, top), (x, bottom), Style::Zero);
-        }
-    }
-
-    /// Faults of the network, above the nodes, each in a separate lane while it lasts.
-    fn network_bands(&mut self) {
-        for (lane, band) in self.layout.lanes.clone() {
-            let Some(band) = self.trace.bands.get(band) else {
-                continue;
-            };
-            let (from, to) = self.layout.span(band.from, band.to);
-            let y = self.layout.lane(lane);
-            self.canvas.bar((from, y), (to - from, 15.0), "#f3d9dc", 1.0);
-            let bottom = self.layout.bottom();
-            self.canvas.bar((from, y + 15.0), (to - from, bottom - y - 15.0), "#c8102e", 0.035);
-            let room = self.layout.right - from;
-            if width_of(&band.what, 11.0) < room {
-                self.canvas.text((from + 4.0, y + 11.5), &band.what, Style::Fault);
-            }
+        let window = self.trace.window;
+        if window.zero > window.from && window.zero < window.to {
+            let x = self.layout.x(window.zero);
+            self.canvas.line((x, top), (x, bottom), "zero");
         }
     }
 
-    /// The lifelines, coloured by state, with the faults of each node below.
+    /// The lifelines, coloured by state, with the faults of each below; those of the network above all.
     fn rows(&mut self) {
         let thick = self.layout.thick();
-        for row in 0..self.layout.rows.len() {
-            let node = self.layout.rows[row];
-            let y = self.layout.row(row);
-            let named = &self.trace.nodes[node];
-            let size = if self.layout.step < 20.0 { Style::SmallName } else { Style::Name };
-            self.canvas.text((self.layout.left - 12.0, y + 4.0), named.name.as_str(), size);
+        let has_room = self.layout.step >= 20.0;
+        self.bands(None, self.layout.top + 4.0);
+        for (node, y) in self.layout.rows() {
+            let (name, address) = &self.trace.nodes[node];
+            let style = if has_room { "name" } else { "small-name" };
+            self.canvas.text((LEFT - 12.0, y + 4.0), name.as_str(), style);
             if self.layout.step >= 40.0 {
-                let address = named.address.to_string();
-                self.canvas.text((self.layout.left - 12.0, y + 17.0), &address, Style::Address);
+                self.canvas.text((LEFT - 12.0, y + 17.0), &address.to_string(), "address");
             }
-            for (from, to, state) in self.layout.states(self.trace, node) {
-                match state {
-                    Some(state) => {
-                        let size = (to - from, thick);
-                        self.canvas.bar((from, y - thick / 2.0), size, colour_of(state), 1.0);
+            for (from, to, state) in self.layout.states(node) {
+                let colour = match state {
+                    None => {
+                        self.canvas.line((from, y), (to, y), "down");
+                        continue;
                     }
-                    None => self.canvas.line((from, y), (to, y), Style::Down),
-                }
+                    Some(NodeState::Seeking) => SEEKING,
+                    Some(NodeState::Slave { .. }) => SLAVE,
+                    Some(NodeState::Master) => MASTER,
+                };
+                self.canvas.bar((from, y - thick / 2.0), (to - from, thick), colour, 1.0);
             }
-            self.node_bands(node, y);
-            if !self.dense {
-                let (left, width) = (self.layout.left, self.layout.right - self.layout.left);
-                self.labels.occupy(left, y - thick / 2.0, width, thick);
+            self.canvas.take([LEFT, y - thick / 2.0, RIGHT, y + thick / 2.0]);
+            self.bands(Some(node), y);
+        }
+        for (node, y) in self.layout.rows() {
+            for (from, to, state) in self.layout.states(node) {
+                if let Some(state) = state.filter(|_| has_room) {
+                    let at = (from + 2.0, y - thick / 2.0 - 3.0);
+                    self.write(&state.to_string(), "state", [at], to.max(from + 60.0));
+                }
             }
         }
     }
 
-    fn node_bands(&mut self, node: usize, y: f64) {
-        let thick = self.layout.thick();
+    /// The faults of a node or of the network.
+    fn bands(&mut self, node: Option<usize>, y: f64) {
         let trace = self.trace;
-        for band in trace.bands.iter().filter(|band| band.node == Some(node)) {
-            if !self.layout.meets(band.from, band.to) {
+        let y = y + self.layout.thick() / 2.0;
+        for band in trace.bands.iter().filter(|band| band.node == node) {
+            let Some((from, to)) = self.layout.span(band) else { continue };
+            self.canvas.bar((from, y + 1.0), (to - from, 3.0), LOST, 0.7);
+            if node.is_none() {
+                let size = (to - from, self.layout.bottom() - y);
+                self.canvas.bar((from, y), size, LOST, 0.035);
+            }
+            if node.is_some() && self.layout.step < 20.0 {
                 continue;
             }
-            let (from, to) = self.layout.span(band.from, band.to);
-            let suspended = band.what == "suspended";
-            if suspended {
-                self.canvas.hatch((from, y - thick / 2.0), (to - from, thick));
-            } else {
-                self.canvas.bar((from, y + thick / 2.0 + 1.0), (to - from, 3.0), LOST, 0.7);
-            }
-            let width = width_of(&band.what, 10.0);
-            let y = y + thick / 2.0 + 13.0;
             // Where its beginning is taken, a little later.
-            let mut places =
-                [0.0, 0.5, 1.0, 1.5, 2.0].map(|late| from + 3.0 + late * 60.0).into_iter();
-            let place = places.find(|x| {
-                let fits = x + width < to.max(from + 60.0).min(self.layout.right);
-                fits && self.layout.step >= 20.0 && self.labels.place(*x, y - 9.0, width, 11.0)
-            });
-            if let Some(x) = place {
-                self.canvas.text((x, y), &band.what, Style::NodeFault);
-            }
+            let places = (0..5_u8).map(|late| (from + 3.0 + f64::from(late) * 30.0, y + 13.0));
+            let end = if node.is_some() { to.max(from + 60.0) } else { RIGHT };
+            self.write(&band.what, "fault", places, end);
+        }
+    }
+
+    /// Writes a text at the first of these places that is free, if it ends before this one.
+    fn write(
+        &mut self,
+        text: &str,
+        class: &str,
+        places: impl IntoIterator<Item = Point>,
+        end: f64,
+    ) {
+        let width = width_of(text, 10.0);
+        let mut places = places.into_iter().filter(|(x, _)| x + width < end.min(RIGHT));
+        let place = places.find(|(x, y)| self.canvas.take([*x, y - 9.0, x + width, y + 2.0]));
+        if let Some(at) = place {
+            self.canvas.text(at, text, class);
         }
     }
 
     fn draw_arrows(&mut self) {
-        for (arrow, sent) in self.arrows.clone() {
-            let (Some(from), Some(to)) = self.layout.ends(arrow, sent) else {
-                continue;
-            };
-            let colour = self.colour(sent.kind);
-            match arrow.fate {
-                Fate::Received(_) | Fate::UnderWay(_) | Fate::Waits(_) => {
-                    self.canvas.arrow(from, to, colour);
-                }
-                Fate::Unheard(_) => {
-                    self.canvas.faint(from, to, colour);
-                    self.canvas.cross(to, LOST);
-                }
-                Fate::Lost => {
-                    let half = between(from, to, 0.5);
-                    self.canvas.faint(from, half, colour);
-                    self.canvas.cross(half, LOST);
-                }
-                // The band says why.
-                Fate::Cut => {
-                    let stub = between(from, to, 0.3);
-                    self.canvas.faint(from, stub, colour);
-                    self.canvas.cross(stub, "#999");
-                }
+        for (sent, arrows) in &self.shown {
+            let [mut whole, mut stubs, mut crosses] = [const { String::new() }; 3];
+            for arrow in arrows {
+                let (from, to) = self.layout.ends(arrow, sent);
+                let end = match arrow.fate {
+                    Fate::Arrives(_) | Fate::Waits(_) => {
+                        whole += &canvas::arrow(from, to);
+                        continue;
+                    }
+                    Fate::Unheard(_) => to,
+                    Fate::Lost => between(from, to, 0.5),
+                    Fate::Cut => between(from, to, 0.3),
+                };
+                stubs += &canvas::line(from, end);
+                crosses += &canvas::cross(end);
             }
+            let colour = self.colour(sent.kind);
+            self.canvas.path(&whole, &arrow_style(colour));
+            let dashed = format!("stroke:{colour};stroke-dasharray:4 3;opacity:.75");
+            self.canvas.path(&stubs, &dashed);
+            self.canvas.path(&crosses, CROSS);
         }
     }
 
     /// The kind of each message, once, where there is room for it.
     fn label_arrows(&mut self) {
-        let mut labelled = None;
         let mut latest: BTreeMap<(usize, String), f64> = BTreeMap::new();
-        for (arrow, sent) in self.arrows.clone() {
-            if labelled == Some(arrow.message) {
-                continue;
+        for (sent, arrows) in &self.shown {
+            let mut text = sent.kind.name.to_owned();
+            if text == "vote" {
+                text = format!("{text} {}", sent.detail);
             }
-            let (Some(from), Some(to)) = self.layout.ends(arrow, sent) else {
-                continue;
-            };
-            let says = matches!(sent.kind.name, "vote") && !sent.detail.is_empty();
-            let text = if says {
-                format!("{} {}", sent.kind.name, sent.detail)
-            } else {
-                sent.kind.name.to_owned()
-            };
-            let (width, colour) = (width_of(&text, 10.0), self.colour(sent.kind));
+            let width = width_of(&text, 10.0);
+            let ends = || arrows.iter().map(|arrow| self.layout.ends(arrow, sent));
+            let Some(((start, _), _)) = ends().next() else { continue };
             let near = latest.get(&(sent.from, text.clone()));
-            if near.is_some_and(|x| (from.0 - x).abs() < NEAR) {
+            if near.is_some_and(|x| (start - x).abs() < NEAR) {
                 continue;
             }
-            for share in [0.5, 0.35, 0.65, 0.25, 0.75] {
-                let (x, y) = between(from, to, share);
-                let sides = [x + 4.0, x - width - 4.0];
-                let inside = |x: &f64| *x > self.layout.left && *x + width < self.layout.right;
-                let free = sides
-                    .into_iter()
-                    .filter(inside)
-                    .find(|x| self.labels.place(*x, y - 6.0, width, 11.0));
-                if let Some(x) = free {
-                    self.canvas.label((x, y + 3.0), &text, colour);
-                    labelled = Some(arrow.message);
-                    latest.insert((sent.from, text.clone()), from.0);
-                    break;
-                }
+            let places = ends().flat_map(|(from, to)| {
+                [0.5, 0.35, 0.65, 0.25, 0.75].into_iter().flat_map(move |share| {
+                    let (x, y) = between(from, to, share);
+                    [(x + 4.0, y + 3.0), (x - width - 4.0, y + 3.0)]
+                })
+            });
+            let mut inside = places.filter(|(x, _)| *x > LEFT && x + width < RIGHT);
+            let is_free = |(x, y): &Point| self.canvas.take([*x, y - 9.0, x + width, y + 2.0]);
+            if let Some(at) = inside.find(is_free) {
+                self.canvas.label(at, &text, self.colour(sent.kind));
+                latest.insert((sent.from, text), start);
             }
         }
-    }
-
-    /// Who sends what, where there are too many arrows.
-    fn runs(&mut self) {
-        let count = f64::from(u32::try_from(self.kinds.len().max(1)).unwrap_or(1));
-        let room = (self.layout.step - self.layout.thick() - 2.0).max(4.0);
-        let height = (room / count).min(6.0);
-        for place in 0..self.kinds.len() {
-            let (kind, _) = self.kinds[place];
-            let down = f64::from(u32::try_from(place).unwrap_or(0)) * height;
-            for row in 0..self.layout.rows.len() {
-                let node = self.layout.rows[row];
-                let y = self.layout.row(row) + self.layout.thick() / 2.0 + 1.0 + down;
-                let sent = self.trace.messages.iter();
-                let mine = sent.filter(|sent| sent.from == node && sent.kind == kind);
-                let at: Vec<f64> = mine.filter_map(|sent| self.layout.x(sent.at)).collect();
-                self.canvas.runs(&at, y, height - 0.5, COLOURS[place % COLOURS.len()]);
-            }
-        }
-    }
-
-    /// How many messages all nodes together send, over the time.
-    fn rate(&mut self) {
-        let (left, right) = (self.layout.left, self.layout.right);
-        let mut columns = [0_u32; 240];
-        let width = (right - left) / 240.0;
-        for sent in &self.trace.messages {
-            let is_shown = self.kinds.iter().any(|(kind, _)| *kind == sent.kind);
-            let Some(x) = self.layout.x(sent.at).filter(|_| is_shown) else {
-                continue;
-            };
-            let place = (0..240).rev().find(|at| left + f64::from(*at) * width <= x);
-            let place = place.and_then(|at| usize::try_from(at).ok()).unwrap_or_default();
-            if let Some(column) = columns.get_mut(place) {
-                *column += 1;
-            }
-        }
-        let most = columns.iter().copied().max().unwrap_or(1).max(1);
-        let bottom = self.layout.bottom() - 4.0;
-        for (place, count) in (0_u32..).zip(columns).filter(|(_, count)| *count > 0) {
-            let height = f64::from(count) / f64::from(most) * layout::RATE;
-            let x = left + f64::from(place) * width;
-            self.canvas.bar((x, bottom - height), (width, height), "#5b5b5b", 0.8);
-        }
-        let per = self.layout.milliseconds_of(width);
-        let text = format!("messages of all nodes: at most {most} in {per:.1} ms");
-        let at = (left + 4.0, bottom - layout::RATE - 4.0);
-        self.canvas.text(at, &text, Style::Legend);
     }
 
     fn marks(&mut self) {
-        for mark in self.trace.marks.iter().filter(|mark| is_drawn(mark.kind)) {
-            let row = self.layout.rows.iter().position(|node| *node == mark.node);
-            if let (Some(row), Some(x)) = (row, self.layout.x(mark.at)) {
-                self.canvas.mark((x, self.layout.row(row)), mark.kind);
-            }
-        }
-    }
-
-    /// Says above its line what a node has become.
-    fn name_states(&mut self) {
-        if self.layout.step < 20.0 {
-            return;
-        }
-        for row in 0..self.layout.rows.len() {
-            let y = self.layout.row(row) - self.layout.thick() / 2.0 - 3.0;
-            for (from, to, state) in self.layout.states(self.trace, self.layout.rows[row]) {
-                let Some(state) = state else {
-                    continue;
-                };
-                let text = state.to_string();
-                let width = width_of(&text, 10.0);
-                let room = (to - from).max(60.0).min(self.layout.right - from);
-                if width < room && self.labels.place(from + 2.0, y - 9.0, width, 11.0) {
-                    self.canvas.text((from + 2.0, y), &text, Style::State);
-                }
+        for mark in &self.trace.marks {
+            if let (Some(sign), Some(y)) = (mark.sign, self.layout.row_of(mark.node)) {
+                self.canvas.sign((self.layout.x(mark.at), y), sign);
             }
         }
     }
 
     fn axis(&mut self) {
         let y = self.layout.bottom();
-        self.canvas.line((self.layout.left, y), (self.layout.right, y), Style::Axis);
+        self.canvas.line((LEFT, y), (RIGHT, y), "axis");
         for (x, text) in self.layout.ticks() {
-            self.canvas.line((x, y), (x, y + 4.0), Style::Axis);
-            self.canvas.text((x, y + 17.0), &text, Style::Tick);
+            self.canvas.line((x, y), (x, y + 4.0), "axis");
+            self.canvas.text((x, y + 17.0), &text, "tick");
         }
-        let end = (self.layout.right, y + 33.0);
-        self.canvas.text(end, "time in ms", Style::AxisName);
+        self.canvas.text((RIGHT, y + 33.0), "time in ms", "axis-name");
         let mut notes = Vec::new();
         if self.trace.left_out > 0 {
             notes.push(format!("{} more arrows or messages are not recorded", self.trace.left_out));
         }
-        if self.dense {
-            notes.push("a tick below a line is a message that its node sends".to_owned());
+        if self.left_out > 0 {
+            notes.push(format!("{} more arrows are not drawn", self.left_out));
         }
-        self.canvas.text((16.0, y + 33.0), &notes.join("; "), Style::Legend);
-        let command = (16.0, y + 52.0);
-        self.canvas.text(command, &self.trace.command, Style::Command);
+        self.canvas.text((16.0, y + 33.0), &notes.join("; "), "legend");
+        self.canvas.text((16.0, y + 52.0), &self.trace.command, "command");
     }
 }
 
-/// A line of the legend, and where it goes on.
-struct Line {
-    x: f64,
-    y: f64,
-    right: f64,
+fn arrow_style(colour: &str) -> String {
+    format!("stroke:{colour};fill:{colour};stroke-width:1.2")
 }
 
-impl Line {
-    /// The next place of this width; a full line goes on below.
-    fn take(&mut self, bottom: &mut f64, width: f64) -> (f64, f64) {
-        if self.x + width > self.right {
-            (self.x, self.y) = (16.0, self.y + 20.0);
-        }
-        let at = (self.x, self.y);
-        self.x += width + 14.0;
-        *bottom = self.y + 12.0;
-        at
-    }
-}
-
-fn colour_of(state: &NodeState) -> &'static str {
-    match state {
-        NodeState::Seeking => SEEKING,
-        NodeState::Slave { .. } => SLAVE,
-        NodeState::Master => MASTER,
-    }
-}
-
-fn is_lost(fate: Fate) -> bool {
-    match fate {
-        Fate::Unheard(_) | Fate::Lost | Fate::Cut => true,
-        Fate::UnderWay(_) | Fate::Received(_) | Fate::Waits(_) => false,
-    }
-}
-
-fn is_drawn(kind: MarkKind) -> bool {
-    match kind {
-        MarkKind::Pressed | MarkKind::Lit | MarkKind::Dark | MarkKind::Served => true,
-        MarkKind::LinkUp | MarkKind::LinkDown | MarkKind::PeerLost | MarkKind::Report => false,
-    }
-}
-
-fn between(from: (f64, f64), to: (f64, f64), share: f64) -> (f64, f64) {
+fn between(from: Point, to: Point, share: f64) -> Point {
     (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)
 }
 

@@ -63,7 +63,7 @@ fn every_invariant_holds_under(protocol: Protocol) {
             Preset::Source => "LIFTMESH_PRESET=source ",
         };
         println!(
-            "replay with {of_source}LIFTMESH_ELECTION={protocol} LIFTMESH_SEED={seed} cargo test -p liftmesh-lab --test virtual_fleet whatever_happens\ndraw it with {} --html {seed}.html\n{}",
+            "replay with {of_source}LIFTMESH_ELECTION={protocol} LIFTMESH_SEED={seed} cargo test -p liftmesh-lab --test virtual_fleet whatever_happens\ndraw it with {} --svg {seed}.svg\n{}",
             Subject::Campaign { seed, protocol, preset, duration: campaign.duration },
             lines(&outcome.violations)
         );

@@ -9,21 +9,21 @@ use elevator_fleet::election::Preset;
 use elevator_fleet::model::NodeId;
 use liftmesh_lab::Campaign;
 use liftmesh_lab::elections::{Conditions, Contestant, Situation, Trial};
-use liftmesh_lab::trace::{Example, Selection, Subject, html, story, svg};
+use liftmesh_lab::trace::{Example, Selection, Subject, story, svg};
 
 use super::{LabError, files};
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
-Without --svg and --html the messages and states are printed, one a line.
+Without --svg the messages and states are printed, one a line.
 
 Examples:
   liftmesh lab trace --election bully --size 4 --situation master-dead --svg bully.svg
-  liftmesh lab trace --election token-ring --situation merge --seed 3 --html merge.html
+  liftmesh lab trace --election token-ring --situation merge --seed 3 --svg merge.svg
   liftmesh lab trace --election senior --only election,link
-  liftmesh lab trace --example bully-b8 --html bully-b8.html
+  liftmesh lab trace --example bully-b8 --svg bully-b8.svg
   liftmesh lab trace --campaign 7 --election ballot --from 12s --to 13500ms --svg campaign.svg
-  liftmesh lab trace --script lowest-ip-17.json --html lowest-ip-17.html";
+  liftmesh lab trace --script lowest-ip-17.json --svg lowest-ip-17.svg";
 
 /// The arguments of `liftmesh lab trace`.
 #[derive(Debug, Clone, Args)]
@@ -85,9 +85,6 @@ pub(crate) struct TraceArgs {
     /// Draw it as SVG into this file
     #[arg(long, value_name = "PATH")]
     pub(crate) svg: Option<PathBuf>,
-    /// Write it as a page for a browser into this file, with zoom, filters and a cursor
-    #[arg(long, value_name = "PATH")]
-    pub(crate) html: Option<PathBuf>,
 }
 
 /// A moment of a run.
@@ -99,9 +96,9 @@ fn time(text: &str) -> Result<Duration, String> {
 
 /// The names of the examples.
 fn example() -> impl TypedValueParser<Value = Example> {
-    PossibleValuesParser::new(Example::ALL.map(Example::name)).map(|name| {
-        let mut all = Example::ALL.into_iter();
-        all.find(|known| known.name() == name).unwrap_or(Example::BullyB8)
+    PossibleValuesParser::new(Example::ALL.map(|example| example.name)).map(|name| {
+        let place = Example::ALL.iter().position(|known| known.name == name);
+        Example::ALL[place.unwrap_or_default()]
     })
 }
 
@@ -130,14 +127,9 @@ impl TraceArgs {
         };
         let selection = Selection { only, nodes: self.nodes.clone() };
         selection.check(&trace).map_err(LabError::from)?;
-        if let Some(path) = &self.svg {
-            write(path, &svg(&trace, &selection))?;
-        }
-        if let Some(path) = &self.html {
-            write(path, &html(&trace, &selection))?;
-        }
-        if self.svg.is_none() && self.html.is_none() {
-            output::print(&story(&trace, &selection))?;
+        match &self.svg {
+            Some(path) => write(path, &svg(&trace, &selection))?,
+            None => output::print(&story(&trace, &selection))?,
         }
         Ok(())
     }

@@ -77,7 +77,7 @@ pub(super) fn page(
     let again = format!(
         "replay it with liftmesh lab campaign --seeds {seed} --election {protocol}\
          {preset_flag}{duration_flag}\n\
-         draw it with {subject} --html {seed}.html"
+         draw it with {subject} --svg {seed}.svg"
     );
     format!("seed {seed} of {protocol} fails:\n{}{again}\n", lines(violations))
 }

@@ -45,11 +45,11 @@ pub(super) fn shrink(campaign: &Campaign, path: &Path) -> Result<(), CommandErro
 fn page(id: &str, shrunk: &Shrunk, path: &Path) -> String {
     let Shrunk { violations, before, after, runs, .. } = shrunk;
     let (before, after) = (size(*before), size(*after));
-    let (path, drawing) = (path.display(), path.with_extension("html"));
+    let (path, drawing) = (path.display(), path.with_extension("svg"));
     format!(
         "shrunk from {before} to {after} in {runs} runs, {id} still violated:\n{}\
          replay it with liftmesh lab campaign --script {path}\n\
-         draw it with liftmesh lab trace --script {path} --html {}\n",
+         draw it with liftmesh lab trace --script {path} --svg {}\n",
         lines(violations),
         drawing.display()
     )
@@ -93,7 +93,7 @@ mod tests {
 shrunk from 212 steps, 5 nodes, 63.2 s to 4 steps, 2 nodes, 2.3 s in 187 runs, O1 still violated:
       2.250 s  O1: lost
 replay it with liftmesh lab campaign --script dir/bully-7.json
-draw it with liftmesh lab trace --script dir/bully-7.json --html dir/bully-7.html
+draw it with liftmesh lab trace --script dir/bully-7.json --svg dir/bully-7.svg
 "
         );
     }

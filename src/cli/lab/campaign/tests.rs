@@ -50,14 +50,14 @@ seed 2 of ballot fails:
      45.360 s  E6: two masters
      45.360 s  O7: no rest
 replay it with liftmesh lab campaign --seeds 2 --election ballot --preset source
-draw it with liftmesh lab trace --campaign 2 --election ballot --preset source --html 2.html
+draw it with liftmesh lab trace --campaign 2 --election ballot --preset source --svg 2.svg
 "
     );
     let longer = args("--election ballot --preset source --duration 90s").expect("arguments");
     let page = longer.page(Protocol::Ballot, &failing);
     let commands = "\
 replay it with liftmesh lab campaign --seeds 2 --election ballot --preset source --duration 1m30s
-draw it with liftmesh lab trace --campaign 2 --election ballot --preset source --duration 1m30s --html 2.html
+draw it with liftmesh lab trace --campaign 2 --election ballot --preset source --duration 1m30s --svg 2.svg
 ";
     assert!(page.ends_with(commands), "{page}");
 }
