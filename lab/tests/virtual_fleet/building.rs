@@ -3,11 +3,12 @@
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use elevator_driver::{Button, Direction, Floor};
+use elevator_driver::{Button, Direction, DoorState, Floor};
 use elevator_fleet::election::ElectionSettings;
-use elevator_fleet::model::{Call, Mode, Timestamp};
-use elevator_fleet::node::MeshTimes;
-use liftmesh_lab::{World, WorldSettings};
+use elevator_fleet::model::{Call, Mode, Term, Timestamp};
+use elevator_fleet::node::{MeshTimes, Node};
+use elevator_fleet::wire::NodeState;
+use liftmesh_lab::{Fault, Weather, World, WorldSettings};
 
 /// How many of the latest events a failure prints.
 const STORY: usize = 120;
@@ -25,16 +26,22 @@ impl Building {
         Self(World::new(settings).expect("a world"))
     }
 
-    /// So many machines that have found each other.
+    /// So many machines, which have found each other.
     pub(crate) fn merged(nodes: usize) -> Self {
         Self::merged_of(WorldSettings::new(nodes, seed()))
     }
 
-    /// Likewise, under these settings.
-    pub(crate) fn merged_of(settings: WorldSettings) -> Self {
+    /// Machines that have run for so long.
+    pub(crate) fn on(settings: WorldSettings, time: Duration) -> Self {
         let mut building = Self::of(settings);
         building.start_all();
-        building.run_for(secs(2));
+        building.run_for(time);
+        building
+    }
+
+    /// Machines that have found each other.
+    pub(crate) fn merged_of(settings: WorldSettings) -> Self {
+        let building = Self::on(settings, secs(2));
         assert_eq!(building.master(), Some(0), "{}", building.story(STORY));
         building
     }
@@ -79,6 +86,34 @@ impl Building {
         self.until_at_rest();
         let broken = self.broken_promises();
         assert!(broken.is_empty(), "{broken:?}\n{}", self.story(STORY));
+    }
+
+    /// Kills a process, and starts it again a second later.
+    pub(crate) fn restart(&mut self, node: usize) {
+        self.inflict(Fault::Kill(node));
+        self.run_for(secs(1));
+        self.start(node);
+    }
+
+    /// Holds these cars where they are, or lets them go on.
+    pub(crate) fn stop_switches(&mut self, nodes: impl IntoIterator<Item = usize>, stop: bool) {
+        for node in nodes {
+            self.inflict(Fault::StopSwitch(node, stop));
+        }
+    }
+
+    /// Presses these, one after the other.
+    pub(crate) fn press_all(&mut self, presses: &[(usize, Button)]) {
+        for (node, button) in presses {
+            self.press(*node, *button);
+        }
+    }
+
+    /// Likewise, and waits until all is served.
+    pub(crate) fn serve(&mut self, presses: &[(usize, Button)]) {
+        self.press_all(presses);
+        self.run_for(millis(200));
+        self.until_at_rest();
     }
 
     pub(crate) fn call(&self, button: Button, node: usize) -> Call {
@@ -127,6 +162,11 @@ pub(crate) fn lines<T: std::fmt::Display>(items: &[T]) -> String {
     lines.join("\n")
 }
 
+/// A LAN with 40 ms of jitter that loses 5 % of the packets, and repeats as many.
+pub(crate) fn rough() -> Weather {
+    Weather { delay: 100..=40_000, loss: 5, duplication: 5, ..Weather::default() }
+}
+
 /// How long an election of so many nodes may take in a whole and quiet network (C3).
 pub(crate) fn bound_of(election: &ElectionSettings, nodes: usize) -> Duration {
     election.bound(&MeshTimes::default(), nodes)
@@ -141,6 +181,28 @@ pub(crate) fn seen(world: &World, at: usize, car: usize) -> Option<Mode> {
     }
     let peer = status.peers.into_iter().find(|peer| peer.node == *name)?;
     peer.car.map(|car| car.mode)
+}
+
+/// Whether the car stands at this floor with its door open.
+pub(crate) fn is_open_at(world: &World, car: usize, at: u8) -> bool {
+    let inputs = world.car(car).inputs();
+    (inputs.floor, inputs.door) == (Some(floor(at)), DoorState::Open)
+}
+
+/// Whether these cars are where a recall or emergency power brings them.
+pub(crate) fn are_down(world: &World, cars: impl IntoIterator<Item = usize>) -> bool {
+    cars.into_iter().all(|car| is_open_at(world, car, 0))
+}
+
+/// Whether every car whose node runs is in service.
+pub(crate) fn are_back(world: &World) -> bool {
+    world.running().all(|car| seen(world, car, car) == Some(Mode::InService))
+}
+
+/// The state and the term of each of these nodes.
+pub(crate) fn states(world: &World, nodes: &[usize]) -> Vec<(Option<NodeState>, Option<Term>)> {
+    let term = |node| world.node(node).map(Node::term);
+    nodes.iter().map(|node| (world.node_state(*node).cloned(), term(*node))).collect()
 }
 
 /// The seed of this run.

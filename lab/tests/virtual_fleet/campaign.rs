@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use elevator_fleet::election::{ElectionSettings, Preset};
+use elevator_fleet::election::{ElectionSettings, Preset, bully};
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::trace::Subject;
 use liftmesh_lab::{Campaign, Mastership, is_void};
@@ -49,14 +49,8 @@ fn every_invariant_holds_under(protocol: Protocol) {
         }
         failed += 1;
         if failed == 1 {
-            println!(
-                "{}",
-                outcome.world.story(if number("LIFTMESH_SEED").is_some() {
-                    usize::MAX
-                } else {
-                    200
-                })
-            );
+            let lines = number("LIFTMESH_SEED").map_or(200, |_| usize::MAX);
+            println!("{}", outcome.world.story(lines));
         }
         let of_source = match preset {
             Preset::Fleet => "",
@@ -98,22 +92,39 @@ macro_rules! whatever_happens {
 
 elevator_fleet::for_every_protocol!(whatever_happens);
 
-fn passes_as_in_its_source(protocol: Protocol, seed: u64) {
-    let election = ElectionSettings::preset(protocol, Preset::Source);
-    let outcome = Campaign::by_seed(seed).under(election).run().expect("a world");
-    assert!(outcome.violations.is_empty(), "{}", lines(&outcome.violations));
-}
-
-/// E3, E8: the master restarts, and a slave under the preset `source` follows it all the time.
+/// F2 to F8, E1 to E4, E6 to E8: also as in each protocol's source, and where the lowest wins.
 #[test]
-fn a_seed_with_a_restarted_master_passes() {
-    passes_as_in_its_source(Protocol::Ballot, 37);
-}
-
-/// E4: a holder learns of orders and passes the token on, 90 ms after it was cut off from the next.
-#[test]
-fn a_seed_with_a_token_that_is_passed_over_a_cut_passes() {
-    passes_as_in_its_source(Protocol::TokenRing, 204);
+fn other_settings_hold_every_invariant_too() {
+    let source = |protocol| ElectionSettings::preset(protocol, Preset::Source);
+    let numbers = |wins, settings| {
+        ElectionSettings::Bully(bully::Settings {
+            estimate: bully::Estimate::Fixed(10),
+            wins,
+            ..settings
+        })
+    };
+    let few = Protocol::ALL.map(|protocol| (source(protocol), 1..=3));
+    let of_bully = [
+        (numbers(bully::Wins::Highest, bully::Settings::source()), 1..=8),
+        (numbers(bully::Wins::Lowest, bully::Settings::default()), 1..=8),
+    ];
+    let pinned = [
+        // The master restarts, and a slave follows it all the time.
+        (source(Protocol::Ballot), 37..=37),
+        // A holder learns of orders and passes the token on, 90 ms after it was cut off.
+        (source(Protocol::TokenRing), 204..=204),
+    ];
+    for (election, seed) in few
+        .into_iter()
+        .chain(of_bully)
+        .chain(pinned)
+        .flat_map(|(it, seeds)| seeds.map(move |seed: u64| (it.clone(), seed)))
+    {
+        let what = format!("seed {seed}, {election:?}");
+        let campaign = Campaign::by_seed(seed).under(election);
+        let violations = campaign.run().expect("a world").violations;
+        assert!(violations.is_empty(), "{what}\n{}", lines(&violations));
+    }
 }
 
 /// The settings of this run.

@@ -12,10 +12,7 @@ const NODES: usize = 4;
 fn building(seed: u64) -> Building {
     let mut settings = WorldSettings::new(NODES, seed);
     settings.floors = FloorCount::new(FLOORS).expect("floors");
-    let mut building = Building::of(settings);
-    building.start_all();
-    building.run_for(secs(2));
-    building
+    Building::on(settings, secs(2))
 }
 
 fn trip(from: u8, to: u8) -> Trip {
@@ -105,40 +102,5 @@ fn a_lost_master_loses_no_trip_and_changes_no_other_car() {
             assert_eq!(by, Some(car), "seed {seed}, {trip}\n{}", building.story(4000));
         }
         building.recovers();
-    }
-}
-
-/// O1: all power fails at any moment of a boarding.
-#[test]
-fn a_power_cut_while_passengers_board_loses_no_trip() {
-    for cut in 0..40 {
-        let mut building = building(seed());
-        let trip = trip(2, 6);
-        building.request(0, trip);
-        building.until(mins(1), "it is promised", |world| {
-            let nodes = world.running().filter_map(|node| world.node(node));
-            nodes
-                .flat_map(|node| node.orders().orders().map(move |order| (node, order)))
-                .any(|(node, order)| order.call == hall(trip) && node.has_promised(order.dot))
-        });
-        let ride = |world: &World| {
-            let nodes = world.running().filter_map(|node| world.node(node));
-            let mut calls = nodes.flat_map(|node| node.orders().calls());
-            calls.any(|call| matches!(call, Call::Car { .. }))
-        };
-        building.until(mins(1), "it has a car call", ride);
-        building.run_for(std::time::Duration::from_micros(cut * 500));
-        for node in 0..NODES {
-            building.inflict(Fault::PowerCut(node));
-        }
-        for node in 0..NODES {
-            building.inflict(Fault::Restart(node));
-        }
-        building.recovers();
-        let by = building.services().iter().filter(|service| match &service.call {
-            Call::Car { floor: at, .. } => *at == floor(6),
-            Call::Hall(_) => false,
-        });
-        assert!(by.count() >= 1, "cut {cut}: {:?}", building.services());
     }
 }

@@ -5,55 +5,7 @@ use elevator_fleet::model::{Term, Timestamp};
 use elevator_fleet::node::Node;
 use liftmesh_lab::{Fault, World};
 
-use crate::building::{Building, car_call, down, millis, secs, up};
-
-/// F13, P3: every lit order is served after the restart, whatever the moment of the cut.
-#[test]
-fn a_power_cut_of_the_whole_building_loses_no_lit_order() {
-    for wait in [0, 2, 4, 6, 8, 10, 12, 15, 20, 30, 100, 1_500] {
-        let mut building = Building::merged(3);
-        for (node, button) in
-            [(0, up(1)), (1, down(2)), (2, up(0)), (1, car_call(3)), (2, car_call(1))]
-        {
-            building.press(node, button);
-        }
-        building.run_for(millis(wait));
-        let lit: Vec<_> = (0..3).map(|node| building.lamps(node)).collect();
-        for node in 0..3 {
-            building.inflict(Fault::PowerCut(node));
-        }
-        building.run_for(secs(3));
-        for node in [2, 0, 1] {
-            building.inflict(Fault::Restart(node));
-            building.run_for(millis(20));
-        }
-        building.recovers();
-        for (node, buttons) in lit.into_iter().enumerate() {
-            for button in buttons {
-                assert!(
-                    building.served(&building.call(button, node)) > 0,
-                    "{button}, cut after {wait} ms"
-                );
-            }
-        }
-    }
-}
-
-/// P3: the lamps that a node's own disk promises are lit at its start, with no network.
-#[test]
-fn lamps_are_rebuilt_from_the_disk_alone() {
-    let mut building = Building::merged(2);
-    building.press(1, car_call(3));
-    building.press(1, up(2));
-    building.run_for(millis(200));
-    let lit = building.lamps(1);
-    assert_eq!(lit.len(), 2);
-    building.inflict(Fault::PowerCut(1));
-    building.inflict(Fault::Partition(vec![]));
-    building.inflict(Fault::Restart(1));
-    assert_eq!(building.lamps(1), lit, "at once");
-    building.recovers();
-}
+use crate::building::{Building, car_call, millis, secs, up};
 
 /// E3: the fleet's term goes on where it was, although nobody is left who would know it.
 #[test]
@@ -105,26 +57,6 @@ fn ages_go_on_over_a_power_cut_of_the_whole_building() {
     building.recovers();
 }
 
-/// P5: the lamp needs another node's disk; service goes on.
-#[test]
-fn a_failed_disk_lights_no_lamp_on_its_strength_and_service_goes_on() {
-    let mut building = Building::merged(2);
-    building.inflict(Fault::DiskFail(1));
-    building.run_for(millis(500));
-    building.press(1, up(2));
-    building.until_all_show(up(2), true, secs(1));
-    building.until_at_rest();
-    building.inflict(Fault::Partition(vec![]));
-    building.run_for(secs(1));
-    let call = building.call(down(1), 1);
-    building.press(1, down(1));
-    building.until(secs(60), "it is served all the same", |w: &World| {
-        assert!(!w.is_lit(1, down(1)), "alone, with no disk");
-        w.served(&call) > 0
-    });
-    building.recovers();
-}
-
 /// C7, O1, O7: a car serves, and a crash leaves nothing of that on its node's disk. What is left of
 /// the press comes back from a node that was away, and the service from another one. Nobody lies.
 #[test]
@@ -132,8 +64,7 @@ fn a_service_that_a_crash_has_erased_is_no_lie() {
     for button in [up(0), car_call(0)] {
         let mut building = Building::merged(3);
         let (witness, away, server) = (0, 1, 2);
-        building.inflict(Fault::StopSwitch(witness, true));
-        building.inflict(Fault::StopSwitch(away, true));
+        building.stop_switches([witness, away], true);
         building.inflict(Fault::DiskFail(server));
         building.run_for(secs(1));
         let call = building.call(button, server);
@@ -163,12 +94,9 @@ fn a_service_that_a_crash_has_erased_is_no_lie() {
 fn a_service_that_all_others_know_is_not_repeated_after_a_crash() {
     let mut settings = liftmesh_lab::WorldSettings::new(3, crate::building::seed());
     settings.commit = 20_000..=20_000;
-    let mut building = Building::of(settings);
-    building.start_all();
-    building.run_for(secs(2));
+    let mut building = Building::on(settings, secs(2));
     let (server, button) = (2, up(2));
-    building.inflict(Fault::StopSwitch(0, true));
-    building.inflict(Fault::StopSwitch(1, true));
+    building.stop_switches([0, 1], true);
     building.run_for(secs(1));
     let call = building.call(button, 0);
     building.press(0, button);

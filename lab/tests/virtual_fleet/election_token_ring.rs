@@ -1,16 +1,13 @@
 //! What is special about `token-ring`: the turns of its nodes, and two tokens.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use elevator_fleet::election::{ElectionSettings, Message, Preset, token_ring};
+use elevator_fleet::election::{ElectionSettings, Message, token_ring};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::{Beacon, NodeState, Protocol};
-use liftmesh_lab::{Campaign, Fault, World, WorldSettings};
+use liftmesh_lab::{Fault, World, WorldSettings};
 
-use crate::building::{
-    Building, bound_of, car_call, down, lines, millis, secs, seed, up, without_parking,
-};
+use crate::building::{Building, bound_of, down, millis, rough, secs, seed, up, without_parking};
 
 const SEEDS: u64 = 10;
 
@@ -20,16 +17,8 @@ fn settings(nodes: usize, seed: u64) -> WorldSettings {
     settings
 }
 
-fn bound() -> Duration {
-    bound_of(&ElectionSettings::of(Protocol::TokenRing), 5)
-}
-
-/// So many machines that have found each other, some time after the token began to go round.
-fn turning(nodes: usize, seed: u64) -> Building {
-    turning_of(settings(nodes, seed))
-}
-
-fn turning_of(settings: WorldSettings) -> Building {
+/// A fleet some time after the token began to go round.
+fn turning(settings: WorldSettings) -> Building {
     let seed = settings.seed;
     let mut building = Building::of(settings);
     building.start_all();
@@ -40,33 +29,14 @@ fn turning_of(settings: WorldSettings) -> Building {
 }
 
 fn one_holder(building: &mut Building) -> Duration {
-    building.until(bound(), "one holder, known to all", |w| w.master().is_some())
-}
-
-fn running(world: &World) -> BTreeSet<usize> {
-    world.running().collect()
-}
-
-/// Says how long something took at most, of so many worlds.
-fn longest(what: &str, of: impl Fn(u64) -> Duration) {
-    let longest = (seed()..seed() + SEEDS).map(of).max();
-    println!("{what} took at most {longest:?}; the bound is {:?}", bound());
-    assert!(longest < Some(bound()));
-}
-
-/// Puts everything right and expects the fleet to come to rest.
-fn recovers(building: &mut Building) {
-    building.repair_everything();
-    building.until_at_rest();
-    one_holder(building);
-    let broken = building.broken_promises();
-    assert!(broken.is_empty(), "{broken:?}\n{}", building.story(120));
+    let bound = bound_of(&ElectionSettings::of(Protocol::TokenRing), 5);
+    building.until(bound, "one holder, known to all", |w| w.master().is_some())
 }
 
 /// C3, T2, T3: each has its turn, in the order of the addresses, and none is left out.
 #[test]
 fn each_in_turn_holds_the_token() {
-    let mut building = turning(5, seed());
+    let mut building = turning(settings(5, seed()));
     let first = building.master().expect("a holder");
     for turn in 1..=10 {
         let next = (first + turn) % 5;
@@ -83,7 +53,7 @@ fn each_in_turn_holds_the_token() {
 #[test]
 fn two_holders_that_meet_in_heavy_loss_hardly_act_together() {
     let together = (seed()..seed() + 2 * SEEDS).map(|seed| {
-        let mut building = turning(5, seed);
+        let mut building = turning(settings(5, seed));
         building.inflict(Fault::Partition(vec![vec![0, 3], vec![1, 2, 4]]));
         building.run_for(secs(6));
         building.inflict(Fault::Loss(35));
@@ -91,28 +61,12 @@ fn two_holders_that_meet_in_heavy_loss_hardly_act_together() {
         building.run_for(secs(4));
         let mastership = building.mastership();
         building.inflict(Fault::Loss(0));
-        recovers(&mut building);
+        building.recovers_under(|world| world.master().is_some());
         mastership.longest_doubled
     });
     let longest = together.max();
     println!("two masters for at most {longest:?}");
     assert!(longest < Some(millis(250)));
-}
-
-/// C3: the one with the lowest address has no right to the token, and waits for its turn.
-#[test]
-fn a_node_that_returns_takes_nothing_away() {
-    longest("a return", |seed| {
-        let mut building = turning(4, seed);
-        building.inflict(Fault::PowerCut(0));
-        building.run_for(secs(5));
-        let holder = building.until(secs(2), "a holder", |w| w.master().is_some());
-        assert!(holder < secs(1));
-        building.inflict(Fault::Replace(0));
-        let took = one_holder(&mut building);
-        building.until(secs(10), "it has its turn", |w| w.master() == Some(0));
-        took
-    });
 }
 
 /// C3, T5, T7, T8: where halves merge, and where messages of hand-overs were lost, there is exactly
@@ -123,13 +77,10 @@ fn after_healing_there_is_exactly_one_token() {
         for seed in seed()..seed() + SEEDS / 2 {
             let mut settings = settings(nodes, seed);
             if is_rough {
-                settings.weather.delay = 100..=40_000;
-                settings.weather.loss = 5;
+                settings.weather = rough();
             }
             let bound = bound_of(&settings.election, nodes);
-            let mut building = Building::of(settings);
-            building.start_all();
-            building.run_for(bound);
+            let mut building = Building::on(settings, bound);
             let (even, odd) = (0..nodes).partition(|node| node % 2 == 0);
             building.inflict(Fault::Partition(vec![even, odd]));
             building.run_for(secs(4) + millis(137 * seed));
@@ -157,11 +108,8 @@ fn on_a_rough_lan_each_node_has_its_turn() {
     let mut longest = Duration::ZERO;
     for seed in seed()..seed() + 4 {
         let mut settings = settings(5, seed);
-        settings.weather.delay = 100..=40_000;
-        settings.weather.loss = 5;
-        let mut building = Building::of(settings);
-        building.start_all();
-        building.run_for(secs(5));
+        settings.weather = rough();
+        let mut building = Building::on(settings, secs(5));
         let mut since = [building.now(); 5];
         for _ in 0..12_000 {
             building.run_for(millis(20));
@@ -178,46 +126,12 @@ fn on_a_rough_lan_each_node_has_its_turn() {
     assert!(longest < secs(12), "{longest:?}: two rounds");
 }
 
-/// E1, E2, E4, E6, E7 under random faults: as in the source.
-#[test]
-fn as_in_the_source_every_invariant_holds_too() {
-    for seed in 1..=6 {
-        let mut campaign = Campaign::by_seed(seed);
-        campaign.world.election = ElectionSettings::preset(Protocol::TokenRing, Preset::Source);
-        let outcome = campaign.run().expect("a world");
-        assert!(outcome.violations.is_empty(), "seed {seed}\n{}", lines(&outcome.violations));
-    }
-}
-
-/// E6, T5: loss and jitter make nobody seek, and no second token.
-#[test]
-fn in_rain_the_token_goes_round_undisturbed() {
-    for seed in seed()..seed() + 4 {
-        let mut settings = settings(5, seed);
-        settings.weather.delay = 100..=40_000;
-        settings.weather.loss = 5;
-        settings.weather.duplication = 20;
-        let mut building = Building::of(settings);
-        building.start_all();
-        building.run_for(bound());
-        let before = building.mastership();
-        for _ in 0..600 {
-            building.run_for(millis(100));
-            let seeks = |node: usize| building.node_state(node) == Some(&NodeState::Seeking);
-            assert!(!running(&building).into_iter().any(seeks), "{}", building.story(60));
-        }
-        let mastership = building.mastership();
-        println!("{:?} of {:?} with two", mastership.doubled, mastership.observed);
-        assert!(mastership.doubled < before.doubled + secs(2));
-    }
-}
-
 /// C3, F1: a car keeps its call while the token goes round, unless there is a reason.
 #[test]
 fn a_call_stays_with_its_car_over_many_hops() {
     for seed in seed()..seed() + SEEDS {
         let strategy = without_parking(4).strategy;
-        let mut building = turning_of(WorldSettings { strategy, ..settings(4, seed) });
+        let mut building = turning(WorldSettings { strategy, ..settings(4, seed) });
         // Cars that can't move can't get nearer, so that nothing speaks for a change.
         for node in 0..4 {
             building.inflict(Fault::Obstruct(node, true));
@@ -244,25 +158,7 @@ fn a_call_stays_with_its_car_over_many_hops() {
                 );
             }
         }
-        recovers(&mut building);
-    }
-}
-
-/// F13, T7: orders outlive their holder.
-#[test]
-fn a_holder_that_dies_in_service_loses_nothing() {
-    for wait in [5, 60, 500, 1_100] {
-        let mut building = turning(3, seed());
-        for (node, button) in [up(0), up(1), down(1), down(2), down(3)].into_iter().enumerate() {
-            building.press(node % 3, button);
-        }
-        building.press(1, car_call(3));
-        building.run_for(millis(wait));
-        let holder =
-            building.running().find(|node| building.node_state(*node) == Some(&NodeState::Master));
-        building.inflict(Fault::PowerCut(holder.unwrap_or(0)));
-        building.run_for(secs(2));
-        recovers(&mut building);
+        building.recovers_under(|world| world.master().is_some());
     }
 }
 
@@ -282,28 +178,14 @@ fn a_node_that_refuses_every_token_does_not_stop_the_ring() {
             piggybacked.message = Message::TokenRing(token_ring::Message::Refused { stamp, seen });
         }
     };
-    let mut building = turning(4, seed());
+    let mut building = turning(settings(4, seed()));
     building.falsify(2, Some(falsify));
-    let mut holders = BTreeSet::new();
     for (node, button) in [(0, up(1)), (1, down(2)), (3, up(2)), (2, down(1))] {
         let call = building.call(button, node);
         let before = building.served(&call);
         building.press(node, button);
-        let mut waited = Duration::ZERO;
-        while building.served(&call) == before {
-            assert!(waited < secs(60), "{call} is not served");
-            building.run_for(millis(100));
-            waited += millis(100);
-            holders.extend(building.master());
-        }
+        building.until(secs(60), "it is served", |world| world.served(&call) > before);
     }
-    println!("led meanwhile: {holders:?}");
     building.falsify(2, None);
-    recovers(&mut building);
-    // The ring goes on, no matter which node leaves it.
-    building.inflict(Fault::PowerCut(2));
-    let took = one_holder(&mut building);
-    println!("one holder {took:?} after the loss of another");
-    building.inflict(Fault::Restart(2));
-    recovers(&mut building);
+    building.recovers_under(|world| world.master().is_some());
 }

@@ -1,59 +1,30 @@
-//! Priority calls and emergency power, at any node, through failovers and partitions.
+//! Priority calls and emergency power, at any node, through failovers and partitions. An oracle sees
+//! that one car moves at a time on emergency power (S1).
 
-use std::time::Duration;
-
-use elevator_driver::{DoorState, DriveFeedback, KeySwitch};
+use elevator_driver::{DriveFeedback, KeySwitch};
 use elevator_fleet::directives::Turn;
 use elevator_fleet::election::ElectionSettings;
-use elevator_fleet::model::{Mode, Timestamp};
+use elevator_fleet::model::Mode;
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{
-    Building, car_call, down, floor, millis, mins, secs, seed, seen, up, without_parking,
+    Building, are_back, are_down, car_call, floor, is_open_at, millis, mins, secs, seed, seen, up,
+    without_parking,
 };
+
+fn has_priority(world: &World, car: usize) -> bool {
+    seen(world, car, car) == Some(Mode::Priority)
+}
+
+/// The car that goes to a priority call.
+fn goes(world: &World) -> Option<usize> {
+    (0..world.size()).find(|car| has_priority(world, *car))
+}
 
 fn send(building: &mut Building, at: usize, car: Option<usize>, to: u8) {
     building.inflict(Fault::Priority { at, car, floor: Some(floor(to)) });
-}
-
-fn mode(world: &World, car: usize) -> Option<Mode> {
-    world.node(car)?.status(Timestamp::START).car.map(|car| car.view.mode)
-}
-
-fn is_open_at(world: &World, car: usize, at: u8) -> bool {
-    let inputs = world.car(car).inputs();
-    inputs.floor == Some(floor(at)) && inputs.door == DoorState::Open
-}
-
-fn are_back(world: &World) -> bool {
-    world.running().all(|car| mode(world, car) == Some(Mode::InService))
-}
-
-/// O1, F6: the car hands its hall calls on, goes to the floor, waits there and is back by itself.
-#[test]
-fn a_priority_call_takes_a_car_out_of_the_group_for_a_while() {
-    let mut building = Building::merged_of(without_parking(3));
-    for button in [up(1), up(2), down(3), down(2), down(1), up(0)] {
-        building.press(0, button);
-    }
-    building.until(secs(2), "car 1 has a call", |world| {
-        let name = world.name(1);
-        world.assignments().iter().any(|assigned| assigned.car == *name)
-    });
-    send(&mut building, 0, Some(1), 3);
-    building.until(secs(1), "its node knows", |w| mode(w, 1) == Some(Mode::Priority));
-    let before = building.services().iter().filter(|it| it.node == 1).count();
-    building.until(mins(1), "it is there", |world| is_open_at(world, 1, 3));
-    building.run_for(secs(25));
-    assert!(is_open_at(&building, 1, 3), "it waits");
-    let served = building.services().iter().filter(|it| it.node == 1).count();
-    assert!(served <= before + 1, "what it was serving at that moment does not count against it");
-    building.until(secs(10), "it is back", are_back);
-    building.until_at_rest();
-    let broken = building.broken_promises();
-    assert!(broken.is_empty(), "{broken:?}");
 }
 
 /// Riders who are on their way are taken along, and a button in the car ends the stay.
@@ -79,18 +50,12 @@ fn a_priority_call_passes_no_rider_by() {
 #[test]
 fn a_priority_call_for_any_car_takes_the_nearest() {
     let mut building = Building::merged_of(without_parking(3));
-    for (car, to) in [(0, 0), (1, 0), (2, 3)] {
-        building.press(car, car_call(to));
-    }
-    building.run_for(millis(200));
-    building.until_at_rest();
+    building.serve(&[(0, car_call(0)), (1, car_call(0)), (2, car_call(3))]);
     send(&mut building, 0, None, 2);
-    building.until(secs(1), "it is on its way", |w| mode(w, 2) == Some(Mode::Priority));
+    building.until(secs(1), "it is on its way", |w| has_priority(w, 2));
     // The others are at the bottom; the next one goes to the next call.
     send(&mut building, 1, None, 1);
-    building.until(secs(1), "another one goes", |w| {
-        [0, 1].into_iter().any(|car| mode(w, car) == Some(Mode::Priority))
-    });
+    building.until(secs(1), "another one goes", |w| has_priority(w, 0) || has_priority(w, 1));
     building.until(mins(2), "all are back", are_back);
 }
 
@@ -111,42 +76,34 @@ fn a_priority_call_survives_restarts_and_failovers() {
     building.run_for(secs(2));
 
     send(&mut building, 0, Some(1), 0);
-    building.until(secs(1), "it goes", |w| mode(w, 1) == Some(Mode::Priority));
+    building.until(secs(1), "it goes", |w| has_priority(w, 1));
     building.inflict(Fault::Priority { at: 2, car: Some(1), floor: None });
     building.until(secs(1), "it is called off", are_back);
 
-    send(&mut building, 0, None, 3);
-    let goes = |world: &World| (0..3).find(|car| mode(world, *car) == Some(Mode::Priority));
-    building.until(secs(1), "one goes", |world| goes(world).is_some());
-    let first = goes(&building).expect("a car");
-    building.inflict(Fault::Kill(first));
-    building.until(mins(1), "another one goes", |world| {
-        goes(world).is_some_and(|car| car != first && is_open_at(world, car, 3))
-    });
-    building.recovers();
-}
-
-/// A car that does not come back with the others, after a power cut, has its call taken off it.
-#[test]
-fn a_priority_call_of_a_car_that_never_comes_back_goes_to_another() {
-    let mut building = Building::merged_of(without_parking(3));
-    send(&mut building, 0, None, 3);
-    let goes = |world: &World| (0..3).find(|car| mode(world, *car) == Some(Mode::Priority));
-    building.until(secs(1), "one goes", |world| goes(world).is_some());
-    let first = goes(&building).expect("a car");
-    // Then every disk knows.
-    building.run_for(secs(1));
-    building.inflict(Fault::MainsCut);
-    building.run_for(secs(2));
-    for car in (0..3).filter(|car| *car != first) {
-        building.start(car);
+    // A lost car, and one that does not come back with the others, after a power cut.
+    for mains in [false, true] {
+        send(&mut building, 0, None, 3);
+        building.until(secs(1), "one goes", |world| goes(world).is_some());
+        let first = goes(&building).expect("a car");
+        if mains {
+            // Then every disk knows.
+            building.run_for(secs(1));
+            building.inflict(Fault::MainsCut);
+            building.run_for(secs(2));
+            for car in (0..3).filter(|car| *car != first) {
+                building.start(car);
+            }
+            building.run_for(mins(4));
+            assert_eq!(goes(&building), None, "it may still come");
+        } else {
+            building.inflict(Fault::Kill(first));
+        }
+        building.until(mins(2), "another one goes", |world| {
+            goes(world).is_some_and(|car| car != first && is_open_at(world, car, 3))
+        });
+        building.start(first);
+        building.recovers();
     }
-    building.run_for(mins(4));
-    assert_eq!(goes(&building), None, "it may still come");
-    building
-        .until(mins(2), "another one goes", |world| goes(world).is_some_and(|car| car != first));
-    building.start(first);
-    building.recovers();
 }
 
 /// Two masters that only one node hears both of: neither takes the call away from a car that it never
@@ -161,11 +118,10 @@ fn a_priority_call_does_not_go_to_and_fro_between_two_masters() {
     });
     send(&mut building, 3, None, 3);
     building.run_for(secs(1));
-    let goes = |world: &World, car: usize| mode(world, car) == Some(Mode::Priority);
     let mut turns = 0;
     let mut before = [false; 5];
     building.until(mins(2), "it is served", |world| {
-        let now = [0, 1, 2, 3, 4].map(|car| goes(world, car));
+        let now = [0, 1, 2, 3, 4].map(|car| has_priority(world, car));
         turns += now.iter().zip(&before).filter(|(now, before)| **now && !**before).count();
         before = now;
         now == [false; 5]
@@ -185,35 +141,11 @@ fn is_in_force(world: &World, car: usize) -> bool {
     world.node(car).is_none_or(|node| node.directives().emergency_power().is_some())
 }
 
-/// Waits, and looks all the time whether two cars move that have been told of the emergency.
-fn alone(
-    building: &mut Building,
-    limit: Duration,
-    what: &str,
-    mut holds: impl FnMut(&World) -> bool,
-) {
-    let cars = building.size();
-    let mut worst = 0;
-    building.until(limit, what, |world| {
-        let moving = (0..cars).filter(|car| is_in_force(world, *car) && is_driven(world, *car));
-        worst = moving.count().max(worst);
-        holds(world)
-    });
-    assert!(worst <= 1, "{worst} cars move at a time");
-}
-
-fn are_down(world: &World, cars: impl IntoIterator<Item = usize>) -> bool {
-    cars.into_iter().all(|car| is_open_at(world, car, 0))
-}
-
 /// Cars all over the building, at rest at a floor or on their way.
 fn scattered(cars: usize) -> Building {
     let mut building = Building::merged_of(without_parking(cars));
-    for car in 0..cars {
-        building.press(car, car_call(if car == 1 { 2 } else { 3 }));
-    }
-    building.run_for(millis(200));
-    building.until_at_rest();
+    let floor = |car| car_call(if car == 1 { 2 } else { 3 });
+    building.serve(&(0..cars).map(|car| (car, floor(car))).collect::<Vec<_>>());
     building
 }
 
@@ -242,12 +174,12 @@ fn on_emergency_power_one_car_moves_at_a_time() {
     building.run_for(secs(3));
     power(&mut building, 2, Some(3));
     stand(&mut building);
-    alone(&mut building, mins(4), "all are down", |world| are_down(world, 0..4));
-    alone(&mut building, secs(5), "one serves", |world| serving(world) == Some(3));
+    building.until(mins(4), "all are down", |world| are_down(world, 0..4));
+    building.until(secs(5), "one serves", |world| serving(world) == Some(3));
     building.press(0, up(2));
     building.press(3, car_call(1));
     building.run_for(millis(200));
-    alone(&mut building, mins(2), "it serves", World::is_idle);
+    building.until(mins(2), "it serves", World::is_idle);
     assert!(building.services().iter().rev().take(2).all(|service| service.node == 3));
     assert!(are_down(&building, 0..3), "the others stay open");
     building.inflict(Fault::EmergencyPower { at: 0, on: false, serving: None });
@@ -263,20 +195,19 @@ fn emergency_power_survives_failovers_and_restarts() {
         let mut building = scattered(4);
         power(&mut building, 1, None);
         stand(&mut building);
-        alone(&mut building, secs(30), "one is on its way", |world| {
+        building.until(secs(30), "one is on its way", |world| {
             (0..4).any(|car| car != victim && is_driven(world, car))
         });
         building.inflict(Fault::Kill(victim));
         let others: Vec<usize> = (0..4).filter(|car| *car != victim).collect();
-        alone(&mut building, mins(4), "the others are down", |world| {
-            are_down(world, others.iter().copied())
-        });
+        building
+            .until(mins(4), "the others are down", |world| are_down(world, others.iter().copied()));
         building.start(victim);
-        alone(&mut building, mins(4), "so is it", |world| are_down(world, [victim]));
+        building.until(mins(4), "so is it", |world| are_down(world, [victim]));
         building.inflict(Fault::MainsCut);
         building.run_for(secs(3));
         building.start_all();
-        alone(&mut building, mins(4), "one serves", |world| serving(world).is_some());
+        building.until(mins(4), "one serves", |world| serving(world).is_some());
         building.recovers();
     }
 }
@@ -301,10 +232,10 @@ fn a_node_that_starts_again_alone_knows_how_many_cars_there_are() {
     building.start_all();
     building.run_for(secs(15));
     let held = building.car(3).shaft().floor();
-    alone(&mut building, mins(4), "the others are down", |world| are_down(world, [0, 1, 2]));
+    building.until(mins(4), "the others are down", |world| are_down(world, [0, 1, 2]));
     assert_eq!(building.car(3).shaft().floor(), held, "it stays");
     building.inflict(Fault::NetworkCut(3, false));
-    alone(&mut building, mins(4), "so is it", |world| are_down(world, [3]));
+    building.until(mins(4), "so is it", |world| are_down(world, [3]));
     building.recovers();
 }
 
@@ -316,42 +247,27 @@ fn in_a_partition_a_car_without_a_turn_stays() {
         let mut building = scattered(5);
         power(&mut building, 2, None);
         stand(&mut building);
-        alone(&mut building, secs(30), "one is on its way", |world| {
-            (0..5).any(|car| is_driven(world, car))
-        });
+        building
+            .until(secs(30), "one is on its way", |world| (0..5).any(|car| is_driven(world, car)));
         let large: Vec<usize> = (0..5).filter(|car| !small.contains(car)).collect();
         building.inflict(Fault::Partition(vec![small.to_vec(), large.clone()]));
         building.run_for(secs(2));
-        let held: Vec<_> = small.map(|car| building.car(car).shaft().floor()).to_vec();
-        alone(&mut building, mins(4), "the larger part is down", |world| {
+        let places = |world: &World| small.map(|car| world.car(car).shaft().floor());
+        let held = places(&building);
+        building.until(mins(4), "the larger part is down", |world| {
             are_down(world, large.iter().copied())
         });
-        let still: Vec<_> = small.map(|car| building.car(car).shaft().floor()).to_vec();
-        assert_eq!(held, still, "the smaller part stays");
+        assert_eq!(held, places(&building), "the smaller part stays");
         building.inflict(Fault::Heal);
-        alone(&mut building, mins(4), "all are down", |world| are_down(world, 0..5));
+        building.until(mins(4), "all are down", |world| are_down(world, 0..5));
         building.recovers();
     }
-}
-
-/// A car that does not move loses its turn.
-#[test]
-fn a_car_that_does_not_move_is_passed_over() {
-    let mut building = scattered(3);
-    building.inflict(Fault::StopSwitch(1, true));
-    power(&mut building, 0, Some(1));
-    stand(&mut building);
-    alone(&mut building, mins(4), "the others are down", |world| are_down(world, [0, 2]));
-    alone(&mut building, mins(4), "one of them serves", |world| {
-        serving(world).is_some_and(|car| car != 1)
-    });
-    building.recovers();
 }
 
 /// Presses a button in the car and waits until it stands at that floor.
 fn drive(building: &mut Building, car: usize, to: u8) {
     building.press(car, car_call(to));
-    alone(building, secs(40), "the car is there", |world| {
+    building.until(secs(40), "the car is there", |world| {
         let inputs = world.car(car).inputs();
         inputs.floor == Some(floor(to)) && inputs.drive == DriveFeedback::Stopped
     });
@@ -378,81 +294,95 @@ fn a_firefighter_drives_on_emergency_power() {
             power(&mut building, 3, Some(2));
             stand(&mut building);
         }
-        alone(&mut building, mins(2), "it is the firefighter's turn", |w| serving(w) == Some(1));
+        building.until(mins(2), "it is the firefighter's turn", |w| serving(w) == Some(1));
         drive(&mut building, 1, 2);
-        alone(&mut building, secs(1), "all see it", |world| {
+        building.until(secs(1), "all see it", |world| {
             world.running().all(|at| seen(world, at, 1) == Some(Mode::FireService))
         });
         // On the floor, for longer than any other car may stay in its turn.
         building.press(1, car_call(2));
-        alone(&mut building, secs(10), "it opens", |world| is_open_at(world, 1, 2));
-        let after = building.now() + mins(3);
-        alone(&mut building, mins(4), "it waits", |world| world.now() >= after);
+        building.until(secs(10), "it opens", |world| is_open_at(world, 1, 2));
+        building.run_for(mins(3));
         assert_eq!(serving(&building), Some(1));
         drive(&mut building, 1, 3);
         building.inflict(Fault::Kill(0));
-        alone(&mut building, secs(5), "another master leads", |w| w.master() == Some(1));
+        building.until(secs(5), "another master leads", |w| w.master() == Some(1));
         drive(&mut building, 1, 1);
         assert!(are_down(&building, [2, 3]), "the others stay down");
         building.inflict(Fault::Key(1, KeySwitch::Normal));
-        alone(&mut building, mins(1), "it is recalled again", |world| are_down(world, [1]));
+        building.until(mins(1), "it is recalled again", |world| are_down(world, [1]));
         building.start(0);
         building.recovers();
     }
 }
 
-/// The turn to serve is for no car that a mechanic has switched off, whoever was to serve, nor does one
-/// have to go down before others serve.
+/// A car that does not move loses its turn. One that a mechanic has switched off gets none, whoever was
+/// to serve, nor does it have to go down before others serve.
 #[test]
-fn a_car_that_is_switched_off_gets_no_turn() {
-    let mut building = scattered(3);
-    building.inflict(Fault::Key(1, KeySwitch::OutOfService));
-    building.run_for(secs(1));
-    power(&mut building, 0, Some(1));
-    stand(&mut building);
-    let has_turn = |world: &World| {
-        let turns =
-            world.running().filter_map(|at| world.node(at)).map(|it| it.directives().turn());
-        let own = world.name(1).clone();
-        turns.into_iter().any(|turn| turn.holder().is_some_and(|(car, _)| *car == own))
-    };
-    let mut had = false;
-    alone(&mut building, mins(2), "another one serves", |world| {
-        had |= has_turn(world);
-        serving(world).is_some()
-    });
-    let first = serving(&building);
-    let after = building.now() + mins(5);
-    alone(&mut building, mins(6), "it goes on serving", |world| {
-        had |= has_turn(world);
-        assert_eq!(serving(world), first);
-        world.now() >= after
-    });
-    assert!(!had, "it had a turn");
-    // Once it is switched on again it goes down, and then it serves.
-    building.inflict(Fault::Key(1, KeySwitch::Normal));
-    alone(&mut building, mins(3), "it serves", |world| serving(world) == Some(1));
-    building.recovers();
+fn a_car_that_cannot_move_gets_no_turn_to_serve() {
+    let off = (Fault::Key(1, KeySwitch::OutOfService), Fault::Key(1, KeySwitch::Normal));
+    let stopped = (Fault::StopSwitch(1, true), Fault::StopSwitch(1, false));
+    for (begin, end) in [off, stopped] {
+        let is_off = matches!(begin, Fault::Key(..));
+        let mut building = scattered(3);
+        building.inflict(begin);
+        building.run_for(secs(1));
+        power(&mut building, 0, Some(1));
+        stand(&mut building);
+        let has_turn = |world: &World| {
+            let nodes = world.running().filter_map(|at| world.node(at));
+            let mut turns = nodes.map(|it| it.directives().turn());
+            turns.any(|turn| turn.holder().is_some_and(|(car, _)| car == world.name(1)))
+        };
+        let mut had = false;
+        building.until(mins(4), "the others are down", |world| {
+            had |= has_turn(world);
+            are_down(world, [0, 2])
+        });
+        building.until(mins(4), "one of them serves", |world| {
+            had |= has_turn(world);
+            serving(world).is_some_and(|car| car != 1)
+        });
+        let first = serving(&building);
+        let after = building.now() + mins(5);
+        building.until(mins(6), "it goes on serving", |world| {
+            had |= has_turn(world);
+            assert!(!is_off || serving(world) == first);
+            world.now() >= after
+        });
+        assert!(!is_off || !had, "it had a turn");
+        // Once it can move it goes down, and then it serves.
+        building.inflict(end);
+        building.until(mins(3), "it serves", |world| !is_off || serving(world) == Some(1));
+        building.recovers();
+    }
 }
 
-/// Under every protocol.
+/// A mode, a fire recall and emergency power, at any node, under every protocol.
 #[test]
-fn emergency_power_needs_no_certain_protocol() {
+fn commands_need_no_certain_protocol() {
     for protocol in Protocol::ALL {
         let mut settings = WorldSettings::new(3, seed());
         settings.election = ElectionSettings::of(protocol);
-        let mut building = Building::of(settings);
-        building.start_all();
-        building.run_for(secs(20));
+        let mut building = Building::on(settings, secs(20));
+        for (at, mode) in [(2, Mode::OutOfService), (0, Mode::Independent), (1, Mode::InService)] {
+            building.inflict(Fault::Mode { at, car: 1, mode });
+            building.until(secs(1), "every node sees the mode", |world| {
+                (0..3).all(|at| seen(world, at, 1) == Some(mode))
+            });
+        }
+        building.inflict(Fault::FireRecall { at: 2, start: true });
+        building.until(mins(1), "all are recalled", |world| are_down(world, 0..3));
+        building.inflict(Fault::FireRecall { at: 1, start: false });
+        building.until(secs(2), "all are back", are_back);
         for car in 0..3 {
             building.press(car, car_call(2));
         }
         building.run_for(secs(20));
         power(&mut building, 2, None);
         stand(&mut building);
-        alone(&mut building, mins(5), &format!("all are down under {protocol}"), |world| {
-            are_down(world, 0..3)
-        });
-        alone(&mut building, mins(2), "one serves", |world| serving(world).is_some());
+        let what = format!("all are down under {protocol}");
+        building.until(mins(5), &what, |world| are_down(world, 0..3));
+        building.until(mins(2), "one serves", |world| serving(world).is_some());
     }
 }

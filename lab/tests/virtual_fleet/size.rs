@@ -1,11 +1,12 @@
-//! What a large fleet costs: datagrams, state transfers and changes of state.
+//! What a large fleet costs, and what a node says of its peers' beacons.
 
 use std::time::Duration;
 
+use elevator_fleet::node::PeerStatus;
 use elevator_fleet::wire::NodeState;
-use liftmesh_lab::{Fault, MeshTraffic, World, WorldSettings};
+use liftmesh_lab::{Fault, MeshTraffic, Weather, World, WorldSettings};
 
-use crate::building::{Building, car_call, millis, secs, seed};
+use crate::building::{Building, car_call, millis, mins, secs, seed};
 
 /// A fleet of so many nodes that has come to rest.
 fn large(nodes: usize) -> Building {
@@ -34,25 +35,12 @@ fn during(building: &mut Building, seconds: u64) -> MeshTraffic {
     }
 }
 
-/// F2: a beacon has room for 32 echoes. Where peers have to take turns they are not taken for
-/// silent, or each would ask each other for a sign of life.
-#[test]
-fn a_quiet_fleet_of_any_size_probes_nobody() {
-    for nodes in [33, 64] {
-        let mut building = large(nodes);
-        let seconds = 1;
-        let traffic = during(&mut building, seconds);
-        println!("{nodes} nodes, {seconds} s: {traffic:?}");
-        assert_eq!((traffic.losses, traffic.changes), (0, 0), "{nodes} nodes");
-        let each = traffic.unicasts / (nodes as u64 * seconds);
-        assert!(each <= 1, "{nodes} nodes: {each} unicasts a node a second");
-    }
-}
-
-/// F2: what arrives at a node stays near 400 datagrams a second, however many send.
+/// F2: what arrives at a node stays near 400 datagrams a second, however many send. A beacon has room
+/// for 32 echoes: where peers have to take turns they are not taken for silent, or each would ask each
+/// other for a sign of life.
 #[test]
 fn what_a_node_receives_in_a_quiet_fleet_is_bounded() {
-    for nodes in [9, 16, 32, 64] {
+    for nodes in [9, 16, 32, 33, 64] {
         let mut building = large(nodes);
         let seconds = 3;
         let traffic = during(&mut building, seconds);
@@ -63,6 +51,8 @@ fn what_a_node_receives_in_a_quiet_fleet_is_bounded() {
         println!("{nodes} nodes: a node receives {each} datagrams a second, {traffic:?}");
         assert_eq!((traffic.losses, traffic.changes), (0, 0), "{nodes} nodes");
         assert!(each <= 400, "{nodes} nodes: {each} datagrams a second");
+        let asks = traffic.unicasts / (nodes as u64 * seconds);
+        assert!(nodes < 33 || asks <= 1, "{nodes} nodes: {asks} unicasts a node a second");
     }
 }
 
@@ -108,5 +98,42 @@ fn a_large_fleet_agrees_on_the_next_master_at_once() {
         let limit = Duration::from_millis(100);
         let last = building.until(limit, "it leads all", |world| world.master() == Some(1));
         println!("{what}: the next leads after {first:?}, all follow {last:?} later");
+    }
+}
+
+/// What every node says of every other after a minute in this network.
+fn said(weather: Weather) -> Vec<PeerStatus> {
+    let mut settings = WorldSettings::new(3, seed());
+    settings.weather = weather;
+    let building = Building::on(settings, mins(1));
+    let statuses = (0..3).filter_map(|node| building.status(node));
+    let said: Vec<_> = statuses.flat_map(|status| status.peers).collect();
+    assert!(!said.is_empty());
+    said
+}
+
+/// Late, doubled and overtaken beacons are not lost.
+#[test]
+fn the_loss_that_is_shown_is_the_loss_of_the_network() {
+    let weather = |loss| Weather { loss, ..Weather::default() };
+    let mixed = Weather { duplication: 20, reordering: 20, ..Weather::default() };
+    for weather in [weather(0), mixed, weather(5), weather(10), weather(30)] {
+        let expected = f64::from(weather.loss) / 100.0;
+        for peer in said(weather) {
+            let shown = peer.loss.expect("it is heard");
+            assert!((shown - expected).abs() < 0.01 + expected / 4.0, "{expected}: {shown}");
+        }
+    }
+}
+
+/// It is the round trip, and at most what the peer and this node wait until their next beacons.
+#[test]
+fn the_round_trip_that_is_shown_is_that_of_the_network() {
+    for delay in [1_000, 15_000] {
+        for peer in said(Weather { delay: delay..=delay, ..Weather::default() }) {
+            let shown = peer.round_trip.expect("it echoes");
+            let least = Duration::from_micros(2 * delay);
+            assert!((least..=least + millis(26)).contains(&shown), "{delay}: {shown:?}");
+        }
     }
 }

@@ -12,16 +12,13 @@ use crate::building::{Building, car_call, mins, secs, seed, up};
 const CARS: usize = 3;
 const SCHEDULE: &str = "mon-fri 07:00-09:30 park 0; daily 22:00-06:00 park 0 3 cars 2";
 
+fn bank(strategy: Strategy) -> Building {
+    Building::on(scheduled(strategy), secs(20))
+}
+
 fn scheduled(strategy: Strategy) -> WorldSettings {
     let schedule = SCHEDULE.parse().expect("a schedule");
     WorldSettings { strategy, schedule, ..WorldSettings::new(CARS, seed()) }
-}
-
-fn bank(settings: WorldSettings) -> Building {
-    let mut building = Building::of(settings);
-    building.start_all();
-    building.run_for(secs(20));
-    building
 }
 
 /// Where the cars are.
@@ -40,11 +37,7 @@ fn entry(world: &World, node: usize) -> Option<String> {
 
 /// Each car goes to a floor of its own.
 fn spread(building: &mut Building) {
-    for (node, index) in [(0, 1), (1, 2), (2, 3)] {
-        building.press(node, car_call(index));
-    }
-    building.run_for(secs(1));
-    building.until_at_rest();
+    building.serve(&[(0, car_call(1)), (1, car_call(2)), (2, car_call(3))]);
     building.run_for(secs(20));
 }
 
@@ -52,7 +45,7 @@ fn spread(building: &mut Building) {
 #[test]
 fn idle_cars_wait_in_the_lobby_for_the_up_peak() {
     for strategy in [Strategy::Collective, Strategy::Planner] {
-        let mut building = bank(scheduled(strategy));
+        let mut building = bank(strategy);
         building.set_local_time(0..CARS, WeekTime::new(0, 6, 59));
         spread(&mut building);
         assert!(!all_in_the_lobby(&building), "{:?}", places(&building));
@@ -61,10 +54,7 @@ fn idle_cars_wait_in_the_lobby_for_the_up_peak() {
         building.until(mins(1), "all are in the lobby", all_in_the_lobby);
         assert_eq!(entry(&building, 1).as_deref(), Some("mon-fri 07:00-09:30 park 0"));
         // A car that has brought somebody up comes back; a call is no less urgent than ever.
-        building.press(0, up(2));
-        building.press(1, car_call(3));
-        building.run_for(secs(1));
-        building.until_at_rest();
+        building.serve(&[(0, up(2)), (1, car_call(3))]);
         assert_eq!(building.services().len(), served + 2);
         building.until(mins(1), "they are back", all_in_the_lobby);
         building.set_local_time(0..CARS, WeekTime::new(0, 9, 30));
@@ -72,21 +62,10 @@ fn idle_cars_wait_in_the_lobby_for_the_up_peak() {
     }
 }
 
-#[test]
-fn at_night_so_many_cars_wait_at_the_floors_of_the_entry() {
-    let mut building = bank(scheduled(Strategy::Collective));
-    spread(&mut building);
-    building.set_local_time(0..CARS, WeekTime::new(2, 23, 0));
-    building
-        .until(mins(1), "two have a place, the third stays", |world| places(world) == [0, 2, 3]);
-    building.run_for(mins(2));
-    assert_eq!(places(&building), [0, 2, 3]);
-}
-
 /// A clock that jumps, back and forth and by days, moves idle cars; no order is lost and no rider waits.
 #[test]
 fn a_clock_that_jumps_moves_idle_cars_only() {
-    let mut building = bank(scheduled(Strategy::Collective));
+    let mut building = bank(Strategy::Collective);
     spread(&mut building);
     let mut random = fastrand::Rng::with_seed(seed());
     for round in 0..40 {
@@ -106,7 +85,7 @@ fn a_clock_that_jumps_moves_idle_cars_only() {
 /// The master's clock counts: cars follow the master, and the next one after its loss.
 #[test]
 fn the_next_master_goes_on_with_the_schedule() {
-    let mut building = bank(scheduled(Strategy::Collective));
+    let mut building = bank(Strategy::Collective);
     spread(&mut building);
     // Only the clock of the slaves is in the up-peak.
     building.set_local_time([1, 2], WeekTime::new(0, 8, 0));
@@ -124,7 +103,7 @@ fn the_next_master_goes_on_with_the_schedule() {
 fn a_rotating_master_keeps_to_the_schedule() {
     let mut settings = scheduled(Strategy::Planner);
     settings.election = ElectionSettings::of(Protocol::TokenRing);
-    let mut building = bank(settings);
+    let mut building = Building::on(settings, secs(20));
     spread(&mut building);
     building.set_local_time(0..CARS, WeekTime::new(0, 8, 0));
     building.until(mins(2), "all are in the lobby", all_in_the_lobby);
