@@ -259,8 +259,13 @@ impl Campaign {
                 fate.strikes(&mut world);
             }
             calm(&mut world, &mut fate);
-            if storm + 1 >= storms && Tally::new(&world).changes_of_master == 0 {
-                fate.replace_the_master(&mut world);
+            if storm + 1 >= storms
+                && Tally::new(&world).changes_of_master == 0
+                && let Some(master) = world.master()
+            {
+                // Chance has left it alone.
+                world.inflict(Fault::Kill(master));
+                world.run_for(RECOVERY);
             }
             if ends(&world) {
                 return Ok(conclude(world, Ending::Stop));

@@ -85,7 +85,11 @@ impl Fate {
             0..46 => self.press(world),
             _ if world.now() < self.truce => self.press(world),
             46..60 => self.start_a_machine(world),
-            60..67 => self.heal(world),
+            60..67 => {
+                world.inflict(Fault::Heal);
+                world.inflict(Fault::CalmNetwork);
+                world.part_twins();
+            }
             67..71 => self.resume(world),
             71..75 => self.repair_a_car(world),
             _ => self.strike(world),
@@ -158,14 +162,6 @@ impl Fate {
         }
     }
 
-    /// The master of a whole fleet is killed: chance has left it alone.
-    pub(super) fn replace_the_master(&mut self, world: &mut World) {
-        if let Some(master) = world.master() {
-            world.inflict(Fault::Kill(master));
-            world.run_for(RECOVERY);
-        }
-    }
-
     /// Everything has been put right.
     pub(super) fn all_is_well(&mut self) {
         self.down.clear();
@@ -200,12 +196,6 @@ impl Fate {
         world.inflict(Fault::ClearHang(node));
         world.inflict(Fault::Motor(node, None));
         world.inflict(Fault::Restart(node));
-    }
-
-    fn heal(&mut self, world: &mut World) {
-        world.inflict(Fault::Heal);
-        world.inflict(Fault::CalmNetwork);
-        world.part_twins();
     }
 
     fn resume(&mut self, world: &mut World) {

@@ -198,12 +198,11 @@ pub(super) fn calls_are_assigned(snapshot: &Snapshot) -> Vec<Finding> {
                 let what = format!("{call} is left with {car}");
                 findings.push(Finding::new("H4", master, what));
             }
-            Some(_) => {}
             None if group.iter().all(|node| snapshot.machines[*node].is_in_service()) => {
                 let what = format!("{call} has no car");
                 findings.push(Finding::new("E8", master, what).lasting(ASSIGNED_WITHIN));
             }
-            None => {}
+            Some(_) | None => {}
         }
     }
     let planned: BTreeMap<HallCall, &NodeId> = process.node.assignments().collect();

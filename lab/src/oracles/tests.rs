@@ -2,13 +2,13 @@
 //! prove most of them a second time (`tests/seeded_bugs.rs`).
 
 use elevator_driver::{
-    Climate, Direction, DoorCommand, DoorState, DriveFeedback, Floor, KeySwitch, MotorCommand,
-    PanelOutputs, Trip,
+    Direction, DoorCommand, DoorState, DriveFeedback, Floor, KeySwitch, MotorCommand, PanelOutputs,
+    Trip,
 };
 use elevator_fleet::directives::{SessionState, Topic, Value};
 use elevator_fleet::dispatch::WeekTime;
-use elevator_fleet::model::{Dot, HallCall, JournalId, Mode, NodeId, Order};
-use elevator_fleet::node::{Access, Change, Lsn};
+use elevator_fleet::model::{Dot, HallCall, JournalId, NodeId, Order};
+use elevator_fleet::node::{Change, Lsn};
 use elevator_fleet::orders::{Record, RecordState};
 
 use super::*;
@@ -357,20 +357,6 @@ fn a_stuck_car_that_does_not_hang_is_noticed() {
     assert_eq!(seen, [true, false, true, false, true, false]);
 }
 
-#[test]
-fn a_rider_who_is_carried_away_is_noticed() {
-    let mut world = calm();
-    let at = world.machines[0].reported.floor.expect("at a floor").index();
-    let (to, direction) = if at < 2 { (3, Direction::Up) } else { (0, Direction::Down) };
-    world.press(0, Button::Car(floor(to)));
-    world.run_for(SECOND);
-    let riders = world.oracles.cars[0].riders.clone().expect("riders");
-    assert_eq!(riders.direction, direction);
-    let turns = |world: &World, heading| riders.lost(&world.snapshot(), 0, heading).is_some();
-    assert!(!turns(&world, direction));
-    assert!(turns(&world, direction.opposite()));
-}
-
 /// The first machine's car stands with its door open for those who want to go up from floor 1.
 fn open_for_up() -> World {
     let mut world = calm();
@@ -498,47 +484,6 @@ fn a_session_that_holds_a_car_for_too_long_or_again_is_noticed() {
     complains(&world, "F19");
 }
 
-#[test]
-fn terms_and_plans_of_no_present_mastership_are_noticed() {
-    let mut world = calm();
-    world.oracles.masterships.latest[2] = Term(99);
-    world.inspect();
-    complains(&world, "E3");
-    let mut world = calm();
-    world.oracles.masterships.led[2] = Some(Term(99));
-    look(&mut world);
-    complains(&world, "E3");
-
-    let mut world = calm();
-    let car = world.machines[2].name.clone();
-    assert_eq!(world.master(), Some(0));
-    let said = |index, here| Report::Assigned { call: call(index), car: car.clone(), here };
-    reports(&mut world, 0, &said(1, true));
-    reports(&mut world, 1, &said(1, false));
-    assert_eq!(world.violations(), []);
-    reports(&mut world, 1, &said(2, false));
-    assert_eq!(world.violations().len(), 1, "nobody has said so");
-    world.oracles.masterships.became_master(0, Term(99));
-    reports(&mut world, 2, &said(1, false));
-    assert_eq!(world.violations().len(), 2, "it led before");
-}
-
-#[test]
-fn a_change_of_master_or_a_lost_car_with_calls_in_calm_is_noticed() {
-    let mut world = calm();
-    let (from, to) = (NodeState::Master, NodeState::Seeking);
-    reports(&mut world, 0, &Report::NodeState { from, to, term: Term(1) });
-    complains(&world, "E6");
-    let mut world = calm();
-    world.press(0, up(2));
-    world.run_for(Duration::from_millis(50));
-    for machine in &mut world.machines {
-        machine.name = NodeId::new("another").expect("a name");
-    }
-    finds(&mut world, |_, snapshot| elections::calls_are_assigned(snapshot));
-    complains(&world, "H4");
-}
-
 /// E4: what is on its way over a link is handed over.
 #[test]
 fn a_node_that_yields_with_orders_not_handed_over_is_noticed() {
@@ -560,75 +505,6 @@ fn a_node_that_yields_with_orders_not_handed_over_is_noticed() {
     assert!(yields(&world));
     world.network.cut(1, 0);
     assert!(!yields(&world), "nothing reaches the master");
-}
-
-#[test]
-fn presses_that_are_confused_or_lost_or_made_in_spite_of_a_lock_are_noticed() {
-    let mut world = standing();
-    let (here, there) = (world.machines[0].name.clone(), world.machines[1].name.clone());
-    let placed = |index, origin: &NodeId| {
-        let (call, origin) = (call(index), origin.clone());
-        Report::Placed { call, origin, press: Some(DOT) }
-    };
-    reports(&mut world, 0, &placed(1, &here));
-    reports(&mut world, 1, &placed(1, &here));
-    assert_eq!(world.violations(), []);
-    reports(&mut world, 1, &placed(1, &there));
-    complains(&world, "O4");
-
-    // A press gets lost on its way to the node.
-    let mut world = standing();
-    world.judge(|oracles, snapshot| oracles.pressed(snapshot, 0, up(3)));
-    look(&mut world);
-    complains(&world, "F4");
-
-    for is_locked in [false, true] {
-        let mut world = standing();
-        let button = Button::Car(floor(2));
-        world.inflict(Fault::FloorLock { at: 0, floor: floor(2), locked: is_locked });
-        world.run_for(SECOND);
-        world.oracles.told(&world.machines[0], button);
-        let call = Call::of_button(button, &world.machines[0].name);
-        world.with(0, |node, now| {
-            node.handle_order_with(call, Access::Granted, now).expect("a car call");
-        });
-        world.inspect();
-        assert_eq!(has(&world, "F4"), is_locked);
-    }
-}
-
-#[test]
-fn directives_that_differ_are_noticed() {
-    let mut world = calm();
-    let car = world.machines[1].name.clone();
-    let now = world.now;
-    let process = world.machines[0].process.as_mut().expect("it runs");
-    let clock = process.clock(now);
-    // Nothing of it goes out.
-    process.node.handle_mode(&car, Mode::Independent, "kovac", clock).expect("room");
-    look(&mut world);
-    complains(&world, "O7");
-}
-
-/// K2: what is shown was read by somebody who can be heard.
-#[test]
-fn a_display_that_does_not_show_the_climate_is_noticed() {
-    for (told, read) in [(Some(10), None), (Some(10), Some(40))] {
-        let mut world = calm();
-        let climate = |temperature| Climate { temperature, illuminance: None };
-        for node in 0..3 {
-            world.set_climate(node, climate(told));
-        }
-        world.run_for(SECOND * 60);
-        assert_eq!(world.violations(), []);
-        for machine in &mut world.machines {
-            machine.car.set_climate(climate(read));
-        }
-        for _ in 0..10 {
-            look(&mut world);
-        }
-        complains(&world, "K2");
-    }
 }
 
 /// N4: with each entry of the schedule the master plans once; that they alternate is no event.
