@@ -9,8 +9,8 @@
 //! # Definitions
 //!
 //! - **Agreement.** One node of a group is master, and all others of it are its slaves.
-//! - **Settled.** A group settles at the first moment from which it agrees for [`WINDOW`]. All
-//!   interruptions within the window together may last as long as the protocol states that a
+//! - **Settled.** A group settles at the first moment from which it agrees for a second, the window. All
+//!   interruptions within it together may last as long as the protocol states that a
 //!   change of master takes to be known: T with `token-ring`, whose mastership rotates, and 0 with
 //!   every other one. The time of a run is from the event to this moment, in virtual time, exact
 //!   to the event of the simulation.
@@ -51,26 +51,22 @@ mod contestant;
 mod course;
 mod growth;
 mod observer;
-mod output;
-pub(crate) mod plot;
+mod plot;
 mod situation;
 mod summary;
-
-use std::time::Duration;
 
 pub use self::check::{Broken, check};
 pub use self::comparison::Comparison;
 pub use self::contestant::{Contestant, UnknownContestant};
 pub use self::course::{Run, Trial};
 pub use self::growth::{Growth, Measure, growth};
-pub use self::output::{WriteError, write_json, write_runs, write_summary};
-pub use self::plot::{PlotError, plot};
-pub use self::situation::{Conditions, Situation, UnknownName};
-pub use self::summary::{Cell, summary};
+pub use self::plot::plot;
+pub use self::situation::{Conditions, Situation};
+pub use self::summary::{Cell, summary, write_json};
+pub use crate::names::UnknownName;
+pub use crate::output::{WriteError, write_csv};
+pub use crate::plot::PlotError;
 pub use crate::statistics::{Interval, Level, Quantile};
-
-/// How long an agreement must last to count.
-pub const WINDOW: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,5 @@
 //! One number for everything that happens in a world: two runs with the same number are the same.
 
-use std::fmt::{self, Write as _};
 use std::hash::Hasher;
 use std::time::Duration;
 
@@ -25,27 +24,18 @@ impl Fingerprint {
     }
 
     pub(super) fn event(&mut self, now: Duration, event: &Event, wire: &Wire) {
-        let (kind, one, other) = parts(event);
-        self.take(now, (kind, one, other));
+        self.take(now, parts(event));
         self.0.write_u64(bytes_sent(wire));
     }
 
     /// A report is left out: it says what events have done.
     pub(super) fn note(&mut self, now: Duration, machine: usize, note: &Note) {
-        let kind = match note {
-            Note::Started => 0x80,
-            Note::Ended => 0x81,
-            Note::Pressed(_) => 0x82,
-            Note::Requested(_) => 0x83,
-            Note::Lit(_) => 0x84,
-            Note::Dark(_) => 0x85,
-            Note::Fault(_) => 0x86,
-            Note::Reported(_) => return,
-        };
-        self.take(now, (kind, machine as u64, 0));
-        // Which button, lamp or fault. A hasher takes any text.
-        let written = write!(Text(&mut self.0), "{note:?}");
-        debug_assert!(written.is_ok());
+        if matches!(note, Note::Reported(_)) {
+            return;
+        }
+        self.take(now, (0x80, machine as u64, 0));
+        // What it is, and which button, lamp or fault.
+        self.0.write(format!("{note:?}").as_bytes());
     }
 
     pub(super) fn value(&self, wire: &Wire) -> u64 {
@@ -59,16 +49,6 @@ impl Fingerprint {
         self.0.write_u64(one);
         self.0.write_u64(other);
         self.0.write_u64(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
-    }
-}
-
-/// Text for a hasher.
-struct Text<'a>(&'a mut SipHasher13);
-
-impl fmt::Write for Text<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.write(text.as_bytes());
-        Ok(())
     }
 }
 

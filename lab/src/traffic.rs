@@ -54,7 +54,6 @@
 mod bank;
 mod cell;
 mod comparison;
-mod output;
 mod plot;
 mod published;
 mod run;
@@ -68,12 +67,12 @@ use std::time::Duration;
 pub use self::bank::{CarFrame, Frame};
 pub use self::cell::{Cell, Source, UnknownCell};
 pub use self::comparison::{Comparison, Trial};
-pub use self::output::{write_json, write_runs};
 pub use self::plot::{plot_trace, plot_waits};
-pub use self::published::{PUBLISHED, Published};
+pub use self::published::PUBLISHED;
 pub use self::run::{Figures, Run, Saturation};
 pub use self::strategy::{STRATEGIES, Strategy, UnknownName};
-pub use self::summary::{Difference, Means, Summary, differences, summaries};
+pub use self::summary::{Difference, Means, Summary, differences, summaries, write_json};
+pub use crate::output::write_csv;
 
 /// Reads a clock, for the time of decisions: how long since some moment. The figures of a run do
 /// not depend on it otherwise.

@@ -20,71 +20,34 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use elevator_fleet::election::{Candidate, Detail, Election, Input, Output, Profile, Rules};
-use elevator_fleet::election::{Message as Any, experiment};
+use elevator_fleet::election::Detail;
+use elevator_fleet::election::experiment::Message;
 use elevator_fleet::model::NodeId;
-use elevator_fleet::wire::{NodeState, Nonce, Protocol};
+use elevator_fleet::wire::NodeState;
 
-use super::{PROFILE, message, name_of, send};
+use super::{Algorithm, Outputs};
 
+/// How long a master that hears others waits before it invites them, and so much longer for each
+/// master with a higher name.
 const MERGE: &str = "merge";
+const MERGE_WAIT: Duration = Duration::from_millis(50);
+
+/// How long an inviter waits for answers.
 const ANSWERS: &str = "answers";
+const ANSWERS_WAIT: Duration = Duration::from_millis(100);
+
+/// How long a node that accepted waits for *ready*.
 const READY: &str = "ready";
+const READY_WAIT: Duration = Duration::from_millis(300);
 
-/// Times for a LAN.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Settings {
-    /// How long a master that hears others waits before it invites them.
-    merge: Duration,
-    /// So much longer for each master with a higher name.
-    merge_per_rank: Duration,
-    /// How long an inviter waits for answers.
-    answers: Duration,
-    /// How long a node that accepted waits for *ready*.
-    ready: Duration,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            merge: Duration::from_millis(50),
-            merge_per_rank: Duration::from_millis(50),
-            answers: Duration::from_millis(100),
-            ready: Duration::from_millis(300),
-        }
-    }
-}
-
-impl Rules for Settings {
-    fn protocol(&self) -> Protocol {
-        Protocol::Bully
-    }
-
-    fn profile(&self) -> &'static Profile {
-        &PROFILE
-    }
-
-    /// The links, and four invitations, of which three fail.
-    fn bound(&self, linked_within: Duration, nodes: usize) -> Duration {
-        let nodes = u32::try_from(nodes).unwrap_or(u32::MAX);
-        linked_within + (self.merge + self.merge_per_rank * nodes + self.ready) * 4
-    }
-
-    fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {
-        Box::new(Invitation {
-            own: own.node,
-            settings: *self,
-            peers: BTreeMap::new(),
-            group: 0,
-            state: State::Master { is_merging: false },
-        })
-    }
+/// Four invitations, of which three fail.
+pub(super) fn bound(nodes: u32) -> Duration {
+    (MERGE_WAIT + MERGE_WAIT * nodes + READY_WAIT) * 4
 }
 
 #[derive(Debug)]
-struct Invitation {
+pub(super) struct Invitation {
     own: NodeId,
-    settings: Settings,
     peers: BTreeMap<NodeId, NodeState>,
     /// The number of the last group that this node formed.
     group: u64,
@@ -100,9 +63,15 @@ enum State {
 }
 
 impl Invitation {
+    pub(super) fn new(own: NodeId) -> Self {
+        let state = State::Master { is_merging: false };
+        Self { own, peers: BTreeMap::new(), group: 0, state }
+    }
+
     /// *Recovery*: a group of one.
-    fn recover(&mut self, outputs: &mut Vec<Output>) {
-        outputs.extend([ANSWERS, READY].map(|name| Output::Disarm(experiment::Timer(name).into())));
+    fn recover(&mut self, outputs: &mut Outputs<'_>) {
+        outputs.disarm(ANSWERS);
+        outputs.disarm(READY);
         self.group += 1;
         self.state = State::Master { is_merging: false };
     }
@@ -118,41 +87,26 @@ impl Invitation {
         self.peers.iter().filter(move |(_, state)| follows(state)).map(|(node, _)| node)
     }
 
-    fn merge_later(&mut self, outputs: &mut Vec<Output>) {
-        if let State::Master { is_merging } = &mut self.state
-            && !*is_merging
-        {
-            *is_merging = true;
-            let above = self.masters().filter(|node| **node > self.own).count();
-            let ranks = u32::try_from(above).unwrap_or(u32::MAX);
-            let wait = self.settings.merge + self.settings.merge_per_rank * ranks;
-            outputs.push(Output::Arm(experiment::Timer(MERGE).into(), wait));
-        }
-    }
-
-    fn invite(&mut self, outputs: &mut Vec<Output>) {
-        let State::Master { .. } = self.state else {
-            return;
-        };
+    fn invite(&mut self, outputs: &mut Outputs<'_>) {
         if self.masters().next().is_none() {
             self.state = State::Master { is_merging: false };
             return;
         }
         self.group += 1;
-        let invited = self.masters().chain(self.slaves());
-        outputs.extend(invited.map(|node| send(node, message("invitation", self.group))));
-        outputs.push(Output::Arm(experiment::Timer(ANSWERS).into(), self.settings.answers));
+        for node in self.masters().chain(self.slaves()) {
+            outputs.send(node, "invitation", self.group, None);
+        }
+        outputs.arm(ANSWERS, ANSWERS_WAIT);
         self.state = State::Inviting { accepted: BTreeSet::new() };
     }
 
     /// A master passes the invitation on to its slaves.
-    fn on_invited(&mut self, inviter: &NodeId, group: u64, outputs: &mut Vec<Output>) {
+    fn on_invited(&mut self, inviter: &NodeId, group: u64, outputs: &mut Outputs<'_>) {
         match &self.state {
             State::Master { .. } => {
-                let node = Some(inviter.clone());
-                let forwarded = experiment::Message { kind: "invitation", number: group, node };
-                let slaves = self.slaves().filter(|slave| *slave != inviter);
-                outputs.extend(slaves.map(|slave| send(slave, forwarded.clone())));
+                for slave in self.slaves().filter(|slave| *slave != inviter) {
+                    outputs.send(slave, "invitation", group, Some(inviter));
+                }
             }
             State::Slave { .. } => {}
             State::Inviting { .. } | State::Accepted { .. } => return,
@@ -160,18 +114,43 @@ impl Invitation {
         if *inviter == self.own || !self.peers.contains_key(inviter) {
             return;
         }
-        outputs.push(send(inviter, message("acceptance", group)));
-        outputs.push(Output::Disarm(experiment::Timer(MERGE).into()));
-        outputs.push(Output::Arm(experiment::Timer(READY).into(), self.settings.ready));
+        outputs.send(inviter, "acceptance", group, None);
+        outputs.disarm(MERGE);
+        outputs.arm(READY, READY_WAIT);
         self.state = State::Accepted { inviter: inviter.clone(), group };
     }
+}
 
-    fn on_message(
-        &mut self,
-        from: &NodeId,
-        heard: &experiment::Message,
-        outputs: &mut Vec<Output>,
-    ) {
+impl Algorithm for Invitation {
+    fn on_heard(&mut self, peer: &NodeId, state: &NodeState, outputs: &mut Outputs<'_>) {
+        self.peers.insert(peer.clone(), state.clone());
+        match (&self.state, state) {
+            (State::Master { is_merging: false }, NodeState::Master) => {
+                let above = self.masters().filter(|node| **node > self.own).count();
+                let ranks = u32::try_from(above).unwrap_or(u32::MAX);
+                outputs.arm(MERGE, MERGE_WAIT + MERGE_WAIT * ranks);
+                self.state = State::Master { is_merging: true };
+            }
+            // It follows another now, and the invitation that it passed on was lost.
+            (State::Slave { master }, NodeState::Slave { .. }) if master == peer => {
+                self.recover(outputs);
+            }
+            _ => {}
+        }
+    }
+
+    fn on_lost(&mut self, peer: &NodeId, outputs: &mut Outputs<'_>) {
+        self.peers.remove(peer);
+        let (State::Slave { master: node } | State::Accepted { inviter: node, .. }) = &self.state
+        else {
+            return;
+        };
+        if node == peer {
+            self.recover(outputs);
+        }
+    }
+
+    fn on_message(&mut self, from: &NodeId, heard: &Message, outputs: &mut Outputs<'_>) {
         match (heard.kind, &mut self.state) {
             ("invitation", _) => {
                 self.on_invited(heard.node.as_ref().unwrap_or(from), heard.number, outputs);
@@ -183,76 +162,23 @@ impl Invitation {
                 if inviter == from && *group == heard.number =>
             {
                 self.state = State::Slave { master: from.clone() };
-                outputs.push(Output::Disarm(experiment::Timer(READY).into()));
+                outputs.disarm(READY);
             }
             _ => {}
         }
     }
 
-    fn on_heard(&mut self, peer: &NodeId, state: &NodeState, outputs: &mut Vec<Output>) {
-        self.peers.insert(peer.clone(), state.clone());
-        match (&self.state, state) {
-            (State::Master { .. }, NodeState::Master) => self.merge_later(outputs),
-            // It follows another now, and the invitation that it passed on was lost.
-            (State::Slave { master }, NodeState::Slave { .. }) if master == peer => {
-                self.recover(outputs);
-            }
-            (
-                State::Master { .. }
-                | State::Inviting { .. }
-                | State::Accepted { .. }
-                | State::Slave { .. },
-                _,
-            ) => {}
-        }
-    }
-
-    fn on_timer(&mut self, timer: &str, outputs: &mut Vec<Output>) {
-        match (timer, &mut self.state) {
+    fn on_timer(&mut self, timer: &str, outputs: &mut Outputs<'_>) {
+        match (timer, &self.state) {
             (MERGE, State::Master { .. }) => self.invite(outputs),
             (ANSWERS, State::Inviting { accepted }) => {
-                let accepted = std::mem::take(accepted);
-                let ready = message("ready", self.group);
-                outputs.extend(accepted.iter().map(|node| send(node, ready.clone())));
+                for node in accepted {
+                    outputs.send(node, "ready", self.group, None);
+                }
                 self.state = State::Master { is_merging: false };
             }
             (READY, State::Accepted { .. }) => self.recover(outputs),
             _ => {}
-        }
-    }
-}
-
-impl Election for Invitation {
-    fn handle(&mut self, input: Input<'_>, _: u64, outputs: &mut Vec<Output>) {
-        match input {
-            Input::Heard { peer, node_state, .. } => {
-                self.on_heard(&peer.node, node_state, outputs);
-            }
-            Input::Lost { peer } => {
-                self.peers.remove(peer);
-                let is_gone = match &self.state {
-                    State::Slave { master: node } | State::Accepted { inviter: node, .. } => {
-                        node == peer
-                    }
-                    State::Master { .. } | State::Inviting { .. } => false,
-                };
-                if is_gone {
-                    self.recover(outputs);
-                }
-            }
-            Input::Message { from, message: Any::Experiment(heard) } => {
-                self.on_message(from, heard, outputs);
-            }
-            Input::Fired(timer) => {
-                if let Some(name) = name_of(timer) {
-                    self.on_timer(name, outputs);
-                }
-            }
-            Input::Start
-            | Input::Message { .. }
-            | Input::Synced { .. }
-            | Input::Disconnected { .. }
-            | Input::Estimate(_) => {}
         }
     }
 
@@ -264,11 +190,7 @@ impl Election for Invitation {
         }
     }
 
-    fn details(&self) -> Vec<Detail> {
-        vec![Detail { name: "group".into(), value: self.group.to_string() }]
-    }
-
-    fn profile(&self) -> &Profile {
-        &PROFILE
+    fn detail(&self) -> Option<Detail> {
+        Some(Detail { name: "group".into(), value: self.group.to_string() })
     }
 }

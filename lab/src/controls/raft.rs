@@ -19,67 +19,29 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use elevator_fleet::election::{Candidate, Detail, Election, Input, Output, Profile, Rules};
-use elevator_fleet::election::{Message as Any, experiment};
+use elevator_fleet::election::experiment::Message;
 use elevator_fleet::model::NodeId;
-use elevator_fleet::wire::{NodeState, Nonce, Protocol};
+use elevator_fleet::wire::NodeState;
 
-use super::{PROFILE, message, name_of, send};
+use super::{Algorithm, Outputs};
 
 const ELECTION: &str = "election";
 const STICKY: &str = "sticky";
 const HEARTBEAT: &str = "heartbeat";
 
-/// The times of the paper (section 9.3), for a LAN.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Settings {
-    /// The configured members, which decide what a majority is.
-    members: usize,
-    /// The shortest election timeout; the longest is twice that.
-    election_timeout: Duration,
-    /// Between two heartbeats of a leader.
-    heartbeat: Duration,
-}
+/// The shortest election timeout (section 9.3); the longest is twice that.
+const ELECTION_TIMEOUT: Duration = Duration::from_millis(150);
 
-impl Settings {
-    pub(super) fn new(members: usize) -> Self {
-        Self {
-            members,
-            election_timeout: Duration::from_millis(150),
-            heartbeat: Duration::from_millis(50),
-        }
-    }
-}
+/// Between two heartbeats of a leader.
+const HEARTBEAT_PERIOD: Duration = Duration::from_millis(50);
 
-impl Rules for Settings {
-    fn protocol(&self) -> Protocol {
-        Protocol::Ballot
-    }
-
-    fn profile(&self) -> &'static Profile {
-        &PROFILE
-    }
-
-    /// Ties are settled by chance: no time is certain. Ten elections in a row.
-    fn bound(&self, linked_within: Duration, _: usize) -> Duration {
-        linked_within + self.election_timeout * 20
-    }
-
-    fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {
-        Box::new(Raft {
-            own: own.node,
-            settings: *self,
-            term: 0,
-            voted_for: None,
-            state: State::Follower { leader: None },
-        })
-    }
-}
+/// Ties are settled by chance: no time is certain. Ten elections in a row.
+pub(super) const BOUND: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
-struct Raft {
+pub(super) struct Raft {
     own: NodeId,
-    settings: Settings,
+    members: usize,
     term: u64,
     voted_for: Option<NodeId>,
     state: State,
@@ -87,171 +49,121 @@ struct Raft {
 
 #[derive(Debug)]
 enum State {
-    Follower {
-        leader: Option<Leader>,
-    },
-    Candidate {
-        votes: BTreeSet<NodeId>,
-    },
+    /// Whom it follows, and whether that was heard within the shortest election timeout.
+    Follower(Option<(NodeId, bool)>),
+    /// Who has voted for it.
+    Candidate(BTreeSet<NodeId>),
     /// Who has answered since the last check.
-    Leader {
-        answered: BTreeSet<NodeId>,
-    },
-}
-
-#[derive(Debug)]
-struct Leader {
-    node: NodeId,
-    /// It was heard within the shortest election timeout.
-    is_fresh: bool,
+    Leader(BTreeSet<NodeId>),
 }
 
 impl Raft {
-    fn arm_election(&self, draw: u64) -> Output {
-        let shortest = self.settings.election_timeout;
-        let part = u32::try_from(draw % 1024).unwrap_or(0);
-        Output::Arm(experiment::Timer(ELECTION).into(), shortest + shortest * part / 1024)
+    pub(super) fn new(own: NodeId, members: usize) -> Self {
+        Self { own, members, term: 0, voted_for: None, state: State::Follower(None) }
     }
 
     fn is_majority(&self, others: usize) -> bool {
-        (others + 1) * 2 > self.settings.members
+        (others + 1) * 2 > self.members
     }
 
-    fn stand(&mut self, draw: u64, outputs: &mut Vec<Output>) {
+    fn stand(&mut self, outputs: &mut Outputs<'_>) {
         self.term += 1;
         self.voted_for = Some(self.own.clone());
-        self.state = State::Candidate { votes: BTreeSet::new() };
-        outputs.push(Output::Broadcast(message("request vote", self.term).into()));
-        outputs.push(self.arm_election(draw));
+        self.state = State::Candidate(BTreeSet::new());
+        outputs.broadcast("request vote", self.term);
+        outputs.arm_at_random(ELECTION, ELECTION_TIMEOUT);
         self.count_votes(outputs);
     }
 
-    fn count_votes(&mut self, outputs: &mut Vec<Output>) {
-        if let State::Candidate { votes } = &self.state
+    fn count_votes(&mut self, outputs: &mut Outputs<'_>) {
+        if let State::Candidate(votes) = &self.state
             && self.is_majority(votes.len())
         {
-            self.state = State::Leader { answered: BTreeSet::new() };
+            self.state = State::Leader(BTreeSet::new());
             self.beat(outputs);
         }
     }
 
-    fn beat(&self, outputs: &mut Vec<Output>) {
-        outputs.push(Output::Broadcast(message("heartbeat", self.term).into()));
-        outputs.push(Output::Arm(experiment::Timer(HEARTBEAT).into(), self.settings.heartbeat));
+    fn beat(&self, outputs: &mut Outputs<'_>) {
+        outputs.broadcast("heartbeat", self.term);
+        outputs.arm(HEARTBEAT, HEARTBEAT_PERIOD);
     }
 
-    fn step_down(&mut self, draw: u64, outputs: &mut Vec<Output>) {
-        self.state = State::Follower { leader: None };
-        outputs.push(Output::Disarm(experiment::Timer(HEARTBEAT).into()));
-        outputs.push(self.arm_election(draw));
+    fn step_down(&mut self, outputs: &mut Outputs<'_>) {
+        self.state = State::Follower(None);
+        outputs.disarm(HEARTBEAT);
+        outputs.arm_at_random(ELECTION, ELECTION_TIMEOUT);
+    }
+}
+
+impl Algorithm for Raft {
+    fn start(&mut self, outputs: &mut Outputs<'_>) {
+        outputs.arm_at_random(ELECTION, ELECTION_TIMEOUT);
     }
 
-    fn on_message(
-        &mut self,
-        from: &NodeId,
-        heard: &experiment::Message,
-        draw: u64,
-        outputs: &mut Vec<Output>,
-    ) {
-        let is_sticky =
-            matches!(&self.state, State::Follower { leader: Some(leader) } if leader.is_fresh);
+    fn on_message(&mut self, from: &NodeId, heard: &Message, outputs: &mut Outputs<'_>) {
+        let is_sticky = matches!(&self.state, State::Follower(Some((_, true))));
         if heard.kind == "request vote" && is_sticky {
             return;
         }
         if heard.number > self.term {
             self.term = heard.number;
             self.voted_for = None;
-            self.step_down(draw, outputs);
+            self.step_down(outputs);
         }
         if heard.number < self.term {
             if matches!(heard.kind, "request vote" | "heartbeat") {
-                outputs.push(send(from, message("stale", self.term)));
+                outputs.send(from, "stale", self.term, None);
             }
             return;
         }
         match (heard.kind, &mut self.state) {
-            ("request vote", State::Follower { .. })
+            ("request vote", State::Follower(_))
                 if self.voted_for.as_ref().is_none_or(|voted| voted == from) =>
             {
                 self.voted_for = Some(from.clone());
-                outputs.push(send(from, message("vote", self.term)));
-                outputs.push(self.arm_election(draw));
+                outputs.send(from, "vote", self.term, None);
+                outputs.arm_at_random(ELECTION, ELECTION_TIMEOUT);
             }
-            ("vote", State::Candidate { votes }) => {
+            ("vote", State::Candidate(votes)) => {
                 votes.insert(from.clone());
                 self.count_votes(outputs);
             }
-            ("heartbeat", State::Follower { .. } | State::Candidate { .. }) => {
-                let leader = Leader { node: from.clone(), is_fresh: true };
-                self.state = State::Follower { leader: Some(leader) };
-                outputs.push(send(from, message("answer", self.term)));
-                let sticky = experiment::Timer(STICKY).into();
-                outputs.push(Output::Arm(sticky, self.settings.election_timeout));
-                outputs.push(self.arm_election(draw));
+            ("heartbeat", State::Follower(_) | State::Candidate(_)) => {
+                self.state = State::Follower(Some((from.clone(), true)));
+                outputs.send(from, "answer", self.term, None);
+                outputs.arm(STICKY, ELECTION_TIMEOUT);
+                outputs.arm_at_random(ELECTION, ELECTION_TIMEOUT);
             }
-            ("answer", State::Leader { answered }) => {
+            ("answer", State::Leader(answered)) => {
                 answered.insert(from.clone());
             }
             _ => {}
         }
     }
 
-    fn on_timer(&mut self, timer: &str, draw: u64, outputs: &mut Vec<Output>) {
+    fn on_timer(&mut self, timer: &str, outputs: &mut Outputs<'_>) {
         match (timer, &mut self.state) {
-            (ELECTION, State::Leader { answered }) => {
+            (ELECTION, State::Leader(answered)) => {
                 let answered = std::mem::take(answered).len();
                 if self.is_majority(answered) {
-                    outputs.push(self.arm_election(draw));
+                    outputs.arm_at_random(ELECTION, ELECTION_TIMEOUT);
                 } else {
-                    self.step_down(draw, outputs);
+                    self.step_down(outputs);
                 }
             }
-            (ELECTION, State::Follower { .. } | State::Candidate { .. }) => {
-                self.stand(draw, outputs);
-            }
-            (HEARTBEAT, State::Leader { .. }) => self.beat(outputs),
-            (STICKY, State::Follower { leader: Some(leader) }) => leader.is_fresh = false,
+            (ELECTION, State::Follower(_) | State::Candidate(_)) => self.stand(outputs),
+            (HEARTBEAT, State::Leader(_)) => self.beat(outputs),
+            (STICKY, State::Follower(Some((_, is_fresh)))) => *is_fresh = false,
             _ => {}
-        }
-    }
-}
-
-impl Election for Raft {
-    fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>) {
-        match input {
-            Input::Start => outputs.push(self.arm_election(draw)),
-            Input::Message { from, message: Any::Experiment(heard) } => {
-                self.on_message(from, heard, draw, outputs);
-            }
-            Input::Fired(timer) => {
-                if let Some(name) = name_of(timer) {
-                    self.on_timer(name, draw, outputs);
-                }
-            }
-            Input::Message { .. }
-            | Input::Heard { .. }
-            | Input::Lost { .. }
-            | Input::Synced { .. }
-            | Input::Disconnected { .. }
-            | Input::Estimate(_) => {}
         }
     }
 
     fn node_state(&self) -> NodeState {
         match &self.state {
-            State::Follower { leader: Some(leader) } => {
-                NodeState::Slave { master: leader.node.clone() }
-            }
-            State::Follower { leader: None } | State::Candidate { .. } => NodeState::Seeking,
-            State::Leader { .. } => NodeState::Master,
+            State::Follower(Some((leader, _))) => NodeState::Slave { master: leader.clone() },
+            State::Follower(None) | State::Candidate(_) => NodeState::Seeking,
+            State::Leader(_) => NodeState::Master,
         }
-    }
-
-    fn details(&self) -> Vec<Detail> {
-        Vec::new()
-    }
-
-    fn profile(&self) -> &Profile {
-        &PROFILE
     }
 }

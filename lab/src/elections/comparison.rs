@@ -1,9 +1,12 @@
 //! Many trials.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rayon::prelude::*;
 
+use super::summary::Key;
 use super::{Conditions, Contestant, Run, Situation, Trial};
 use crate::WorldError;
 
@@ -12,15 +15,12 @@ use crate::WorldError;
 /// than it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
-    /// Who.
     pub contestants: Vec<Contestant>,
-    /// The sizes, 2 to 200.
+    /// 2 to 200.
     pub sizes: Vec<usize>,
-    /// The losses, in per cent.
+    /// In per cent.
     pub losses: Vec<u8>,
-    /// How the network and the clocks are.
     pub conditions: Vec<Conditions>,
-    /// What happens.
     pub situations: Vec<Situation>,
     /// How long a fleet is watched in a situation that does not settle.
     pub watch: Duration,
@@ -35,24 +35,25 @@ impl Comparison {
     #[must_use]
     pub fn trials(&self) -> Vec<Trial> {
         let mut trials = Vec::new();
-        let sizes = distinct(&self.sizes);
-        let contestants = distinct(&self.contestants);
+        let (sizes, contestants) = (distinct(&self.sizes), distinct(&self.contestants));
+        let (losses, watch) = (distinct(&self.losses), self.watch);
+        let seeds = self.seed..self.seed.saturating_add(self.rounds);
+        let trial = |(situation, conditions, loss, size, contestant): Key, seed| Trial {
+            contestant,
+            size,
+            loss,
+            conditions,
+            situation,
+            watch,
+            seed,
+        };
         for situation in distinct(&self.situations) {
             for conditions in distinct(&self.conditions) {
-                for loss in distinct(&self.losses) {
+                for &loss in &losses {
                     for &size in sizes.iter().filter(|size| **size >= situation.smallest()) {
                         for &contestant in &contestants {
-                            let seeds = self.seed..self.seed.saturating_add(self.rounds);
-                            let watch = self.watch;
-                            trials.extend(seeds.map(|seed| Trial {
-                                contestant,
-                                size,
-                                loss,
-                                conditions,
-                                situation,
-                                watch,
-                                seed,
-                            }));
+                            let key = (situation, conditions, loss, size, contestant);
+                            trials.extend(seeds.clone().map(|seed| trial(key, seed)));
                         }
                     }
                 }
@@ -68,20 +69,19 @@ impl Comparison {
     pub fn run(&self, done: impl Fn(&Trial) + Sync) -> Result<Vec<Run>, WorldError> {
         // The large ones first, so that none is left for the end.
         let mut trials: Vec<(usize, Trial)> = self.trials().into_iter().enumerate().collect();
-        trials.sort_by_key(|(_, trial)| std::cmp::Reverse(trial.size));
+        trials.sort_by_key(|(_, trial)| Reverse(trial.size));
         let runs = trials.into_par_iter().with_max_len(1).map(|(at, trial)| {
             let run = trial.run()?;
             done(&trial);
             Ok((at, run))
         });
-        let mut runs = runs.collect::<Result<Vec<(usize, Run)>, WorldError>>()?;
-        runs.sort_by_key(|(at, _)| *at);
-        Ok(runs.into_iter().map(|(_, run)| run).collect())
+        let runs = runs.collect::<Result<BTreeMap<usize, Run>, WorldError>>()?;
+        Ok(runs.into_values().collect())
     }
 }
 
 /// Each of these once, in the same order.
-fn distinct<T: Copy + PartialEq>(all: &[T]) -> Vec<T> {
+pub(super) fn distinct<T: Copy + PartialEq>(all: &[T]) -> Vec<T> {
     let mut seen = Vec::new();
     for one in all {
         if !seen.contains(one) {

@@ -9,10 +9,11 @@ use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::model::Role;
 use elevator_fleet::node::MeshTimes;
 use elevator_fleet::wire::Protocol;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::WorldSettings;
 use crate::controls::Control;
+use crate::names::{self, UnknownName};
 
 /// A run is censored after this time, or after twice the stated bound if that is longer.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -34,7 +35,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Contestant {
     base: Base,
-    variants: Variants,
+    /// A bit for each variant.
+    variants: u8,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,174 +45,110 @@ enum Base {
     Control(Control),
 }
 
-impl Base {
-    /// The names of all.
-    fn names() -> String {
-        let protocols = Protocol::ALL.map(|protocol| protocol.to_string());
-        let controls = Control::ALL.map(|control| control.to_string());
-        protocols.into_iter().chain(controls).collect::<Vec<_>>().join(", ")
-    }
-
-    /// The error that it lacks this variant.
-    fn without(self, variant: &str) -> UnknownContestant {
-        let has: Vec<&str> = Variant::ALL.iter().filter_map(|one| one.name(self)).collect();
-        let choices = if has.is_empty() {
-            "it has none".into()
-        } else {
-            format!("it has {}", has.join(", "))
-        };
-        let contestant = self.to_string();
-        UnknownContestant::Without { contestant, variant: variant.to_owned(), choices }
-    }
-}
-
 /// What can be changed about a protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Variant {
     /// The figures and rules of the source, [`Preset::Source`].
     Source,
     /// The protocol detects losses by itself, without the mesh (C5).
     OwnDetection,
-    /// The same times for the same purposes: see [`EQUAL`].
+    /// The same times for the same purposes.
     EqualTimeouts,
-    /// Node A is the designated master: the control unit of `senior`, the regular leader of
-    /// `ballot`.
-    DesignatedMaster,
+    /// Node A is the designated master: the control unit of `senior`.
+    ControlUnit,
+    /// Node A is the designated master: the regular leader of `ballot`.
+    RegularLeader,
     /// Estimates are configured: 1, 2, 3, … (B1).
     Numbers,
 }
 
-/// A set of variants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-struct Variants(u8);
-
-/// The times that contestants with equal timeouts have in common. Counts, such as the attempts of
-/// `senior`, stay as they are.
-struct Equal {
-    /// How long a master may be silent.
-    silence: Duration,
-    /// How long an answer is waited for; twice as long if the node that answers waits first.
-    answer: Duration,
-    /// Between two signs of life, or two repetitions.
-    period: Duration,
-}
-
-const EQUAL: Equal = Equal {
-    silence: Duration::from_millis(200),
-    answer: Duration::from_millis(100),
-    period: Duration::from_millis(50),
-};
-
 /// Text that names no contestant.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum UnknownContestant {
     /// No such protocol or control.
     #[error("there is no contestant {0}; choose from {names}", names = Base::names())]
     Base(String),
     /// No such variant.
-    #[error(
-        "there is no variant {0}; choose from source, own-detection, equal-timeouts, \
-         control-unit, regular-leader, numbers"
-    )]
-    Variant(String),
+    #[error(transparent)]
+    Variant(#[from] UnknownName),
     /// There is nothing that the variant would change.
-    #[error("{contestant} has no variant {variant}; {choices}")]
-    Without {
-        /// The protocol or control.
-        contestant: String,
-        /// The variant.
-        variant: String,
-        /// Which variants it has.
-        choices: String,
-    },
+    #[error("{0}")]
+    Without(String),
     /// No protocol has all of these variants.
     #[error("no protocol has all of the variants {0}; name protocols one by one")]
     Nobody(String),
 }
 
-impl Variants {
-    fn contains(self, variant: Variant) -> bool {
-        self.0 & (1 << variant as u8) != 0
+impl Base {
+    fn all() -> impl Iterator<Item = Self> {
+        let protocols = Protocol::ALL.into_iter().map(Self::Protocol);
+        protocols.chain(Control::ALL.into_iter().map(Self::Control))
     }
 
-    fn with(self, variant: Variant) -> Self {
-        Self(self.0 | 1 << variant as u8)
+    fn names() -> String {
+        Self::all().map(|base| base.to_string()).collect::<Vec<_>>().join(", ")
+    }
+
+    fn variants(self) -> impl Iterator<Item = Variant> {
+        Variant::ALL.into_iter().filter(move |variant| match (self, variant) {
+            (Self::Control(_), _) => false,
+            (Self::Protocol(_), Variant::Source) => true,
+            (Self::Protocol(protocol), Variant::OwnDetection | Variant::EqualTimeouts) => {
+                protocol != Protocol::LowestIp
+            }
+            (Self::Protocol(protocol), Variant::ControlUnit) => protocol == Protocol::Senior,
+            (Self::Protocol(protocol), Variant::RegularLeader) => protocol == Protocol::Ballot,
+            (Self::Protocol(protocol), Variant::Numbers) => protocol == Protocol::Bully,
+        })
+    }
+
+    /// Its variant of this name.
+    fn variant(self, name: &str) -> Result<Variant, UnknownContestant> {
+        let wanted = names::parse(name)?;
+        self.variants().find(|variant| *variant == wanted).ok_or_else(|| {
+            let has: Vec<String> = self.variants().map(|variant| variant.to_string()).collect();
+            let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
+            UnknownContestant::Without(format!("{self} has no variant {name}; it has {has}"))
+        })
     }
 }
 
 impl Variant {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Source,
         Self::OwnDetection,
         Self::EqualTimeouts,
-        Self::DesignatedMaster,
+        Self::ControlUnit,
+        Self::RegularLeader,
         Self::Numbers,
     ];
-
-    /// Its name with this contestant, or `None` if there is none.
-    fn name(self, base: Base) -> Option<&'static str> {
-        match base {
-            Base::Protocol(protocol) => self.name_of(protocol),
-            Base::Control(_) => None,
-        }
-    }
-
-    fn name_of(self, protocol: Protocol) -> Option<&'static str> {
-        let detects = protocol != Protocol::LowestIp;
-        match self {
-            Self::Source => Some("source"),
-            Self::OwnDetection => detects.then_some("own-detection"),
-            Self::EqualTimeouts => detects.then_some("equal-timeouts"),
-            Self::DesignatedMaster => match protocol {
-                Protocol::Senior => Some("control-unit"),
-                Protocol::Ballot => Some("regular-leader"),
-                Protocol::LowestIp | Protocol::Bully | Protocol::TokenRing => None,
-            },
-            Self::Numbers => (protocol == Protocol::Bully).then_some("numbers"),
-        }
-    }
-
-    fn parse(name: &str, base: Base) -> Result<Self, UnknownContestant> {
-        let find = |base| Self::ALL.into_iter().find(|one| one.name(base) == Some(name));
-        find(base).ok_or_else(|| {
-            if Protocol::ALL.into_iter().any(|protocol| find(Base::Protocol(protocol)).is_some()) {
-                base.without(name)
-            } else {
-                UnknownContestant::Variant(name.to_owned())
-            }
-        })
-    }
 }
 
 impl Contestant {
     /// The protocol as it is by default.
     #[must_use]
     pub fn of(protocol: Protocol) -> Self {
-        Self { base: Base::Protocol(protocol), variants: Variants::default() }
+        Self { base: Base::Protocol(protocol), variants: 0 }
     }
 
-    /// A preset of the protocol.
-    #[must_use]
-    pub fn preset(protocol: Protocol, preset: Preset) -> Self {
-        let variants = match preset {
-            Preset::Fleet => Variants::default(),
-            Preset::Source => Variants::default().with(Variant::Source),
-        };
-        Self { base: Base::Protocol(protocol), variants }
+    fn has(self, variant: Variant) -> bool {
+        self.variants & (1 << variant as u8) != 0
+    }
+
+    fn with(self, variant: Variant) -> Self {
+        Self { variants: self.variants | 1 << variant as u8, ..self }
     }
 
     /// This, under a preset. `None` for a control, which has no presets, and if the name says that
     /// the preset is another one.
     #[must_use]
     pub fn under(self, preset: Preset) -> Option<Self> {
+        let is_source = self.has(Variant::Source);
         match (self.base, preset) {
-            (Base::Control(_), Preset::Fleet | Preset::Source) => None,
-            (Base::Protocol(_), Preset::Fleet) => {
-                (!self.variants.contains(Variant::Source)).then_some(self)
-            }
-            (Base::Protocol(_), Preset::Source) => {
-                Some(Self { variants: self.variants.with(Variant::Source), ..self })
-            }
+            (Base::Control(_), _) => None,
+            (Base::Protocol(_), Preset::Fleet) => (!is_source).then_some(self),
+            (Base::Protocol(_), Preset::Source) => Some(self.with(Variant::Source)),
         }
     }
 
@@ -220,9 +158,8 @@ impl Contestant {
         let Base::Protocol(protocol) = self.base else {
             return None;
         };
-        let mut presets = Preset::ALL.into_iter();
-        let preset = presets.find(|preset| self == Self::preset(protocol, *preset))?;
-        Some((protocol, preset))
+        let is_this = |preset: &Preset| Self::of(protocol).under(*preset) == Some(self);
+        Some((protocol, Preset::ALL.into_iter().find(is_this)?))
     }
 
     /// The contestants that a text means: one, or after `all` every protocol that has the variants.
@@ -233,7 +170,18 @@ impl Contestant {
     pub fn list(text: &str) -> Result<Vec<Self>, UnknownContestant> {
         let (name, variants) = text.split_at(text.find(':').unwrap_or(text.len()));
         match name {
-            "all" => Self::protocols(variants),
+            "all" => {
+                let mut found = Vec::new();
+                for protocol in Protocol::ALL {
+                    match format!("{protocol}{variants}").parse() {
+                        Ok(contestant) => found.push(contestant),
+                        Err(UnknownContestant::Without(_)) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                let nobody = || UnknownContestant::Nobody(variants[1..].to_owned());
+                if found.is_empty() { Err(nobody()) } else { Ok(found) }
+            }
             "controls" => {
                 let controls = Control::ALL.iter().map(|control| format!("{control}{variants}"));
                 controls.map(|text| text.parse()).collect()
@@ -242,35 +190,23 @@ impl Contestant {
         }
     }
 
-    /// Every protocol that has these variants, of which each follows a colon.
-    fn protocols(variants: &str) -> Result<Vec<Self>, UnknownContestant> {
-        let mut found = Vec::new();
-        for protocol in Protocol::ALL {
-            match format!("{protocol}{variants}").parse() {
-                Ok(contestant) => found.push(contestant),
-                Err(UnknownContestant::Without { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        if found.is_empty() {
-            return Err(UnknownContestant::Nobody(variants.trim_start_matches(':').to_owned()));
-        }
-        Ok(found)
-    }
-
     /// Its settings of the election in a fleet of so many nodes, without what differs between them.
-    #[must_use]
-    pub fn election(self, nodes: usize) -> ElectionSettings {
-        let has = |variant| self.variants.contains(variant);
-        let preset = if has(Variant::Source) { Preset::Source } else { Preset::Fleet };
+    fn election(self, nodes: usize) -> ElectionSettings {
+        let preset = if self.has(Variant::Source) { Preset::Source } else { Preset::Fleet };
         let mut settings = match self.base {
             Base::Protocol(protocol) => ElectionSettings::preset(protocol, preset),
             Base::Control(control) => control.settings(nodes),
         };
-        if has(Variant::OwnDetection) {
-            detect_losses_alone(&mut settings);
+        if self.has(Variant::OwnDetection) {
+            match &mut settings {
+                ElectionSettings::LowestIp(_) | ElectionSettings::Experiment(_) => {}
+                ElectionSettings::Bully(settings) => settings.mesh_detection = false,
+                ElectionSettings::Senior(settings) => settings.mesh_detection = false,
+                ElectionSettings::Ballot(settings) => settings.mesh_detection = false,
+                ElectionSettings::TokenRing(settings) => settings.mesh_detection = false,
+            }
         }
-        if has(Variant::EqualTimeouts) {
+        if self.has(Variant::EqualTimeouts) {
             equalise(&mut settings);
         }
         settings
@@ -280,11 +216,11 @@ impl Contestant {
     pub(super) fn settings(self, nodes: usize, seed: u64) -> WorldSettings {
         let mut settings = WorldSettings::without_parking(nodes, seed);
         settings.election = self.election(nodes);
-        if self.variants.contains(Variant::DesignatedMaster) {
+        if self.has(Variant::ControlUnit) || self.has(Variant::RegularLeader) {
             settings.roles.insert(0, Role::ControlUnit);
         }
         if let ElectionSettings::Bully(bully) = &settings.election
-            && self.variants.contains(Variant::Numbers)
+            && self.has(Variant::Numbers)
         {
             let numbered = (1..).zip(0..nodes).map(|(number, node)| {
                 let mut bully = bully.clone();
@@ -329,18 +265,14 @@ impl Contestant {
     }
 }
 
-fn detect_losses_alone(settings: &mut ElectionSettings) {
-    match settings {
-        ElectionSettings::LowestIp(_) | ElectionSettings::Experiment(_) => {}
-        ElectionSettings::Bully(settings) => settings.mesh_detection = false,
-        ElectionSettings::Senior(settings) => settings.mesh_detection = false,
-        ElectionSettings::Ballot(settings) => settings.mesh_detection = false,
-        ElectionSettings::TokenRing(settings) => settings.mesh_detection = false,
-    }
-}
-
+/// Counts, such as the attempts of `senior`, stay as they are.
 fn equalise(settings: &mut ElectionSettings) {
-    let Equal { silence, answer, period } = EQUAL;
+    // How long a master may be silent.
+    let silence = Duration::from_millis(200);
+    // How long an answer is waited for; twice as long if the node that answers waits first.
+    let answer = Duration::from_millis(100);
+    // Between two signs of life, or two repetitions.
+    let period = Duration::from_millis(50);
     match settings {
         ElectionSettings::LowestIp(_) | ElectionSettings::Experiment(_) => {}
         ElectionSettings::Bully(settings) => {
@@ -378,13 +310,17 @@ impl fmt::Display for Base {
     }
 }
 
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
 impl fmt::Display for Contestant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut name = self.base.to_string();
-        let variants = Variant::ALL.into_iter().filter(|variant| self.variants.contains(*variant));
-        for variant in variants.filter_map(|variant| variant.name(self.base)) {
-            name.push(':');
-            name.push_str(variant);
+        for variant in Variant::ALL.into_iter().filter(|variant| self.has(*variant)) {
+            name = format!("{name}:{variant}");
         }
         f.pad(&name)
     }
@@ -396,12 +332,11 @@ impl FromStr for Contestant {
     fn from_str(text: &str) -> Result<Self, UnknownContestant> {
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();
-        let protocol = name.parse().map(Base::Protocol);
-        let base = protocol.or_else(|_| name.parse().map(Base::Control));
-        let base = base.map_err(|_| UnknownContestant::Base(name.to_owned()))?;
-        let mut contestant = Self { base, variants: Variants::default() };
+        let base = Base::all().find(|base| base.to_string() == name);
+        let base = base.ok_or_else(|| UnknownContestant::Base(name.to_owned()))?;
+        let mut contestant = Self { base, variants: 0 };
         for part in parts {
-            contestant.variants = contestant.variants.with(Variant::parse(part, base)?);
+            contestant = contestant.with(base.variant(part)?);
         }
         Ok(contestant)
     }

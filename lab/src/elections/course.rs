@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use elevator_fleet::wire::NodeState;
 use fastrand::Rng;
 
-use super::agreement::Agreement;
-use super::observer::Observer;
-use super::{Conditions, Contestant, Situation, WINDOW};
+use super::agreement::{Agreement, WINDOW};
+use super::observer::{Observer, Tally};
+use super::{Conditions, Contestant, Situation};
+use crate::statistics::whole;
 use crate::trace::{Trace, Window};
 use crate::{Fault, Traffic, Wire, World, WorldError};
 
@@ -29,15 +31,12 @@ const CHURN_DEAD: Duration = Duration::from_millis(500);
 /// One fleet and one situation. Equal trials give equal runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Trial {
-    /// Who.
     pub contestant: Contestant,
     /// How many nodes, 2 to 200.
     pub size: usize,
     /// So many of a hundred packets get lost.
     pub loss: u8,
-    /// How the network and the clocks are.
     pub conditions: Conditions,
-    /// What happens.
     pub situation: Situation,
     /// How long a fleet is watched in a situation that does not [settle](Situation::settles).
     pub watch: Duration,
@@ -45,42 +44,37 @@ pub struct Trial {
     pub seed: u64,
 }
 
-/// What was seen in a trial, from the event to the end.
+/// What was seen in a trial, from the event to the end. If nothing happened to the fleet, all is 0 or
+/// `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// The trial.
-    pub trial: Trial,
-    /// Whether the fleet settled before the event. Otherwise nothing happened to it, and everything
-    /// below is 0 or `None`.
-    pub prepared: bool,
+    pub(crate) trial: Trial,
+    /// Whether the fleet settled before the event.
+    pub(crate) prepared: bool,
     /// For how long a process had been suspended that went on with the event: what was sent to it
     /// waited.
-    pub suspended: Duration,
+    pub(super) suspended: Duration,
     /// When the event was, from the beginning of the world.
-    pub began: Duration,
+    pub(crate) began: Duration,
     /// How long after the event every group settled; `None` if not within the limit, or if it is
     /// not expected to.
-    pub took: Option<Duration>,
+    pub(crate) took: Option<Duration>,
     /// How long the fleet was watched from the event on.
-    pub watched: Duration,
+    pub(crate) watched: Duration,
     /// The protocol's messages in this time, with their bytes without what carries them.
-    pub messages: Traffic,
+    pub(super) messages: Traffic,
     /// The messages that the fleet sent directly afterwards, while it was quiet.
-    pub quiet_messages: u64,
+    pub(super) quiet_messages: u64,
     /// In how much time; 0 if it was not quiet.
-    pub quiet_time: Duration,
+    pub(super) quiet_time: Duration,
     /// The packets from the event on.
-    pub wire: Wire,
+    pub(super) wire: Wire,
     /// For how long some node that runs had no master.
-    pub without_master: Duration,
-    /// The longest time of these at a stretch.
-    pub longest_without_master: Duration,
+    pub(super) without_master: Tally,
     /// For how long two masters were connected with each other.
-    pub two_masters: Duration,
-    /// The longest time of these at a stretch.
-    pub longest_two_masters: Duration,
+    pub(super) two_masters: Tally,
     /// How often a node became master, planned rotations aside.
-    pub changes: u64,
+    pub(crate) changes: u64,
 }
 
 impl Trial {
@@ -90,8 +84,8 @@ impl Trial {
     /// There is no fleet of this size.
     pub fn run(self) -> Result<Run, WorldError> {
         let mut course = Course::new(self)?;
-        let prepared_to = course.prepare_and_run();
-        Ok(course.finish(prepared_to))
+        let settled = course.prepare_and_run();
+        Ok(course.finish(settled))
     }
 
     /// Runs it, and records this part of it.
@@ -118,29 +112,21 @@ impl Trial {
 impl Run {
     /// The messages that exceed those of the quiet fleet in as much time with a master; negative if
     /// that sends more.
-    #[must_use]
-    pub fn excess(&self) -> f64 {
-        let with_master = self.watched.saturating_sub(self.without_master);
-        number(self.messages.messages) - self.quiet_rate() * with_master.as_secs_f64()
+    pub(super) fn excess(&self) -> f64 {
+        let with_master = self.watched.saturating_sub(self.without_master.total);
+        whole(self.messages.messages) - self.quiet_rate() * with_master.as_secs_f64()
     }
 
     /// The messages of the quiet fleet in a second.
-    #[must_use]
-    pub fn quiet_rate(&self) -> f64 {
+    pub(super) fn quiet_rate(&self) -> f64 {
         let seconds = self.quiet_time.as_secs_f64();
-        if seconds > 0.0 { number(self.quiet_messages) / seconds } else { 0.0 }
+        if seconds > 0.0 { whole(self.quiet_messages) / seconds } else { 0.0 }
     }
 
     /// Neither settled nor only watched: its time is longer than the limit.
-    #[must_use]
-    pub fn is_unsettled(&self) -> bool {
+    pub(crate) fn is_unsettled(&self) -> bool {
         !self.prepared || (self.trial.situation.settles() && self.took.is_none())
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of messages are far below 2 to the 52nd")]
-pub(super) fn number(count: u64) -> f64 {
-    count as f64
 }
 
 /// The finalizer of `SplitMix64`.
@@ -204,86 +190,64 @@ impl Course {
             return Some(self.settle(&[&all]));
         }
         self.world.start_all();
-        let master = self.quiet_master(&all)?;
+        self.quiet_groups(&[&all])?;
+        let master = self.world.master_of(&all)?;
         let others = without(&all, master);
-        let halves = all.iter().copied().partition(|node| node % 2 == 0);
-        self.prepare_more(master, &others, &halves)?;
-        self.begin();
-        Some(self.happen(&all, master, &others, &halves))
-    }
-
-    /// Some events undo a fault: the fleet settles with the fault first.
-    fn prepare_more(
-        &mut self,
-        master: usize,
-        others: &[usize],
-        (even, odd): &(Vec<usize>, Vec<usize>),
-    ) -> Option<()> {
-        match self.trial.situation {
+        let (even, odd): (Vec<usize>, Vec<usize>) = all.iter().partition(|node| **node % 2 == 0);
+        let split = Fault::Partition(vec![even.clone(), odd.clone()]);
+        Some(match self.trial.situation {
+            // Above.
+            Situation::Start => None,
+            Situation::MasterDead => self.strike(Fault::Kill(master)).settle(&[&others]),
+            Situation::PowerLoss => self.strike(Fault::PowerCut(master)).settle(&[&others]),
+            Situation::MasterHung => self.strike(Fault::Suspend(master)).settle(&[&others]),
+            Situation::Cascade => {
+                self.strike(Fault::Kill(master)).next_master(&others).and_then(|next| {
+                    self.inflict(Fault::Kill(next));
+                    self.settle(&[&without(&others, next)])
+                })
+            }
             Situation::MasterReturns => {
-                self.inflict(Fault::Kill(master));
-                self.quiet_groups(&[others])
+                self.prepare(Fault::Kill(master), &[&others])?;
+                self.strike(Fault::Restart(master)).settle(&[&all])
             }
             Situation::HungReturns => {
                 self.suspended_at = Some(self.world.now());
-                self.inflict(Fault::Suspend(master));
-                self.quiet_groups(&[others])
+                self.prepare(Fault::Suspend(master), &[&others])?;
+                self.strike(Fault::Resume(master)).settle(&[&all])
             }
+            Situation::Partition => self.strike(split).settle(&[&even, &odd]),
             Situation::Merge => {
-                self.inflict(Fault::Partition(vec![even.clone(), odd.clone()]));
-                self.quiet_groups(&[even, odd])
+                self.prepare(split, &[&even, &odd])?;
+                self.strike(Fault::Heal).settle(&[&all])
             }
-            Situation::Start
-            | Situation::MasterDead
-            | Situation::PowerLoss
-            | Situation::MasterHung
-            | Situation::Cascade
-            | Situation::Partition
-            | Situation::Quiet
-            | Situation::OneWay
-            | Situation::NonTransitive
-            | Situation::Churn => Some(()),
-        }
-    }
-
-    /// The event, and what comes of it.
-    fn happen(
-        &mut self,
-        all: &[usize],
-        master: usize,
-        others: &[usize],
-        (even, odd): &(Vec<usize>, Vec<usize>),
-    ) -> Settled {
-        match self.trial.situation {
-            Situation::Start => self.settle(&[all]),
-            Situation::MasterDead => self.settle_after(Fault::Kill(master), &[others]),
-            Situation::PowerLoss => self.settle_after(Fault::PowerCut(master), &[others]),
-            Situation::MasterHung => self.settle_after(Fault::Suspend(master), &[others]),
-            Situation::Cascade => {
-                self.inflict(Fault::Kill(master));
-                let next = self.next_master(others)?;
-                self.settle_after(Fault::Kill(next), &[&without(others, next)])
-            }
-            Situation::MasterReturns => self.settle_after(Fault::Restart(master), &[all]),
-            Situation::HungReturns => self.settle_after(Fault::Resume(master), &[all]),
-            Situation::Partition => {
-                let halves = vec![even.clone(), odd.clone()];
-                self.settle_after(Fault::Partition(halves), &[even, odd])
-            }
-            Situation::Merge => self.settle_after(Fault::Heal, &[all]),
-            Situation::Quiet => self.watch(),
-            Situation::OneWay => {
-                let to = self.one_of(others);
-                self.inflict(Fault::CutOneWay { from: master, to });
+            Situation::Quiet => {
+                self.begin();
                 self.watch()
+            }
+            Situation::OneWay => {
+                let to = self.one_of(&others);
+                self.strike(Fault::CutOneWay { from: master, to }).watch()
             }
             Situation::NonTransitive => {
-                let slave = self.one_of(others);
-                self.inflict(Fault::Cut(master, slave));
-                self.watch()
+                let slave = self.one_of(&others);
+                self.strike(Fault::Cut(master, slave)).watch()
             }
             Situation::Churn => self.churn(),
-        }
+        })
+    }
+
+    /// Some events undo a fault: the fleet settles with the fault first.
+    fn prepare(&mut self, fault: Fault, groups: &[&[usize]]) -> Option<()> {
+        self.inflict(fault);
+        self.quiet_groups(groups)
+    }
+
+    /// The event.
+    fn strike(&mut self, fault: Fault) -> &mut Self {
+        self.begin();
+        self.inflict(fault);
+        self
     }
 
     /// From here on things count.
@@ -294,12 +258,13 @@ impl Course {
         self.observer = Observer::new(&self.world, self.trial.contestant.rotates());
     }
 
-    fn finish(mut self, prepared: Option<Settled>) -> Run {
-        let Some(took) = prepared else {
-            return Run::unprepared(self.trial);
-        };
+    fn finish(mut self, settled: Option<Settled>) -> Run {
+        let prepared = settled.is_some();
+        if !prepared {
+            self.begin();
+        }
         // A cascade has two waits.
-        let took = took.filter(|took| *took <= self.limit);
+        let took = settled.flatten().filter(|took| *took <= self.limit);
         self.look();
         let (now, messages) = (self.world.now(), self.world.election_traffic());
         let wire = self.world.wire() - self.wire;
@@ -309,9 +274,9 @@ impl Course {
         let Observer { without_master, two_masters, changes, .. } = self.observer;
         Run {
             trial: self.trial,
-            prepared: true,
+            prepared,
             suspended: self.began.saturating_sub(self.suspended_at.unwrap_or(self.began)),
-            began: self.began,
+            began: if prepared { self.began } else { Duration::ZERO },
             took,
             watched: now.saturating_sub(self.began),
             messages: Traffic {
@@ -321,19 +286,10 @@ impl Course {
             quiet_messages: afterwards - messages.messages,
             quiet_time,
             wire,
-            without_master: without_master.total,
-            longest_without_master: without_master.longest,
-            two_masters: two_masters.total,
-            longest_two_masters: two_masters.longest,
+            without_master,
+            two_masters,
             changes,
         }
-    }
-
-    /// Waits until the fleet has settled and has been quiet for a time at random; returns its
-    /// master.
-    fn quiet_master(&mut self, all: &[usize]) -> Option<usize> {
-        self.quiet_groups(&[all])?;
-        self.world.master_of(all)
     }
 
     /// Waits until these groups have settled and have been quiet for a time at random. They agree
@@ -362,7 +318,6 @@ impl Course {
         self.look();
     }
 
-    /// What happened since has been seen.
     fn look(&mut self) {
         self.observer.look(&self.world);
     }
@@ -376,28 +331,22 @@ impl Course {
         self.look();
     }
 
-    fn settle_after(&mut self, fault: Fault, groups: &[&[usize]]) -> Settled {
-        self.inflict(fault);
-        let before = self.world.now().saturating_sub(self.began);
-        self.settle(groups).map(|took| before + took)
-    }
-
-    /// Waits until all of these groups have settled, and returns how long that took. Both the wait
-    /// and the result end with the window.
+    /// Waits until all of these groups have settled, and returns when, after the event. Both the
+    /// wait and the result end with the window.
     fn settle(&mut self, groups: &[&[usize]]) -> Settled {
-        let start = self.world.now();
-        let last = start + self.limit;
-        let mut agreement = Agreement::new(WINDOW, self.allowance);
+        let last = self.world.now() + self.limit;
+        let mut agreement = Agreement::new(self.allowance);
         loop {
             let now = self.world.now();
             agreement.look(now, self.agree(groups));
-            if let Some(at) = agreement.settled(now) {
-                return (at <= last).then(|| at.saturating_sub(start));
+            let since = agreement.since;
+            if let Some(at) = since.filter(|since| now >= *since + WINDOW) {
+                return (at <= last).then(|| at.saturating_sub(self.began));
             }
-            if now >= last && agreement.since().is_none_or(|since| since > last) {
+            if now >= last && since.is_none_or(|since| since > last) {
                 return None;
             }
-            self.advance(agreement.next().unwrap_or(last));
+            self.advance(since.map_or(last, |since| since + WINDOW));
         }
     }
 
@@ -409,14 +358,10 @@ impl Course {
     fn next_master(&mut self, nodes: &[usize]) -> Option<usize> {
         let last = self.world.now() + self.limit;
         loop {
-            let is_master = |node: &usize| {
-                self.world.node_state(*node) == Some(&elevator_fleet::wire::NodeState::Master)
-            };
-            if let Some(master) = nodes.iter().copied().find(is_master) {
-                return Some(master);
-            }
-            if self.world.now() >= last {
-                return None;
+            let is_master = |node: &usize| self.world.node_state(*node) == Some(&NodeState::Master);
+            let master = nodes.iter().copied().find(is_master);
+            if master.is_some() || self.world.now() >= last {
+                return master;
             }
             self.advance(last);
         }
@@ -438,6 +383,7 @@ impl Course {
     }
 
     fn churn(&mut self) -> Settled {
+        self.begin();
         let end = self.began + self.trial.watch;
         let mut at = self.began;
         while at < end {
@@ -449,28 +395,6 @@ impl Course {
             self.watch_until(end.min(at));
         }
         None
-    }
-}
-
-impl Run {
-    fn unprepared(trial: Trial) -> Self {
-        Self {
-            trial,
-            prepared: false,
-            suspended: Duration::ZERO,
-            began: Duration::ZERO,
-            took: None,
-            watched: Duration::ZERO,
-            messages: Traffic::default(),
-            quiet_messages: 0,
-            quiet_time: Duration::ZERO,
-            wire: Wire::default(),
-            without_master: Duration::ZERO,
-            longest_without_master: Duration::ZERO,
-            two_masters: Duration::ZERO,
-            longest_two_masters: Duration::ZERO,
-            changes: 0,
-        }
     }
 }
 

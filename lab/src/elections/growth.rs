@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::summary::{cells, millis};
 use super::{Conditions, Contestant, Run, Situation};
-use crate::statistics::{average, bootstrap, line, number};
+use crate::statistics::{average, bootstrap, line, number, rank, round};
 
 /// Fewer sizes say nothing about growth.
 const FEWEST_SIZES: usize = 3;
@@ -24,28 +24,23 @@ pub enum Measure {
 /// A figure grows about as this power of the number of nodes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Growth {
-    /// Who.
     pub contestant: Contestant,
     /// So many of a hundred packets get lost.
     pub loss: u8,
-    /// How the network and the clocks are.
     pub conditions: Conditions,
-    /// What happened.
     pub situation: Situation,
-    /// What grows.
     pub measure: Measure,
     /// At how many sizes.
-    pub sizes: usize,
+    pub(super) sizes: usize,
     /// The largest of them.
     pub largest: usize,
-    /// The exponent.
     pub exponent: f64,
     /// The lower end of its 95 % confidence interval.
     pub exponent_low: f64,
     /// The upper end of it.
     pub exponent_high: f64,
     /// How much of the variance of the logarithms the fitted line explains, 0 to 1.
-    pub r_squared: f64,
+    pub(super) r_squared: f64,
 }
 
 /// Of every situation that settles: how time and messages grow. Sizes are left out whose median is
@@ -60,84 +55,67 @@ pub fn growth(runs: &[Run]) -> Vec<Growth> {
             series.entry(key).or_default().push((size, runs));
         }
     }
-    let mut all = Vec::new();
-    for ((situation, conditions, loss, contestant), sizes) in series {
-        for measure in [Measure::Time, Measure::Messages] {
-            let Some(fit) = fit(&sizes, measure) else {
-                continue;
-            };
-            all.push(Growth {
-                contestant,
-                loss,
-                conditions,
-                situation,
-                measure,
-                sizes: fit.sizes.len(),
-                largest: fit.sizes.last().copied().unwrap_or_default(),
-                exponent: fit.exponent,
-                exponent_low: fit.low,
-                exponent_high: fit.high,
-                r_squared: fit.explained,
+    let both = |cells: Vec<(usize, Vec<&Run>)>| {
+        [Measure::Time, Measure::Messages].map(|measure| Growth::of(&cells, measure))
+    };
+    series.into_values().flat_map(both).flatten().collect()
+}
+
+impl Growth {
+    /// In cells that differ in size only.
+    fn of(cells: &[(usize, Vec<&Run>)], measure: Measure) -> Option<Self> {
+        let values = cells.iter().map(|(size, runs)| (*size, measure.values(runs)));
+        let (sizes, values): (Vec<usize>, Vec<Vec<f64>>) =
+            values.filter(|(_, values)| measure.level(values).is_some()).unzip();
+        if sizes.len() < FEWEST_SIZES {
+            return None;
+        }
+        let fit = |samples: &[Vec<f64>]| {
+            let levels = sizes.iter().zip(samples).filter_map(|(size, values)| {
+                Some((number(*size).ln(), measure.level(values)?.ln()))
             });
-        }
+            line(&levels.collect::<Vec<_>>())
+        };
+        let (_, explained) = fit(&values)?;
+        let samples: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
+        let slope = bootstrap(&samples, |samples| Some(fit(samples)?.0))?.rounded();
+        let trial = cells.first()?.1.first()?.trial;
+        Some(Self {
+            contestant: trial.contestant,
+            loss: trial.loss,
+            conditions: trial.conditions,
+            situation: trial.situation,
+            measure,
+            sizes: sizes.len(),
+            largest: *sizes.last()?,
+            exponent: slope.estimate,
+            exponent_low: slope.low,
+            exponent_high: slope.high,
+            r_squared: round(explained),
+        })
     }
-    all
 }
 
-struct Fit {
-    sizes: Vec<usize>,
-    exponent: f64,
-    low: f64,
-    high: f64,
-    explained: f64,
-}
-
-fn fit(cells: &[(usize, Vec<&Run>)], measure: Measure) -> Option<Fit> {
-    let values = cells.iter().map(|(size, runs)| (*size, values(runs, measure)));
-    let values: Vec<(usize, Vec<f64>)> =
-        values.filter(|(_, values)| level(values, measure).is_some()).collect();
-    if values.len() < FEWEST_SIZES {
-        return None;
+impl Measure {
+    /// The values of runs; a censored time is infinite.
+    fn values(self, runs: &[&Run]) -> Vec<f64> {
+        let value = |run: &&Run| match self {
+            Self::Time => Some(run.took.map_or(f64::INFINITY, millis)),
+            Self::Messages => run.prepared.then(|| run.excess()),
+        };
+        runs.iter().filter_map(value).collect()
     }
-    let sizes: Vec<usize> = values.iter().map(|(size, _)| *size).collect();
-    let points = |samples: &[Vec<f64>]| {
-        let levels = sizes.iter().zip(samples);
-        let points = levels
-            .filter_map(|(size, values)| Some((number(*size).ln(), level(values, measure)?.ln())));
-        points.collect::<Vec<_>>()
-    };
-    let samples: Vec<&[f64]> = values.iter().map(|(_, values)| values.as_slice()).collect();
-    let owned: Vec<Vec<f64>> = values.iter().map(|(_, values)| values.clone()).collect();
-    let (_, explained) = line(&points(&owned))?;
-    let slope = bootstrap(&samples, |samples| Some(line(&points(samples))?.0))?;
-    let round = |value: f64| (value * 1_000.0).round() / 1_000.0;
-    Some(Fit {
-        sizes: sizes.clone(),
-        exponent: round(slope.estimate),
-        low: round(slope.low),
-        high: round(slope.high),
-        explained: round(explained),
-    })
-}
 
-/// The values of runs; a censored time is infinite.
-fn values(runs: &[&Run], measure: Measure) -> Vec<f64> {
-    let value = |run: &&Run| match measure {
-        Measure::Time => Some(run.took.map_or(f64::INFINITY, millis)),
-        Measure::Messages => run.prepared.then(|| run.excess()),
-    };
-    runs.iter().filter_map(value).collect()
-}
-
-/// What is drawn over the size, if it has a logarithm.
-fn level(values: &[f64], measure: Measure) -> Option<f64> {
-    match measure {
-        Measure::Time => {
-            let mut sorted = values.to_vec();
-            sorted.sort_by(f64::total_cmp);
-            let median = sorted.get(sorted.len().div_ceil(2).saturating_sub(1)).copied();
-            median.filter(|time| time.is_finite() && *time > 0.0)
+    /// What is drawn over the size, if it has a logarithm.
+    fn level(self, values: &[f64]) -> Option<f64> {
+        match self {
+            Self::Time => {
+                let mut sorted = values.to_vec();
+                sorted.sort_by(f64::total_cmp);
+                let median = sorted[rank(sorted.len(), 0.5)? - 1];
+                (median.is_finite() && median > 0.0).then_some(median)
+            }
+            Self::Messages => average(values).filter(|messages| *messages >= 1.0),
         }
-        Measure::Messages => average(values).filter(|messages| *messages >= 1.0),
     }
 }

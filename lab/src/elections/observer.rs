@@ -13,21 +13,14 @@ use crate::World;
 pub(super) struct Observer {
     rotates: bool,
     looked_at: Duration,
-    /// By node.
-    states: Vec<Option<State>>,
+    /// By node: its state, while its process runs and is not suspended.
+    states: Vec<Option<NodeState>>,
     pub(super) without_master: Tally,
     pub(super) two_masters: Tally,
     pub(super) changes: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Seeking,
-    Slave,
-    Master,
-}
-
-/// For how long something was so.
+/// For how long something was so, and the longest time at a stretch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Tally {
     since: Option<Duration>,
@@ -63,20 +56,20 @@ impl Observer {
 
     pub(super) fn look(&mut self, world: &World) {
         let states = states(world);
-        let is_master = |node: &usize| states[*node] == Some(State::Master);
+        let is_master = |node: &usize| states[*node] == Some(NodeState::Master);
         let masters: Vec<usize> = (0..states.len()).filter(is_master).collect();
-        let others_of = |node: usize| {
-            masters.iter().filter(move |other| **other != node && world.connects(node, **other))
+        let has_other = |node: usize| {
+            masters.iter().any(|other| *other != node && world.connects(node, *other))
         };
-        for master in masters.iter().copied() {
-            let was = self.states[master];
-            let rotated =
-                self.rotates && was == Some(State::Slave) && others_of(master).next().is_none();
-            self.changes += u64::from(was != Some(State::Master) && !rotated);
+        for &master in &masters {
+            let was = &self.states[master];
+            let was_slave = matches!(was, Some(NodeState::Slave { .. }));
+            let rotated = self.rotates && was_slave && !has_other(master);
+            self.changes += u64::from(*was != Some(NodeState::Master) && !rotated);
         }
         let mut running = (0..states.len()).filter(|node| states[*node].is_some());
-        let without = running.any(|node| !is_master(&node) && others_of(node).next().is_none());
-        let two = masters.iter().any(|master| others_of(*master).next().is_some());
+        let without = running.any(|node| !is_master(&node) && !has_other(node));
+        let two = masters.iter().any(|master| has_other(*master));
         let now = world.now();
         let since_last = now.saturating_sub(self.looked_at);
         self.without_master.look(now, since_last, without);
@@ -86,15 +79,7 @@ impl Observer {
     }
 }
 
-/// By node: its state, while its process runs and is not suspended.
-fn states(world: &World) -> Vec<Option<State>> {
-    let state = |node: usize| {
-        let state = world.node_state(node).filter(|_| world.is_awake(node))?;
-        Some(match state {
-            NodeState::Seeking => State::Seeking,
-            NodeState::Slave { .. } => State::Slave,
-            NodeState::Master => State::Master,
-        })
-    };
+fn states(world: &World) -> Vec<Option<NodeState>> {
+    let state = |node| world.node_state(node).filter(|_| world.is_awake(node)).cloned();
     (0..world.size()).map(state).collect()
 }

@@ -20,21 +20,13 @@ use super::{Stopwatch, Strategy};
 use crate::WorldError;
 
 /// A step of time.
-pub(super) const STEP: Duration = Duration::from_millis(50);
+const STEP: Duration = Duration::from_millis(50);
 
 /// A plan is made at least this often.
 const REPLAN: Duration = Duration::from_secs(1);
 
 /// Rounds of panel and passengers within a step. More would be a cycle.
 const ROUNDS: usize = 64;
-
-/// What a dispatcher did.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Planning {
-    pub(super) plans: u32,
-    pub(super) all: Duration,
-    pub(super) longest: Duration,
-}
 
 /// A bank of cars with its passengers.
 pub(super) struct Bank {
@@ -49,12 +41,12 @@ pub(super) struct Bank {
     news: bool,
     /// What the last plan was made for.
     planned_for: Vec<CarSituation>,
-    planned_at: Option<Duration>,
-    /// The hall calls have changed since the last plan.
-    dirty: bool,
-    now: Duration,
+    /// When the next plan is made at the latest: at once if the hall calls have changed.
+    plan_due: Duration,
+    pub(super) now: Duration,
     stopwatch: Stopwatch,
-    pub(super) planning: Planning,
+    /// How long each plan took.
+    pub(super) plans: Vec<Duration>,
 }
 
 /// A car, its control, and the line between them.
@@ -82,7 +74,6 @@ pub(super) struct Cabin {
 pub struct Frame {
     /// Since the start of the run.
     pub at: Duration,
-    /// The cars.
     pub cars: Vec<CarFrame>,
     /// How many wait, by floor: to go up, and to go down.
     pub queues: Vec<[usize; 2]>,
@@ -120,17 +111,12 @@ impl Bank {
             plan: Plan::default(),
             news: false,
             planned_for: Vec::new(),
-            planned_at: None,
-            dirty: true,
+            plan_due: Duration::ZERO,
             now: Duration::ZERO,
             stopwatch,
-            planning: Planning::default(),
+            plans: Vec::new(),
             building: building.clone(),
         })
-    }
-
-    pub(super) fn now(&self) -> Duration {
-        self.now
     }
 
     /// Lets a step of time pass.
@@ -184,21 +170,14 @@ impl Bank {
                 if !absorbed && !self.calls.contains_key(&call) {
                     self.calls.insert(call, self.now);
                     self.crowd.handle_lamp(floor, direction, true, self.now);
-                    self.dirty = true;
+                    self.plan_due = self.now;
                 }
             }
             Action::GiveDestination(from, to) => {
                 let Some(call) = HallCall::to(from, to) else { return };
-                match self.plan.assignments.get(&call) {
-                    Some(car) => {
-                        let car = car.clone();
-                        self.answer(call, &car);
-                    }
-                    None if self.calls.contains_key(&call) => {}
-                    None => {
-                        self.calls.insert(call, self.now);
-                        self.dirty = true;
-                    }
+                if !self.answer(call) && !self.calls.contains_key(&call) {
+                    self.calls.insert(call, self.now);
+                    self.plan_due = self.now;
                 }
             }
             Action::PressCar(car, floor) => {
@@ -218,41 +197,27 @@ impl Bank {
         let cabin = &mut self.cabins[car];
         let mut changed = false;
         while let Some(event) = cabin.control.poll_event() {
-            match event {
-                CarEvent::Served(calls) => {
-                    for call in calls {
-                        changed = true;
-                        match call {
-                            ServedCall::Car(floor) => {
-                                cabin.calls.remove(&floor);
-                            }
-                            ServedCall::Hall(landing) => {
-                                self.dirty = true;
-                                for (call, to) in trips(&self.plan, &cabin.name, landing) {
-                                    self.calls.remove(&call);
-                                    self.plan.assignments.remove(&call);
-                                    cabin.news |= cabin.calls.insert(to);
-                                }
-                                let HallCall { floor, direction, .. } = landing;
-                                self.calls.remove(&landing);
-                                self.plan.assignments.remove(&landing);
-                                self.crowd.handle_lamp(floor, direction, false, self.now);
-                            }
+            cabin.starts += u32::from(matches!(event, CarEvent::Departed { .. }));
+            let CarEvent::Served(calls) = event else { continue };
+            for call in calls {
+                changed = true;
+                match call {
+                    ServedCall::Car(floor) => {
+                        cabin.calls.remove(&floor);
+                    }
+                    ServedCall::Hall(landing) => {
+                        self.plan_due = self.now;
+                        for (call, to) in trips(&self.plan, &cabin.name, landing) {
+                            self.calls.remove(&call);
+                            self.plan.assignments.remove(&call);
+                            cabin.news |= cabin.calls.insert(to);
                         }
+                        let HallCall { floor, direction, .. } = landing;
+                        self.calls.remove(&landing);
+                        self.plan.assignments.remove(&landing);
+                        self.crowd.handle_lamp(floor, direction, false, self.now);
                     }
                 }
-                CarEvent::Departed { .. } => cabin.starts += 1,
-                CarEvent::Arrived(_)
-                | CarEvent::DoorChanged { .. }
-                | CarEvent::AvailabilityChanged(_)
-                | CarEvent::FlightLearned(_)
-                | CarEvent::PriorityOver
-                | CarEvent::SessionOpen(_)
-                | CarEvent::SessionOver(..)
-                | CarEvent::Hung(_)
-                | CarEvent::FloorUnreachable(_)
-                | CarEvent::DriveRefused
-                | CarEvent::OffTarget { .. } => {}
             }
         }
         let seen = cabin.landed();
@@ -264,19 +229,9 @@ impl Bank {
         changed
     }
 
-    fn situations(&self) -> Vec<CarSituation> {
-        let now = Timestamp::after_start(self.now);
-        let situation = |cabin: &Cabin| CarSituation {
-            car: cabin.name.clone(),
-            view: cabin.control.view(now),
-            car_calls: cabin.calls.clone(),
-        };
-        self.cabins.iter().map(situation).collect()
-    }
-
     /// Whether the inputs of the plan have changed, but for the time.
     fn is_plan_due(&self) -> bool {
-        if self.dirty || self.planned_at.is_none_or(|at| self.now >= at + REPLAN) {
+        if self.now >= self.plan_due {
             return true;
         }
         let now = Timestamp::after_start(self.now);
@@ -288,12 +243,15 @@ impl Bank {
     }
 
     fn make_plan(&mut self) {
-        let situations = self.situations();
-        let details = self.cabins.iter().map(|cabin| {
-            let detail = cabin.detail(&self.building, self.now);
-            (cabin.name.clone(), detail)
-        });
-        let details: BTreeMap<_, _> = details.collect();
+        let now = Timestamp::after_start(self.now);
+        let situation = |cabin: &Cabin| CarSituation {
+            car: cabin.name.clone(),
+            view: cabin.control.view(now),
+            car_calls: cabin.calls.clone(),
+        };
+        let situations: Vec<_> = self.cabins.iter().map(situation).collect();
+        let detail = |cabin: &Cabin| (cabin.name.clone(), cabin.detail(&self.building, now));
+        let details = self.cabins.iter().map(detail).collect();
         let demand = self.calls.iter().map(|(&call, &pressed)| HallDemand {
             call,
             waited: self.now.saturating_sub(pressed),
@@ -302,7 +260,7 @@ impl Bank {
         let demand: Vec<_> = demand.collect();
         let begun = (self.stopwatch)();
         let plan = self.dispatcher.plan(&Situation {
-            now: Timestamp::after_start(self.now),
+            now,
             cars: &situations,
             details: &details,
             demand: &demand,
@@ -310,27 +268,25 @@ impl Bank {
             parked: &BTreeMap::new(),
         });
         let took = (self.stopwatch)().saturating_sub(begun);
-        self.planning.plans += 1;
-        self.planning.all += took;
-        self.planning.longest = self.planning.longest.max(took);
+        self.plans.push(took);
         self.news = plan != self.plan;
         self.plan = plan;
         self.planned_for = situations;
-        self.planned_at = Some(self.now);
-        self.dirty = false;
-        let given = self.plan.assignments.iter().filter(|(call, _)| call.to.is_some());
-        let given: Vec<_> = given.map(|(call, car)| (*call, car.clone())).collect();
-        for (call, car) in given {
-            self.answer(call, &car);
+        self.plan_due = self.now + REPLAN;
+        let calls: Vec<HallCall> = self.plan.assignments.keys().copied().collect();
+        for call in calls {
+            self.answer(call);
         }
     }
 
-    /// Tells those who wait for this trip which car takes them.
-    fn answer(&mut self, call: HallCall, car: &NodeId) {
-        let car = self.cabins.iter().position(|cabin| cabin.name == *car);
+    /// Tells those who wait for this trip which car takes them. Returns whether one does.
+    fn answer(&mut self, call: HallCall) -> bool {
+        let Some(name) = self.plan.assignments.get(&call) else { return false };
+        let car = self.cabins.iter().position(|cabin| cabin.name == *name);
         if let (Some(car), Some(to)) = (car, call.to) {
             self.crowd.handle_answer(call.floor, to, car, self.now);
         }
+        true
     }
 
     /// Riders in moving cars, and those of them who are carried away from their destination.
@@ -493,10 +449,9 @@ impl Cabin {
     }
 
     /// What a dispatcher may know besides the view.
-    fn detail(&self, building: &Building, now: Duration) -> CarDetail {
+    fn detail(&self, building: &Building, now: Timestamp) -> CarDetail {
         let open = self.car.door_fraction();
         let seconds = |seconds: f64| Duration::from_secs_f64(seconds.max(0.0));
-        let now = Timestamp::after_start(now);
         let door_left = match self.control.view(now).phase {
             CarPhase::Opening => seconds((1.0 - open) * building.door_opening),
             CarPhase::Closing => seconds(open * building.door_closing),

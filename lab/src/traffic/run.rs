@@ -4,11 +4,13 @@ use std::fmt;
 use std::time::Duration;
 
 use elevator_simulator::building::{Journey, Passenger};
+use serde::Serialize;
 
-use super::bank::{Bank, Frame, Planning, STEP};
-use super::{Cell, Stopwatch, Strategy};
+use super::bank::{Bank, Frame};
+use super::{Cell, Stopwatch, Strategy, Trial, untimed};
 use crate::WorldError;
-use crate::statistics::{average, number, whole};
+use crate::output::{Columns, Row};
+use crate::statistics::{average, number, rank, round, whole};
 
 /// How long a run goes on after the arrivals at most.
 const DRAIN: Duration = Duration::from_hours(1);
@@ -26,7 +28,8 @@ const GROWTH: f64 = 2.0;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Why a bank is saturated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Saturation {
     /// Somebody was not at the destination an hour after the arrivals.
     Unserved,
@@ -38,11 +41,7 @@ pub enum Saturation {
 
 impl fmt::Display for Saturation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Unserved => "unserved",
-            Self::Backlog => "backlog",
-            Self::Growth => "growth",
-        })
+        self.serialize(f)
     }
 }
 
@@ -50,13 +49,11 @@ impl fmt::Display for Saturation {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// The name of the cell.
-    pub cell: String,
-    /// Who dispatched.
-    pub strategy: Strategy,
-    /// The seed of the passengers.
-    pub seed: u64,
+    pub(super) cell: String,
+    pub(super) strategy: Strategy,
+    pub(super) seed: u64,
     /// How many passengers were scored.
-    pub passengers: usize,
+    pub(super) passengers: usize,
     /// Per cent of them who reached their destination.
     pub served: f64,
     /// The averages, `None` of no passengers; or why there are none.
@@ -64,19 +61,19 @@ pub struct Run {
     /// The longest wait, s, of those who boarded.
     pub longest: f64,
     /// Riders carried away from their destination, in per cent of rider seconds.
-    pub wrong_way: f64,
+    pub(super) wrong_way: f64,
     /// How often a car set off.
-    pub starts: u32,
+    pub(super) starts: u32,
     /// How far all cars went, m.
-    pub metres: f64,
+    pub(super) metres: f64,
     /// How many plans were made.
-    pub plans: u32,
-    /// The mean time of a plan.
-    pub plan_mean: Duration,
-    /// The longest time of a plan.
-    pub plan_longest: Duration,
+    pub(super) plans: u32,
+    /// The mean time of a plan, µs.
+    pub(super) plan_mean: f64,
+    /// The longest time of a plan, µs.
+    pub(super) plan_longest: f64,
     /// The waiting times of those who boarded, s, in ascending order.
-    pub waits: Vec<f64>,
+    pub(super) waits: Vec<f64>,
 }
 
 /// Averages over the passengers of a run.
@@ -96,47 +93,53 @@ pub struct Figures {
     pub attd: f64,
 }
 
-/// What is looked at during a run.
-#[derive(Debug, Default)]
-struct Tally {
-    riding: u64,
-    wrong: u64,
-    /// The number who wait, once a second.
-    queue: Vec<usize>,
-}
+impl Trial<'_> {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// There is no such bank.
+    pub fn run(&self, stopwatch: Stopwatch) -> Result<Run, WorldError> {
+        self.run_and_look(stopwatch, |_, _| ())
+    }
 
-impl Run {
-    /// Runs a strategy on the passengers of a seed. `look` is called at the start and after every
-    /// step of 50 ms, with a function that says what there is to see.
-    pub(super) fn of(
-        cell: &Cell,
-        strategy: Strategy,
-        seed: u64,
+    /// Runs it and shows it, at the start and then each time that `every` has passed.
+    ///
+    /// # Errors
+    /// There is no such bank.
+    pub fn replay(&self, every: Duration, mut show: impl FnMut(Frame)) -> Result<Run, WorldError> {
+        let mut next = Duration::ZERO;
+        self.run_and_look(untimed, |now, bank| {
+            if now >= next {
+                next = now + every;
+                show(bank.frame());
+            }
+        })
+    }
+
+    /// `look` is called at the start and after every step of 50 ms.
+    fn run_and_look(
+        &self,
         stopwatch: Stopwatch,
-        mut look: impl FnMut(Duration, &dyn Fn() -> Frame),
-    ) -> Result<Self, WorldError> {
+        mut look: impl FnMut(Duration, &Bank),
+    ) -> Result<Run, WorldError> {
+        let Trial { cell, strategy, seed } = *self;
         let passengers = cell.passengers(seed);
         let mut bank = Bank::new(&cell.building, &passengers, strategy, seed, stopwatch)?;
         let end = cell.lasts() + DRAIN;
-        let mut tally = Tally::default();
-        let mut next_look = LOOK;
-        look(bank.now(), &|| bank.frame());
-        while bank.now() < end && !bank.crowd.is_done() {
+        let (mut riding, mut wrong) = (0, 0);
+        // How many wait, at each look.
+        let mut queue = Vec::new();
+        look(bank.now, &bank);
+        while bank.now < end && !bank.crowd.is_done() {
             bank.step();
-            debug_assert!(bank.now().as_millis().is_multiple_of(STEP.as_millis()));
-            if bank.now() >= next_look {
-                next_look += LOOK;
-                let (riding, wrong) = bank.riding();
-                tally.riding += riding;
-                tally.wrong += wrong;
-                tally.queue.push(bank.crowd.count().waiting);
+            if bank.now.as_millis().is_multiple_of(LOOK.as_millis()) {
+                let (ride, away) = bank.riding();
+                riding += ride;
+                wrong += away;
+                queue.push(bank.crowd.count().waiting);
             }
-            look(bank.now(), &|| bank.frame());
+            look(bank.now, &bank);
         }
-        Ok(Self::score(cell, strategy, seed, &bank, &tally))
-    }
-
-    fn score(cell: &Cell, strategy: Strategy, seed: u64, bank: &Bank, tally: &Tally) -> Self {
         let scored = bank.crowd.trips().filter(|(trip, _)| trip.arrival >= cell.warm_up);
         let scored: Vec<_> = scored.collect();
         let since = |of: fn(&Journey) -> Option<Duration>| {
@@ -148,11 +151,11 @@ impl Run {
         let mut waits = since(|trip| trip.boarded);
         waits.sort_by(f64::total_cmp);
         let totals = since(|trip| trip.exited);
-        let Planning { plans, all, longest } = bank.planning;
-        let starts = bank.cabins.iter().map(|cabin| cabin.starts).sum();
-        let saturation = saturation(cell, bank, &tally.queue);
+        let plans = u32::try_from(bank.plans.len()).unwrap_or(u32::MAX);
+        let micros = |time: Duration| time.as_secs_f64() * 1e6;
+        let saturation = saturation(cell, &bank, &queue);
         let figures = Figures::of(&waits, &totals);
-        Self {
+        Ok(Run {
             cell: cell.name.clone(),
             strategy,
             seed,
@@ -160,14 +163,41 @@ impl Run {
             served: per_cent(number(totals.len()), number(scored.len())).unwrap_or(100.0),
             figures: saturation.map_or(Ok(figures), Err),
             longest: waits.last().copied().unwrap_or_default(),
-            wrong_way: per_cent(whole(tally.wrong), whole(tally.riding)).unwrap_or_default(),
-            starts,
+            wrong_way: per_cent(whole(wrong), whole(riding)).unwrap_or_default(),
+            starts: bank.cabins.iter().map(|cabin| cabin.starts).sum(),
             metres: bank.cabins.iter().map(|cabin| cabin.metres).sum(),
             plans,
-            plan_mean: all / plans.max(1),
-            plan_longest: longest,
+            plan_mean: micros(bank.plans.iter().sum::<Duration>() / plans.max(1)),
+            plan_longest: micros(bank.plans.iter().max().copied().unwrap_or_default()),
             waits,
-        }
+        })
+    }
+}
+
+impl Row for Run {
+    fn columns(&self) -> Columns {
+        let figures = self.figures.ok().flatten();
+        let mut columns = Columns::default();
+        columns.add("cell", &self.cell);
+        columns.add("strategy", self.strategy.to_string());
+        columns.add("seed", self.seed);
+        columns.add("passengers", self.passengers);
+        columns.add("served_percent", round(self.served));
+        columns.add("saturated", self.figures.err());
+        columns.add("awt_s", figures.map(|figures| round(figures.awt)));
+        columns.add("p90_s", figures.map(|figures| round(figures.p90)));
+        columns.add("p99_s", figures.map(|figures| round(figures.p99)));
+        columns.add("over_60_percent", figures.map(|figures| round(figures.over_60)));
+        columns.add("squared_wait_s2", figures.map(|figures| round(figures.squared)));
+        columns.add("attd_s", figures.map(|figures| round(figures.attd)));
+        columns.add("longest_s", round(self.longest));
+        columns.add("wrong_way_percent", round(self.wrong_way));
+        columns.add("starts", self.starts);
+        columns.add("metres", round(self.metres));
+        columns.add("plans", self.plans);
+        columns.add("plan_mean_us", round(self.plan_mean));
+        columns.add("plan_longest_us", round(self.plan_longest));
+        columns
     }
 }
 
@@ -178,20 +208,13 @@ impl Figures {
         let squares: Vec<_> = waits.iter().map(|wait| wait * wait).collect();
         Some(Self {
             awt: average(waits)?,
-            p90: order_statistic(waits, 0.9)?,
-            p99: order_statistic(waits, 0.99)?,
+            p90: waits[rank(waits.len(), 0.9)? - 1],
+            p99: waits[rank(waits.len(), 0.99)? - 1],
             over_60: per_cent(number(long), number(waits.len()))?,
             squared: average(&squares)?,
             attd: average(totals)?,
         })
     }
-}
-
-/// The least value that at least this share did not exceed.
-fn order_statistic(ascending: &[f64], share: f64) -> Option<f64> {
-    let needed = number(ascending.len()) * share - 1e-9;
-    let found = (1..).zip(ascending).find(|(rank, _)| number(*rank) >= needed);
-    found.map(|(_, value)| *value)
 }
 
 fn per_cent(part: f64, all: f64) -> Option<f64> {
@@ -233,25 +256,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_order_statistics() {
-        let ten: Vec<f64> = (1..=10).map(f64::from).collect();
-        assert_eq!(order_statistic(&ten, 0.9), Some(9.0));
-        assert_eq!(order_statistic(&ten, 0.99), Some(10.0));
-        assert_eq!(order_statistic(&[], 0.9), None);
-    }
-
-    #[test]
     fn figures_are_those_of_the_definitions() {
         let figures = Figures::of(&[10.0, 70.0], &[30.0, 90.0]);
-        let wanted = Figures {
-            awt: 40.0,
-            p90: 70.0,
-            p99: 70.0,
-            over_60: 50.0,
-            squared: 2_500.0,
-            attd: 60.0,
-        };
-        assert_eq!(figures, Some(wanted));
+        let figures = figures.expect("two passengers");
+        assert_eq!((figures.awt, figures.p90, figures.p99), (40.0, 70.0, 70.0));
+        assert_eq!((figures.over_60, figures.squared, figures.attd), (50.0, 2_500.0, 60.0));
         assert_eq!(Figures::of(&[], &[]), None, "nobody did not wait for 0 s");
     }
 

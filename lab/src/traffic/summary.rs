@@ -1,8 +1,11 @@
 //! What the strategies did over all seeds, and how they differ.
 
+use std::io::Write;
+
 use serde::Serialize;
 
 use super::{Comparison, Figures, Run, Strategy};
+use crate::output::{self, WriteError};
 use crate::statistics::{Interval, average, mean, number};
 
 /// A strategy in a cell, over all seeds. Averages are missing if a run was saturated, or nobody was
@@ -11,7 +14,6 @@ use crate::statistics::{Interval, average, mean, number};
 pub struct Summary {
     /// The name of the cell.
     pub cell: String,
-    /// Who dispatched.
     pub strategy: String,
     /// How many runs.
     pub runs: usize,
@@ -19,7 +21,6 @@ pub struct Summary {
     pub saturated: usize,
     /// Per cent who reached their destination.
     pub served: f64,
-    /// The averages.
     pub means: Option<Means>,
     /// The longest wait of all runs, s.
     pub longest: f64,
@@ -35,20 +36,14 @@ pub struct Summary {
     pub plan_longest: f64,
 }
 
-/// Means over the seeds, s and per cent.
+/// Means over the seeds of the figures of a run, in the same units.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Means {
-    /// The waiting time.
     pub awt: Interval,
-    /// Its 90th percentile.
     pub p90: Interval,
-    /// Its 99th percentile.
     pub p99: f64,
-    /// The share who waited for more than a minute.
     pub over_60: f64,
-    /// The squared waiting time, s².
     pub squared: f64,
-    /// The time to destination.
     pub attd: Interval,
 }
 
@@ -58,15 +53,11 @@ pub struct Means {
 pub struct Difference {
     /// The name of the cell.
     pub cell: String,
-    /// Who.
     pub strategy: String,
     /// Compared with whom.
     pub base: String,
-    /// The waiting time.
     pub awt: Interval,
-    /// Its 90th percentile.
     pub p90: Interval,
-    /// The time to destination.
     pub attd: Interval,
 }
 
@@ -100,8 +91,8 @@ fn summary(runs: &[Run]) -> Option<Summary> {
         wrong_way: of(|run| run.wrong_way),
         starts: of(|run| f64::from(run.starts)),
         metres: of(|run| run.metres),
-        plan_mean: of(|run| run.plan_mean.as_secs_f64() * 1e6),
-        plan_longest: most(|run| run.plan_longest.as_secs_f64() * 1e6),
+        plan_mean: of(|run| run.plan_mean),
+        plan_longest: most(|run| run.plan_longest),
     })
 }
 
@@ -179,4 +170,21 @@ impl Difference {
             [|means| means.awt.estimate, |means| means.p90.estimate, |means| means.attd.estimate];
         (!pairs.is_empty()).then(|| figures.map(mean))
     }
+}
+
+/// JSON: an object with the lists `summaries` and `differences`.
+///
+/// # Errors
+/// [`WriteError`]
+pub fn write_json(
+    summaries: &[Summary],
+    differences: &[Difference],
+    to: impl Write,
+) -> Result<(), WriteError> {
+    #[derive(Serialize)]
+    struct Page<'a> {
+        summaries: &'a [Summary],
+        differences: &'a [Difference],
+    }
+    output::write_json(&Page { summaries, differences }, to)
 }

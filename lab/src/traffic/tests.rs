@@ -8,29 +8,38 @@ use elevator_simulator::building::{Building, MASS, Passenger, Pattern, Traffic, 
 use super::bank::Bank;
 use super::*;
 
-/// Ten minutes of the suite's traffic, all of it scored.
-fn short(name: &str, pattern: Pattern, rate: f64) -> Cell {
-    let building = Arc::new(Building::named(name).expect("a building"));
+/// Ten minutes of the suite's traffic in A12, all of it scored.
+fn short(pattern: Pattern, rate: f64) -> Cell {
+    let building = Arc::new(Building::named("A12").expect("a building"));
     let lasts = Duration::from_mins(10);
     let source = Source::Drawn(Traffic::Steady { pattern, rate, lasts });
     Cell { source, warm_up: Duration::ZERO, ..Cell::steady(building, pattern, rate) }
 }
 
-fn comparison(cells: Vec<Cell>, seeds: u64) -> Comparison {
-    Comparison { cells, strategies: STRATEGIES.to_vec(), seed: 1, seeds }
+/// Every strategy in this cell.
+fn compared(cell: Cell, seeds: u64) -> (Comparison, Vec<Run>) {
+    let strategies = STRATEGIES.to_vec();
+    let comparison = Comparison { cells: vec![cell], strategies, seed: 1, seeds };
+    let runs = comparison.run(untimed, |_| ()).expect("runs");
+    (comparison, runs)
+}
+
+fn figures(cell: &Cell, strategy: Strategy, seed: u64) -> Figures {
+    let run = Trial { cell, strategy, seed }.run(untimed).expect("a run");
+    assert!(run.passengers > 50, "{strategy} {cell}: {run:?}");
+    assert!((run.served - 100.0).abs() < 1e-9, "{strategy} {cell}: {run:?}");
+    assert!(run.wrong_way.abs() < 1e-9, "{strategy} {cell}: {run:?}");
+    run.figures.expect("averages").expect("passengers")
 }
 
 #[test]
 fn every_strategy_serves_everyone_and_carries_nobody_the_wrong_way() {
     for strategy in STRATEGIES.into_iter().chain([Strategy::Destination]) {
         for pattern in Pattern::ALL {
-            let cell = short("A12", pattern, 8.0);
-            let run = Trial { cell: &cell, strategy, seed: 3 }.run(untimed).expect("a run");
-            assert!(run.passengers > 50, "{strategy} {cell}: {run:?}");
-            assert!((run.served - 100.0).abs() < 1e-9, "{strategy} {cell}: {run:?}");
-            assert!(run.wrong_way.abs() < 1e-9, "{strategy} {cell}: {run:?}");
-            let figures = run.figures.expect("averages").expect("passengers");
-            assert!(figures.awt < 40.0 && figures.attd > figures.awt, "{strategy} {cell}: {run:?}");
+            let cell = short(pattern, 8.0);
+            let figures = figures(&cell, strategy, 3);
+            let is_likely = figures.awt < 40.0 && figures.attd > figures.awt;
+            assert!(is_likely, "{strategy} {cell}: {figures:?}");
         }
     }
 }
@@ -38,12 +47,12 @@ fn every_strategy_serves_everyone_and_carries_nobody_the_wrong_way() {
 /// Everyone who has arrived waits, rides or has been served, at any moment.
 #[test]
 fn nobody_gets_lost() {
-    let cell = short("A12", Pattern::Lunch, 12.0);
+    let cell = short(Pattern::Lunch, 12.0);
     let passengers = cell.passengers(5);
     let mut bank = Bank::new(&cell.building, &passengers, STRATEGIES[0], 5, untimed).expect("bank");
-    while !bank.crowd.is_done() && bank.now() < Duration::from_hours(1) {
+    while !bank.crowd.is_done() && bank.now < Duration::from_hours(1) {
         bank.step();
-        let arrived = passengers.iter().filter(|trip| trip.arrival <= bank.now()).count();
+        let arrived = passengers.iter().filter(|trip| trip.arrival <= bank.now).count();
         let count = bank.crowd.count();
         assert_eq!(count.waiting + count.riding + count.served, arrived);
         let frame = bank.frame();
@@ -58,12 +67,8 @@ fn nobody_gets_lost() {
 /// Passengers to the same floor gather in the same car, which stops less often for each of them.
 #[test]
 fn destinations_that_are_given_at_the_landing_save_time() {
-    let cell = short("A12", Pattern::Up, 12.0);
-    let attd = |strategy| {
-        let runs = (1..=3).map(|seed| Trial { cell: &cell, strategy, seed }.run(untimed));
-        let attd = |run: Run| run.figures.expect("averages").expect("passengers").attd;
-        runs.map(|run| attd(run.expect("a run"))).sum::<f64>()
-    };
+    let cell = short(Pattern::Up, 12.0);
+    let attd = |strategy| (1..=3).map(|seed| figures(&cell, strategy, seed).attd).sum::<f64>();
     let (planner, destination) = (attd(STRATEGIES[1]), attd(Strategy::Destination));
     assert!(destination < 0.9 * planner, "{destination} instead of {planner}");
 }
@@ -81,32 +86,19 @@ fn every_strategy_has_a_name() {
     assert!(error.contains("\"wheels\" is not a part of the planner"), "{error}");
 }
 
-#[test]
-fn a_run_can_be_repeated() {
-    let cell = short("A12", Pattern::Inter, 8.0);
-    let trial = Trial { cell: &cell, strategy: STRATEGIES[1], seed: 2 };
-    let (one, other) = (trial.run(untimed), trial.run(untimed));
-    assert_eq!(one.expect("a run"), other.expect("a run"));
-}
-
 /// Nobody is not somebody who waited for 0 s.
 #[test]
 fn a_run_without_passengers_counts_in_no_average() {
-    let Some(Cell { building, .. }) = Cell::suite().into_iter().next() else {
-        panic!("no cells");
-    };
-    let comparison = comparison(vec![Cell::listed(building, "nobody".to_owned(), Vec::new())], 1);
-    let runs = comparison.run(untimed, |_| ()).expect("runs");
+    let building = short(Pattern::Up, 1.0).building;
+    let (comparison, mut runs) = compared(Cell::listed(building, "nobody".into(), Vec::new()), 1);
     assert!(runs.iter().all(|run| run.figures == Ok(None)), "{runs:?}");
     let summaries = summaries(&comparison, &runs);
     assert!(summaries.iter().all(|summary| summary.means.is_none() && summary.saturated == 0));
     assert_eq!(differences(&comparison, &runs), []);
 
-    let mut runs = runs;
     let some = Figures { awt: 9.0, p90: 9.0, p99: 9.0, over_60: 0.0, squared: 81.0, attd: 30.0 };
-    let waited = Run { figures: Ok(Some(some)), seed: 2, ..runs[0].clone() };
-    runs.insert(1, waited);
-    runs.truncate(2);
+    runs.truncate(1);
+    runs.push(Run { figures: Ok(Some(some)), seed: 2, ..runs[0].clone() });
     let both = Comparison { strategies: STRATEGIES[..1].to_vec(), seeds: 2, ..comparison };
     let means = super::summaries(&both, &runs)[0].means.expect("one run has averages");
     assert!((means.awt.estimate - 9.0).abs() < 1e-9, "{means:?}");
@@ -115,8 +107,7 @@ fn a_run_without_passengers_counts_in_no_average() {
 /// 60 % of the population in five minutes is four times what four cars can carry.
 #[test]
 fn a_saturated_bank_has_no_average() {
-    let comparison = comparison(vec![short("A12", Pattern::Up, 60.0)], 1);
-    let runs = comparison.run(untimed, |_| ()).expect("runs");
+    let (comparison, runs) = compared(short(Pattern::Up, 60.0), 1);
     let saturations: Vec<_> = runs.iter().map(|run| run.figures.err()).collect();
     assert!(!saturations.contains(&None), "{saturations:?}");
     assert_eq!(saturations[0], Some(Saturation::Backlog));
@@ -125,44 +116,21 @@ fn a_saturated_bank_has_no_average() {
     assert_eq!(differences(&comparison, &runs), []);
 }
 
+/// On the same passengers, too: a difference is that of the means.
 #[test]
-fn differences_are_taken_on_the_same_passengers() {
-    let comparison = comparison(vec![short("A12", Pattern::Up, 5.0)], 3);
-    let runs = comparison.run(untimed, |_| ()).expect("runs");
+fn runs_are_repeatable_and_can_be_written_and_drawn() {
+    let (comparison, runs) = compared(short(Pattern::Up, 5.0), 3);
+    assert_eq!(comparison.run(untimed, |_| ()).expect("runs"), runs);
     let (summaries, differences) = (summaries(&comparison, &runs), differences(&comparison, &runs));
     assert_eq!((summaries.len(), differences.len()), (STRATEGIES.len(), STRATEGIES.len() - 1));
     let means = |number: usize| summaries[number].means.expect("averages");
     let difference = means(1).awt.estimate - means(0).awt.estimate;
     assert!((differences[0].awt.estimate - difference).abs() < 1e-9);
     assert!(differences[0].awt.low <= differences[0].awt.high);
-}
 
-#[test]
-fn a_name_means_the_cells_that_have_it() {
-    assert_eq!(Cell::suite().len(), 24);
-    let count = |name| Cell::named(name).map_or(0, |cells| cells.len());
-    let counts = ["all", "B16", "up", "A12_inter", "A12_up_5", "crites-barto", "5", "x"].map(count);
-    assert_eq!(counts, [24, 12, 6, 3, 1, 1, 8, 0]);
-}
-
-#[test]
-fn the_down_peak_has_its_own_figures() {
-    let cells = Cell::named("crites-barto").expect("a cell");
-    let trial = Trial { cell: &cells[0], strategy: STRATEGIES[0], seed: 1 };
-    let run = trial.run(untimed).expect("a run");
-    let figures = run.figures.expect("averages").expect("passengers");
-    assert!((10.0..30.0).contains(&figures.awt) && figures.over_60 < 5.0, "{figures:?}");
-}
-
-#[test]
-fn runs_can_be_written_and_drawn() {
-    let comparison = comparison(vec![short("A12", Pattern::Up, 5.0)], 2);
-    let runs = comparison.run(untimed, |_| ()).expect("runs");
-    let (summaries, differences) = (summaries(&comparison, &runs), differences(&comparison, &runs));
-    let mut csv = Vec::new();
-    write_runs(&runs, &mut csv).expect("CSV");
+    let (mut csv, mut json) = (Vec::new(), Vec::new());
+    write_csv(&runs, &mut csv).expect("CSV");
     assert_eq!(String::from_utf8(csv).expect("text").lines().count(), 1 + runs.len());
-    let mut json = Vec::new();
     write_json(&summaries, &differences, &mut json).expect("JSON");
     let page: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
     assert!(page["summaries"][0]["means"]["awt"]["estimate"].is_f64());
@@ -176,6 +144,20 @@ fn runs_can_be_written_and_drawn() {
     assert!(frames.windows(2).all(|pair| pair[0].at < pair[1].at));
     let svg = plot_trace("A12_up_5, seed 1", &[(trial.strategy, frames)]).expect("a drawing");
     assert!(svg.contains("collective") && svg.len() > 20_000);
+}
+
+#[test]
+fn a_name_means_the_cells_that_have_it() {
+    let count = |name| Cell::named(name).map_or(0, |cells| cells.len());
+    let counts = ["all", "B16", "up", "A12_inter", "A12_up_5", "crites-barto", "5", "x"].map(count);
+    assert_eq!(counts, [24, 12, 6, 3, 1, 1, 8, 0]);
+}
+
+#[test]
+fn the_down_peak_has_its_own_figures() {
+    let cells = Cell::named("crites-barto").expect("a cell");
+    let figures = figures(&cells[0], STRATEGIES[0], 1);
+    assert!((10.0..30.0).contains(&figures.awt) && figures.over_60 < 5.0, "{figures:?}");
 }
 
 /// How much longer a rider from the top to the lobby takes because of a stop on the way, without

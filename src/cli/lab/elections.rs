@@ -9,8 +9,8 @@ use clap::{Arg, Args, Command};
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::controls::Control;
 use liftmesh_lab::elections::{
-    Broken, Cell, Comparison, Conditions, Contestant, Growth, Level, Measure, Run, Situation,
-    UnknownName, check, growth, plot, summary, write_json, write_runs, write_summary,
+    Broken, Cell, Comparison, Conditions, Contestant, Growth, Interval, Level, Measure, Quantile,
+    Run, Situation, UnknownName, check, growth, plot, summary, write_csv, write_json,
 };
 
 use super::{LabError, files};
@@ -180,10 +180,10 @@ impl ElectionsArgs {
 
     fn write(&self, runs: &[Run], cells: &[Cell], growth: &[Growth]) -> Result<(), LabError> {
         if let Some(path) = &self.csv {
-            files::write_file(path, |to| write_runs(runs, to))?;
+            files::write_file(path, |to| write_csv(runs, to))?;
         }
         if let Some(path) = &self.summary {
-            files::write_file(path, |to| write_summary(cells, to))?;
+            files::write_file(path, |to| write_csv(cells, to))?;
         }
         if let Some(path) = &self.json {
             files::write_file(path, |to| write_json(cells, growth, to))?;
@@ -269,23 +269,24 @@ fn section(situation: Situation, conditions: Conditions, cells: &[&Cell]) -> Str
 }
 
 fn settling_row(cell: &Cell) -> [String; 12] {
-    let range = match (cell.median_low_ms, cell.median_high_ms) {
-        (Some(low), Some(high)) => format!("{}-{}", time(Some(low)), time(Some(high))),
-        (_, _) => "-".to_owned(),
-    };
+    let estimate = |quantile: Option<Quantile>| time(quantile.map(|quantile| quantile.estimate));
+    let range = cell.median.and_then(|median| {
+        Some(format!("{}-{}", time(Some(median.low?)), time(Some(median.high?))))
+    });
+    let (excess, most) = cell.excess;
     [
         cell.contestant.to_string(),
         cell.size.to_string(),
         format!("{} %", cell.loss),
-        time(cell.median_ms),
-        range,
-        time(cell.p95_ms),
-        time(cell.p99_ms),
+        estimate(cell.median),
+        range.unwrap_or_else(|| "-".to_owned()),
+        estimate(cell.p95),
+        estimate(cell.p99),
         format!("{} of {}", cell.unsettled, cell.runs),
-        whole(cell.excess_messages),
-        whole(cell.excess_messages_most),
-        format!("{:.0}", cell.without_master_ms),
-        format!("{:.0}", cell.two_masters_ms),
+        whole(excess.estimate),
+        whole(most),
+        format!("{:.0}", cell.without_master_ms.0),
+        format!("{:.0}", cell.two_masters_ms.0),
     ]
 }
 
@@ -294,19 +295,21 @@ fn watched_row(cell: &Cell) -> [String; 12] {
     let per_second = |count: f64| format!("{:.1}", count / seconds.max(f64::MIN_POSITIVE));
     let share =
         |time: f64| format!("{:.3} %", time / cell.watched_ms.max(f64::MIN_POSITIVE) * 100.0);
-    let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}"));
+    let hourly = |of: fn(Interval) -> f64| {
+        cell.changes_per_hour.map_or_else(|| "-".to_owned(), |rate| format!("{:.1}", of(rate)))
+    };
     [
         cell.contestant.to_string(),
         cell.size.to_string(),
         format!("{} %", cell.loss),
-        per_second(cell.election_sent),
-        whole(cell.election_sent_bytes / seconds.max(f64::MIN_POSITIVE)),
-        whole(cell.election_received_bytes / seconds.max(f64::MIN_POSITIVE)),
-        per_second(cell.beacons_sent),
-        share(cell.without_master_ms),
-        share(cell.two_masters_ms),
-        rate(cell.changes_per_hour),
-        format!("{}-{}", rate(cell.changes_per_hour_low), rate(cell.changes_per_hour_high)),
+        per_second(cell.packets(|wire| wire.election.sent)),
+        whole(cell.packets(|wire| wire.election.sent_bytes) / seconds.max(f64::MIN_POSITIVE)),
+        whole(cell.packets(|wire| wire.election.received_bytes) / seconds.max(f64::MIN_POSITIVE)),
+        per_second(cell.packets(|wire| wire.beacons.sent)),
+        share(cell.without_master_ms.0),
+        share(cell.two_masters_ms.0),
+        hourly(|rate| rate.estimate),
+        format!("{}-{}", hourly(|rate| rate.low), hourly(|rate| rate.high)),
         format!("{} of {}", cell.unsettled, cell.runs),
     ]
 }

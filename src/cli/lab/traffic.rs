@@ -12,7 +12,7 @@ use clap::Args;
 use elevator_simulator::building::{Building, Pattern, read_passengers};
 use liftmesh_lab::traffic::{
     Cell, Comparison, Frame, STRATEGIES, Strategy, Trial, UnknownCell, differences, plot_trace,
-    plot_waits, summaries, write_json, write_runs,
+    plot_waits, summaries, write_csv, write_json,
 };
 
 use super::{LabError, files};
@@ -139,7 +139,7 @@ impl TrafficArgs {
         let summaries = summaries(&comparison, &runs);
         let differences = differences(&comparison, &runs);
         if let Some(path) = &self.csv {
-            files::write_file(path, |to| write_runs(&runs, to))?;
+            files::write_file(path, |to| write_csv(&runs, to))?;
         }
         if let Some(path) = &self.json {
             files::write_file(path, |to| write_json(&summaries, &differences, to))?;

@@ -131,9 +131,8 @@ fn crites_barto(ours: &[&Summary]) -> String {
             format!("{over_60:.2} %"),
         ]
     };
-    let published = PUBLISHED.iter().map(|published| {
-        let name = format!("{} (published)", published.name);
-        line(&name, published.awt, published.squared, published.system, published.over_60)
+    let published = PUBLISHED.iter().map(|&(name, awt, squared, system, over_60)| {
+        line(&format!("{name} (published)"), awt, squared, system, over_60)
     });
     let ours = ours.iter().filter_map(|summary| {
         let means = summary.means?;
