@@ -82,7 +82,11 @@ impl Orders {
             let machine = &snapshot.machines[press.node];
             let call = Call::of_button(press.button, &machine.name);
             let is_served = snapshot.history.served_at(&call).is_some_and(|at| at >= press.at);
-            is_calm && takes(machine, press.button) && !is_served && !is_order(machine, &call)
+            let is_undisturbed = is_calm && snapshot.storm.over <= press.at;
+            is_undisturbed
+                && takes(machine, press.button)
+                && !is_served
+                && !is_order(machine, &call)
         });
         let is_late = |press: &mut Press| snapshot.now > press.at + TAKEN_WITHIN;
         let late = self.waiting.extract_if(.., is_late);
