@@ -111,7 +111,7 @@ fi
 step "compilation of the tests"
 cargo test "${most[@]}" --no-run
 if [ -n "$full" ]; then
-    export LIFTMESH_CAMPAIGN="${LIFTMESH_CAMPAIGN:-24}" LIFTMESH_KILLS="${LIFTMESH_KILLS:-14}"
+    export LIFTMESH_CAMPAIGN="${LIFTMESH_CAMPAIGN:-10}" LIFTMESH_KILLS="${LIFTMESH_KILLS:-14}"
     export LIFTMESH_DENSE_KILLS="${LIFTMESH_DENSE_KILLS:-200}"
 fi
 host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')

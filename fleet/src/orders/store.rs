@@ -47,24 +47,16 @@ pub(crate) struct Journal {
     pub(crate) elsewhere: usize,
 }
 
-/// The open calls of one journal.
+/// How many calls of one journal are open.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Open {
-    /// How many are calls of hall buttons.
-    buttons: usize,
-    /// How many are destination calls.
+    all: usize,
     trips: usize,
-    /// How many, by car; cars without open calls are absent.
-    cars: BTreeMap<NodeId, usize>,
 }
 
 impl Open {
     pub(crate) fn is_empty(&self) -> bool {
-        !self.has_hall_calls() && self.cars.is_empty()
-    }
-
-    pub(crate) fn has_hall_calls(&self) -> bool {
-        self.buttons > 0 || self.trips > 0
+        self.all == 0
     }
 
     /// How many destination calls are open.
@@ -72,32 +64,14 @@ impl Open {
         self.trips
     }
 
-    /// The cars with open car calls.
-    pub(crate) fn cars(&self) -> impl Iterator<Item = &NodeId> {
-        self.cars.keys()
-    }
-
     fn add(&mut self, call: &Call) {
-        match call {
-            Call::Hall(call) if call.to.is_some() => self.trips += 1,
-            Call::Hall(_) => self.buttons += 1,
-            Call::Car { car, .. } => *self.cars.entry(car.clone()).or_default() += 1,
-        }
+        self.all += 1;
+        self.trips += usize::from(call.is_trip());
     }
 
     fn remove(&mut self, call: &Call) {
-        match call {
-            Call::Hall(call) if call.to.is_some() => self.trips -= 1,
-            Call::Hall(_) => self.buttons -= 1,
-            Call::Car { car, .. } => {
-                if let Some(count) = self.cars.get_mut(car) {
-                    *count -= 1;
-                    if *count == 0 {
-                        self.cars.remove(car);
-                    }
-                }
-            }
-        }
+        self.all -= 1;
+        self.trips -= usize::from(call.is_trip());
     }
 }
 

@@ -77,10 +77,9 @@ impl Orders {
     }
 
     /// A record was taken in.
-    pub(super) fn note_open(&mut self, record: &Record, members: &Membership, now: Timestamp) {
+    pub(super) fn note_open(&mut self, record: &Record, now: Timestamp) {
         if self.store.get(record.dot).is_some() {
-            let known = Knowledge::new(&self.own, &self.store, &self.ledger, members);
-            self.admission.note_open(record, &known, now);
+            self.admission.note_open(record, now);
         }
     }
 
@@ -119,7 +118,7 @@ impl Orders {
         for journal in &surplus {
             self.drop_journal(*journal);
         }
-        self.admission.on_collected(&surplus, &self.store);
+        self.admission.on_collected(&surplus);
     }
 
     fn drop_journal(&mut self, id: JournalId) {

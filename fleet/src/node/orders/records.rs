@@ -230,7 +230,7 @@ impl Orders {
             Merged::Nothing | Merged::Served { closed: None } => Outcome::Settled,
             Merged::Placed { .. } | Merged::Served { closed: Some(_) } => Outcome::Changed,
         };
-        self.note_open(record, members, now);
+        self.note_open(record, now);
         self.ledger.know(dot);
         match (record.state.is_served(), self.store.get(dot).is_some()) {
             (false, true) => {

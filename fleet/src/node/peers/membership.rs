@@ -225,7 +225,7 @@ impl Membership {
         }
         peer.term = beacon.term;
         peer.estimate = beacon.estimate;
-        peer.note_heard(now);
+        peer.heard_at = now;
         peer.link_port = beacon.link_port;
         peer.node_state = beacon.node_state.clone();
         peer.digest = beacon.digest;
@@ -260,7 +260,7 @@ impl Membership {
         let Some(peer) = self.incarnation(hello, now) else {
             return Heard::Ignored;
         };
-        peer.note_heard(now);
+        peer.heard_at = now;
         peer.echoed_at = Some(now);
         self.prove(hello, now)
     }
@@ -276,7 +276,7 @@ impl Membership {
     pub(super) fn alive(&mut self, name: &NodeId, at: Timestamp, now: Timestamp) {
         let travel = self.get(name).map(|peer| self.travel(peer)).unwrap_or_default();
         if let Some(peer) = self.get_mut(name) {
-            peer.note_heard(peer.heard_at.max((at + travel).min(now)));
+            peer.heard_at = peer.heard_at.max((at + travel).min(now));
             peer.echoed_at = peer.echoed_at.max(Some(at));
             let incarnation = peer.hello.nonce;
             self.defer_check(incarnation, now);
@@ -306,11 +306,6 @@ impl Membership {
             "a node at {from} speaks version {version} of the wire protocol, this one {VERSION}"
         );
         self.conflict(ConflictKind::Version, None, what, now)
-    }
-
-    /// Whether it is a peer, or was one for 2 s before it was lost.
-    pub(in crate::node) fn knows(&self, name: &NodeId) -> bool {
-        self.get(name).is_some() || self.lost.get(name).is_some_and(|lost| lost.is_established)
     }
 
     /// The peers that were lost and have not come back.
@@ -447,17 +442,13 @@ impl Membership {
             let told = self.conflict(ConflictKind::Name, node, what, now);
             return told.map_or(Heard::Unproven, Heard::Conflict);
         }
-        let mut was_established =
-            self.lost.remove(&hello.node).is_some_and(|lost| lost.is_established);
+        self.lost.remove(&hello.node);
         // One address has one process: the earlier incarnation has ended.
         if let Some(nonce) = before {
-            let earlier = self.incarnations.get(&nonce);
-            was_established |= earlier.is_some_and(|peer| peer.is_established);
             self.end(nonce, now);
         }
         if let Some(peer) = self.incarnations.get_mut(&hello.nonce) {
             peer.counts_since = Some(now);
-            peer.is_established |= was_established;
         }
         self.found.insert(hello.node.clone(), hello.nonce);
         self.conflicts.clear(&hello.node);

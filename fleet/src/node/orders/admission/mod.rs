@@ -143,7 +143,7 @@ impl Admission {
         known: &Knowledge<'_>,
         now: Timestamp,
     ) -> bool {
-        let has_room = self.journals.find_room(peer, record, known, now);
+        let has_room = self.journals.find_room(record, known, now);
         if !has_room {
             self.reports.extend(self.refusals.refuse_for_room(peer, record.dot, now));
         }
@@ -151,10 +151,8 @@ impl Admission {
     }
 
     /// A record was taken in, whose order is open.
-    pub(super) fn note_open(&mut self, record: &Record, known: &Knowledge<'_>, now: Timestamp) {
-        if known.can_be_served(&record.call) {
-            self.journals.note_open(record.dot.journal, now);
-        }
+    pub(super) fn note_open(&mut self, record: &Record, now: Timestamp) {
+        self.journals.note_open(record.dot.journal, now);
     }
 
     /// Notes which journals have open orders, now and then; whether it has done so now.
@@ -171,9 +169,9 @@ impl Admission {
         self.journals.surplus(known, now)
     }
 
-    /// These journals were collected, which this store no longer has.
-    pub(super) fn on_collected(&mut self, collected: &[JournalId], store: &OrderStore) {
-        self.journals.on_collected(collected.len(), store);
+    /// These journals were collected.
+    pub(super) fn on_collected(&mut self, collected: &[JournalId]) {
+        self.journals.on_collected(collected.len());
     }
 
     /// How many records were refused since the start.

@@ -27,8 +27,6 @@ pub(in crate::node) struct LostPeer {
     pub(in crate::node) role: Role,
     pub(in crate::node) heard_at: Timestamp,
     pub(in crate::node) cause: LossCause,
-    /// It had counted for a while: see [`Peer`].
-    pub(super) is_established: bool,
 }
 
 /// The reason for a loss, as far as known.
@@ -43,7 +41,7 @@ pub enum LossCause {
 
 impl LostPeers {
     pub(super) fn add(&mut self, name: NodeId, peer: &Peer) {
-        let oldest = self.0.iter().min_by_key(|(_, lost)| (lost.is_established, lost.heard_at));
+        let oldest = self.0.iter().min_by_key(|(_, lost)| lost.heard_at);
         if self.0.len() >= MOST
             && let Some(oldest) = oldest.map(|(name, _)| name.clone())
         {
@@ -76,7 +74,6 @@ impl LostPeer {
             address: peer.hello.address,
             role: peer.hello.role,
             heard_at: peer.heard_at,
-            is_established: peer.is_established,
             cause: if has_hung { LossCause::Hung } else { LossCause::Silent },
         }
     }

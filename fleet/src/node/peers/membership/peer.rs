@@ -17,10 +17,6 @@ use crate::wire::{Hello, NodeState};
 /// listens for a moment.
 const MOST_EXCUSES: u8 = 16;
 
-/// For how long a node has to be heard for its car to count as one of the fleet's when it is lost: a
-/// name that somebody has made up for a beacon or two does not.
-const ESTABLISHED_AFTER: Duration = Duration::from_secs(2);
-
 /// One incarnation of another node.
 #[derive(Debug, Clone)]
 pub(in crate::node) struct Peer {
@@ -60,8 +56,6 @@ pub(in crate::node) struct Peer {
     pub(in crate::node::peers) unechoed: bool,
     /// Since when it has counted, without a break.
     pub(super) counts_since: Option<Timestamp>,
-    /// It has counted for [`ESTABLISHED_AFTER`], or an earlier process of it has.
-    pub(super) is_established: bool,
     /// The interruptions of this node since the peer was last heard.
     excuses: Excuses,
 }
@@ -100,17 +94,8 @@ impl Peer {
             disputed_since: None,
             unechoed: false,
             counts_since: None,
-            is_established: false,
             excuses: Excuses::default(),
         }
-    }
-
-    /// Something that it has sent shows that it was alive at this time. Nothing else establishes it,
-    /// least of all that this node did not run.
-    pub(super) fn note_heard(&mut self, at: Timestamp) {
-        self.heard_at = at;
-        self.is_established |=
-            self.counts_since.is_some_and(|since| at.since(since) >= ESTABLISHED_AFTER);
     }
 
     pub(in crate::node) fn candidate(&self) -> Candidate {
