@@ -110,7 +110,6 @@ impl DoorCycle {
         }
     }
 
-    /// The deadlines of the cycle.
     pub(super) fn deadlines(
         self,
         health: DoorHealth,

@@ -13,7 +13,6 @@ use super::{Car, CarTimer};
 use crate::model::Timestamp;
 use crate::seeded::{SeededBug, is_seeded};
 
-/// The progress of a flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flight {
     /// The drive was commanded to run and has not reported that it does. No deadline of F9 applies
@@ -41,14 +40,12 @@ pub(super) enum Overshoot {
     None,
     /// Once, which happens if a new stop is commanded a moment too late.
     Once {
-        /// The floor of that stop.
         missed: Floor,
         /// Whether that floor's sensor was seen.
         sensor: Sensor,
     },
 }
 
-/// The progress of homing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Homing {
     /// The drive was commanded to run and has not reported that it does.

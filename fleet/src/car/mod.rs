@@ -68,7 +68,6 @@ pub struct Car {
     hall: BTreeSet<HallCall>,
     /// What the master wants besides the calls.
     plan: CarPlan,
-    /// The mode that operators have commanded.
     command: Mode,
     /// Where it goes besides its calls.
     errand: Option<Stay>,
@@ -82,7 +81,6 @@ pub struct Car {
     position: Option<Floor>,
     /// The direction in which the car collects, or `None` when it may turn either way.
     direction: Option<Direction>,
-    /// Its last direction.
     older: Direction,
     supervision: Supervision,
     events: VecDeque<CarEvent>,

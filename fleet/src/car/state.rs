@@ -123,7 +123,6 @@ impl OperatingState {
         (motor, DoorCommand::Close)
     }
 
-    /// Whether the motor is commanded to run.
     pub(super) fn is_driving(self) -> bool {
         self.commands().0 != MotorCommand::Stop
     }

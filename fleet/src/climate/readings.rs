@@ -16,7 +16,6 @@ pub(crate) const MOST_SOURCES: usize = 256;
 /// Where a reading comes from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Source {
-    /// A node of the fleet.
     Node(NodeId),
     /// A bare device that answers requests and is known by its address alone (V12).
     Device(Ipv4Addr),

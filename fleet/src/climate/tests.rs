@@ -31,39 +31,6 @@ fn readings() -> Readings {
     Readings::new(SECOND * 5)
 }
 
-/// V11, V12
-#[test]
-fn nodes_and_bare_devices_count_alike() {
-    let mut readings = readings();
-    readings.record(node("A"), reads(Some(21), Some(100)), at(0));
-    readings.record(device(1), reads(Some(22), Some(201)), at(0));
-    assert_eq!(readings.temperature(at(0)), Some(215));
-    assert_eq!(readings.illuminance(at(0)), Some(151), "150.5, rounded");
-}
-
-/// K1, K2
-#[test]
-fn a_reading_that_has_reached_its_limit_counts_no_more() {
-    let mut readings = readings();
-    readings.record(node("A"), reads(Some(10), Some(10)), at(0));
-    readings.record(node("B"), reads(Some(30), Some(30)), at(1_000));
-    assert_eq!(readings.temperature(at(4_999)), Some(200));
-    assert_eq!(readings.temperature(at(5_000)), Some(300));
-    assert_eq!(readings.illuminance(at(5_000)), Some(30));
-    assert_eq!(readings.temperature(at(6_000)), None);
-    assert_eq!(readings.illuminance(at(6_000)), None);
-}
-
-/// K1: it is not the last one known.
-#[test]
-fn a_sensor_that_says_unknown_is_unknown_at_once() {
-    let mut readings = readings();
-    readings.record(node("A"), reads(Some(10), Some(10)), at(0));
-    readings.record(node("A"), reads(None, Some(12)), at(10));
-    assert_eq!(readings.temperature(at(10)), None);
-    assert_eq!(readings.illuminance(at(10)), Some(12));
-}
-
 #[test]
 fn a_flood_of_strangers_is_not_taken_in() {
     let mut readings = readings();
@@ -221,7 +188,7 @@ proptest! {
         prop_assert!((shown * 10.0 - f64::from(tenths)).abs() <= 5.0);
     }
 
-    /// K1, K2: against a list of all that was ever taken in.
+    /// K1, K2, V11, V12: against a list of all that was ever taken in.
     #[test]
     fn averages_are_over_the_latest_fresh_reading_of_each_unit(
         steps in prop::collection::vec(step(), 1..40),

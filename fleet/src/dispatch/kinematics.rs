@@ -170,31 +170,23 @@ mod tests {
     }
 
     #[test]
-    fn a_long_trip_is_the_cruise_and_one_time_up_to_speed() {
-        // 2 s + 1 s up to speed over 3 m, the same down, and 2 m/s between.
-        assert_seconds(round_numbers(6.0).travel(1), 6.0);
-        assert_seconds(round_numbers(10.0).travel(1), 8.0);
-        assert_seconds(round_numbers(10.0).travel(3), 18.0);
-    }
-
-    #[test]
-    fn a_short_trip_never_reaches_rated_speed() {
-        // Peak speed v with v² + v = 3.75: v = 1.5, then 2 (1.5 + 1).
-        assert_seconds(round_numbers(3.75).travel(1), 5.0);
-    }
-
-    #[test]
-    fn a_very_short_trip_never_reaches_full_acceleration() {
-        // Four stretches of T with 2 j T³ = d.
-        assert_seconds(round_numbers(2.0).travel(1), 4.0);
-        assert_seconds(round_numbers(0.25).travel(1), 2.0);
-    }
-
-    #[test]
-    fn a_slow_car_reaches_rated_speed_without_full_acceleration() {
-        let slow = Kinematics { rated_speed: 0.25, ..round_numbers(1.0) };
-        // 2 √(0.25 / 1) = 1 s up to speed.
-        assert_seconds(slow.travel(1), 5.0);
+    fn trips_take_as_long_as_computed_by_hand() {
+        for (floor_height, rated_speed, floors, seconds) in [
+            // 2 s + 1 s up to speed over 3 m, the same down, and 2 m/s between.
+            (6.0, 2.0, 1, 6.0),
+            (10.0, 2.0, 1, 8.0),
+            (10.0, 2.0, 3, 18.0),
+            // Never at rated speed: peak speed v with v² + v = 3.75, v = 1.5; then 2 (1.5 + 1).
+            (3.75, 2.0, 1, 5.0),
+            // Never at full acceleration: four stretches of T with 2 j T³ = d.
+            (2.0, 2.0, 1, 4.0),
+            (0.25, 2.0, 1, 2.0),
+            // A slow car: 2 √(0.25 / 1) = 1 s up to speed.
+            (1.0, 0.25, 1, 5.0),
+        ] {
+            let car = Kinematics { rated_speed, ..round_numbers(floor_height) };
+            assert_seconds(car.travel(floors), seconds);
+        }
     }
 
     #[test]

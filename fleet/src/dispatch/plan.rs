@@ -44,7 +44,6 @@ struct Waiting<'a> {
     demand: &'a HallDemand,
     /// Microseconds, at most [`LONGEST_WAIT`].
     waited: Cost,
-    /// Its car in the plan.
     holder: Option<usize>,
     /// Its car before.
     present: Option<usize>,

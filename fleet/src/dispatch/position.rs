@@ -121,17 +121,13 @@ mod tests {
 
     #[test]
     fn a_car_at_rest_is_at_its_floor() {
-        let nowhere = CarDetail::estimate(&idle_at(3), Duration::ZERO, &Kinematics::default());
-        assert_eq!(nowhere, None);
-    }
-
-    /// It is all but at rest, and as good as one that is.
-    #[test]
-    fn a_car_at_the_sensor_of_its_stop_is_at_its_floor() {
-        let mut view = moving(3, 4, 4, Duration::from_secs(4));
-        view.floor = Some(crate::dispatch::tests::floor(4));
-        let nowhere = CarDetail::estimate(&view, Duration::ZERO, &Kinematics::default());
-        assert_eq!(nowhere, None);
+        // At the sensor of its stop it is all but at rest.
+        let mut stops = moving(3, 4, 4, Duration::from_secs(4));
+        stops.floor = Some(crate::dispatch::tests::floor(4));
+        for view in [idle_at(3), stops] {
+            let nowhere = CarDetail::estimate(&view, Duration::ZERO, &Kinematics::default());
+            assert_eq!(nowhere, None);
+        }
     }
 
     #[test]

@@ -188,17 +188,8 @@ pub(super) fn micros(time: Duration) -> Micros {
 
 /// Where the car is, if hall calls can be assigned to it.
 fn place(view: &CarView) -> Option<Floor> {
-    match (view.availability, view.phase) {
-        (Availability::Unavailable(_), _) | (Availability::InService, CarPhase::Homing) => None,
-        (
-            Availability::InService,
-            CarPhase::Idle
-            | CarPhase::Moving { .. }
-            | CarPhase::Opening
-            | CarPhase::Open
-            | CarPhase::Closing,
-        ) => view.floor,
-    }
+    let is_placed = view.availability == Availability::InService && view.phase != CarPhase::Homing;
+    view.floor.filter(|_| is_placed)
 }
 
 /// A simulated car: between two calls of its methods it is at rest at a floor.

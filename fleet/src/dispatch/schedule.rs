@@ -120,7 +120,6 @@ impl Schedule {
         self.0.get(number).map(|entry| &entry.parking)
     }
 
-    /// An entry as text.
     pub(crate) fn text(&self, number: usize) -> Option<String> {
         self.0.get(number).map(ToString::to_string)
     }

@@ -3,15 +3,12 @@ pub(super) mod properties;
 use elevator_driver::{Direction, FloorCount};
 
 use super::*;
-use crate::model::{Availability, CarPhase, Unavailable};
+pub(super) use crate::election::testing::floor;
+use crate::model::CarPhase;
 use Direction::{Down, Up};
 
 pub(super) fn floors(count: u8) -> FloorCount {
     FloorCount::new(count).unwrap()
-}
-
-pub(super) fn floor(index: u8) -> Floor {
-    Floor::try_from(index).unwrap()
 }
 
 pub(super) fn call(at: u8, direction: Direction) -> HallCall {
@@ -66,37 +63,16 @@ fn assert_assigned(cars: &[CarSituation], demand: &HallDemand, expected: &str) {
 }
 
 #[test]
-fn the_nearest_idle_car_comes() {
-    let cars = [car("a", idle_at(0), &[]), car("b", idle_at(9), &[]), car("c", idle_at(19), &[])];
-    assert_assigned(&cars, &fresh(call(2, Down)), "a");
-    assert_assigned(&cars, &fresh(call(11, Up)), "b");
-    assert_assigned(&cars, &fresh(call(16, Down)), "c");
-}
-
-#[test]
-fn a_car_that_comes_by_is_preferred_to_a_nearer_one_that_moves_away() {
-    let cars = [
-        car("away", moving(10, 18, 12, Duration::from_secs(5)), &[18]),
-        car("by", moving(5, 15, 7, Duration::from_secs(5)), &[15]),
-    ];
-    assert_assigned(&cars, &fresh(call(9, Up)), "by");
-}
-
-#[test]
-fn a_car_that_stops_there_anyway_is_preferred_to_an_idle_one_as_near() {
-    let cars = [
-        car("idle", idle_at(11), &[]),
-        car("stops", moving(5, 8, 7, Duration::from_secs(5)), &[8]),
-    ];
-    assert_assigned(&cars, &fresh(call(8, Up)), "stops");
-}
-
-#[test]
-fn a_car_that_is_out_of_service_gets_nothing() {
-    let hung = CarView { availability: Availability::Unavailable(Unavailable::Hung), ..idle_at(5) };
-    let cars = [car("hung", hung, &[]), car("far", idle_at(19), &[])];
-    assert_assigned(&cars, &demand(call(5, Up), 3, Some("hung")), "far");
-    assert!(dispatcher(20).assign(&cars[..1], &[fresh(call(5, Up))]).is_empty());
+fn the_car_that_serves_a_call_at_the_least_cost_gets_it() {
+    let idle = [car("a", idle_at(0), &[]), car("b", idle_at(9), &[]), car("c", idle_at(19), &[])];
+    for (at, direction, nearest) in [(2, Down, "a"), (11, Up, "b"), (16, Down, "c")] {
+        assert_assigned(&idle, &fresh(call(at, direction)), nearest);
+    }
+    let comes_by = |to, calls: &[u8]| car("by", moving(5, to, 7, Duration::from_secs(5)), calls);
+    let away = car("away", moving(10, 18, 12, Duration::from_secs(5)), &[18]);
+    assert_assigned(&[away, comes_by(15, &[15])], &fresh(call(9, Up)), "by");
+    // It stops there anyway.
+    assert_assigned(&[car("idle", idle_at(11), &[]), comes_by(8, &[8])], &fresh(call(8, Up)), "by");
 }
 
 #[test]
@@ -162,37 +138,7 @@ fn of_a_call_that_is_listed_twice_the_longer_wait_counts() {
     assert_eq!(dispatcher(20).assign(&cars, &twice).len(), 1);
 }
 
-/// O7: a car that leaves a floor out is not sent there, however near it is.
-#[test]
-fn call_at_a_floor_that_a_car_leaves_out_goes_to_another() {
-    let near = CarView { locked_out: [floor(6)].into_iter().collect(), ..idle_at(7) };
-    let cars = [car("near", near, &[]), car("far", idle_at(0), &[])];
-    let calls = [fresh(call(6, Down)), fresh(call(5, Down))];
-    let assigned = dispatcher(20).assign(&cars, &calls);
-    assert_eq!(assigned.get(&calls[0].call), Some(&node("far")));
-    let alone = dispatcher(20).assign(&cars[..1], &calls);
-    assert_eq!(alone.get(&calls[0].call), None);
-    assert_eq!(alone.get(&calls[1].call), Some(&node("near")));
-}
-
 // --- Against a baseline ---
-
-/// Whichever car is nearest by floors.
-#[derive(Debug)]
-struct NearestFloor;
-
-impl Dispatcher for NearestFloor {
-    fn assign(&mut self, cars: &[CarSituation], demand: &[HallDemand]) -> Assignments {
-        let serving = || cars.iter().filter(|car| Predictor::can_serve(&car.view));
-        let distance =
-            |car: &CarSituation, call: HallCall| car.view.floor.map(|at| at.distance(call.floor));
-        let nearest = |call| serving().min_by_key(|car| distance(car, call));
-        let assigned = demand
-            .iter()
-            .filter_map(|demand| Some((demand.call, nearest(demand.call)?.car.clone())));
-        assigned.collect()
-    }
-}
 
 fn total_wait(cars: &[CarSituation], assignments: &Assignments, count: u8) -> Duration {
     let predictor = Predictor::new(Kinematics::default(), floors(count));
@@ -231,7 +177,7 @@ fn waiting_is_clearly_shorter_than_with_the_nearest_car() {
     for seed in 0..300 {
         let (cars, demand) = random_bank(seed, 16, 4);
         cost += total_wait(&cars, &dispatcher(16).assign(&cars, &demand), 16);
-        nearest += total_wait(&cars, &NearestFloor.assign(&cars, &demand), 16);
+        nearest += total_wait(&cars, &NearestCar::new(floors(16)).assign(&cars, &demand), 16);
     }
     assert!(cost.mul_f64(1.2) < nearest, "{cost:?} against {nearest:?} with the nearest car");
 }

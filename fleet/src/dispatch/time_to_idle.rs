@@ -63,10 +63,8 @@ impl Dispatcher for TimeToIdle {
 #[cfg(test)]
 mod tests {
     use elevator_driver::Direction::{Down, Up};
-    use proptest::prelude::*;
 
     use super::*;
-    use crate::dispatch::tests::properties::{any_bank, fed_back};
     use crate::dispatch::tests::{call, car, demand, floors, fresh, idle_at, node};
 
     fn rule() -> TimeToIdle {
@@ -99,24 +97,5 @@ mod tests {
         let cars = [car("a", idle_at(0), &[]), car("b", idle_at(11), &[])];
         let calls = [demand(call(10, Down), 5, Some("a"))];
         assert_eq!(rule().assign(&cars, &calls)[&calls[0].call], node("a"));
-    }
-
-    proptest! {
-        // F17, O7
-        #[test]
-        fn every_call_has_a_car_and_a_plan_that_is_fed_back_stays((cars, demand) in any_bank(12)) {
-            let assignments = rule().assign(&cars, &demand);
-            let able = |name: &_| {
-                cars.iter().any(|car| car.car == *name && Predictor::can_serve(&car.view))
-            };
-            prop_assert!(assignments.values().all(able));
-            let any = cars.iter().any(|car| Predictor::can_serve(&car.view));
-            prop_assert_eq!(assignments.len(), if any { demand.len() } else { 0 });
-            let again = rule().assign(&cars, &fed_back(&demand, &assignments));
-            prop_assert_eq!(&again, &assignments);
-            let (cars, demand): (Vec<_>, Vec<_>) =
-                (cars.into_iter().rev().collect(), demand.into_iter().rev().collect());
-            prop_assert_eq!(&rule().assign(&cars, &demand), &assignments);
-        }
     }
 }

@@ -94,26 +94,6 @@ pub trait Election: fmt::Debug + Send {
     fn profile(&self) -> &Profile {
         &Profile::USUAL
     }
-
-    /// Who opens links, and to whom.
-    fn link_rule(&self) -> LinkRule {
-        self.profile().link_rule
-    }
-
-    /// What carries the messages.
-    fn carrier(&self) -> Carrier {
-        self.profile().carrier
-    }
-
-    /// Whether the protocol itself sends the master's sensor requests.
-    fn requests_sensor_data(&self) -> bool {
-        self.profile().requests_sensor_data
-    }
-
-    /// Whether the mastership goes from node to node while all is well.
-    fn rotates(&self) -> bool {
-        self.profile().rotates
-    }
 }
 
 /// What is fixed about a protocol, whatever its settings and its state.
@@ -319,16 +299,10 @@ pub enum Message {
 impl Message {
     /// The message as a node sends it that knows this term.
     pub(crate) fn under(self, term: Term) -> Self {
-        match self {
-            Self::Bully(bully::Message::Master { .. }) => bully::Message::Master { term }.into(),
-            Self::SensorRequest
-            | Self::SensorData(_)
-            | Self::DisplayData(_)
-            | Self::Bully(_)
-            | Self::Senior(_)
-            | Self::Ballot(_)
-            | Self::TokenRing(_)
-            | Self::Experiment(_) => self,
+        if let Self::Bully(bully::Message::Master { .. }) = self {
+            bully::Message::Master { term }.into()
+        } else {
+            self
         }
     }
 

@@ -73,7 +73,6 @@ pub(crate) mod optional_car {
     }
 }
 
-/// Floors as a list.
 mod floors {
     use super::{Deserialize, Deserializer, Floor, FloorSet, Serializer};
 

@@ -83,7 +83,6 @@ pub(crate) mod conflict {
     }
 }
 
-/// The evidence of a hang.
 pub(crate) mod hang {
     use super::{
         Deserialize, Deserializer, Direction, Duration, Floor, HangCause, HangEvidence, Serialize,

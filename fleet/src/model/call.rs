@@ -188,10 +188,7 @@ impl fmt::Display for Call {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn floor(index: u8) -> Floor {
-        Floor::try_from(index).expect("a floor")
-    }
+    use crate::election::testing::floor;
 
     #[test]
     fn a_call_is_read_as_it_was_written() {

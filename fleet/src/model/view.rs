@@ -70,17 +70,11 @@ impl CarView {
     /// Whether all its floors are among these.
     #[must_use]
     pub(crate) fn is_within(&self, floors: FloorCount) -> bool {
-        let on_its_way = match self.phase {
-            CarPhase::Moving { stop_at, next_stop, .. } => {
-                floors.contains(stop_at) && floors.contains(next_stop)
-            }
-            CarPhase::Idle
-            | CarPhase::Homing
-            | CarPhase::Opening
-            | CarPhase::Open
-            | CarPhase::Closing => true,
-        };
-        on_its_way && self.floor.is_none_or(|floor| floors.contains(floor))
+        let mut all = self.floor.is_none_or(|floor| floors.contains(floor));
+        if let CarPhase::Moving { stop_at, next_stop, .. } = self.phase {
+            all &= floors.contains(stop_at) && floors.contains(next_stop);
+        }
+        all
     }
 }
 

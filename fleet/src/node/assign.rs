@@ -18,7 +18,7 @@ impl Node {
     ///
     /// A request may remain unanswered: the node makes another one after a while.
     pub fn handle_plan(&mut self, version: PlanVersion, plan: Plan, now: Timestamp) {
-        if self.dispatching.accept_answer(version) && self.leadership.leads() {
+        if self.dispatching.planning.accept_answer(version) && self.leadership.leads() {
             let (calls, cars) = (self.orders.hall_calls(), self.cars(now));
             let guidance = self.dispatching.guide(&plan.cars, &cars, self.hello.floors);
             // First: a car that gets its first call then knows in which direction to begin. After the
@@ -61,10 +61,10 @@ impl Node {
             NodeState::Seeking => call.to.is_some() && self.cabin.view(now).is_some_and(serves),
             NodeState::Master | NodeState::Slave { .. } => false,
         };
-        if serves_alone || self.leadership.taken_over().contains(&call) {
+        if serves_alone || self.leadership.overdue.taken().contains(&call) {
             return Some(&self.hello.node);
         }
-        self.dispatching.car(call)
+        self.dispatching.plan.car(call)
     }
 
     /// What the kiosks of the landings show: the cars of the destination calls that are promised
@@ -217,7 +217,7 @@ impl Node {
         if !call.is_within(self.hello.floors) {
             return;
         }
-        if self.dispatching.learn(entry) {
+        if self.dispatching.plan.learn(entry) {
             // The service of a call may arrive before the plan that assigns it.
             if self.orders.store().of_call(&call).next().is_some() {
                 self.report(Report::Assigned { call, car, here: false });

@@ -13,8 +13,8 @@ impl Node {
         Facts {
             node_state: self.leadership.node_state().clone(),
             term: self.leadership.term(),
-            led: self.leadership.led(),
-            estimate: self.leadership.sent_estimate(),
+            led: self.leadership.terms.led(),
+            estimate: self.leadership.election().estimate(),
             digest: self.orders.store().digest(),
             durable: self.orders.all_durable(),
             journal: self.orders.journal(),
@@ -45,7 +45,7 @@ impl Node {
     pub(super) fn enclose_orders(&self, beacon: &mut Beacon, now: Timestamp) {
         let mut room = Room::left_by(beacon);
         self.orders.enclose(&mut beacon.delta, &mut room, now);
-        for entry in self.dispatching.bequeath() {
+        for entry in self.dispatching.plan.bequeath() {
             if !room.add(&mut beacon.delta.plan, entry) {
                 break;
             }
@@ -55,7 +55,7 @@ impl Node {
     /// Adds what fits into a datagram: acknowledgements first, then orders with what explains them,
     /// then the plan.
     fn add_delta(&mut self, beacon: &mut Beacon, now: Timestamp) {
-        let plans = self.leadership.leads() && !self.dispatching.is_empty();
+        let plans = self.leadership.leads() && !self.dispatching.plan.is_empty();
         if !self.orders.has_unsent() && !plans {
             return;
         }
@@ -65,7 +65,7 @@ impl Node {
         let explain = |record: &Record, room: &mut Room| commands.explain(record, directives, room);
         self.orders.fill_delta(delta, &mut room, explain, now);
         if plans {
-            self.dispatching.offer_entries(|entry| room.add(&mut delta.plan, entry.clone()));
+            self.dispatching.plan.offer_entries(|entry| room.add(&mut delta.plan, entry.clone()));
         }
     }
 }

@@ -124,11 +124,8 @@ impl Boarding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::election::testing::floor;
     use crate::model::JournalId;
-
-    fn floor(index: u8) -> Floor {
-        Floor::try_from(index).expect("a floor")
-    }
 
     fn trip() -> HallCall {
         HallCall::to(floor(0), floor(3)).expect("a trip")
@@ -179,11 +176,6 @@ mod tests {
         assert_eq!(all_served(&mut boarding, Ride::Absent), [0; 0], "not where it gets off");
         boarding.arrive(floor(3));
         assert_eq!(all_served(&mut boarding, Ride::Absent), [1]);
-    }
-
-    #[test]
-    fn a_ride_that_was_promised_before_does() {
-        assert_eq!(all_served(&mut begun(), Ride::Promised), [1]);
     }
 
     /// O1: the panel may have been gone before the passenger entered.

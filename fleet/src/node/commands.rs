@@ -50,12 +50,10 @@ pub(super) struct Commands {
     directives: Directives,
     /// With which the next beacon begins.
     next: Option<Key>,
-    /// All cars are recalled.
     fire_recalled: bool,
     emergency: Option<EmergencyPower>,
     /// A car has a priority call that another one may take.
     may_pass_on: bool,
-    /// A session is open.
     has_sessions: bool,
     /// What every node knows of this node's car.
     pub(super) own: OwnCar,
@@ -102,7 +100,6 @@ impl Commands {
         self.may_pass_on
     }
 
-    /// Whether a session is open.
     pub(super) fn has_sessions(&self) -> bool {
         self.has_sessions
     }
@@ -111,7 +108,6 @@ impl Commands {
         &self.directives
     }
 
-    /// Whether all cars are recalled.
     pub(super) fn is_fire_recalled(&self) -> bool {
         self.fire_recalled
     }

@@ -21,7 +21,7 @@ impl Node {
                 Effect::Changed => self.orders_have_changed(),
                 Effect::LampsChanged => self.cabin.invalidate(),
                 Effect::Opened(call) => self.dispatching.on_opened(call),
-                Effect::Closed(call) => self.dispatching.on_served(call),
+                Effect::Closed(call) => self.dispatching.plan.forget(call),
             }
         }
     }
@@ -74,7 +74,7 @@ impl Node {
     }
 
     pub(super) fn on_state(&mut self, peer: &NodeId, state: &StateTransfer, now: Timestamp) {
-        self.leadership.hear_term(state.term);
+        self.leadership.terms.hear(state.term);
         let (members, random) = (self.peers.members(), &mut self.random);
         self.orders.handle_state(peer, state, members, random, now);
         self.route_orders();
@@ -103,7 +103,7 @@ impl Node {
 
     /// Sends this node's digest over a fresh link.
     pub(super) fn send_digest(&mut self, link: LinkId) {
-        let digest = self.orders.store_digest(self.leadership.known_term());
+        let digest = self.orders.store_digest(self.leadership.terms.known());
         let frame = Frame::Digest(digest);
         self.actions.push_back(Action::Send { link, frame });
     }
@@ -111,11 +111,11 @@ impl Node {
     /// Handles the digest that a peer sends over a fresh link. Equal stores count as transferred;
     /// otherwise each side sends its own.
     pub(super) fn on_digest(&mut self, link: LinkId, told: StoreDigest, now: Timestamp) {
-        self.leadership.hear_term(told.term);
+        self.leadership.terms.hear(told.term);
         let Some(peer) = self.peers.links().get(link).map(|link| link.peer.clone()) else {
             return;
         };
-        match self.peers.compare_digests(link, told.digest) {
+        match self.peers.links.equals(link, told.digest) {
             None => {}
             Some(false) if !is_seeded(SeededBug::JoinWithoutTransfer) => {
                 self.orders.begin_transfer(link, Purpose::Join, now);
@@ -132,14 +132,14 @@ impl Node {
     /// This node has received the peer's whole state.
     pub(super) fn on_state_received(&mut self, link: LinkId, now: Timestamp) {
         self.actions.push_back(Action::Send { link, frame: Frame::Synced });
-        if self.peers.state_received(link) == Handshake::Done {
+        if self.peers.links.state_received(link) == Handshake::Done {
             self.synced(link, now);
         }
     }
 
     /// Sends the parts of state transfers that are due.
     pub(super) fn send_states(&mut self, now: Timestamp) {
-        let (links, term) = (self.peers.links(), self.leadership.known_term());
+        let (links, term) = (self.peers.links(), self.leadership.terms.known());
         let peer_of = |link| links.get(link).map(|link| &link.peer);
         for (link, state) in self.orders.states_due(peer_of, term, now) {
             let frame = Frame::State(state);

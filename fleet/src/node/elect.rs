@@ -41,12 +41,13 @@ impl Node {
 
     /// The node's state changed, and with it the plan that is in force and who makes it.
     pub(super) fn on_change(&mut self, change: Change) {
-        let (node_state, rotates) = (self.leadership.node_state(), self.leadership.rotates());
+        let (node_state, rotates) =
+            (self.leadership.node_state(), self.leadership.election().profile().rotates);
         let open = self.orders.hall_calls();
         self.dispatching.on_change(node_state, rotates, &open);
         if rotates && self.leadership.leads() {
             let (own, members) = (&self.hello.node, self.peers.members());
-            self.dispatching.forget_cars_but(|car| car == own || members.get(car).is_some());
+            self.dispatching.plan.forget_cars_but(|car| car == own || members.get(car).is_some());
         }
         self.peers.hurry();
         self.peers.review_links();
@@ -94,7 +95,7 @@ impl Node {
 
     /// Whether the election takes this peer into account.
     pub(super) fn may_follow(&self, peer: &NodeId) -> bool {
-        match self.leadership.link_rule() {
+        match self.leadership.election().profile().link_rule {
             LinkRule::FollowState => true,
             LinkRule::EveryPair | LinkRule::Standby => {
                 self.peers.exchanges_orders(peer) || is_seeded(SeededBug::YieldsBeforeHandOver)
@@ -104,14 +105,15 @@ impl Node {
 
     /// Takes over hall calls that are overdue (E8). Without a master every car serves every call.
     pub(super) fn take_over(&mut self, now: Timestamp) {
-        if *self.leadership.node_state() == NodeState::Seeking || !self.leadership.is_look_due(now)
+        if *self.leadership.node_state() == NodeState::Seeking
+            || !self.leadership.overdue.is_due(now)
         {
             return;
         }
         let master = self.leadership.master().unwrap_or(&self.hello.node);
         let is_heard =
             |car: &&NodeId| **car == self.hello.node || self.peers.members().get(car).is_some();
-        let car = |call| self.dispatching.car(call).filter(is_heard).cloned();
+        let car = |call| self.dispatching.plan.car(call).filter(is_heard).cloned();
         let calls = self.orders.hall_calls().into_iter();
         let bank = Bank {
             own: &self.hello.node,
@@ -119,7 +121,7 @@ impl Node {
             calls: calls.map(|call| (call, car(call))).collect(),
             cars: self.cars_under(master, now),
         };
-        if let Some(fresh) = self.leadership.take_over(&bank, now) {
+        if let Some(fresh) = self.leadership.overdue.look(&bank, now) {
             self.cabin.invalidate_stops();
             for call in fresh {
                 self.report(Report::TakenOver { call: Call::Hall(call) });

@@ -148,11 +148,11 @@ impl Node {
         let node = &beacon.hello.node;
         let state_of = |peers: &Peers| peers.members().get(node).map(|it| it.node_state.clone());
         let state_before = state_of(&self.peers);
-        let verdict = self.peers.hear(beacon, now);
+        let verdict = self.peers.membership.hear(beacon, now);
         let state = state_of(&self.peers);
         if state != state_before {
             // Where the mastership rotates, cars keep what they were told.
-            if !self.leadership.rotates() {
+            if !self.leadership.election().profile().rotates {
                 self.dispatching.on_peer_changed(node);
             }
             let relation = |state: &Option<NodeState>| self.peers.relation(state.as_ref()?);
@@ -204,20 +204,20 @@ impl Node {
 
     /// A datagram of another version of the wire protocol arrived from this address.
     pub fn handle_other_version(&mut self, from: Ipv4Addr, version: u8, now: Timestamp) {
-        if let Some(what) = self.peers.hear_version(from, version, now) {
+        if let Some(what) = self.peers.membership.hear_version(from, version, now) {
             self.report(Report::Conflict(what));
         }
     }
 
     /// A link is up: hellos have been exchanged over it.
     pub fn handle_link_up(&mut self, link: LinkId, peer: &Hello, side: LinkSide, now: Timestamp) {
-        let verdict = self.peers.meet(peer, side, now);
+        let verdict = self.peers.membership.meet(peer, side, now);
         // A handshake proves that the peer is alive, even if the link is refused.
         let acceptance = self.on_heard(&verdict, peer, now);
         self.choose_links();
         let refused = match side {
             LinkSide::Accepted => {
-                self.leadership.link_rule() == LinkRule::FollowState
+                self.leadership.election().profile().link_rule == LinkRule::FollowState
                     && !accepts(self.leadership.node_state())
             }
             LinkSide::Dialled => !self.peers.wants_link(&peer.node),
@@ -276,7 +276,7 @@ impl Node {
             }
             Frame::Next => self.orders.continue_transfer(link, now),
             Frame::Synced => {
-                if self.peers.state_delivered(link) == Handshake::Done {
+                if self.peers.links.state_delivered(link) == Handshake::Done {
                     self.synced(link, now);
                 }
             }
@@ -473,7 +473,7 @@ impl Node {
         if !self.orders.has_lost_disk() {
             return;
         }
-        self.leadership.hear_term(restored.term);
+        self.leadership.terms.hear(restored.term);
         self.on_directives(&restored.directives, now);
         self.orders.regain_disk(&restored.records, now);
         let directives = self.commands.directives().with_receipts().cloned().collect();
@@ -488,9 +488,9 @@ impl Node {
     /// `late` is how long the process did not run. A peer that stays silent is lost in bounded
     /// time, however often this happens.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
-        self.peers.excuse_silence(late, now);
+        self.peers.membership.excuse_silence(late, now);
         self.orders.excuse(late, now);
-        self.leadership.excuse(late, now);
+        self.leadership.overdue.excuse(late, now);
         self.cabin.handle_interrupted(late, now);
         self.turns.interrupt(now);
         self.boarding.interrupt(now);
@@ -500,18 +500,18 @@ impl Node {
     /// The loop woke up `late` after its deadline. On a busy machine the peers are as late, so
     /// their silence is tolerated for longer for a while.
     pub fn handle_delay(&mut self, late: Duration, now: Timestamp) {
-        self.peers.note_delay(late, now);
+        self.peers.membership.note_delay(late, now);
     }
 
     /// A deadline of [`poll_timeout`](Self::poll_timeout) may have passed.
     pub fn handle_timeout(&mut self, now: Timestamp) {
-        let (lost, probed) = self.peers.check(now);
+        let (lost, probed) = self.peers.membership.check(now);
         for peer in lost {
             self.lose(&peer, now);
         }
         for (peer, address) in probed {
             self.unicast(address, true, now);
-            if let Some(link) = self.peers.probe_link(&peer, now) {
+            if let Some(link) = self.peers.links.probe(&peer, now) {
                 self.actions.push_back(Action::Send { link, frame: Frame::Probe });
             }
         }

@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 
 use super::leadership::Enclosed;
-use super::peers::{Addressee, PacketKind};
+use super::peers::Addressee;
 use super::{Action, Node, PacketCounts};
 use crate::climate::Source;
 use crate::election::ballot::packet;
@@ -21,7 +21,7 @@ impl Node {
         now: Timestamp,
     ) {
         let gathers = to.is_none() && message.begins_gathering();
-        match self.leadership.carrier() {
+        match self.leadership.election().profile().carrier {
             Carrier::Beacon => self.send_by_beacon(to, message, enclosed, now),
             Carrier::Packet => self.send_by_packet(to.as_ref(), &message),
         }
@@ -66,10 +66,12 @@ impl Node {
     /// which the network returns, are ignored, and so are all packets under a protocol without such
     /// a port.
     pub fn handle_packet(&mut self, from: Ipv4Addr, bytes: &[u8], now: Timestamp) {
-        if self.leadership.carrier() == Carrier::Packet && from != self.hello.address {
+        if self.leadership.election().profile().carrier == Carrier::Packet
+            && from != self.hello.address
+        {
             match packet::decode(bytes) {
                 Ok(message) => self.on_packet(from, &message, now),
-                Err(_) => self.peers.count_packet(PacketKind::Malformed),
+                Err(_) => self.peers.packets.malformed += 1,
             }
         }
         self.settle(now);
@@ -79,7 +81,7 @@ impl Node {
     /// election.
     #[must_use]
     pub fn packet_counts(&self) -> PacketCounts {
-        self.peers.packet_counts()
+        self.peers.packets
     }
 
     /// Packets carry no proof of their sender: a packet counts as sent by the node with its source
@@ -87,16 +89,17 @@ impl Node {
     fn on_packet(&mut self, from: Ipv4Addr, message: &Message, now: Timestamp) {
         let sender = self.peers.members().at(from).cloned();
         if let Message::SensorData(reading) = message {
-            let (kind, source) = match sender {
-                None => (PacketKind::DeviceAnswer, Source::Device(from)),
-                Some(sender) => (PacketKind::NodeAnswer, Source::Node(sender)),
+            let counts = &mut self.peers.packets;
+            let (count, source) = match sender {
+                None => (&mut counts.device_answers, Source::Device(from)),
+                Some(sender) => (&mut counts.node_answers, Source::Node(sender)),
             };
-            self.peers.count_packet(kind);
-            return self.cabin.handle_reading(source, *reading, now);
+            *count += 1;
+            return self.cabin.climate.handle_reading(source, *reading, now);
         }
         match sender.filter(|sender| self.may_follow(sender)) {
             Some(sender) => self.on_message(&sender, message, now),
-            None => self.peers.count_packet(PacketKind::Strange),
+            None => self.peers.packets.strange += 1,
         }
     }
 
@@ -125,7 +128,7 @@ impl Node {
     /// This node has requested sensor data from all nodes, or has only its own.
     pub(super) fn gather_readings(&mut self, now: Timestamp) {
         let synced = self.peers.links().synced().map(|(_, peer)| peer.clone());
-        self.cabin.start_gathering(synced.collect(), now);
+        self.cabin.climate.start_gathering(synced.collect(), now);
     }
 
     /// Handles a message about the climate, from any accepted peer, whether or not the election
@@ -139,7 +142,7 @@ impl Node {
 
     /// Requests sensor data, and sends the resulting display data, when due.
     pub(super) fn refresh_climate(&mut self, now: Timestamp) {
-        if self.cabin.is_request_due(self.leadership.asks_for_readings(), now) {
+        if self.cabin.climate.is_request_due(self.leadership.asks_for_readings(), now) {
             self.send_message(None, Message::SensorRequest, Enclosed::Nothing, now);
         }
         if let Some(data) = self.cabin.display_data_due(now) {

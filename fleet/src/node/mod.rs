@@ -186,9 +186,9 @@ impl Node {
             term = Term::default();
         }
         let leadership = Leadership::new(election, &hello, health, term, mesh);
-        let rule = leadership.link_rule();
+        let rule = leadership.election().profile().link_rule;
         let peers = Peers::new(hello.clone(), identity.link_port, mesh, rule);
-        let orders = Orders::new(hello.clone(), &restored, leadership.rotates());
+        let orders = Orders::new(hello.clone(), &restored, leadership.election().profile().rotates);
         let mut node = Self {
             started: false,
             leadership,
@@ -257,7 +257,7 @@ impl Node {
     /// [`Election::has_mastership`](crate::election::Election::has_mastership).
     #[must_use]
     pub fn has_mastership(&self) -> bool {
-        self.leadership.has_mastership()
+        self.leadership.election().has_mastership()
     }
 
     /// Whether full states have been exchanged over the current link to this peer (F14).
@@ -282,7 +282,7 @@ impl Node {
     /// The election protocol's own state, as in its [`Status`].
     #[must_use]
     pub fn election_state(&self) -> Vec<Detail> {
-        self.leadership.details()
+        self.leadership.election().details()
     }
 
     /// Every order that the node knows of.
@@ -305,7 +305,7 @@ impl Node {
 
     /// The car to which each hall call is assigned, as far as this node knows.
     pub fn assignments(&self) -> impl Iterator<Item = (HallCall, &NodeId)> {
-        self.dispatching.assignments()
+        self.dispatching.plan.assignments()
     }
 
     /// The panel's latest outputs, or `None` before the start or without a car.
@@ -339,7 +339,7 @@ impl Node {
             return None;
         }
         let mut next = (self.peers.beacon_due(self.leadership.leads()), Timer::Beacon);
-        if let Some(at) = self.peers.next_check().filter(|at| *at < next.0) {
+        if let Some(at) = self.peers.membership.next_check().filter(|at| *at < next.0) {
             next = (at, Timer::Membership);
         }
         let election = self.leadership.poll_timeout();
@@ -349,7 +349,7 @@ impl Node {
         if let Some(at) = self.peers.next_dial().filter(|at| *at < next.0) {
             next = (at, Timer::Pairing);
         }
-        if let Some(at) = self.dispatching.poll_timeout().filter(|at| *at < next.0) {
+        if let Some(at) = self.dispatching.planning.next().filter(|at| *at < next.0) {
             next = (at, Timer::Plan);
         }
         if let Some(at) = self.turns.poll_timeout().filter(|at| *at < next.0) {

@@ -37,7 +37,7 @@ impl Node {
     /// keeps a lost master. It may be another incarnation.
     fn on_master_found(&mut self, peer: &NodeId) {
         if self.leadership.follows(peer) {
-            self.dispatching.on_master_restarted();
+            self.dispatching.plan.outdate();
         }
     }
 
@@ -66,7 +66,7 @@ impl Node {
         let Some(peer) = self.peers.links().get(link).map(|link| link.peer.clone()) else {
             return;
         };
-        if let Some(conflict) = self.peers.note_garbage(&peer, what, now) {
+        if let Some(conflict) = self.peers.membership.note_garbage(&peer, what, now) {
             self.report(Report::Conflict(conflict));
         }
         self.hang_up(link, now);
@@ -96,7 +96,7 @@ impl Node {
             self.step_election(Input::Synced { peer: &peer, side }, now);
         }
         if self.leadership.leads() {
-            let plan: Vec<PlanEntry> = self.dispatching.entries().collect();
+            let plan: Vec<PlanEntry> = self.dispatching.plan.entries().collect();
             let car = Delta { car: self.cabin.view(now), ..Delta::default() };
             let car = (!car.is_empty()).then_some(car);
             for delta in car.into_iter().chain(Delta::of_plan(plan)) {

@@ -14,7 +14,6 @@ use crate::model::{NodeId, Timestamp};
 /// What the directives say of this node's car.
 #[derive(Debug)]
 pub(super) struct OwnCar {
-    /// This node.
     name: NodeId,
     /// Where the key switch stands.
     key: KeySwitch,
@@ -33,7 +32,6 @@ impl OwnCar {
         Self { name, key: KeySwitch::Normal, fire_key: FireKey::Recalls, is_hung: false }
     }
 
-    /// The directives have changed.
     pub(super) fn refresh(&mut self, directives: &Directives) {
         self.key = directives.key_switch(&self.name);
         self.fire_key = fire_key(directives, &self.name);

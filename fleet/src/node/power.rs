@@ -161,12 +161,12 @@ impl Node {
         if *car != self.hello.node {
             return false;
         }
-        if *giver == self.hello.node && !self.leadership.rotates() {
+        if *giver == self.hello.node && !self.leadership.election().profile().rotates {
             return self.turns.unsure_since.is_some();
         }
         let members = self.peers.members();
         // Where the mastership rotates, the next master lets it go on.
-        let goes_on = self.leadership.rotates() && self.has_given(&turn);
+        let goes_on = self.leadership.election().profile().rotates && self.has_given(&turn);
         let master = match self.leadership.node_state() {
             NodeState::Master => return goes_on,
             NodeState::Slave { master } => master,
@@ -231,7 +231,7 @@ impl Node {
     fn has_given(&self, turn: &Turn) -> bool {
         turn.holder().is_some_and(|(_, giver)| {
             let is_heard = || self.peers.members().get(giver).is_some();
-            *giver == self.hello.node || self.leadership.rotates() && is_heard()
+            *giver == self.hello.node || self.leadership.election().profile().rotates && is_heard()
         })
     }
 

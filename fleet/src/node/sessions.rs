@@ -117,7 +117,6 @@ pub(super) struct Sessions {
     own: Option<(RequestId, Timestamp)>,
     /// As master: since when each session has waited, for a car or for the node of its car.
     waiting: BTreeMap<RequestId, Timestamp>,
-    /// The cars that have one.
     given: BTreeSet<NodeId>,
     /// When cars were last given back.
     given_back: BTreeMap<NodeId, Timestamp>,

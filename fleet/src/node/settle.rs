@@ -78,8 +78,9 @@ impl Node {
             }
             NodeState::Master | NodeState::Slave { .. } => self
                 .dispatching
+                .plan
                 .assigned_to(&self.hello.node)
-                .union(self.leadership.taken_over())
+                .union(self.leadership.overdue.taken())
                 .filter(|call| open.contains(call))
                 .copied()
                 .collect(),
@@ -179,7 +180,7 @@ impl Node {
 
     /// Passes the next batch to the disk.
     fn update_disk(&mut self, now: Timestamp) {
-        let term = self.leadership.known_term();
+        let term = self.leadership.terms.known();
         let batch = self.orders.batch(term, &mut self.random, now);
         self.route_orders();
         if let Some((lsn, changes)) = batch {

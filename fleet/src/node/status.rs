@@ -462,7 +462,7 @@ impl Node {
     #[must_use]
     pub fn dispatch_status(&self) -> DispatchStatus {
         DispatchStatus {
-            plans: self.dispatching.plans(),
+            plans: self.dispatching.planning.count(),
             target_changes: self.cabin.target_changes(),
         }
     }
@@ -507,7 +507,7 @@ impl Node {
     }
 
     fn schedule_status(&self) -> Option<ScheduleStatus> {
-        let (local_time, entry) = self.dispatching.schedule_shown()?;
+        let (local_time, entry) = self.dispatching.timetable.shown()?;
         Some(ScheduleStatus { local_time, entry })
     }
 
@@ -611,12 +611,12 @@ impl Node {
 
     /// The details of the election's state, and the counters of packets.
     fn election_details(&self) -> Vec<Detail> {
-        let mut details = self.leadership.details();
-        match self.leadership.carrier() {
+        let mut details = self.leadership.election().details();
+        match self.leadership.election().profile().carrier {
             Carrier::Beacon => {}
             Carrier::Packet => {
                 let PacketCounts { node_answers: _, device_answers, strange, malformed } =
-                    self.peers.packet_counts();
+                    self.peers.packets;
                 details.extend([
                     Detail::new("answers of devices", device_answers),
                     Detail::new("packets of strangers", strange),

@@ -26,7 +26,7 @@ use std::time::Duration;
 use super::*;
 use crate::climate::ClimateSettings;
 use crate::dispatch::Plan;
-use crate::election::testing::{address, name};
+use crate::election::testing::{address, floor, name};
 use crate::election::{ElectionSettings, Preset};
 use crate::model::{Call, CarView, FleetName, HallCall, Mac, Role};
 use crate::orders::Record;
@@ -96,28 +96,14 @@ fn cabin(index: u8) -> (Node, Timestamp) {
 
 /// The reports among what a node wants done.
 fn reports(actions: Vec<Action>) -> impl Iterator<Item = Report> {
-    actions.into_iter().filter_map(|action| match action {
-        Action::Report(report) => Some(report),
-        Action::Broadcast(_)
-        | Action::Unicast { .. }
-        | Action::Packet { .. }
-        | Action::Dial { .. }
-        | Action::Send { .. }
-        | Action::Close(_)
-        | Action::Panel(_)
-        | Action::Persist { .. }
-        | Action::Plan(_)
-        | Action::Audit(_) => None,
-    })
+    let report = |action| if let Action::Report(report) = action { Some(report) } else { None };
+    actions.into_iter().filter_map(report)
 }
 
 /// Drains the node. Idle cars are to stay where they are, if it asks for a plan.
 fn leave_cars_idle(node: &mut Node, now: Timestamp) {
-    let version = |action| {
-        if let Action::Plan(request) = action { Some(request.version) } else { None }
-    };
-    while let Some(asked) = drain(node).into_iter().filter_map(version).next_back() {
-        node.handle_plan(asked, Plan::default(), now);
+    while let Some(asked) = plan_requests(node).pop() {
+        node.handle_plan(asked.version, Plan::default(), now);
     }
 }
 
@@ -154,20 +140,33 @@ pub(super) fn drain(node: &mut Node) -> Vec<Action> {
     std::iter::from_fn(|| node.poll_action()).collect()
 }
 
+/// The beacons to everybody.
 fn broadcasts(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
-    actions.iter().filter_map(|action| match action {
-        Action::Broadcast(beacon) => Some(beacon),
-        Action::Unicast { .. }
-        | Action::Packet { .. }
-        | Action::Dial { .. }
-        | Action::Send { .. }
-        | Action::Close(_)
-        | Action::Panel(_)
-        | Action::Persist { .. }
-        | Action::Plan(_)
-        | Action::Report(_)
-        | Action::Audit(_) => None,
+    actions.iter().filter_map(|action| {
+        if let Action::Broadcast(beacon) = action { Some(beacon) } else { None }
     })
+}
+
+/// The beacons to one node or to all.
+fn beacons(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
+    actions.iter().filter_map(|action| {
+        let (Action::Broadcast(beacon) | Action::Unicast { beacon, .. }) = action else {
+            return None;
+        };
+        Some(beacon)
+    })
+}
+
+/// The frames that a node sends.
+fn frames(node: &mut Node) -> Vec<Frame> {
+    let frame = |action| if let Action::Send { frame, .. } = action { Some(frame) } else { None };
+    drain(node).into_iter().filter_map(frame).collect()
+}
+
+/// The plans that a node asks for.
+fn plan_requests(node: &mut Node) -> Vec<PlanRequest> {
+    let request = |action| if let Action::Plan(request) = action { Some(request) } else { None };
+    drain(node).into_iter().filter_map(request).collect()
 }
 
 /// The two tell each other their beacons until `until`, each delivered at once; hands back what
@@ -299,13 +298,6 @@ fn a_master_closes_a_link_to_a_peer_that_goes_on_without_it() {
     assert!(wanted.contains(&Action::Close(LinkId(1))), "{wanted:?}");
 }
 
-fn frames(node: &mut Node) -> Vec<Frame> {
-    let sent = |action| {
-        if let Action::Send { frame, .. } = action { Some(frame) } else { None }
-    };
-    drain(node).into_iter().filter_map(sent).collect()
-}
-
 /// C3, F14: what one end says last in the exchange of states may be all that is lost, and TCP may
 /// take many seconds to send it again. The end that waits for it makes room for another link.
 #[test]
@@ -337,20 +329,14 @@ fn a_link_that_is_synced_at_one_end_only_is_closed() {
 }
 
 fn persists(actions: &[Action]) -> Vec<(Lsn, Vec<Change>)> {
-    let batches = actions.iter().filter_map(|action| match action {
-        Action::Persist { lsn, changes } => Some((*lsn, changes.clone())),
-        Action::Broadcast(_)
-        | Action::Unicast { .. }
-        | Action::Packet { .. }
-        | Action::Dial { .. }
-        | Action::Send { .. }
-        | Action::Close(_)
-        | Action::Panel(_)
-        | Action::Plan(_)
-        | Action::Report(_)
-        | Action::Audit(_) => None,
-    });
-    batches.collect()
+    let batch = |action: &Action| {
+        if let Action::Persist { lsn, changes } = action {
+            Some((*lsn, changes.clone()))
+        } else {
+            None
+        }
+    };
+    actions.iter().filter_map(batch).collect()
 }
 
 /// O4: before the disk has reserved a sequence there is no order, and nobody is told of one.

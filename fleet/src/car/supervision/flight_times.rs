@@ -182,12 +182,9 @@ impl Samples {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::election::testing::floor;
 
     const NOMINAL: Duration = Duration::from_secs(4);
-
-    fn floor(index: u8) -> Floor {
-        Floor::try_from(index).expect("a floor")
-    }
 
     fn floors() -> FloorCount {
         FloorCount::new(10).expect("a shaft")

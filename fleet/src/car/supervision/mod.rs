@@ -40,7 +40,6 @@ pub(super) struct Supervision {
     pub(super) door: DoorHealth,
     /// How long the motor has been driven despite a stop command.
     pub(super) defied: DrivenTime,
-    /// The floors that are locked out, and until when.
     locked_out: BTreeMap<Floor, Timestamp>,
 }
 
@@ -94,7 +93,6 @@ pub(super) enum Miss {
 pub(super) enum FoundBy {
     /// A flight ended at the floor's sensor.
     Standstill,
-    /// By homing.
     Homing,
 }
 
@@ -123,7 +121,6 @@ impl Supervision {
         (self.flight == Punctuality::Overdue).then_some(Unavailable::Overdue)
     }
 
-    /// Drops what has expired.
     pub(super) fn expire(&mut self, now: Timestamp) {
         self.locked_out.retain(|_, until| *until > now);
         self.strikes.expire(now);
@@ -158,7 +155,6 @@ impl Supervision {
         self.flight = Punctuality::OnTime;
     }
 
-    /// The deadlines of the supervision.
     pub(super) fn deadlines(&self) -> impl Iterator<Item = (Timestamp, CarTimer)> {
         let floors = self.locked_out.values().min();
         let floors = floors.map(|until| (*until, CarTimer::UnreachableFloor));
@@ -167,7 +163,6 @@ impl Supervision {
         floors.into_iter().chain(retry).chain(landing)
     }
 
-    /// What follows from a strike.
     pub(super) fn strike(
         &mut self,
         strike: Strike,

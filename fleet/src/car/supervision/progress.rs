@@ -107,28 +107,10 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::election::testing::floor;
 
     fn at(seconds: u64) -> Timestamp {
         Timestamp::START + Duration::from_secs(seconds)
-    }
-
-    fn floor(index: u8) -> Floor {
-        Floor::try_from(index).expect("a floor")
-    }
-
-    /// H5
-    #[test]
-    fn a_floor_counts_once_however_long_the_car_sticks_there() {
-        let [lower, upper] = [1, 2].map(floor);
-        let mut progress = Progress::default();
-        progress.driven.observe(true, at(0));
-        progress.reach(lower, at(4));
-        for second in 5..9 {
-            progress.reach(lower, at(second));
-        }
-        assert_eq!(progress.driven.total(at(9)), Duration::from_secs(5));
-        progress.reach(upper, at(10));
-        assert_eq!(progress.driven.total(at(11)), Duration::from_secs(1));
     }
 
     /// H1, H5
@@ -190,18 +172,5 @@ mod tests {
         progress.driven.observe(true, at(20));
         progress.driven.interrupt(Duration::ZERO, at(24));
         assert_eq!(progress.driven.total(at(30)), Duration::ZERO);
-    }
-
-    /// H1
-    #[test]
-    fn time_in_which_nobody_looked_does_not_count() {
-        let mut progress = Progress::default();
-        for _ in 0..DrivenTime::FREE_INTERRUPTIONS {
-            progress.driven.observe(true, at(0));
-            progress.driven.interrupt(Duration::ZERO, at(1));
-        }
-        progress.driven.observe(true, at(1));
-        progress.driven.interrupt(Duration::from_secs(498), at(500));
-        assert_eq!(progress.driven.total(at(500)), Duration::from_secs(1));
     }
 }

@@ -7,7 +7,7 @@ use elevator_driver::{
 };
 
 use super::shaft::{Door, TICK, World, floor};
-use crate::model::{Availability, CarPhase, Unavailable};
+use crate::model::{CarPhase, Unavailable};
 
 /// A car with its door just fully open at floor 2, announcing up.
 fn open_at_two() -> World {
@@ -17,30 +17,21 @@ fn open_at_two() -> World {
     world
 }
 
-fn availability(world: &World) -> Availability {
-    world.car.view(world.now).availability
-}
-
-fn blocked(world: &World) -> bool {
-    availability(world) == Availability::Unavailable(Unavailable::DoorBlocked)
-}
-
-#[test]
-fn door_dwells_and_closes() {
-    let mut world = open_at_two();
-    let opened = world.now;
-    world.run_until("closing", |w| w.car.door() == DoorCommand::Close);
-    assert_eq!(world.now.since(opened), Duration::from_secs(3));
-}
-
 // F18
 #[test]
 fn press_at_an_open_door_restarts_the_dwell_and_needs_no_order() {
     let mut world = open_at_two();
     world.run(20);
-    let up = Button::Hall(floor(2), Direction::Up);
-    assert!(world.car.absorbs(up, world.now));
     let pressed = world.now;
+    for call in [
+        Button::Hall(floor(2), Direction::Down),
+        Button::Hall(floor(3), Direction::Up),
+        Button::Car(floor(3)),
+    ] {
+        assert!(!world.car.absorbs(call, pressed), "{call}");
+    }
+    assert!(world.car.absorbs(Button::Car(floor(2)), pressed));
+    assert!(world.car.absorbs(Button::Hall(floor(2), Direction::Up), pressed));
     world.run_until("closing", |w| w.car.door() == DoorCommand::Close);
     assert_eq!(world.now.since(pressed), Duration::from_secs(3));
 }
@@ -77,21 +68,6 @@ fn an_open_door_serves_nobody_until_it_is_seen_again_after_an_interruption() {
 
 // F18
 #[test]
-fn open_door_absorbs_only_presses_for_its_floor_and_direction() {
-    let mut world = open_at_two();
-    let now = world.now;
-    assert!(world.car.absorbs(Button::Car(floor(2)), now));
-    for call in [
-        Button::Hall(floor(2), Direction::Down),
-        Button::Hall(floor(3), Direction::Up),
-        Button::Car(floor(3)),
-    ] {
-        assert!(!world.car.absorbs(call, now), "{call}");
-    }
-}
-
-// F18
-#[test]
 fn press_at_a_closing_door_reopens_it() {
     let mut world = open_at_two();
     world.run_until("closing", |w| w.door() == DoorState::Closing);
@@ -119,8 +95,9 @@ fn presses_hold_the_door_no_longer_than_nudging_allows_and_the_car_leaves() {
 }
 
 #[test]
-fn obstruction_holds_the_door_and_restarts_the_dwell() {
+fn obstruction_reopens_the_door_and_holds_it_and_restarts_the_dwell() {
     let mut world = open_at_two();
+    world.run_until("closing", |w| w.door() == DoorState::Closing);
     world.obstruction = true;
     world.run(60);
     assert_eq!(world.car.door(), DoorCommand::Open);
@@ -128,15 +105,6 @@ fn obstruction_holds_the_door_and_restarts_the_dwell() {
     let cleared = world.now;
     world.run_until("closing", |w| w.car.door() == DoorCommand::Close);
     assert!(world.now.since(cleared) >= Duration::from_secs(3));
-}
-
-#[test]
-fn obstruction_reopens_a_closing_door() {
-    let mut world = open_at_two();
-    world.run_until("closing", |w| w.door() == DoorState::Closing);
-    world.obstruction = true;
-    world.tick();
-    assert_eq!(world.car.door(), DoorCommand::Open);
 }
 
 #[test]
@@ -148,7 +116,7 @@ fn lasting_obstruction_leads_to_nudging() {
     assert_eq!(world.now.since(opened), Duration::from_secs(20));
     assert!(!world.car.absorbs(Button::Car(floor(2)), world.now));
     world.run_until("closed", |w| w.door() == DoorState::Closed);
-    assert_eq!(availability(&world), Availability::InService);
+    assert!(world.is_in_service());
 }
 
 #[test]
@@ -158,7 +126,7 @@ fn door_that_is_blocked_takes_the_car_out_of_the_group_until_it_has_closed() {
     world.obstruction = true;
     world.faults.door = Door::Jammed;
     let since = world.now;
-    world.run_until("blocked", blocked);
+    world.run_until("blocked", |w| w.is_out_for(Unavailable::DoorBlocked));
     let held = world.now.since(since);
     assert!(held >= Duration::from_secs(30) && held <= Duration::from_secs(30) + TICK);
     assert_eq!(world.car.door(), DoorCommand::Nudge);
@@ -166,7 +134,7 @@ fn door_that_is_blocked_takes_the_car_out_of_the_group_until_it_has_closed() {
     world.obstruction = false;
     world.run_until("closed", |w| w.door() == DoorState::Closed);
     world.tick();
-    assert_eq!(availability(&world), Availability::InService);
+    assert!(world.is_in_service());
     world.run_until("all served", World::is_quiet);
 }
 
@@ -175,14 +143,14 @@ fn door_that_does_not_obey_is_told_again_and_again_and_comes_back_by_itself() {
     let mut world = World::at(2).settled();
     world.faults.door = Door::Jammed;
     world.press_hall(2, Direction::Up);
-    world.run_until("blocked", blocked);
+    world.run_until("blocked", |w| w.is_out_for(Unavailable::DoorBlocked));
     world.run(600);
     assert_eq!(world.car.door(), DoorCommand::Open);
     world.faults.door = Door::Sound;
     world.run_until("open", |w| w.door() == DoorState::Open);
     world.tick();
     assert!(world.is_quiet());
-    assert_eq!(availability(&world), Availability::InService);
+    assert!(world.is_in_service());
 }
 
 // S1
@@ -217,27 +185,11 @@ fn stop_switch_leaves_an_open_door_open() {
     world.run(600);
     assert_eq!(world.door(), DoorState::Open);
     assert!(world.car.stop_lamp());
-    assert_eq!(availability(&world), Availability::Unavailable(Unavailable::Stopped));
+    assert!(world.is_out_for(Unavailable::Stopped));
     world.stop = false;
     let released = world.now;
     world.run_until("all served", World::is_quiet);
     assert!(world.now.since(released) > Duration::from_secs(3));
-}
-
-// S1
-#[test]
-fn door_is_told_to_close_the_moment_the_drive_is_seen_running() {
-    let mut world = open_at_two();
-    let inputs = PanelInputs {
-        floor: Some(floor(2)),
-        drive: DriveFeedback::Driven(Direction::Up),
-        door: DoorState::Open,
-        ..PanelInputs::default()
-    };
-    assert_eq!(world.car.door(), DoorCommand::Open);
-    let event = PanelEvent::Inputs(inputs);
-    world.car.handle_panel(&event, world.now);
-    assert_eq!(world.car.door(), DoorCommand::Close);
 }
 
 #[test]
@@ -254,18 +206,21 @@ fn door_that_was_held_open_by_order_has_a_full_dwell_before_it_closes() {
 
 // S1
 #[test]
-fn door_stays_open_when_the_controller_ends_but_not_if_the_drive_runs() {
-    let mut world = open_at_two();
-    world.car.shut_down(world.now);
-    world.run(100);
-    assert_eq!(world.door(), DoorState::Open);
-    let inputs = PanelInputs {
-        floor: Some(floor(2)),
-        drive: DriveFeedback::Driven(Direction::Up),
-        door: DoorState::Open,
-        ..PanelInputs::default()
-    };
-    let event = PanelEvent::Inputs(inputs);
-    world.car.handle_panel(&event, world.now);
-    assert_eq!(world.car.door(), DoorCommand::Close);
+fn door_is_told_to_close_the_moment_the_drive_is_seen_running() {
+    for has_ended in [false, true] {
+        let mut world = open_at_two();
+        if has_ended {
+            world.car.shut_down(world.now);
+            world.run(100);
+        }
+        assert_eq!((world.car.door(), world.door()), (DoorCommand::Open, DoorState::Open));
+        let inputs = PanelInputs {
+            floor: Some(floor(2)),
+            drive: DriveFeedback::Driven(Direction::Up),
+            door: DoorState::Open,
+            ..PanelInputs::default()
+        };
+        world.car.handle_panel(&PanelEvent::Inputs(inputs), world.now);
+        assert_eq!(world.car.door(), DoorCommand::Close);
+    }
 }

@@ -33,24 +33,19 @@ fn is_over(world: &World) -> bool {
 
 // F19
 #[test]
-fn car_holds_its_door_for_a_session_and_no_longer() {
-    let mut world = held();
-    let began = world.now;
-    world.run_until("the session is over", is_over);
-    assert_eq!(world.now, began + STAY);
-    world.send(None);
-    world.press_car(0);
-    world.run_until("it serves again", World::is_quiet);
-}
-
-// F19
-#[test]
-fn session_ends_in_time_though_the_panel_is_gone() {
-    let mut world = held();
-    let began = world.now;
-    world.disconnect();
-    world.run_until("the session is over", is_over);
-    assert_eq!(world.now, began + STAY);
+fn session_ends_in_time_whatever_becomes_of_its_panel() {
+    let nothing: fn(&mut World) = |_| {};
+    let key: fn(&mut World) = |world| {
+        world.key = KeySwitch::Independent;
+        world.run_until("the key is read", |world| world.car.mode() == Mode::Independent);
+    };
+    for happens in [nothing, World::disconnect, key] {
+        let mut world = held();
+        let began = world.now;
+        happens(&mut world);
+        world.run_until("the session is over", is_over);
+        assert_eq!(world.now, began + STAY);
+    }
 }
 
 // F19
@@ -66,17 +61,9 @@ fn session_ends_in_time_though_the_panel_has_restarted() {
     world.run_until("the session is over", is_over);
     assert_eq!(world.now, began + STAY);
     assert_eq!(world.count(|event| *event == CarEvent::SessionOpen(LEG)), 1);
-}
-
-// F19
-#[test]
-fn session_ends_in_time_though_the_car_is_out_of_service_by_its_key() {
-    let mut world = held();
-    let began = world.now;
-    world.key = KeySwitch::Independent;
-    world.run_until("the key is read", |world| world.car.mode() == Mode::Independent);
-    world.run_until("the session is over", is_over);
-    assert_eq!(world.now, began + STAY);
+    world.send(None);
+    world.press_car(0);
+    world.run_until("it serves again", World::is_quiet);
 }
 
 /// Beacons have one word for both modes, people have two.

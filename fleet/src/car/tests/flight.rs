@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use elevator_driver::{Direction, DoorState, MotorCommand};
+use elevator_driver::{Direction, MotorCommand};
 
-use super::shaft::{Door, Drive, World, floor};
-use crate::car::{CarEvent, CarTimer, ServedCall};
-use crate::model::{Availability, Unavailable};
+use super::shaft::{Drive, World, floor};
+use crate::car::{CarEvent, CarTimer};
+use crate::model::Unavailable;
 
 /// A car on its way from floor 0 to floor 4, half a floor above floor 1.
 fn under_way() -> World {
@@ -18,19 +18,15 @@ fn under_way() -> World {
     world
 }
 
-fn availability(world: &World) -> Availability {
-    world.car.view(world.now).availability
-}
-
 #[test]
 fn car_between_floors_finds_the_floor_below_before_it_joins_the_group() {
     let mut world = World::above(3);
     world.tick();
-    assert_eq!(availability(&world), Availability::Unavailable(Unavailable::Homing));
+    assert!(world.is_out_for(Unavailable::Homing));
     assert_eq!(world.car.indicator(), None);
     world.run_until("homing", World::is_moving);
     assert_eq!(world.car.motor(), MotorCommand::Home { direction: Direction::Down });
-    world.run_until("found", |w| availability(w) == Availability::InService);
+    world.run_until("found", World::is_in_service);
     assert_eq!(world.floor(), Some(floor(3)));
 }
 
@@ -48,43 +44,12 @@ fn car_that_does_not_reach_the_next_floor_in_time_hangs_for_good() {
     assert_eq!(evidence.last_sensor, Some(floor(1)));
     assert_eq!(evidence.expected, limit);
     assert!(evidence.actual >= limit && evidence.actual < limit + Duration::from_millis(200));
-    assert_eq!(availability(&world), Availability::Unavailable(Unavailable::Hung));
+    assert!(world.is_out_for(Unavailable::Hung));
     world.faults.drive = Drive::Sound;
     world.reconnect();
     world.run(600);
     assert_eq!(world.car.motor(), MotorCommand::Stop);
     assert!(!world.is_quiet());
-}
-
-#[test]
-fn car_that_homes_into_the_end_of_the_shaft_tries_the_other_way() {
-    let mut world = World::above(0);
-    world.faults.dead = [floor(0)].into();
-    world.run_until("found", |w| availability(w) == Availability::InService);
-    assert_eq!(world.floor(), Some(floor(1)));
-}
-
-// F9
-#[test]
-fn car_that_finds_no_floor_in_time_hangs() {
-    let mut world = World::above(3);
-    world.faults.drive = Drive::Stuck;
-    world.run_until("hung", World::is_hung);
-    assert_eq!(world.hang().unwrap().floor, None);
-}
-
-// H1
-#[test]
-fn drive_that_does_not_start_is_no_hang_and_is_tried_again() {
-    let mut world = World::at(0).settled();
-    world.faults.drive = Drive::Lazy;
-    world.press_car(2);
-    world.run_until("refused", |w| w.events.contains(&CarEvent::DriveRefused));
-    assert_eq!(availability(&world), Availability::Unavailable(Unavailable::DriveFault));
-    world.run(1200);
-    assert!(!world.is_hung());
-    world.faults.drive = Drive::Sound;
-    world.run_until("all served", World::is_quiet);
 }
 
 // S1, H1
@@ -108,22 +73,12 @@ fn stop_switch_stops_the_motor_at_once_and_the_car_homes_when_it_is_released() {
 fn cut_line_voids_the_flight_and_the_car_finds_its_place_again() {
     let mut world = under_way();
     world.disconnect();
-    assert_eq!(availability(&world), Availability::Unavailable(Unavailable::NoPanel));
+    assert!(world.is_out_for(Unavailable::NoPanel));
     assert_eq!(world.car.poll_timeout(), None);
     world.run(1200);
     world.reconnect();
     world.run_until("all served", World::is_quiet);
     assert!(!world.is_hung());
-}
-
-// H1
-#[test]
-fn panel_that_restarts_voids_the_flight() {
-    let mut world = under_way();
-    world.reconnect();
-    assert_eq!(world.car.motor(), MotorCommand::Stop);
-    assert_eq!(world.car.indicator(), None);
-    world.run_until("all served", World::is_quiet);
 }
 
 // S1, H1
@@ -137,39 +92,6 @@ fn controller_that_was_held_up_stops_the_car_and_waits_until_it_is_at_rest() {
     assert_eq!(timer, Some(CarTimer::Flight), "it waits, but not for ever");
     world.run_until("all served", World::is_quiet);
     assert!(!world.is_hung());
-}
-
-// H1
-#[test]
-fn dead_sensor_of_a_floor_that_is_passed_is_no_hang() {
-    let mut world = World::at(0).settled();
-    let storey = Duration::from_secs(1);
-    let mut settings = world.car.settings().clone();
-    settings.flight_limit = 2 * storey + storey / 2;
-    world.car = crate::car::Car::new(settings);
-    world.reconnect();
-    world.run(10);
-    world.faults.dead = [floor(2)].into();
-    world.press_car(4);
-    world.run_until("all served", World::is_quiet);
-    assert!(!world.is_hung());
-}
-
-#[test]
-fn floor_with_a_dead_sensor_is_locked_out_for_a_while_and_the_others_are_served() {
-    let mut world = World::at(0).settled();
-    world.faults.dead = [floor(2)].into();
-    world.press_car(2);
-    world.press_car(4);
-    world.run_until("floor 4 is served", |w| w.served_at(ServedCall::Car(floor(4))).is_some());
-    let unreachable = CarEvent::FloorUnreachable(floor(2));
-    assert!(world.events.contains(&unreachable));
-    assert_eq!(availability(&world), Availability::InService);
-    world.run(1200);
-    let tries = world.events.iter().filter(|e| **e == unreachable).count();
-    assert!((2..=3).contains(&tries), "{tries} tries in two minutes");
-    world.faults.dead.clear();
-    world.run_until("all served", World::is_quiet);
 }
 
 #[test]
@@ -220,18 +142,6 @@ fn car_that_is_shut_down_stops_at_once_and_moves_no_more() {
     world.press_car(0);
     world.run(600);
     assert!(!world.is_moving() && !world.is_quiet());
-}
-
-// S1
-#[test]
-fn motor_stops_at_once_when_the_door_is_pulled_open_in_flight() {
-    let mut world = under_way();
-    world.faults.door = Door::Pried;
-    world.tick();
-    assert_eq!(world.car.motor(), MotorCommand::Stop);
-    world.faults.door = Door::Sound;
-    world.run_until("closed", |w| w.door() == DoorState::Closed);
-    world.run_until("all served", World::is_quiet);
 }
 
 // H1

@@ -33,18 +33,19 @@ fn idle_car_drives_to_where_it_is_to_wait_and_keeps_its_door_closed() {
     assert_eq!(world.departures(), 1);
 }
 
-/// The turn of a car on emergency power may have been given by a master that is gone: then it is in
-/// service, and its motor may not run.
+/// It stops where the call is on its way, and else ends the flight; nobody resumes it.
 #[test]
-fn car_without_power_does_not_park_until_it_has_some() {
-    let mut world = World::at(0).settled();
-    world.car.set_power(Power::Waiting, world.now);
-    parks_at(&mut world, 4);
-    world.run(200);
-    rests_at(&world, 0);
-    world.car.set_power(Power::Normal, world.now);
-    world.run(200);
-    rests_at(&world, 4);
+fn parking_car_goes_where_a_call_is() {
+    for (index, departures) in [(3, 1), (0, 2)] {
+        let mut world = World::at(0).settled();
+        parks_at(&mut world, 5);
+        world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
+        world.press_hall(index, Direction::Up);
+        world.run_until("served", World::is_quiet);
+        world.run(600);
+        rests_at(&world, index);
+        assert_eq!(world.departures(), departures);
+    }
 }
 
 /// A passenger who has just boarded has not pressed yet.
@@ -57,29 +58,6 @@ fn car_that_has_just_closed_its_door_waits_before_it_parks() {
     parks_at(&mut world, 5);
     world.run_until("moves", World::is_moving);
     assert!(world.now.since(closed) >= Duration::from_secs(2));
-}
-
-#[test]
-fn call_ends_a_parking_flight_at_once() {
-    let mut world = World::at(0).settled();
-    parks_at(&mut world, 5);
-    world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
-    world.press_hall(0, Direction::Up);
-    world.run_until("served", World::is_quiet);
-    assert_eq!(world.floor(), Some(floor(0)));
-    // Nobody resumes it.
-    world.run(600);
-    rests_at(&world, 0);
-}
-
-#[test]
-fn parking_car_stops_for_a_call_on_its_way() {
-    let mut world = World::at(0).settled();
-    parks_at(&mut world, 5);
-    world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
-    world.press_hall(3, Direction::Up);
-    world.run_until("served", World::is_quiet);
-    assert_eq!((world.floor(), world.departures()), (Some(floor(3)), 1));
 }
 
 /// A car without a master does not go on because of an old order.
@@ -102,7 +80,9 @@ type Hindrance = (&'static str, fn(&mut World));
 /// Each reason not to use the car is one not to park it, at rest or in flight.
 #[test]
 fn car_that_is_not_free_does_not_park() {
-    let reasons: [Hindrance; 7] = [
+    let reasons: [Hindrance; 8] = [
+        // Its turn may have been given by a master that is gone: then it is in service.
+        ("no power", |world| world.car.set_power(Power::Waiting, world.now)),
         ("independent", |world| world.key = KeySwitch::Independent),
         ("fire recall", |world| world.key = KeySwitch::FireRecall),
         ("out of service", |world| world.key = KeySwitch::OutOfService),
@@ -169,15 +149,4 @@ fn empty_car_begins_in_the_direction_that_the_master_wants() {
         assert_eq!(world.floor(), Some(floor(first)), "{wanted:?}");
         world.run_until("both served", World::is_quiet);
     }
-}
-
-/// S3: what the master wants does not carry a rider away.
-#[test]
-fn car_with_a_rider_goes_where_the_rider_wants() {
-    let mut world = World::at(2).settled();
-    world.car.set_plan(CarPlan { direction: Some(Direction::Up), park: Some(floor(5)) });
-    world.press_car(0);
-    world.press_hall(4, Direction::Down);
-    world.run_until("rider out", |w| w.car_calls.is_empty());
-    assert_eq!((world.floor(), world.served.len()), (Some(floor(0)), 1));
 }

@@ -4,11 +4,7 @@ use elevator_driver::{Button, Direction, DoorCommand, DoorState, KeySwitch, Moto
 
 use super::shaft::{TICK, World, floor};
 use crate::car::{CarSettings, ServedCall};
-use crate::model::{Availability, HallCall, Mode, Unavailable};
-
-fn is_unavailable(world: &World, reason: Unavailable) -> bool {
-    world.car.view(world.now).availability == Availability::Unavailable(reason)
-}
+use crate::model::{HallCall, Mode, Unavailable};
 
 #[test]
 fn independent_car_waits_with_its_door_open_for_a_car_call_and_ignores_the_landings() {
@@ -18,7 +14,7 @@ fn independent_car_waits_with_its_door_open_for_a_car_call_and_ignores_the_landi
     world.press_hall(1, Direction::Up);
     world.press_hall(3, Direction::Up);
     world.run(600);
-    assert!(is_unavailable(&world, Unavailable::Independent));
+    assert!(world.is_out_for(Unavailable::Independent));
     assert_eq!((world.floor(), world.door()), (Some(floor(1)), DoorState::Open));
     world.press_car(4);
     world.run_until("car call served", |w| w.car_calls.is_empty());
@@ -37,7 +33,7 @@ fn fire_recall_brings_the_car_to_the_recall_floor_and_keeps_it_there_open() {
     world.key = KeySwitch::FireRecall;
     world.run_until("recalled", |w| w.floor() == Some(floor(0)) && w.door() == DoorState::Open);
     world.run(1200);
-    assert!(is_unavailable(&world, Unavailable::FireRecall));
+    assert!(world.is_out_for(Unavailable::FireRecall));
     assert_eq!((world.floor(), world.door()), (Some(floor(0)), DoorState::Open));
     assert!(world.served.is_empty());
     world.key = KeySwitch::Normal;
@@ -54,22 +50,9 @@ fn car_taken_out_of_service_lets_people_out_at_the_next_floor_and_stays_closed()
     assert_eq!(world.floor(), Some(floor(2)));
     world.run_until("closed", |w| w.door() == DoorState::Closed);
     world.run(1200);
-    assert!(is_unavailable(&world, Unavailable::OutOfService));
+    assert!(world.is_out_for(Unavailable::OutOfService));
     assert_eq!((world.floor(), world.door()), (Some(floor(2)), DoorState::Closed));
     world.key = KeySwitch::Normal;
-    world.run_until("all served", World::is_quiet);
-}
-
-#[test]
-fn overloaded_car_keeps_its_door_open_and_does_not_leave() {
-    let mut world = World::at(1).settled();
-    world.press_car(1);
-    world.run_until("open", |w| w.door() == DoorState::Open);
-    world.press_car(4);
-    world.load = Some(115);
-    world.run(600);
-    assert_eq!((world.floor(), world.door()), (Some(floor(1)), DoorState::Open));
-    world.load = Some(95);
     world.run_until("all served", World::is_quiet);
 }
 
@@ -82,7 +65,7 @@ fn car_whose_overload_does_not_end_leaves_the_group_until_it_has() {
     world.press_car(4);
     world.load = Some(115);
     let since = world.now;
-    world.run_until("out of the group", |w| is_unavailable(w, Unavailable::DoorBlocked));
+    world.run_until("out of the group", |w| w.is_out_for(Unavailable::DoorBlocked));
     let held = world.now.since(since);
     let limit = world.car.settings().door_blocked_after;
     assert!(held >= limit && held <= limit + TICK, "{held:?}");
@@ -91,29 +74,10 @@ fn car_whose_overload_does_not_end_leaves_the_group_until_it_has() {
     assert_eq!(world.car.door(), DoorCommand::Open);
     assert_eq!(world.served_hall(1, Direction::Up), None);
     world.load = Some(95);
-    world.run_until("in the group", in_service);
+    world.run_until("in the group", World::is_in_service);
     assert_eq!(world.door(), DoorState::Closed);
     world.run_until("all served", World::is_quiet);
     assert!(world.violations.is_empty(), "{:#?}", world.violations);
-}
-
-/// One person steps out again, as usual.
-#[test]
-fn overload_that_ends_in_time_does_not_take_the_car_out_of_the_group() {
-    let mut world = World::at(1).settled();
-    world.press_car(1);
-    world.run_until("open", |w| w.door() == DoorState::Open);
-    for _ in 0..5 {
-        world.load = Some(115);
-        world.run(200);
-        world.load = Some(95);
-        world.run(10);
-        assert!(in_service(&world));
-    }
-}
-
-fn in_service(world: &World) -> bool {
-    world.car.view(world.now).availability == Availability::InService
 }
 
 #[test]
@@ -175,7 +139,7 @@ fn attended_car_leaves_at_the_command_of_its_attendant_only() {
     world.run(100);
     assert_eq!((world.floor(), world.door()), (Some(floor(0)), DoorState::Open));
     assert_eq!(world.car.calls_for_attendant().as_deref(), Some("2 up"));
-    assert!(in_service(&world));
+    assert!(world.is_in_service());
     world.press_car(4);
     world.run_until("it stops on the way", |w| w.served_hall(2, Direction::Up).is_some());
     world.run(100);
@@ -194,7 +158,7 @@ fn attended_car_leaves_at_the_command_of_its_attendant_only() {
 fn group_stops_counting_on_an_attendant_who_does_not_react() {
     let mut world = attended(1);
     let since = world.now;
-    world.run_until("out of the group", |w| is_unavailable(w, Unavailable::Independent));
+    world.run_until("out of the group", |w| w.is_out_for(Unavailable::Independent));
     let waited = world.now.since(since);
     assert!(waited >= world.car.settings().door_blocked_after, "{waited:?}");
     world.press_hall(1, Direction::Up);
@@ -204,9 +168,9 @@ fn group_stops_counting_on_an_attendant_who_does_not_react() {
     world.withdraw(HallCall::new(floor(1), Direction::Up));
     world.press_car(3);
     world.tick();
-    assert!(in_service(&world));
+    assert!(world.is_in_service());
     world.run_until("all served", World::is_quiet);
-    assert!(in_service(&world));
+    assert!(world.is_in_service());
 }
 
 #[test]
@@ -338,7 +302,7 @@ fn firefighter_drives_the_car_and_opens_its_door() {
     world.run(600);
     assert_eq!((world.floor(), world.door()), (Some(floor(3)), DoorState::Open));
     assert!(world.car_calls.is_empty() && world.served.is_empty());
-    assert!(is_unavailable(&world, Unavailable::FireRecall));
+    assert!(world.is_out_for(Unavailable::FireRecall));
 
     world.key = KeySwitch::Normal;
     world.run_until("recalled", |w| w.floor() == Some(floor(0)) && w.door() == DoorState::Open);

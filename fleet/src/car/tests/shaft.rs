@@ -10,7 +10,8 @@ use elevator_driver::{
 };
 
 use crate::car::{Car, CarEvent, CarSettings, Errand, HangEvidence, Press, ServedCall, Stops};
-use crate::model::{HallCall, Mode, Timestamp};
+pub(super) use crate::election::testing::floor;
+use crate::model::{Availability, HallCall, Mode, Timestamp, Unavailable};
 
 pub(super) const TICK: Duration = Duration::from_millis(100);
 /// Ticks, at one unit of way each, from a floor to the next.
@@ -19,10 +20,6 @@ const STOREY: i32 = 10;
 const BRAKING: i32 = 5;
 const DOOR_TRAVEL: i32 = 10;
 const START_DELAY: u32 = 2;
-
-pub(super) fn floor(index: u8) -> Floor {
-    FloorCount::new(FloorCount::MAX).unwrap().floor(index).unwrap()
-}
 
 /// What is wrong with the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -220,11 +217,6 @@ impl World {
         self.update_stops();
     }
 
-    /// One unit of way above a floor.
-    pub(super) fn is_next_to(&self, index: u8) -> bool {
-        self.way == i32::from(index) * STOREY + 1
-    }
-
     fn halt(&mut self) {
         self.motor_command = MotorCommand::Stop;
         self.moving = None;
@@ -326,6 +318,18 @@ impl World {
         served.map(|(at, _)| *at)
     }
 
+    pub(super) fn availability(&self) -> Availability {
+        self.car.view(self.now).availability
+    }
+
+    pub(super) fn is_in_service(&self) -> bool {
+        self.availability() == Availability::InService
+    }
+
+    pub(super) fn is_out_for(&self, reason: Unavailable) -> bool {
+        self.availability() == Availability::Unavailable(reason)
+    }
+
     pub(super) fn hang(&self) -> Option<HangEvidence> {
         self.events.iter().find_map(|event| {
             if let CarEvent::Hung(evidence) = event { Some(*evidence) } else { None }
@@ -370,45 +374,25 @@ impl World {
             return;
         }
         self.running += 1;
-        let real = match self.faults.drive {
-            Drive::Reversed | Drive::ReversedUnseen => commanded.map(Direction::opposite),
-            Drive::Stuck | Drive::Trips(_) => None,
-            Drive::Sound
-            | Drive::Lazy
-            | Drive::Overshoots
-            | Drive::NoLevelling
-            | Drive::Welded
-            | Drive::Slips
-            | Drive::SlipsAlways
-            | Drive::StopsLate
-            | Drive::NeverLevels => commanded,
-        };
-        self.moving = match self.faults.drive {
-            Drive::Reversed => real,
-            Drive::Stuck
-            | Drive::Trips(_)
-            | Drive::ReversedUnseen
-            | Drive::Sound
-            | Drive::Lazy
-            | Drive::Overshoots
-            | Drive::NoLevelling
-            | Drive::Welded
-            | Drive::Slips
-            | Drive::SlipsAlways
-            | Drive::StopsLate
-            | Drive::NeverLevels => commanded,
-        };
+        let drive = self.faults.drive;
+        let is_reversed = matches!(drive, Drive::Reversed | Drive::ReversedUnseen);
+        let is_stuck = matches!(drive, Drive::Stuck | Drive::Trips(_));
+        let turned = if is_reversed { commanded.map(Direction::opposite) } else { commanded };
+        let real = turned.filter(|_| !is_stuck);
+        self.moving = if drive == Drive::Reversed { turned } else { commanded };
         self.rest += self.pace;
         if self.rest < 1.0 {
             return;
         }
         self.rest -= 1.0;
+        if let Some(direction) = real {
+            self.step(direction);
+        }
+    }
+
+    fn step(&mut self, direction: Direction) {
         let top = i32::from(self.floors.top().index()) * STOREY;
-        let step = match real {
-            Some(Direction::Up) => 1,
-            Some(Direction::Down) => -1,
-            None => 0,
-        };
+        let step = if direction == Direction::Up { 1 } else { -1 };
         self.way = (self.way + step).clamp(0, top);
     }
 
@@ -428,9 +412,7 @@ impl World {
         }
         self.slip = match self.slip {
             Some((0, direction)) => {
-                let top = i32::from(self.floors.top().index()) * STOREY;
-                let step = if direction == Direction::Up { 1 } else { -1 };
-                self.way = (self.way + step).clamp(0, top);
+                self.step(direction);
                 None
             }
             Some((ticks, direction)) => Some((ticks - 1, direction)),
@@ -456,33 +438,19 @@ impl World {
             MotorCommand::Home { direction } => {
                 self.sensor().is_some() || self.is_at_end(direction)
             }
-            MotorCommand::Run { stop_at, direction } => match self.faults.drive {
-                Drive::Overshoots => self.is_at_end(direction),
-                Drive::StopsLate | Drive::NeverLevels => {
-                    let way = i32::from(stop_at.index()) * STOREY;
-                    match direction {
-                        Direction::Up => self.way > way,
-                        Direction::Down => self.way < way,
-                    }
-                }
-                Drive::NoLevelling => {
+            MotorCommand::Run { stop_at, direction } if self.stops_late() => {
+                self.has_passed(stop_at, direction)
+            }
+            MotorCommand::Run { stop_at, direction } => {
+                let is_past = |at: Floor| at == stop_at || at.is_beyond(stop_at, direction);
+                if self.faults.drive == Drive::Overshoots {
                     self.is_at_end(direction)
-                        || self
-                            .sensor()
-                            .is_some_and(|at| at == stop_at || at.is_beyond(stop_at, direction))
-                }
-                Drive::Sound
-                | Drive::Stuck
-                | Drive::Lazy
-                | Drive::Trips(_)
-                | Drive::Reversed
-                | Drive::ReversedUnseen
-                | Drive::Welded
-                | Drive::Slips
-                | Drive::SlipsAlways => {
+                } else if self.faults.drive == Drive::NoLevelling {
+                    self.is_at_end(direction) || self.sensor().is_some_and(is_past)
+                } else {
                     self.floor() == Some(stop_at) || self.cannot_reach(stop_at, direction)
                 }
-            },
+            }
         }
     }
 
@@ -504,12 +472,15 @@ impl World {
 
     /// Past the stop, or at the end of the shaft: the drive stops at a floor of its own choice.
     fn cannot_reach(&self, stop_at: Floor, direction: Direction) -> bool {
-        let way = i32::from(stop_at.index()) * STOREY;
-        let passed = match direction {
+        self.has_passed(stop_at, direction) && self.floor().is_some()
+    }
+
+    fn has_passed(&self, floor: Floor, direction: Direction) -> bool {
+        let way = i32::from(floor.index()) * STOREY;
+        match direction {
             Direction::Up => self.way > way,
             Direction::Down => self.way < way,
-        };
-        passed && self.floor().is_some()
+        }
     }
 
     fn next_stop(&self) -> Option<Floor> {

@@ -116,20 +116,4 @@ proptest! {
         prop_assert!(world.violations.is_empty(), "{:#?}", world.violations);
         prop_assert!(!world.is_hung());
     }
-
-    // S1
-    #[test]
-    fn a_fleet_of_presses_alone_is_served_collectively(seed in any::<u64>()) {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let mut world = World::at(0).settled();
-        for _ in 0..STORM {
-            if random.u32(0..30) == 0 {
-                press(&mut world, &mut random);
-            }
-            world.tick();
-        }
-        world.run_until("every order is served", World::is_quiet);
-        prop_assert!(world.violations.is_empty(), "{:#?}", world.violations);
-        prop_assert!(!world.is_hung());
-    }
 }

@@ -1,5 +1,6 @@
 //! Where the car goes.
 
+use Direction::{Down, Up};
 use elevator_driver::{Button, Direction, DoorState, HallLantern};
 
 use super::shaft::{World, floor};
@@ -30,26 +31,42 @@ fn idle_car_fetches_a_passenger_and_goes_dark() {
     assert_eq!((view.phase, view.direction), (CarPhase::Idle, None));
 }
 
-#[test]
-fn car_collects_in_its_direction_and_turns_at_the_farthest_call() {
-    let mut world = World::at(0).settled();
-    for (at, direction) in [(2, Direction::Up), (3, Direction::Down), (4, Direction::Down)] {
-        world.press_hall(at, direction);
-    }
-    world.press_car(1);
-    world.run_until("all served", World::is_quiet);
-    assert_eq!(arrivals(&world), [1, 2, 4, 3]);
-}
+/// A car at rest at a floor, its car calls, its hall calls, and where it stops.
+type Case = (&'static str, u8, &'static [u8], &'static [(u8, Direction)], &'static [u8]);
 
 #[test]
-fn car_stops_for_a_call_that_turns_up_on_its_way() {
-    let mut world = World::at(0).settled();
-    world.press_car(5);
-    world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
-    world.press_hall(3, Direction::Up);
-    world.press_hall(4, Direction::Down);
-    world.run_until("all served", World::is_quiet);
-    assert_eq!(arrivals(&world), [3, 5, 4]);
+fn car_collects_the_calls_on_its_way() {
+    let cases: [Case; 4] = [
+        ("turns at the farthest", 0, &[1], &[(2, Up), (3, Down), (4, Down)], &[1, 2, 4, 3]),
+        ("nearest first", 2, &[], &[(0, Up), (3, Up)], &[3, 0]),
+        ("S3: riders first", 2, &[5], &[(1, Down), (2, Down), (0, Up)], &[5, 2, 1, 0]),
+        ("the way up", 0, &[5], &[(3, Up), (4, Down)], &[3, 5, 4]),
+    ];
+    for (what, at, car_calls, hall_calls, expected) in cases {
+        let mut world = World::at(at).settled();
+        world.car_calls = car_calls.iter().map(|at| floor(*at)).collect();
+        assign(&mut world, hall_calls);
+        world.run_until("all served", World::is_quiet);
+        assert_eq!(arrivals(&world), expected, "{what}");
+    }
+    for (start, expected) in [(1, [2, 3, 1]), (3, [2, 1, 3])] {
+        let mut world = World::at(start).settled();
+        world.press_car(2);
+        world.run_until("idle at 2", |w| w.is_quiet() && w.car.view(w.now).phase == CarPhase::Idle);
+        world.car_calls = [floor(1), floor(3)].into();
+        world.update_stops();
+        world.run_until("all served", World::is_quiet);
+        assert_eq!(arrivals(&world), expected, "both are as near: its older direction first");
+    }
+}
+
+fn assign(world: &mut World, calls: &[(u8, Direction)]) {
+    for (at, direction) in calls {
+        let call = HallCall::new(floor(*at), *direction);
+        world.hall.insert(call);
+        world.assigned.insert(call);
+    }
+    world.update_stops();
 }
 
 #[test]
@@ -94,33 +111,6 @@ fn car_that_brakes_for_a_floor_is_not_sent_on() {
     world.update_stops();
     world.run_until("all served", World::is_quiet);
     assert_eq!(arrivals(&world), [2, 4]);
-}
-
-#[test]
-fn car_that_may_turn_either_way_takes_the_nearest_call_first() {
-    let mut world = World::at(2).settled();
-    for at in [0, 3] {
-        let direction = Direction::Up;
-        let call = HallCall::new(floor(at), direction);
-        world.hall.insert(call);
-        world.assigned.insert(call);
-    }
-    world.update_stops();
-    world.run_until("all served", World::is_quiet);
-    assert_eq!(arrivals(&world), [3, 0]);
-}
-
-#[test]
-fn of_two_calls_equally_near_the_car_takes_the_one_in_its_older_direction() {
-    for (start, expected) in [(1, [2, 3, 1]), (3, [2, 1, 3])] {
-        let mut world = World::at(start).settled();
-        world.press_car(2);
-        world.run_until("idle at 2", |w| w.is_quiet() && w.car.view(w.now).phase == CarPhase::Idle);
-        world.car_calls = [floor(1), floor(3)].into();
-        world.update_stops();
-        world.run_until("all served", World::is_quiet);
-        assert_eq!(arrivals(&world), expected);
-    }
 }
 
 // F18
@@ -202,15 +192,6 @@ fn car_with_nowhere_to_go_is_dark_at_its_last_stop_and_takes_whoever_presses_eit
     }
 }
 
-fn assign(world: &mut World, calls: &[(u8, Direction)]) {
-    for (at, direction) in calls {
-        let call = HallCall::new(floor(*at), *direction);
-        world.hall.insert(call);
-        world.assigned.insert(call);
-    }
-    world.update_stops();
-}
-
 /// S3: the group is gone, so that every hall call is the car's, and its panel line breaks off
 /// under way.
 #[test]
@@ -231,15 +212,4 @@ fn car_keeps_its_direction_when_its_panel_comes_back() {
     let after = arrivals(&world).split_off(before);
     let up: Vec<&u8> = after.iter().take_while(|at| **at != 5).collect();
     assert!(up.is_sorted() && after.contains(&5), "{after:?}");
-}
-
-/// S3: a node that has just started knows its riders' destinations, and no direction.
-#[test]
-fn car_without_a_direction_takes_its_riders_first_where_they_want_to_go() {
-    let mut world = World::at(2).settled();
-    world.car_calls.insert(floor(5));
-    assign(&mut world, &[(1, Direction::Down), (2, Direction::Down), (0, Direction::Up)]);
-    assert_eq!(world.car.view(world.now).direction, Some(Direction::Up));
-    world.run_until("all served", World::is_quiet);
-    assert_eq!(arrivals(&world), [5, 2, 1, 0]);
 }

@@ -49,7 +49,6 @@ pub(super) struct Start<const WORDS: usize> {
     car_calls: Floors<WORDS>,
 }
 
-/// A car on its way.
 struct Run<const WORDS: usize> {
     rules: CarModel,
     hall: HallSet<WORDS>,

@@ -48,7 +48,6 @@ struct Division {
     calls: [Vec<usize>; 2],
 }
 
-/// The car of each call.
 pub(super) fn split<const WORDS: usize>(
     model: &CarModel,
     starts: &[Start<WORDS>],

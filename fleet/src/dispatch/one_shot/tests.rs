@@ -1,5 +1,4 @@
-//! The car model against hand-computed cases and against a walk floor by floor; plans against every
-//! possible plan.
+//! The car model against a walk floor by floor; plans against every possible plan.
 
 mod optimality;
 mod walk;
@@ -36,58 +35,6 @@ fn served(bank: &Bank, rules: &Rules) -> Vec<(Vec<u8>, Vec<u8>)> {
         calls.map(|(call, _)| call.floor.index()).collect()
     };
     (0..bank.cars.len()).map(|car| (of(car, Up), of(car, Down))).collect()
-}
-
-/// What it is about, the car, its hall calls up and down, and the sum of their waits.
-type Case = (&'static str, Car, &'static [usize], &'static [usize], u128);
-
-// T is 2500 ms from floor to floor, D is 3000 ms for a door.
-#[test]
-fn waits_are_as_computed_by_hand() {
-    let cases: &[Case] = &[
-        ("nothing to do", car(Idle, 0, None, &[3]), &[], &[], 0),
-        ("at its own floor", car(Idle, 1, None, &[]), &[1], &[], 0),
-        ("both at its own floor", car(Idle, 1, None, &[]), &[1], &[1], 0),
-        // Down to 0: T; back at 1 after D and T.
-        ("below its own floor", car(Idle, 1, None, &[]), &[0, 1], &[], 2_500 + 8_000),
-        // Above first after half of D: T; back at 1 after D and T.
-        ("ahead of the open door", car(DoorOpen, 1, Some(Up), &[]), &[1, 2], &[], 4_000 + 9_500),
-        ("at the open door", car(DoorOpen, 1, Some(Up), &[]), &[1], &[], 1_500),
-        ("the other way at the open door", car(DoorOpen, 1, Some(Up), &[]), &[], &[1], 1_500),
-        ("two floors up", car(Idle, 0, None, &[]), &[2], &[], 5_000),
-        ("half-way there", car(Moving, 1, Some(Up), &[]), &[2], &[], 1_250),
-        // 1.25 s to floor 2, then T.
-        ("past the floor below", car(Moving, 1, Some(Up), &[]), &[3], &[], 3_750),
-        // It arrives at 2 with nothing ahead, opens there, and comes back: 1.25 s + D + T.
-        ("moving away", car(Moving, 1, Some(Up), &[]), &[1], &[], 6_750),
-        // Car call at 2: T, T, D; on to 3: T.
-        ("a stop for a car call", car(Idle, 1, None, &[2]), &[3], &[], 2_500 + 3_000 + 2_500),
-        // Up to 2 without a stop at 1, where a passenger goes down: T + T; back after D: T.
-        ("against its way", car(Idle, 0, None, &[]), &[2], &[1], 5_000 + 10_500),
-        // Where nothing is above, down is cleared on arrival.
-        ("turns where nothing is ahead", car(Idle, 0, None, &[]), &[], &[2], 5_000),
-        // Up at 2 on arrival; what is left there takes another door.
-        ("both ways where it turns", car(Idle, 0, None, &[]), &[2], &[2], 5_000 + 8_000),
-        // At 1 up, at 2 both, at 1 down: T; T, D, T; + D; + D, T.
-        (
-            "four calls at two floors",
-            car(Idle, 0, None, &[]),
-            &[1, 2],
-            &[1, 2],
-            2_500 + 8_000 + 11_000 + 16_500,
-        ),
-        // Without a direction it looks below first: 0 after T; up at 2 after D and two floors.
-        ("below first", car(Idle, 1, None, &[]), &[0, 2], &[], 2_500 + 10_500),
-        ("ahead first", car(Idle, 1, Some(Up), &[]), &[0, 2], &[], 2_500 + 10_500),
-        // It stops where it arrives, and serves a call for either way.
-        ("moving nowhere", car(Moving, 1, None, &[]), &[], &[1], 1_250),
-        // Its own car call here is cleared when it comes again, after going below.
-        ("a car call here", car(Idle, 1, None, &[1]), &[0], &[2], 2_500 + 13_500),
-        ("a call without a button", car(Idle, 1, None, &[]), &[], &[0], 2_500),
-    ];
-    for (what, car, up, down, wait) in cases {
-        assert_eq!(alone(Clearing::InDirection, car.clone(), up, down), *wait, "{what}");
-    }
 }
 
 #[test]

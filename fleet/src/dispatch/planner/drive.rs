@@ -126,7 +126,6 @@ pub(super) struct Outcome {
     pub(super) free: f64,
     /// Where that is.
     pub(super) end: usize,
-    /// The direction to begin with.
     pub(super) first: Direction,
 }
 

@@ -26,7 +26,6 @@ pub(super) struct Model {
     pub(super) bypass: f64,
 }
 
-/// A hall call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
     pub(super) floor: usize,

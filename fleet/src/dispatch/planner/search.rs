@@ -25,7 +25,6 @@ const LEAST_GAIN: f64 = 1e-6;
 /// A car's part of the plan.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
-    /// The indices of its calls.
     pub(super) calls: Vec<usize>,
     /// The direction to begin with, if it has calls.
     pub(super) turn: Option<Direction>,

@@ -35,104 +35,53 @@ fn hall_times(view: CarView, car_calls: &[u8], calls: &[(u8, Direction)]) -> Vec
     calls.iter().map(|call| prediction.hall[call].as_millis()).collect()
 }
 
+/// What it is about, the car, its car calls, its hall calls, and the milliseconds to these.
+type Case = (&'static str, CarView, &'static [u8], &'static [(u8, Direction)], &'static [u128]);
+
+/// A turn at floor 4 on the way from floor 0, and a call at floor 2 on the way back.
+const WAY_BACK: u128 = 16_500 + 4_000 + 1_500 + 9_000 + 1_500;
+
 #[test]
-fn an_idle_car_takes_the_flight_and_the_door() {
-    assert_eq!(hall_times(idle_at(0), &[], &[(3, Up)]), [13_500]);
-    assert_eq!(hall_times(idle_at(3), &[], &[(3, Down)]), [1_500]);
+fn times_are_as_computed_by_hand() {
+    let idle = idle_at;
+    let open = |at, elapsed, direction| in_phase(at, CarPhase::Open, elapsed, direction);
+    let closing = || in_phase(4, CarPhase::Closing, 400, Some(Up));
+    let opening = in_phase(4, CarPhase::Opening, 500, Some(Down));
+    let on_its_way = || in_phase(0, moving_up(4, 2), 2_000, Some(Up));
+    let braking = in_phase(0, moving_up(2, 2), 2_000, Some(Up));
+    let upwards = in_phase(5, CarPhase::Idle, 0, Some(Up));
+    let cases: [Case; 19] = [
+        ("the flight and the door", idle(0), &[], &[(3, Up)], &[13_500]),
+        ("the door", idle(3), &[], &[(3, Down)], &[1_500]),
+        ("the other way: after the turn", idle(0), &[4], &[(2, Down)], &[WAY_BACK]),
+        ("turn at the farthest", idle(0), &[], &[(4, Down), (2, Down)], &[16_500, WAY_BACK]),
+        ("both where it turns", idle(0), &[], &[(3, Up), (3, Down)], &[13_500, 13_500 + 4_000]),
+        ("nobody boards for up: it turns on arrival", idle(0), &[3], &[(3, Down)], &[13_500]),
+        ("nearest first", idle(5), &[], &[(3, Up), (8, Up)], &[10_500, 35_500]),
+        ("its direction first", upwards, &[], &[(8, Up)], &[12_000 + 1_500]),
+        ("a second of dwell left", open(0, 2_000, Some(Up)), &[], &[(1, Up)], &[10_000]),
+        ("no dwell left", open(0, 9_000, Some(Up)), &[], &[(1, Up)], &[9_000]),
+        ("F18: at the open door", open(4, 2_000, Some(Up)), &[], &[(4, Up)], &[0]),
+        ("the other way there", open(4, 2_000, Some(Up)), &[], &[(4, Down)], &[1_000]),
+        ("no direction there", open(4, 2_000, None), &[], &[(4, Down)], &[0]),
+        ("the rest of the door's way", opening, &[], &[(4, Down)], &[1_000]),
+        ("F18: the door opens again", closing(), &[], &[(4, Up)], &[400]),
+        ("after a stop", closing(), &[6], &[(7, Up)], &[1_100 + 10_500 + 5_500 + 7_500]),
+        ("still within reach", on_its_way(), &[4], &[(3, Up)], &[12_000 - 2_000 + 1_500]),
+        ("at rest at 2, it turns", on_its_way(), &[], &[(1, Up)], &[9_000 - 2_000 + 7_500]),
+        ("it has begun to stop", braking, &[], &[(3, Up)], &[9_000 - 2_000 + 7_500]),
+    ];
+    for (what, view, car_calls, calls, expected) in cases {
+        assert_eq!(hall_times(view, car_calls, calls), expected, "{what}");
+    }
 }
 
 #[test]
-fn a_call_on_the_way_delays_the_cab_passenger_by_a_stop() {
+fn a_call_on_the_way_delays_the_rider_by_a_stop() {
     let calls = BTreeSet::from([call(2, Up)]);
     let prediction = predictor().predict(&car("a", idle_at(0), &[4]), &calls).unwrap();
     assert_eq!(prediction.hall[&call(2, Up)], Duration::from_millis(9_000 + 1_500));
-    assert_eq!(
-        prediction.car_calls[&floor(4)],
-        Duration::from_millis(10_500 + 4_000 + 1_500 + 9_000 + 1_500)
-    );
-}
-
-#[test]
-fn a_call_in_the_other_direction_is_left_for_the_way_back() {
-    // Up to 4 at 16.5 s, then down again.
-    assert_eq!(
-        hall_times(idle_at(0), &[4], &[(2, Down)]),
-        [16_500 + 4_000 + 1_500 + 9_000 + 1_500]
-    );
-}
-
-#[test]
-fn a_car_turns_at_the_farthest_call() {
-    let times = hall_times(idle_at(0), &[], &[(4, Down), (2, Down)]);
-    assert_eq!(times, [16_500, 16_500 + 4_000 + 1_500 + 9_000 + 1_500]);
-}
-
-#[test]
-fn both_calls_at_a_turning_floor_are_served_one_after_the_other() {
-    assert_eq!(hall_times(idle_at(0), &[], &[(3, Up), (3, Down)]), [13_500, 13_500 + 4_000]);
-    // Nobody boards for up: the car turns on arrival.
-    assert_eq!(hall_times(idle_at(0), &[3], &[(3, Down)]), [13_500]);
-}
-
-#[test]
-fn a_car_without_direction_goes_to_the_nearest_call() {
-    let times = hall_times(idle_at(5), &[], &[(3, Up), (8, Up)]);
-    assert_eq!(times[0], 9_000 + 1_500);
-    let upwards = in_phase(5, CarPhase::Idle, 0, Some(Up));
-    let times = hall_times(upwards, &[], &[(3, Up), (8, Up)]);
-    assert_eq!(times[1], 12_000 + 1_500);
-}
-
-#[test]
-fn a_door_that_has_been_open_for_two_seconds_closes_in_one() {
-    let open = in_phase(0, CarPhase::Open, 2_000, Some(Up));
-    assert_eq!(hall_times(open, &[], &[(1, Up)]), [1_000 + 1_500 + 6_000 + 1_500]);
-    let held_open = in_phase(0, CarPhase::Open, 9_000, Some(Up));
-    assert_eq!(hall_times(held_open, &[], &[(1, Up)]), [1_500 + 6_000 + 1_500]);
-}
-
-#[test]
-fn a_call_at_an_open_door_is_served_at_once_in_its_direction_only() {
-    let open = in_phase(4, CarPhase::Open, 2_000, Some(Up));
-    assert_eq!(hall_times(open, &[], &[(4, Up)]), [0]); // F18
-    assert_eq!(hall_times(open, &[], &[(4, Down)]), [1_000]);
-    let any_way = in_phase(4, CarPhase::Open, 2_000, None);
-    assert_eq!(hall_times(any_way, &[], &[(4, Down)]), [0]);
-}
-
-#[test]
-fn a_door_on_its_way_open_has_the_rest_of_its_way_left() {
-    let opening = in_phase(4, CarPhase::Opening, 500, Some(Down));
-    assert_eq!(hall_times(opening, &[], &[(4, Down)]), [1_000]);
-}
-
-#[test]
-fn a_closing_door_opens_again_for_a_call_in_its_direction() {
-    let closing = in_phase(4, CarPhase::Closing, 400, Some(Up));
-    assert_eq!(hall_times(closing, &[], &[(4, Up)]), [400]); // F18
-    assert_eq!(
-        hall_times(closing, &[6], &[(7, Up)]),
-        [1_100 + 9_000 + 1_500 + 4_000 + 1_500 + 6_000 + 1_500]
-    );
-}
-
-#[test]
-fn a_moving_car_stops_for_a_call_that_it_can_still_reach() {
-    let moving = in_phase(0, moving_up(4, 2), 2_000, Some(Up));
-    assert_eq!(hall_times(moving, &[4], &[(3, Up)]), [12_000 - 2_000 + 1_500]);
-}
-
-#[test]
-fn a_moving_car_cannot_stop_before_its_next_stop() {
-    // It comes to rest at 2 and turns.
-    let moving = in_phase(0, moving_up(4, 2), 2_000, Some(Up));
-    assert_eq!(hall_times(moving, &[], &[(1, Up)]), [9_000 - 2_000 + 6_000 + 1_500]);
-}
-
-#[test]
-fn a_car_that_has_begun_to_stop_stops() {
-    let braking = in_phase(0, moving_up(2, 2), 2_000, Some(Up));
-    assert_eq!(hall_times(braking, &[], &[(3, Up)]), [9_000 - 2_000 + 6_000 + 1_500]);
+    assert_eq!(prediction.car_calls[&floor(4)], Duration::from_millis(10_500 + 5_500 + 10_500));
 }
 
 #[test]

@@ -5,12 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::dispatch::Assignments;
-use crate::election::testing::name;
+use crate::election::testing::{floor, name};
 use crate::model::{CarView, HallCall};
-
-fn floor(index: u8) -> Floor {
-    Floor::try_from(index).expect("a floor")
-}
 
 fn schedule(text: &str) -> Schedule {
     text.parse().expect("a schedule")

@@ -10,7 +10,9 @@ use proptest::prelude::*;
 use super::{call, demand, dispatcher, floor, floors, idle_at, in_phase, moving, node};
 use crate::car::CarSettings;
 use crate::dispatch::stops::StopSet;
-use crate::dispatch::{Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, Predictor};
+use crate::dispatch::{
+    Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, Predictor, Strategy as Rule,
+};
 use crate::model::{Availability, CarPhase, CarView, HallCall, NodeId, Unavailable};
 
 fn any_view(count: u8) -> impl Strategy<Value = CarView> {
@@ -99,38 +101,11 @@ fn in_service(cars: &[CarSituation]) -> BTreeSet<NodeId> {
     serving.map(|car| car.car.clone()).collect()
 }
 
+fn dispatcher_of(strategy: Rule) -> Box<dyn Dispatcher + Send> {
+    strategy.dispatcher(Kinematics::default(), floors(12), 13.0, CarSettings::BYPASS_LOAD)
+}
+
 proptest! {
-    // F17, O7
-    #[test]
-    fn every_call_is_assigned_as_long_as_a_car_is_in_service((cars, demand) in any_bank(12)) {
-        let assignments = dispatcher(12).assign(&cars, &demand);
-        let serving = in_service(&cars);
-        if serving.is_empty() {
-            prop_assert!(assignments.is_empty());
-        } else {
-            prop_assert!(assignments.keys().eq(demand.iter().map(|demand| &demand.call)));
-            prop_assert!(assignments.values().all(|car| serving.contains(car)));
-        }
-    }
-
-    #[test]
-    fn the_order_of_cars_and_calls_makes_no_difference((cars, demand) in any_bank(12)) {
-        let mut dispatcher = dispatcher(12);
-        let assignments = dispatcher.assign(&cars, &demand);
-        prop_assert_eq!(&dispatcher.assign(&cars, &demand), &assignments);
-        let cars: Vec<_> = cars.into_iter().rev().collect();
-        let demand: Vec<_> = demand.into_iter().rev().collect();
-        prop_assert_eq!(&dispatcher.assign(&cars, &demand), &assignments);
-    }
-
-    #[test]
-    fn a_plan_that_is_fed_back_stays((cars, demand) in any_bank(12)) {
-        let mut dispatcher = dispatcher(12);
-        let assignments = dispatcher.assign(&cars, &demand);
-        let again = dispatcher.assign(&cars, &fed_back(&demand, &assignments));
-        prop_assert_eq!(again, assignments);
-    }
-
     #[test]
     fn a_call_that_its_car_is_stopping_for_stays((cars, demand) in any_bank(8)) {
         let assignments = dispatcher(8).assign(&cars, &demand);
@@ -145,8 +120,23 @@ proptest! {
         }
     }
 
-    /// O7: a car that can't reach the landing or the destination gets no call, and takes none from
-    /// one that can.
+    /// The order of cars and calls makes no difference, and a plan that is fed back stays.
+    #[test]
+    fn every_strategy_is_steady((cars, demand) in any_bank(12)) {
+        for strategy in Rule::ALL {
+            let mut dispatcher = dispatcher_of(strategy);
+            let assignments = dispatcher.assign(&cars, &demand);
+            let again = dispatcher.assign(&cars, &fed_back(&demand, &assignments));
+            prop_assert_eq!(&again, &assignments, "{}", strategy);
+            let cars: Vec<_> = cars.iter().rev().cloned().collect();
+            let demand: Vec<_> = demand.iter().rev().cloned().collect();
+            let turned = dispatcher_of(strategy).assign(&cars, &demand);
+            prop_assert_eq!(&turned, &assignments, "{}", strategy);
+        }
+    }
+
+    /// F17, O7: a car that can't reach the landing or the destination gets no call, and takes none
+    /// from one that can.
     #[test]
     fn every_call_goes_to_a_car_that_reaches_it(
         (mut cars, demand) in any_bank(12),
@@ -158,10 +148,8 @@ proptest! {
         let reaches = |car: &CarSituation, call: HallCall| {
             Predictor::can_serve(&car.view) && car.view.reaches(call)
         };
-        for strategy in crate::dispatch::Strategy::ALL {
-            let mut dispatcher =
-                strategy.dispatcher(Kinematics::default(), floors(12), 13.0, CarSettings::BYPASS_LOAD);
-            let assignments = dispatcher.assign(&cars, &demand);
+        for strategy in Rule::ALL {
+            let assignments = dispatcher_of(strategy).assign(&cars, &demand);
             for HallDemand { call, .. } in &demand {
                 let name = assignments.get(call);
                 let holder = name.and_then(|name| cars.iter().find(|car| car.car == *name));
@@ -176,10 +164,8 @@ proptest! {
     #[test]
     fn a_destination_call_stays_with_a_car_that_can_serve((cars, demand) in any_bank(12)) {
         let serving = in_service(&cars);
-        for strategy in crate::dispatch::Strategy::ALL {
-            let mut dispatcher =
-                strategy.dispatcher(Kinematics::default(), floors(12), 13.0, CarSettings::BYPASS_LOAD);
-            let assignments = dispatcher.assign(&cars, &demand);
+        for strategy in Rule::ALL {
+            let assignments = dispatcher_of(strategy).assign(&cars, &demand);
             prop_assert_eq!(assignments.len(), if serving.is_empty() { 0 } else { demand.len() });
             for demand in demand.iter().filter(|demand| demand.call.to.is_some()) {
                 if let Some(told) = demand.assigned.as_ref().filter(|car| serving.contains(car)) {

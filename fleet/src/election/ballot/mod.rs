@@ -54,7 +54,7 @@ mod transitions;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
-pub(in crate::election) mod tests;
+mod tests;
 
 use std::collections::BTreeMap;
 

@@ -228,39 +228,6 @@ mod tests {
         }
     }
 
-    /// V9: the tables of the source, `offset length value`, byte by byte.
-    #[test]
-    fn every_packet_has_the_bytes_of_the_table_of_the_source() {
-        let (temperature, light) = (-7, 200);
-        let told = DisplayData { temperature: Some(-73), time: 0x0102_0304, brightness: 99 };
-        let [low_degrees] = (-7_i8).to_be_bytes();
-        for (message, kind, body) in [
-            // Line 64: "the body is empty".
-            (Message::SensorRequest, CONTROL, vec![]),
-            // Lines 68 and 69: "1 1 temperature (signed)", "2 1 illuminance".
-            (reading(Some(temperature), Some(light)), ANSWER, vec![low_degrees, light]),
-            // The same two lines: they have a byte for a light that is not known.
-            (reading(Some(temperature), None), ANSWER, vec![low_degrees, 255]),
-            (reading(None, None), ANSWER, vec![0x80, 255]),
-            // Lines 73 to 76: "1 5 text of the average temperature, '\\0'", "6 1 average temperature
-            // (signed)", "7 4 date and time (from 1 January 1970)", "11 1 brightness".
-            (
-                Message::DisplayData(told),
-                INFORMATION,
-                [&b"-7.3\0"[..], &[low_degrees], &[1, 2, 3, 4], &[99]].concat(),
-            ),
-            // Line 80: "1 4 vote".
-            (Ballot::Vote(0x0a0b_0c0d).into(), VOTE, vec![10, 11, 12, 13]),
-            // Line 83: "the body is empty".
-            (Ballot::Reset.into(), RESET, vec![]),
-        ] {
-            // Lines 60 and 61: "0 1 packet type", "1 … body".
-            let bytes = [&[kind], body.as_slice()].concat();
-            assert_eq!(encode(&message), Some(bytes.clone()), "{message:?}");
-            assert_eq!(decode(&bytes), Ok(message));
-        }
-    }
-
     /// V9: line 73 of the source asks for a text and a NUL in five bytes, line 74 for a signed
     /// number, and no line for how they are rounded or what follows the NUL.
     #[test]
@@ -352,24 +319,6 @@ mod tests {
         }
     }
 
-    fn any_message() -> impl Strategy<Value = Message> {
-        let temperature = proptest::option::of(-127..=127_i8);
-        let answer = (temperature, proptest::option::of(0..=254_u8))
-            .prop_map(|(temperature, illuminance)| reading(temperature, illuminance));
-        let temperature = proptest::option::of(any::<i16>());
-        let information = (temperature, any::<(u32, u8)>()).prop_map(|(temperature, rest)| {
-            Message::DisplayData(DisplayData { temperature, time: rest.0, brightness: rest.1 })
-        });
-        let vote = any::<u32>().prop_map(|vote| Ballot::Vote(vote).into());
-        prop_oneof![
-            Just(Message::SensorRequest),
-            answer,
-            information,
-            vote,
-            Just(Ballot::Reset.into()),
-        ]
-    }
-
     /// A message as it comes out of its four characters.
     fn as_decoded(message: Message) -> Message {
         let Message::DisplayData(mut data) = message else {
@@ -383,14 +332,6 @@ mod tests {
     }
 
     proptest! {
-        /// V9
-        #[test]
-        fn every_packet_survives_its_bytes(message in any_message()) {
-            let bytes = encode(&message).expect("a packet");
-            prop_assert!(bytes.len() <= MAX_PACKET);
-            prop_assert_eq!(decode(&bytes), Ok(as_decoded(message)));
-        }
-
         /// V9: what is shown is right to a tenth where there is room for it, else to half a degree.
         #[test]
         fn a_temperature_loses_no_more_than_its_text_has_no_room_for(exact in -1274..=1274_i16) {

@@ -5,16 +5,8 @@ use crate::climate::Reading;
 use crate::election::Message as Any;
 use crate::election::testing::{self, Given, Line, play, slave_of};
 
-use proptest::prelude::*;
-
 use NodeState::{Master, Seeking};
 use Timer::{Control, Round, Silence};
-
-/// Any message of the protocol.
-pub(in crate::election) fn any_message() -> impl Strategy<Value = Any> {
-    let vote = any::<u32>().prop_map(Message::Vote);
-    prop_oneof![vote, Just(Message::Reset)].prop_map(Any::from)
-}
 
 /// Nodes from 8 on are regular leaders.
 fn candidate(index: u8) -> Candidate {
@@ -71,7 +63,6 @@ fn voting(index: u8, own: u32) -> Ballot {
     play("a voter", new(index), [opens(Silence, own)])
 }
 
-/// A stand-in that leads.
 fn leading(index: u8) -> Ballot {
     play("a stand-in", voting(index, 1), [wins()])
 }
@@ -442,57 +433,6 @@ fn a_stand_in_answers_a_vote_with_a_control_packet_which_ends_it() {
         let lines = [loses(), is_beaten, is_gone, follows(1)];
         play("the same after the round", following(2, 3), lines);
     }
-}
-
-/// V5: otherwise each vote in flight draws a control packet, each control packet the answers of all
-/// others, and the next vote in flight another vote of each of them.
-#[test]
-fn a_round_costs_one_control_packet_and_a_vote_of_each() {
-    play(
-        "the leader",
-        leading(3),
-        [
-            is_answered(1),
-            vote(2, 6, 0, Master, []),
-            vote(1, 5, 0, Master, []),
-            fires(Control, 0, Master, [arm(Control), say(Any::SensorRequest)]),
-            vote(4, 7, 0, Master, []),
-            fires(Round, 0, Master, [stop(Round)]),
-            is_answered(5),
-        ],
-    );
-
-    let stopped = || play("its vote has been ended", loyal(2, 3), [follows(3)]);
-    play(
-        "it answers no vote until the round is over",
-        stopped(),
-        [
-            vote(1, 8, 9, slave_of(3), []),
-            follows(3),
-            vote(4, 1, 9, slave_of(3), []),
-            is_over(slave_of(3)),
-            vote(1, 5, 9, slave_of(3), [arm(Round), say(Message::Vote(9)), stop(Silence)]),
-        ],
-    );
-    play(
-        "the regular leader",
-        stopped(),
-        [follows(9), vote(1, 8, 9, slave_of(9), []), is_over(slave_of(9))],
-    );
-    play(
-        "the leader is really lost",
-        stopped(),
-        [lost(3, Seeking, [arm(Round), say(Message::Vote(77)), stop(Silence)])],
-    );
-    play(
-        "the leader yields",
-        stopped(),
-        [
-            heard(3, Master, slave_of(3), []),
-            heard(3, slave_of(1), Seeking, [arm(Silence), stop(Round)]),
-            follows(1),
-        ],
-    );
 }
 
 /// V12: two leaders that meet cost two votes.

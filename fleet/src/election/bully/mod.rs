@@ -186,7 +186,6 @@ enum Interim {
     Alone,
     /// It follows a master that works.
     Follows(Mastership),
-    /// It leads.
     Leads,
 }
 
@@ -225,7 +224,6 @@ enum Event {
     TimedOut(Timer),
 }
 
-/// The mastership of another node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Mastership {
     master: NodeId,
@@ -464,4 +462,4 @@ impl Election for Bully {
 #[cfg(test)]
 mod model;
 #[cfg(test)]
-pub(in crate::election) mod tests;
+mod tests;

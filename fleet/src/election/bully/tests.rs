@@ -11,18 +11,6 @@ use super::*;
 use crate::election::Rules;
 use crate::election::testing::{self, armed, detail, feed, fires, loses, name, receives, slave_of};
 
-use proptest::prelude::*;
-
-/// Any message of the protocol.
-pub(in crate::election) fn any_message() -> impl Strategy<Value = Any> {
-    prop_oneof![
-        Just(Message::Election),
-        Just(Message::Answer),
-        any::<u64>().prop_map(|term| Message::Master { term: Term(term) }),
-    ]
-    .prop_map(Any::from)
-}
-
 /// A node whose estimate is ten times its number.
 fn candidate(index: u8) -> Candidate {
     estimating(index, 10 * u32::from(index))

@@ -209,4 +209,4 @@ impl Election for LowestIp {
 mod model;
 
 #[cfg(test)]
-pub(in crate::election) mod tests;
+mod tests;

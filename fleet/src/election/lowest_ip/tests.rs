@@ -1,13 +1,6 @@
 use super::*;
+use crate::election::Candidate;
 use crate::election::testing::{address, candidate, hears, loses, name, slave_of};
-use crate::election::{Candidate, Message};
-
-use proptest::prelude::*;
-
-/// The protocol has no messages of its own.
-pub(in crate::election) fn any_message() -> impl Strategy<Value = Message> {
-    Just(Message::SensorRequest)
-}
 
 fn node(index: u8) -> LowestIp {
     LowestIp::new(name(index), address(index))
@@ -112,6 +105,6 @@ fn presets_choose_the_links() {
     {
         assert_eq!(settings.profile().link_rule, rule);
         let election = settings.elect(candidate(1), Nonce(1), Duration::from_millis(50));
-        assert_eq!(election.link_rule(), rule, "{settings:?}");
+        assert_eq!(election.profile().link_rule, rule, "{settings:?}");
     }
 }

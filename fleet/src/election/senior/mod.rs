@@ -125,7 +125,6 @@ impl Attempt {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Event {
     Start,
-    /// Another node needs a master.
     NeedsMaster(Member),
     /// Another node has shown that it leads.
     Leads(Member, Sign),
@@ -263,8 +262,6 @@ impl Election for Senior {
 }
 
 #[cfg(test)]
-mod lan;
-#[cfg(test)]
 mod model;
 #[cfg(test)]
-pub(in crate::election) mod tests;
+mod tests;

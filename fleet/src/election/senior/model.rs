@@ -3,9 +3,8 @@
 //!
 //! In every state: a node becomes master only after all its attempts; the control unit leads; a
 //! master that hears of one above it yields. And from each of them, as soon as nothing more breaks,
-//! the nodes come to one master and stay with it (M8, M9): in every fair schedule, and, tried out in
-//! virtual time, within the protocol's part of the bound. What the protocol relies on about its
-//! times: messages are under way for less than the wait for an answer, and a master that is there
+//! the nodes come to one master and stay with it in every fair schedule (M8, M9). What the protocol
+//! relies on about its times: messages are under way for less than the wait for an answer, and a master that is there
 //! sends requests more often than it counts as lost.
 //!
 //! The states are finite but for the count of nodes seen, which the machine only compares with
@@ -16,17 +15,14 @@
 //! number of each of these, two nodes with four attempts, three indicator units
 //! with one, and a control unit and two indicator units with two.
 
-use std::collections::BTreeSet;
 use std::convert::Infallible;
-use std::sync::{Mutex, PoisonError};
 
 use stateright::Property;
 
-use super::lan::Lan;
 use super::{Attempt, Kind, Member, Message, Senior, Settings, State, Timer};
 use crate::election::testing::model::{
     At, Beacons, Bounds, Calms, Check, Due, Misfortunes, Network, Subject, Taken, WITHOUT_END,
-    fingerprint, settles,
+    settles,
 };
 use crate::election::testing::{candidate, control_unit};
 use crate::election::{Candidate, Election, ElectionTimer, Input, Message as Any, Output};
@@ -37,8 +33,6 @@ use crate::wire::NodeState;
 struct Fleet {
     candidates: Vec<Candidate>,
     settings: Settings,
-    /// What the nodes make of calm has been tried out for these.
-    tried: Mutex<BTreeSet<u64>>,
 }
 
 /// How often each node has asked for a master since it last had one; counted up to the attempts.
@@ -114,10 +108,6 @@ impl Subject for Fleet {
                     controls.len() != 1 || controls.iter().all(leads)
                 },
             ),
-            Property::always(
-                "M8, M9: calm brings one master",
-                |check: &Check<Self>, moment: &At<Self>| check.subject.calms_down(moment),
-            ),
             Property::sometimes("all follow one", |_, moment: &At<Self>| {
                 agrees(moment) && moment.living().count() == moment.nodes.len()
             }),
@@ -177,45 +167,6 @@ impl Fleet {
     fn node(&self, at: usize) -> Member {
         Member::of(&self.candidates[at])
     }
-
-    /// In calm there is one master within the time that the protocol takes; it is the control
-    /// node, if that is there; and it stays.
-    fn calms_down(&self, moment: &At<Self>) -> bool {
-        let print = fingerprint(&(&moment.nodes, &moment.armed, &moment.notes));
-        let tried = || self.tried.lock().unwrap_or_else(PoisonError::into_inner);
-        if tried().contains(&print) {
-            return true;
-        }
-        let mut lan = Lan::new(self.candidates.clone(), self.settings, 0);
-        for (at, node) in moment.living() {
-            let hears = |other: &usize| node.peers.contains_key(&self.candidates[*other].node);
-            let hears: Vec<usize> = (0..self.candidates.len()).filter(hears).collect();
-            let armed = moment.timers(at).map(|timer| {
-                if let ElectionTimer::Senior(timer) = timer {
-                    *timer
-                } else {
-                    unreachable!("{timer:?} is none of the protocol's")
-                }
-            });
-            lan.place(at, node.clone(), armed, hears.into_iter());
-        }
-        let within = self.settings.decided_within();
-        if lan.running().is_empty() {
-            return true;
-        }
-        let best = lan.running().into_iter().max_by_key(|at| self.node(*at));
-        let by_right = best.filter(|at| self.node(*at).kind == Kind::Control);
-        let settled = lan.run_until(within, |lan| lan.master().is_some());
-        let master = lan.master();
-        lan.run_for(self.settings.master_loss);
-        let calm = settled.is_some()
-            && lan.master() == master
-            && by_right.is_none_or(|at| master == Some(at));
-        if calm {
-            tried().insert(print);
-        }
-        calm
-    }
 }
 
 /// A fleet with these settings; `least` states in all, and in calm.
@@ -224,7 +175,7 @@ fn walk(candidates: Vec<Candidate>, settings: Settings, network: Network, least:
     let what = format!("{nodes} nodes, {settings:?}, {network:?}");
     let often = if network == Network::Forges { WITHOUT_END } else { 1 };
     let most = Misfortunes { crashes: often, restarts: often, breaks: often, falls: 0 };
-    let subject = Fleet { candidates, settings, tried: Mutex::default() };
+    let subject = Fleet { candidates, settings };
     let bounds = Bounds { nodes, network, beacons: Beacons::Late, most };
     let [least, least_calm] = least;
     settles(&what, Check::new(subject, bounds), least, least_calm);

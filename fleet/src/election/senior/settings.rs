@@ -77,14 +77,6 @@ impl Settings {
             Timer::Request => self.request_period,
         }
     }
-
-    /// The protocol's own part of the bound: a master that is gone is missed, all attempts go
-    /// unanswered, and one more wait and two periods leave room for what is lost on the way.
-    pub(super) fn decided_within(&self) -> Duration {
-        self.master_loss
-            + self.answer_wait * self.attempts.saturating_add(1)
-            + self.request_period * 2
-    }
 }
 
 impl Rules for Settings {
@@ -98,9 +90,13 @@ impl Rules for Settings {
 
     /// C3: after so long in a whole and quiet network there is one master, and all know it.
     ///
-    /// The links have to be made first.
+    /// The links are made, a master that is gone is missed, all attempts go unanswered, and one more
+    /// wait and two periods leave room for what is lost on the way.
     fn bound(&self, linked_within: Duration, _nodes: usize) -> Duration {
-        linked_within + self.decided_within()
+        linked_within
+            + self.master_loss
+            + self.answer_wait * self.attempts.saturating_add(1)
+            + self.request_period * 2
     }
 
     fn request_period(&self) -> Option<Duration> {

@@ -1,13 +1,11 @@
-//! One node by hand, and several over a network in virtual time.
-
-mod several;
+//! One node by hand.
 
 use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::climate::{DisplayData, Reading};
+
 use crate::election::Message as Any;
 use crate::election::Rules;
 use crate::election::testing::{
@@ -15,17 +13,6 @@ use crate::election::testing::{
     receives, slave_of,
 };
 use crate::model::Role;
-
-/// Any message of the protocol.
-pub(in crate::election) fn any_message() -> impl Strategy<Value = Any> {
-    proptest::sample::select(vec![
-        Message::NeedMaster,
-        Message::NeedExecutors,
-        Message::IAmMaster,
-        Message::IAmExecutor,
-    ])
-    .prop_map(Any::from)
-}
 
 fn settings() -> Settings {
     Settings { attempts: 3, ..Settings::default() }
@@ -60,7 +47,6 @@ fn shows(node: &Senior, name: &str, value: &str) {
     assert_eq!(detail(node, name).as_deref(), Some(value), "{node:?}");
 }
 
-/// A node that has started.
 fn started(own: &Candidate, others: &[Candidate]) -> Senior {
     let mut node = node(own, others);
     feed(&mut node, Input::Start);
@@ -109,20 +95,7 @@ fn requests_are_broadcast_and_answers_go_to_who_asked() {
     assert!(
         receives(&mut executor(), 3, Message::NeedExecutors).contains(&to(3, Message::IAmExecutor))
     );
-    assert!(executor().requests_sensor_data());
-}
-
-/// M1: what sensors answer, and what indicators show, elects nobody.
-#[test]
-fn sensor_data_and_display_data_change_nothing() {
-    let display = DisplayData { temperature: None, time: 0, brightness: 0 };
-    for message in [Any::SensorData(Reading::default()), Any::DisplayData(display)] {
-        for mut node in [executor(), waiting_master(), master()] {
-            let before = node.clone();
-            assert_eq!(receives(&mut node, 3, message.clone()), []);
-            assert_eq!(node, before);
-        }
-    }
+    assert!(executor().profile().requests_sensor_data);
 }
 
 /// M2: an indicator unit looks for a master, a control unit for executors.
@@ -145,23 +118,6 @@ fn a_node_starts_as_its_kind_does() {
         [all(Message::NeedExecutors), arms(Timer::Request)]
     );
     shows(&control, "state", "waiting for executors");
-}
-
-/// M2: a control unit has two states, whatever it is told, as long as there is no other.
-#[test]
-fn a_control_unit_never_follows_an_indicator_unit() {
-    let mut control = started(&control(1), &[candidate(2), candidate(3)]);
-    for message in
-        [Message::NeedMaster, Message::NeedExecutors, Message::IAmMaster, Message::IAmExecutor]
-    {
-        receives(&mut control, 3, message);
-        receives(&mut control, 3, Any::SensorRequest);
-        assert_eq!(control.node_state(), NodeState::Master);
-    }
-    for timer in [Timer::Answer, Timer::MasterLoss, Timer::Request] {
-        fires(&mut control, timer);
-        assert_eq!(control.node_state(), NodeState::Master);
-    }
 }
 
 /// M3
@@ -193,32 +149,23 @@ fn the_presets_are_those_of_fleet_source_and_emulator() {
     }
 }
 
-/// M3, C5
-#[test]
-fn a_master_that_the_mesh_has_lost_counts_as_lost_unless_set_as_in_the_source() {
-    for mesh_detection in [true, false] {
-        let mut second = executor();
-        second.settings.mesh_detection = mesh_detection;
-        loses(&mut second, 1);
-        assert_eq!(second.node_state(), slave_of(3), "somebody else");
-        let outputs = loses(&mut second, 3);
-        assert_eq!(outputs.contains(&all(Message::NeedMaster)), mesh_detection);
-        let seeks = second.node_state() == NodeState::Seeking;
-        assert_eq!(seeks, mesh_detection);
-    }
-}
-
 /// M3, C5: a node that says that it does not lead sends no sensor requests. In the source nobody
-/// says so.
+/// says so, and only silence tells of a loss.
 #[test]
-fn a_master_that_leads_no_longer_counts_as_lost_unless_set_as_in_the_source() {
+fn a_master_that_is_lost_or_leads_no_longer_counts_as_lost_unless_set_as_in_the_source() {
+    type Sign = fn(&mut Senior, u8);
+
+    let lost: Sign = |node, at| drop(loses(node, at));
+    let seeks: Sign = |node, at| drop(hears(node, &candidate(at), &NodeState::Seeking));
+    let follows: Sign = |node, at| drop(hears(node, &candidate(at), &slave_of(4)));
     for (mesh_detection, then) in [(true, NodeState::Seeking), (false, slave_of(3))] {
-        for says in [NodeState::Seeking, slave_of(4)] {
+        for sign in [lost, seeks, follows] {
             let mut second = executor();
             second.settings.mesh_detection = mesh_detection;
             assert_eq!(hears(&mut second, &candidate(3), &NodeState::Master), []);
-            assert_eq!(hears(&mut second, &candidate(4), &says), []);
-            hears(&mut second, &candidate(3), &says);
+            sign(&mut second, 1);
+            assert_eq!(second.node_state(), slave_of(3), "somebody else");
+            sign(&mut second, 3);
             assert_eq!(second.node_state(), then);
         }
     }
@@ -342,23 +289,6 @@ fn the_flag_of_the_last_attempt_decides() {
     }
 }
 
-/// M6: a node that is neither alone nor senior begins again.
-#[test]
-fn a_node_that_is_not_senior_starts_its_attempts_again() {
-    let mut second = started(&candidate(2), &[candidate(3)]);
-    for round in 0..10 {
-        for attempt in 1..=settings().attempts {
-            shows(&second, "attempt", &format!("{attempt} of 3"));
-            receives(&mut second, 3, Message::NeedMaster);
-            assert_eq!(
-                fires(&mut second, Timer::Answer),
-                [all(Message::NeedMaster), arms(Timer::Answer)],
-                "{round}"
-            );
-        }
-    }
-}
-
 /// M7
 #[test]
 fn a_waiting_master_becomes_a_master_with_its_first_executor() {
@@ -374,21 +304,6 @@ fn a_waiting_master_becomes_a_master_with_its_first_executor() {
     shows(&second, "state", "master");
     assert_eq!(fires(&mut second, Timer::Request), [all(Any::SensorRequest), arms(Timer::Request)]);
     assert_eq!(receives(&mut second, 1, Message::IAmExecutor), [], "once");
-}
-
-/// M7
-#[test]
-fn both_kinds_of_master_lead_and_answer_who_needs_one() {
-    for mut second in [waiting_master(), master()] {
-        assert_eq!(second.node_state(), NodeState::Master);
-        for other in [1, 3] {
-            assert_eq!(
-                receives(&mut second, other, Message::NeedMaster),
-                [to(other, Message::IAmMaster)]
-            );
-        }
-        assert_eq!(second.node_state(), NodeState::Master);
-    }
 }
 
 /// M9: by each of the three signs; the other is told.
@@ -439,24 +354,6 @@ fn of_two_control_units_the_lower_name_leads() {
     );
     assert_eq!(second.node_state(), NodeState::Master);
     assert_eq!(detail(&second, "other control unit"), None);
-}
-
-/// C2: a timer that fires late changes nothing.
-#[test]
-fn late_timers_are_harmless() {
-    let seeking = started(&candidate(2), &[]);
-    for (node, late) in [
-        (seeking, vec![Timer::MasterLoss, Timer::Request]),
-        (executor(), vec![Timer::Answer, Timer::Request]),
-        (waiting_master(), vec![Timer::Answer, Timer::MasterLoss]),
-        (master(), vec![Timer::Answer, Timer::MasterLoss]),
-    ] {
-        for timer in late {
-            let mut after = node.clone();
-            assert_eq!(fires(&mut after, timer), []);
-            assert_eq!(after, node);
-        }
-    }
 }
 
 proptest! {

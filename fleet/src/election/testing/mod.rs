@@ -7,25 +7,14 @@ pub(super) mod model;
 use core::net::Ipv4Addr;
 use std::time::Duration;
 
-use proptest::prelude::*;
+use elevator_driver::Floor;
 
 use super::{Candidate, Election, ElectionTimer, Input, Message, Output};
 use crate::model::{Mac, NodeId, Role, Term};
 use crate::wire::NodeState;
 
-macro_rules! any_of_every_protocol {
-    ($($module:ident: $protocol:ident),*) => {
-        proptest::prop_oneof![$(super::$module::tests::any_message()),*]
-    };
-}
-
-/// Any message of any protocol.
-pub(crate) fn any_message() -> impl Strategy<Value = Message> {
-    for_every_protocol!(any_of_every_protocol)
-}
-
-pub(crate) fn any_name() -> impl Strategy<Value = NodeId> {
-    "[A-Za-z0-9._-]{1,16}".prop_map(|text| NodeId::new(&text).expect("a name"))
+pub(crate) fn floor(index: u8) -> Floor {
+    Floor::try_from(index).expect("a floor")
 }
 
 pub(crate) fn name(index: u8) -> NodeId {
@@ -139,14 +128,14 @@ pub(super) fn play<M: Election>(
 
 /// What is sent, and to whom; `None` is everybody.
 pub(super) fn sent(outputs: &[Output]) -> Vec<(Option<NodeId>, Message)> {
-    let sent = outputs.iter().filter_map(|output| match output {
-        Output::Broadcast(message) => Some((None, message)),
-        Output::Send(to, message) | Output::HandOver(to, message) => Some((Some(to), message)),
-        Output::Arm(..)
-        | Output::Disarm(_)
-        | Output::Dial(_)
-        | Output::HangUp(_)
-        | Output::HangUpAllBut(_) => None,
+    let sent = outputs.iter().filter_map(|output| {
+        if let Output::Broadcast(message) = output {
+            return Some((None, message));
+        }
+        let (Output::Send(to, message) | Output::HandOver(to, message)) = output else {
+            return None;
+        };
+        Some((Some(to), message))
     });
     sent.map(|(to, message)| (to.cloned(), message.clone())).collect()
 }

@@ -475,4 +475,4 @@ impl Election for TokenRing {
 #[cfg(test)]
 mod model;
 #[cfg(test)]
-pub(in crate::election) mod tests;
+mod tests;

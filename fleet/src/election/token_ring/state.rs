@@ -15,9 +15,13 @@ pub(super) struct Member {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum State {
     /// Another holds the token, if any node does.
-    Waiting { holder: Option<Member> },
+    Waiting {
+        holder: Option<Member>,
+    },
     /// Another has claimed to make a token: it waits for what comes of that.
-    Deferring { claimant: Member },
+    Deferring {
+        claimant: Member,
+    },
     /// No holder was heard for too long: a claim is due after a while.
     Missing {
         holder: Option<Member>,
@@ -25,11 +29,18 @@ pub(super) enum State {
         objected: bool,
     },
     /// It has claimed to make a token, and listens for objections.
-    Claiming { generation: Generation },
-    /// It holds the token.
-    Holding { token: Token, phase: Phase },
+    Claiming {
+        generation: Generation,
+    },
+    Holding {
+        token: Token,
+        phase: Phase,
+    },
     /// It has sent the token off and awaits the acknowledgement. It does not act.
-    Passing { token: Token, to: Member },
+    Passing {
+        token: Token,
+        to: Member,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

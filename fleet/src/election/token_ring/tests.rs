@@ -1,53 +1,15 @@
-//! Machines driven by hand, and a small ring in virtual time.
+//! Machines driven by hand.
 
 mod exchange;
 mod recovery;
-mod ring;
 mod turns;
 
-use super::state::State;
 use super::*;
+use crate::election::Message as Any;
 use crate::election::testing::{
-    self, address, any_name, armed, candidate, feed, fires, loses, name, receives, sent, slave_of,
+    self, address, armed, candidate, feed, fires, loses, name, receives, sent, slave_of,
 };
-use crate::election::{ElectionTimer, Message as Any};
-use crate::model::Term;
 use crate::model::bounds::JUMP;
-
-use proptest::prelude::*;
-
-/// Any message of the protocol.
-pub(in crate::election) fn any_message() -> impl Strategy<Value = Any> {
-    let generation = (any::<u64>(), any_name(), any::<u64>())
-        .prop_map(|(number, creator, nonce)| Generation { number, creator, nonce: Nonce(nonce) })
-        .boxed();
-    let stamp = (generation.clone(), any::<u64>())
-        .prop_map(|(generation, hop)| Stamp { generation, hop })
-        .boxed();
-    let exchange = any::<u64>().prop_map(Exchange).boxed();
-    let mac = any::<[u8; 6]>().prop_map(Mac).boxed();
-    let survivor = prop_oneof![Just(Survivor::Asker), Just(Survivor::Asked)];
-    prop_oneof![
-        Just(Message::Search),
-        mac.clone().prop_map(Message::Here),
-        (stamp.clone(), any::<u64>(), any::<bool>())
-            .prop_map(|(stamp, count, solo)| Message::Life(Life { stamp, count, solo })),
-        (stamp.clone(), any::<u64>())
-            .prop_map(|(stamp, count)| Message::Pass(Token { stamp, count })),
-        stamp.clone().prop_map(Message::Accepted),
-        (stamp.clone(), stamp).prop_map(|(stamp, seen)| Message::Refused { stamp, seen }),
-        exchange.clone().prop_map(Message::Wait),
-        (exchange.clone(), mac.clone(), any::<u64>())
-            .prop_map(|(exchange, mac, count)| { Message::Agreed { exchange, mac, count } }),
-        exchange.clone().prop_map(Message::NoLongerHolder),
-        exchange.clone().prop_map(Message::Busy),
-        (exchange, survivor)
-            .prop_map(|(exchange, survivor)| Message::Result { exchange, survivor }),
-        (mac, generation).prop_map(|(mac, generation)| Message::Claim { mac, generation }),
-        Just(Message::Objection),
-    ]
-    .prop_map(Any::from)
-}
 
 fn mac(index: u8) -> Mac {
     Mac::of(address(index))

@@ -23,7 +23,7 @@ use crate::model::{NodeId, Timestamp};
 
 /// What a node knows about the climate of the building.
 #[derive(Debug, Clone)]
-pub(super) struct Climate {
+pub(in crate::node) struct Climate {
     settings: ClimateSettings,
     readings: Readings,
     dimmer: Dimmer,
@@ -97,6 +97,11 @@ impl Climate {
         asks.then(|| self.requested_at.map_or(Timestamp::START, |at| at + period))
     }
 
+    /// Whether a request for sensor data is due, if this node `asks`.
+    pub(in crate::node) fn is_request_due(&self, asks: bool, now: Timestamp) -> bool {
+        self.request_due(asks).is_some_and(|at| at <= now)
+    }
+
     /// Another node has requested sensor data.
     pub(super) fn note_request(&mut self, now: Timestamp) {
         self.requested_at = Some(now);
@@ -104,7 +109,7 @@ impl Climate {
 
     /// This node has requested sensor data of these nodes. The request ends with display data even
     /// if the node is no longer master by then.
-    pub(super) fn start_gathering(&mut self, waits_for: BTreeSet<NodeId>, now: Timestamp) {
+    pub(in crate::node) fn start_gathering(&mut self, waits_for: BTreeSet<NodeId>, now: Timestamp) {
         self.requested_at = Some(now);
         self.gathering = Some(Gathering { until: now + self.settings.gather_time, waits_for });
     }
@@ -115,7 +120,12 @@ impl Climate {
         self.gathering = None;
     }
 
-    pub(super) fn handle_reading(&mut self, source: Source, reading: Reading, now: Timestamp) {
+    pub(in crate::node) fn handle_reading(
+        &mut self,
+        source: Source,
+        reading: Reading,
+        now: Timestamp,
+    ) {
         if let Source::Node(node) = &source
             && let Some(gathering) = &mut self.gathering
         {

@@ -14,7 +14,6 @@ mod climate;
 mod health;
 mod status;
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use elevator_driver::{
@@ -43,7 +42,7 @@ pub(super) struct Cabin {
     /// The name of the node, and of its car.
     own: NodeId,
     car: Option<Car>,
-    climate: Climate,
+    pub(super) climate: Climate,
     /// Whether the panel answers, and if not, why; `None` before its first event.
     panel: Option<Result<(), String>>,
     /// What the panel has reported since it was connected.
@@ -67,7 +66,6 @@ pub(super) struct Cabin {
 /// An event of the panel that concerns other components.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Occurrence {
-    /// A report to operators.
     Report(Report),
     Pressed(Button),
     Requested(Trip),
@@ -191,7 +189,6 @@ impl Cabin {
         self.car.as_mut().map_or(Press::Order, |car| car.handle_press(floor, now))
     }
 
-    /// The mode of the car, if there is one.
     pub(super) fn mode(&self) -> Option<Mode> {
         self.car.as_ref().map(Car::mode)
     }
@@ -300,7 +297,6 @@ impl Cabin {
         }
     }
 
-    /// Whether the car hung.
     pub(super) fn is_hung(&self) -> bool {
         self.car.as_ref().is_some_and(Car::is_hung)
     }
@@ -412,16 +408,6 @@ impl Cabin {
         self.is_dirty = true;
     }
 
-    /// Whether a request for sensor data is due, if this node `asks`.
-    pub(super) fn is_request_due(&self, asks: bool, now: Timestamp) -> bool {
-        self.climate.request_due(asks).is_some_and(|at| at <= now)
-    }
-
-    /// This node has requested sensor data of these nodes.
-    pub(super) fn start_gathering(&mut self, waits_for: BTreeSet<NodeId>, now: Timestamp) {
-        self.climate.start_gathering(waits_for, now);
-    }
-
     /// Handles a message of a peer about the climate; returns the answer to that peer. `shows`:
     /// whether the indicator shows this peer's display data.
     pub(super) fn handle_message(
@@ -432,7 +418,7 @@ impl Cabin {
         now: Timestamp,
     ) -> Option<Message> {
         if let Message::SensorData(reading) = message {
-            self.handle_reading(Source::Node(from.clone()), *reading, now);
+            self.climate.handle_reading(Source::Node(from.clone()), *reading, now);
         } else if let Message::DisplayData(data) = message {
             if shows {
                 self.climate.follow(*data, now);
@@ -443,11 +429,6 @@ impl Cabin {
             return Some(Message::SensorData(self.own_reading()));
         }
         None
-    }
-
-    /// Handles a reading, whatever carried it.
-    pub(super) fn handle_reading(&mut self, source: Source, reading: Reading, now: Timestamp) {
-        self.climate.handle_reading(source, reading, now);
     }
 
     /// The data that every indicator is to show, once the answers to this node's request are in

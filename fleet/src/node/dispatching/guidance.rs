@@ -17,7 +17,6 @@ use crate::wire::NodeState;
 /// nothing of it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Guidance {
-    /// What each car was told last.
     told: BTreeMap<NodeId, CarPlan>,
     /// The other cars may have been told something by the last master.
     inherits: bool,
@@ -162,11 +161,7 @@ fn is_free(car: &CarSituation) -> bool {
 mod tests {
 
     use super::*;
-    use crate::election::testing::name;
-
-    fn floor(index: u8) -> Floor {
-        Floor::try_from(index).expect("a floor")
-    }
+    use crate::election::testing::{floor, name};
 
     fn view(at: u8) -> CarView {
         CarView::idle_at(floor(at))

@@ -35,14 +35,13 @@ use crate::wire::{NodeState, PlanEntry};
 
 pub use planning::{PlanRequest, PlanVersion};
 
-/// The plan and the requests for it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Dispatching {
-    plan: Plan,
-    planning: Planning,
+    pub(super) plan: Plan,
+    pub(super) planning: Planning,
     guidance: Guidance,
     outside: Outside,
-    timetable: Timetable,
+    pub(super) timetable: Timetable,
     /// The inputs of the plan have changed.
     is_dirty: bool,
 }
@@ -61,61 +60,9 @@ impl Dispatching {
         }
     }
 
-    /// The local time, and the entry of the schedule that holds; `None` without a schedule.
-    pub(super) fn schedule_shown(&self) -> Option<(Option<String>, Option<String>)> {
-        self.timetable.shown()
-    }
-
     /// The inputs of the plan have changed.
     pub(super) fn invalidate(&mut self) {
         self.is_dirty = true;
-    }
-
-    /// The car to which this call is assigned, if any.
-    pub(super) fn car(&self, call: HallCall) -> Option<&NodeId> {
-        self.plan.car(call)
-    }
-
-    /// The calls that are assigned to this car.
-    pub(super) fn assigned_to(&self, car: &NodeId) -> BTreeSet<HallCall> {
-        self.plan.assigned_to(car)
-    }
-
-    /// The whole plan.
-    pub(super) fn entries(&self) -> impl Iterator<Item = PlanEntry> {
-        self.plan.entries()
-    }
-
-    /// The car of each call.
-    pub(super) fn assignments(&self) -> impl Iterator<Item = (HallCall, &NodeId)> {
-        self.plan.assignments()
-    }
-
-    /// The whole plan of a master that hands the mastership over, newer than all entries sent
-    /// before.
-    pub(super) fn bequeath(&self) -> impl Iterator<Item = PlanEntry> {
-        self.plan.bequeath()
-    }
-
-    /// Whether there is nothing to send in a beacon.
-    pub(super) fn is_empty(&self) -> bool {
-        self.plan.is_empty()
-    }
-
-    /// Offers the plan to a beacon, starting with another part each time, until it has no more
-    /// room.
-    pub(super) fn offer_entries(&mut self, has_room: impl FnMut(&PlanEntry) -> bool) {
-        self.plan.offer_entries(has_room);
-    }
-
-    /// As slave: handles an entry of the master's plan; `true` if it is new.
-    pub(super) fn learn(&mut self, entry: PlanEntry) -> bool {
-        self.plan.learn(entry)
-    }
-
-    /// A call was served. The next press of it gets a new assignment.
-    pub(super) fn on_served(&mut self, call: HallCall) {
-        self.plan.forget(call);
     }
 
     /// A call is open that was not open before. Nobody was told a car of a trip that has not been
@@ -148,22 +95,6 @@ impl Dispatching {
         self.is_dirty = true;
     }
 
-    /// As a master that continues with a plan: the last one tells nobody which calls it has taken from a
-    /// lost car without giving them to another one (H4).
-    pub(super) fn forget_cars_but(&mut self, is_there: impl Fn(&NodeId) -> bool) {
-        self.plan.forget_cars_but(is_there);
-    }
-
-    /// This node's master has started again, and this node follows it all the time.
-    pub(super) fn on_master_restarted(&mut self) {
-        self.plan.outdate();
-    }
-
-    /// When [`handle_timeout`](Self::handle_timeout) may have work.
-    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
-        self.planning.next()
-    }
-
     pub(super) fn handle_timeout(&mut self, now: Timestamp) {
         if self.planning.is_lost(now) {
             self.guidance.forget_rest();
@@ -175,11 +106,6 @@ impl Dispatching {
     /// A car of the group shows this view.
     pub(super) fn note_view(&mut self, car: &NodeId, view: &CarView, now: Timestamp) {
         self.is_dirty |= self.guidance.note_view(car, view, now);
-    }
-
-    /// How many plans this node has requested.
-    pub(super) fn plans(&self) -> u64 {
-        self.planning.count()
     }
 
     /// The link to a car's node is gone, and with it what the car was told besides its calls.
@@ -232,11 +158,6 @@ impl Dispatching {
         let (parked, parking) = (self.guidance.parked(), self.timetable.planned());
         let version = self.planning.ask(now);
         Some(PlanRequest { version, now, cars, shown, demand, parked, parking })
-    }
-
-    /// Whether to use the answer to this request. Each answer is used once.
-    pub(super) fn accept_answer(&mut self, version: PlanVersion) -> bool {
-        self.planning.accept_answer(version)
     }
 
     /// Adopts a plan, without calls that are no longer open. If the planned car of a call is not
@@ -311,38 +232,6 @@ mod tests {
         dispatching.adopt(plan, calls, cars, Vec::new(), Timestamp::START)
     }
 
-    fn plan(car: u8) -> Assignments {
-        Assignments::from([(CALL, name(car))])
-    }
-
-    /// One request at a time; each answer is used once.
-    #[test]
-    fn a_stale_plan_is_asked_for_once() {
-        let (mut dispatching, now) = (Dispatching::default(), Timestamp::START);
-        dispatching.invalidate();
-        assert!(dispatching.wants_plan());
-        let calls = BTreeMap::from([(CALL, Duration::ZERO)]);
-        let request = dispatching.request(&calls, Vec::new(), now);
-        let version = request.expect("a call waits").version;
-        dispatching.invalidate();
-        assert!(!dispatching.wants_plan(), "one is under way");
-        assert!(dispatching.accept_answer(version));
-        assert!(!dispatching.accept_answer(version));
-        assert!(dispatching.wants_plan());
-    }
-
-    #[test]
-    fn a_call_of_a_car_that_has_left_stays_with_its_present_car() {
-        let mut dispatching = Dispatching::default();
-        let calls = || BTreeSet::from([CALL]);
-        let cars = || vec![(name(1), view())];
-        assert_eq!(adopt(&mut dispatching, plan(1), calls(), cars()).len(), 1);
-        assert!(adopt(&mut dispatching, plan(2), calls(), cars()).is_empty());
-        assert_eq!(dispatching.car(CALL), Some(&name(1)));
-        dispatching.on_served(CALL);
-        assert_eq!(dispatching.car(CALL), None);
-    }
-
     /// The passenger has been told the car, and waits for that one.
     #[test]
     fn a_destination_call_stays_with_its_car_while_that_one_can_serve() {
@@ -355,16 +244,16 @@ mod tests {
         assert_eq!(adopt(&mut dispatching, plan(1), calls(), cars(view())).len(), 2);
         let changed = adopt(&mut dispatching, plan(2), calls(), cars(view()));
         assert_eq!(changed.iter().map(|entry| entry.call).collect::<Vec<_>>(), [CALL]);
-        assert_eq!(dispatching.car(call), Some(&name(1)));
+        assert_eq!(dispatching.plan.car(call), Some(&name(1)));
         assert!(adopt(&mut dispatching, Assignments::new(), calls(), cars(view())).is_empty());
-        assert_eq!(dispatching.car(call), Some(&name(1)), "a plan that leaves it out");
+        assert_eq!(dispatching.plan.car(call), Some(&name(1)), "a plan that leaves it out");
 
         let locked_out = CarView { locked_out: [top].into_iter().collect(), ..view() };
         assert_eq!(adopt(&mut dispatching, plan(2), calls(), cars(locked_out)).len(), 2);
-        assert_eq!(dispatching.car(call), Some(&name(2)), "the first can't take it there");
+        assert_eq!(dispatching.plan.car(call), Some(&name(2)), "the first can't take it there");
         let changed = adopt(&mut dispatching, plan(1), calls(), vec![(name(1), view())]);
         assert_eq!(changed.len(), 2, "the second is lost");
-        assert_eq!(dispatching.car(call), Some(&name(1)));
+        assert_eq!(dispatching.plan.car(call), Some(&name(1)));
     }
 
     /// F8: the next master has no links yet.
@@ -374,7 +263,7 @@ mod tests {
         let call = HallCall::to(Floor::BOTTOM, top).expect("a trip");
         let mut dispatching = Dispatching::default();
         let told = PlanEntry { version: 7, call, car: name(2) };
-        assert!(dispatching.learn(told));
+        assert!(dispatching.plan.learn(told));
         dispatching.on_change(&NodeState::Master, false, &BTreeSet::from([call]));
         let mut adopt = |seconds| {
             let (plan, calls) = (Assignments::from([(call, name(1))]), BTreeSet::from([call]));
@@ -394,9 +283,9 @@ mod tests {
         let call = HallCall::to(Floor::BOTTOM, top).expect("a trip");
         for rotates in [true, false] {
             let mut dispatching = Dispatching::default();
-            assert!(dispatching.learn(PlanEntry { version: 7, call, car: name(2) }));
+            assert!(dispatching.plan.learn(PlanEntry { version: 7, call, car: name(2) }));
             dispatching.on_change(&NodeState::Master, rotates, &BTreeSet::new());
-            assert_eq!(dispatching.car(call), None);
+            assert_eq!(dispatching.plan.car(call), None);
         }
     }
 
@@ -407,15 +296,15 @@ mod tests {
         let mut dispatching = Dispatching::default();
         for learned in [call, CALL] {
             let entry = PlanEntry { version: 7, call: learned, car: name(2) };
-            assert!(dispatching.learn(entry));
+            assert!(dispatching.plan.learn(entry));
         }
         dispatching.on_change(&NodeState::Master, false, &BTreeSet::from([call]));
-        assert_eq!(dispatching.car(call), Some(&name(2)));
-        assert_eq!(dispatching.car(CALL), None);
+        assert_eq!(dispatching.plan.car(call), Some(&name(2)));
+        assert_eq!(dispatching.plan.car(CALL), None);
         let cars = vec![(name(1), view()), (name(2), view())];
         let plan = Assignments::from([(call, name(1))]);
         assert!(adopt(&mut dispatching, plan, BTreeSet::from([call]), cars).is_empty());
-        let versions: Vec<u64> = dispatching.entries().map(|entry| entry.version).collect();
+        let versions: Vec<u64> = dispatching.plan.entries().map(|entry| entry.version).collect();
         assert!(versions.iter().all(|version| *version > 0), "{versions:?}");
     }
 }

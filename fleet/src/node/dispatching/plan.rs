@@ -11,7 +11,7 @@ use crate::wire::{NodeState, PlanEntry};
 /// They are not part of the replicated store: each master makes its own, and they end with its
 /// mastership (E3). Only the cars of destination calls outlast it: see [`end`](Self::end).
 #[derive(Debug, Clone, Default)]
-pub(super) struct Plan {
+pub(in crate::node) struct Plan {
     version: u64,
     entries: BTreeMap<HallCall, (u64, NodeId)>,
     /// Where the excerpt in the next beacon starts.
@@ -37,13 +37,13 @@ impl Plan {
     }
 
     /// Drops the entries of cars that are not there.
-    pub(super) fn forget_cars_but(&mut self, is_there: impl Fn(&NodeId) -> bool) {
+    pub(in crate::node) fn forget_cars_but(&mut self, is_there: impl Fn(&NodeId) -> bool) {
         self.entries.retain(|_, (_, car)| is_there(car));
     }
 
     /// The master has started again, and counts its versions from the beginning. Every entry of its
     /// new plan is newer than what this node knows, to which the cars keep until then.
-    pub(super) fn outdate(&mut self) {
+    pub(in crate::node) fn outdate(&mut self) {
         self.stamp(0);
     }
 
@@ -83,7 +83,7 @@ impl Plan {
     }
 
     /// As slave: handles an entry of the master's plan; `true` if it is new.
-    pub(super) fn learn(&mut self, entry: PlanEntry) -> bool {
+    pub(in crate::node) fn learn(&mut self, entry: PlanEntry) -> bool {
         let known = self.entries.get(&entry.call);
         if known.is_some_and(|(version, _)| *version >= entry.version) {
             return false;
@@ -95,35 +95,33 @@ impl Plan {
     }
 
     /// A call was served: the next press of it gets a new assignment.
-    pub(super) fn forget(&mut self, call: HallCall) {
+    pub(in crate::node) fn forget(&mut self, call: HallCall) {
         self.entries.remove(&call);
     }
 
-    pub(super) fn car(&self, call: HallCall) -> Option<&NodeId> {
+    pub(in crate::node) fn car(&self, call: HallCall) -> Option<&NodeId> {
         self.entries.get(&call).map(|(_, car)| car)
     }
 
-    pub(super) fn assigned_to(&self, car: &NodeId) -> BTreeSet<HallCall> {
+    pub(in crate::node) fn assigned_to(&self, car: &NodeId) -> BTreeSet<HallCall> {
         self.entries.iter().filter(|(_, (_, to))| to == car).map(|(call, _)| *call).collect()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::node) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// The whole plan of a master that hands over: newer than all entries sent before.
-    pub(super) fn bequeath(&self) -> impl Iterator<Item = PlanEntry> {
+    pub(in crate::node) fn bequeath(&self) -> impl Iterator<Item = PlanEntry> {
         let version = self.version.saturating_add(1);
         self.entries().map(move |entry| PlanEntry { version, ..entry })
     }
 
-    /// The car of each call.
-    pub(super) fn assignments(&self) -> impl Iterator<Item = (HallCall, &NodeId)> {
+    pub(in crate::node) fn assignments(&self) -> impl Iterator<Item = (HallCall, &NodeId)> {
         self.entries.iter().map(|(call, (_, car))| (*call, car))
     }
 
-    /// The whole plan.
-    pub(super) fn entries(&self) -> impl Iterator<Item = PlanEntry> {
+    pub(in crate::node) fn entries(&self) -> impl Iterator<Item = PlanEntry> {
         self.entries.iter().map(|(call, (version, car))| PlanEntry {
             version: *version,
             call: *call,
@@ -133,7 +131,7 @@ impl Plan {
 
     /// Offers the plan to a beacon, starting with another part each time, until it has no more
     /// room.
-    pub(super) fn offer_entries(&mut self, mut has_room: impl FnMut(&PlanEntry) -> bool) {
+    pub(in crate::node) fn offer_entries(&mut self, mut has_room: impl FnMut(&PlanEntry) -> bool) {
         let entries: Vec<PlanEntry> = self.entries().collect();
         let start = self.rotation.checked_rem(entries.len()).unwrap_or(0);
         let told = entries.iter().cycle().skip(start).take(entries.len());

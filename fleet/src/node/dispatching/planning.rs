@@ -63,10 +63,8 @@ impl PlanRequest {
     }
 }
 
-/// The requests for plans.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Planning {
-    /// The latest request.
+pub(in crate::node) struct Planning {
     asked: PlanVersion,
     /// Answers to requests up to this one are ignored: a later one was used, or the request was
     /// made in an earlier mastership.
@@ -85,12 +83,12 @@ impl Planning {
     }
 
     /// How many requests were made.
-    pub(super) fn count(&self) -> u64 {
+    pub(in crate::node) fn count(&self) -> u64 {
         self.asked.0
     }
 
     /// Whether to use an answer. The answer to a request that counts as lost is still used.
-    pub(super) fn accept_answer(&mut self, version: PlanVersion) -> bool {
+    pub(in crate::node) fn accept_answer(&mut self, version: PlanVersion) -> bool {
         if version == self.asked {
             self.lost_at = None;
         }
@@ -117,7 +115,7 @@ impl Planning {
     }
 
     /// When [`is_due`](Self::is_due) may hold.
-    pub(super) fn next(&self) -> Option<Timestamp> {
+    pub(in crate::node) fn next(&self) -> Option<Timestamp> {
         self.lost_at.or(self.due)
     }
 

@@ -4,10 +4,9 @@ use crate::dispatch::{Parking, Schedule, WeekTime};
 
 /// The schedule, as far as the local time is known.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Timetable {
+pub(in crate::node) struct Timetable {
     schedule: Schedule,
     now: Option<WeekTime>,
-    /// The entry that holds.
     entry: Option<usize>,
     /// The entry that held when this node asked for a plan last.
     planned: Option<usize>,
@@ -35,7 +34,7 @@ impl Timetable {
     }
 
     /// The local time, and the entry that holds, as text; `None` without a schedule.
-    pub(super) fn shown(&self) -> Option<(Option<String>, Option<String>)> {
+    pub(in crate::node) fn shown(&self) -> Option<(Option<String>, Option<String>)> {
         let entry = || self.entry.and_then(|entry| self.schedule.text(entry));
         (!self.schedule.is_empty()).then(|| (self.now.map(|now| now.to_string()), entry()))
     }

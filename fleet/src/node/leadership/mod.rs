@@ -15,7 +15,7 @@ mod overdue;
 mod repeats;
 mod terms;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use self::overdue::Overdue;
@@ -24,10 +24,9 @@ use self::terms::Terms;
 use super::peers::Membership;
 use super::{MeshTimes, Report};
 use crate::election::{
-    Candidate, Carrier, Detail, Election, ElectionSettings, ElectionTimer, Input, LinkRule,
-    Message, Output,
+    Candidate, Election, ElectionSettings, ElectionTimer, Input, LinkRule, Message, Output,
 };
-use crate::model::{HallCall, NodeId, Term, Timestamp};
+use crate::model::{NodeId, Term, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Beacon, Hello, NodeState};
 
@@ -37,7 +36,6 @@ pub(super) use overdue::Bank;
 /// periods.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The election and its result.
 #[derive(Debug)]
 pub(super) struct Leadership {
     settings: ElectionSettings,
@@ -47,10 +45,10 @@ pub(super) struct Leadership {
     node_state_since: Timestamp,
     /// The master that this node followed before its present state.
     former_master: Option<NodeId>,
-    terms: Terms,
+    pub(super) terms: Terms,
     /// The node's fitness to lead (B1).
     estimate: u32,
-    overdue: Overdue,
+    pub(super) overdue: Overdue,
     repeats: Repeats,
 }
 
@@ -65,7 +63,6 @@ pub(super) struct Outcome {
     pub(super) outputs: Vec<Output>,
 }
 
-/// A change of the node's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
     from: NodeState,
@@ -134,11 +131,14 @@ impl Leadership {
         }
     }
 
+    pub(super) fn election(&self) -> &dyn Election {
+        &*self.election
+    }
+
     pub(super) fn node_state(&self) -> &NodeState {
         &self.node_state
     }
 
-    /// Since when the node has been in its state.
     pub(super) fn node_state_since(&self) -> Timestamp {
         self.node_state_since
     }
@@ -156,7 +156,6 @@ impl Leadership {
         self.former_master.as_ref() == Some(peer)
     }
 
-    /// The master that this node follows.
     pub(super) fn master(&self) -> Option<&NodeId> {
         match &self.node_state {
             NodeState::Slave { master } => Some(master),
@@ -164,45 +163,9 @@ impl Leadership {
         }
     }
 
-    pub(super) fn has_mastership(&self) -> bool {
-        self.election.has_mastership()
-    }
-
-    pub(super) fn rotates(&self) -> bool {
-        self.election.rotates()
-    }
-
-    pub(super) fn link_rule(&self) -> LinkRule {
-        self.election.link_rule()
-    }
-
-    pub(super) fn carrier(&self) -> Carrier {
-        self.election.carrier()
-    }
-
-    /// Details of the election's state.
-    pub(super) fn details(&self) -> Vec<Detail> {
-        self.election.details()
-    }
-
     /// The term of this node's mastership; without one, the highest known (E3).
     pub(super) fn term(&self) -> Term {
         self.terms.present()
-    }
-
-    /// The highest known term, also while this node leads under a lower one.
-    pub(super) fn known_term(&self) -> Term {
-        self.terms.known()
-    }
-
-    /// The term of this node's latest mastership since it started (E3).
-    pub(super) fn led(&self) -> Term {
-        self.terms.led()
-    }
-
-    /// A peer knows this term.
-    pub(super) fn hear_term(&mut self, term: Term) {
-        self.terms.hear(term);
     }
 
     /// A beacon of a peer, which may not prove yet that the peer hears this node.
@@ -229,11 +192,6 @@ impl Leadership {
         self.estimate
     }
 
-    /// The fitness as sent in beacons.
-    pub(super) fn sent_estimate(&self) -> u32 {
-        self.election.estimate()
-    }
-
     /// Updates the node's health. Returns its fitness to lead, if that has changed.
     pub(super) fn note_health(&mut self, health: u32) -> Option<u32> {
         let estimate = self.settings.estimate(health);
@@ -244,7 +202,7 @@ impl Leadership {
 
     /// Whether this node requests sensor data: as master, unless the protocol itself does.
     pub(super) fn asks_for_readings(&self) -> bool {
-        self.leads() && !self.election.requests_sensor_data()
+        self.leads() && !self.election.profile().requests_sensor_data
     }
 
     /// Whether the indicator shows the display data of this peer. A node with a master shows only
@@ -252,8 +210,8 @@ impl Leadership {
     /// change with every message.
     pub(super) fn shows_for(&self, peer: &NodeId) -> bool {
         match &self.node_state {
-            NodeState::Slave { master } => master == peer || self.election.rotates(),
-            NodeState::Master => self.election.rotates(),
+            NodeState::Slave { master } => master == peer || self.election.profile().rotates,
+            NodeState::Master => self.election.profile().rotates,
             NodeState::Seeking => true,
         }
     }
@@ -322,7 +280,7 @@ impl Leadership {
             NodeState::Slave { master } => Some(master.clone()),
             NodeState::Master | NodeState::Seeking => None,
         };
-        Change { from, to, term: self.term(), rotates: self.election.rotates() }
+        Change { from, to, term: self.term(), rotates: self.election.profile().rotates }
     }
 
     /// Starts and stops the election's timers; returns what other components have to do.
@@ -342,7 +300,7 @@ impl Leadership {
             }
             Output::Broadcast(message) => send(None, message, Enclosed::Nothing),
             Output::Send(to, message) => {
-                send(Some(to), message.under(self.known_term()), Enclosed::Nothing)
+                send(Some(to), message.under(self.terms.known()), Enclosed::Nothing)
             }
             Output::HandOver(to, message) => send(Some(to), message, Enclosed::Orders),
             Output::Dial(peer) => Wish::Dial(peer),
@@ -385,7 +343,7 @@ impl Leadership {
         members: &Membership,
         now: Timestamp,
     ) -> bool {
-        if self.link_rule() != LinkRule::Standby
+        if self.election.profile().link_rule != LinkRule::Standby
             || !self.leads()
             || now >= self.node_state_since + PATIENCE
         {
@@ -405,27 +363,6 @@ impl Leadership {
             };
             (known.hello.address, name) < rank && !is_bound
         })
-    }
-
-    /// Whether to look for overdue calls now.
-    pub(super) fn is_look_due(&mut self, now: Timestamp) -> bool {
-        self.overdue.is_due(now)
-    }
-
-    /// Takes over the calls that are overdue. Returns those that are new, or `None` if the calls
-    /// taken over are the same as before.
-    pub(super) fn take_over(&mut self, bank: &Bank<'_>, now: Timestamp) -> Option<Vec<HallCall>> {
-        self.overdue.look(bank, now)
-    }
-
-    /// The calls that this node's car serves although they were not assigned to it.
-    pub(super) fn taken_over(&self) -> &BTreeSet<HallCall> {
-        self.overdue.taken()
-    }
-
-    /// This node did not run for `late`, until this moment.
-    pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
-        self.overdue.excuse(late, now);
     }
 }
 

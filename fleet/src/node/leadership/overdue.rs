@@ -25,7 +25,6 @@ const UNSERVED: (Duration, Duration) = (Duration::from_secs(90), Duration::from_
 /// The delay between the cars that serve such a call, by rank.
 const STAGGER: Duration = Duration::from_secs(1);
 
-/// The bank as this node sees it.
 #[derive(Debug, Clone)]
 pub(in crate::node) struct Bank<'a> {
     pub(in crate::node) own: &'a NodeId,
@@ -57,7 +56,7 @@ fn serves(view: &CarView, call: HallCall) -> bool {
 
 /// The calls that are watched, and those that this node's car has taken over.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Overdue {
+pub(in crate::node) struct Overdue {
     looked_at: Option<Timestamp>,
     /// Bounded by the open hall calls.
     waits: BTreeMap<HallCall, Wait>,
@@ -81,7 +80,7 @@ impl Wait {
 
 impl Overdue {
     /// This node did not run for `late`, and received nothing: that time does not count.
-    pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
+    pub(in crate::node) fn excuse(&mut self, late: Duration, now: Timestamp) {
         for Wait { open, without_car } in self.waits.values_mut() {
             for at in [Some(open), without_car.as_mut()].into_iter().flatten() {
                 *at = (*at + late).min(now);
@@ -90,12 +89,12 @@ impl Overdue {
     }
 
     /// The calls that this node's car serves although they were not assigned to it.
-    pub(super) fn taken(&self) -> &BTreeSet<HallCall> {
+    pub(in crate::node) fn taken(&self) -> &BTreeSet<HallCall> {
         &self.taken
     }
 
     /// Whether a check is due; `true` once per period.
-    pub(super) fn is_due(&mut self, now: Timestamp) -> bool {
+    pub(in crate::node) fn is_due(&mut self, now: Timestamp) -> bool {
         let due = self.looked_at.is_none_or(|at| now.since(at) >= LOOK_EVERY);
         if due {
             self.looked_at = Some(now);
@@ -106,7 +105,11 @@ impl Overdue {
     /// Takes over the calls that are overdue, and keeps them until they are served. The cars start one
     /// after the other: a call that the first serves soon costs the others no trip. Returns the calls
     /// that are new, or `None` if the calls taken over are the same as before.
-    pub(super) fn look(&mut self, bank: &Bank<'_>, now: Timestamp) -> Option<Vec<HallCall>> {
+    pub(in crate::node) fn look(
+        &mut self,
+        bank: &Bank<'_>,
+        now: Timestamp,
+    ) -> Option<Vec<HallCall>> {
         self.waits.retain(|call, _| bank.calls.contains_key(call));
         for (call, car) in &bank.calls {
             if bank.helpers(*call).next().is_none() {

@@ -8,8 +8,7 @@
 use crate::model::Term;
 
 #[derive(Debug)]
-pub(super) struct Terms {
-    /// The highest known term.
+pub(in crate::node) struct Terms {
     known: Term,
     /// While this node leads: the term of its mastership.
     own: Option<Term>,
@@ -28,11 +27,11 @@ impl Terms {
     }
 
     /// The highest known term, of whichever mastership.
-    pub(super) fn known(&self) -> Term {
+    pub(in crate::node) fn known(&self) -> Term {
         self.known
     }
 
-    pub(super) fn hear(&mut self, term: Term) {
+    pub(in crate::node) fn hear(&mut self, term: Term) {
         self.known = self.known.hear(term);
     }
 
@@ -49,7 +48,7 @@ impl Terms {
     }
 
     /// The term of this node's latest mastership since it started.
-    pub(super) fn led(&self) -> Term {
+    pub(in crate::node) fn led(&self) -> Term {
         self.led
     }
 

@@ -52,7 +52,6 @@ impl BeaconClock {
         self.is_last = true;
     }
 
-    /// A beacon is sent.
     fn send(&mut self, period: Duration, now: Timestamp) {
         let is_due = self.last.is_none_or(|last| last + self.sent <= now);
         self.early = if is_due { 0 } else { self.early.saturating_add(1) };

@@ -14,7 +14,6 @@ const MOST_PROBES: usize = 128;
 #[derive(Debug, Clone, Default)]
 pub(in crate::node) struct Links {
     links: BTreeMap<LinkId, Link>,
-    /// The link to each peer.
     by_peer: BTreeMap<NodeId, LinkId>,
 }
 
@@ -25,7 +24,6 @@ pub(in crate::node) struct Link {
     /// The digest of this node's store as sent to the peer, until the peer's has arrived. Both ends
     /// compare these two, so that they agree on the result even though stores change.
     sent: Option<u64>,
-    /// This node has received the peer's state.
     state_received: bool,
     /// The peer has received this node's state.
     state_delivered: bool,
@@ -84,7 +82,7 @@ impl Links {
     }
 
     /// Compares the peer's digest with the one sent to it; `None` if that was done before.
-    pub(super) fn equals(&mut self, id: LinkId, digest: u64) -> Option<bool> {
+    pub(in crate::node) fn equals(&mut self, id: LinkId, digest: u64) -> Option<bool> {
         let sent = self.links.get_mut(&id)?.sent.take()?;
         Some(sent == digest)
     }
@@ -114,7 +112,7 @@ impl Links {
     }
 
     /// A probe is sent to a peer; returns the link to it, unless too many are under way there.
-    pub(super) fn probe(&mut self, peer: &NodeId, now: Timestamp) -> Option<LinkId> {
+    pub(in crate::node) fn probe(&mut self, peer: &NodeId, now: Timestamp) -> Option<LinkId> {
         let id = self.to(peer)?;
         let probes = &mut self.links.get_mut(&id)?.probes;
         if probes.len() >= MOST_PROBES {
@@ -130,11 +128,11 @@ impl Links {
         self.links.get_mut(&id)?.probes.pop_front()
     }
 
-    pub(super) fn state_received(&mut self, id: LinkId) -> Handshake {
+    pub(in crate::node) fn state_received(&mut self, id: LinkId) -> Handshake {
         self.advance(id, |link| link.state_received = true)
     }
 
-    pub(super) fn state_delivered(&mut self, id: LinkId) -> Handshake {
+    pub(in crate::node) fn state_delivered(&mut self, id: LinkId) -> Handshake {
         self.advance(id, |link| link.state_delivered = true)
     }
 

@@ -97,25 +97,13 @@ pub(in crate::node) enum Heard {
 impl Heard {
     /// Whether the beacon counts and was not heard before.
     pub(in crate::node) fn is_first(&self) -> bool {
-        match self {
-            Self::Current { .. } | Self::Reordered => true,
-            Self::Ignored | Self::Foreign | Self::Unproven | Self::Replayed | Self::Conflict(_) => {
-                false
-            }
-        }
+        matches!(self, Self::Current { .. } | Self::Reordered)
     }
 
     /// Whether the beacon is of a process of this fleet that may run now, even if nothing proves yet
     /// that it hears this one.
     pub(in crate::node) fn is_up_to_date(&self) -> bool {
-        match self {
-            Self::Current { .. } | Self::Unproven => true,
-            Self::Ignored
-            | Self::Foreign
-            | Self::Reordered
-            | Self::Replayed
-            | Self::Conflict(_) => false,
-        }
+        matches!(self, Self::Current { .. } | Self::Unproven)
     }
 
     /// What became of the beacon, for those outside the brain.
@@ -173,13 +161,11 @@ impl Membership {
         self.incarnations.get_mut(self.found.get(name)?)
     }
 
-    /// How many peers count.
     pub(in crate::node) fn count(&self) -> usize {
         self.found.len()
     }
 
-    /// Assesses a beacon.
-    pub(super) fn hear(&mut self, beacon: &Beacon, now: Timestamp) -> Heard {
+    pub(in crate::node) fn hear(&mut self, beacon: &Beacon, now: Timestamp) -> Heard {
         if let Some(ignored) = self.ignored(&beacon.hello, now) {
             return ignored;
         }
@@ -243,7 +229,7 @@ impl Membership {
     /// Assesses the node at the other end of a link: a handshake proves that it hears and is heard.
     /// An accepted link does not end an earlier incarnation that is still heard; that takes an
     /// echo.
-    pub(super) fn meet(&mut self, hello: &Hello, side: LinkSide, now: Timestamp) -> Heard {
+    pub(in crate::node) fn meet(&mut self, hello: &Hello, side: LinkSide, now: Timestamp) -> Heard {
         if let Some(ignored) = self.ignored(hello, now) {
             return ignored;
         }
@@ -284,7 +270,7 @@ impl Membership {
     }
 
     /// A peer sent over its link what no node may send.
-    pub(super) fn note_garbage(
+    pub(in crate::node) fn note_garbage(
         &mut self,
         peer: &NodeId,
         what: &str,
@@ -296,7 +282,7 @@ impl Membership {
 
     /// A node at this address sends datagrams of another version of the wire protocol, which can't
     /// be read.
-    pub(super) fn hear_version(
+    pub(in crate::node) fn hear_version(
         &mut self,
         from: Ipv4Addr,
         version: u8,

@@ -26,7 +26,7 @@ use self::pairing::{Choice, Known, Pairing};
 use super::{LinkId, LinkSide, MeshTimes};
 use crate::election::{LinkRule, redial};
 use crate::model::{CarView, JournalId, NodeId, Term, Timestamp};
-use crate::wire::{Beacon, Hello, NodeState};
+use crate::wire::{Hello, NodeState};
 
 #[cfg(test)]
 pub(super) use beacon::{MOST_ECHOES, STRANGERS_ECHOED};
@@ -37,7 +37,6 @@ pub(super) use links::{Handshake, Links, accepts};
 pub use membership::{ConflictKind, LossCause};
 pub(super) use membership::{Heard, Membership};
 pub use packets::PacketCounts;
-pub(super) use packets::PacketKind;
 pub(super) use pairing::Due;
 
 /// How long a master tolerates a peer that claims to be its slave without a link, if a slave has no
@@ -60,12 +59,12 @@ pub(super) struct Peers {
     link_port: u16,
     times: MeshTimes,
     rule: LinkRule,
-    membership: Membership,
-    links: Links,
+    pub(super) membership: Membership,
+    pub(super) links: Links,
     /// Which peers to dial, if links don't follow the election.
     pairing: Option<Pairing>,
     clock: BeaconClock,
-    packets: PacketCounts,
+    pub(super) packets: PacketCounts,
 }
 
 /// What a beacon says about its sender.
@@ -76,14 +75,12 @@ pub(super) struct Facts {
     /// The term of the node's latest mastership.
     pub(super) led: Term,
     pub(super) estimate: u32,
-    /// The digest of the order store.
     pub(super) digest: u64,
     /// Whether the whole store is on disk.
     pub(super) durable: bool,
     /// The journal under which orders are placed.
     pub(super) journal: JournalId,
     pub(super) car: Option<CarView>,
-    /// The digest of the directives.
     pub(super) directive_digest: u64,
 }
 
@@ -128,12 +125,10 @@ impl Peers {
         }
     }
 
-    /// The membership.
     pub(super) fn members(&self) -> &Membership {
         &self.membership
     }
 
-    /// The open links.
     pub(super) fn links(&self) -> &Links {
         &self.links
     }
@@ -193,7 +188,6 @@ impl Peers {
         self.pairing.as_ref().is_none_or(|pairing| pairing.dials(peer))
     }
 
-    /// The address on which a peer accepts links.
     pub(super) fn link_address(&self, peer: &NodeId) -> Option<SocketAddrV4> {
         let known = self.membership.get(peer)?;
         Some(SocketAddrV4::new(known.hello.address, known.link_port))
@@ -210,41 +204,6 @@ impl Peers {
         }
     }
 
-    /// A beacon arrived.
-    pub(super) fn hear(&mut self, beacon: &Beacon, now: Timestamp) -> Heard {
-        self.membership.hear(beacon, now)
-    }
-
-    /// A datagram of another version of the wire protocol arrived; returns the conflict to report.
-    pub(super) fn hear_version(
-        &mut self,
-        from: Ipv4Addr,
-        version: u8,
-        now: Timestamp,
-    ) -> Option<String> {
-        self.membership.hear_version(from, version, now)
-    }
-
-    /// A peer sent over its link what no node may send; returns the conflict to report.
-    pub(super) fn note_garbage(
-        &mut self,
-        peer: &NodeId,
-        what: &str,
-        now: Timestamp,
-    ) -> Option<String> {
-        self.membership.note_garbage(peer, what, now)
-    }
-
-    /// A node has shaken hands over a link, which may still be refused.
-    pub(super) fn meet(&mut self, hello: &Hello, side: LinkSide, now: Timestamp) -> Heard {
-        self.membership.meet(hello, side, now)
-    }
-
-    /// A probe is sent to a peer over the link that this returns, if there is one.
-    pub(super) fn probe_link(&mut self, peer: &NodeId, now: Timestamp) -> Option<LinkId> {
-        self.links.probe(peer, now)
-    }
-
     /// A peer has answered the oldest probe over this link: it was alive when that was sent.
     pub(super) fn note_answer(&mut self, link: LinkId, now: Timestamp) {
         if let Some(at) = self.links.answered(link)
@@ -254,35 +213,12 @@ impl Peers {
         }
     }
 
-    /// Updates the car of a peer.
     pub(super) fn note_car(&mut self, peer: &NodeId, view: CarView, now: Timestamp) {
         if let Some(known) = self.membership.get_mut(peer) {
             known.car = Some((view, now));
         }
     }
 
-    /// This node did not run for `late`, until this moment.
-    pub(super) fn excuse_silence(&mut self, late: Duration, now: Timestamp) {
-        self.membership.excuse_silence(late, now);
-    }
-
-    /// This node's loop woke up `late` after its deadline.
-    pub(super) fn note_delay(&mut self, late: Duration, now: Timestamp) {
-        self.membership.note_delay(late, now);
-    }
-
-    /// When [`check`](Self::check) may have work.
-    pub(super) fn next_check(&self) -> Option<Timestamp> {
-        self.membership.next_check()
-    }
-
-    /// The peers that are lost, which the caller passes to [`lose`](Self::lose), and those to
-    /// probe.
-    pub(super) fn check(&mut self, now: Timestamp) -> (Vec<NodeId>, Vec<(NodeId, Ipv4Addr)>) {
-        self.membership.check(now)
-    }
-
-    /// A peer was discovered.
     pub(super) fn find(&mut self, hello: &Hello) {
         if let Some(peer) = self.membership.get_mut(&hello.node) {
             peer.comparison.forget_equal();
@@ -334,21 +270,6 @@ impl Peers {
         if let Some(known) = self.membership.get_mut(peer) {
             known.disputed_since = None;
         }
-    }
-
-    /// Compares the peer's digest with the one sent to it; `None` if that was done before.
-    pub(super) fn compare_digests(&mut self, link: LinkId, digest: u64) -> Option<bool> {
-        self.links.equals(link, digest)
-    }
-
-    /// This node has received the peer's state.
-    pub(super) fn state_received(&mut self, link: LinkId) -> Handshake {
-        self.links.state_received(link)
-    }
-
-    /// The peer has received this node's state.
-    pub(super) fn state_delivered(&mut self, link: LinkId) -> Handshake {
-        self.links.state_delivered(link)
     }
 
     /// Full states have been exchanged with a peer.
@@ -435,23 +356,6 @@ impl Peers {
             peer.comparison.note_repair(digest, now);
         }
     }
-
-    /// How many packets arrived since the start.
-    pub(super) fn packet_counts(&self) -> PacketCounts {
-        self.packets
-    }
-
-    /// Counts a packet.
-    pub(super) fn count_packet(&mut self, kind: PacketKind) {
-        self.packets.count(kind);
-    }
-}
-
-#[cfg(test)]
-impl Peers {
-    pub(super) fn echoes(&mut self) -> Vec<crate::wire::Echo> {
-        self.membership.echoes(MOST_ECHOES)
-    }
 }
 
 #[cfg(test)]
@@ -487,10 +391,10 @@ mod tests {
         let (mut now, mut echoed) = (Timestamp::START, Vec::new());
         for _ in 0..60 {
             let beacon = master.broadcast(facts(NodeState::Master), true, now);
-            slave.hear(&beacon, now);
+            slave.membership.hear(&beacon, now);
             echoed.push(!beacon.echoes.is_empty());
             let beacon = slave.broadcast(facts(claim.clone()), false, now);
-            if master.hear(&beacon, now).is_first() {
+            if master.membership.hear(&beacon, now).is_first() {
                 let link = master.reconcile(&name(2), &claim, true, now);
                 assert_eq!(link, None, "there is none to close");
             }

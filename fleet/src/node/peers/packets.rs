@@ -12,24 +12,3 @@ pub struct PacketCounts {
     /// Bytes that are not a packet; dropped.
     pub malformed: u64,
 }
-
-/// A packet that is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::node) enum PacketKind {
-    NodeAnswer,
-    DeviceAnswer,
-    Strange,
-    Malformed,
-}
-
-impl PacketCounts {
-    pub(super) fn count(&mut self, kind: PacketKind) {
-        let count = match kind {
-            PacketKind::NodeAnswer => &mut self.node_answers,
-            PacketKind::DeviceAnswer => &mut self.device_answers,
-            PacketKind::Strange => &mut self.strange,
-            PacketKind::Malformed => &mut self.malformed,
-        };
-        *count += 1;
-    }
-}

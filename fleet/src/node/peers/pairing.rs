@@ -202,7 +202,6 @@ impl Pairing {
         chosen
     }
 
-    /// Whether this node dials the peer.
     pub(super) fn dials(&self, peer: &NodeId) -> bool {
         self.dials.contains_key(peer)
     }

@@ -6,10 +6,6 @@ use super::*;
 use crate::directives::Topic;
 use crate::model::Mode;
 
-fn floor(index: u8) -> Floor {
-    Floor::try_from(index).expect("a floor")
-}
-
 fn ride(to: u8) -> Call {
     Call::Car { car: name(1), floor: floor(to) }
 }
@@ -179,20 +175,4 @@ fn only_off_unlocks_a_floor() {
     let key = Topic::FloorLock(floor(3)).key();
     assert_eq!(key.as_str(), "lock/3");
     assert_eq!(Topic::of(&key), Some(Topic::FloorLock(floor(3))));
-}
-
-/// A lock set at one node holds at all, and after a restart.
-#[test]
-fn a_lock_reaches_every_node() {
-    let (mut one, mut two) = (node(1, 1), node(2, 2));
-    let now = Timestamp::START + PERIOD * 8;
-    talk(&mut one, &mut two, Timestamp::START, now);
-    one.handle_floor_lock(floor(3), FloorLock::Lock, "kovac", now).expect("room");
-    talk(&mut one, &mut two, now, now + PERIOD * 8);
-    assert!(two.directives().is_locked(floor(3)));
-    let restored =
-        Restored { directives: two.directives().iter().cloned().collect(), ..Restored::default() };
-    let settings = settings(2, 3, ElectionSettings::of(Protocol::LowestIp));
-    let again = Node::new(NodeSettings { restored, ..settings });
-    assert!(again.directives().is_locked(floor(3)));
 }

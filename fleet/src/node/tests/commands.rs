@@ -34,19 +34,6 @@ fn directives_are_sent_until_every_peer_has_them() {
     assert_eq!(directives(&drain(&mut one)), 0, "everybody has it");
 }
 
-/// A peer that has counted up the versions is faulty.
-#[test]
-fn directives_that_no_operator_gave_close_the_link() {
-    let (mut one, _, now) = forged::pair();
-    let (mut other, car) = (node(9, 9), name(1));
-    other.handle_mode(&car, Mode::OutOfService, "kovac", now).expect("room");
-    let mut directive = other.directives().iter().next().expect("a directive").clone();
-    directive.version = Version { counter: u64::MAX, journal: JournalId(3) };
-    one.handle_frame(forged::LINK, Frame::Directives(vec![directive]), now);
-    assert_eq!(one.directives().iter().count(), 0);
-    assert!(one.peers.links().get(forged::LINK).is_none());
-}
-
 /// Process number `nonce` of a node with a car, which starts now.
 pub(super) fn with_car(index: u8, nonce: u64, now: Timestamp) -> Node {
     let settings = settings(index, nonce, ElectionSettings::of(Protocol::LowestIp));
@@ -202,28 +189,6 @@ fn audited(node: &mut Node, now: &mut Timestamp) -> Vec<KeyTurn> {
         );
     }
     turns
-}
-
-/// Who turned it is not known, and when and to what is.
-#[test]
-fn a_turn_of_the_key_goes_on_record_once() {
-    let (mut node, mut now) = cabin(1);
-    let turn = |node: &mut Node, key, now| {
-        node.handle_panel(PanelEvent::Inputs(PanelInputs { key, ..at_rest() }), now);
-    };
-    assert_eq!(audited(&mut node, &mut now), [], "it stands where it always did");
-    turn(&mut node, KeySwitch::Independent, now);
-    let (from, to) = (KeySwitch::Normal, KeySwitch::Independent);
-    let turned = KeyTurn { from, to, mode: Some(Mode::Independent) };
-    assert_eq!(audited(&mut node, &mut now), [turned]);
-    turn(&mut node, KeySwitch::Independent, now);
-    assert_eq!(audited(&mut node, &mut now), [], "the panel repeats it");
-    // A command is on record by itself, and the key does not end it.
-    node.handle_mode(&name(1), Mode::OutOfService, "kovac", now).expect("room");
-    assert_eq!(audited(&mut node, &mut now), []);
-    turn(&mut node, KeySwitch::Normal, now);
-    let back = KeyTurn { from: to, to: from, mode: Some(Mode::OutOfService) };
-    assert_eq!(audited(&mut node, &mut now), [back]);
 }
 
 #[test]

@@ -12,10 +12,6 @@ use crate::wire::{Delta, PlanEntry};
 /// A panel that was gone when a passenger entered is noticed by then.
 const NOTICED: Duration = Duration::from_millis(300);
 
-fn floor(index: u8) -> Floor {
-    Floor::try_from(index).expect("a floor")
-}
-
 /// From the floor where the car of the node stands to the top.
 fn trip() -> HallCall {
     HallCall::to(floor(0), floor(3)).expect("a trip")
@@ -198,78 +194,6 @@ fn a_trip_that_the_building_does_not_have_is_no_order() {
     assert_eq!(calls(&node), []);
 }
 
-/// The calls of a process that starts with what was written.
-fn after_restart(written: &[Change]) -> Vec<Call> {
-    let records = written.iter().filter_map(|change| match change {
-        Change::Record(record) => Some(record.clone()),
-        Change::Reserve(_)
-        | Change::Term(_)
-        | Change::Journal(_)
-        | Change::Collect(_)
-        | Change::Directives(_)
-        | Change::FlightTimes(_) => None,
-    });
-    let restored = Restored {
-        records: records.collect(),
-        reserved: 2_000,
-        used: 1_000,
-        ..Restored::default()
-    };
-    let before = settings(1, 2, ElectionSettings::of(Protocol::LowestIp));
-    calls(&Node::new(NodeSettings { restored, ..before }))
-}
-
-/// O1: after whichever write the node crashes, the passenger is fetched, or brought there.
-#[test]
-fn a_crash_between_boarding_and_the_promise_loses_no_trip() {
-    let (mut node, now) = cabin(1);
-    write_all(&mut node, now);
-    place(&mut node, trip(), now);
-    let mut written = Vec::new();
-    let mut write = |node: &mut Node, actions: &[Action]| {
-        let batches = persists(actions);
-        written.extend(batches.iter().flat_map(|(_, changes)| changes.clone()));
-        let (lsn, _) = batches.last()?;
-        node.handle_durable(*lsn, now);
-        Some(after_restart(&written))
-    };
-    let actions = drain(&mut node);
-    assert_eq!(write(&mut node, &actions), Some(vec![Call::Hall(trip())]));
-    let version = actions.iter().find_map(|action| {
-        if let Action::Plan(request) = action { Some(request.version) } else { None }
-    });
-    let plan: Assignments = [(trip(), name(1))].into();
-    node.handle_plan(version.expect("a request"), plan.into(), now);
-    open_door(&mut node, now);
-    let actions = drain(&mut node);
-    let both = vec![Call::Hall(trip()), ride()];
-    assert_eq!(write(&mut node, &actions), Some(both), "made twice at worst");
-    node.handle_timeout(now + NOTICED);
-    let actions = drain(&mut node);
-    assert_eq!(write(&mut node, &actions), Some(vec![ride()]));
-}
-
-/// The second press is that of somebody who may have come too late.
-#[test]
-fn a_press_after_boarding_stays_open() {
-    let (mut node, now) = boarded();
-    let closed = PanelInputs { door: DoorState::Closing, ..at_rest() };
-    let later = now + Duration::from_secs(20);
-    node.handle_timeout(later);
-    node.handle_panel(PanelEvent::Inputs(closed), later);
-    let first: Vec<Dot> = node.orders().of_call(&Call::Hall(trip())).map(|o| o.dot).collect();
-    let theirs = Record {
-        dot: Dot { journal: crate::model::JournalId(77), sequence: 1 },
-        origin: name(2),
-        call: Call::Hall(trip()),
-        state: crate::orders::RecordState::Open { waited: Duration::ZERO },
-    };
-    node.merge_record(&theirs, None, later);
-    write_all(&mut node, later);
-    let left: Vec<Dot> = node.orders().of_call(&Call::Hall(trip())).map(|o| o.dot).collect();
-    assert_eq!((first.len(), left), (1, vec![theirs.dot]));
-}
-
 /// A car that opens for somebody else leaves alone who waits for another car.
 #[test]
 fn a_destination_call_of_another_car_stays_open() {
@@ -281,23 +205,6 @@ fn a_destination_call_of_another_car_stays_open() {
     open_door(&mut node, now);
     assert_eq!(served(&write_all(&mut node, now)), [&Call::Hall(up(0))]);
     assert_eq!(calls(&node), [Call::Hall(trip())]);
-}
-
-/// F6
-#[test]
-fn the_destination_calls_of_a_lost_car_move() {
-    let (mut node, now) = master();
-    place(&mut node, trip(), now);
-    assign(&mut node, &[(trip(), 2)], now);
-    assert_eq!(node.status(now).orders[0].car, Some(name(2)));
-    node.handle_link_down(LINK, now);
-    let now = now + Duration::from_secs(1);
-    node.handle_timeout(now);
-    assign(&mut node, &[(trip(), 1)], now);
-    assert_eq!(node.status(now).orders[0].car, Some(name(1)));
-    write_all(&mut node, now);
-    open_door(&mut node, now);
-    assert_eq!(calls(&node), [Call::Hall(trip()), ride()]);
 }
 
 /// Alone, with its disk, in a building with 1,560 trips, which are returned.
@@ -409,7 +316,7 @@ fn a_kiosk_shows_no_car_that_was_withdrawn() {
 #[test]
 fn a_passenger_is_told_no_car_of_an_earlier_one() {
     let (mut node, now) = master();
-    node.dispatching.learn(PlanEntry { version: 1, call: trip(), car: name(2) });
+    node.dispatching.plan.learn(PlanEntry { version: 1, call: trip(), car: name(2) });
     place(&mut node, trip(), now);
     assert_eq!(request(&mut node).demand[0].assigned, None);
 }

@@ -244,21 +244,6 @@ fn a_journal_of_which_others_know_too_much_is_given_up() {
     }
 }
 
-/// O4: presses that this node has made before its disk was replaced by an old copy stay used.
-#[test]
-fn presses_of_before_an_old_copy_of_the_disk_are_not_made_again() {
-    let (mut one, _, now) = pair();
-    one.handle_frame(LINK, delta(vec![served(1, 1_000_000, call(0))]), now);
-    let actions = drain(&mut one);
-    assert!(conflicts(&actions).is_empty(), "{actions:?}");
-    for (lsn, _) in persists(&actions) {
-        one.handle_durable(lsn, now);
-    }
-    assert_eq!(one.handle_order(call(0), now), Ok(Taken::Placed));
-    let dots: Vec<Dot> = one.orders().of_call(&call(0)).map(|order| order.dot).collect();
-    assert_eq!(dots, [dot(1, 1_000_001)]);
-}
-
 /// O4, P3: a fleet whose disks hold such records takes orders again after a restart, and keeps
 /// those that wait.
 #[test]

@@ -6,10 +6,6 @@ use super::planning::{LINK, idle_at, master, request, slave_tells, up};
 use super::*;
 use crate::dispatch::CarPlan;
 
-fn floor(index: u8) -> Floor {
-    up(index).floor
-}
-
 fn parking(places: &[(u8, u8)]) -> Plan {
     let place =
         |(car, at): &(u8, u8)| (name(*car), CarPlan { direction: None, park: Some(floor(*at)) });
@@ -18,20 +14,9 @@ fn parking(places: &[(u8, u8)]) -> Plan {
 
 /// What goes to the slave's car.
 fn told(node: &mut Node) -> Vec<CarPlan> {
-    let told = drain(node).into_iter().filter_map(|action| match action {
-        Action::Send { link: LINK, frame: Frame::CarPlan(plan) } => Some(plan),
-        Action::Send { .. }
-        | Action::Broadcast(_)
-        | Action::Unicast { .. }
-        | Action::Packet { .. }
-        | Action::Dial { .. }
-        | Action::Close(_)
-        | Action::Panel(_)
-        | Action::Persist { .. }
-        | Action::Plan(_)
-        | Action::Report(_)
-        | Action::Audit(_) => None,
-    });
+    let told = frames(node)
+        .into_iter()
+        .filter_map(|frame| if let Frame::CarPlan(plan) = frame { Some(plan) } else { None });
     told.collect()
 }
 
@@ -41,13 +26,6 @@ fn planning() -> (Node, PlanRequest, Timestamp) {
     node.handle_order(Call::Hall(up(1)), now).expect("placed");
     let asked = request(&mut node);
     (node, asked, now)
-}
-
-#[test]
-fn a_car_is_told_what_is_new_to_it() {
-    let (mut node, asked, now) = planning();
-    node.handle_plan(asked.version, parking(&[(2, 3)]), now);
-    assert_eq!(told(&mut node), [CarPlan { direction: None, park: Some(floor(3)) }]);
 }
 
 /// A slave forgets what it was told when its state changes, and obeys nobody meanwhile.
@@ -71,11 +49,8 @@ fn a_car_whose_node_changed_its_state_is_told_again() {
         for _ in 0..2 {
             hears(&mut node, node_state.clone(), now);
             slave_tells(&mut node, idle_at(2), now);
-            let asked = drain(&mut node).into_iter().find_map(|action| {
-                if let Action::Plan(request) = action { Some(request.version) } else { None }
-            });
-            if let Some(version) = asked {
-                node.handle_plan(version, parking(&[(2, 3)]), now);
+            if let Some(asked) = plan_requests(&mut node).pop() {
+                node.handle_plan(asked.version, parking(&[(2, 3)]), now);
             }
             again.push(told(&mut node).len());
             now = now + Duration::from_millis(1);
@@ -100,25 +75,6 @@ fn a_car_is_not_sent_where_it_cannot_go() {
     let cars = [(name(2), plan)].into();
     node.handle_plan(asked.version, Plan { cars, ..Plan::default() }, now);
     assert_eq!(told(&mut node), []);
-}
-
-/// F17: an idle bank is planned once, or cars would go on moving though nothing happens.
-#[test]
-fn an_idle_bank_is_planned_once() {
-    let (mut node, now) = master();
-    for floor in [0, 3, 1, 2] {
-        // As a car that drives to where it is to wait.
-        slave_tells(&mut node, idle_at(floor), now);
-    }
-    node.handle_timeout(now + PERIOD);
-    let asks = |node: &mut Node| {
-        drain(node).iter().filter(|action| matches!(action, Action::Plan(_))).count()
-    };
-    assert_eq!(asks(&mut node), 0);
-    let mut shut = idle_at(2);
-    shut.locked_out.insert(floor(3));
-    slave_tells(&mut node, shut, now + PERIOD);
-    assert_eq!(asks(&mut node), 1, "it is another bank");
 }
 
 /// A slave of a master, its car at rest at the lowest floor.
@@ -171,22 +127,19 @@ fn sets_out(node: &mut Node, now: Timestamp) -> Timestamp {
 }
 
 #[test]
-fn a_slave_obeys_its_master_until_the_link_ends() {
-    let (mut node, now) = slave();
-    let now = sets_out(&mut node, now);
-    node.handle_link_down(LINK, now);
-    let next = MotorCommand::Run { direction: Direction::Up, stop_at: floor(1) };
-    assert_eq!(motor(&node), next, "it stops as soon as it can");
-}
-
-#[test]
-fn a_slave_that_loses_its_master_does_not_go_on() {
-    let (mut node, now) = slave();
-    let now = sets_out(&mut node, now);
-    node.handle_timeout(now + Duration::from_secs(2));
-    assert_ne!(*node.node_state(), NodeState::Slave { master: name(1) });
-    let next = MotorCommand::Run { direction: Direction::Up, stop_at: floor(1) };
-    assert_eq!(motor(&node), next);
+fn a_slave_obeys_its_master_until_that_is_lost_or_the_link_ends() {
+    let is_lost: fn(&mut Node, Timestamp) = |node, now| {
+        node.handle_timeout(now + Duration::from_secs(2));
+        assert_ne!(*node.node_state(), NodeState::Slave { master: name(1) });
+    };
+    let ends: fn(&mut Node, Timestamp) = |node, now| node.handle_link_down(LINK, now);
+    for happens in [is_lost, ends] {
+        let (mut node, now) = slave();
+        let now = sets_out(&mut node, now);
+        happens(&mut node, now);
+        let next = MotorCommand::Run { direction: Direction::Up, stop_at: floor(1) };
+        assert_eq!(motor(&node), next, "it stops as soon as it can");
+    }
 }
 
 /// E3, and a floor outside the shaft is no mistake of a sound master.

@@ -12,17 +12,21 @@ use crate::wire::Delta;
 
 const HUNG: Availability = Availability::Unavailable(Unavailable::Hung);
 
+/// The car leaves the lowest floor for the top, and gets nowhere.
+fn sets_out(node: &mut Node, now: Timestamp) {
+    node.handle_panel(PanelEvent::Pressed(Button::Car(floor(3))), now);
+    for floor in [Some(Floor::BOTTOM), None] {
+        let drive = DriveFeedback::Driven(Direction::Up);
+        node.handle_panel(PanelEvent::Inputs(PanelInputs { floor, drive, ..at_rest() }), now);
+    }
+}
+
 /// What a node does in the turn in which its car hangs; that turn comes at another point of the beacon's
 /// period for each `shift`.
 fn last_turn(shift: Duration) -> Vec<Action> {
     let (mut node, mut now) = cabin(1);
-    let top = FloorCount::new(4).expect("floors").top();
-    node.handle_panel(PanelEvent::Pressed(Button::Car(top)), now);
-    let driven =
-        |floor| PanelInputs { floor, drive: DriveFeedback::Driven(Direction::Up), ..at_rest() };
+    sets_out(&mut node, now);
     drain(&mut node);
-    node.handle_panel(PanelEvent::Inputs(driven(Some(Floor::BOTTOM))), now);
-    node.handle_panel(PanelEvent::Inputs(driven(None)), now);
     let begun = now;
     now = now + PERIOD + shift;
     loop {
@@ -50,12 +54,7 @@ fn a_hang_is_told_in_a_beacon_of_the_same_turn() {
 #[test]
 fn the_evidence_of_a_hang_comes_to_other_nodes_and_goes() {
     let (mut one, mut two, mut now) = commands::two_cars();
-    let top = FloorCount::new(4).expect("floors").top();
-    let driven =
-        |floor| PanelInputs { floor, drive: DriveFeedback::Driven(Direction::Up), ..at_rest() };
-    one.handle_panel(PanelEvent::Pressed(Button::Car(top)), now);
-    one.handle_panel(PanelEvent::Inputs(driven(Some(Floor::BOTTOM))), now);
-    one.handle_panel(PanelEvent::Inputs(driven(None)), now);
+    sets_out(&mut one, now);
     let begun = now;
     let evidence = loop {
         assert!(now.since(begun) < Duration::from_mins(2), "it never hangs");
@@ -68,7 +67,7 @@ fn the_evidence_of_a_hang_comes_to_other_nodes_and_goes() {
             break evidence;
         }
     };
-    assert_eq!((evidence.floor, evidence.direction), (Some(top), Direction::Up));
+    assert_eq!((evidence.floor, evidence.direction), (Some(floor(3)), Direction::Up));
     let hangs = [HangStatus { car: name(1), evidence }];
     assert_eq!(two.status(now).hangs, hangs, "while it is heard");
     two.handle_timeout(now + Duration::from_secs(1));

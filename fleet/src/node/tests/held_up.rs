@@ -85,22 +85,6 @@ fn deliver(from: &mut Node, to: &mut Node, now: Timestamp) {
     }
 }
 
-/// The beacons to one node or to all.
-fn beacons(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
-    actions.iter().filter_map(|action| match action {
-        Action::Broadcast(beacon) | Action::Unicast { beacon, .. } => Some(beacon),
-        Action::Packet { .. }
-        | Action::Dial { .. }
-        | Action::Send { .. }
-        | Action::Close(_)
-        | Action::Panel(_)
-        | Action::Persist { .. }
-        | Action::Plan(_)
-        | Action::Report(_)
-        | Action::Audit(_) => None,
-    })
-}
-
 /// A master is suspended, and its only slave takes over. Returns how many beacons without a message
 /// waited for the former, and how many messages it sends when these arrive, all at once.
 fn sent_on_resumption(election: ElectionSettings) -> (usize, usize) {

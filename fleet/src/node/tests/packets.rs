@@ -13,21 +13,11 @@ fn ballot(index: u8) -> Node {
 }
 
 fn packets(actions: &[Action]) -> Vec<(Option<Ipv4Addr>, Message)> {
-    let packet = |action: &Action| match action {
-        Action::Packet { to, bytes } => {
-            let message = ballot::packet::decode(bytes).expect("a packet");
-            Some((*to, message))
-        }
-        Action::Broadcast(_)
-        | Action::Unicast { .. }
-        | Action::Dial { .. }
-        | Action::Send { .. }
-        | Action::Close(_)
-        | Action::Panel(_)
-        | Action::Persist { .. }
-        | Action::Plan(_)
-        | Action::Report(_)
-        | Action::Audit(_) => None,
+    let packet = |action: &Action| {
+        let Action::Packet { to, bytes } = action else {
+            return None;
+        };
+        Some((*to, ballot::packet::decode(bytes).expect("a packet")))
     };
     actions.iter().filter_map(packet).collect()
 }

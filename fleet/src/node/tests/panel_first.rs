@@ -73,18 +73,6 @@ fn a_hang_is_reported_after_the_motor_has_been_stopped() {
     assert_stops_first(&actions);
 }
 
-/// The actions of several inputs are performed together: the last word on the motor counts.
-#[test]
-fn of_two_words_to_the_panel_the_later_one_goes_out() {
-    let (mut node, now) = under_way();
-    node.handle_panel(inputs(|inputs| inputs.stop = true), now);
-    node.shut_down(now);
-    let actions = drain(&mut node);
-    assert_stops_first(&actions);
-    let panel = |action: &&Action| matches!(action, Action::Panel(_));
-    assert_eq!(actions.iter().filter(panel).count(), 1, "{actions:?}");
-}
-
 /// While a plan is being made.
 #[test]
 fn a_stop_does_not_wait_for_a_plan() {

@@ -60,16 +60,9 @@ fn a_second_later(node: &mut Node, now: Timestamp) -> Timestamp {
     now
 }
 
-fn requests(node: &mut Node) -> Vec<PlanRequest> {
-    let request = |action| {
-        if let Action::Plan(request) = action { Some(request) } else { None }
-    };
-    drain(node).into_iter().filter_map(request).collect()
-}
-
 /// The only request for a plan among what the node wants done.
 pub(super) fn request(node: &mut Node) -> PlanRequest {
-    let [request] = requests(node).try_into().expect("one request");
+    let [request] = plan_requests(node).try_into().expect("one request");
     request
 }
 
@@ -87,20 +80,9 @@ fn plan(of: &[(HallCall, u8)]) -> Plan {
 
 /// What the master has told its slave of the plan.
 fn told(node: &mut Node) -> Assignments {
-    let told = drain(node).into_iter().filter_map(|action| match action {
-        Action::Send { frame: Frame::Delta(delta), .. } => Some(delta.plan),
-        Action::Send { .. }
-        | Action::Broadcast(_)
-        | Action::Unicast { .. }
-        | Action::Packet { .. }
-        | Action::Dial { .. }
-        | Action::Close(_)
-        | Action::Panel(_)
-        | Action::Persist { .. }
-        | Action::Plan(_)
-        | Action::Report(_)
-        | Action::Audit(_) => None,
-    });
+    let told = frames(node)
+        .into_iter()
+        .filter_map(|frame| if let Frame::Delta(delta) = frame { Some(delta.plan) } else { None });
     told.flatten().map(|line| (line.call, line.car)).collect()
 }
 
@@ -119,22 +101,10 @@ fn a_car_that_obeys_its_plan_asks_for_no_other() {
     };
     for stop_at in [0, 1, 0] {
         slave_tells(&mut node, moving(2, stop_at), now);
-        assert_eq!(requests(&mut node), []);
+        assert_eq!(plan_requests(&mut node), []);
     }
     slave_tells(&mut node, moving(1, 0), now);
     request(&mut node);
-}
-
-#[test]
-fn a_master_asks_for_a_plan_and_tells_what_comes() {
-    let (mut node, now) = master();
-    place(&mut node, up(1), now);
-    let request = request(&mut node);
-    let cars: Vec<NodeId> = request.cars.iter().map(|car| car.car.clone()).collect();
-    assert_eq!(cars, [name(1), name(2)]);
-    assert_eq!(request.demand.len(), 1);
-    node.handle_plan(request.version, plan(&[(up(1), 2)]), now);
-    assert_eq!(told(&mut node), assignments(&[(up(1), 2)]));
 }
 
 #[test]
@@ -144,7 +114,7 @@ fn one_request_is_under_way_at_a_time() {
     let first = request(&mut node);
     place(&mut node, up(2), now);
     let now = a_second_later(&mut node, now);
-    assert_eq!(requests(&mut node), []);
+    assert_eq!(plan_requests(&mut node), []);
     node.handle_plan(first.version, plan(&[(up(1), 2)]), now);
     let second = request(&mut node);
     assert!(second.version > first.version);
@@ -214,7 +184,7 @@ fn a_plan_that_never_comes_is_asked_for_again() {
         slave_is_heard(&mut node, now);
         slave_tells(&mut node, idle_at(2), now);
         node.handle_timeout(now);
-        if let Some(request) = requests(&mut node).pop() {
+        if let Some(request) = plan_requests(&mut node).pop() {
             break request;
         }
     };

@@ -10,10 +10,6 @@ use crate::directives::{
 use crate::model::Mode;
 use crate::node::{FollowedCall, Requested, SessionRefused, SessionRequest};
 
-fn floor(index: u8) -> Floor {
-    Floor::try_from(index).expect("a floor")
-}
-
 fn id(request: u64) -> RequestId {
     RequestId { owner: 7, request }
 }
@@ -208,44 +204,34 @@ fn a_door_that_is_open_counts_for_more_than_a_later_request() {
     }
 }
 
+/// A17.1, phase I: nothing holds a car that is recalled. And what is left of emergency power is for
+/// the evacuation.
 #[test]
-fn sessions_wait_for_a_car_in_turn() {
-    let (mut node, now) = cabin(1);
-    open(&mut node, 1, 0, now);
-    for number in [2, 3] {
-        assert_eq!(open(&mut node, number, 0, now), SessionState::Queued);
-    }
-    node.handle_session_end(id(1), "robot", now).expect("open");
-    assert_eq!(
-        [2, 3].map(|number| state(&node, number)),
-        [SessionState::Coming(name(1)), SessionState::Queued]
-    );
-}
+fn a_recall_and_emergency_power_end_every_session() {
+    type Emergency = fn(&mut Node, bool, Timestamp);
 
-/// A17.1, phase I: nothing holds a car that is recalled.
-#[test]
-fn a_recall_ends_every_session() {
-    let (mut node, now) = cabin(1);
-    open(&mut node, 1, 0, now);
-    obey(&mut node, now);
-    open(&mut node, 2, 0, now);
-    node.handle_fire_recall(FireRecall::Start, "fire panel", now).expect("room");
-    for number in [1, 2] {
-        assert_eq!(state(&node, number), ended(SessionEnd::Recalled), "{number}");
+    let recall: Emergency = |node, on, now| {
+        let recall = if on { FireRecall::Start } else { FireRecall::End };
+        node.handle_fire_recall(recall, "fire panel", now).expect("room");
+    };
+    let power: Emergency = |node, on, now| {
+        node.handle_emergency_power(on, None, "kovac", now).expect("room");
+    };
+    for (emergency, refused) in
+        [(recall, SessionRefused::Recalled), (power, SessionRefused::EmergencyPower)]
+    {
+        let (mut node, now) = cabin(1);
+        open(&mut node, 1, 0, now);
+        obey(&mut node, now);
+        open(&mut node, 2, 0, now);
+        emergency(&mut node, true, now);
+        for number in [1, 2] {
+            assert_eq!(state(&node, number), ended(SessionEnd::Recalled), "{number}");
+        }
+        assert_eq!(node.handle_session(&request(3, 0), now), Err(refused));
+        emergency(&mut node, false, now);
+        open(&mut node, 3, 0, now);
     }
-    assert_eq!(node.handle_session(&request(3, 0), now), Err(SessionRefused::Recalled));
-}
-
-/// What is left of the power is for the evacuation.
-#[test]
-fn emergency_power_ends_every_session_and_refuses_others() {
-    let (mut node, now) = cabin(1);
-    open(&mut node, 1, 0, now);
-    node.handle_emergency_power(true, None, "kovac", now).expect("room");
-    assert_eq!(state(&node, 1), ended(SessionEnd::Recalled));
-    assert_eq!(node.handle_session(&request(2, 0), now), Err(SessionRefused::EmergencyPower));
-    node.handle_emergency_power(false, None, "kovac", now).expect("room");
-    open(&mut node, 2, 0, now);
 }
 
 /// A dead robot keeps nobody waiting, and its car is free at once.
@@ -318,24 +304,6 @@ fn sessions_are_bounded() {
     assert_eq!(node.handle_session(&request(300, 0), now), Err(SessionRefused::TooMany));
 }
 
-/// The one that loses its slot gets another.
-#[test]
-fn sessions_opened_at_two_nodes_at_once_both_stay() {
-    let (mut one, mut two, now) = linked();
-    open(&mut one, 1, 0, now);
-    open(&mut two, 2, 0, now);
-    for _ in 0..2 {
-        deliver(&mut one, &mut two, now, |_| true);
-        deliver(&mut two, &mut one, now, |_| true);
-    }
-    for node in [&one, &two] {
-        for number in [1, 2] {
-            assert_eq!(state(node, number), SessionState::Queued);
-        }
-    }
-    assert_eq!(one.directives().digest(), two.directives().digest());
-}
-
 /// F18: the car of the one that loses its slot is in service at no moment, so it serves no hall call at
 /// the door that it holds open.
 #[test]
@@ -406,28 +374,6 @@ fn a_session_that_was_opened_at_two_nodes_is_one_in_the_end() {
             assert!(session.is_none_or(|session| session.state == left), "{number}");
         }
     }
-}
-
-/// The end is not lost either where another session takes its slot, opened at a node that knows
-/// of one slot only.
-#[test]
-fn the_end_of_a_session_outlives_its_slot() {
-    let (mut one, mut two, now) = linked();
-    open(&mut one, 9, 0, now);
-    open(&mut one, 1, 0, now);
-    open(&mut two, 1, 0, now);
-    two.handle_session_end(id(1), "robot", now).expect("open");
-    deliver(&mut two, &mut one, now, |_| true);
-    assert_eq!(state(&one, 1), ended(SessionEnd::Done));
-    // That of node two is all used up.
-    for number in 20..52 {
-        open(&mut two, number, 0, now);
-        two.handle_session_end(id(number), "robot", now).expect("open");
-    }
-    assert_eq!(two.directives().session(id(1)), None, "forgotten");
-    deliver(&mut two, &mut one, now, |_| true);
-    let left = one.directives().session(id(1));
-    assert!(left.as_ref().is_none_or(|session| !session.is_open()), "{left:?}");
 }
 
 /// A node that has missed the end says that the session is open, after another session has taken the

@@ -2,27 +2,6 @@
 
 use super::*;
 
-/// What a node sends to the other one.
-fn beacons(node: &mut Node, lost: &mut bool) -> Vec<Beacon> {
-    let mut beacons = Vec::new();
-    for action in drain(node) {
-        match action {
-            Action::Broadcast(beacon) | Action::Unicast { beacon, .. } => beacons.push(beacon),
-            Action::Report(Report::PeerLost { .. }) => *lost = true,
-            Action::Packet { .. }
-            | Action::Dial { .. }
-            | Action::Send { .. }
-            | Action::Close(_)
-            | Action::Panel(_)
-            | Action::Persist { .. }
-            | Action::Plan(_)
-            | Action::Report(_)
-            | Action::Audit(_) => {}
-        }
-    }
-    beacons
-}
-
 /// How long node 1 puts up with the silence of node 2, which has run once in this time for two
 /// seconds and then does not run any more. Every so many of what it sends gets lost.
 fn lost_after(runs_every: Duration, loses_every: usize) -> Duration {
@@ -34,17 +13,19 @@ fn lost_after(runs_every: Duration, loses_every: usize) -> Duration {
     let mut lost = false;
     while !lost {
         one.handle_timeout(now);
-        waiting.extend(beacons(&mut one, &mut lost));
+        let actions = drain(&mut one);
+        waiting.extend(beacons(&actions).cloned());
+        lost = reports(actions).any(|report| matches!(report, Report::PeerLost { .. }));
         if now >= next && now < start + Duration::from_secs(2) {
             (next, ran) = (now + runs_every, now);
             for beacon in waiting.drain(..) {
                 two.handle_beacon(address(1), &beacon, now);
             }
             two.handle_timeout(now);
-            for beacon in beacons(&mut two, &mut false) {
+            for beacon in beacons(&drain(&mut two)) {
                 sent += 1;
                 if !sent.is_multiple_of(loses_every) {
-                    one.handle_beacon(address(2), &beacon, now);
+                    one.handle_beacon(address(2), beacon, now);
                 }
             }
         }

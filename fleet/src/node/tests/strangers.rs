@@ -22,27 +22,32 @@ fn invent(one: &mut Node, count: u64, now: Timestamp) {
     }
 }
 
+/// A node with so many peers that count, and the nonces of these.
+fn amid(peers: u8, now: Timestamp) -> (Node, BTreeSet<Nonce>) {
+    let (mut one, mut nonces) = (node(1, 1), BTreeSet::new());
+    for index in 0..peers {
+        let peer = node(10 + index, 1);
+        nonces.insert(peer.hello().nonce);
+        one.handle_link_up(LinkId(u64::from(index)), peer.hello(), LinkSide::Accepted, now);
+    }
+    assert_eq!(one.peers.members().count(), usize::from(peers));
+    (one, nonces)
+}
+
 /// Strangers take no echo from a peer, and each gets its turn where there is room.
 #[test]
 fn no_number_of_strangers_keeps_peers_from_being_echoed() {
     for (peers, strangers) in [(7, 0), (7, 400), (31, 300), (32, 300), (63, 1), (63, 300), (64, 9)]
     {
-        let mut one = node(1, 1);
         let now = Timestamp::START + PERIOD;
-        let mut nonces = BTreeSet::new();
-        for index in 0..peers {
-            let peer = node(10 + index, 1);
-            nonces.insert(peer.hello().nonce);
-            one.handle_link_up(LinkId(u64::from(index)), peer.hello(), LinkSide::Accepted, now);
-        }
-        assert_eq!(one.peers.members().count(), usize::from(peers));
+        let (mut one, nonces) = amid(peers, now);
         invent(&mut one, strangers, now);
         let for_peers = MOST_ECHOES - STRANGERS_ECHOED;
         let turns = (usize::from(peers) + 1).div_ceil(for_peers);
         let mut missed: BTreeMap<Nonce, usize> = BTreeMap::new();
         let mut others = BTreeSet::new();
         for _ in 0..turns * 400 {
-            let echoes = one.peers.echoes();
+            let echoes = one.peers.membership.echoes(MOST_ECHOES);
             let told: BTreeSet<Nonce> = echoes.iter().map(|echo| echo.nonce).collect();
             assert_eq!(told.len(), echoes.len(), "nobody twice");
             others.extend(told.difference(&nonces).copied());
@@ -60,19 +65,12 @@ fn no_number_of_strangers_keeps_peers_from_being_echoed() {
 #[test]
 fn many_strangers_have_their_turns_in_a_fleet_of_any_size() {
     for (peers, strangers) in [(27, 480), (31, 448), (60, 400), (63, 400)] {
-        let mut one = node(1, 1);
         let now = Timestamp::START + PERIOD;
-        let mut nonces = BTreeSet::new();
-        for index in 0..peers {
-            let peer = node(10 + index, 1);
-            nonces.insert(peer.hello().nonce);
-            let link = LinkId(u64::from(index));
-            one.handle_link_up(link, peer.hello(), LinkSide::Accepted, now);
-        }
+        let (mut one, nonces) = amid(peers, now);
         invent(&mut one, strangers, now);
         let mut seen = BTreeSet::new();
         for _ in 0..strangers.div_ceil(4) {
-            let echoes = one.peers.echoes();
+            let echoes = one.peers.membership.echoes(MOST_ECHOES);
             seen.extend(echoes.iter().map(|echo| echo.nonce));
         }
         let of_strangers = seen.difference(&nonces).count() as u64;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::election::lowest_ip::Timer as LowestIpTimer;
-use crate::election::{Detail, Election, ElectionTimer, Input, LinkRule, Output};
+use crate::election::{Detail, Election, ElectionTimer, Input, LinkRule, Output, Profile};
 
 /// An election with two timers that run out together. The first to fire stops the other one, or
 /// starts it again.
@@ -50,8 +50,8 @@ impl Election for Pair {
         vec![Detail::new("fired", self.fired.len())]
     }
 
-    fn link_rule(&self) -> LinkRule {
-        LinkRule::FollowState
+    fn profile(&self) -> &Profile {
+        &Profile { link_rule: LinkRule::FollowState, ..Profile::USUAL }
     }
 }
 
@@ -63,7 +63,7 @@ fn fired(again: Option<Duration>) -> [String; 2] {
     node.start(Timestamp::START);
     [PERIOD, PERIOD * 4].map(|after| {
         node.handle_timeout(Timestamp::START + after);
-        let [detail] = node.leadership.details().try_into().expect("one");
+        let [detail] = node.leadership.election().details().try_into().expect("one");
         detail.value
     })
 }

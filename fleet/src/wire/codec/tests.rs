@@ -1,14 +1,14 @@
-mod properties;
-
 use core::net::Ipv4Addr;
 use std::time::Duration;
 
-use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_driver::{Direction, FloorCount};
+use proptest::prelude::*;
 
 use super::*;
 use crate::directives::{Directive, Directives, Topic, Value, Version, Words};
 use crate::dispatch::CarPlan;
 use crate::election::Message;
+use crate::election::testing::floor;
 use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, JournalId, Mac,
     Mode, Role, Term, Timestamp,
@@ -22,10 +22,6 @@ use crate::wire::{
 
 fn node(name: &str) -> NodeId {
     NodeId::new(name).expect("a name")
-}
-
-fn floor(index: u8) -> Floor {
-    Floor::try_from(index).expect("a floor")
 }
 
 fn hall(index: u8, direction: Direction) -> HallCall {
@@ -188,20 +184,14 @@ fn every_kind_of_frame_has_the_bytes_that_the_document_shows() {
 
 /// O7: nodes compare digests, so every implementation has to reckon alike.
 #[test]
-fn a_store_has_the_digest_that_the_document_shows() {
-    let mut store = OrderStore::default();
+fn stores_and_directives_have_the_digests_that_the_document_shows() {
+    let (mut store, mut directives) = (OrderStore::default(), Directives::default());
     assert_eq!(store.digest(), 0);
     for record in [open_record(), served_record()] {
         store.merge(record, Timestamp::START);
     }
-    assert_eq!(store.digest().to_be_bytes(), *documented("digest"));
-}
-
-/// Nodes compare these digests, too.
-#[test]
-fn directives_have_the_digest_that_the_document_shows() {
-    let mut directives = Directives::default();
     directives.merge(directive());
+    assert_eq!(store.digest().to_be_bytes(), *documented("digest"));
     assert_eq!(directives.digest().to_be_bytes(), *documented("directive-digest"));
 }
 
@@ -209,23 +199,6 @@ fn directives_have_the_digest_that_the_document_shows() {
 #[test]
 fn the_checksum_is_crc_32c() {
     assert_eq!(CRC.checksum(b"123456789"), 0xe306_9283);
-}
-
-/// F5
-#[test]
-fn a_single_flipped_bit_anywhere_is_noticed() {
-    let whole = encode_beacon(&beacon(), &Keyring::default()).expect("it fits");
-    for at in 0..whole.len() * 8 {
-        let mut bytes = whole.clone();
-        bytes[at / 8] ^= 1 << (at % 8);
-        let wrong = decode_beacon(&bytes, &Keyring::default()).expect_err("damaged");
-        let expected = match at / 8 {
-            0 | 1 => WireError::Foreign,
-            3 => WireError::Key(bytes[3]),
-            _ => WireError::Damaged,
-        };
-        assert_eq!(wrong, expected, "bit {at}");
-    }
 }
 
 /// F5
@@ -432,4 +405,48 @@ fn a_packet_with_the_fleet_key_is_read_by_those_who_have_it() {
     let tag = key.tag(Purpose::Packet, &short);
     short.extend(tag);
     assert_eq!(open_packet(&short, &keys), Some(Err(WireError::Foreign)));
+}
+
+proptest! {
+    /// F5: any damage within 32 neighbouring bits is noticed with certainty.
+    #[test]
+    fn a_burst_of_flipped_bits_is_noticed(
+        which in 0..frames().len(),
+        place in any::<proptest::sample::Index>(),
+        pattern in 1..=u32::MAX,
+    ) {
+        let mut bytes = encode_frame(&frames()[which].1).expect("it fits");
+        let at = place.index(bytes.len() - 3);
+        for (byte, flips) in bytes[at..].iter_mut().zip(pattern.to_le_bytes()) {
+            *byte ^= flips;
+        }
+        prop_assert!(decode_frame(&bytes).is_err());
+    }
+
+    /// F5: noise is no message, and upsets nobody.
+    #[test]
+    fn noise_is_no_message(
+        noise in proptest::collection::vec(any::<u8>(), 0..200),
+        behind_a_header in any::<bool>(),
+        with_key in any::<bool>(),
+    ) {
+        let keys = if with_key { keyring(7, "tower") } else { Keyring::default() };
+        let header = [b'L', b'M', VERSION, keys.sent().map_or(NO_KEY, FleetKey::id)];
+        let start = if behind_a_header { &header[..] } else { &[] };
+        let bytes = [start, &noise].concat();
+        prop_assert!(decode_beacon(&bytes, &keys).is_err());
+        prop_assert!(decode_frame(&bytes).is_err());
+    }
+
+    /// What has the right checksum and no sense is refused, or is a message after all.
+    #[test]
+    fn an_intact_body_of_noise_upsets_nobody(
+        noise in proptest::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let bytes = sealed(&noise);
+        match decode_frame(&bytes) {
+            Ok(frame) => prop_assert_eq!(decode_frame(&encode_frame(&frame).expect("it fits")), Ok(frame)),
+            Err(wrong) => prop_assert!(matches!(wrong, WireError::Malformed(_))),
+        }
+    }
 }

@@ -84,15 +84,6 @@ fn a_candidate_asks_higher_nodes_as_it_hears_of_them() {
     assert_eq!(hears(&mut second, 3, &NodeState::Seeking), [], "once");
 }
 
-/// B3
-#[test]
-fn a_node_that_nobody_answers_leads_and_announces_itself() {
-    let mut second = amid(2, &[0, 1, 3], Settings::default());
-    let outputs = fires(&mut second, Timer::Answer);
-    assert_eq!(sent(&outputs), [(0, master(1)), (1, master(1))]);
-    assert_eq!(second.node_state(), NodeState::Master);
-}
-
 /// B3, C5: nobody could answer.
 #[test]
 fn an_election_with_nobody_to_ask_is_over_at_once() {
@@ -188,40 +179,6 @@ fn a_master_that_is_asked_answers_and_announces_itself() {
     assert_eq!(sent(&outputs), [(1, Message::Answer)]);
     assert_eq!(sent(&fires(&mut third, Timer::HeadStart)), asked([4]));
     assert_eq!(third.node_state(), NodeState::Master, "until another one has won");
-}
-
-/// B7
-#[test]
-fn a_restarted_node_with_the_highest_estimate_replaces_the_master() {
-    let mut second = leader(2, &[1]);
-    let mut first = follower(1, &[2], 2, Settings::default());
-    let mut third = node(3);
-    feed(&mut third, Input::Start);
-    for other in [1, 2] {
-        hears_in(&mut third, other, &NodeState::Master, 1);
-    }
-    for node in [&mut first, &mut second] {
-        hears(node, 3, &NodeState::Seeking);
-    }
-    let outputs = fires(&mut third, Timer::Answer);
-    assert_eq!(sent(&outputs), [(1, master(2)), (2, master(2))]);
-    receives(&mut first, 3, master(2));
-    receives(&mut second, 3, master(2));
-    for node in [first, second] {
-        assert_eq!(node.node_state(), slave_of(3));
-    }
-}
-
-/// B7: one that is not the highest is answered, and follows.
-#[test]
-fn a_restarted_node_that_is_not_the_highest_changes_nothing() {
-    let mut third = leader(3, &[1, 2]);
-    let mut second = amid(2, &[1, 3], Settings::default());
-    let outputs = receives(&mut third, 2, Message::Election);
-    assert_eq!(sent(&outputs), [(2, Message::Answer), (2, master(1))]);
-    receives(&mut second, 3, Message::Answer);
-    receives(&mut second, 3, master(1));
-    assert_eq!((third.node_state(), second.node_state()), (NodeState::Master, slave_of(3)));
 }
 
 /// B9
@@ -323,18 +280,6 @@ fn a_new_master_announces_a_term_above_all_it_knows() {
     let mut second = amid(2, &[1], Settings::default());
     hears_in(&mut second, 1, &NodeState::Seeking, 8);
     assert_eq!(sent(&fires(&mut second, Timer::Answer)), [(1, master(9))]);
-}
-
-/// C2: whatever arrives twice changes nothing more.
-#[test]
-fn messages_that_arrive_twice_do_no_harm() {
-    let mut first = amid(1, &[2, 3], Settings::default());
-    for message in [Message::Answer, master(1)] {
-        receives(&mut first, 3, message);
-        let before = first.clone();
-        receives(&mut first, 3, message);
-        assert_eq!(first, before);
-    }
 }
 
 /// E7: whatever term is announced, a new master has a higher one, and announces it.

@@ -2,16 +2,6 @@
 
 use super::*;
 
-/// B2, C5: as in the source no state that a beacon has counts as the loss of the master.
-#[test]
-fn as_in_the_source_a_beacon_is_no_loss() {
-    let mut second = follower(2, &[1, 3, 4], 3, as_in_the_source());
-    let outputs = hears(&mut second, 3, &slave_of(4));
-    assert_eq!(outputs, [], "nor is it one of a master that works");
-    assert_eq!(second.node_state(), slave_of(3));
-    assert_eq!(sent(&fires(&mut second, Timer::Silence)), asked([3, 4]));
-}
-
 /// B2: as in the source T runs once in each election.
 #[test]
 fn as_in_the_source_t_is_armed_once() {

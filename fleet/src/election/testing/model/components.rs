@@ -204,59 +204,31 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_end_is_found_and_a_right_one_is_not() {
-        assert_eq!(finds(&[(0, 0, 1)], &[false, false]), Some(vec![1]));
-        assert_eq!(finds(&[(0, 0, 1)], &[false, true]), None);
-    }
-
-    #[test]
-    fn a_cycle_is_left_by_what_can_happen_everywhere_in_it() {
+    fn what_a_fair_run_stays_in_is_found_if_it_is_wrong() {
         let circle = [(0, 0, 1), (1, 1, 0)];
-        let exit_of_both = [(0, 2, 2), (1, 2, 2)];
-        let right = [false, false, true];
-        assert_eq!(finds(&[&circle[..], &exit_of_both].concat(), &right), None);
-        assert_eq!(finds(&[&circle[..], &exit_of_both[..1]].concat(), &right), Some(vec![0, 1]));
-    }
-
-    #[test]
-    fn one_wrong_state_in_a_cycle_is_enough() {
-        let circle = [(0, 0, 1), (1, 1, 2), (2, 2, 0)];
-        assert_eq!(finds(&circle, &[true, false, true]), Some(vec![0, 1, 2]));
-        assert_eq!(finds(&circle, &[true, true, true]), None);
-    }
-
-    /// What is put off for ever in a part of the graph makes that part unfair.
-    #[test]
-    fn an_act_that_happens_in_the_cycle_holds_nobody_up() {
-        let idle = [(0, 0, 0), (0, 1, 1), (1, 0, 1)];
-        assert_eq!(finds(&idle, &[false, true]), None);
-        assert_eq!(finds(&[(0, 0, 0)], &[false]), Some(vec![0]));
-    }
-
-    /// What waits for something faster waits no more once that has come to an end.
-    #[test]
-    fn who_waits_everywhere_in_a_cycle_leaves_it() {
-        let circle = [(0, 0, 1), (1, 1, 0), (0, 2, 2)];
-        assert_eq!(finds(&circle, &[false, false, true]), Some(vec![0, 1]));
-        let waits = [&circle[..], &[(1, 2, NOWHERE)]].concat();
-        assert_eq!(finds(&waits, &[false, false, true]), None);
-    }
-
-    /// Act 0 leaves the circle with one of its draws, so sooner or later it does.
-    #[test]
-    fn a_draw_that_leaves_is_drawn_in_the_end() {
-        let luck = [(0, 0, 1), (0, 0, 2), (1, 1, 0)];
-        assert_eq!(finds(&luck, &[false, false, true]), None);
-        let no_luck = [(0, 0, 1), (1, 1, 0), (1, 1, 0)];
-        assert_eq!(finds(&no_luck, &[false, false]), Some(vec![0, 1]));
-    }
-
-    /// Without the first act, which a draw takes out, the rest is two components.
-    #[test]
-    fn what_is_left_without_the_draws_is_looked_at_again() {
-        let edges = [(0, 0, 1), (0, 0, 3), (1, 1, 2), (2, 2, 1), (2, 3, 0)];
-        assert_eq!(finds(&edges, &[true, false, true, true]), Some(vec![1, 2]));
-        let forced = [&edges[..], &[(1, 3, 0)]].concat();
-        assert_eq!(finds(&forced, &[true, false, true, true]), None);
+        let three = [(0, 0, 1), (1, 1, 2), (2, 2, 0)];
+        let with = |edges: &[(usize, u32, u32)], more: &[_]| [edges, more].concat();
+        let left = with(&circle, &[(0, 2, 2)]);
+        let drawn = [(0, 0, 1), (0, 0, 3), (1, 1, 2), (2, 2, 1), (2, 3, 0)];
+        let end = [false, false, true];
+        let others = [true, false, true, true];
+        for (what, edges, is_right, found) in [
+            ("a wrong end", vec![(0, 0, 1)], &[false, false][..], Some(vec![1])),
+            ("a right end", vec![(0, 0, 1)], &[false, true], None),
+            ("left by what can always happen", with(&left, &[(1, 2, 2)]), &end, None),
+            ("not by what can happen at times", left.clone(), &end, Some(vec![0, 1])),
+            ("one wrong state", three.to_vec(), &[true, false, true], Some(vec![0, 1, 2])),
+            ("all are right", three.to_vec(), &[true; 3], None),
+            ("what is put off", vec![(0, 0, 0), (0, 1, 1), (1, 0, 1)], &[false, true], None),
+            ("nothing is put off", vec![(0, 0, 0)], &[false], Some(vec![0])),
+            ("left by what waits in a part of it", with(&left, &[(1, 2, NOWHERE)]), &end, None),
+            ("left by a draw", vec![(0, 0, 1), (0, 0, 2), (1, 1, 0)], &end, None),
+            ("no draw leaves", with(&circle, &[(1, 1, 0)]), &[false; 2], Some(vec![0, 1])),
+            // Without the first act, which a draw takes out, the rest is two components.
+            ("the rest of a draw", drawn.to_vec(), &others, Some(vec![1, 2])),
+            ("the rest is left, too", with(&drawn, &[(1, 3, 0)]), &others, None),
+        ] {
+            assert_eq!(finds(&edges, is_right), found, "{what}");
+        }
     }
 }

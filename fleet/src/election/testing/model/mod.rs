@@ -224,7 +224,6 @@ pub(in crate::election) fn number(node: usize) -> u8 {
 }
 
 impl<M: Election, N> Moment<M, N> {
-    /// The nodes that run.
     pub(in crate::election) fn living(&self) -> impl Iterator<Item = (usize, &M)> {
         let nodes = self.nodes.iter().enumerate();
         nodes.filter_map(|(node, machine)| Some((node, machine.as_ref()?)))

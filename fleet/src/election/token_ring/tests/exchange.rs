@@ -179,19 +179,6 @@ fn the_asked_holder_takes_the_result() {
     assert_eq!(asked.node_state(), slave_of(1));
 }
 
-/// T8: nothing that is not part of the present exchange ends a token.
-#[test]
-fn a_late_answer_of_an_earlier_exchange_is_ignored() {
-    let (mut first, exchange) = frozen(1, 2);
-    fires(&mut first, Timer::Exchange);
-    let late = Message::Agreed { exchange, mac: mac(2), count: 99 };
-    receives(&mut first, 2, late.clone());
-    assert!(first.token().is_some());
-    receives(&mut first, 2, life(stamp(1, 2, 0), 1));
-    receives(&mut first, 2, late);
-    assert!(first.token().is_some());
-}
-
 /// T9: the limit is (k + (1 − k) · random) · T; after it the holder says that it lives.
 #[test]
 fn an_exchange_has_a_limit_drawn_by_lot() {
@@ -209,22 +196,4 @@ fn an_exchange_has_a_limit_drawn_by_lot() {
     }
     let whole = Settings { k: 100, ..settings };
     assert_eq!(whole.exchange_limit(700), whole.t);
-}
-
-/// T9: a refused holder waits for its time to be over.
-#[test]
-fn a_holder_that_is_refused_stays_frozen() {
-    let (mut first, exchange) = frozen(2, 1);
-    receives(&mut first, 1, Message::Busy(exchange));
-    assert_eq!(said(&fires(&mut first, Timer::Hold)), []);
-    let outputs = fires(&mut first, Timer::Exchange);
-    assert!(matches!(said(&outputs)[..], [(None, Message::Life(_))]));
-}
-
-/// C5: the peer of an exchange that is lost can't answer any more.
-#[test]
-fn an_exchange_with_a_node_that_is_lost_is_over() {
-    let (mut first, _) = frozen(1, 2);
-    loses(&mut first, 2);
-    assert_eq!(said(&fires(&mut first, Timer::Hold)), [(None, Message::Search)]);
 }

@@ -156,23 +156,6 @@ fn a_claim_that_fails_is_made_again_soon() {
     assert_eq!(said(&receives(&mut claimant, 1, claims(1, 1))), []);
 }
 
-/// C3: a sign of life that was overtaken by the hand-over is history.
-#[test]
-fn a_late_sign_of_life_changes_nothing() {
-    let (_, token) = passing(1, 2);
-    let mut second = node(2);
-    hears(&mut second, 1, &slave_of(2));
-    receives(&mut second, 1, Message::Pass(token.clone()));
-    let earlier = Stamp { hop: token.stamp.hop - 1, ..token.stamp.clone() };
-    assert_eq!(said(&receives(&mut second, 1, life(earlier.clone(), 1))), []);
-    let mut third = node(3);
-    hears(&mut third, 1, &NodeState::Seeking);
-    hears(&mut third, 2, &NodeState::Seeking);
-    receives(&mut third, 2, life(token.stamp, 2));
-    receives(&mut third, 1, life(earlier, 1));
-    assert_eq!(third.node_state(), slave_of(2));
-}
-
 #[test]
 fn operators_see_the_token() {
     let shown = |node: &TokenRing| {

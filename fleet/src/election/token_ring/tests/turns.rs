@@ -25,14 +25,6 @@ fn a_waiting_node_only_answers() {
     }
 }
 
-/// T1: a holder answers as a waiting node does.
-#[test]
-fn a_holder_answers_too() {
-    let mut holder = holder(1, &[2]);
-    let answer = receives(&mut holder, 2, Message::Search);
-    assert_eq!(said(&answer), [(Some(name(2)), Message::Here(mac(1)))]);
-}
-
 /// T2, T6: a node that receives the token acknowledges it, says that it lives, computes (as master),
 /// and looks for the next node once it has kept it for its time.
 #[test]
@@ -75,16 +67,6 @@ fn the_next_is_the_first_above_or_the_lowest_of_all() {
     }
 }
 
-/// T3: who has not answered in time is left out.
-#[test]
-fn a_node_that_does_not_answer_is_left_out() {
-    let mut holder = holder(1, &[2, 3]);
-    fires(&mut holder, Timer::Hold);
-    assert_eq!(said(&receives(&mut holder, 3, Message::Here(mac(3)))), []);
-    let outputs = fires(&mut holder, Timer::Search);
-    assert_eq!(said(&outputs)[0].0, Some(name(3)));
-}
-
 /// T3: one lost message costs no node its turn.
 #[test]
 fn a_search_is_repeated_while_a_node_that_is_heard_has_not_answered() {
@@ -103,28 +85,6 @@ fn a_search_is_repeated_while_a_node_that_is_heard_has_not_answered() {
         fires(&mut holder, timer);
     }
     assert_eq!(said(&hears(&mut holder, 2, &waiting)), [], "the source searches once");
-}
-
-/// T2: as in the source.
-#[test]
-fn where_it_is_set_a_holder_computes_then_searches() {
-    let settings = Settings::source();
-    let mut holder = with(1, settings.clone());
-    feed(&mut holder, Input::Start);
-    for peer in [2, 3] {
-        hears(&mut holder, peer, &NodeState::Seeking);
-    }
-    fires(&mut holder, Timer::Watch);
-    fires(&mut holder, Timer::Claim);
-    let outputs = fires(&mut holder, Timer::Listen);
-    assert_eq!(holder.node_state(), NodeState::Master);
-    assert_eq!(armed(&outputs, Timer::Hold), Some(Duration::ZERO));
-    assert_eq!(said(&fires(&mut holder, Timer::Hold)), [(None, Message::Search)]);
-    for peer in [2, 3] {
-        assert_eq!(said(&receives(&mut holder, peer, Message::Here(mac(peer)))), []);
-    }
-    let outputs = fires(&mut holder, Timer::Search);
-    assert_eq!(said(&outputs)[0].0, Some(name(2)), "once its time for answers is over");
 }
 
 /// T8: what is compared is how much was computed, not how often the token was handed over.
@@ -216,37 +176,4 @@ fn a_hand_over_is_repeated_while_its_receiver_is_heard_waiting() {
     hears(&mut sender, 2, &NodeState::Master);
     assert_eq!(sender.node_state(), slave_of(2), "its beacon says that it holds");
     assert_eq!(said(&hears(&mut sender, 2, &slave_of(3))), []);
-}
-
-/// T5, E7: a late or repeated hand-over never makes a holder.
-#[test]
-fn a_stale_hand_over_is_discarded() {
-    let (_, token) = passing(1, 2);
-    let mut second = node(2);
-    hears(&mut second, 1, &slave_of(2));
-    receives(&mut second, 1, Message::Pass(token.clone()));
-    let repeated = receives(&mut second, 1, Message::Pass(token.clone()));
-    let accepted = (Some(name(1)), Message::Accepted(token.stamp.clone()));
-    assert_eq!(said(&repeated), [accepted]);
-    assert_eq!(second.token().map(|held| held.count), Some(token.count + 1));
-
-    let mut third = node(3);
-    hears(&mut third, 1, &slave_of(3));
-    let later = stamp(9, 1, 4);
-    receives(&mut third, 1, life(later.clone(), 9));
-    let outputs = receives(&mut third, 1, Message::Pass(token.clone()));
-    let refused = Message::Refused { stamp: token.stamp, seen: later };
-    assert_eq!(said(&outputs), [(Some(name(1)), refused)]);
-    assert_eq!(third.token(), None);
-}
-
-/// T5: a sender whose token is out of date goes on under a generation that counts.
-#[test]
-fn a_refused_token_is_renewed() {
-    let (mut sender, token) = passing(1, 2);
-    let seen = stamp(9, 3, 4);
-    let refused = Message::Refused { stamp: token.stamp, seen: seen.clone() };
-    receives(&mut sender, 2, refused);
-    assert_eq!(sender.node_state(), NodeState::Master);
-    assert!(stamp_of(&sender) > seen);
 }

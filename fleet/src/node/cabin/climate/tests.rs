@@ -1,11 +1,9 @@
-use core::net::Ipv4Addr;
-
 use elevator_driver::{Floor, PanelEvent, PanelInputs};
 
 use super::*;
 use crate::car::{Car, CarSettings};
 use crate::election::testing::name;
-use crate::election::{Detail, Election, Input, Message, Output};
+use crate::election::{Detail, Election, Input, Message, Output, Profile};
 use crate::node::tests::{drain, join, node, talk};
 use crate::node::{Action, LinkId, Node};
 use crate::wire::NodeState;
@@ -56,17 +54,11 @@ fn pass(node: &mut Node, until: Timestamp) -> Vec<(Timestamp, Action)> {
 }
 
 fn messages(actions: impl IntoIterator<Item = Action>) -> Vec<Message> {
-    let piggybacked = actions.into_iter().filter_map(|action| match action {
-        Action::Broadcast(beacon) | Action::Unicast { beacon, .. } => beacon.piggybacked,
-        Action::Dial { .. }
-        | Action::Send { .. }
-        | Action::Packet { .. }
-        | Action::Close(_)
-        | Action::Panel(_)
-        | Action::Persist { .. }
-        | Action::Plan(_)
-        | Action::Report(_)
-        | Action::Audit(_) => None,
+    let piggybacked = actions.into_iter().filter_map(|action| {
+        let (Action::Broadcast(beacon) | Action::Unicast { beacon, .. }) = action else {
+            return None;
+        };
+        beacon.piggybacked
     });
     piggybacked.map(|piggybacked| piggybacked.message).collect()
 }
@@ -97,18 +89,8 @@ fn a_steady_climate_is_told_to_the_panel_once_and_the_time_once_a_minute() {
     let mut node = alone(reads(21, 100));
     pass(&mut node, at(30_000));
     let wanted = pass(&mut node, at(150_000));
-    let panels = wanted.iter().filter_map(|(_, action)| match action {
-        Action::Panel(outputs) => Some(outputs.display.text.as_str()),
-        Action::Broadcast(_)
-        | Action::Unicast { .. }
-        | Action::Dial { .. }
-        | Action::Send { .. }
-        | Action::Packet { .. }
-        | Action::Close(_)
-        | Action::Persist { .. }
-        | Action::Plan(_)
-        | Action::Report(_)
-        | Action::Audit(_) => None,
+    let panels = wanted.iter().filter_map(|(_, action)| {
+        if let Action::Panel(outputs) = action { Some(outputs.display.text.as_str()) } else { None }
     });
     assert_eq!(panels.collect::<Vec<_>>(), ["21.0 C 10:06", "21.0 C 10:07"]);
 }
@@ -140,17 +122,6 @@ fn a_panel_that_is_gone_reads_nothing() {
     assert_eq!(node.cabin.climate.display(at(4_100)).text, "-- C 10:05");
 }
 
-/// V12
-#[test]
-fn a_bare_device_counts_by_its_address() {
-    let mut node = alone(reads(20, 100));
-    pass(&mut node, at(3_500));
-    let device = Source::Device(Ipv4Addr::new(10, 0, 0, 9));
-    node.cabin.handle_reading(device, reads(23, 200), at(3_500));
-    pass(&mut node, at(4_500));
-    assert_eq!(node.cabin.climate.display(at(4_500)).text, "21.5 C 10:05");
-}
-
 /// Two nodes, of which the first is the master, and a request that the second has not heard.
 fn unanswered() -> (Node, Node, Timestamp) {
     let (mut first, mut second) = (node(1, 1), node(2, 1));
@@ -169,7 +140,7 @@ fn display_data_follows_the_last_answer_at_once() {
     let (mut first, _, asked) = unanswered();
     first.settle(asked);
     assert_eq!(messages(drain(&mut first)), [], "it waits");
-    first.cabin.handle_reading(Source::Node(name(2)), reads(30, 10), asked);
+    first.cabin.climate.handle_reading(Source::Node(name(2)), reads(30, 10), asked);
     first.settle(asked);
     let told = messages(drain(&mut first));
     let [Message::DisplayData(data)] = told[..] else {
@@ -178,27 +149,22 @@ fn display_data_follows_the_last_answer_at_once() {
     assert_eq!(data.temperature, Some(300));
 }
 
+/// C4: also where the mastership rotates, by a node that has asked and leads no longer.
 #[test]
 fn who_does_not_answer_is_waited_for_no_longer_than_the_gather_time() {
-    let (mut first, _, asked) = unanswered();
-    let due = asked + first.cabin.climate.settings.gather_time;
-    let asks = first.leadership.asks_for_readings();
-    let timer = first.cabin.climate.due(asks);
-    assert_eq!(timer, Some((due, ClimateTimer::Gather)));
-    first.handle_timeout(due);
-    let told = messages(drain(&mut first));
-    assert!(matches!(told[..], [Message::DisplayData(_)]), "{told:?}");
-}
-
-/// C4: where the mastership rotates.
-#[test]
-fn a_node_that_has_asked_answers_even_if_it_leads_no_longer() {
-    let (mut first, _, asked) = unanswered();
-    let node_state = NodeState::Slave { master: name(2) };
-    first.leadership.set_state(node_state);
-    first.handle_timeout(asked + first.cabin.climate.settings.gather_time);
-    let told = messages(drain(&mut first));
-    assert!(matches!(told[..], [Message::DisplayData(_)]), "{told:?}");
+    for leads in [true, false] {
+        let (mut first, _, asked) = unanswered();
+        let due = asked + first.cabin.climate.settings.gather_time;
+        if leads {
+            let asks = first.leadership.asks_for_readings();
+            assert_eq!(first.cabin.climate.due(asks), Some((due, ClimateTimer::Gather)));
+        } else {
+            first.leadership.set_state(NodeState::Slave { master: name(2) });
+        }
+        first.handle_timeout(due);
+        let told = messages(drain(&mut first));
+        assert!(matches!(told[..], [Message::DisplayData(_)]), "{told:?}");
+    }
 }
 
 /// C4: it is for the period that the next one waits, not for its own last request.
@@ -262,8 +228,8 @@ impl Election for AsksByItself {
         Vec::new()
     }
 
-    fn requests_sensor_data(&self) -> bool {
-        true
+    fn profile(&self) -> &Profile {
+        &Profile { requests_sensor_data: true, ..Profile::USUAL }
     }
 }
 

@@ -18,7 +18,6 @@ const KEPT_FOR: Duration = Duration::from_mins(1);
 #[derive(Debug, Clone, Default)]
 pub(in crate::node) struct Conflicts(BTreeMap<String, Conflict>);
 
-/// When a conflict was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::node) struct Conflict {
     pub(in crate::node) kind: ConflictKind,
@@ -49,7 +48,6 @@ pub enum ConflictKind {
     Fleet,
 }
 
-/// Whether a conflict is new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sighting {
     New,

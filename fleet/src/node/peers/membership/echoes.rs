@@ -57,7 +57,7 @@ impl Membership {
     /// Peers go first, so that no number of strangers makes them lost. Strangers, some of which may
     /// become peers, have [`STRANGERS_ECHOED`] places in each beacon, and the room that peers
     /// leave.
-    pub(in crate::node::peers) fn echoes(&mut self, most: usize) -> Vec<Echo> {
+    pub(in crate::node) fn echoes(&mut self, most: usize) -> Vec<Echo> {
         let counts = |(_, peer): &(&Nonce, &Peer)| self.counts(&peer.hello);
         let (peers, strangers): (Vec<_>, Vec<_>) = self.incarnations.iter().partition(counts);
         let (start, stranger) = self.rotation;

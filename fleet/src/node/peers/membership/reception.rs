@@ -104,7 +104,6 @@ impl Reception {
         self.parts.iter().filter(move |part| now.since(part.began) < PART * count)
     }
 
-    /// The current part.
     fn part(&mut self, now: Timestamp) -> &mut Part {
         let is_over = self.parts.back().is_none_or(|part| now.since(part.began) >= PART);
         if is_over {

@@ -11,7 +11,7 @@ use crate::wire::Nonce;
 
 impl Membership {
     /// Checks for silent peers; returns those that are lost, and those to probe.
-    pub(in crate::node::peers) fn check(
+    pub(in crate::node) fn check(
         &mut self,
         now: Timestamp,
     ) -> (Vec<NodeId>, Vec<(NodeId, Ipv4Addr)>) {
@@ -34,7 +34,6 @@ impl Membership {
         peer.is_alive(&self.limits(peer, now), now)
     }
 
-    /// The limits on the silence of this peer.
     pub(super) fn limits(&self, peer: &Peer, now: Timestamp) -> Limits {
         self.limits_for(peer.period, self.granted_to(peer, now), self.travel(peer))
     }
@@ -133,7 +132,6 @@ impl Membership {
         gone
     }
 
-    /// The peers to probe now.
     fn probe(&mut self, now: Timestamp) -> Vec<(NodeId, Ipv4Addr)> {
         let due: Vec<(NodeId, Ipv4Addr)> = self
             .peers()
@@ -149,18 +147,18 @@ impl Membership {
     }
 
     /// When [`check`](Self::check) may have work.
-    pub(in crate::node::peers) fn next_check(&self) -> Option<Timestamp> {
+    pub(in crate::node) fn next_check(&self) -> Option<Timestamp> {
         self.check_at.map(|(at, _)| at)
     }
 
     /// This node's loop woke up `late` after its deadline.
-    pub(in crate::node::peers) fn note_delay(&mut self, late: Duration, now: Timestamp) {
+    pub(in crate::node) fn note_delay(&mut self, late: Duration, now: Timestamp) {
         self.delay.note(late, now);
     }
 
     /// This node did not run for `late`. Silence during that time does not count: see
     /// [`Peer::excuse_silence`].
-    pub(in crate::node::peers) fn excuse_silence(&mut self, late: Duration, now: Timestamp) {
+    pub(in crate::node) fn excuse_silence(&mut self, late: Duration, now: Timestamp) {
         let times = self.times;
         for peer in self.incarnations.values_mut() {
             peer.excuse_silence(late, &times, now);

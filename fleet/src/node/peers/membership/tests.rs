@@ -1,12 +1,9 @@
-use elevator_driver::FloorCount;
+use elevator_driver::{Floor, FloorCount};
 
 use std::time::Duration;
 
 use super::*;
-use crate::model::{
-    Availability, CarPhase, CarView, FleetName, FloorSet, JournalId, Mac, Mode, Role, Term,
-    Unavailable,
-};
+use crate::model::{Availability, CarView, FleetName, JournalId, Mac, Role, Term, Unavailable};
 use crate::wire::{Delta, Echo, NodeState, Protocol};
 
 fn hello(node: &str, address: u8, nonce: u64) -> Hello {
@@ -109,18 +106,6 @@ fn a_conflict_is_over_once_its_node_counts() {
     assert_eq!(listed, [ConflictKind::Address], "D still has the address of this node");
 }
 
-#[test]
-fn a_node_named_like_this_one_is_told_of_and_not_heard() {
-    let mut members = membership();
-    let twin = hello("A", 2, 2);
-    assert!(matches!(
-        members.meet(&twin, LinkSide::Accepted, Timestamp::START),
-        Heard::Conflict(_)
-    ));
-    assert_eq!(members.meet(&twin, LinkSide::Accepted, Timestamp::START), Heard::Ignored);
-    assert!(members.names().is_empty());
-}
-
 /// An old beacon that is sent again, of this node before its restart or of one that has been
 /// configured anew since, is no conflict: its sender does not hear this node now.
 #[test]
@@ -192,18 +177,6 @@ fn incarnations_that_may_be_recordings_leave_room_for_a_peer() {
     assert_eq!(members.hear(&beacon(peer, 2, &echo), now), FOUND);
 }
 
-/// Two nodes with one address: told, and both are heard.
-#[test]
-fn a_node_at_this_ones_address_is_told_of_and_heard() {
-    let mut members = membership();
-    let neighbour = hello("B", 1, 2);
-    assert!(matches!(
-        members.meet(&neighbour, LinkSide::Accepted, Timestamp::START),
-        Heard::Conflict(_)
-    ));
-    assert_eq!(members.meet(&neighbour, LinkSide::Accepted, Timestamp::START), FOUND);
-}
-
 fn peer_lost_at(members: &mut Membership, hello: &Hello, at: Timestamp) {
     members.meet(hello, LinkSide::Accepted, at);
     let after = at + MeshTimes::default().dead_after;
@@ -235,16 +208,8 @@ fn a_lost_peer_whose_car_hung_is_told_from_a_silent_one() {
     members.meet(&hello("B", 2, 2), LinkSide::Accepted, start);
     members.meet(&hello("C", 3, 3), LinkSide::Accepted, start);
     let name = NodeId::new("B").expect("a name");
-    let hung = CarView {
-        availability: Availability::Unavailable(Unavailable::Hung),
-        floor: None,
-        phase: CarPhase::Idle,
-        elapsed: Duration::ZERO,
-        direction: None,
-        load: None,
-        locked_out: FloorSet::default(),
-        mode: Mode::default(),
-    };
+    let availability = Availability::Unavailable(Unavailable::Hung);
+    let hung = CarView { availability, ..CarView::idle_at(Floor::BOTTOM) };
     members.get_mut(&name).expect("met").car = Some((hung, start));
     let now = start + Duration::from_secs(1);
     members.check(now);
@@ -286,6 +251,9 @@ fn conflicts_are_listed_while_they_show() {
     ] {
         assert!(matches!(members.meet(&stranger, LinkSide::Accepted, now), Heard::Conflict(_)));
     }
+    let meet = |members: &mut Membership, own: &Hello| members.meet(own, LinkSide::Accepted, now);
+    assert_eq!(meet(&mut members, &hello("A", 5, 5)), Heard::Ignored, "two of this name");
+    assert_eq!(meet(&mut members, &hello("E", 1, 6)), FOUND, "of this address: both are heard");
     let version =
         |members: &mut Membership| members.hear_version(Ipv4Addr::new(127, 0, 0, 7), 9, now);
     assert!(version(&mut members).is_some());
@@ -303,15 +271,10 @@ fn conflicts_are_listed_while_they_show() {
     }
     let later = now + Duration::from_mins(1);
     assert_eq!(members.conflicts().recent(later).count(), 0);
-}
-
-#[test]
-fn a_flood_of_strangers_is_not_listed_in_full() {
-    let mut members = membership();
     for number in 0..200_u8 {
-        members.hear_version(Ipv4Addr::new(10, 0, 0, number), 2, Timestamp::START);
+        members.hear_version(Ipv4Addr::new(10, 0, 0, number), 2, later);
     }
-    assert_eq!(members.conflicts().recent(Timestamp::START).count(), 16);
+    assert_eq!(members.conflicts().recent(later).count(), 16, "a flood is not listed in full");
 }
 
 /// Packets of a process may be under way for a while after its end: they must not bring it back in

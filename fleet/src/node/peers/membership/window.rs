@@ -7,7 +7,6 @@ use crate::seeded::{SeededBug, is_seeded};
 /// The assessment of a beacon's sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// The highest so far.
     Latest,
     /// Lower than another one received.
     Reordered {
@@ -21,7 +20,6 @@ pub(super) enum Order {
 /// The beacons of one incarnation of a peer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Window {
-    /// The highest one received.
     sequence: u64,
     /// The beacons before it that were received; the lowest bit is the highest one's.
     heard: u64,
