@@ -156,7 +156,7 @@ if [ -n "$full" ]; then
     # They were compiled with the tests. Whatever sets the directory, cargo knows it.
     target=$(cargo metadata --format-version 1 --no-deps |
         sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
-    for example in decode_panel_frame drive_by_hand three_nodes half_deaf_master; do
+    for example in decode_panel_frame drive_by_hand three_nodes virtual_time; do
         if ! "$target/debug/examples/$example"; then
             echo "the example $example has failed" >&2
             failed=1
