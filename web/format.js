@@ -289,7 +289,7 @@ export function eventText(event) {
 /** A directive in a sentence. Nodes set some of them by themselves: there the operator says nothing. */
 function directiveText({ key, value, operator }) {
   const [kind, subject] = partsOf(key);
-  const isOff = value === "off";
+  const isOff = value.split(" ")[0] === "off";
   switch (kind) {
     case "mode":
       return `Mode of car ${subject}: ${modeText(value)}, by ${operator}`;

@@ -268,7 +268,7 @@ impl Fleet {
             hung: hung(status),
             hangs: status.hangs.clone(),
             modes: Mode::ALL.to_vec(),
-            fire_recall: status.is_commanded(&Topic::FireRecall),
+            fire_recall: status.is_fire_recalled(),
             locked_floors: status.access.locked.clone(),
             locked_floor_refusals: status.access.refused,
             emergency_power: is_on_emergency_power(status),

@@ -169,9 +169,13 @@ pub(crate) fn delta() -> Delta {
             mode: Mode::default(),
         }),
         records: vec![
-            record(1, Call::Hall(hall), RecordState::Open { waited }),
-            record(2, Call::Hall(trip), RecordState::Served(Some(service))),
-            record(300, Call::Car { car: node("A"), floor: floor(5) }, RecordState::Served(None)),
+            record(1, Call::Hall(hall), RecordState::Open { waited, recall: 0 }),
+            record(2, Call::Hall(trip), RecordState::Served(service.clone())),
+            record(
+                300,
+                Call::Car { car: node("A"), floor: floor(5) },
+                RecordState::Served(service),
+            ),
         ],
         acks: vec![Ack { dot: dot(1), served: false, durable: true }],
         plan: vec![PlanEntry { version: 300, call: hall, car: node("B") }],

@@ -82,7 +82,7 @@ impl Disk {
 
     fn aged(&self, (record, written): &(Record, Duration)) -> Record {
         let mut record = record.clone();
-        if let RecordState::Open { waited } = &mut record.state {
+        if let RecordState::Open { waited, .. } = &mut record.state {
             *waited = (*waited + self.clock.saturating_sub(*written)).min(OLDEST);
         }
         record
@@ -247,6 +247,7 @@ impl Disk {
 mod tests {
     use elevator_driver::{Button, Floor};
     use elevator_fleet::model::NodeId;
+    use elevator_fleet::orders::Service;
 
     use super::*;
 
@@ -263,8 +264,8 @@ mod tests {
             let journal = JournalId(random.u64(0..3));
             let call = random.choice(&calls).expect("a call").clone();
             let state = match random.u8(0..3) {
-                0 => RecordState::Open { waited: Duration::ZERO },
-                _ => RecordState::Served(None),
+                0 => RecordState::Open { waited: Duration::ZERO, recall: 0 },
+                _ => RecordState::Served(Service { waited: Duration::ZERO, car: node.clone() }),
             };
             let record =
                 Record { dot: Dot { journal, sequence }, origin: node.clone(), call, state };

@@ -213,17 +213,11 @@ impl Oracles {
         }
     }
 
-    /// O1: what a node drops has been recalled. A node that comes to know of a recall that is over drops
-    /// what others have dropped.
+    /// O1: what a node drops has been recalled.
     fn dropped(&mut self, snapshot: &Snapshot, node: usize, call: &Call) -> Option<Finding> {
-        let recalled = snapshot.node(node).is_some_and(|it| it.directives().is_fire_recalled());
-        let may_be = recalled || self.promises.are_closed(snapshot, node, call);
-        if recalled {
-            self.promises.dropped(snapshot, node, call);
-        } else {
-            self.promises.served(snapshot, node, call);
-        }
-        (!may_be).then(|| Finding::new("O1", node, format!("{call} was dropped")))
+        self.promises.dropped(snapshot, call);
+        let is_recalled = snapshot.node(node).is_some_and(|it| it.directives().is_fire_recalled());
+        (!is_recalled).then(|| Finding::new("O1", node, format!("{call} was dropped")))
     }
 
     fn changed_state(

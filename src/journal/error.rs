@@ -105,15 +105,15 @@ pub enum OtherFormat {
     #[error("its tables are not those of a journal that this program knows: {0}")]
     Tables(String),
     /// The journal has another format.
-    #[error("it has format {0}, and this program reads formats 1 to {FORMAT}")]
+    #[error("it has format {0}, and this program reads format {FORMAT}")]
     Journal(u64),
-    /// A kind of record has a later version.
-    #[error("its {kind} have version {found}, and this program reads versions 1 to {known}")]
+    /// A kind of record has another version.
+    #[error("its {kind} have version {found}, and this program reads version {known}")]
     Record {
         kind: &'static str,
         /// The version of the record.
         found: u8,
-        /// The latest that this program reads.
+        /// The one that this program reads.
         known: u8,
     },
 }

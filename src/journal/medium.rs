@@ -95,7 +95,7 @@ mod tests {
             dot: Dot { journal: JournalId(7), sequence: 1 },
             origin: node(),
             call: Call::Hall(HallCall::new(Floor::try_from(1).expect("a floor"), Direction::Up)),
-            state: RecordState::Open { waited: std::time::Duration::from_secs(3) },
+            state: RecordState::Open { waited: std::time::Duration::from_secs(3), recall: 0 },
         };
         let change = Change::Record(record.clone());
         let unset = std::time::UNIX_EPOCH;

@@ -91,8 +91,8 @@ impl Journal {
     ///
     /// The sequences up to [`Restored::reserved`] are reserved on disk when this returns (O4). A
     /// damaged file is set aside as `journal.damaged-N`, never overwritten, and a new journal with
-    /// a new identity is made in its place: the node rejoins from its peers. A journal of an older
-    /// format is upgraded; one of a later format, or of another node, is refused and left as it is.
+    /// a new identity is made in its place: the node rejoins from its peers. A journal of another
+    /// format, or of another node, is refused and left as it is.
     ///
     /// # Errors
     /// Each [`JournalError`] says what became of the journal.
@@ -177,18 +177,11 @@ impl Journal {
         path: PathBuf,
         keep_name: impl FnOnce() -> io::Result<()>,
     ) -> Result<(Self, Restored), JournalError> {
-        let format = contents.format();
         let mut restored = match restored_of(contents, node, &path)? {
             Some(restored) => restored,
             None => make(&database, node, &path, keep_name)?,
         };
         let now = SystemTime::now();
-        if let Some(from) = format.filter(|format| *format < tables::FORMAT) {
-            if let Err(source) = tables::upgrade(&database, &restored, now) {
-                return Err(failing(path, restored, source));
-            }
-            info!(path = %path.display(), from, to = tables::FORMAT, "journal upgraded");
-        }
         let reserved = restored.used.saturating_add(FIRST_BLOCK);
         if let Err(source) = tables::write(&database, [&Change::Reserve(reserved)], now) {
             return Err(failing(path, restored, source));

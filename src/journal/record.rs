@@ -2,7 +2,7 @@
 //!
 //! A record is one byte, the version of its kind, and a body in postcard. The types here are only
 //! for the disk, so that changes of the messages between nodes leave all journals readable. If the
-//! body of a kind changes, it gets the next version; earlier versions stay here, to be read.
+//! body of a kind changes, it gets the next version; a program reads one version of each kind.
 //!
 //! Ages come from two clocks: from the brain's own while the process runs, and from the wall clock
 //! across a restart. The wall clock may have been set meanwhile. So an order never comes back
@@ -27,28 +27,20 @@ pub(super) const OLDEST: Duration = Duration::from_hours(24);
 /// A wall clock that shows less, 2024-01-01 in seconds since 1970, has not been set.
 const CLOCK_UNSET: u64 = 1_704_067_200;
 
-/// A kind of record: its name, and the version that this program writes. It reads that version and
-/// all earlier ones.
+/// A kind of record: its name, and the version that this program reads and writes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kind {
     pub(super) name: &'static str,
     pub(super) version: u8,
 }
 
-/// Order registers.
-///
-/// | version | body |
-/// | --- | --- |
-/// | 1 | [`OrderV1`], which format 1 keeps without the version byte |
-/// | 2 | [`Order`] with [`StateV2`] |
-/// | 3 | [`Order`] with [`StateV3`], which says how an order was served |
-/// | 4 | as version 3; the call may be [`StoredCall::Destination`] |
-pub(super) const ORDERS: Kind = Kind { name: "orders", version: 4 };
+/// Order registers, with the body [`Order`].
+pub(super) const ORDERS: Kind = Kind { name: "orders", version: 5 };
 
-/// How long the legs of the car take: version 1 has the body [`FlightTimesV1`].
+/// How long the legs of the car take, with the body [`FlightTimes`].
 pub(super) const FLIGHT_TIMES: Kind = Kind { name: "flight-times", version: 1 };
 
-/// What operators have commanded: version 1 has the body [`DirectiveV1`].
+/// What operators have commanded, with the body [`StoredDirective`].
 pub(super) const DIRECTIVES: Kind = Kind { name: "directives", version: 1 };
 
 impl Kind {
@@ -57,22 +49,16 @@ impl Kind {
         postcard::to_extend(body, vec![self.version]).map_err(unencodable)
     }
 
-    /// The version of a record, and its body.
-    pub(super) fn split(self, bytes: &[u8]) -> Result<(u8, &[u8]), ReadError> {
-        match bytes.split_first() {
-            None | Some((0, _)) => Err(ReadError::Malformed(self.name)),
-            Some((&found, _)) if found > self.version => {
-                Err(ReadError::Other(OtherFormat::Record {
-                    kind: self.name,
-                    found,
-                    known: self.version,
-                }))
+    /// The body of a record.
+    pub(super) fn decode<T: DeserializeOwned>(self, bytes: &[u8]) -> Result<T, ReadError> {
+        let body = match bytes.split_first() {
+            None | Some((0, _)) => return Err(ReadError::Malformed(self.name)),
+            Some((&found, _)) if found != self.version => {
+                let (kind, known) = (self.name, self.version);
+                return Err(ReadError::Other(OtherFormat::Record { kind, found, known }));
             }
-            Some((&version, body)) => Ok((version, body)),
-        }
-    }
-
-    pub(super) fn body<T: DeserializeOwned>(self, body: &[u8]) -> Result<T, ReadError> {
+            Some((_, body)) => body,
+        };
         match postcard::take_from_bytes(body) {
             Ok((body, [])) => Ok(body),
             Ok((_, [_, ..])) | Err(_) => Err(ReadError::Malformed(self.name)),
@@ -89,73 +75,37 @@ fn wall(at: SystemTime) -> Option<u64> {
     u64::try_from(passed.as_millis()).ok()
 }
 
-/// An order, from version 2 on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Order<S> {
+struct Order {
     journal: u64,
     sequence: u64,
     origin: String,
     call: StoredCall,
-    state: S,
+    state: State,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum StateV3 {
-    /// As in version 2.
-    Open { waited: u64, written: Option<u64> },
-    /// Journals that were written in an earlier version do not say how.
-    Served(Option<StoredService>),
-}
-
-/// The car that served an order, and how long the order had waited, in milliseconds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct StoredService {
-    car: String,
-    waited: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum StateV2 {
-    /// How long the order had waited when it was written, in milliseconds, and when that was by the
-    /// wall clock.
+enum State {
     Open {
+        /// How long the order had waited when it was written, in milliseconds.
         waited: u64,
+        /// When that was by the wall clock.
         written: Option<u64>,
+        /// The recall number.
+        recall: u64,
     },
-    Served,
-}
-
-/// Version 1 of an order: a record as nodes once sent it to each other.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct OrderV1 {
-    journal: u64,
-    sequence: u64,
-    origin: String,
-    call: StoredCall,
-    state: StateV1,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum StateV1 {
-    Open { seconds: u64, nanoseconds: u32 },
-    Served,
+    Served {
+        car: String,
+        /// How long the order had waited, in milliseconds.
+        waited: u64,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum StoredCall {
-    Hall {
-        floor: u8,
-        direction: StoredDirection,
-    },
-    Car {
-        car: String,
-        floor: u8,
-    },
-    /// From version 4 on.
-    Destination {
-        from: u8,
-        to: u8,
-    },
+    Hall { floor: u8, direction: StoredDirection },
+    Car { car: String, floor: u8 },
+    Destination { from: u8, to: u8 },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -184,12 +134,12 @@ pub(super) fn order(record: &Record, now: SystemTime) -> Result<Vec<u8>, redb::E
         origin: record.origin.to_string(),
         call: (&record.call).into(),
         state: match &record.state {
-            RecordState::Open { waited } => {
-                StateV3::Open { waited: millis(*waited), written: wall(now) }
+            RecordState::Open { waited, recall } => {
+                State::Open { waited: millis(*waited), written: wall(now), recall: *recall }
             }
-            RecordState::Served(service) => StateV3::Served(service.as_ref().map(|service| {
-                StoredService { car: service.car.to_string(), waited: millis(service.waited) }
-            })),
+            RecordState::Served(service) => {
+                State::Served { car: service.car.to_string(), waited: millis(service.waited) }
+            }
         },
     })
 }
@@ -200,56 +150,21 @@ fn millis(duration: Duration) -> u64 {
 
 /// The order in a record, with its age at this moment.
 pub(super) fn read_order(bytes: &[u8], now: SystemTime) -> Result<Record, ReadError> {
-    match ORDERS.split(bytes)? {
-        (1, body) => read_order_v1(body),
-        (2, body) => {
-            let stored: Order<StateV2> = ORDERS.body(body)?;
-            let state = match stored.state {
-                StateV2::Open { waited, written } => {
-                    RecordState::Open { waited: age(waited, written, now) }
-                }
-                StateV2::Served => RecordState::Served(None),
-            };
-            let dot = (stored.journal, stored.sequence);
-            record(dot, &stored.origin, stored.call, state)
-        }
-        (_, body) => {
-            let stored: Order<StateV3> = ORDERS.body(body)?;
-            let state = match stored.state {
-                StateV3::Open { waited, written } => {
-                    RecordState::Open { waited: age(waited, written, now) }
-                }
-                StateV3::Served(service) => {
-                    RecordState::Served(service.as_ref().map(read_service).transpose()?)
-                }
-            };
-            let dot = (stored.journal, stored.sequence);
-            record(dot, &stored.origin, stored.call, state)
-        }
-    }
-}
-
-fn read_service(stored: &StoredService) -> Result<Service, ReadError> {
-    Ok(Service {
-        waited: Duration::from_millis(stored.waited),
-        car: NodeId::new(&stored.car).map_err(malformed)?,
+    let stored: Order = ORDERS.decode(bytes)?;
+    Ok(Record {
+        dot: Dot { journal: JournalId(stored.journal), sequence: stored.sequence },
+        origin: NodeId::new(&stored.origin).map_err(malformed)?,
+        call: stored.call.try_into()?,
+        state: match stored.state {
+            State::Open { waited, written, recall } => {
+                RecordState::Open { waited: age(waited, written, now), recall }
+            }
+            State::Served { car, waited } => RecordState::Served(Service {
+                waited: Duration::from_millis(waited),
+                car: NodeId::new(&car).map_err(malformed)?,
+            }),
+        },
     })
-}
-
-/// The order in the body of version 1, which has no wall clock.
-pub(super) fn read_order_v1(body: &[u8]) -> Result<Record, ReadError> {
-    let stored: OrderV1 = ORDERS.body(body)?;
-    let state = match stored.state {
-        StateV1::Open { nanoseconds, .. } if nanoseconds >= 1_000_000_000 => {
-            return Err(ReadError::Malformed(ORDERS.name));
-        }
-        StateV1::Open { seconds, nanoseconds } => {
-            RecordState::Open { waited: Duration::new(seconds, nanoseconds).min(OLDEST) }
-        }
-        StateV1::Served => RecordState::Served(None),
-    };
-    let dot = (stored.journal, stored.sequence);
-    record(dot, &stored.origin, stored.call, state)
 }
 
 /// The age of an order that had waited for `waited` when it was written.
@@ -261,24 +176,9 @@ fn age(waited: u64, written: Option<u64>, now: SystemTime) -> Duration {
     Duration::from_millis(waited.saturating_add(since)).min(OLDEST)
 }
 
-fn record(
-    (journal, sequence): (u64, u64),
-    origin: &str,
-    call: StoredCall,
-    state: RecordState,
-) -> Result<Record, ReadError> {
-    let journal = JournalId(journal);
-    Ok(Record {
-        dot: Dot { journal, sequence },
-        origin: NodeId::new(origin).map_err(malformed)?,
-        call: call.try_into()?,
-        state,
-    })
-}
-
-/// Version 1 of a leg's times.
+/// A leg's times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct FlightTimesV1 {
+struct FlightTimes {
     leg: StoredLeg,
     /// In hundredths of a second.
     samples: Vec<u16>,
@@ -334,13 +234,12 @@ pub(super) fn leg_key(record: &FlightRecord) -> Result<Vec<u8>, redb::Error> {
 
 /// How long a leg takes.
 pub(super) fn flight_times(record: &FlightRecord) -> Result<Vec<u8>, redb::Error> {
-    FLIGHT_TIMES.encode(&FlightTimesV1 { leg: record.leg.into(), samples: record.samples.clone() })
+    FLIGHT_TIMES.encode(&FlightTimes { leg: record.leg.into(), samples: record.samples.clone() })
 }
 
 /// How long a leg takes, as it was written.
 pub(super) fn read_flight_times(bytes: &[u8]) -> Result<FlightRecord, ReadError> {
-    let (_, body) = FLIGHT_TIMES.split(bytes)?;
-    let FlightTimesV1 { leg, samples } = FLIGHT_TIMES.body(body)?;
+    let FlightTimes { leg, samples } = FLIGHT_TIMES.decode(bytes)?;
     let floor = |index| Floor::try_from(index).map_err(|_| ReadError::Malformed(FLIGHT_TIMES.name));
     let leg = Leg {
         from: floor(leg.from)?,
@@ -351,9 +250,8 @@ pub(super) fn read_flight_times(bytes: &[u8]) -> Result<FlightRecord, ReadError>
     Ok(FlightRecord { leg, samples })
 }
 
-/// Version 1 of a directive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct DirectiveV1 {
+struct StoredDirective {
     key: String,
     counter: u64,
     journal: u64,
@@ -364,7 +262,7 @@ struct DirectiveV1 {
 /// A directive.
 pub(super) fn directive(directive: &Directive) -> Result<Vec<u8>, redb::Error> {
     let Directive { key, version, value, operator } = directive;
-    DIRECTIVES.encode(&DirectiveV1 {
+    DIRECTIVES.encode(&StoredDirective {
         key: key.to_string(),
         counter: version.counter,
         journal: version.journal.0,
@@ -375,8 +273,7 @@ pub(super) fn directive(directive: &Directive) -> Result<Vec<u8>, redb::Error> {
 
 /// A directive, as it was written.
 pub(super) fn read_directive(bytes: &[u8]) -> Result<Directive, ReadError> {
-    let (_, body) = DIRECTIVES.split(bytes)?;
-    let DirectiveV1 { key, counter, journal, value, operator } = DIRECTIVES.body(body)?;
+    let StoredDirective { key, counter, journal, value, operator } = DIRECTIVES.decode(bytes)?;
     let wrong = |_| ReadError::Malformed(DIRECTIVES.name);
     Ok(Directive {
         key: Key::new(&key).map_err(wrong)?,

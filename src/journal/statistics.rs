@@ -115,8 +115,7 @@ fn stored(histogram: &Histogram) -> HistogramV1 {
 }
 
 fn decode(bytes: &[u8]) -> Result<Quarter, ReadError> {
-    let (_, body) = QUARTERS.split(bytes)?;
-    let quarter: QuarterV1 = QUARTERS.body(body)?;
+    let quarter: QuarterV1 = QUARTERS.decode(bytes)?;
     let floors = quarter.floors.into_iter().map(|stored| {
         let FloorV1 { floor, up, down, destination, car } = stored;
         (floor, FloorCalls { up, down, destination, car })

@@ -1,20 +1,19 @@
 //! The tables of the journal's database.
 //!
-//! | table | key → value | since format |
-//! | --- | --- | --- |
-//! | `numbers` | name → number: the format, the journal's identity, reserved sequences, the term | 1 |
-//! | `names` | name → text: the node's name | 1 |
-//! | `orders` | [`record::order_key`] → [`record::order`] | 2 |
-//! | `flight-times` | [`record::leg_key`] → [`record::flight_times`] | 2, may be absent |
-//! | `directives` | key → [`record::directive`] | 2, may be absent |
-//! | `statistics` | number of a quarter of an hour → see [`super::statistics`] | 2, may be absent |
-//! | `audit` | number → JSON, see [`super::audit`] | 1 |
-//! | `registers` | as `orders`, without a version byte | 1 only |
+//! | table | key → value |
+//! | --- | --- |
+//! | `numbers` | name → number: the format, the journal's identity, reserved sequences, the term |
+//! | `names` | name → text: the node's name |
+//! | `orders` | [`record::order_key`] → [`record::order`] |
+//! | `flight-times` | [`record::leg_key`] → [`record::flight_times`]; may be absent |
+//! | `directives` | key → [`record::directive`]; may be absent |
+//! | `statistics` | number of a quarter of an hour → see [`super::statistics`]; may be absent |
+//! | `audit` | number → JSON, see [`super::audit`] |
 //!
 //! `numbers` and `names` keep their types for ever: they say whose journal it is, and of which
 //! format. A kind of data that is new gets a table of its own, or a number, which an older program
 //! does not look at and an older file does not have; so it needs no new format. A table that
-//! changes needs one, and [`upgrade`] then brings older files up to date.
+//! changes needs one.
 
 use std::collections::BTreeSet;
 use std::time::SystemTime;
@@ -31,18 +30,14 @@ use redb::{
 use super::error::{OtherFormat, ReadError};
 use super::{commit, record};
 
-/// The format that this program writes. It reads that one and all before it.
+/// The format that this program reads and writes.
 pub(super) const FORMAT: u64 = 2;
-
-/// The first format: no `orders`, and no versions of records.
-const FORMAT_1: u64 = 1;
 
 type Bytes = &'static [u8];
 
 const ORDERS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("orders");
 const FLIGHT_TIMES: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("flight-times");
 const DIRECTIVES: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("directives");
-const REGISTERS: TableDefinition<'_, (u64, Bytes), Bytes> = TableDefinition::new("registers");
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 const NAMES: TableDefinition<'_, &str, &str> = TableDefinition::new("names");
 
@@ -63,21 +58,9 @@ pub(super) enum Contents {
     Journal {
         /// The name of its node.
         owner: NodeId,
-        /// Its format, which may be an older one.
-        format: u64,
         /// The contents; nothing is reserved beyond what may have been used.
         restored: Restored,
     },
-}
-
-impl Contents {
-    /// The format of the journal, if this program reads it.
-    pub(super) fn format(&self) -> Option<u64> {
-        match self {
-            Self::Journal { format, .. } => Some(*format),
-            Self::Empty | Self::Other(_) => None,
-        }
-    }
 }
 
 /// Reads everything; orders have the age that they have at this moment.
@@ -94,9 +77,8 @@ pub(super) fn read(database: &Database, now: SystemTime) -> Result<Contents, Rea
     let format = number(KEY_FORMAT)?;
     let records = match format {
         0 => return Err(ReadError::Malformed(KEY_FORMAT)),
-        FORMAT_1 => read_registers(&transaction)?,
         FORMAT => read_orders(&transaction, now)?,
-        newer => return Ok(Contents::Other(OtherFormat::Journal(newer))),
+        other => return Ok(Contents::Other(OtherFormat::Journal(other))),
     };
     let journal = JournalId(number(KEY_JOURNAL)?);
     let owner = owner(&transaction)?;
@@ -106,7 +88,6 @@ pub(super) fn read(database: &Database, now: SystemTime) -> Result<Contents, Rea
     let term = Term(find(KEY_TERM)?.unwrap_or_default());
     Ok(Contents::Journal {
         owner,
-        format,
         restored: Restored {
             journal,
             used,
@@ -169,17 +150,6 @@ fn read_directives(transaction: &ReadTransaction) -> Result<Vec<Directive>, Read
     Ok(records)
 }
 
-/// The orders of format 1.
-fn read_registers(transaction: &ReadTransaction) -> Result<Vec<Record>, ReadError> {
-    let registers = transaction.open_table(REGISTERS)?;
-    let mut records = Vec::new();
-    for entry in registers.iter()? {
-        let (_, body) = entry?;
-        records.push(record::read_order_v1(body.value())?);
-    }
-    Ok(records)
-}
-
 /// Makes an empty journal.
 pub(super) fn make(
     database: &Database,
@@ -195,25 +165,6 @@ pub(super) fn make(
         transaction.open_table(NAMES)?.insert(KEY_NODE, node.as_str())?;
         transaction.open_table(ORDERS)?;
     }
-    Ok(transaction.commit()?)
-}
-
-/// Upgrades a journal of an older format with the contents read from it: completely, or not at all.
-pub(super) fn upgrade(
-    database: &Database,
-    restored: &Restored,
-    now: SystemTime,
-) -> Result<(), redb::Error> {
-    let transaction = commit::begin(database)?;
-    {
-        let mut orders = transaction.open_table(ORDERS)?;
-        for record in &restored.records {
-            write_order(&mut orders, record, now)?;
-        }
-        let mut numbers = transaction.open_table(NUMBERS)?;
-        numbers.insert(KEY_FORMAT, FORMAT)?;
-    }
-    transaction.delete_table(REGISTERS)?;
     Ok(transaction.commit()?)
 }
 

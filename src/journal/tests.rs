@@ -36,9 +36,13 @@ fn record(journal: JournalId, sequence: u64, index: u8, state: RecordState) -> R
     }
 }
 
+fn served() -> RecordState {
+    RecordState::Served(Service { waited: Duration::from_secs(9), car: node() })
+}
+
 fn open_order(journal: JournalId, sequence: u64, index: u8) -> Record {
     let waited = Duration::from_secs(3);
-    record(journal, sequence, index, RecordState::Open { waited })
+    record(journal, sequence, index, RecordState::Open { waited, recall: 0 })
 }
 
 fn open(directory: &TempDir) -> (Journal, Restored) {
@@ -49,7 +53,7 @@ fn open(directory: &TempDir) -> (Journal, Restored) {
 fn is_same(found: &Record, written: &Record) -> bool {
     const MOMENT: Duration = Duration::from_mins(1);
     let is_as_old = match (&found.state, &written.state) {
-        (RecordState::Open { waited }, RecordState::Open { waited: before }) => {
+        (RecordState::Open { waited, .. }, RecordState::Open { waited: before, .. }) => {
             (*before..*before + MOMENT).contains(waited)
         }
         (RecordState::Served(found), RecordState::Served(written)) => found == written,

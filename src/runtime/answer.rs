@@ -151,8 +151,10 @@ impl Running {
                 Topic::Mode(car.clone())
             }
             Command::FireRecall(recall) => {
-                self.node.handle_fire_recall(*recall, &operator, now)?;
-                Topic::FireRecall
+                for key in self.node.handle_fire_recall(*recall, &operator, now)? {
+                    self.record_directive(&key, operator.clone(), reason.clone(), account.clone());
+                }
+                return Ok(None);
             }
             Command::FloorLock { floor, lock } => {
                 self.node.handle_floor_lock(*floor, *lock, &operator, now)?;

@@ -55,9 +55,6 @@ fn cases_of(topic: &Topic) -> Vec<Case> {
                 case(mode, &format!("Mode of car B: {said}"), Some("B"))
             })
             .collect(),
-        Topic::FireRecall => {
-            vec![case(&ON, "Fire recall started", None), case(&OFF, "Fire recall ended", None)]
-        }
         Topic::FloorLock(_) => {
             vec![case(&ON, "Floor 5 locked", None), case(&OFF, "Floor 5 unlocked", None)]
         }
@@ -153,6 +150,8 @@ fn other_cases() -> Vec<Case> {
     let mut cases = vec![
         Case::new("hang/B", evidence, hung, Some("B")),
         Case::new("hang/B", OFF, "Hang of B: over", Some("B")),
+        Case::new("fire-recall/0b", "on 2", "Fire recall started, by kovac", None),
+        Case::new("fire-recall/0b", "off 2", "Fire recall ended, by kovac", None),
         Case::new("firefighter/B", ON, "A firefighter has car B", Some("B")),
         Case::new("firefighter/B", OFF, "No firefighter has car B any more", Some("B")),
         Case::new("token/browser", "operate 2027-01-15T08:00:00Z", made, None),
@@ -197,7 +196,6 @@ fn every_event_is_a_sentence_and_has_a_severity() {
 
     let topics = [
         Topic::Mode(node("B")),
-        Topic::FireRecall,
         Topic::FloorLock(floor(5)),
         Topic::Priority(node("B")),
         Topic::EmergencyPower,

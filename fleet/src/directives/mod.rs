@@ -3,7 +3,7 @@
 //! A directive is a register: a [`Key`], which says what it sets, and the latest value. Every node
 //! has all of them, on disk as well. Of two directives with one key the later [`Version`] wins, and of
 //! two with one version the greater value, so that [`Directives::merge`] is commutative, associative
-//! and idempotent like the merge of orders.
+//! and idempotent like the merge of orders. Of fire recalls the greater number wins.
 //!
 //! Keys and values are text of bounded length. A node keeps and passes on what it does not
 //! understand, so that a later program can set more than this one without another wire version.
@@ -14,6 +14,7 @@ mod errands;
 mod firefighter;
 mod hang;
 mod key_switch;
+mod recalls;
 mod receipts;
 mod sessions;
 mod text;
@@ -36,6 +37,8 @@ pub use self::hang::hang_of;
 use self::hang::is_hang_key;
 pub(crate) use self::hang::{hang_key, hang_value};
 pub(crate) use self::key_switch::key_switch_key;
+use self::recalls::is_recall_key;
+pub(crate) use self::recalls::{Recall, is_recall};
 use self::receipts::Receipts;
 pub(crate) use self::receipts::{Asked, Receipt};
 pub use self::receipts::{MOST_RECEIPTS, RequestId};
@@ -47,8 +50,8 @@ pub use self::text::{Key, TextError, Value, Words, is_hidden};
 /// The most directives of a fleet: with the modes of the largest fleet, room for as many others.
 ///
 /// If there are more, those with the greatest keys are dropped, so that all nodes keep the same ones:
-/// why cars hung before all others, and never one of `Topic::URGENT`, nor, for less than these, who has
-/// a car as a firefighter.
+/// why cars hung before all others, and never a fire recall or one of `Topic::URGENT`, nor, for less
+/// than these, who has a car as a firefighter.
 pub const MOST_DIRECTIVES: usize = 512;
 
 /// The greatest counter of a version. Nobody gives so many commands; a greater one is refused, so
@@ -83,8 +86,6 @@ pub struct Version {
 pub enum Topic {
     /// `mode/CAR`: the service mode of a car, a [`Mode`] by its name.
     Mode(NodeId),
-    /// `fire-recall`: whether all cars are recalled (ASME A17.1 *Phase I*): `on` or `off`.
-    FireRecall,
     /// `lock/FLOOR`: whether a call to a floor needs a right of access: `on` or `off`.
     FloorLock(Floor),
     /// `priority/CAR`: the [`PriorityCall`] of a car, or `off`.
@@ -102,7 +103,6 @@ pub enum Topic {
 
 impl Topic {
     const MODE: &str = "mode/";
-    const FIRE_RECALL: &str = "fire-recall";
     const FLOOR_LOCK: &str = "lock/";
     const PRIORITY: &str = "priority/";
     const EMERGENCY_POWER: &str = "emergency-power";
@@ -110,17 +110,14 @@ impl Topic {
     const TURN: &str = "emergency-power/turn";
     const SESSION: &str = "session/";
 
-    /// What orders may be a consequence of, and what decides whether a motor may run: beacons carry
-    /// these ahead of all others.
-    pub(crate) const URGENT: [Self; 4] =
-        [Self::FireRecall, Self::EmergencyPower, Self::Cars, Self::Turn];
+    /// What decides whether a motor may run: beacons carry these ahead of all others.
+    pub(crate) const URGENT: [Self; 3] = [Self::EmergencyPower, Self::Cars, Self::Turn];
 
     /// The key of directives about it.
     #[must_use]
     pub fn key(&self) -> Key {
         let text = match self {
             Self::Mode(car) => format!("{}{car}", Self::MODE),
-            Self::FireRecall => Self::FIRE_RECALL.to_owned(),
             Self::FloorLock(floor) => format!("{}{floor}", Self::FLOOR_LOCK),
             Self::Priority(car) => format!("{}{car}", Self::PRIORITY),
             Self::EmergencyPower => Self::EMERGENCY_POWER.to_owned(),
@@ -135,10 +132,9 @@ impl Topic {
     #[must_use]
     pub fn of(key: &Key) -> Option<Self> {
         let key = key.as_str();
-        let fixed = [Self::FireRecall, Self::EmergencyPower, Self::Cars, Self::Turn];
-        let names = [Self::FIRE_RECALL, Self::EMERGENCY_POWER, Self::CARS, Self::TURN];
+        let names = [Self::EMERGENCY_POWER, Self::CARS, Self::TURN];
         if let Some(found) = names.iter().position(|name| *name == key) {
-            return fixed.into_iter().nth(found);
+            return Self::URGENT.into_iter().nth(found);
         }
         if let Some(floor) = key.strip_prefix(Self::FLOOR_LOCK) {
             let topic = Floor::try_from(floor.parse::<u8>().ok()?).ok().map(Self::FloorLock)?;
@@ -197,11 +193,11 @@ impl Directives {
             return Err(DirectiveError::Full);
         }
         let counter = self.highest().unwrap_or(0) + 1;
-        if counter > MOST_CHANGES {
-            return Err(DirectiveError::Spent);
-        }
         let version = Version { counter, journal };
         let directive = Directive { key, version, value, operator };
+        if !directive.is_possible() {
+            return Err(DirectiveError::Spent);
+        }
         self.merge(directive.clone());
         Ok(directive)
     }
@@ -347,12 +343,6 @@ impl Directives {
         [waits, by_power, by_fire].into_iter().flatten().fold(own, Mode::max)
     }
 
-    /// Whether all cars are recalled. Only `off` ends that.
-    #[must_use]
-    pub fn is_fire_recalled(&self) -> bool {
-        self.about(&Topic::FireRecall).is_some_and(|it| it.value.as_str() != OFF)
-    }
-
     /// Whether a call to this floor needs a right of access. Only `off` ends that.
     #[must_use]
     pub fn is_locked(&self, floor: Floor) -> bool {
@@ -365,7 +355,6 @@ impl Directives {
         locked.filter_map(|it| match Topic::of(&it.key)? {
             Topic::FloorLock(floor) => Some(floor),
             Topic::Mode(_)
-            | Topic::FireRecall
             | Topic::Priority(_)
             | Topic::EmergencyPower
             | Topic::Cars
@@ -402,7 +391,7 @@ struct Precedence<'a> {
 /// How much depends on a directive, the most important first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
-    /// [`Topic::URGENT`].
+    /// A fire recall, or one of [`Topic::URGENT`].
     Urgent,
     /// A firefighter has a car.
     Firefighter,
@@ -413,7 +402,8 @@ enum Weight {
 
 impl<'a> Precedence<'a> {
     fn of(key: &'a Key) -> Self {
-        let is_urgent = Topic::of(key).is_some_and(|topic| Topic::URGENT.contains(&topic));
+        let is_urgent = is_recall_key(key)
+            || Topic::of(key).is_some_and(|topic| Topic::URGENT.contains(&topic));
         let weight = match is_urgent {
             true => Weight::Urgent,
             false if is_firefighter_key(key) => Weight::Firefighter,
@@ -424,7 +414,7 @@ impl<'a> Precedence<'a> {
     }
 }
 
-/// The value that starts a fire recall of the fleet, or locks a floor.
+/// The value that locks a floor.
 pub const ON: &str = "on";
 
 /// The value that ends it.
@@ -434,7 +424,12 @@ impl Directive {
     /// Whether operators can have given so many commands.
     #[must_use]
     pub fn is_possible(&self) -> bool {
-        self.version.counter <= MOST_CHANGES
+        let recall = self.recall().map_or(0, |recall| recall.number);
+        self.version.counter.max(recall) <= MOST_CHANGES
+    }
+
+    fn recall(&self) -> Option<Recall> {
+        Recall::of(&self.key, &self.value)
     }
 
     /// Whether it is the receipt for a request, which no operator has commanded.
@@ -442,9 +437,10 @@ impl Directive {
         Receipts::hold(&self.key)
     }
 
-    /// The greater one wins. The version decides unless a faulty node has used one twice.
-    fn rank(&self) -> (Version, &Value, &Words) {
-        (self.version, &self.value, &self.operator)
+    /// The greater one wins. The version decides unless it is about a fire recall, or a faulty node has
+    /// used one twice.
+    fn rank(&self) -> (Option<Recall>, Version, &Value, &Words) {
+        (self.recall(), self.version, &self.value, &self.operator)
     }
 
     fn hash(&self) -> u64 {

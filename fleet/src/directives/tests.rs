@@ -137,12 +137,27 @@ fn a_mode_that_is_not_known_takes_the_car_out_of_service() {
 #[test]
 fn a_fire_recall_is_for_every_car_and_ends_by_command_only() {
     let b = NodeId::new("B").expect("a name");
-    let recall = directive("fire-recall", 1, 1, "on");
+    let recall = directive("fire-recall/1", 1, 1, "on 1");
     assert_eq!(merged([&recall]).mode(&b), Mode::FireRecall);
-    let strange = directive("fire-recall", 2, 1, "of-a-later-program");
+    let strange = directive("fire-recall/1", 2, 1, "of-a-later-program");
     assert_eq!(merged([&recall, &strange]).mode(&b), Mode::FireRecall);
-    let off = directive("fire-recall", 3, 1, OFF);
+    let off = directive("fire-recall/1", 3, 1, "off 1");
     assert_eq!(merged([&recall, &strange, &off]).mode(&b), Mode::InService);
+    // Whoever commanded the end knew of one recall; this is another one.
+    let next = directive("fire-recall/1", 2, 1, "on 2");
+    assert_eq!(merged([&next, &off]).mode(&b), Mode::FireRecall);
+}
+
+/// Whatever was replaced in the meantime, the number of origins stays small.
+#[test]
+fn recalls_have_few_origins() {
+    let mut directives = Directives::default();
+    for number in 1..=40 {
+        let (key, value) = directives.next_recall(journal(number));
+        directives.set(key, value, Words::unnamed(), journal(number)).expect("room");
+        assert_eq!(directives.recall_count(), number);
+    }
+    assert_eq!((directives.recalls().count(), directives.ends_of_recalls().len()), (16, 16));
 }
 
 #[test]
@@ -150,7 +165,7 @@ fn no_node_can_use_up_the_versions() {
     let mut directives = merged(&[directive("mode/A", MOST_CHANGES + 1, 1, "independent")]);
     assert_eq!(directives, Directives::default());
     assert!(directives.merge(directive("mode/A", MOST_CHANGES, 1, "independent")));
-    let (key, value) = (Topic::FireRecall.key(), Value::new(ON).expect("a value"));
+    let (key, value) = directives.next_recall(journal(1));
     let operator = Words::new("kovac").expect("a name");
     let set = directives.set(key, value, operator, journal(1));
     assert_eq!(set, Err(DirectiveError::Spent));
@@ -165,12 +180,13 @@ fn locks_and_tokens_keep_out_no_fire_recall() {
         let all: Vec<_> = (0..MOST_DIRECTIVES).map(of).collect();
         let mut directives = merged(&all);
         let (value, by) = (Value::new(ON).expect("a value"), Words::new("k").expect("a name"));
+        let (recall, _) = directives.next_recall(journal(1));
         let mut set = |key: Key| directives.set(key, value.clone(), by.clone(), journal(1));
         let a = NodeId::new("A").expect("a name");
         assert_eq!(set(Topic::Mode(a.clone()).key()), Err(DirectiveError::Full));
         assert!(set(all[0].key.clone()).is_ok());
         let urgent = Topic::URGENT.map(|topic| topic.key()).into_iter();
-        for key in urgent.chain([firefighter_key(&a)]) {
+        for key in urgent.chain([recall.clone(), firefighter_key(&a)]) {
             assert!(set(key.clone()).is_ok(), "{key}");
         }
         assert!(directives.is_fire_recalled() && directives.emergency_power().is_some());
@@ -185,7 +201,7 @@ fn locks_and_tokens_keep_out_no_fire_recall() {
                 .collect::<Vec<_>>()
                 .iter(),
         );
-        assert!(full.set(Topic::FireRecall.key(), value.clone(), by.clone(), journal(1)).is_ok());
+        assert!(full.set(recall, value.clone(), by.clone(), journal(1)).is_ok());
         let set = full.set(firefighter_key(&a), value, by, journal(1));
         assert_eq!(set, Err(DirectiveError::Full));
     }
@@ -220,7 +236,7 @@ fn texts_are_checked_when_they_are_read() {
 
 #[test]
 fn keys_name_what_this_program_understands() {
-    for topic in [Topic::Mode(NodeId::new("A-1").expect("a name")), Topic::FireRecall] {
+    for topic in [Topic::Mode(NodeId::new("A-1").expect("a name")), Topic::Turn] {
         assert_eq!(Topic::of(&topic.key()), Some(topic));
     }
     assert_eq!(Topic::of(&Key::new("token/7").expect("a key")), None);
@@ -317,8 +333,8 @@ fn receipts_do_not_use_up_what_directives_may() {
     for id in 0..2 * MOST_RECEIPTS as u64 {
         directives.merge(receipt(id, id + 1));
     }
-    let (value, operator) = (Value::new(ON).expect("a value"), Words::new("k").expect("a name"));
-    let set = directives.set(Topic::FireRecall.key(), value, operator, journal(1)).expect("room");
+    let (key, value) = directives.next_recall(journal(1));
+    let set = directives.set(key, value, Words::unnamed(), journal(1)).expect("room");
     assert_eq!(set.version.counter, 1);
     assert!(directives.is_fire_recalled());
 }

@@ -5,7 +5,6 @@ use core::net::Ipv4Addr;
 use super::peers::{Facts, Room};
 use super::{Action, Node};
 use crate::model::Timestamp;
-use crate::orders::Record;
 use crate::wire::Beacon;
 
 impl Node {
@@ -52,18 +51,15 @@ impl Node {
         }
     }
 
-    /// Adds what fits into a datagram: acknowledgements first, then orders with what explains them,
-    /// then the plan.
+    /// Adds what fits into a datagram: acknowledgements first, then orders, then the plan.
     fn add_delta(&mut self, beacon: &mut Beacon, now: Timestamp) {
         let plans = self.leadership.leads() && !self.dispatching.plan.is_empty();
         if !self.orders.has_unsent() && !plans {
             return;
         }
         let mut room = Room::left_by(beacon);
-        let Beacon { delta, directives, .. } = beacon;
-        let commands = &self.commands;
-        let explain = |record: &Record, room: &mut Room| commands.explain(record, directives, room);
-        self.orders.fill_delta(delta, &mut room, explain, now);
+        let delta = &mut beacon.delta;
+        self.orders.fill_delta(delta, &mut room, now);
         if plans {
             self.dispatching.plan.offer_entries(|entry| room.add(&mut delta.plan, entry.clone()));
         }

@@ -10,10 +10,7 @@
 //! Each beacon has the digest of its sender's directives. While that of any peer is another one, the
 //! node's own beacons carry directives, in turn. So directives need no link, no master and no
 //! acknowledgement, reach every node that hears another one, and cost nothing once all have them.
-//! A fire recall goes ahead of the orders that were dropped because of it: over links, and in each
-//! beacon that tells of such orders, whose hearers are not all known.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -24,15 +21,14 @@ use super::peers::Room;
 use super::{Action, LinkId, Node, Report};
 use crate::car::{FireKey, Power};
 use crate::directives::{
-    Directive, DirectiveError, Directives, EmergencyPower, Key, OFF, ON, PriorityCall, Receipt,
-    RequestId, Session, Topic, Value, Words,
+    Directive, DirectiveError, Directives, EmergencyPower, Key, OFF, PriorityCall, Receipt,
+    RequestId, Session, Topic, Value, Words, is_recall,
 };
 use crate::dispatch::{Kinematics, Predictor};
 use crate::model::{Call, Dot, Mode, NodeId, Timestamp};
-use crate::orders::{Record, RecordState};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::codec::{CHUNK, size};
-use crate::wire::{Beacon, Delta, Frame};
+use crate::wire::{Beacon, Frame};
 
 /// How many bytes of a beacon directives take at most: the largest one, and most often several.
 /// The rest is for orders.
@@ -141,10 +137,11 @@ impl Commands {
         })
     }
 
-    /// Adds directives to a beacon: first those that the orders in it may be a consequence of, and what
-    /// no later beacon will say, then those that had to wait.
+    /// Adds directives to a beacon: first those that can't wait, and what no later beacon will say, then
+    /// those that had to wait.
     fn enclose(&mut self, list: &mut Vec<Directive>, room: &mut Room) {
         let mut urgent = Topic::URGENT.map(|topic| topic.key()).to_vec();
+        urgent.extend(self.directives.latest_recall().cloned());
         urgent.extend(self.own.hang());
         for directive in urgent.iter().filter_map(|key| self.directives.get(key)) {
             room.add(list, directive.clone());
@@ -161,26 +158,6 @@ impl Commands {
             left -= bytes;
         }
         self.next = next;
-    }
-
-    /// Adds the fire recall to a beacon that is to have this record, if the order was dropped because
-    /// of it; `false` if there is no room.
-    ///
-    /// Others than the peers hear the beacon as well, such as a node that was cut off until now.
-    pub(super) fn explain(
-        &self,
-        record: &Record,
-        list: &mut Vec<Directive>,
-        room: &mut Room,
-    ) -> bool {
-        if record.state != RecordState::Served(None) {
-            return true;
-        }
-        let recall = self.directives.get(&Topic::FireRecall.key());
-        let is_there = |recall: &&Directive| list.iter().any(|it| it.key == recall.key);
-        recall
-            .filter(|recall| !is_there(recall))
-            .is_none_or(|recall| room.add(list, recall.clone()))
     }
 }
 
@@ -203,7 +180,8 @@ impl Node {
         self.command(&Topic::Mode(car.clone()), mode.name(), operator, now)
     }
 
-    /// An operator starts or ends a fire recall of all cars. Nothing but this command ends it.
+    /// An operator starts a fire recall of all cars, or ends all that this node knows of. Nothing but this
+    /// command ends them. Returns the keys of the directives that it has set.
     ///
     /// # Errors
     /// [`DirectiveError`]: nothing has changed.
@@ -212,12 +190,18 @@ impl Node {
         recall: FireRecall,
         operator: &str,
         now: Timestamp,
-    ) -> Result<(), DirectiveError> {
-        let value = match recall {
-            FireRecall::Start => ON,
-            FireRecall::End => OFF,
+    ) -> Result<Vec<Key>, DirectiveError> {
+        let directives = &self.commands.directives;
+        let set = match recall {
+            FireRecall::Start => vec![directives.next_recall(self.orders.journal())],
+            FireRecall::End => directives.ends_of_recalls(),
         };
-        self.command(&Topic::FireRecall, value, operator, now)
+        let keys = set.iter().map(|(key, _)| key.clone()).collect();
+        let set = set.into_iter().map(|(key, value)| self.write_directive(key, value, operator));
+        let changed = set.collect::<Result<Vec<_>, _>>()?;
+        self.directives_have_changed(changed, now);
+        self.settle(now);
+        Ok(keys)
     }
 
     /// An operator sends a car to a floor with priority, or, where no car is named, the one that gets
@@ -434,6 +418,12 @@ impl Node {
         }
         self.commands.refresh();
         let directives = &self.commands.directives;
+        // In the same batch for the disk: what goes on under a new number must not be ended by a restart.
+        let is_recalled = changed.iter().any(|it| is_recall(&it.key, &it.value));
+        self.orders.learn_recalls(directives.recall_count(), is_recalled);
+        if is_recalled {
+            self.presses.drop_waiting();
+        }
         let is_about = |topic: &Topic| changed.iter().any(|it| it.key == topic.key());
         self.turns.note(directives, is_about(&Topic::EmergencyPower));
         let own = &self.hello.node;
@@ -451,12 +441,10 @@ impl Node {
         for Directive { key, version: _, value, operator } in changed {
             self.report(Report::Directive { key, value, operator });
         }
-        // The same message may say that others have dropped theirs.
-        self.drop_recalled_orders(now);
+        self.route_orders();
     }
 
-    /// Sends all directives over a fresh link, before the orders: what was dropped in a fire recall
-    /// is understood by those who know of the recall.
+    /// Sends all directives over a fresh link, before the orders.
     pub(super) fn send_all_directives(&mut self, link: LinkId) {
         if is_seeded(SeededBug::DirectivesSentOnce) {
             return;
@@ -505,33 +493,6 @@ impl Node {
             let frame = Frame::Directives(part.to_vec());
             self.actions.push_back(Action::Send { link, frame });
         }
-    }
-
-    /// Drops the orders that nobody serves in a fire recall, and those that come over links from peers
-    /// which have not heard of it yet.
-    pub(super) fn drop_recalled_orders(&mut self, now: Timestamp) {
-        let was_recalled = || self.directives().get(&Topic::FireRecall.key()).is_some();
-        if self.commands.is_fire_recalled()
-            || is_seeded(SeededBug::RecallNeverEnds) && was_recalled()
-        {
-            self.orders.drop_all(now);
-            self.route_orders();
-            self.presses.drop_waiting();
-        }
-    }
-
-    /// What a peer says of orders. In a fire recall without the orders of one whose directives differ:
-    /// this node would drop them, and may only have missed the end of the recall. If the peer has
-    /// missed its beginning, it drops them itself once it hears of it. Over a link, all directives
-    /// have come before.
-    pub(super) fn explained<'a>(&self, beacon: &'a Beacon) -> Cow<'a, Delta> {
-        let is_explained = beacon.directive_digest == self.commands.directives.digest();
-        if is_explained || !self.commands.is_fire_recalled() {
-            return Cow::Borrowed(&beacon.delta);
-        }
-        let is_over = |record: &&Record| record.state.is_served();
-        let records = beacon.delta.records.iter().filter(is_over).cloned().collect();
-        Cow::Owned(Delta { records, ..beacon.delta.clone() })
     }
 
     /// Whether the directives outlive this node: a peer has all of them as well or, where none is heard,

@@ -100,7 +100,7 @@ impl From<&Status> for FleetStatus {
             hangs: status.hangs.clone(),
             conflicts: status.conflicts.clone(),
             orders: status.orders.clone(),
-            fire_recall: status.is_commanded(&Topic::FireRecall),
+            fire_recall: status.is_fire_recalled(),
             emergency_power: status.is_commanded(&Topic::EmergencyPower),
             turn: status
                 .directive(&Topic::Turn)

@@ -7,7 +7,6 @@
 use elevator_driver::Floor;
 
 use super::Node;
-use super::orders::PressState;
 use crate::directives::{Asked, RequestId, Session};
 use crate::model::{Call, NodeId};
 use crate::orders::Service;
@@ -61,12 +60,7 @@ impl Node {
             Asked::Call(call) => {
                 let fate = match receipt.press {
                     None => Fate::Absorbed,
-                    Some(press) => match self.orders.press_state(press, &call) {
-                        PressState::Unknown => Fate::Unknown,
-                        PressState::Open => Fate::Open,
-                        PressState::Served(service) => Fate::Served(service),
-                        PressState::Dropped => Fate::Dropped,
-                    },
+                    Some(press) => self.orders.fate(press, &call),
                 };
                 Some(FollowedCall::Call { call, fate })
             }

@@ -176,7 +176,7 @@ impl Node {
             Acceptance::None => {}
             Acceptance::Orders => {
                 self.on_directives(&beacon.directives, now);
-                self.on_records(node, &self.explained(beacon), now);
+                self.on_records(node, &beacon.delta, now);
             }
             Acceptance::Full => {
                 self.compare(beacon, now);
@@ -186,9 +186,8 @@ impl Node {
                     && beacon.digest == self.orders.store().digest();
                 self.peers.note_heard(node, equal, now);
                 self.step_heard(node, now);
-                // Before the orders: a fire recall explains what became of them.
                 self.on_directives(&beacon.directives, now);
-                self.on_delta(node, &self.explained(beacon), now);
+                self.on_delta(node, &beacon.delta, now);
             }
         }
         if let Some(piggybacked) = beacon.piggybacked.as_ref().filter(|_| verdict.is_first()) {

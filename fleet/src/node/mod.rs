@@ -188,7 +188,9 @@ impl Node {
         let leadership = Leadership::new(election, &hello, health, term, mesh);
         let rule = leadership.election().profile().link_rule;
         let peers = Peers::new(hello.clone(), identity.link_port, mesh, rule);
-        let orders = Orders::new(hello.clone(), &restored, leadership.election().profile().rotates);
+        let recalls = commands.directives().recall_count();
+        let rotates = leadership.election().profile().rotates;
+        let orders = Orders::new(hello.clone(), &restored, recalls, rotates);
         let mut node = Self {
             started: false,
             leadership,

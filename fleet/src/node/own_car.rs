@@ -6,7 +6,7 @@ use elevator_driver::KeySwitch;
 use super::Node;
 use crate::car::{FireKey, HangEvidence};
 use crate::directives::{
-    DirectiveError, Directives, Key, OFF, ON, Topic, Value, firefighter_key, hang_key, hang_value,
+    DirectiveError, Directives, Key, OFF, ON, Value, firefighter_key, hang_key, hang_value,
     key_switch_key,
 };
 use crate::model::{NodeId, Timestamp};
@@ -72,7 +72,8 @@ impl Node {
             // Where there is no room to keep that it was turned, it counts as turned again all the time.
             let is_kept = self.commands.own.key == key;
             if key == KeySwitch::RecallAll && (is_kept || !self.commands.is_fire_recalled()) {
-                self.set_own(Topic::FireRecall.key(), ON, BY, now);
+                let (key, value) = self.directives().next_recall(self.orders.journal());
+                self.set_own(key, value.as_str(), BY, now);
             }
         }
     }

@@ -15,7 +15,7 @@ use super::peers::{ConflictKind, LossCause};
 use super::{Node, PacketCounts};
 use crate::car::HangEvidence;
 use crate::climate::Reading;
-use crate::directives::{Directive, Key, OFF, Session, Topic, Value, Words};
+use crate::directives::{Directive, Key, OFF, Session, Topic, Value, Words, is_recall};
 use crate::election::{Carrier, Detail};
 use crate::json::{
     self, CarForm, NodeStateForm, connection, hang, hexadecimal, is_zero, optional_car,
@@ -400,10 +400,16 @@ impl Status {
         found.map(|directive| directive.value.as_str())
     }
 
-    /// Whether something that ends with `off` alone, such as a fire recall, is commanded.
+    /// Whether something that ends with `off` alone, such as emergency power, is commanded.
     #[must_use]
     pub fn is_commanded(&self, topic: &Topic) -> bool {
         self.directive(topic).is_some_and(|value| value != OFF)
+    }
+
+    /// Whether all cars are recalled because of a fire.
+    #[must_use]
+    pub fn is_fire_recalled(&self) -> bool {
+        self.directives.iter().any(|it| is_recall(&it.key, &it.value))
     }
 
     /// The open order for a call, if any.

@@ -14,6 +14,7 @@ mod panel_first;
 mod planning;
 mod presses;
 mod probes;
+mod recalls;
 mod receipts;
 mod sessions;
 mod silence;

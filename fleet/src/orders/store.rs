@@ -21,6 +21,10 @@ use crate::seeded::{SeededBug, is_seeded};
 /// served stays (F14); a press that the service had not seen has a higher sequence and survives it
 /// (O3). The memory is bounded by the calls that can exist, whatever the history and whatever was
 /// lost (O6). Registers of unused journals are collected: see `node/orders/admission/journals.rs`.
+///
+/// Each open press carries a recall number, how many fire recalls its node knew of when it was placed;
+/// of one press the greater number wins. The store ignores a press that is older than the recalls
+/// that it knows of, as if nobody had made it.
 #[derive(Debug, Clone, Default)]
 pub struct OrderStore {
     registers: BTreeMap<Dot, Register>,
@@ -29,6 +33,8 @@ pub struct OrderStore {
     /// The open dots of each call.
     open: BTreeMap<Call, BTreeSet<Dot>>,
     journals: BTreeMap<JournalId, Journal>,
+    /// How many fire recalls are known. No open order has a smaller recall number.
+    recalls: u64,
     digest: u64,
 }
 
@@ -78,8 +84,7 @@ impl Open {
 #[derive(Debug, Clone)]
 struct Register {
     order: Order,
-    served: bool,
-    /// The service, if it was served.
+    /// How it was served, if it was.
     service: Option<Service>,
 }
 
@@ -111,10 +116,11 @@ pub enum RecordState {
     Open {
         /// How long it had waited when the record was made: nodes share no clock.
         waited: Duration,
+        /// Its recall number.
+        recall: u64,
     },
-    /// It was served. `None`: it was dropped in a fire recall, or comes from a journal from before
-    /// services were recorded.
-    Served(Option<Service>),
+    /// It was served.
+    Served(Service),
 }
 
 /// How a press was served, at the floor of its call.
@@ -138,6 +144,17 @@ impl RecordState {
             Self::Served(_) => true,
         }
     }
+
+    #[cfg(test)]
+    pub(crate) fn open(waited: Duration) -> Self {
+        Self::Open { waited, recall: 0 }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn served() -> Self {
+        let car = NodeId::new("B").unwrap_or_else(|error| unreachable!("{error}"));
+        Self::Served(Service { waited: Duration::from_secs(9), car })
+    }
 }
 
 /// The change made by a merge.
@@ -153,6 +170,8 @@ pub(crate) enum Merged {
         /// The press that the new one replaces.
         replaced: Option<Order>,
     },
+    /// The press was open here with a smaller recall number.
+    Raised,
     /// The press is served. `closed` is the press of the same register that was open here, if any.
     Served {
         /// The press that was open here.
@@ -175,7 +194,7 @@ impl OrderStore {
         now: Timestamp,
     ) -> Merged {
         let origin = origin.clone();
-        let state = RecordState::Open { waited: now.since(since) };
+        let state = RecordState::Open { waited: now.since(since), recall: self.recalls };
         let record = Record { dot, origin, call, state };
         self.merge(record, now)
     }
@@ -203,22 +222,46 @@ impl OrderStore {
         for dot in dots {
             if let Some(order) = self.get(*dot).cloned() {
                 let service = Service { waited: now.since(order.placed), car: car.clone() };
-                served.extend(self.close(*dot, Some(service)));
+                served.extend(self.close(*dot, service));
             }
         }
         served
     }
 
-    /// Drops a call that nobody is to serve: closes and returns every press of it known so far, each
-    /// without a service.
-    pub(crate) fn drop_call(&mut self, call: &Call) -> Vec<Order> {
-        let dots = self.open.get(call).cloned().unwrap_or_default();
-        dots.into_iter().filter_map(|dot| self.close(dot, None)).collect()
+    /// How many fire recalls are known.
+    #[must_use]
+    pub fn recalls(&self) -> u64 {
+        self.recalls
+    }
+
+    /// There have been so many fire recalls. The caller ends or renumbers the orders that are older.
+    pub(crate) fn set_recalls(&mut self, recalls: u64) {
+        self.recalls = self.recalls.max(recalls);
+    }
+
+    /// The open presses with smaller recall numbers than this.
+    pub(crate) fn older_than(&self, recall: u64) -> Vec<Dot> {
+        self.orders().filter(|order| order.recall < recall).map(|order| order.dot).collect()
+    }
+
+    /// Gives a press this recall number, if it is open with a smaller one; whether it was.
+    pub(crate) fn raise(&mut self, dot: Dot, recall: u64) -> bool {
+        let open = self.registers.get_mut(&dot).filter(|register| !register.is_served());
+        let Some(register) = open.filter(|register| register.order.recall < recall) else {
+            return false;
+        };
+        self.digest ^= register.hash();
+        register.order.recall = recall;
+        self.digest ^= register.hash();
+        true
     }
 
     /// Merges a record of another node or of the disk.
     pub(crate) fn merge(&mut self, record: Record, now: Timestamp) -> Merged {
         let Record { dot, origin, call, state } = record;
+        if matches!(state, RecordState::Open { recall, .. } if recall < self.recalls) {
+            return Merged::Nothing;
+        }
         let known = self.dots.get(&(dot.journal, call.clone())).copied();
         let takes_all = state.is_served() && is_seeded(SeededBug::ServiceClosesLaterPress);
         let dot = known.filter(|known| takes_all && *known > dot).unwrap_or(dot);
@@ -229,7 +272,7 @@ impl OrderStore {
         if let Some(other) = other.filter(|register| register.order.call != call) {
             // One dot, two calls: no sound node sends that. An open order stays. Of two served ones
             // all nodes keep the same one, so that their stores become equal.
-            if !other.served || !state.is_served() {
+            if !other.is_served() || !state.is_served() {
                 return Merged::Refused;
             }
             if other.order.call < call {
@@ -239,11 +282,11 @@ impl OrderStore {
         }
         if known == Some(dot) {
             return match state {
-                RecordState::Open { waited } => {
+                RecordState::Open { waited, recall } => {
                     if let Some(register) = self.registers.get_mut(&dot) {
                         register.order.placed = register.order.placed.min(now - waited);
                     }
-                    Merged::Nothing
+                    if self.raise(dot, recall) { Merged::Raised } else { Merged::Nothing }
                 }
                 RecordState::Served(service) => self
                     .close(dot, service)
@@ -251,14 +294,19 @@ impl OrderStore {
             };
         }
         let before = known.and_then(|known| self.remove(known));
-        let (told, served, service) = match state {
-            RecordState::Open { waited } => (now - waited, false, None),
-            RecordState::Served(service) => (now, true, service),
+        let (told, recall, service) = match state {
+            RecordState::Open { waited, recall } => (now - waited, recall, None),
+            RecordState::Served(service) => (now, 0, Some(service)),
         };
         let earlier = before.as_ref().map(|order| order.placed);
         let placed = earlier.map_or(told, |earlier| earlier.min(told));
-        self.insert(Register { order: Order { dot, origin, call, placed }, served, service });
-        if served { Merged::Served { closed: before } } else { Merged::Placed { replaced: before } }
+        let order = Order { dot, origin, call, placed, recall };
+        let merged = match service {
+            Some(_) => Merged::Served { closed: before },
+            None => Merged::Placed { replaced: before },
+        };
+        self.insert(Register { order, service });
+        merged
     }
 
     /// The record of a press, or `None` if the store does not know it or has a later one in its
@@ -344,7 +392,7 @@ impl OrderStore {
     /// The open order with this dot.
     #[must_use]
     pub fn get(&self, dot: Dot) -> Option<&Order> {
-        self.registers.get(&dot).filter(|register| !register.served).map(|r| &r.order)
+        self.registers.get(&dot).filter(|register| !register.is_served()).map(|r| &r.order)
     }
 
     /// The open orders of one call.
@@ -386,17 +434,17 @@ impl OrderStore {
         self.journals.len()
     }
 
-    /// A number that is equal if, and in practice only if, the registers are equal (O7). Ages do
-    /// not count, because each node measures them on its own clock.
+    /// A number that is equal if, and in practice only if, the registers and the known recalls are
+    /// equal (O7). Ages do not count, because each node measures them on its own clock.
     #[must_use]
     pub fn digest(&self) -> u64 {
-        self.digest
+        self.digest.wrapping_add(self.recalls)
     }
 
     fn insert(&mut self, register: Register) {
         let Order { dot, call, .. } = &register.order;
         self.dots.insert((dot.journal, call.clone()), *dot);
-        if !register.served {
+        if !register.is_served() {
             self.open.entry(call.clone()).or_default().insert(*dot);
         }
         self.digest ^= register.hash();
@@ -409,15 +457,15 @@ impl OrderStore {
         });
         journal.highest = journal.highest.max(dot.sequence);
         journal.registers += 1;
-        if !register.served {
+        if !register.is_served() {
             journal.open.add(call);
         }
         journal.elsewhere += usize::from(is_elsewhere(call, &register.order.origin));
         self.registers.insert(*dot, register);
     }
 
-    /// Removes a register; returns its order if it was open.
-    fn remove(&mut self, dot: Dot) -> Option<Order> {
+    /// Forgets a press; returns its order if it was open.
+    pub(crate) fn remove(&mut self, dot: Dot) -> Option<Order> {
         let register = self.registers.remove(&dot)?;
         self.digest ^= register.hash();
         self.dots.remove(&(dot.journal, register.order.call.clone()));
@@ -425,7 +473,7 @@ impl OrderStore {
         if let Some(journal) = self.journals.get_mut(&dot.journal) {
             journal.registers -= 1;
             let Order { call, origin, .. } = &register.order;
-            if !register.served {
+            if !register.is_served() {
                 journal.open.remove(call);
             }
             journal.elsewhere -= usize::from(is_elsewhere(call, origin));
@@ -433,18 +481,18 @@ impl OrderStore {
                 self.journals.remove(&dot.journal);
             }
         }
-        (!register.served).then_some(register.order)
+        (!register.is_served()).then_some(register.order)
     }
 
     /// Closes a press if it is open, and records the service in any case.
-    fn close(&mut self, dot: Dot, service: Option<Service>) -> Option<Order> {
+    fn close(&mut self, dot: Dot, service: Service) -> Option<Order> {
         let register = self.registers.get_mut(&dot)?;
-        register.service = register.service.take().into_iter().chain(service).min();
-        if register.served {
+        if let Some(known) = &mut register.service {
+            *known = service.min(known.clone());
             return None;
         }
         self.digest ^= register.hash();
-        register.served = true;
+        register.service = Some(service);
         self.digest ^= register.hash();
         let order = register.order.clone();
         self.forget_open(dot, &order.call);
@@ -465,12 +513,15 @@ impl OrderStore {
 }
 
 impl Register {
+    fn is_served(&self) -> bool {
+        self.service.is_some()
+    }
+
     fn record(&self, now: Timestamp) -> Record {
-        let Order { dot, origin, call, placed } = self.order.clone();
-        let state = if self.served {
-            RecordState::Served(self.service.clone())
-        } else {
-            RecordState::Open { waited: now.since(placed) }
+        let Order { dot, origin, call, placed, recall } = self.order.clone();
+        let state = match self.service.clone() {
+            Some(service) => RecordState::Served(service),
+            None => RecordState::Open { waited: now.since(placed), recall },
         };
         Record { dot, origin, call, state }
     }
@@ -489,12 +540,14 @@ impl Register {
             Call::Hall(HallCall { direction: Direction::Down, .. }) => (1, None, None),
             Call::Car { car, .. } => (2, Some(car), None),
         };
-        let served = self.served && !is_seeded(SeededBug::DigestOmitsServices);
+        let served = self.is_served() && !is_seeded(SeededBug::DigestOmitsServices);
         hasher.write(&[u8::from(served), kind, call.floor().index()]);
         hasher.write(car.map_or(&[], |car| car.as_str().as_bytes()));
         if let Some(to) = to {
             hasher.write(&[to.index()]);
         }
+        let recall = if self.is_served() { 0 } else { self.order.recall };
+        hasher.write(&recall.to_le_bytes());
         hasher.finish()
     }
 }

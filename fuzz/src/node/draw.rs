@@ -211,9 +211,8 @@ impl Draw {
         };
         let waited = time(script)?;
         let state = match script.int_in_range(0..=3_u8)? {
-            0 if own.is_some() => RecordState::Served(None),
-            1 if own.is_some() => RecordState::Served(Some(Service { waited, car: peer(script)? })),
-            _ => RecordState::Open { waited },
+            0 | 1 if own.is_some() => RecordState::Served(Service { waited, car: peer(script)? }),
+            _ => RecordState::Open { waited, recall: script.int_in_range(0..=2)? },
         };
         Ok(Record { dot, origin, call: self.call(script)?, state })
     }
@@ -366,7 +365,7 @@ impl Draw {
 /// What operators command, or something that this program does not understand.
 fn directive(script: &mut Unstructured<'_>) -> Result<Directive> {
     let key = match script.int_in_range(0..=3_u8)? {
-        0 => Topic::FireRecall.key(),
+        0 => Key::new(&format!("fire-recall/{}", script.int_in_range(0..=2)?)).expect("a key"),
         1 => Key::new("of/a-later-program").expect("a key"),
         _ => Topic::Mode(peer(script)?).key(),
     };

@@ -159,20 +159,21 @@ impl Watch {
         }
     }
 
-    /// A directive gives way to a later one only. Nobody waits in a fire recall, and on emergency power a
-    /// motor runs in its turn alone (S1).
+    /// A directive gives way to a later one only, but for a fire recall, whose number counts. No open call is older than a fire recall, and on
+    /// emergency power a motor runs in its turn alone (S1).
     fn check_directives(&mut self, node: &Node) {
         let directives = node.directives();
-        for Directive { key, version, .. } in directives.iter() {
+        let is_recall = |it: &&Directive| it.key.as_str().starts_with("fire-recall/");
+        for Directive { key, version, .. } in directives.iter().filter(|it| !is_recall(it)) {
             let before = self.versions.insert(key.clone(), *version);
             assert!(
                 before.is_none_or(|before| before <= *version),
                 "{key}: {before:?}, {version:?}"
             );
         }
-        let mut calls = node.orders().calls();
-        let waits = calls.next().filter(|_| directives.is_fire_recalled());
-        assert!(waits.is_none(), "{waits:?} is open in a fire recall");
+        let mut orders = node.orders().orders();
+        let older = orders.find(|order| order.recall < directives.recall_count());
+        assert!(older.is_none(), "{older:?} is older than a fire recall");
         let moves = node.outputs().is_some_and(|outputs| outputs.motor != MotorCommand::Stop);
         if moves && directives.emergency_power().is_some() {
             let turn = directives.turn();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use elevator_driver::Button;
 use elevator_fleet::model::{Call, Dot};
 use elevator_fleet::node::Node;
+use elevator_fleet::orders::RecordState;
 
 use super::{Finding, WITHIN};
 use crate::machine::Machine;
@@ -18,7 +19,13 @@ pub(super) fn the_disk_has_lit_the_lamps(snapshot: &Snapshot, node: usize) -> Ve
     if machine.disk.failed() || snapshot.settings.roles.contains_key(&node) {
         return Vec::new();
     }
-    let open = machine.disk.restored().records.into_iter().filter(|it| !it.state.is_served());
+    let recalls = machine.node().map_or(0, |node| node.orders().recalls());
+    let open = machine
+        .disk
+        .restored()
+        .records
+        .into_iter()
+        .filter(|it| matches!(it.state, RecordState::Open { recall, .. } if recall >= recalls));
     let dark = open.map(|record| record.call).filter(|call| {
         has_lamp(machine, call) && call.button().is_some_and(|it| !machine.lit.contains(&it))
     });

@@ -141,7 +141,11 @@ impl Promises {
         let call = Call::of_button(button, &snapshot.machines[node].name);
         let dots = self.shown[node].remove(&call).unwrap_or_default();
         let dots = dots.into_iter().map(|(journal, sequence)| Dot { journal, sequence });
-        dots.filter(|dot| !self.is_closed(*dot, &call))
+        let is_dropped = |dot: &Dot| {
+            let promised = self.open.get(dot).map(|(_, at)| *at);
+            self.dropped.get(&call).is_some_and(|at| promised.is_none_or(|last| last <= *at))
+        };
+        dots.filter(|dot| !self.is_closed(*dot, &call) && !is_dropped(dot))
             .map(|dot| {
                 let what = format!("the lamp of {button} went out, {dot} was not served");
                 Finding::new("P1", node, what)
@@ -160,13 +164,6 @@ impl Promises {
         }
     }
 
-    /// Whether every press of this call that a node holds as served has been served, or dropped,
-    /// before.
-    pub(crate) fn are_closed(&self, snapshot: &Snapshot, node: usize, call: &Call) -> bool {
-        let mut dots = served_presses(snapshot, node, call).peekable();
-        dots.peek().is_some() && dots.all(|dot| self.is_closed(dot, call))
-    }
-
     /// A car has served this call, as its node reports: every press of it that the node knows.
     pub(crate) fn served(&mut self, snapshot: &Snapshot, node: usize, call: &Call) {
         for dot in served_presses(snapshot, node, call) {
@@ -176,8 +173,7 @@ impl Promises {
     }
 
     /// A node drops this call in a fire recall: every press of it.
-    pub(crate) fn dropped(&mut self, snapshot: &Snapshot, node: usize, call: &Call) {
-        self.served(snapshot, node, call);
+    pub(crate) fn dropped(&mut self, snapshot: &Snapshot, call: &Call) {
         self.dropped.insert(call.clone(), snapshot.now);
     }
 

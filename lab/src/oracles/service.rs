@@ -66,7 +66,7 @@ impl Service {
         let records = process.node.orders().records(process.clock(snapshot.now));
         let own = records.filter(|record| {
             let by = match &record.state {
-                RecordState::Served(service) => service.as_ref(),
+                RecordState::Served(service) => Some(service),
                 RecordState::Open { .. } => None,
             };
             record.call == *call && by.is_some_and(|service| service.car == machine.name)

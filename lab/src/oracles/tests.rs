@@ -34,7 +34,7 @@ fn call(index: u8) -> Call {
 
 fn open(dot: Dot) -> Change {
     let origin = NodeId::new("A").expect("a name");
-    let state = RecordState::Open { waited: Duration::ZERO };
+    let state = RecordState::Open { waited: Duration::ZERO, recall: 0 };
     Change::Record(Record { dot, origin, call: call(1), state })
 }
 

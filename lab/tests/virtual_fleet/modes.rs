@@ -233,6 +233,25 @@ fn a_node_that_missed_a_whole_recall_keeps_what_it_has_promised() {
     }
 }
 
+/// E9: each side of a partition recalls its cars. The end of one recall does not end the other.
+#[test]
+fn recalls_on_two_sides_are_two() {
+    let mut building = Building::merged(3);
+    building.inflict(Fault::NetworkCut(2, true));
+    building.run_for(secs(2));
+    building.inflict(Fault::FireRecall { at: 0, start: true });
+    building.inflict(Fault::FireRecall { at: 2, start: true });
+    building.run_for(secs(1));
+    building.inflict(Fault::FireRecall { at: 0, start: false });
+    building.run_for(secs(1));
+    let recalled = |node| building.node(node).is_some_and(|it| it.directives().is_fire_recalled());
+    assert_eq!([0, 1, 2].map(recalled), [false, false, true]);
+    building.inflict(Fault::NetworkCut(2, false));
+    building.until(mins(2), "all cars are down", |world| are_down(world, 0..3));
+    building.inflict(Fault::FireRecall { at: 1, start: false });
+    building.recovers();
+}
+
 /// ASME A17.1 Phase II: in a recall of the fleet the key in a car gives it to a firefighter; no order
 /// is placed, and no other car leaves. Nothing but the key ends it: not the end of the recall either,
 /// while the firefighter is on a floor, nor a restart, nor a loss of power.

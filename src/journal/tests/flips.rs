@@ -52,7 +52,7 @@ fn images() -> Vec<Image> {
     let path = directory.path().join(FILE);
     let order = |sequence: u64| {
         let index = u8::try_from(sequence % 8).expect("small");
-        Change::Record(record(restored.journal, sequence, index, RecordState::Served(None)))
+        Change::Record(record(restored.journal, sequence, index, served()))
     };
     let mut before = fs::read(&path).expect("the file");
     let image = |step: u64| {

@@ -2,16 +2,13 @@
 //!
 //! `src/journal/testdata/` has
 //!
-//! - `format-1.redb` and `format-1-killed.redb`, made by version 0.1.0 of the program, which wrote
-//!   format 1: one was closed, the other left by a process that was killed;
+//! - `format-1.redb`, made by an earlier program, which this one refuses;
 //! - `format-2.redb` and `format-2.txt`, made by
 //!   `LIFTMESH_GOLDEN=write cargo test --lib as_in_the_golden_file`: the file, and every key and
-//!   value in it;
-//! - `format-2-orders-2.redb` and `format-2-orders-3.redb`, the same with orders of versions 2
-//!   and 3.
+//!   value in it.
 //!
 //! A difference here is a change of the journal's format: see `tables.rs` on when it
-//!   needs a new number, and keep the files of the format before.
+//! needs a new number.
 
 use std::fmt::Write as _;
 use std::time::UNIX_EPOCH;
@@ -64,10 +61,10 @@ fn car_call(name: &str, index: u8) -> Call {
 
 /// What stands in every golden file.
 fn records() -> Vec<Record> {
-    let open = |seconds| RecordState::Open { waited: Duration::from_secs_f64(seconds) };
+    let open = |seconds| RecordState::Open { waited: Duration::from_secs_f64(seconds), recall: 2 };
     let record = |dot, origin, call, state| Record { dot, origin: car(origin), call, state };
     let served =
-        RecordState::Served(Some(Service { waited: Duration::from_millis(9_380), car: car("B") }));
+        RecordState::Served(Service { waited: Duration::from_millis(9_380), car: car("B") });
     let theirs = Dot { journal: JournalId(77), sequence: 300 };
     let trip = HallCall::to(floor(0), floor(3)).expect("a trip");
     vec![
@@ -77,24 +74,6 @@ fn records() -> Vec<Record> {
         record(theirs, "B", car_call("B", 0), open(4000.0)),
         record(dot(5), "A", Call::Hall(trip), open(7.0)),
     ]
-}
-
-/// The same as programs told it that knew no destination calls.
-fn records_without_destinations() -> Vec<Record> {
-    let mut records = records();
-    records.retain(|record| record.dot != dot(5));
-    records
-}
-
-/// The same as programs told it that did not record who served, either.
-fn older_records() -> Vec<Record> {
-    let mut records = records_without_destinations();
-    for record in &mut records {
-        if record.state.is_served() {
-            record.state = RecordState::Served(None);
-        }
-    }
-    records
 }
 
 fn audit_records() -> [AuditRecord; 2] {
@@ -207,15 +186,6 @@ fn dump(path: &Path) -> String {
                     line(key.value().to_string(), json);
                 }
             }
-            // Of an older program; this one does not look at it.
-            "audit-links" => {
-                let table = TableDefinition::<u64, [u8; 32]>::new(&name);
-                let table = transaction.open_table(table).expect("a table");
-                for entry in table.iter().expect("entries") {
-                    let (key, value) = entry.expect("an entry");
-                    line(key.value().to_string(), hex(&value.value()));
-                }
-            }
             _ => {
                 let table = TableDefinition::<&[u8], &[u8]>::new(&name);
                 let table = transaction.open_table(table).expect("a table");
@@ -261,64 +231,12 @@ fn a_golden_journal_of_this_format_is_read() {
         panic!("{contents:?}");
     };
     let aged = records().into_iter().map(|mut record| {
-        if let RecordState::Open { waited } = &mut record.state {
+        if let RecordState::Open { waited, .. } = &mut record.state {
             *waited += Duration::from_hours(1);
         }
         record
     });
     assert_eq!(sorted(restored.records), sorted(aged.collect()));
-}
-
-/// A journal of a program that knew no destination calls.
-#[test]
-fn a_golden_journal_with_orders_of_version_3_is_read() {
-    let directory = with("format-2-orders-3.redb");
-    let database = Database::open(directory.path().join(FILE)).expect("a database");
-    let written = UNIX_EPOCH + Duration::from_secs(WRITTEN);
-    let contents = tables::read(&database, written).expect("read");
-    let Contents::Journal { restored, .. } = contents else {
-        panic!("{contents:?}");
-    };
-    assert_eq!(sorted(restored.records), sorted(records_without_destinations()));
-    assert_eq!(restored.directives, [], "nor any directives");
-}
-
-/// A journal whose orders do not say how they were served.
-#[test]
-fn a_golden_journal_with_orders_of_version_2_is_read() {
-    let directory = with("format-2-orders-2.redb");
-    let database = Database::open(directory.path().join(FILE)).expect("a database");
-    let written = UNIX_EPOCH + Duration::from_secs(WRITTEN);
-    let contents = tables::read(&database, written).expect("read");
-    let Contents::Journal { restored, .. } = contents else {
-        panic!("{contents:?}");
-    };
-    assert_eq!(sorted(restored.records), sorted(older_records()));
-}
-
-/// F13: an upgrade of the program keeps every order, and the journal's identity.
-#[test]
-fn a_golden_journal_of_format_1_is_upgraded() {
-    for file in ["format-1.redb", "format-1-killed.redb"] {
-        let directory = with(file);
-        for _ in 0..2 {
-            let (journal, restored) =
-                Journal::open(directory.path(), &car("A")).expect("a journal");
-            assert_eq!(restored.journal, ID);
-            assert!(restored.used >= 512);
-            assert_eq!(restored.term, Term(0));
-            assert_eq!(journal.audit().expect("a log"), audit_records());
-            let found = sorted(restored.records);
-            let known = sorted(older_records());
-            assert_eq!(found.len(), known.len());
-            for (found, known) in found.iter().zip(&known) {
-                assert!(is_same(found, known), "{found:?}, {known:?}");
-            }
-        }
-        let text = dump(&directory.path().join(FILE));
-        assert!(text.contains("numbers format = 2\n"), "{text}");
-        assert!(!text.contains("registers"), "{text}");
-    }
 }
 
 /// Changes a golden journal as a later program might have written it.
@@ -352,7 +270,8 @@ fn refused(directory: &TempDir) -> OtherFormat {
 }
 
 #[test]
-fn a_journal_of_a_later_format_is_refused_and_left_as_it_is() {
+fn a_journal_of_another_format_is_refused_and_left_as_it_is() {
+    assert_eq!(refused(&with("format-1.redb")), OtherFormat::Journal(1));
     let directory = later(|transaction| {
         let numbers = TableDefinition::<&str, u64>::new("numbers");
         let mut numbers = transaction.open_table(numbers).expect("a table");
@@ -362,17 +281,16 @@ fn a_journal_of_a_later_format_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_record_of_a_later_version_is_refused_and_left_as_it_is() {
-    let directory = later(|transaction| {
-        let orders = TableDefinition::<&[u8], &[u8]>::new("orders");
-        let mut orders = transaction.open_table(orders).expect("a table");
-        orders.insert(&[0_u8][..], &[5_u8, 1, 2][..]).expect("inserted");
-    });
-    let found = refused(&directory);
-    assert!(
-        matches!(found, OtherFormat::Record { kind: "orders", found: 5, known: 4 }),
-        "{found:?}"
-    );
+fn a_record_of_another_version_is_refused_and_left_as_it_is() {
+    for version in [4, 6] {
+        let directory = later(|transaction| {
+            let orders = TableDefinition::<&[u8], &[u8]>::new("orders");
+            let mut orders = transaction.open_table(orders).expect("a table");
+            orders.insert(&[0_u8][..], &[version, 1, 2][..]).expect("inserted");
+        });
+        let other = OtherFormat::Record { kind: "orders", found: version, known: 5 };
+        assert_eq!(refused(&directory), other);
+    }
 }
 
 #[test]
@@ -403,7 +321,7 @@ fn another_file_format_of_the_database_is_refused_and_left_as_it_is() {
         (&[64][..], 4),
         (&[192][..], 4),
     ] {
-        for file in ["format-1.redb", "format-1-killed.redb", "format-2.redb"] {
+        for file in ["format-1.redb", "format-2.redb"] {
             let directory = with(file);
             let mut image = bytes(&directory);
             for slot in slots {
@@ -434,7 +352,7 @@ fn a_kind_of_data_that_is_unknown_is_kept() {
 /// E3
 #[test]
 fn a_term_is_kept_and_never_becomes_less() {
-    let directory = with("format-1.redb");
+    let directory = with("format-2.redb");
     for (written, kept) in [(Some(9), 9), (Some(4), 9), (None, 9)] {
         let (journal, _) = Journal::open(directory.path(), &car("A")).expect("a journal");
         let changes: Vec<Change> = written.map(Term).map(Change::Term).into_iter().collect();

@@ -33,7 +33,7 @@ async fn a_register_is_replaced_by_its_later_record() {
     let directory = TempDir::new().expect("a directory");
     let (journal, restored) = open(&directory);
     let id = restored.journal;
-    let later = record(id, 2, 3, RecordState::Served(None));
+    let later = record(id, 2, 3, served());
     let writer = JournalWriter::start(journal).expect("a thread");
     let first = vec![Change::Record(open_order(id, 1, 3))];
     writer.submit(Lsn(1), first).expect("room");
@@ -66,10 +66,7 @@ async fn a_reserved_sequence_is_never_handed_out_again() {
 async fn a_renewed_journal_starts_with_its_own_sequences() {
     let directory = TempDir::new().expect("a directory");
     let (journal, first) = open(&directory);
-    let old = [
-        open_order(first.journal, 3, 1),
-        record(first.journal, u64::MAX, 2, RecordState::Served(None)),
-    ];
+    let old = [open_order(first.journal, 3, 1), record(first.journal, u64::MAX, 2, served())];
     let mut changes: Vec<Change> = old.iter().cloned().map(Change::Record).collect();
     changes.push(Change::Reserve(u64::MAX));
     let fresh = JournalId(first.journal.0 ^ 1);

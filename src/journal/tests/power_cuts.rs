@@ -32,9 +32,6 @@ const CUTS: u32 = 2_000;
 /// once.
 const CUTS_PER_DISK: u32 = 50;
 
-/// Of so many disks one begins with a journal of format 1.
-const OLDER: u64 = 8;
-
 /// Of so many cuts one is followed by a start from a real file.
 const FILES: u32 = 50;
 
@@ -102,7 +99,7 @@ impl Acknowledged {
 /// The record with its age in whole [`AGE`]s.
 fn aged(record: &Record) -> Record {
     let mut record = record.clone();
-    if let RecordState::Open { waited } = &mut record.state {
+    if let RecordState::Open { waited, .. } = &mut record.state {
         *waited = AGE * u32::try_from(waited.as_secs() / AGE.as_secs()).expect("a day at most");
     }
     record
@@ -148,12 +145,12 @@ fn batch(journal: JournalId, sequence: &mut u64, random: &mut Rng) -> Vec<Change
         }
         let journals = [journal, JournalId(77), JournalId(78)];
         let state = if random.bool() {
-            RecordState::Served(Some(Service {
+            RecordState::Served(Service {
                 waited: Duration::from_millis(random.u64(0..9_000)),
                 car: NodeId::new("A").expect("a name"),
-            }))
+            })
         } else {
-            RecordState::Open { waited: AGE * random.u32(0..20) }
+            RecordState::Open { waited: AGE * random.u32(0..20), recall: 0 }
         };
         let mut record = record(journals[random.usize(0..3)], *sequence, 0, state);
         record.call = Call::Hall(HallCall::new(
@@ -223,7 +220,7 @@ struct Machine {
 
 impl Machine {
     fn new(seed: u64) -> Self {
-        let mut machine = Self {
+        Self {
             random: Rng::with_seed(seed),
             image: Vec::new(),
             owner: node(),
@@ -231,19 +228,7 @@ impl Machine {
             incident: 0,
             torn: false,
             toll: Toll::default(),
-        };
-        if seed % OLDER == OLDER - 1 {
-            let older = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/journal/testdata");
-            machine.image = fs::read(older.join("format-1-killed.redb")).expect("a journal");
-            let disk = TornDisk::new(machine.image.clone(), u32::MAX);
-            let opened = attempt(|| Ok(disk));
-            let Attempt::Open(database, Contents::Journal { owner, restored, .. }) = opened else {
-                panic!("{opened:?}")
-            };
-            machine.owner = owner;
-            machine.known = vec![Acknowledged::of(&restored, &database)];
         }
-        machine
     }
 
     /// No journal was ever made on this disk, as far as anybody knows.

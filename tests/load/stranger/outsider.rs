@@ -10,7 +10,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::election::ballot::packet;
 use elevator_fleet::model::{Call, Dot, HallCall, Mac, NodeId, Term};
-use elevator_fleet::orders::{Record, RecordState};
+use elevator_fleet::orders::{Record, RecordState, Service};
 use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, SealedPacket};
 use elevator_fleet::wire::keyring::{Credential, FleetKey, Keyring, SECRET, TAG};
 use elevator_fleet::wire::{Beacon, Echo, Hello, NodeState, Nonce};
@@ -391,7 +391,8 @@ fn forged(old: &[u8], number: usize) -> Beacon {
     beacon.probe = true;
     beacon.sequence += 500;
     for record in &mut beacon.delta.records {
-        record.state = RecordState::Served(None);
+        let car = beacon.hello.node.clone();
+        record.state = RecordState::Served(Service { waited: Duration::ZERO, car });
     }
     let floor = Floor::try_from(2).expect("a floor");
     beacon.delta.records.push(Record {
@@ -401,7 +402,7 @@ fn forged(old: &[u8], number: usize) -> Beacon {
         },
         origin: beacon.hello.node.clone(),
         call: Call::Hall(HallCall::new(floor, Direction::Up)),
-        state: RecordState::Open { waited: Duration::ZERO },
+        state: RecordState::Open { waited: Duration::ZERO, recall: 0 },
     });
     beacon
 }

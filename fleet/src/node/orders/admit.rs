@@ -4,10 +4,9 @@ use fastrand::Rng;
 
 use super::admission::Knowledge;
 use super::{Effect, Orders};
-use crate::model::{Call, Dot, JournalId, NodeId, Timestamp};
-use crate::node::Taken;
+use crate::model::{Dot, JournalId, NodeId, Timestamp};
 use crate::node::peers::Membership;
-use crate::orders::{Record, RecordState};
+use crate::orders::Record;
 
 impl Orders {
     /// The records to merge, of those that arrived together.
@@ -25,41 +24,7 @@ impl Orders {
         if let Some(reason) = admitted.renewal {
             self.renew_journal(&reason, random, now);
         }
-        let mut records = admitted.records;
-        records.retain(|record| self.may_drop(record, now));
-        records
-    }
-
-    /// Whether to take in what this record says, unless it is that a call was dropped in a fire recall
-    /// of which this node never knew. Such a call stays open (O1): a fresh press takes the place of the
-    /// dropped one, which counts as dropped once the lamp no longer depends on it. The peer repeats
-    /// the record until then.
-    fn may_drop(&mut self, record: &Record, now: Timestamp) -> bool {
-        let Record { dot, call, state, .. } = record;
-        let present = self.store.present(*dot, call).filter(|open| open <= dot);
-        let Some(order) = present.and_then(|open| self.store.get(open)) else {
-            return true;
-        };
-        let is_own = match call {
-            Call::Hall(_) => true,
-            Call::Car { car, .. } => *car == self.own.node,
-        };
-        let knew = self.recalled_at.is_some_and(|at| order.placed <= at);
-        if *state != RecordState::Served(None) || !is_own || knew {
-            return true;
-        }
-        let journal = self.ledger.journal();
-        if dot.journal != journal
-            && let Some(fresh) = self.store.of_call(call).find(|it| it.dot.journal == journal)
-        {
-            return self.promise.is_made(fresh.dot);
-        }
-        let since = order.placed;
-        match self.place_since(call.clone(), since, now) {
-            // The fresh press is in the same register, or is not promised yet.
-            Taken::Placed => dot.journal == journal,
-            Taken::Waiting | Taken::Absorbed => false,
-        }
+        admitted.records
     }
 
     /// Whether there is room for a record.

@@ -1,7 +1,7 @@
-//! How presses have ended whose registers hold a later press by now.
+//! How presses have ended that the store no longer keeps.
 //!
 //! A register has room for one press of its journal and call, and the next press takes its place. A
-//! program that follows its call asks for the end of the one before.
+//! fire recall ends a press and leaves no register. A program that follows its call asks for its end.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,8 +21,8 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// A press of this call whose place another one takes was served, or dropped where there is no
-    /// service.
+    /// A press of this call that the store no longer keeps was served or, where there is no service,
+    /// ended by a fire recall.
     pub(super) fn note(&mut self, dot: Dot, call: &Call, service: Option<Service>) {
         let place = (dot.journal, call.clone(), dot.sequence);
         if self.ends.insert(place.clone(), service).is_none() {

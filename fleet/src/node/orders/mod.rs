@@ -34,7 +34,7 @@ use self::transfers::Transfers;
 use super::boarding::Ride;
 use super::{RefusedStatus, Report, Restored};
 use crate::model::{Call, Dot, HallCall, JournalId, NodeId, Order, Timestamp};
-use crate::orders::{Holding, OrderStore, Promise, Service};
+use crate::orders::{Holding, OrderStore, Promise};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::Hello;
 
@@ -53,8 +53,6 @@ pub(super) struct Orders {
     transfers: Transfers,
     admission: Admission,
     ends: Ends,
-    /// When this node last knew that a fire recall was in force.
-    recalled_at: Option<Timestamp>,
     effects: VecDeque<Effect>,
 }
 
@@ -75,22 +73,12 @@ pub(super) enum Effect {
     Closed(HallCall),
 }
 
-/// How far a press is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PressState {
-    /// It has not been seen here, or its journal was collected.
-    Unknown,
-    Open,
-    Served(Service),
-    /// In a fire recall.
-    Dropped,
-}
-
 impl Orders {
-    /// Orders with the contents of this node's disk. `rotates`: whether the mastership rotates
-    /// while all is well.
-    pub(super) fn new(own: Hello, restored: &Restored, rotates: bool) -> Self {
+    /// Orders with the contents of this node's disk, which tells of so many fire recalls. `rotates`:
+    /// whether the mastership rotates while all is well.
+    pub(super) fn new(own: Hello, restored: &Restored, recalls: u64, rotates: bool) -> Self {
         let mut store = OrderStore::default();
+        store.set_recalls(recalls);
         let mut promise = Promise::new(own.node.clone());
         let mut ledger = Ledger::new(restored, rotates);
         let mut effects = VecDeque::new();
@@ -103,6 +91,11 @@ impl Orders {
                 // Written before such records were refused.
                 impossible += 1;
             }
+        }
+        // What a recall has ended leaves nothing but its records on the disk.
+        let journals: BTreeSet<_> = restored.records.iter().map(|it| it.dot.journal).collect();
+        for journal in journals.into_iter().filter(|it| store.journal(*it).is_none()) {
+            ledger.collect(journal, &[]);
         }
         let has_lamps = !is_seeded(SeededBug::LampsNotRestored);
         for order in store.orders().filter(|_| has_lamps) {
@@ -122,7 +115,6 @@ impl Orders {
             transfers: Transfers::default(),
             admission: Admission::new(),
             ends: Ends::default(),
-            recalled_at: None,
             effects,
         }
     }
@@ -353,7 +345,7 @@ mod tests {
     fn a_node_alone_promises_what_is_on_its_disk() {
         let (hello, now) = (node(1, 1).hello().clone(), Timestamp::START);
         let restored = Restored { reserved: 1_000, ..Restored::default() };
-        let mut orders = Orders::new(hello.clone(), &restored, false);
+        let mut orders = Orders::new(hello.clone(), &restored, 0, false);
         let call = Call::Hall(HallCall::new(Floor::BOTTOM, Direction::Up));
         assert_eq!(orders.place(call.clone(), now), Taken::Placed);
         let press = Some(Dot { journal: restored.journal, sequence: 1 });

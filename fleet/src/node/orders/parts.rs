@@ -112,13 +112,11 @@ impl Orders {
         self.replication.is_waiting()
     }
 
-    /// Adds what is to be sent in a beacon: acknowledgements first, then orders. `explain` adds what
-    /// a record may be a consequence of; `false` if there is no room for that.
+    /// Adds what is to be sent in a beacon: acknowledgements first, then orders.
     pub(in crate::node) fn fill_delta(
         &mut self,
         delta: &mut Delta,
         room: &mut Room,
-        mut explain: impl FnMut(&Record, &mut Room) -> bool,
         now: Timestamp,
     ) {
         let (store, ledger) = (&self.store, &self.ledger);
@@ -129,8 +127,7 @@ impl Orders {
         });
         self.replication.offer_records(|dot| {
             let record = store.record(dot, now);
-            record
-                .is_none_or(|record| explain(&record, room) && room.add(&mut delta.records, record))
+            record.is_none_or(|record| room.add(&mut delta.records, record))
         });
     }
 

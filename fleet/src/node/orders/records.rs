@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 
-use super::{Effect, MOST_OPEN_TRIPS, Orders, PressState};
+use super::{Effect, MOST_OPEN_TRIPS, Orders};
 use crate::car::ServedCall;
 use crate::model::{Call, Dot, HallCall, NodeId, Order, Timestamp};
 use crate::node::peers::Membership;
-use crate::node::{Report, Taken};
-use crate::orders::{Holding, Merged, Record, Service};
+use crate::node::{Fate, Report, Taken};
+use crate::orders::{Holding, Merged, Record, RecordState, Service};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Ack, Delta, StateTransfer};
 
@@ -22,7 +22,7 @@ enum Outcome {
     Settled,
     /// It opens or closes an order here.
     Changed,
-    /// Its sender lacks the service of this press, or a later press in its place.
+    /// Its sender lacks the service of this press, its recall number, or a later press in its place.
     Behind,
 }
 
@@ -33,11 +33,6 @@ impl Orders {
             return Taken::Absorbed;
         }
         let since = self.placed_before(&call).unwrap_or(now);
-        self.place_since(call, since, now)
-    }
-
-    /// Places a press of this call that has waited since then.
-    pub(super) fn place_since(&mut self, call: Call, since: Timestamp, now: Timestamp) -> Taken {
         let Some(dot) = self.ledger.dot() else {
             self.ledger.postpone(call);
             return Taken::Waiting;
@@ -61,28 +56,25 @@ impl Orders {
         self.store.present(last, call)
     }
 
-    /// Whether this press, or a later one of its journal and call, has been seen here, open or served,
+    /// Whether this press, or a later one of its journal and call, has been seen here, open or over,
     /// and is not collected.
     pub(in crate::node) fn knows_press(&self, press: Dot, call: &Call) -> bool {
-        let present = self.store.present(press, call);
-        present.is_some_and(|present| present.sequence >= press.sequence)
+        self.fate(press, call) != Fate::Unknown
     }
 
     /// How far a press is. What a node that was restarted no longer knows is the end of a press whose
     /// button was pressed again at the same node: to it the press is as far as the later one.
-    pub(in crate::node) fn press_state(&self, press: Dot, call: &Call) -> PressState {
-        let ended = |service: &Option<Service>| match service {
-            Some(service) => PressState::Served(service.clone()),
-            None => PressState::Dropped,
-        };
-        if let Some(end) = self.ends.of(press, call) {
-            return ended(end);
+    pub(in crate::node) fn fate(&self, press: Dot, call: &Call) -> Fate {
+        let present = self.store.present(press, call).filter(|present| *present >= press);
+        if present != Some(press)
+            && let Some(end) = self.ends.of(press, call)
+        {
+            return end.clone().map_or(Fate::Dropped, Fate::Served);
         }
-        match self.store.present(press, call) {
-            Some(present) if present.sequence < press.sequence => PressState::Unknown,
-            Some(present) if self.store.get(present).is_some() => PressState::Open,
-            Some(present) => ended(&self.store.service(present).cloned()),
-            None => PressState::Unknown,
+        match present.map(|present| self.store.service(present)) {
+            Some(Some(service)) => Fate::Served(service.clone()),
+            Some(None) => Fate::Open,
+            None => Fate::Unknown,
         }
     }
 
@@ -133,6 +125,7 @@ impl Orders {
     ) {
         match merged {
             Merged::Nothing | Merged::Refused => return,
+            Merged::Raised => {}
             Merged::Placed { replaced } => {
                 let own = self.own.node.clone();
                 let is_trusted = self.ledger.failed() && is_seeded(SeededBug::FailedDiskTrusted);
@@ -175,27 +168,23 @@ impl Orders {
     /// This press may take the place of one that has ended.
     fn keep_end(&mut self, dot: Dot, call: &Call) {
         let before = self.store.present(dot, call).filter(|before| *before < dot);
-        if let Some(before) = before.filter(|before| self.store.get(*before).is_none()) {
-            self.ends.note(before, call, self.store.service(before).cloned());
+        if let Some((before, service)) = before.and_then(|it| Some((it, self.store.service(it)?))) {
+            self.ends.note(before, call, Some(service.clone()));
         }
     }
 
-    /// The last open press of a call is closed: another node's car has served it, or it was dropped.
+    /// The last open press of a call is closed: another node's car has served it.
     fn closed_elsewhere(&mut self, call: &Call, dot: Dot) {
-        if self.store.of_call(call).next().is_some() {
+        if self.store.is_open(call) {
             return;
         }
-        let service = self.store.service(dot).cloned();
         if let Call::Hall(hall) = call {
             self.effects.push_back(Effect::Closed(*hall));
         }
-        let call = call.clone();
-        self.report(match service {
-            Some(Service { waited, car }) => {
-                Report::Served { call, waited, here: false, car: Some(car) }
-            }
-            None => Report::Dropped { call },
-        });
+        if let Some(Service { waited, car }) = self.store.service(dot).cloned() {
+            let call = call.clone();
+            self.report(Report::Served { call, waited, here: false, car: Some(car) });
+        }
     }
 
     /// Merges a record, handles the change, and returns it.
@@ -212,11 +201,12 @@ impl Orders {
         merged
     }
 
-    /// Handles an admitted record.
+    /// Handles an admitted record, which the peer holds in this way.
     fn on_record(
         &mut self,
         peer: &NodeId,
         record: &Record,
+        holding: Holding,
         members: &Membership,
         now: Timestamp,
     ) -> Outcome {
@@ -228,18 +218,22 @@ impl Orders {
                 return Outcome::Refused;
             }
             Merged::Nothing | Merged::Served { closed: None } => Outcome::Settled,
-            Merged::Placed { .. } | Merged::Served { closed: Some(_) } => Outcome::Changed,
+            Merged::Placed { .. } | Merged::Raised | Merged::Served { closed: Some(_) } => {
+                Outcome::Changed
+            }
         };
         self.note_open(record, now);
         self.ledger.know(dot);
-        match (record.state.is_served(), self.store.get(dot).is_some()) {
-            (false, true) => {
-                self.promise.record(dot, peer, Holding::Held);
+        let open = self.store.get(dot);
+        match record.state {
+            RecordState::Open { recall, .. } if open.is_some_and(|it| it.recall == recall) => {
+                self.promise.record(dot, peer, holding);
                 self.replication.acked(peer, dot);
             }
-            (true, false) => self.replication.acked(peer, dot),
-            (false, false) | (true, true) => {
-                if let Some(present) = self.store.present(dot, call) {
+            RecordState::Served(_) if open.is_none() => self.replication.acked(peer, dot),
+            RecordState::Open { .. } | RecordState::Served(_) => {
+                let present = self.store.present(dot, call);
+                if let Some(present) = present.filter(|present| *present >= dot) {
                     self.replication.enqueue(peer, present);
                     outcome = Outcome::Behind;
                 }
@@ -292,7 +286,7 @@ impl Orders {
             if !self.has_room(peer, record, members, now) {
                 continue;
             }
-            match self.on_record(peer, record, members, now) {
+            match self.on_record(peer, record, Holding::Held, members, now) {
                 Outcome::Refused => {}
                 // What a peer repeats because another one refuses it must not make all nodes send
                 // beacon after beacon.
@@ -325,13 +319,8 @@ impl Orders {
             }
         }
         for record in self.admit(peer, &state.records, members, random, now) {
-            if !self.has_room(peer, record, members, now)
-                || self.on_record(peer, record, members, now) == Outcome::Refused
-            {
-                continue;
-            }
-            if !record.state.is_served() && self.store.get(record.dot).is_some() {
-                self.promise.record(record.dot, peer, holding);
+            if self.has_room(peer, record, members, now) {
+                self.on_record(peer, record, holding, members, now);
             }
         }
         self.collect(members, now);
@@ -369,29 +358,45 @@ impl Orders {
     ) {
         let (own, hall) = (self.own.node.clone(), Call::Hall(call));
         let served = self.store.serve_presses(presses, &own, now);
-        if self.store.of_call(&hall).next().is_none() {
+        if !self.store.is_open(&hall) {
             self.effects.push_back(Effect::Closed(call));
         }
         self.on_served_here(hall, &served, now);
     }
 
-    /// Drops all open orders, and presses that wait for a sequence: in a fire recall nobody serves
-    /// them. Every node does so with what it holds, so that the stores become equal.
-    pub(in crate::node) fn drop_all(&mut self, now: Timestamp) {
-        self.recalled_at = Some(now);
-        self.ledger.take_postponed();
-        let calls: Vec<Call> = self.store.calls().cloned().collect();
-        for call in calls {
-            for order in self.store.drop_call(&call) {
-                self.promise.forget(order.dot);
-                self.ledger.note(order.dot);
-                self.replication.changed(order.dot, None);
+    /// There have been so many fire recalls. One that is in force ends what was placed before it. One
+    /// that was over before this node heard of it ends nothing here: what is open goes on under the
+    /// new number, so that no promise is broken.
+    pub(in crate::node) fn learn_recalls(&mut self, recalls: u64, in_force: bool) {
+        self.store.set_recalls(recalls);
+        if in_force {
+            self.ledger.take_postponed();
+            self.cancel(recalls);
+            return;
+        }
+        for dot in self.store.older_than(recalls) {
+            self.store.raise(dot, recalls);
+            self.ledger.note(dot);
+            self.replication.changed(dot, None);
+            self.hurry();
+        }
+    }
+
+    /// Forgets the orders with recall numbers below this one. Every node does so by itself when it
+    /// learns of the recall, and ignores such orders from then on.
+    pub(in crate::node) fn cancel(&mut self, below: u64) {
+        for dot in self.store.older_than(below) {
+            let Some(Order { call, .. }) = self.store.remove(dot) else { continue };
+            self.promise.forget(dot);
+            self.replication.collected(dot);
+            self.ends.note(dot, &call, None);
+            if self.store.is_open(&call) {
+                continue;
             }
-            if let Call::Hall(call) = call {
-                self.effects.push_back(Effect::Closed(call));
+            if let Call::Hall(hall) = call {
+                self.effects.push_back(Effect::Closed(hall));
             }
             self.report(Report::Dropped { call });
-            self.hurry();
             self.invalidate();
         }
     }

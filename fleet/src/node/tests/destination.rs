@@ -258,7 +258,7 @@ fn invented_trips_of_a_journal_are_bounded_and_counted() {
         dot: Dot { journal: crate::model::JournalId(journal), sequence },
         origin: name(2),
         call: Call::Hall(call),
-        state: crate::orders::RecordState::Open { waited: Duration::ZERO },
+        state: crate::orders::RecordState::open(Duration::ZERO),
     };
     for journal in 100..103 {
         let records =

@@ -30,7 +30,7 @@ fn a_disk_that_works_again_gets_everything_before_a_lamp_depends_on_it() {
         dot: Dot { journal: JournalId(5), sequence: 4 },
         origin: name(1),
         call: Call::Hall(on_disk),
-        state: RecordState::Open { waited: Duration::from_secs(3) },
+        state: RecordState::open(Duration::from_secs(3)),
     };
     let restored = Restored { records: vec![record], ..Restored::default() };
     node.handle_disk_recovered(&restored, now);

@@ -21,7 +21,7 @@ fn record(journal: u64, sequence: u64, call: Call, state: RecordState) -> Record
 /// One served hall call of each of these journals.
 fn tombstones(journals: core::ops::Range<u64>) -> Vec<Record> {
     let tombstone =
-        |journal| record(INVENTED + journal, 7 + journal % 90, call(1), RecordState::Served(None));
+        |journal| record(INVENTED + journal, 7 + journal % 90, call(1), RecordState::served());
     journals.map(tombstone).collect()
 }
 
@@ -32,7 +32,7 @@ fn ghosts(journals: core::ops::Range<u64>) -> Vec<Record> {
         let car = name(99);
         let waited = Duration::from_secs(1);
         let call = Call::Car { car, floor };
-        record(INVENTED + journal, 7, call, RecordState::Open { waited })
+        record(INVENTED + journal, 7, call, RecordState::open(waited))
     };
     journals.map(ghost).collect()
 }
@@ -40,7 +40,7 @@ fn ghosts(journals: core::ops::Range<u64>) -> Vec<Record> {
 /// One hall call of each of these journals, which any car can serve.
 fn hall_calls(journals: core::ops::Range<u64>) -> Vec<Record> {
     let waited = Duration::from_secs(1);
-    let open = |journal| record(INVENTED + journal, 7, call(1), RecordState::Open { waited });
+    let open = |journal| record(INVENTED + journal, 7, call(1), RecordState::open(waited));
     journals.map(open).collect()
 }
 
@@ -53,7 +53,7 @@ fn car_calls(journal: u64, first: u8, floors: FloorCount) -> Vec<Record> {
     let ghost = |(sequence, (car, floor)): (u64, (NodeId, Floor))| {
         let waited = Duration::from_secs(1);
         let call = Call::Car { car, floor };
-        record(INVENTED + journal, sequence, call, RecordState::Open { waited })
+        record(INVENTED + journal, sequence, call, RecordState::open(waited))
     };
     (1..).zip(calls).map(ghost).collect()
 }
@@ -199,7 +199,7 @@ fn a_served_order_of_a_full_store_is_not_placed_again_by_an_old_copy() {
     let (mut one, _, now) = settled();
     let least = u64::try_from(MOST).expect("few");
     // Each of them is worth more than a journal with a served order.
-    let worthy = |journal| record(INVENTED + journal, 1_000, call(1), RecordState::Served(None));
+    let worthy = |journal| record(INVENTED + journal, 1_000, call(1), RecordState::served());
     flood(&mut one, &(1..=least).map(worthy).collect::<Vec<_>>(), now);
     let open = hall_calls(900..901).remove(0);
     flood(&mut one, std::slice::from_ref(&open), now);
@@ -208,7 +208,7 @@ fn a_served_order_of_a_full_store_is_not_placed_again_by_an_old_copy() {
     one.handle_timeout(now + PERIOD);
     drain(&mut one);
     let service = Service { waited: Duration::from_secs(1), car: name(1) };
-    let service = Record { state: RecordState::Served(Some(service)), ..open.clone() };
+    let service = Record { state: RecordState::Served(service), ..open.clone() };
     // One journal more than there is room for, which comes while the peer is heard, and once it is not.
     let collect = |one: &mut Node, after: Duration, newcomer| {
         let later = now + after;
@@ -282,7 +282,7 @@ fn two_hundred_starts_on_a_failing_disk_leave_few_journals() {
         failing.start(Timestamp::START);
         for sequence in 1..4 {
             let index = u8::try_from(sequence % 3).expect("small");
-            let mut told = record(journal.0, sequence, call(index), RecordState::Served(None));
+            let mut told = record(journal.0, sequence, call(index), RecordState::served());
             told.origin = name(5);
             let mut beacon = failing.plain_beacon(Timestamp::START);
             beacon.echoes = vec![one.echo(now)];
@@ -332,7 +332,7 @@ fn open_calls_of_many_peers_stay_within_bounds() {
                 let floor = floors.floor(index).expect("a floor");
                 let call = Call::Hall(HallCall::new(floor, direction));
                 let sequence = sequence * 10 + u64::from(index);
-                record(INVENTED + journal, sequence, call, RecordState::Open { waited: PERIOD })
+                record(INVENTED + journal, sequence, call, RecordState::open(PERIOD))
             })
         }));
         let peer = &mut peers[usize::try_from(journal % 4).expect("small")];
@@ -346,11 +346,10 @@ fn open_calls_of_many_peers_stay_within_bounds() {
     let known = one.orders().get(dot(INVENTED, 1)).cloned().expect("it is open");
     let of_last = last.iter().filter(|record| one.orders().get(record.dot).is_some());
     assert_eq!(of_last.count(), 0, "there is no room for another journal");
-    let mut first = record(INVENTED, 1, known.call, RecordState::Served(None));
+    let mut first = record(INVENTED, 1, known.call, RecordState::served());
     first.origin = name(99);
-    let fresh = record(INVENTED, 50_000, call(0), RecordState::Open { waited: PERIOD });
-    let same =
-        Record { dot: dot(INVENTED, 50_001), state: RecordState::Open { waited: PERIOD }, ..first };
+    let fresh = record(INVENTED, 50_000, call(0), RecordState::open(PERIOD));
+    let same = Record { dot: dot(INVENTED, 50_001), state: RecordState::open(PERIOD), ..first };
     send_beacon(&mut peers[0], &mut one, vec![fresh.clone(), same.clone()], now);
     assert!(one.orders().get(fresh.dot).is_none(), "one register more");
     assert!(one.orders().get(same.dot).is_some(), "a press in another's place");

@@ -24,7 +24,7 @@ fn served(journal: u8, sequence: u64, call: Call) -> Record {
         dot: dot(u64::from(journal), sequence),
         origin: name(journal),
         call,
-        state: RecordState::Served(None),
+        state: RecordState::served(),
     }
 }
 
@@ -250,7 +250,7 @@ fn a_journal_of_which_others_know_too_much_is_given_up() {
 fn disks_that_hold_impossible_records_do_not_stop_orders() {
     let poisoned = |index: u8| {
         let waits = Record {
-            state: RecordState::Open { waited: Duration::from_secs(3) },
+            state: RecordState::open(Duration::from_secs(3)),
             ..served(index, 17, call(2))
         };
         let mut records: Vec<Record> = [1, 2]
@@ -370,8 +370,7 @@ fn two_repairs_at_once_leave_an_order_as_old_as_it_was() {
 fn a_press_that_others_know_as_another_call_is_placed_again() {
     let (mut one, mut two, now) = pair();
     let next = dot(1, one.orders().highest(JournalId(1)).expect("known") + 1);
-    let forged =
-        Record { state: RecordState::Open { waited: PERIOD }, ..served(1, next.sequence, call(2)) };
+    let forged = Record { state: RecordState::open(PERIOD), ..served(1, next.sequence, call(2)) };
     two.merge_record(&forged, None, now);
     assert_eq!(one.handle_order(call(0), now), Ok(Taken::Placed));
     assert!(one.orders().get(next).is_some(), "{next}");

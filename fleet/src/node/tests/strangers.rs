@@ -122,12 +122,8 @@ fn an_old_beacon_plants_nothing_in_a_replaced_node() {
     let (_, mut two, now) = pair();
     let mut gone = node(9, 1);
     gone.handle_fire_recall(FireRecall::Start, "kovac", now).expect("room");
-    let open = Record {
-        dot: dot(2, 7),
-        origin: name(2),
-        call: call(3),
-        state: RecordState::Open { waited: PERIOD },
-    };
+    let open =
+        Record { dot: dot(2, 7), origin: name(2), call: call(3), state: RecordState::open(PERIOD) };
     let recorded = Beacon {
         directives: gone.directives().iter().cloned().collect(),
         delta: Delta { records: vec![open], ..Delta::default() },

@@ -28,7 +28,7 @@ fn tombstones(journals: u64) -> Vec<Record> {
             dot: Dot { journal: JournalId((1 << 60) + journal), sequence },
             origin: name(9),
             call: Call::Hall(call),
-            state: RecordState::Served(None),
+            state: RecordState::served(),
         })
     };
     (0..journals).flat_map(of_journal).collect()
@@ -134,10 +134,8 @@ fn equal_stores_are_not_sent() {
 /// F12: an open order that both have on disk is promised as soon as their digests have been told.
 #[test]
 fn equal_digests_tell_who_holds_an_order() {
-    let waits = Record {
-        state: RecordState::Open { waited: Duration::from_secs(3) },
-        ..tombstones(1).remove(0)
-    };
+    let waits =
+        Record { state: RecordState::open(Duration::from_secs(3)), ..tombstones(1).remove(0) };
     let both = [1, 2].map(|index| with(index, vec![waits.clone()]));
     let [mut one, mut two] = both;
     let now = Timestamp::START + PERIOD;
@@ -153,10 +151,8 @@ fn equal_digests_tell_who_holds_an_order() {
 /// at a node that was away, though that disk is still busy with another press.
 #[test]
 fn a_press_on_its_way_to_the_disk_hides_no_order_that_is_there() {
-    let waits = Record {
-        state: RecordState::Open { waited: Duration::from_secs(3) },
-        ..tombstones(1).remove(0)
-    };
+    let waits =
+        Record { state: RecordState::open(Duration::from_secs(3)), ..tombstones(1).remove(0) };
     let (mut one, mut two) = (with(1, vec![waits.clone()]), with(2, Vec::new()));
     let now = Timestamp::START + PERIOD;
     let floors = FloorCount::new(FLOORS).expect("floors");
@@ -178,10 +174,8 @@ fn a_repair_tells_which_orders_are_on_a_busy_disk() {
     let (mut one, mut two, now) = acquainted(with(1, Vec::new()), with(2, Vec::new()));
     shake_hands(&mut one, &mut two, now);
     carry(&mut one, &mut two, now);
-    let waits = Record {
-        state: RecordState::Open { waited: Duration::from_secs(3) },
-        ..tombstones(1).remove(0)
-    };
+    let waits =
+        Record { state: RecordState::open(Duration::from_secs(3)), ..tombstones(1).remove(0) };
     // On its disk for long, and owed to nobody.
     one.orders.store_mut().merge(waits.clone(), now);
     let floors = FloorCount::new(FLOORS).expect("floors");

@@ -107,8 +107,12 @@ fn fleet(steps: &[Step]) -> [OrderStore; 3] {
 }
 
 /// The registers without ages: what the merge laws speak of.
-fn essence(store: &OrderStore) -> Vec<(Dot, Call, bool)> {
-    store.records(at(0)).map(|r| (r.dot, r.call, r.state.is_served())).collect()
+fn essence(store: &OrderStore) -> (u64, Vec<(Dot, Call, Option<u64>)>) {
+    let open = |state| match state {
+        RecordState::Open { recall, .. } => Some(recall),
+        RecordState::Served(_) => None,
+    };
+    (store.recalls(), store.records(at(0)).map(|r| (r.dot, r.call, open(r.state))).collect())
 }
 
 fn merged(left: &OrderStore, right: &OrderStore) -> OrderStore {
@@ -197,6 +201,7 @@ proptest! {
             let dot = record.dot;
             match a.merge(record, at(0)) {
                 Merged::Nothing | Merged::Refused => prop_assert_eq!(before, essence(&a)),
+                Merged::Raised => prop_assert!(a.get(dot).is_some() && before != essence(&a)),
                 Merged::Placed { replaced } => {
                     prop_assert!(a.get(dot).is_some());
                     prop_assert!(replaced.is_none_or(|order| a.get(order.dot).is_none()));
@@ -251,7 +256,7 @@ fn a_merge_keeps_the_longer_wait() {
         dot: dot(0, 1),
         origin: node(0),
         call: call(0),
-        state: RecordState::Open { waited: Duration::from_secs(seconds) },
+        state: RecordState::open(Duration::from_secs(seconds)),
     };
     store.merge(waits(0), at(9));
     assert_eq!(store.merge(waits(6), at(9)), Merged::Nothing);
@@ -266,11 +271,7 @@ fn of_one_press_with_two_calls_no_open_order_is_lost() {
         dot: dot(1, 1),
         origin: node(0),
         call: call(index),
-        state: if served {
-            RecordState::Served(None)
-        } else {
-            RecordState::Open { waited: Duration::ZERO }
-        },
+        state: if served { RecordState::served() } else { RecordState::open(Duration::ZERO) },
     };
     for (known, told) in [(0, 3), (3, 0), (0, 2), (2, 0), (0, 1)] {
         let (mut one, mut other) = (OrderStore::default(), OrderStore::default());
@@ -305,9 +306,9 @@ fn of_two_services_of_one_press_both_sides_keep_the_same() {
     let service = |seconds, car| {
         let waited = Duration::from_secs(seconds);
         let car = node(car);
-        Some(Service { waited, car })
+        Service { waited, car }
     };
-    let tellings = [service(9, 1), None, service(4, 2), service(4, 1)];
+    let tellings = [service(9, 1), service(4, 2), service(4, 1)];
     for turn in 0..tellings.len() {
         let mut store = OrderStore::default();
         store.place(dot(1, 1), &node(0), call(0), at(0), at(0));
@@ -323,11 +324,11 @@ fn of_two_services_of_one_press_both_sides_keep_the_same() {
             store.merge(record, at(10));
             digests.insert(digest(&store));
         }
-        assert_eq!(store.service(dot(1, 1)).cloned(), service(4, 1));
+        assert_eq!(store.service(dot(1, 1)), Some(&service(4, 1)));
         assert_eq!(digests.len(), 1, "it takes no part in the digest");
     }
     let mut store = OrderStore::default();
     store.place(dot(1, 1), &node(0), call(0), at(1), at(1));
     store.serve(&call(0), &node(2), at(8));
-    assert_eq!(store.service(dot(1, 1)).cloned(), service(7, 2));
+    assert_eq!(store.service(dot(1, 1)), Some(&service(7, 2)));
 }

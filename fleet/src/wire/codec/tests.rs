@@ -81,7 +81,7 @@ fn open_record() -> Record {
         dot: dot(500, 41),
         origin: node("A"),
         call: Call::Hall(hall(2, Direction::Down)),
-        state: RecordState::Open { waited: Duration::from_secs(2) },
+        state: RecordState::Open { waited: Duration::from_secs(2), recall: 1 },
     }
 }
 
@@ -90,10 +90,10 @@ fn served_record() -> Record {
         dot: dot(9, 7),
         origin: node("B"),
         call: Call::Car { car: node("B"), floor: floor(0) },
-        state: RecordState::Served(Some(Service {
+        state: RecordState::Served(Service {
             waited: Duration::from_millis(9_380),
             car: node("B"),
-        })),
+        }),
     }
 }
 

@@ -1,0 +1,148 @@
+//! Fire recalls in a partition: which calls they end, and which they don't (O1).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::directives::{Key, Recall};
+use crate::model::Order;
+
+const NODES: usize = 4;
+const NOW: Timestamp = Timestamp::START;
+
+/// A node, and what it knew at the last look. Whom it meets decides the test.
+struct Member {
+    node: Node,
+    is_dead: bool,
+    open: Vec<Order>,
+    recalls: BTreeMap<Key, Recall>,
+}
+
+impl Member {
+    fn new(index: u8) -> Self {
+        let node = forged::with_journal(index, forged::sound(index));
+        Self { node, is_dead: false, open: Vec::new(), recalls: BTreeMap::new() }
+    }
+
+    /// After each step: a recall in force that is new here has ended what is older, and nothing else
+    /// has ended anything. A later press may have taken the place of an earlier one.
+    fn look(&mut self) {
+        drain(&mut self.node);
+        let (orders, directives) = (self.node.orders(), self.node.directives());
+        let number = |key| self.recalls.get(key).map_or(0, |known| known.number);
+        let mut recalls = directives.recalls();
+        let is_new = recalls.any(|(key, it)| !it.is_over && it.number > number(key));
+        for Order { dot, call, recall, .. } in &self.open {
+            let present = orders.present(*dot, call).filter(|present| present >= dot);
+            let is_open = present.is_some_and(|present| orders.get(present).is_some());
+            assert_eq!(is_open, !is_new || *recall >= directives.recall_count(), "{dot}");
+        }
+        self.open = orders.orders().cloned().collect();
+        self.recalls = directives.recalls().map(|(key, it)| (key.clone(), it)).collect();
+    }
+
+    fn restart(&mut self) {
+        let records = self.node.orders().records(NOW).collect();
+        let directives = self.node.directives().iter().cloned().collect();
+        let index = self.node.hello().address.octets()[3];
+        let restored = Restored { used: 100, records, directives, ..forged::sound(index) };
+        self.node = forged::with_journal(index, restored);
+    }
+
+    /// Another node tells of its directives.
+    fn obey(&mut self, other: &Self) {
+        let directives: Vec<_> = other.node.directives().iter().cloned().collect();
+        self.node.on_directives(&directives, NOW);
+        self.look();
+    }
+
+    /// Another node tells of some of its orders.
+    fn merge(&mut self, other: &Self, keep: u8) {
+        let records = other.node.orders().records(NOW);
+        for record in records.filter(|it| keep >> (it.dot.sequence % 8) & 1 == 1) {
+            self.node.orders.merge_record(&record, None, NOW);
+        }
+        self.look();
+    }
+}
+
+proptest! {
+    /// Every node is in a partition of its own, and meets another one now and then.
+    #[test]
+    fn a_recall_ends_what_was_placed_before_it_and_nothing_else(
+        steps in prop::collection::vec((0..24_u8, 0..NODES, 0..NODES, any::<u8>()), 0..60),
+        orders_first: bool,
+    ) {
+        let mut members: Vec<Member> = (1..).take(NODES).map(Member::new).collect();
+        // All recalls, and those that somebody has ended.
+        let (mut started, mut ended) = (BTreeSet::new(), BTreeSet::new());
+        for (step, at, other, any) in steps {
+            let Ok([one, other]) = members.get_disjoint_mut([at, other]) else { continue };
+            if one.is_dead || other.is_dead {
+                continue;
+            }
+            let node = &mut one.node;
+            match step {
+                // In a recall it is refused.
+                0..6 => drop(node.handle_order(forged::call(any % 3), NOW)),
+                6 | 7 => {
+                    let key = node.directives().next_recall(node.orders.journal()).0;
+                    node.handle_fire_recall(FireRecall::Start, "kovac", NOW).expect("room");
+                    let number = node.directives().recalls().find(|it| *it.0 == key);
+                    prop_assert!(started.insert((key.clone(), number.map(|it| it.1.number))));
+                }
+                8 | 9 => {
+                    let recalls = node.directives().recalls();
+                    ended.extend(recalls.map(|(key, it)| (key.clone(), it.number)));
+                    node.handle_fire_recall(FireRecall::End, "kovac", NOW).expect("room");
+                }
+                10 => one.restart(),
+                11 => one.is_dead = at > 0,
+                12..18 => other.obey(one),
+                _ => other.merge(one, any),
+            }
+            one.look();
+        }
+        members.retain(|member| !member.is_dead);
+        for (from, to) in (0..3 * NODES).flat_map(|from| (0..NODES).map(move |to| (from, to))) {
+            if let Ok([one, other]) = members.get_disjoint_mut([from % NODES, to]) {
+                other.merge(one, if orders_first { u8::MAX } else { 0 });
+                other.obey(one);
+                other.merge(one, u8::MAX);
+            }
+        }
+        let node = &members[0].node;
+        let (store, count) = (node.orders(), node.directives().recall_count());
+        prop_assert!(store.orders().all(|order| order.recall >= count), "older than a recall");
+        for member in &members {
+            prop_assert_eq!(member.node.directives(), node.directives());
+            prop_assert_eq!(member.node.orders().digest(), store.digest());
+        }
+        for (key, recall) in node.directives().recalls() {
+            let is_ended = ended.contains(&(key.clone(), recall.number));
+            prop_assert!(!recall.is_over || is_ended, "{key} {} was not ended", recall.number);
+        }
+    }
+}
+
+/// ASME A17.1, phase I: in a fire recall nothing is placed, and what was open is over.
+#[test]
+fn a_fire_recall_ends_every_call_and_takes_none() {
+    let mut one = forged::with_journal(1, forged::sound(1));
+    let call = forged::call(2);
+    one.handle_order(call.clone(), NOW).expect("placed");
+    let before = one.orders().records(NOW).next().expect("a record");
+    drain(&mut one);
+    one.handle_fire_recall(FireRecall::Start, "fire panel", NOW).expect("room");
+    let dropped = reports(drain(&mut one)).filter(|it| matches!(it, Report::Dropped { .. }));
+    assert_eq!(dropped.collect::<Vec<_>>(), [Report::Dropped { call: call.clone() }]);
+    assert_eq!((one.orders().calls().count(), one.orders().registers()), (0, 0));
+    let refused = one.handle_order(call.clone(), NOW);
+    assert_eq!(refused, Err(OrderRefused::FireRecall { call: call.clone() }));
+
+    one.handle_fire_recall(FireRecall::End, "kovac", NOW).expect("room");
+    one.orders.merge_record(&before, None, NOW);
+    assert_eq!(one.orders().calls().count(), 0);
+    assert!(one.handle_order(call, NOW).is_ok());
+}
