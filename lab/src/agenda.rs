@@ -1,7 +1,6 @@
 //! What happens next.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,62 +77,29 @@ impl Event {
     pub(super) fn arrow(&self) -> Option<ArrowId> {
         match self {
             Self::Datagram { arrow, .. } | Self::Told { arrow, .. } => *arrow,
-            Self::Wake { .. }
-            | Self::Intruding { .. }
-            | Self::OtherVersion { .. }
-            | Self::FaultEnds(_)
-            | Self::Dialled(_)
-            | Self::Answered(_)
-            | Self::DialTimeout(_)
-            | Self::Packet(..)
-            | Self::Reset(..)
-            | Self::Committed { .. }
-            | Self::Planned { .. }
-            | Self::Panel { .. }
-            | Self::CarMoves { .. }
-            | Self::Watchdog { .. } => None,
+            _ => None,
         }
     }
 }
 
-/// When something happens. Events of one moment happen in the order in which they were entered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    at: Duration,
-    /// Decides between events of one moment; no two entries have the same.
-    sequence: u64,
-    /// Where its event is.
-    slot: usize,
-}
-
-/// The events to come.
+/// The events to come, by when they happen. Those of one moment happen in the order in which they
+/// were entered.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
-    heap: BinaryHeap<Reverse<Entry>>,
-    /// The events, apart from the heap, which moves its entries again and again.
-    events: Vec<Option<Event>>,
-    /// The slots without an event.
-    free: Vec<usize>,
+    events: BTreeMap<(Duration, u64), Event>,
     sequence: u64,
 }
 
 impl Agenda {
     pub(super) fn enter(&mut self, at: Duration, event: Event) {
         self.sequence += 1;
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.events.push(None);
-            self.events.len() - 1
-        });
-        self.events[slot] = Some(event);
-        self.heap.push(Reverse(Entry { at, sequence: self.sequence, slot }));
+        self.events.insert((at, self.sequence), event);
     }
 
     /// Takes the next event, if it is due by `until`.
     pub(super) fn pop(&mut self, until: Duration) -> Option<(Duration, Event)> {
-        let Reverse(Entry { at, slot, .. }) =
-            *self.heap.peek().filter(|next| next.0.at <= until)?;
-        self.heap.pop();
-        self.free.push(slot);
-        self.events[slot].take().map(|event| (at, event))
+        let next = self.events.first_entry().filter(|next| next.key().0 <= until)?;
+        let ((at, _), event) = next.remove_entry();
+        Some((at, event))
     }
 }

@@ -37,9 +37,10 @@ impl Side {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum EndState {
     /// Not yet known to this end's process.
+    #[default]
     Waiting,
     Open,
     /// Gone, as far as this end's process is concerned.
@@ -55,7 +56,6 @@ pub(super) enum Packet {
 /// A packet under way.
 #[derive(Debug)]
 pub(super) struct UnderWay {
-    /// When it arrives.
     pub(super) due: Duration,
     pub(super) packet: Packet,
     /// Its arrow, if it is recorded.
@@ -63,7 +63,7 @@ pub(super) struct UnderWay {
 }
 
 /// One end of a connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct End {
     pub(super) node: usize,
     /// The process that holds it.
@@ -76,20 +76,6 @@ pub(super) struct End {
     pub(super) in_order: Duration,
     /// The packets wait for a cut to be healed.
     pub(super) stalled: bool,
-}
-
-impl End {
-    fn new(node: usize, incarnation: u64, hello: Option<Hello>) -> Self {
-        Self {
-            node,
-            incarnation,
-            hello,
-            state: EndState::Waiting,
-            sent: VecDeque::new(),
-            in_order: Duration::ZERO,
-            stalled: false,
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -151,8 +137,13 @@ impl Connections {
         let connection = Connection {
             peer,
             arrow: None,
-            dialler: End::new(from.0, from.1, Some(hello)),
-            target: End::new(to, 0, None),
+            dialler: End {
+                node: from.0,
+                incarnation: from.1,
+                hello: Some(hello),
+                ..End::default()
+            },
+            target: End { node: to, ..End::default() },
         };
         self.connections.insert(id, connection);
         id
@@ -166,6 +157,12 @@ impl Connections {
         self.connections.get_mut(&id)
     }
 
+    pub(super) fn close(&mut self, id: ConnectionId, side: Side) {
+        if let Some(connection) = self.get_mut(id) {
+            connection.end_mut(side).state = EndState::Closed;
+        }
+    }
+
     pub(super) fn forget(&mut self, id: ConnectionId) {
         self.connections.remove(&id);
     }
@@ -176,7 +173,6 @@ impl Connections {
         }
     }
 
-    /// The ends that this process holds.
     pub(super) fn of(&self, node: usize, incarnation: u64) -> Vec<(ConnectionId, Side)> {
         self.connections
             .iter()
@@ -213,13 +209,9 @@ impl Connections {
 
     /// The ends whose packets wait for a cut to be healed.
     pub(super) fn stalled(&self) -> Vec<(ConnectionId, Side)> {
-        let stalled = |(id, connection): (&ConnectionId, &Connection)| {
-            Side::BOTH
-                .into_iter()
-                .filter(|side| connection.end(*side).stalled)
-                .map(|side| (*id, side))
-                .collect::<Vec<_>>()
-        };
-        self.connections.iter().flat_map(stalled).collect()
+        let ends = self.connections.keys().flat_map(|id| Side::BOTH.map(|side| (*id, side)));
+        let is_stalled =
+            |(id, side): &(ConnectionId, Side)| self.connections[id].end(*side).stalled;
+        ends.filter(is_stalled).collect()
     }
 }

@@ -11,15 +11,13 @@ use elevator_fleet::orders::{Record, RecordState};
 use fastrand::Rng;
 
 /// What is on the platter, and what is on its way there.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Disk {
     journal: JournalId,
     reserved: u64,
     term: Term,
     /// The registers, and when each was written.
     records: BTreeMap<(JournalId, Call), (Record, Duration)>,
-    /// How many open orders there are of each call: whether there is one is asked all the time.
-    open: BTreeMap<Call, usize>,
     flight_times: BTreeMap<Leg, FlightRecord>,
     directives: Vec<Directive>,
     /// What the machine's wall clock last showed.
@@ -28,7 +26,6 @@ pub(super) struct Disk {
     committing: Vec<Batch>,
     waiting: Vec<Batch>,
     failed: bool,
-    /// There is no room on it.
     full: bool,
     /// The write of a batch failed for want of room. A process that starts finds it whole.
     ran_full: bool,
@@ -41,21 +38,7 @@ type Batch = (Lsn, Vec<Change>);
 
 impl Disk {
     pub(super) fn new(journal: JournalId) -> Self {
-        Self {
-            journal,
-            reserved: 0,
-            term: Term::default(),
-            records: BTreeMap::new(),
-            open: BTreeMap::new(),
-            flight_times: BTreeMap::new(),
-            directives: Vec::new(),
-            clock: Duration::ZERO,
-            committing: Vec::new(),
-            waiting: Vec::new(),
-            failed: false,
-            full: false,
-            ran_full: false,
-        }
+        Self { journal, ..Self::default() }
     }
 
     pub(super) fn restored(&self) -> Restored {
@@ -75,7 +58,6 @@ impl Disk {
         self.clock = now;
     }
 
-    /// The greatest term on it.
     pub(super) fn term(&self) -> Term {
         self.term
     }
@@ -88,9 +70,9 @@ impl Disk {
         record
     }
 
-    /// Whether an open order of this call is on it.
     pub(super) fn holds(&self, call: &Call) -> bool {
-        self.open.contains_key(call)
+        let is_it = |record: &Record| record.call == *call && !record.state.is_served();
+        self.records.values().any(|(record, _)| is_it(record))
     }
 
     /// Whether an open press is on it that this one repeats.
@@ -123,18 +105,12 @@ impl Disk {
         Some((lsn, self.begin()))
     }
 
-    /// The transaction is durable, and nobody is told.
-    pub(super) fn finish(&mut self) {
-        self.apply();
-    }
-
     /// The machine stops in the middle of everything: the transaction has made it, or has not.
     pub(super) fn crash(&mut self, random: &mut Rng) {
         if random.bool() {
             self.apply();
         }
-        self.committing.clear();
-        self.waiting.clear();
+        self.tear();
     }
 
     /// The machine stops while the transaction is being written: it has not made it.
@@ -143,7 +119,6 @@ impl Disk {
         self.waiting.clear();
     }
 
-    /// Whether a transaction is being written.
     pub(super) fn is_committing(&self) -> bool {
         !self.committing.is_empty()
     }
@@ -178,8 +153,7 @@ impl Disk {
 
     pub(super) fn fail(&mut self) {
         self.failed = true;
-        self.committing.clear();
-        self.waiting.clear();
+        self.tear();
     }
 
     pub(super) fn failed(&self) -> bool {
@@ -191,12 +165,16 @@ impl Disk {
         !self.committing.is_empty()
     }
 
-    fn apply(&mut self) {
+    /// The transaction is durable.
+    pub(super) fn apply(&mut self) {
         for (_, changes) in std::mem::take(&mut self.committing) {
             for change in changes {
                 match change {
-                    Change::Record(record) => self.keep(record),
-                    Change::Collect(journal) => self.collect(journal),
+                    Change::Record(record) => {
+                        let register = (record.dot.journal, record.call.clone());
+                        self.records.insert(register, (record, self.clock));
+                    }
+                    Change::Collect(journal) => self.records.retain(|(of, _), _| *of != journal),
                     Change::Journal(journal) => {
                         self.journal = journal;
                         self.reserved = 0;
@@ -210,77 +188,5 @@ impl Disk {
                 }
             }
         }
-    }
-
-    fn keep(&mut self, record: Record) {
-        if !record.state.is_served() {
-            *self.open.entry(record.call.clone()).or_default() += 1;
-        }
-        let register = (record.dot.journal, record.call.clone());
-        if let Some((before, _)) = self.records.insert(register, (record, self.clock)) {
-            self.no_longer_keep(&before);
-        }
-    }
-
-    fn collect(&mut self, journal: JournalId) {
-        let of_journal = |(of, _): &(JournalId, Call), _: &mut (Record, Duration)| *of == journal;
-        let collected: Vec<_> = self.records.extract_if(.., of_journal).collect();
-        for (_, (record, _)) in collected {
-            self.no_longer_keep(&record);
-        }
-    }
-
-    fn no_longer_keep(&mut self, record: &Record) {
-        if record.state.is_served() {
-            return;
-        }
-        if let Some(count) = self.open.get_mut(&record.call) {
-            *count -= 1;
-            if *count == 0 {
-                self.open.remove(&record.call);
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use elevator_driver::{Button, Floor};
-    use elevator_fleet::model::NodeId;
-    use elevator_fleet::orders::Service;
-
-    use super::*;
-
-    /// The count of open orders says what a look at all records says.
-    #[test]
-    fn a_disk_holds_the_calls_of_its_open_records() {
-        let node = NodeId::new("A").expect("a name");
-        let floors = (0..3).map(|floor| Floor::try_from(floor).expect("a floor"));
-        let calls: Vec<Call> =
-            floors.map(|floor| Call::of_button(Button::Car(floor), &node)).collect();
-        let (mut random, mut held) = (Rng::with_seed(1), 0);
-        let mut disk = Disk::new(JournalId(0));
-        for sequence in 1..2_000 {
-            let journal = JournalId(random.u64(0..3));
-            let call = random.choice(&calls).expect("a call").clone();
-            let state = match random.u8(0..3) {
-                0 => RecordState::Open { waited: Duration::ZERO, recall: 0 },
-                _ => RecordState::Served(Service { waited: Duration::ZERO, car: node.clone() }),
-            };
-            let record =
-                Record { dot: Dot { journal, sequence }, origin: node.clone(), call, state };
-            let change = match random.u8(0..20) {
-                0 => Change::Collect(journal),
-                _ => Change::Record(record),
-            };
-            disk.write(Lsn(sequence), vec![change]);
-            disk.committed();
-            for call in &calls {
-                let is_open = |kept: &Record| kept.call == *call && !kept.state.is_served();
-                assert_eq!(disk.holds(call), disk.restored().records.iter().any(is_open));
-                held += usize::from(disk.holds(call));
-            }
-        }
-        assert!((1_000..5_000).contains(&held), "{held} of 5,997");
     }
 }

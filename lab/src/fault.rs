@@ -24,6 +24,8 @@ pub use self::kinds::fault_table;
 use super::network::{Bursts, Hit};
 
 /// Something that goes wrong, or is put right. Nodes are numbered from 0.
+///
+/// What an operator or a robot commands `at` a node that does not run comes to nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -33,15 +35,8 @@ pub enum Fault {
     PowerCut(usize),
     /// All machines go dark at once.
     MainsCut,
-    /// The process ends at a boundary between two of its actions: see [`Boundary`].
-    Crash {
-        /// Whose process.
-        node: usize,
-        /// Where it ends.
-        at: Boundary,
-        /// So many such boundaries are passed before.
-        after: u8,
-    },
+    /// The process ends at a [`Boundary`] between two of its actions, `after` so many of them.
+    Crash { node: usize, at: Boundary, after: u8 },
     /// The process does not crash at a boundary any more, nor is a write torn.
     NoCrash(usize),
     /// The process starts again with its own disk.
@@ -52,110 +47,49 @@ pub enum Fault {
     Suspend(usize),
     /// A suspended process goes on.
     Resume(usize),
-    /// The process is suspended, and goes on after this time.
-    Pause {
-        /// Whose process.
-        node: usize,
-        /// For how long, in milliseconds.
-        millis: u64,
-    },
+    /// The process is suspended for this time.
+    Pause { node: usize, millis: u64 },
     /// From here on the monotonic clock of a node counts so many milliseconds in a second, more
     /// than 0. 1000 is right.
-    ClockRate {
-        /// Whose clock.
-        node: usize,
-        /// Milliseconds in a second.
-        rate: u32,
-    },
+    ClockRate { node: usize, rate: u32 },
     /// The wall clock of a node is wrong by so many years from here on. 0 is right.
-    WallClock {
-        /// Whose clock.
-        node: usize,
-        /// How many years it shows too many.
-        years: i8,
-    },
+    WallClock { node: usize, years: i8 },
     /// Nothing gets from one machine to another.
-    CutOneWay {
-        /// From here.
-        from: usize,
-        /// To there.
-        to: usize,
-    },
+    CutOneWay { from: usize, to: usize },
     /// Nothing gets from one machine to another, or back.
     Cut(usize, usize),
     /// What was cut from one machine to another passes again.
-    UncutOneWay {
-        /// From here.
-        from: usize,
-        /// To there.
-        to: usize,
-    },
+    UncutOneWay { from: usize, to: usize },
     /// What was cut between two machines passes again, both ways.
     Uncut(usize, usize),
     /// The network of a machine is cut, or repaired.
     NetworkCut(usize, bool),
     /// The network interface of a machine is deleted and made anew: it reaches nobody meanwhile,
     /// and then its links end.
-    RecreateInterface {
-        /// Whose interface.
-        node: usize,
-        /// How long there is none, in milliseconds.
-        millis: u64,
-    },
+    RecreateInterface { node: usize, millis: u64 },
     /// The network interface of a machine is deleted and made anew with another address, as a DHCP
     /// server may give it. The machine reaches nobody meanwhile; then its node starts anew under
     /// that address. If another machine has it, the interface has its old one.
-    NewAddress {
-        /// Whose interface.
-        node: usize,
-        /// Its address from then on.
-        address: Ipv4Addr,
-        /// How long there is none, in milliseconds.
-        millis: u64,
-    },
+    NewAddress { node: usize, address: Ipv4Addr, millis: u64 },
     /// Links between two machines can't be made any more; those that there are stay, and datagrams
     /// pass.
     RefuseLinks(usize, usize),
     /// Only machines of one group reach each other; machines in no group reach nobody.
     Partition(Vec<Vec<usize>>),
     /// Nothing gets from the machines of one group to those of another; all else passes.
-    OneWayPartition {
-        /// From these.
-        from: Vec<usize>,
-        /// To those.
-        to: Vec<usize>,
-    },
+    OneWayPartition { from: Vec<usize>, to: Vec<usize> },
     /// Each machine reaches only the next one and the one before; the last is before the first.
     Ring(Vec<usize>),
     /// Two groups reach each other through one machine only, which reaches all.
-    Bridge {
-        /// One group.
-        left: Vec<usize>,
-        /// The other.
-        right: Vec<usize>,
-        /// The machine between them.
-        through: usize,
-    },
+    Bridge { left: Vec<usize>, right: Vec<usize>, through: usize },
     /// What two machines send to each other waits, and arrives at once when the time is over.
-    Clog {
-        /// One machine.
-        one: usize,
-        /// The other.
-        other: usize,
-        /// For how long, in milliseconds.
-        millis: u64,
-    },
+    Clog { one: usize, other: usize, millis: u64 },
     /// Nothing is cut or clogged any more, and links can be made again.
     Heal,
     /// From here on so many of a hundred packets get lost.
     Loss(u8),
     /// From here on so many of a hundred packets get lost on average, in bursts.
-    LossBursts {
-        /// On average, more than 0.
-        percent: u8,
-        /// How the bursts are.
-        bursts: Bursts,
-    },
+    LossBursts { percent: u8, bursts: Bursts },
     /// From here on so many of a hundred datagrams arrive twice.
     Duplication(u8),
     /// From here on so many of a hundred datagrams are held back, so that later ones overtake them.
@@ -163,47 +97,20 @@ pub enum Fault {
     /// From here on so many of a hundred datagrams arrive damaged: bits flipped, cut short,
     /// prolonged beyond every limit, or replaced by random bytes.
     Corruption(u8),
-    /// From here on packets travel for a time within these bounds.
-    Delay {
-        /// At least, in microseconds.
-        least: u64,
-        /// At most, in microseconds.
-        most: u64,
-    },
+    /// From here on packets travel for a time within these bounds, in microseconds.
+    Delay { least: u64, most: u64 },
     /// The network treats packets again as it did at the beginning, and loses none.
     CalmNetwork,
     /// The next frame from one machine to another arrives damaged, which ends its link.
-    DamageFrame {
-        /// From here.
-        from: usize,
-        /// To there.
-        to: usize,
-    },
-    /// A datagram that was recorded earlier arrives again. There are 128 recent recordings and 128 old
-    /// ones.
-    Replay {
-        /// Which recording, counted round and round.
-        recording: usize,
-        /// At which node.
-        to: usize,
-    },
-    /// A datagram arrives that somebody without the key of the fleet has made. It has the right form.
-    /// Nothing happens in a fleet without a key.
-    Forge {
-        /// What is forged.
-        forgery: Forgery,
-        /// After the latest recorded datagram of this node.
-        of: usize,
-        /// At which node it arrives.
-        to: usize,
-    },
+    DamageFrame { from: usize, to: usize },
+    /// A datagram that was recorded earlier arrives again: one of 128 recent recordings and 128 old
+    /// ones, counted round and round.
+    Replay { recording: usize, to: usize },
+    /// A datagram arrives that somebody without the key of the fleet has made after the latest
+    /// recorded one `of` a node. It has the right form. Nothing happens in a fleet without a key.
+    Forge { forgery: Forgery, of: usize, to: usize },
     /// A datagram of another version of the wire protocol arrives.
-    OtherVersion {
-        /// From the address of this node.
-        from: usize,
-        /// At this node.
-        to: usize,
-    },
+    OtherVersion { from: usize, to: usize },
     /// The disk can't be relied on any more.
     DiskFail(usize),
     /// The disk is full, which fails the next write, or has room again. Either way a disk that has
@@ -211,12 +118,7 @@ pub enum Fault {
     DiskFull(usize, bool),
     /// A transaction takes the disk up to so many milliseconds; 0: as long as it did at the
     /// beginning.
-    SlowDisk {
-        /// Whose disk.
-        node: usize,
-        /// How long, in milliseconds.
-        millis: u64,
-    },
+    SlowDisk { node: usize, millis: u64 },
     /// The machine goes dark while its disk writes: what was being written is torn, and not there. If
     /// it writes nothing, that happens to the next transaction.
     TearWrite(usize),
@@ -249,12 +151,7 @@ pub enum Fault {
     LineCut(usize, bool),
     /// The line between a node and its panel carries noise: the node drops it, and takes it up
     /// again when the noise is over.
-    LineNoise {
-        /// Whose line.
-        node: usize,
-        /// For how long, in milliseconds.
-        millis: u64,
-    },
+    LineNoise { node: usize, millis: u64 },
     /// The climate sensors of a panel say nothing, or measure again.
     SilentClimate(usize, bool),
     /// A crowd comes to a panel. Each of its presses follows as a press: see [`World::crowd`].
@@ -263,68 +160,22 @@ pub enum Fault {
     Crowd(usize),
     /// A node starts again with the address of another, or with its own. What is sent to the address
     /// comes to the lower of the two.
-    SharedAddress {
-        /// Which node.
-        node: usize,
-        /// With which other one it shares an address.
-        with: Option<usize>,
-    },
+    SharedAddress { node: usize, with: Option<usize> },
     /// An operator clears the latch of a car that hung.
     ClearHang(usize),
     /// An operator sets the service mode of a car, at a node that may be another one.
-    Mode {
-        /// At which node. If it does not run, nothing happens.
-        at: usize,
-        /// The node of the car.
-        car: usize,
-        /// The mode.
-        mode: Mode,
-    },
-    /// An operator sends a car to a floor with priority, or ends that.
-    Priority {
-        /// At which node. If it does not run, nothing happens.
-        at: usize,
-        /// The node of the car, or the car that gets there first.
-        car: Option<usize>,
-        /// The floor; `None` ends the call.
-        floor: Option<Floor>,
-    },
-    /// A robot asks for a session, for the next floor in it, or for its end.
-    Session {
-        /// At which node. If it does not run, nothing happens.
-        at: usize,
-        /// Which session.
-        session: u64,
-        /// The node of the car, or the car that gets there first.
-        car: Option<usize>,
-        /// Where to; `None` ends the session.
-        floor: Option<Floor>,
-    },
+    Mode { at: usize, car: usize, mode: Mode },
+    /// An operator sends a car, or the one that gets there first, to a floor with priority, or ends
+    /// that.
+    Priority { at: usize, car: Option<usize>, floor: Option<Floor> },
+    /// A robot asks for a session, for the next floor in it, or for its end, which has no floor.
+    Session { at: usize, session: u64, car: Option<usize>, floor: Option<Floor> },
     /// An operator says that the building runs on emergency power, or no longer does.
-    EmergencyPower {
-        /// At which node. If it does not run, nothing happens.
-        at: usize,
-        /// Whether it does.
-        on: bool,
-        /// The node of the car that is to serve.
-        serving: Option<usize>,
-    },
+    EmergencyPower { at: usize, on: bool, serving: Option<usize> },
     /// An operator recalls all cars, or ends that.
-    FireRecall {
-        /// At which node. If it does not run, nothing happens.
-        at: usize,
-        /// Whether the recall starts.
-        start: bool,
-    },
+    FireRecall { at: usize, start: bool },
     /// An operator locks a floor, or unlocks it.
-    FloorLock {
-        /// At which node. If it does not run, nothing happens.
-        at: usize,
-        /// The floor.
-        floor: Floor,
-        /// Whether it is locked.
-        locked: bool,
-    },
+    FloorLock { at: usize, floor: Floor, locked: bool },
 }
 
 /// How a node falsifies its plan while it is the master. Its own car serves no hall call.
@@ -360,7 +211,6 @@ pub enum Boundary {
 }
 
 impl Boundary {
-    /// All of them.
     pub const ALL: [Self; 7] = [
         Self::Write,
         Self::Durable,
@@ -387,7 +237,6 @@ pub enum Forgery {
 }
 
 impl Forgery {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::LowestAddress, Self::Name, Self::Sequence, Self::Term];
 }
 
@@ -396,7 +245,6 @@ impl Fault {
     pub const REPAIR: &str = "repair";
 
     /// What kind of a fault it is; `repair` for what puts one right.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Kill(_) => "kill",
@@ -494,13 +342,13 @@ impl Fault {
 
     /// What has to happen to a packet before it has happened.
     fn awaited_hit(&self) -> Option<Hit> {
-        let hits = [
-            (Hit::Lost, matches!(self, Self::Loss(1..) | Self::LossBursts { .. })),
-            (Hit::Duplicated, matches!(self, Self::Duplication(1..))),
-            (Hit::HeldBack, matches!(self, Self::Reordering(1..))),
-            (Hit::Damaged, matches!(self, Self::Corruption(1..))),
-        ];
-        hits.into_iter().find(|(_, awaits)| *awaits).map(|(hit, _)| hit)
+        match self {
+            Self::Loss(1..) | Self::LossBursts { .. } => Some(Hit::Lost),
+            Self::Duplication(1..) => Some(Hit::Duplicated),
+            Self::Reordering(1..) => Some(Hit::HeldBack),
+            Self::Corruption(1..) => Some(Hit::Damaged),
+            _ => None,
+        }
     }
 
     /// The invariants that may be violated until all is well again, and a while longer.

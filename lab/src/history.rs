@@ -17,11 +17,8 @@ const MOST_NOTES: usize = 4_000;
 /// A car has served a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
-    /// When.
     pub at: Duration,
-    /// Which machine's car.
     pub node: usize,
-    /// What.
     pub call: Call,
     /// How long it had waited, to the knowledge of the car's node.
     pub waited: Duration,
@@ -30,11 +27,8 @@ pub struct Service {
 /// A master has assigned a hall call to a car, or to another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
-    /// When.
     pub at: Duration,
-    /// Which call.
     pub call: Call,
-    /// The car.
     pub car: NodeId,
 }
 
@@ -67,16 +61,7 @@ impl fmt::Debug for Note {
 }
 
 fn report((at, machine, note): &(Duration, usize, Note)) -> Option<(Duration, usize, &Report)> {
-    match note {
-        Note::Reported(report) => Some((*at, *machine, report)),
-        Note::Started
-        | Note::Ended
-        | Note::Pressed(_)
-        | Note::Requested(_)
-        | Note::Lit(_)
-        | Note::Dark(_)
-        | Note::Fault(_) => None,
-    }
+    if let Note::Reported(report) = note { Some((*at, *machine, report)) } else { None }
 }
 
 #[derive(Debug, Default)]
@@ -103,7 +88,6 @@ impl History {
         self.reports
     }
 
-    /// The reports after the first `count`, the oldest first.
     pub(super) fn reports_since(
         &self,
         count: u64,
@@ -131,7 +115,6 @@ impl History {
         &self.services
     }
 
-    /// When this call was last served.
     pub(super) fn served_at(&self, call: &Call) -> Option<Duration> {
         self.served_at.get(call).copied()
     }
@@ -146,13 +129,7 @@ impl History {
         for (at, node, note) in self.notes.iter().skip(skip) {
             let name = match note {
                 Note::Fault(_) => "*",
-                Note::Started
-                | Note::Ended
-                | Note::Pressed(_)
-                | Note::Requested(_)
-                | Note::Lit(_)
-                | Note::Dark(_)
-                | Note::Reported(_) => machines.get(*node).map_or("?", |m| m.name.as_str()),
+                _ => machines.get(*node).map_or("?", |m| m.name.as_str()),
             };
             let line = writeln!(story, "{:9.4} {name:3} {note:?}", at.as_secs_f64());
             debug_assert!(line.is_ok(), "writing to a string does not fail");

@@ -20,9 +20,7 @@ const DIAL_LIMIT: Duration = Duration::from_millis(200);
 impl World {
     pub(super) fn dial(&mut self, node: usize, peer: NodeId, address: SocketAddrV4) {
         let machine = &self.machines[node];
-        let Some(process) = machine.node() else {
-            return;
-        };
+        let Some(process) = machine.node() else { return };
         let hello = process.hello().clone();
         let target = self.at_address(*address.ip());
         let ends = (node, machine.incarnation);
@@ -31,9 +29,7 @@ impl World {
         self.agenda.enter(limit, Event::DialTimeout(id));
         self.wire.links.send(Size::SEGMENT);
         // Nothing answers at an address that nobody has any more.
-        let Some(target) = target else {
-            return;
-        };
+        let Some(target) = target else { return };
         let is_lost = self.network.loses(&mut self.random, self.now, (node, target));
         let at = (!is_lost).then(|| self.now + self.network.delay(&mut self.random));
         self.trace_dial(id, (node, target), Kind::DIAL, at);
@@ -43,14 +39,10 @@ impl World {
     }
 
     pub(super) fn dialled(&mut self, id: ConnectionId) {
-        let Some(connection) = self.connections.get(id) else {
-            return;
-        };
+        let Some(connection) = self.connections.get(id) else { return };
         let (dialler, target) = (connection.end(Side::Dialler), connection.end(Side::Target));
         let (from, to) = (dialler.node, target.node);
-        let Some(hello) = dialler.hello.clone() else {
-            return;
-        };
+        let Some(hello) = dialler.hello.clone() else { return };
         let arrow = connection.arrow;
         let is_reached = self.network.links(from, to) && self.machines[to].powered;
         self.trace_taken(arrow, is_reached);
@@ -79,25 +71,18 @@ impl World {
         if !is_lost {
             self.agenda.enter(back, Event::Answered(id));
         }
-        self.trace_link(to, id, "link up");
         self.with(to, |node, now| {
             node.handle_link_up(id.link(), &hello, LinkSide::Accepted, now);
         });
     }
 
     pub(super) fn answered(&mut self, id: ConnectionId) {
-        let Some(connection) = self.connections.get(id) else {
-            return;
-        };
-        let passes = {
-            let (target, dialler) = (connection.end(Side::Target), connection.end(Side::Dialler));
-            self.network.passes(target.node, dialler.node)
-        };
+        let Some(connection) = self.connections.get(id) else { return };
+        let (target, dialler) = (connection.end(Side::Target), connection.end(Side::Dialler));
+        let passes = self.network.passes(target.node, dialler.node);
         let arrow = connection.arrow;
         self.trace_taken(arrow, passes);
-        let Some(connection) = self.connections.get_mut(id).filter(|_| passes) else {
-            return;
-        };
+        let Some(connection) = self.connections.get_mut(id).filter(|_| passes) else { return };
         let hello = connection.end(Side::Target).hello.clone();
         let dialler = connection.end_mut(Side::Dialler);
         let (from, incarnation) = (dialler.node, dialler.incarnation);
@@ -108,7 +93,6 @@ impl World {
         self.wire.links.receive(Size::SEGMENT);
         match hello {
             Some(hello) if self.machines[from].incarnation == incarnation => {
-                self.trace_link(from, id, "link up");
                 self.with(from, |node, now| {
                     node.handle_link_up(id.link(), &hello, LinkSide::Dialled, now);
                 });
@@ -118,20 +102,15 @@ impl World {
     }
 
     pub(super) fn dial_timeout(&mut self, id: ConnectionId) {
-        let waiting = self
-            .connections
-            .get(id)
-            .is_some_and(|connection| connection.end(Side::Dialler).state == EndState::Waiting);
-        if waiting {
+        let dialler = self.connections.get(id).map(|connection| connection.end(Side::Dialler));
+        if dialler.is_some_and(|dialler| dialler.state == EndState::Waiting) {
             self.give_up_dial(id);
         }
     }
 
     /// The dialler's process gives up, and the target learns of it if it is there.
     fn give_up_dial(&mut self, id: ConnectionId) {
-        let Some(connection) = self.connections.get_mut(id) else {
-            return;
-        };
+        let Some(connection) = self.connections.get_mut(id) else { return };
         let open = connection.end(Side::Target).state == EndState::Open;
         let peer = connection.peer.clone();
         let dialler = connection.end_mut(Side::Dialler);
@@ -150,14 +129,8 @@ impl World {
     pub(super) fn send(&mut self, node: usize, link: LinkId, packet: Packet) {
         let id = ConnectionId(link.0);
         let incarnation = self.machines[node].incarnation;
-        let Some(side) =
-            self.connections.get(id).and_then(|connection| connection.side_of(node, incarnation))
-        else {
-            return;
-        };
-        let Some(connection) = self.connections.get_mut(id) else {
-            return;
-        };
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(side) = connection.side_of(node, incarnation) else { return };
         let end = connection.end_mut(side);
         if end.state != EndState::Open {
             return;
@@ -170,9 +143,7 @@ impl World {
 
     fn enqueue(&mut self, id: ConnectionId, side: Side, packet: Packet) {
         let now = self.now;
-        let Some(connection) = self.connections.get_mut(id) else {
-            return;
-        };
+        let Some(connection) = self.connections.get_mut(id) else { return };
         self.wire.links.send(Size::of_packet(&packet));
         let pair = (connection.end(side).node, connection.end(side.other()).node);
         let delay = self.network.link_delay(&mut self.random, now, pair);
@@ -206,9 +177,7 @@ impl World {
 
     /// Whatever is under way from this side is lost.
     pub(super) fn drop_packets(&mut self, id: ConnectionId, side: Side) {
-        let Some(connection) = self.connections.get_mut(id) else {
-            return;
-        };
+        let Some(connection) = self.connections.get_mut(id) else { return };
         for UnderWay { arrow, .. } in std::mem::take(&mut connection.end_mut(side).sent) {
             self.trace_fate(arrow, Fate::Lost);
         }
@@ -216,30 +185,22 @@ impl World {
 
     /// The oldest packet from `side` arrives, if it can.
     pub(super) fn packet(&mut self, id: ConnectionId, side: Side) {
-        let Some(connection) = self.connections.get_mut(id) else {
-            return;
-        };
-        let (from, to) = (connection.end(side).node, connection.end(side.other()).node);
-        let (incarnation, state) = {
-            let receiver = connection.end(side.other());
-            (receiver.incarnation, receiver.state)
-        };
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let receiver = connection.end(side.other());
+        let (to, incarnation, state) = (receiver.node, receiver.incarnation, receiver.state);
+        let from = connection.end(side).node;
         let sender = connection.end_mut(side);
         if !self.network.passes(from, to) || !self.machines[to].powered {
             sender.stalled = true;
             return;
         }
-        let Some(UnderWay { packet, arrow, .. }) = sender.sent.pop_front() else {
-            return;
-        };
+        let Some(UnderWay { packet, arrow, .. }) = sender.sent.pop_front() else { return };
         let alive =
             self.machines[to].process.is_some() && self.machines[to].incarnation == incarnation;
         if !alive {
             self.trace_taken(arrow, false);
             self.drop_packets(id, side);
-            if let Some(connection) = self.connections.get_mut(id) {
-                connection.end_mut(side.other()).state = EndState::Closed;
-            }
+            self.connections.close(id, side.other());
             self.send_reset(id, side);
             return;
         }
@@ -258,10 +219,7 @@ impl World {
             // As a kernel answers data for a socket that the process has closed.
             (Packet::Frame(_), EndState::Waiting | EndState::Closed) => self.send_reset(id, side),
             (Packet::Close, EndState::Open) => {
-                if let Some(connection) = self.connections.get_mut(id) {
-                    connection.end_mut(side.other()).state = EndState::Closed;
-                }
-                self.trace_link(to, id, "link down");
+                self.connections.close(id, side.other());
                 self.with(to, |node, now| node.handle_link_down(id.link(), now));
             }
             (Packet::Close, EndState::Waiting | EndState::Closed) => {}
@@ -274,9 +232,7 @@ impl World {
         if !self.damaged_frames.remove(&pair) {
             return false;
         }
-        let Ok(mut bytes) = codec::encode_frame(frame) else {
-            return false;
-        };
+        let Ok(mut bytes) = codec::encode_frame(frame) else { return false };
         damage(&mut self.random, &mut bytes, codec::MAX_FRAME);
         self.count_fault(&Fault::DamageFrame { from: pair.0, to: pair.1 });
         codec::decode_frame(&bytes).is_err()
@@ -288,12 +244,9 @@ impl World {
         self.interference.frames += 1;
         self.disturbed();
         self.storm.invalid.insert("C7");
-        if let Some(connection) = self.connections.get_mut(id) {
-            connection.end_mut(side.other()).state = EndState::Closed;
-        }
+        self.connections.close(id, side.other());
         self.drop_packets(id, side.other());
         self.send_reset(id, side);
-        self.trace_link(to, id, "link down");
         if self.settings.key {
             self.with(to, |node, now| node.handle_link_down(id.link(), now));
         } else {
@@ -313,9 +266,7 @@ impl World {
 
     /// Tells this side, if it can be reached, that the other is gone.
     pub(super) fn send_reset(&mut self, id: ConnectionId, side: Side) {
-        let Some(connection) = self.connections.get(id) else {
-            return;
-        };
+        let Some(connection) = self.connections.get(id) else { return };
         let (to, from) = (connection.end(side).node, connection.end(side.other()).node);
         if self.network.passes(from, to) {
             let at = self.now + self.network.delay(&mut self.random);
@@ -326,9 +277,7 @@ impl World {
 
     pub(super) fn reset(&mut self, id: ConnectionId, side: Side) {
         self.drop_packets(id, side);
-        let Some(connection) = self.connections.get_mut(id) else {
-            return;
-        };
+        let Some(connection) = self.connections.get_mut(id) else { return };
         let end = connection.end_mut(side);
         let (node, incarnation, state) = (end.node, end.incarnation, end.state);
         match (side, state) {
@@ -337,7 +286,6 @@ impl World {
             (Side::Target, EndState::Waiting) | (_, EndState::Open) => {
                 end.state = EndState::Closed;
                 if self.machines[node].incarnation == incarnation {
-                    self.trace_link(node, id, "link down");
                     self.with(node, |node, now| node.handle_link_down(id.link(), now));
                 }
             }
@@ -350,9 +298,7 @@ impl World {
         for (id, side) in self.connections.stalled() {
             let stall = super::network::Network::stall(&mut self.random);
             let now = self.now;
-            let Some(connection) = self.connections.get_mut(id) else {
-                continue;
-            };
+            let Some(connection) = self.connections.get_mut(id) else { continue };
             let end = connection.end_mut(side);
             end.stalled = false;
             if end.sent.is_empty() {

@@ -33,7 +33,6 @@ pub(super) struct Machine {
     pub(super) next_address: Option<Ipv4Addr>,
     /// The mains are on: a process may run, and packets are answered.
     pub(super) powered: bool,
-    /// Counts the processes that have run here.
     pub(super) incarnation: u64,
     pub(super) process: Option<Process>,
     pub(super) disk: Disk,
@@ -42,9 +41,7 @@ pub(super) struct Machine {
     pub(super) car: SimulatedCar,
     /// The inputs that the panel reported last.
     pub(super) reported: PanelInputs,
-    /// The line between the node and its panel.
     pub(super) line: Line,
-    /// The car's next step is on the agenda.
     pub(super) car_moves: bool,
     /// Counts the controller's signs of life, as far as they matter to the watchdog.
     pub(super) silence: u64,
@@ -54,7 +51,6 @@ pub(super) struct Machine {
     pub(super) latched: bool,
     /// How often it has complained of another node's name or address.
     pub(super) conflicts: usize,
-    /// The lamps that its process has lit.
     pub(super) lit: BTreeSet<Button>,
     pub(super) leads_badly: Option<BadMaster>,
     /// What becomes of its beacons before they are sent.
@@ -108,7 +104,6 @@ pub(super) fn address(first: u8, index: u8) -> Ipv4Addr {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Line {
     Plugged,
-    /// Nothing passes.
     Cut,
 }
 
@@ -145,12 +140,10 @@ impl Given {
     }
 }
 
-/// A running process.
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) node: Node,
     pub(super) dispatcher: Box<dyn Dispatcher + Send>,
-    /// When it started.
     pub(super) born: Duration,
     /// When its clock began to run at its rate, and what it showed then.
     pub(super) since: (Duration, Duration),

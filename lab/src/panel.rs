@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, Climate, PanelEvent, PanelOutputs, Trip};
+use elevator_simulator::SimulatedCar;
 
 use super::World;
 use super::agenda::Event;
@@ -116,10 +117,13 @@ impl World {
         self.move_car(node);
     }
 
-    /// Something outside the controller's doing has changed at the car.
-    pub(super) fn touch_car(&mut self, node: usize) {
+    /// Something outside the controller's doing changes at the car.
+    pub(super) fn touch(&mut self, node: usize, act: impl FnOnce(&mut SimulatedCar)) {
+        self.catch_up(node);
+        act(&mut self.machines[node].car);
         self.report_inputs(node);
         self.move_car(node);
+        self.watch_car(node);
     }
 
     pub(super) fn report_presses(&mut self, node: usize) {
@@ -134,7 +138,7 @@ impl World {
     }
 
     /// The car has done what it does by itself until this moment.
-    pub(super) fn catch_up(&mut self, node: usize) {
+    fn catch_up(&mut self, node: usize) {
         let now = self.now;
         let car = &mut self.machines[node].car;
         let passed = now.saturating_sub(car.clock());
@@ -196,7 +200,7 @@ impl World {
     }
 
     /// The car, its faults or its commands have changed.
-    pub(super) fn watch_car(&mut self, node: usize) {
+    fn watch_car(&mut self, node: usize) {
         self.judge(|oracles, snapshot| oracles.car_changed(snapshot, node));
     }
 }

@@ -1,5 +1,6 @@
 //! What a node wants done, and what comes of it.
 
+use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +11,19 @@ use elevator_fleet::wire::{Beacon, Frame, NodeState, codec};
 
 use super::World;
 use super::agenda::{Event, TimedFault};
-use super::connection::{EndState, Packet};
+use super::connection::Packet;
 use super::fault::{Boundary, Fault};
 use super::history::{Assignment, Note, Service};
 use super::trace::{Kind, SentId};
 use super::wire::{Flow, Size};
+
+/// What a machine sends over UDP.
+#[derive(Debug, Clone)]
+enum Datagram {
+    Beacon(Arc<Beacon>),
+    /// On the protocol's own port.
+    Packet(Arc<[u8]>),
+}
 
 impl World {
     pub(super) fn perform(&mut self, node: usize, action: Action) {
@@ -24,15 +33,17 @@ impl World {
             return;
         }
         match action {
-            Action::Broadcast(beacon) => self.broadcast(node, beacon),
+            Action::Broadcast(beacon) => {
+                self.mesh_traffic.broadcasts += 1;
+                let machines = self.machines.iter().enumerate();
+                let others = machines.filter(|(to, it)| *to != node && it.process.is_some());
+                let others: Vec<usize> = others.map(|(to, _)| to).collect();
+                self.send_beacon(node, beacon, others);
+            }
             Action::Unicast { to, beacon } => {
                 self.mesh_traffic.unicasts += 1;
                 if let Some(to) = self.at_address(to) {
-                    let beacon = self.datagram(node, beacon);
-                    let size = Size::of_beacon(&beacon);
-                    self.flow(&beacon).send(size);
-                    let sent = self.trace_beacon(node, &beacon);
-                    self.post((node, to), &beacon, size, sent);
+                    self.send_beacon(node, beacon, [to]);
                 }
             }
             Action::Packet { to, bytes } => self.send_packet(node, to, bytes),
@@ -147,49 +158,34 @@ impl World {
                 self.placed += u64::from(*origin == self.machines[node].name);
             }
             Report::Rotated { .. } => self.state_changes += 1,
-            Report::Served { here: false, .. }
-            | Report::Assigned { here: false, .. }
-            | Report::Promised { .. }
-            | Report::Hung(_)
-            | Report::PeerDiscovered { .. }
-            | Report::Synced { .. }
-            | Report::Repair { .. }
-            | Report::Door { .. }
-            | Report::Floor { .. }
-            | Report::Availability(_)
-            | Report::Panel(_)
-            | Report::PressRefused { .. }
-            | Report::FloorUnreachable { .. }
-            | Report::DriveRefused
-            | Report::OffTarget { .. }
-            | Report::Directive { .. }
-            | Report::Dropped { .. }
-            | Report::DiskFailed => {}
+            _ => {}
         }
     }
 
-    fn broadcast(&mut self, from: usize, beacon: Beacon) {
-        self.mesh_traffic.broadcasts += 1;
+    fn send_beacon(
+        &mut self,
+        from: usize,
+        beacon: Beacon,
+        receivers: impl IntoIterator<Item = usize>,
+    ) {
         let beacon = self.datagram(from, beacon);
         let size = Size::of_beacon(&beacon);
+        let recorder = self.recorder.as_mut();
+        let sent = recorder.and_then(|recorder| {
+            recorder.sent(self.now, from, |protocol| Kind::of_beacon(&beacon, protocol))
+        });
+        let beacon = Datagram::Beacon(beacon);
         self.flow(&beacon).send(size);
-        let sent = self.trace_beacon(from, &beacon);
-        for to in 0..self.machines.len() {
-            if to != from && self.machines[to].process.is_some() {
-                self.post((from, to), &beacon, size, sent);
-            }
+        for to in receivers {
+            self.post((from, to), &beacon, size, sent);
         }
     }
 
-    fn trace_beacon(&mut self, from: usize, beacon: &Beacon) -> Option<SentId> {
-        let recorder = self.recorder.as_mut()?;
-        recorder.sent(self.now, from, |protocol| Kind::of_beacon(beacon, protocol))
-    }
-
+    /// A datagram goes to a machine: it arrives once or twice, or not at all.
     fn post(
         &mut self,
         (from, to): (usize, usize),
-        beacon: &Arc<Beacon>,
+        datagram: &Datagram,
         size: Size,
         sent: Option<SentId>,
     ) {
@@ -197,34 +193,39 @@ impl World {
         for arrival in arrivals.iter_mut().filter(|arrival| arrival.is_some()) {
             if self.network.corrupts(&mut self.random) {
                 *arrival = None;
-                self.damage_beacon(from, to, beacon);
+                match datagram {
+                    Datagram::Beacon(beacon) => self.damage_beacon(from, to, beacon),
+                    // What is damaged is dropped: by UDP, or for its tag.
+                    Datagram::Packet(_) => self.interference.damaged += 1,
+                }
             }
         }
         let arrows = self.trace_arrows(sent, (from, to), arrivals);
         for (at, arrow) in arrivals.into_iter().zip(arrows) {
-            let Some(at) = at else {
-                continue;
-            };
-            if self.machines[to].process.is_some() {
-                self.flow(beacon).receive(size);
+            let Some(at) = at else { continue };
+            // What comes back to its sender does not cross the wire.
+            if to != from && self.machines[to].process.is_some() {
+                self.flow(datagram).receive(size);
             }
-            let beacon = Arc::clone(beacon);
-            self.agenda.enter(at, Event::Datagram { from, to, beacon, arrow });
+            let event = match datagram.clone() {
+                Datagram::Beacon(beacon) => Event::Datagram { from, to, beacon, arrow },
+                Datagram::Packet(bytes) => Event::Told { from, to, bytes, arrow },
+            };
+            self.agenda.enter(at, event);
         }
     }
 
-    /// Where a beacon counts.
-    fn flow(&mut self, beacon: &Beacon) -> &mut Flow {
-        match beacon.piggybacked {
-            Some(_) => &mut self.wire.election,
-            None => &mut self.wire.beacons,
+    /// Where a datagram counts.
+    fn flow(&mut self, datagram: &Datagram) -> &mut Flow {
+        match datagram {
+            Datagram::Beacon(beacon) if beacon.piggybacked.is_none() => &mut self.wire.beacons,
+            Datagram::Beacon(_) | Datagram::Packet(_) => &mut self.wire.election,
         }
     }
 
     /// One that is sent to everybody comes back to its sender.
     fn send_packet(&mut self, from: usize, to: Option<Ipv4Addr>, bytes: Vec<u8>) {
         self.election_traffic.count(bytes.len());
-        let bytes: Arc<[u8]> = bytes.into();
         let size = Size::datagram(bytes.len());
         self.wire.election.send(size);
         let everybody = 0..self.machines.len();
@@ -232,31 +233,12 @@ impl World {
             Some(to) => self.at_address(to).into_iter().collect(),
             None => everybody.filter(|to| self.machines[*to].process.is_some()).collect(),
         };
-        let sent = self
-            .recorder
-            .as_mut()
+        let recorder = self.recorder.as_mut();
+        let sent = recorder
             .and_then(|recorder| recorder.sent(self.now, from, |_| Kind::of_packet(&bytes)));
+        let packet = Datagram::Packet(bytes.into());
         for to in receivers {
-            let mut arrivals = self.arrivals(from, to);
-            // What is damaged is dropped: by UDP, or for its tag.
-            for arrival in arrivals.iter_mut().filter(|arrival| arrival.is_some()) {
-                if self.network.corrupts(&mut self.random) {
-                    *arrival = None;
-                    self.interference.damaged += 1;
-                }
-            }
-            let arrows = self.trace_arrows(sent, (from, to), arrivals);
-            for (at, arrow) in arrivals.into_iter().zip(arrows) {
-                let Some(at) = at else {
-                    continue;
-                };
-                let bytes = Arc::clone(&bytes);
-                // What comes back to its sender does not cross the wire.
-                if to != from && self.machines[to].process.is_some() {
-                    self.wire.election.receive(size);
-                }
-                self.agenda.enter(at, Event::Told { from, to, bytes, arrow });
-            }
+            self.post((from, to), &packet, size, sent);
         }
     }
 
@@ -283,10 +265,7 @@ impl World {
         if self.settings.codec {
             let read = codec::encode_beacon(&beacon, &self.keys)
                 .and_then(|bytes| codec::decode_beacon(&bytes, &self.keys));
-            if read.as_ref() != Ok(&beacon) {
-                let what = format!("{beacon:?} was read as {read:?}");
-                self.judge(|oracles, snapshot| oracles.misread(snapshot, node, what));
-            }
+            self.compare(node, &beacon, &read);
         }
         let beacon = Arc::new(beacon);
         self.recordings.listen(node, &beacon);
@@ -296,12 +275,21 @@ impl World {
     fn frame(&mut self, node: usize, frame: Frame) -> Frame {
         if self.settings.codec {
             let read = codec::encode_frame(&frame).and_then(|bytes| codec::decode_frame(&bytes));
-            if read.as_ref() != Ok(&frame) {
-                let what = format!("{frame:?} was read as {read:?}");
-                self.judge(|oracles, snapshot| oracles.misread(snapshot, node, what));
-            }
+            self.compare(node, &frame, &read);
         }
         frame
+    }
+
+    /// What is read has to be what was sent.
+    fn compare<T, E>(&mut self, node: usize, sent: &T, read: &Result<T, E>)
+    where
+        T: PartialEq + fmt::Debug,
+        E: fmt::Debug,
+    {
+        if read.as_ref().ok() != Some(sent) {
+            let what = format!("{sent:?} was read as {read:?}");
+            self.judge(|oracles, snapshot| oracles.misread(snapshot, node, what));
+        }
     }
 
     /// The process of a machine ends, whatever it was doing. Its kernel closes its links.
@@ -317,9 +305,7 @@ impl World {
         machine.disk.crash(&mut self.random);
         let powered = machine.powered;
         for (id, side) in self.connections.of(node, incarnation) {
-            if let Some(connection) = self.connections.get_mut(id) {
-                connection.end_mut(side).state = EndState::Closed;
-            }
+            self.connections.close(id, side);
             self.drop_packets(id, side);
             if powered {
                 self.send_reset(id, side.other());

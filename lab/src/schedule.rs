@@ -65,11 +65,9 @@ impl fmt::Display for FaultKind {
 pub struct ScheduleSettings {
     /// The faults of a round, which come in random order. One that is listed twice comes twice.
     pub round: Vec<FaultKind>,
-    /// When the first fault comes.
     pub first: Duration,
     /// From the beginning of one fault to that of the next.
     pub gap: RangeInclusive<Duration>,
-    /// How long a fault lasts.
     pub lasts: RangeInclusive<Duration>,
 }
 
@@ -112,8 +110,6 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The faults of a fleet.
-    #[must_use]
     pub fn new(seed: u64, nodes: usize, settings: ScheduleSettings) -> Self {
         Self {
             // Independent of other draws from the same seed.
@@ -152,13 +148,10 @@ fn between(range: &RangeInclusive<Duration>, random: &mut Rng) -> Duration {
 pub struct Toll(BTreeMap<FaultKind, u32>);
 
 impl Toll {
-    /// Counts a fault.
     pub fn count(&mut self, kind: FaultKind) {
         *self.0.entry(kind).or_default() += 1;
     }
 
-    /// How many of this kind.
-    #[must_use]
     pub fn of(&self, kind: FaultKind) -> u32 {
         self.0.get(&kind).copied().unwrap_or(0)
     }
@@ -202,17 +195,5 @@ mod tests {
             assert!(faults.is_sorted_by_key(|one| one.at));
             assert!(faults.iter().all(|one| one.node < 2));
         }
-    }
-
-    #[test]
-    fn the_toll_names_every_kind() {
-        let mut toll = Toll::default();
-        toll.count(FaultKind::Hang);
-        toll.count(FaultKind::Hang);
-        assert_eq!(
-            toll.to_string(),
-            "kill 0, suspension 0, line cut 0, network cut 0, hang 2, obstruction 0, \
-             stop switch 0, power cut 0"
-        );
     }
 }

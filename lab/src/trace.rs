@@ -24,7 +24,7 @@
 //! world.run_for(Duration::from_millis(200));
 //! let trace = world.recorded();
 //! assert_eq!(trace.nodes.len(), 3);
-//! let drawing = trace::svg(&trace, &trace::Selection::default());
+//! let drawing = trace::svg(&trace);
 //! assert!(drawing.starts_with("<svg"));
 //! # Ok::<(), liftmesh_lab::WorldError>(())
 //! ```
@@ -34,7 +34,6 @@ mod fault;
 mod hooks;
 mod kind;
 mod recorder;
-mod select;
 mod story;
 mod subject;
 mod svg;
@@ -49,10 +48,9 @@ use elevator_fleet::model::{NodeId, Term};
 use elevator_fleet::wire::{NodeState, Protocol};
 
 pub use self::examples::Example;
-use self::kind::Category;
+use self::kind::CATEGORIES;
 pub use self::kind::Kind;
 pub(crate) use self::recorder::{ArrowId, Recorder, SentId};
-pub use self::select::{Selection, UnknownFilter};
 pub use self::story::story;
 pub use self::subject::Subject;
 pub use self::svg::svg;
@@ -61,9 +59,7 @@ use crate::Fault;
 /// The part of a run that is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// Its beginning.
     pub from: Duration,
-    /// Its end.
     pub to: Duration,
     /// The moment that the drawing's axis calls 0.
     pub zero: Duration,
@@ -71,7 +67,6 @@ pub struct Window {
 
 impl Window {
     /// From one moment to another, on an axis that begins with the run.
-    #[must_use]
     pub fn new(from: Duration, to: Duration) -> Self {
         Self { from, to, zero: Duration::ZERO }
     }
@@ -85,10 +80,8 @@ impl Window {
 #[derive(Debug, Clone)]
 pub struct Trace {
     pub(crate) title: String,
-    /// The command that draws it.
     pub command: String,
     pub(crate) protocol: Protocol,
-    /// The part of the run.
     pub window: Window,
     /// The nodes, from 0, with their addresses, which rank them under `lowest-ip`.
     pub nodes: Vec<(NodeId, Ipv4Addr)>,
@@ -98,18 +91,22 @@ pub struct Trace {
     pub states: Vec<StateAt>,
     marks: Vec<Mark>,
     bands: Vec<Band>,
+    /// Names of categories or of kinds: what is shown; if empty, what the protocol elects by.
+    pub only: Vec<String>,
     /// How many messages, arrows and notes the bounds have left out.
     pub left_out: usize,
 }
 
+/// A filter that fits nothing in the trace: what was asked for, and what there is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no {0:?} in this trace; there are {1}")]
+pub struct UnknownFilter(String, String);
+
 /// A message; a broadcast is one.
 #[derive(Debug, Clone)]
 pub struct Sent {
-    /// When.
     pub at: Duration,
-    /// By which node.
     pub from: usize,
-    /// What it is.
     pub kind: Kind,
     /// What it says, for people; may be empty.
     pub detail: String,
@@ -120,7 +117,6 @@ pub struct Sent {
 /// The way of a message to one receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrow {
-    /// The receiver.
     pub to: usize,
     /// What became of it.
     pub fate: Fate,
@@ -143,7 +139,6 @@ pub enum Fate {
 
 impl Fate {
     /// When it arrived, or does.
-    #[must_use]
     pub fn arrival(self) -> Option<Duration> {
         match self {
             Self::Arrives(at) | Self::Waits(at) | Self::Unheard(at) => Some(at),
@@ -159,31 +154,19 @@ impl Fate {
 /// The state of a node from a moment on.
 #[derive(Debug, Clone)]
 pub struct StateAt {
-    /// The moment.
     pub at: Duration,
-    /// The node.
     pub node: usize,
     /// Its state, or `None` if its process does not run.
     pub state: Option<NodeState>,
     pub(crate) term: Term,
 }
 
-/// Something that happened at a node. What has no sign is in the story only.
+/// Something that happened at a node; it is in the story only.
 #[derive(Debug, Clone)]
 struct Mark {
     at: Duration,
     node: usize,
-    sign: Option<Sign>,
     what: String,
-}
-
-/// What a drawing has a sign for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sign {
-    Pressed,
-    Lit,
-    Dark,
-    Served,
 }
 
 /// Something that lasts, at a node or, without one, in the network.
@@ -200,9 +183,32 @@ struct Band {
 
 impl Trace {
     /// The kinds of its messages, each with its number, in the order of categories and names.
-    #[must_use]
     pub fn kinds(&self) -> Vec<(Kind, usize)> {
         count(&self.messages)
+    }
+
+    /// Checks that each name of what is to be shown fits something.
+    ///
+    /// # Errors
+    /// A name fits neither a category nor a kind.
+    pub fn check(&self) -> Result<(), UnknownFilter> {
+        let mut known = CATEGORIES.to_vec();
+        let kinds = self.kinds().into_iter().map(|(kind, _)| kind.name);
+        // A kind may have the name of its category.
+        known.extend(kinds.filter(|name| !CATEGORIES.contains(name)));
+        match self.only.iter().find(|name| !known.contains(&name.as_str())) {
+            Some(name) => Err(UnknownFilter(name.clone(), known.join(", "))),
+            None => Ok(()),
+        }
+    }
+
+    /// The messages that are shown.
+    fn shown(&self) -> impl Iterator<Item = &Sent> {
+        self.messages.iter().filter(|Sent { kind, .. }| {
+            let mut names = self.only.iter();
+            self.only.is_empty() && kind.elects(self.protocol)
+                || names.any(|name| name == kind.name || name == kind.category)
+        })
     }
 
     /// The ways of all messages, in the order in which they were sent.

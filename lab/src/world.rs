@@ -66,7 +66,6 @@ pub struct World {
     pub(super) storm: Storm,
     pub(super) oracles: Oracles,
     pub(super) mastership: MastershipWatch,
-    /// How many events have happened.
     pub(super) events: u64,
     pub(super) election_traffic: Traffic,
     pub(super) mesh_traffic: MeshTraffic,
@@ -104,7 +103,6 @@ pub struct World {
 pub struct Traffic {
     /// Messages; a broadcast counts once.
     pub messages: u64,
-    /// Their bytes.
     pub bytes: u64,
 }
 
@@ -115,11 +113,9 @@ pub struct MeshTraffic {
     pub broadcasts: u64,
     /// Beacons to one node: probes, their answers, piggybacked messages.
     pub unicasts: u64,
-    /// Dials for a link.
     pub dials: u64,
     /// Frames with a state, or part of one, that were sent over a link.
     pub states: u64,
-    /// The records in them.
     pub records: u64,
     /// Peers that were reported as lost.
     pub losses: u64,
@@ -282,7 +278,6 @@ impl World {
         }
     }
 
-    /// Lets time pass.
     pub fn run_for(&mut self, time: Duration) {
         let until = self.now + time;
         while self.step(until) {}
@@ -333,17 +328,13 @@ impl World {
     pub(super) fn with(&mut self, node: usize, act: impl FnOnce(&mut Node, Timestamp)) {
         let now = self.now;
         let machine = &mut self.machines[node];
-        let Some(process) = machine.process.as_mut() else {
-            return;
-        };
+        let Some(process) = machine.process.as_mut() else { return };
         process.given = Given::of(&process.node);
         let clock = process.clock(now);
         act(&mut process.node, clock);
         let mut shown = None;
         while let Some(process) = self.machines[node].process.as_mut() {
-            let Some(action) = process.node.poll_action() else {
-                break;
-            };
+            let Some(action) = process.node.poll_action() else { break };
             process.count_action(now);
             if let Action::Panel(outputs) = &action {
                 shown = Some(outputs.clone());
@@ -362,12 +353,8 @@ impl World {
     pub(super) fn arm(&mut self, node: usize) {
         let machine = &mut self.machines[node];
         let incarnation = machine.incarnation;
-        let Some(process) = machine.process.as_mut() else {
-            return;
-        };
-        let Some((at, _)) = process.node.poll_timeout() else {
-            return;
-        };
+        let Some(process) = machine.process.as_mut() else { return };
+        let Some((at, _)) = process.node.poll_timeout() else { return };
         let at = process.world(at).max(self.now);
         if process.wake.is_none_or(|wake| at < wake) {
             process.wake = Some(at);
@@ -419,7 +406,6 @@ impl World {
         }
     }
 
-    /// The world at this moment, read only.
     pub(super) fn snapshot(&self) -> Snapshot<'_> {
         Snapshot {
             now: self.now,
@@ -468,9 +454,7 @@ impl World {
     }
 
     fn step(&mut self, until: Duration) -> bool {
-        let Some((at, event)) = self.agenda.pop(until) else {
-            return false;
-        };
+        let Some((at, event)) = self.agenda.pop(until) else { return false };
         // What was held up behind a suspended process may be entered for a time that has passed.
         self.now = at.max(self.now);
         // Before the event, so that it does not matter when time was last let pass.

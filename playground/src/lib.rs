@@ -34,7 +34,7 @@ use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::wire::Protocol;
 use elevator_simulator::building::Pattern;
 use liftmesh_api::Flights;
-use liftmesh_lab::trace::{self, Selection, Trace, Window};
+use liftmesh_lab::trace::{self, Trace, Window};
 use liftmesh_lab::{Act, Fault, Step, World, WorldError, WorldSettings};
 use serde::{Deserialize, Serialize};
 
@@ -298,7 +298,7 @@ impl Playground {
 
     /// The same as a drawing, in SVG.
     pub fn drawing(&mut self, time: Duration) -> Option<String> {
-        self.recent(time).map(|trace| trace::svg(&trace, &Selection::default()))
+        self.recent(time).map(|trace| trace::svg(&trace))
     }
 
     fn recent(&mut self, time: Duration) -> Option<Trace> {

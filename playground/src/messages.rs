@@ -47,12 +47,12 @@ impl Messages {
         let left_out = trace.ways().count().saturating_sub(MOST_WAYS);
         let ways = trace.ways().skip(left_out).map(|(sent, arrow)| {
             let arrives = arrow.fate.arrival().map(seconds);
-            let about = sent.kind.category();
+            let about = sent.kind.category;
             Way(seconds(sent.at), sent.from, arrow.to, arrives, about, fate(arrow.fate))
         });
         let ways: Vec<Way> = ways.collect();
         let kinds = trace.kinds().into_iter().map(|(kind, count)| Kind {
-            category: kind.category(),
+            category: kind.category,
             name: kind.name,
             count,
         });

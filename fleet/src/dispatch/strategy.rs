@@ -5,11 +5,16 @@ use std::str::FromStr;
 
 use elevator_driver::FloorCount;
 
+use serde::{Deserialize, Serialize};
+
 use super::{CollectiveCost, Dispatcher, Kinematics, NearestCar, Planner, TimeToIdle};
 
 /// By what rule a master assigns the hall calls (F17). Nodes of one fleet may differ in it: only the
 /// master's counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// Waiting and riding of known and expected passengers, with parking: [`Planner`].
     #[default]

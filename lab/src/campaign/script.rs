@@ -46,7 +46,6 @@ pub struct Step<A = Act> {
     /// When, in nanoseconds from the beginning of the world.
     #[serde(rename = "at_ns", with = "nanos")]
     pub at: Duration,
-    /// What.
     #[serde(rename = "do")]
     pub act: A,
 }
@@ -58,21 +57,9 @@ pub enum Act {
     /// Something goes wrong, or is put right.
     Fault(Fault),
     /// Somebody presses a button.
-    Press {
-        /// At the panel of this node.
-        node: usize,
-        /// Which.
-        button: Button,
-    },
+    Press { node: usize, button: Button },
     /// Somebody gives a destination at a kiosk.
-    Request {
-        /// At the panel of this node.
-        node: usize,
-        /// The landing.
-        from: Floor,
-        /// The destination.
-        to: Floor,
-    },
+    Request { node: usize, from: Floor, to: Floor },
 }
 
 /// What comes after the last step.
@@ -99,9 +86,7 @@ pub enum ScriptError {
     Node {
         /// Which step, counted from 1.
         step: usize,
-        /// The node.
         node: usize,
-        /// How many there are.
         nodes: usize,
     },
     /// A step comes before the one above it, or after the end.
@@ -203,7 +188,6 @@ impl Act {
     }
 
     /// Whether a world of so many machines has all that it names.
-    #[must_use]
     pub fn fits(&self, machines: usize) -> bool {
         self.clone().nodes_mut().into_iter().all(|node| *node < machines)
     }

@@ -1,5 +1,6 @@
 //! From a long run that violates an invariant to a short one that violates the same.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rayon::prelude::*;
@@ -25,7 +26,6 @@ const FEWEST_NODES: usize = 2;
 pub struct Size {
     /// Faults, repairs and presses.
     pub steps: usize,
-    /// Machines.
     pub nodes: usize,
     /// How long its steps last, in the world.
     pub time: Duration,
@@ -34,7 +34,6 @@ pub struct Size {
 /// How far shrinking is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// How many runs it has taken.
     pub runs: usize,
     /// The smallest script that violates the invariant so far.
     pub size: Size,
@@ -43,21 +42,15 @@ pub struct Progress {
 /// What became of a script that was shrunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shrunk {
-    /// The smaller script.
     pub script: Script,
     /// What is violated in it.
     pub violations: Vec<Violation>,
-    /// How large the script was.
     pub before: Size,
-    /// How large it is.
     pub after: Size,
-    /// How many runs it took.
     pub runs: usize,
 }
 
 impl Script {
-    /// How large it is.
-    #[must_use]
     pub fn size(&self) -> Size {
         Size { steps: self.steps.len(), nodes: self.world.nodes, time: self.until }
     }
@@ -129,7 +122,6 @@ impl Script {
         world.roles = moved_up(&world.roles, gone);
         world.elections = moved_up(&world.elections, gone);
         world.clock_rates = moved_up(&world.clock_rates, gone);
-        world.twins = world.twins.and_then(|twins| twins.without(gone));
         script.steps.retain_mut(|step| {
             if let Act::Fault(fault) = &mut step.act {
                 for group in fault.groups_mut() {
@@ -176,10 +168,7 @@ impl Script {
     }
 }
 
-fn moved_up<T: Clone>(
-    of: &std::collections::BTreeMap<usize, T>,
-    gone: usize,
-) -> std::collections::BTreeMap<usize, T> {
+fn moved_up<T: Clone>(of: &BTreeMap<usize, T>, gone: usize) -> BTreeMap<usize, T> {
     let stays = of.iter().filter(|(node, _)| **node != gone);
     stays.map(|(node, it)| (node - usize::from(*node > gone), it.clone())).collect()
 }
@@ -244,7 +233,11 @@ impl<GoesOn: FnMut(&Progress) -> bool> Search<'_, GoesOn> {
         Ok(())
     }
 
+    /// Of a world with twins it would have to be told which nodes they are now.
     fn drop_nodes(&mut self) -> Result<(), WorldError> {
+        if self.best.world.twins.is_some() {
+            return Ok(());
+        }
         let mut node = self.best.world.nodes;
         while node > 0 && self.best.world.nodes > FEWEST_NODES && !self.is_over() {
             node -= 1;
@@ -253,15 +246,8 @@ impl<GoesOn: FnMut(&Progress) -> bool> Search<'_, GoesOn> {
         Ok(())
     }
 
-    /// Halves all pauses as long as that works, then each of the longer ones.
+    /// Shortens each of the longer pauses, from the last to the first.
     fn shorten_pauses(&mut self) -> Result<(), WorldError> {
-        while !self.is_over() {
-            let size = self.best.size();
-            let halved = self.best.with_pauses(|_, pause| pause / 2);
-            if halved.size() == size || !self.attempt(vec![halved])? || self.best.size() == size {
-                break;
-            }
-        }
         let mut nth = self.best.pauses().len();
         while nth > 0 && !self.is_over() {
             nth -= 1;

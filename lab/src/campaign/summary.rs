@@ -15,11 +15,8 @@ const MOST_VOID: u64 = 5;
 /// The figures of the campaigns of one protocol.
 #[derive(Debug, Clone, Serialize)]
 pub struct Summary {
-    /// The protocol.
     pub protocol: Protocol,
-    /// Its settings.
     pub preset: Preset,
-    /// How many campaigns were run.
     pub seeds: u64,
     /// Those that are void: their seeds, each with the reason. They have not passed.
     pub void: Vec<(u64, String)>,
@@ -36,7 +33,6 @@ pub struct Summary {
 /// A campaign that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Failure {
-    /// Its seed.
     pub seed: u64,
     /// What was wrong, for people.
     pub violations: Vec<String>,
@@ -44,7 +40,6 @@ pub struct Failure {
 
 impl Summary {
     /// Of no campaign yet.
-    #[must_use]
     pub fn new(protocol: Protocol, preset: Preset) -> Self {
         Self {
             protocol,
@@ -73,14 +68,12 @@ impl Summary {
     }
 
     /// How many campaigns neither failed nor were void.
-    #[must_use]
     pub fn passed(&self) -> u64 {
         self.seeds - self.failed.len() as u64 - self.void.len() as u64
     }
 
     /// Whether so many are void that the others prove little: more than 5 % and more than one, or
     /// all that did not fail.
-    #[must_use]
     pub fn is_void(&self) -> bool {
         let void = self.void.len() as u64;
         let allowed = (self.seeds * MOST_VOID / 100).max(1);
@@ -88,7 +81,6 @@ impl Summary {
     }
 
     /// The hash of the campaigns' hashes, in the order of their seeds.
-    #[must_use]
     pub fn hash(&self) -> u64 {
         self.hash.finish()
     }

@@ -33,12 +33,7 @@ pub struct Tally {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Void {
     /// Fewer orders were placed than it takes.
-    FewOrders {
-        /// How many were placed.
-        placed: u64,
-        /// How many it takes.
-        least: u64,
-    },
+    FewOrders { placed: u64, least: u64 },
     /// The first master led all the time.
     OneMaster,
     /// A kind of fault that was to happen never did.
@@ -87,7 +82,6 @@ impl AddAssign<&Self> for Tally {
 
 /// Whether a run with this time of faults says nothing, and why: it placed too few orders,
 /// kept its first master, or one of the kinds of faults that were enabled never happened.
-#[must_use]
 pub fn is_void(tally: &Tally, faulty: Duration, enabled: &BTreeSet<&'static str>) -> Option<Void> {
     let least = (ORDERS_A_MINUTE * faulty.as_secs() / 60).max(1);
     if tally.placed < least {

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use elevator_driver::{Button, Climate, Direction, Floor, Trip};
 use elevator_fleet::directives::{RequestId, Session};
-use elevator_fleet::model::{JournalId, Mode};
-use elevator_fleet::node::{Access, FireRecall, FloorLock, SessionRequest};
+use elevator_fleet::model::{JournalId, NodeId, Timestamp};
+use elevator_fleet::node::{Access, FireRecall, FloorLock, Node, SessionRequest};
 use elevator_fleet::wire::{Beacon, Frame};
-use elevator_simulator::SimulatedCar;
 
 use super::Fault;
 use crate::World;
@@ -49,7 +48,12 @@ impl World {
         match fault {
             Fault::Kill(node) => self.end_process(node),
             Fault::PowerCut(node) => self.cut_power(node),
-            Fault::MainsCut => self.cut_mains(),
+            Fault::MainsCut => {
+                for node in 0..self.machines.len() {
+                    self.resume(node);
+                    self.cut_power(node);
+                }
+            }
             Fault::Crash { node, at, after } => self.machines[node].crash = Some((at, after)),
             Fault::NoCrash(node) => {
                 self.machines[node].crash = None;
@@ -88,26 +92,31 @@ impl World {
             Fault::Bridge { left, right, through } => self.bridge(&left, &right, through),
             Fault::Clog { one, other, millis } => self.clog(one, other, millis),
             Fault::Heal => self.heal(),
-            Fault::Loss(percent) => self.change_weather(|weather| weather.loss = percent),
-            Fault::LossBursts { percent, bursts } => self.lose_in_bursts(percent, bursts),
+            Fault::Loss(percent) => self.change_weather(|it| it.weather.loss = percent),
+            Fault::LossBursts { percent, bursts } => self.change_weather(|network| {
+                network.weather.loss = percent;
+                network.bursts = Some(bursts);
+            }),
             Fault::Duplication(percent) => {
-                self.change_weather(|weather| weather.duplication = percent);
+                self.change_weather(|it| it.weather.duplication = percent);
             }
-            Fault::Reordering(percent) => {
-                self.change_weather(|weather| weather.reordering = percent);
-            }
-            Fault::Corruption(percent) => {
-                self.change_weather(|weather| weather.corruption = percent);
-            }
+            Fault::Reordering(percent) => self.change_weather(|it| it.weather.reordering = percent),
+            Fault::Corruption(percent) => self.change_weather(|it| it.weather.corruption = percent),
             Fault::Delay { least, most } => {
-                self.change_weather(|weather| weather.delay = least..=most.max(least));
+                self.change_weather(|it| it.weather.delay = least..=most.max(least));
             }
             Fault::CalmNetwork => self.calm_network(),
-            Fault::DamageFrame { from, to } => self.damage_frame(from, to),
+            Fault::DamageFrame { from, to } => {
+                self.damaged_frames.insert((from, to));
+            }
             Fault::Replay { recording, to } => self.replay(recording, to),
             Fault::Forge { forgery, of, to } => self.forge_beacon(forgery, of, to),
             Fault::OtherVersion { from, to } => self.speak_another_version(from, to),
-            Fault::DiskFail(node) => self.fail_disk(node),
+            Fault::DiskFail(node) if self.machines[node].disk.failed() => {}
+            Fault::DiskFail(node) => {
+                self.machines[node].disk.fail();
+                self.report_disk_failed(node);
+            }
             Fault::DiskFull(node, full) => self.machines[node].disk.set_full(full),
             Fault::SlowDisk { node, millis } => {
                 // What began on a slow disk takes its time, and what waits for it.
@@ -154,12 +163,31 @@ impl World {
                 self.machines[node].latched = false;
                 self.oracles.hang_is_cleared(node);
             }
-            Fault::Mode { at, car, mode } => self.set_mode(at, car, mode),
+            Fault::Mode { at, car, mode } => {
+                let car = self.machines[car].name.clone();
+                self.command(at, |node, now| is_done(node.handle_mode(&car, mode, OPERATOR, now)));
+            }
             Fault::Priority { at, car, floor } => self.set_priority(at, car, floor),
             Fault::Session { at, session, car, floor } => self.set_session(at, session, car, floor),
-            Fault::EmergencyPower { at, on, serving } => self.set_emergency_power(at, on, serving),
-            Fault::FireRecall { at, start } => self.set_fire_recall(at, start),
-            Fault::FloorLock { at, floor, locked } => self.set_floor_lock(at, floor, locked),
+            Fault::EmergencyPower { at, on, serving } => {
+                let car = self.name_of(serving);
+                let set = |node: &mut Node, now| {
+                    is_done(node.handle_emergency_power(on, car.as_ref(), OPERATOR, now));
+                };
+                self.command(at, set);
+            }
+            Fault::FireRecall { at, start } => {
+                let recall = if start { FireRecall::Start } else { FireRecall::End };
+                self.command(at, |node, now| {
+                    is_done(node.handle_fire_recall(recall, OPERATOR, now));
+                });
+            }
+            Fault::FloorLock { at, floor, locked } => {
+                let lock = if locked { FloorLock::Lock } else { FloorLock::Unlock };
+                self.command(at, |node, now| {
+                    is_done(node.handle_floor_lock(floor, lock, OPERATOR, now));
+                });
+            }
         }
     }
 
@@ -186,42 +214,33 @@ impl World {
         }
     }
 
-    fn set_mode(&mut self, at: usize, car: usize, mode: Mode) {
-        if self.machines[at].awake().is_none() {
-            return;
+    /// An operator or a robot commands this at a node, if that is awake.
+    fn command(&mut self, at: usize, act: impl FnOnce(&mut Node, Timestamp)) {
+        if self.machines[at].awake().is_some() {
+            self.with(at, act);
         }
-        let name = self.machines[car].name.clone();
-        self.with(at, |node, now| {
-            let set = node.handle_mode(&name, mode, OPERATOR, now);
-            set.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
-        });
+    }
+
+    fn name_of(&self, car: Option<usize>) -> Option<NodeId> {
+        car.map(|car| self.machines[car].name.clone())
     }
 
     fn set_priority(&mut self, at: usize, car: Option<usize>, floor: Option<Floor>) {
-        if self.machines[at].awake().is_none() {
-            return;
-        }
-        let name = car.map(|car| self.machines[car].name.clone());
-        self.with(at, |node, now| match (floor, &name) {
+        let name = self.name_of(car);
+        self.command(at, |node, now| match (floor, &name) {
             (Some(floor), name) => {
                 // Without a car in service there is nobody to send.
                 drop(node.handle_priority(name.as_ref(), floor, OPERATOR, now));
             }
-            (None, Some(car)) => {
-                let ended = node.handle_priority_end(car, OPERATOR, now);
-                ended.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
-            }
+            (None, Some(car)) => is_done(node.handle_priority_end(car, OPERATOR, now)),
             (None, None) => {}
         });
     }
 
     fn set_session(&mut self, at: usize, session: u64, car: Option<usize>, floor: Option<Floor>) {
-        if self.machines[at].awake().is_none() {
-            return;
-        }
         let id = RequestId { owner: 1, request: session };
-        let car = car.map(|car| self.machines[car].name.clone());
-        self.with(at, |node, now| {
+        let car = self.name_of(car);
+        self.command(at, |node, now| {
             let is_open = node.directives().session(id).is_some_and(Session::is_open);
             let changed = match floor {
                 None => node.handle_session_end(id, OPERATOR, now).map(drop),
@@ -239,46 +258,6 @@ impl World {
             // In a recall there is none, and what has ended is forgotten at some time.
             drop(changed);
         });
-    }
-
-    fn set_emergency_power(&mut self, at: usize, on: bool, serving: Option<usize>) {
-        if self.machines[at].awake().is_none() {
-            return;
-        }
-        let serving = serving.map(|car| self.machines[car].name.clone());
-        self.with(at, |node, now| {
-            let set = node.handle_emergency_power(on, serving.as_ref(), OPERATOR, now);
-            set.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
-        });
-    }
-
-    fn set_fire_recall(&mut self, at: usize, start: bool) {
-        if self.machines[at].awake().is_none() {
-            return;
-        }
-        let recall = if start { FireRecall::Start } else { FireRecall::End };
-        self.with(at, |node, now| {
-            let set = node.handle_fire_recall(recall, OPERATOR, now);
-            set.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
-        });
-    }
-
-    fn set_floor_lock(&mut self, at: usize, floor: Floor, locked: bool) {
-        if self.machines[at].awake().is_none() {
-            return;
-        }
-        let lock = if locked { FloorLock::Lock } else { FloorLock::Unlock };
-        self.with(at, |node, now| {
-            let set = node.handle_floor_lock(floor, lock, OPERATOR, now);
-            set.unwrap_or_else(|error| unreachable!("a fleet of the lab: {error}"));
-        });
-    }
-
-    fn cut_mains(&mut self) {
-        for node in 0..self.machines.len() {
-            self.resume(node);
-            self.cut_power(node);
-        }
     }
 
     fn set_wall_clock(&mut self, node: usize, years: i8) {
@@ -402,14 +381,6 @@ impl World {
         }
     }
 
-    /// Does something to a car.
-    fn touch(&mut self, node: usize, act: impl FnOnce(&mut SimulatedCar)) {
-        self.catch_up(node);
-        act(&mut self.machines[node].car);
-        self.touch_car(node);
-        self.watch_car(node);
-    }
-
     /// One node hears over its links to another what that one has not sent. Says whether they have
     /// any.
     pub fn forge(&mut self, from: usize, to: usize, frame: &Frame) -> bool {
@@ -456,12 +427,8 @@ impl World {
     }
 
     fn resume(&mut self, node: usize) {
-        let Some(process) = self.machines[node].process.as_mut() else {
-            return;
-        };
-        let Some(backlog) = process.backlog.take() else {
-            return;
-        };
+        let Some(process) = self.machines[node].process.as_mut() else { return };
+        let Some(backlog) = process.backlog.take() else { return };
         let suspended_at = process.suspended_at;
         let late = self.now.saturating_sub(suspended_at);
         if late >= NOTICED {
@@ -476,14 +443,6 @@ impl World {
         self.panel_resumes(node);
     }
 
-    fn fail_disk(&mut self, node: usize) {
-        if self.machines[node].disk.failed() {
-            return;
-        }
-        self.machines[node].disk.fail();
-        self.report_disk_failed(node);
-    }
-
     pub(crate) fn report_disk_failed(&mut self, node: usize) {
         let process = self.machines[node].process.as_mut();
         if let Some(backlog) = process.and_then(|process| process.backlog.as_mut()) {
@@ -492,5 +451,12 @@ impl World {
         }
         let fresh = JournalId(self.random.u64(1..));
         self.with(node, |node, now| node.handle_disk_failed(fresh, now));
+    }
+}
+
+/// A fleet of the lab can do what an operator commands.
+fn is_done<T, E: std::fmt::Display>(done: Result<T, E>) {
+    if let Err(error) = done {
+        unreachable!("a fleet of the lab: {error}");
     }
 }

@@ -35,6 +35,9 @@ const GARBLED_FRAMES: u32 = 8;
 /// A term that is close to the end of its range.
 const LATE: u64 = u64::MAX - 1;
 
+/// The check of a datagram without a tag.
+const CHECK: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
+
 /// Where a datagram holds the version of the wire protocol.
 const VERSION_AT: usize = 2;
 
@@ -101,7 +104,6 @@ impl Recordings {
 
 impl World {
     /// What became of datagrams that no node had sent in this form.
-    #[must_use]
     pub fn interference(&self) -> Interference {
         self.interference
     }
@@ -109,9 +111,7 @@ impl World {
     /// A datagram is damaged on its way. What the codec says to it is what its receiver does.
     pub(crate) fn damage_beacon(&mut self, from: usize, to: usize, beacon: &Beacon) {
         let address = self.machines[from].address;
-        let Ok(mut bytes) = codec::encode_beacon(beacon, &self.keys) else {
-            return;
-        };
+        let Ok(mut bytes) = codec::encode_beacon(beacon, &self.keys) else { return };
         damage(&mut self.random, &mut bytes, MAX_DATAGRAM);
         self.show_datagram(address, to, &bytes);
     }
@@ -186,9 +186,7 @@ impl World {
                 beacon.sequence += 1;
             }
         }
-        let Some(bytes) = self.forged_datagram(&genuine, &beacon) else {
-            return;
-        };
+        let Some(bytes) = self.forged_datagram(&genuine, &beacon) else { return };
         match codec::decode_beacon(&bytes, &self.keys) {
             Ok(_) => self.read_without_its_key(to, "forged"),
             Err(_) => self.interference.unauthenticated += 1,
@@ -221,24 +219,15 @@ impl World {
     /// A member sends a beacon in another version of the wire protocol: its header and its tag or check
     /// are all that can be read.
     pub(super) fn speak_another_version(&mut self, from: usize, to: usize) {
-        let Some(beacon) = self.recordings.latest_of(from) else {
-            return;
-        };
+        let Some(beacon) = self.recordings.latest_of(from) else { return };
         let address = self.machines[from].address;
-        let Ok(mut bytes) = codec::encode_beacon(beacon, &self.keys) else {
-            return;
-        };
+        let Ok(mut bytes) = codec::encode_beacon(beacon, &self.keys) else { return };
         bytes[VERSION_AT] = VERSION + 1;
-        if let Some(key) = self.keys.sent() {
-            let Some((covered, tag)) = bytes.split_last_chunk_mut() else {
-                return;
-            };
-            *tag = key.tag(Purpose::Datagram, covered);
-        } else {
-            let Some((covered, check)) = bytes.split_last_chunk_mut() else {
-                return;
-            };
-            *check = Crc::<u32>::new(&CRC_32_ISCSI).checksum(covered).to_le_bytes();
+        let covered = bytes.len() - self.keys.sent().map_or(size_of::<u32>(), |_| TAG);
+        let (covered, check) = bytes.split_at_mut(covered);
+        match self.keys.sent() {
+            Some(key) => check.copy_from_slice(&key.tag(Purpose::Datagram, covered)),
+            None => check.copy_from_slice(&CHECK.checksum(covered).to_le_bytes()),
         }
         self.count_fault(&Fault::OtherVersion { from, to });
         self.show_datagram(address, to, &bytes);
@@ -273,10 +262,6 @@ impl World {
             }
         }
         true
-    }
-
-    pub(super) fn damage_frame(&mut self, from: usize, to: usize) {
-        self.damaged_frames.insert((from, to));
     }
 }
 

@@ -7,8 +7,7 @@ use super::Fault;
 use crate::World;
 use crate::agenda::TimedFault;
 use crate::machine::Machine;
-
-use crate::network::{Bursts, Weather};
+use crate::network::{Network, Weather};
 use crate::world::Twins;
 
 /// How long the waits between dials may stay long after losses have ended. TCP does not notice the
@@ -59,9 +58,7 @@ impl World {
     /// An interface that is made anew has another address, if it is to have one that is free; says
     /// whether it has. A process that runs is ended, and started anew under that address.
     fn takes_new_address(&mut self, node: usize) -> bool {
-        let Some(address) = self.machines[node].next_address.take() else {
-            return false;
-        };
+        let Some(address) = self.machines[node].next_address.take() else { return false };
         let has_it =
             |machine: &Machine| machine.address == address || machine.own_address == address;
         if self.twins.is_some() || self.machines.iter().any(has_it) {
@@ -122,35 +119,24 @@ impl World {
         self.unstall();
     }
 
-    /// Changes what the network does to packets.
-    pub(super) fn change_weather(&mut self, change: impl FnOnce(&mut Weather)) {
+    /// Changes what the network does to packets. Where they got lost more often before, the fleet may
+    /// take its time.
+    pub(super) fn change_weather(&mut self, change: impl FnOnce(&mut Network)) {
         let losses = self.network.losses();
-        change(&mut self.network.weather);
-        self.settle_after(losses);
-    }
-
-    pub(super) fn lose_in_bursts(&mut self, percent: u8, bursts: Bursts) {
-        let losses = self.network.losses();
-        self.network.weather.loss = percent;
-        self.network.bursts = Some(bursts);
-        self.settle_after(losses);
-    }
-
-    pub(super) fn calm_network(&mut self) {
-        let losses = self.network.losses();
-        let usual = self.settings.weather.clone();
-        self.network.weather = Weather { loss: 0, corruption: 0, ..usual };
-        self.network.bursts = self.settings.bursts;
-        self.network.await_no_hit();
-        self.settle_after(losses);
-    }
-
-    /// Where packets got lost more often before, the fleet may take its time.
-    fn settle_after(&mut self, losses: u8) {
+        change(&mut self.network);
         if self.network.losses() < losses {
             let until = self.connections.last_arrival().max(self.now + AFTER_LOSS);
             self.disturbed_until(until);
         }
+    }
+
+    pub(super) fn calm_network(&mut self) {
+        let usual = Weather { loss: 0, corruption: 0, ..self.settings.weather.clone() };
+        let bursts = self.settings.bursts;
+        self.change_weather(|network| {
+            (network.weather, network.bursts) = (usual, bursts);
+            network.await_no_hit();
+        });
     }
 
     /// Cuts every directed pair but those for which this holds.

@@ -13,42 +13,33 @@ use crate::{Twins, World};
 impl World {
     /// Begins a fault of a schedule at a node.
     pub fn begin(&mut self, kind: FaultKind, node: usize) {
-        match kind {
-            FaultKind::Kill => self.inflict(Fault::Kill(node)),
-            FaultKind::Suspension => self.inflict(Fault::Suspend(node)),
-            FaultKind::LineCut => self.inflict(Fault::LineCut(node, true)),
-            FaultKind::NetworkCut => self.inflict(Fault::NetworkCut(node, true)),
-            FaultKind::Hang => self.inflict(Fault::Motor(node, Some(MotorFault::Stuck))),
-            FaultKind::Obstruction => self.inflict(Fault::Obstruct(node, true)),
-            FaultKind::StopSwitch => self.inflict(Fault::StopSwitch(node, true)),
-            FaultKind::PowerCut => {
-                for node in 0..self.machines.len() {
-                    self.inflict(Fault::Resume(node));
-                    self.inflict(Fault::PowerCut(node));
-                }
-            }
-        }
+        self.strike(kind, node, true);
     }
 
     /// Puts a fault of a schedule right.
     pub fn end(&mut self, kind: FaultKind, node: usize) {
-        match kind {
-            FaultKind::Kill => self.inflict(Fault::Restart(node)),
-            FaultKind::Suspension => self.inflict(Fault::Resume(node)),
-            FaultKind::LineCut => self.inflict(Fault::LineCut(node, false)),
-            FaultKind::NetworkCut => self.inflict(Fault::NetworkCut(node, false)),
+        self.strike(kind, node, false);
+    }
+
+    fn strike(&mut self, kind: FaultKind, node: usize, begins: bool) {
+        let faults = match kind {
+            FaultKind::Kill if begins => vec![Fault::Kill(node)],
+            FaultKind::Kill => vec![Fault::Restart(node)],
+            FaultKind::Suspension if begins => vec![Fault::Suspend(node)],
+            FaultKind::Suspension => vec![Fault::Resume(node)],
+            FaultKind::LineCut => vec![Fault::LineCut(node, begins)],
+            FaultKind::NetworkCut => vec![Fault::NetworkCut(node, begins)],
+            FaultKind::Hang if begins => vec![Fault::Motor(node, Some(MotorFault::Stuck))],
             FaultKind::Hang => {
-                self.inflict(Fault::Motor(node, None));
-                self.inflict(Fault::ClearHang(node));
-                self.inflict(Fault::Restart(node));
+                vec![Fault::Motor(node, None), Fault::ClearHang(node), Fault::Restart(node)]
             }
-            FaultKind::Obstruction => self.inflict(Fault::Obstruct(node, false)),
-            FaultKind::StopSwitch => self.inflict(Fault::StopSwitch(node, false)),
-            FaultKind::PowerCut => {
-                for node in 0..self.machines.len() {
-                    self.inflict(Fault::Restart(node));
-                }
-            }
+            FaultKind::Obstruction => vec![Fault::Obstruct(node, begins)],
+            FaultKind::StopSwitch => vec![Fault::StopSwitch(node, begins)],
+            FaultKind::PowerCut if begins => vec![Fault::MainsCut],
+            FaultKind::PowerCut => (0..self.machines.len()).map(Fault::Restart).collect(),
+        };
+        for fault in faults {
+            self.inflict(fault);
         }
     }
 
@@ -140,34 +131,32 @@ impl World {
     fn repair_machine(&mut self, node: usize) {
         let usual = self.settings.clock_rates.get(&node).copied().unwrap_or(1_000);
         let machine = &self.machines[node];
-        let (is_full, is_slow) = (machine.disk.is_full(), machine.commit.is_some());
-        let failed = machine.disk.failed() && !is_full;
-        let rate = (machine.clock_rate != usual).then_some(usual);
-        let crashes = machine.crash.is_some() || machine.next_transaction.is_torn;
-        let wall_clock = machine.wrong_years != 0;
+        let is_full = machine.disk.is_full();
+        let mut faults = Vec::new();
         if machine.leads_badly.is_some() {
-            self.inflict(Fault::Leads(node, None));
+            faults.push(Fault::Leads(node, None));
         }
-        if crashes {
-            self.inflict(Fault::NoCrash(node));
+        if machine.crash.is_some() || machine.next_transaction.is_torn {
+            faults.push(Fault::NoCrash(node));
         }
-        if let Some(rate) = rate {
-            self.inflict(Fault::ClockRate { node, rate });
+        if machine.clock_rate != usual {
+            faults.push(Fault::ClockRate { node, rate: usual });
         }
-        if wall_clock {
-            self.inflict(Fault::WallClock { node, years: 0 });
+        if machine.wrong_years != 0 {
+            faults.push(Fault::WallClock { node, years: 0 });
         }
-        if is_slow {
-            self.inflict(Fault::SlowDisk { node, millis: 0 });
+        if machine.commit.is_some() {
+            faults.push(Fault::SlowDisk { node, millis: 0 });
         }
-        if failed {
-            self.inflict(Fault::Kill(node));
-            self.inflict(Fault::Replace(node));
+        if machine.disk.failed() && !is_full {
+            faults.extend([Fault::Kill(node), Fault::Replace(node)]);
         }
         if is_full {
-            self.inflict(Fault::DiskFull(node, false));
             // Only a new process takes up a disk that was full (P5).
-            self.inflict(Fault::Kill(node));
+            faults.extend([Fault::DiskFull(node, false), Fault::Kill(node)]);
+        }
+        for fault in faults {
+            self.inflict(fault);
         }
     }
 }

@@ -3,13 +3,10 @@
 use std::time::Duration;
 
 use elevator_fleet::election::bully::Estimate;
-use elevator_fleet::election::{
-    Candidate, Detail, Election, ElectionSettings, Experiment, Input, Output, Profile, Rules,
-    ballot, bully, token_ring,
-};
-use elevator_fleet::wire::{NodeState, Nonce, Protocol};
+use elevator_fleet::election::{ElectionSettings, bully, token_ring};
+use elevator_fleet::wire::Protocol;
 
-use super::{Selection, Trace, Window};
+use super::{Trace, Window};
 use crate::{Fault, World, WorldError, WorldSettings};
 
 /// A run of the documentation.
@@ -34,7 +31,7 @@ struct Scene {
 
 impl Example {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 4] = [
         Self {
             name: "bully-b8",
             title: "bully (B8): D is dead; C would lead, and dies; B leads",
@@ -52,12 +49,6 @@ impl Example {
             title: "lowest-ip (F3): three sub-networks merge, the lowest leads",
             only: &["announcement", "dial", "accept", "close"],
             scene: three_masters,
-        },
-        Self {
-            name: "ballot-tie",
-            title: "ballot (V5): the highest vote is tied, and the tied vote again",
-            only: &[],
-            scene: ballot_tie,
         },
         Self {
             name: "ballot-merge",
@@ -84,15 +75,9 @@ impl Example {
         world.run_for(to.saturating_sub(world.now()));
         let mut trace = world.recorded();
         self.title.clone_into(&mut trace.title);
+        trace.only = self.only.iter().map(|name| (*name).to_owned()).collect();
         trace.command = format!("liftmesh lab trace --example {}", self.name);
         Ok(trace)
-    }
-
-    /// What its drawing shows of it.
-    #[must_use]
-    pub fn selection(self) -> Selection {
-        let only = self.only.iter().map(|name| (*name).to_owned());
-        Selection { only: only.collect(), nodes: Vec::new() }
     }
 }
 
@@ -135,15 +120,6 @@ fn three_masters() -> Scene {
     Scene { world, faults, window: [5_000, 5_005, 5_135] }
 }
 
-/// The leader dies, and its followers vote with numbers from 1 to 4.
-fn ballot_tie() -> Scene {
-    let mut world = WorldSettings::without_parking(5, 57);
-    let votes = SmallVotes(ballot::Settings::default());
-    world.election = ElectionSettings::Experiment(Experiment::new(votes));
-    world.weather.delay = 6_000..=14_000;
-    Scene { world, faults: vec![(3_025, Fault::PowerCut(2))], window: [3_000, 3_025, 3_505] }
-}
-
 /// Even and odd nodes had a leader each.
 fn ballot_merge() -> Scene {
     let mut world = WorldSettings::without_parking(32, 11);
@@ -154,52 +130,4 @@ fn ballot_merge() -> Scene {
     let (even, odd) = (0..32).partition(|node| node % 2 == 0);
     let faults = vec![(2_000, Fault::Partition(vec![even, odd])), (4_025, Fault::Heal)];
     Scene { world, faults, window: [4_000, 4_025, 5_225] }
-}
-
-/// `ballot` with votes from 1 to 4, so that there are ties.
-#[derive(Debug)]
-struct SmallVotes(ballot::Settings);
-
-#[derive(Debug)]
-struct SmallVoter(Box<dyn Election>);
-
-impl Rules for SmallVotes {
-    fn protocol(&self) -> Protocol {
-        self.0.protocol()
-    }
-
-    fn profile(&self) -> &'static Profile {
-        self.0.profile()
-    }
-
-    fn bound(&self, linked_within: Duration, nodes: usize) -> Duration {
-        self.0.bound(linked_within, nodes)
-    }
-
-    fn elect(
-        &self,
-        own: Candidate,
-        incarnation: Nonce,
-        redial_after: Duration,
-    ) -> Box<dyn Election> {
-        Box::new(SmallVoter(self.0.elect(own, incarnation, redial_after)))
-    }
-}
-
-impl Election for SmallVoter {
-    fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>) {
-        self.0.handle(input, draw % 4 + 1, outputs);
-    }
-
-    fn node_state(&self) -> NodeState {
-        self.0.node_state()
-    }
-
-    fn details(&self) -> Vec<Detail> {
-        self.0.details()
-    }
-
-    fn profile(&self) -> &Profile {
-        self.0.profile()
-    }
 }

@@ -15,55 +15,43 @@ pub(super) fn ends_process(fault: &Fault) -> Option<(usize, &'static str)> {
     }
 }
 
-/// The band that begins: its node, or `None` if it is the network, and its text.
+/// The band that begins: its node, or `None` if it is the network or the fleet, and its text.
 pub(super) fn band(fault: &Fault, trace: &Trace) -> Option<(Option<usize>, String)> {
-    let name = |node: &usize| trace.name(*node);
-    let names = |group: &Vec<usize>| group.iter().map(name).collect::<Vec<_>>().join(" ");
-    let text = match fault {
-        repair if repair.kind() == Fault::REPAIR => return None,
-        Fault::CutOneWay { from, to } => {
-            return Some((Some(*from), format!("{} → {} cut", name(from), name(to))));
+    if fault.kind() == Fault::REPAIR || passes(fault) {
+        return None;
+    }
+    let names =
+        |nodes: &[usize]| nodes.iter().map(|node| trace.name(*node)).collect::<Vec<_>>().join(" ");
+    let nodes = nodes(fault);
+    let (node, of) = match (fault, nodes.as_slice()) {
+        (Fault::Loss(percent) | Fault::LossBursts { percent, .. }, _) => {
+            (None, format!("{percent} %"))
         }
-        Fault::Suspend(node) => return Some((Some(*node), "suspended".to_owned())),
-        Fault::Cut(one, other) => format!("{} – {} cut", name(one), name(other)),
-        Fault::RefuseLinks(one, other) => format!("no link {} – {}", name(one), name(other)),
-        Fault::Partition(groups) => {
-            let groups: Vec<String> = groups.iter().map(names).collect();
-            format!("partition {}", groups.join(" | "))
+        (fault, _) if parts(fault) => {
+            let mut fault = fault.clone();
+            let groups = fault.groups_mut().into_iter().map(|group| names(group));
+            (None, groups.collect::<Vec<_>>().join(" | "))
         }
-        Fault::OneWayPartition { from, to } => {
-            format!("nothing from {} to {}", names(from), names(to))
-        }
-        Fault::Ring(nodes) => format!("ring {}", names(nodes)),
-        Fault::Bridge { left, right, through } => {
-            format!("{} – {} – {}", names(left), name(through), names(right))
-        }
-        Fault::Loss(percent) => format!("loss {percent} %"),
-        Fault::LossBursts { percent, .. } => format!("loss {percent} % in bursts"),
-        _ if is_everywhere(fault) => fault.kind().to_owned(),
-        _ => return Some((Some(lasts_at(fault)?), fault.kind().to_owned())),
+        (_, [node]) => (Some(*node), String::new()),
+        (_, nodes) => (None, names(nodes)),
     };
-    Some((None, text))
+    Some((node, format!("{} {of}", fault.kind()).trim_end().to_owned()))
 }
 
 /// Whether a fault ends what an earlier one began, or takes its place.
 pub(super) fn ends(fault: &Fault, earlier: &Fault) -> bool {
     match fault {
         Fault::Heal => parts(earlier) || cuts(earlier),
-        parting if parts(parting) => parts(earlier) || cuts(earlier),
         Fault::CalmNetwork => is_weather(earlier) || loses(earlier),
-        loss if loses(loss) => loses(earlier),
         Fault::Resume(node) => *earlier == Fault::Suspend(*node),
         Fault::Replace(node) => *earlier == Fault::DiskFail(*node),
         Fault::UncutOneWay { from, to } => *earlier == Fault::CutOneWay { from: *from, to: *to },
         Fault::Uncut(one, other) => {
             [Fault::Cut(*one, *other), Fault::Cut(*other, *one)].contains(earlier)
         }
-        _ => {
-            let (node, of_earlier) = (lasts_at(fault), lasts_at(earlier));
-            let is_same = is_everywhere(fault) || node.is_some() && node == of_earlier;
-            fault == earlier || is_same && discriminant(fault) == discriminant(earlier)
-        }
+        parting if parts(parting) => parts(earlier) || cuts(earlier),
+        loss if loses(loss) => loses(earlier),
+        _ => discriminant(fault) == discriminant(earlier) && nodes(fault) == nodes(earlier),
     }
 }
 
@@ -82,40 +70,29 @@ fn loses(fault: &Fault) -> bool {
 }
 
 fn is_weather(fault: &Fault) -> bool {
-    matches!(fault, Fault::Duplication(_) | Fault::Reordering(_) | Fault::Corruption(_))
+    use Fault::{Corruption, Delay, Duplication, Reordering};
+    matches!(fault, Duplication(_) | Reordering(_) | Corruption(_) | Delay { .. })
 }
 
-fn is_everywhere(fault: &Fault) -> bool {
-    is_weather(fault) || matches!(fault, Fault::EmergencyPower { .. } | Fault::FireRecall { .. })
+/// A moment, or a time that ends by itself, shows in what follows.
+fn passes(fault: &Fault) -> bool {
+    use Fault::{
+        Clog, Crash, Crowd, DamageFrame, Forge, Kill, LineNoise, MainsCut, NewAddress,
+        OtherVersion, Pause, PowerCut, Priority, RecreateInterface, Replace, Replay, Session,
+        TearWrite,
+    };
+    matches!(fault, Kill(_) | PowerCut(_) | MainsCut | Crash { .. } | Replace(_) | Pause { .. })
+        || matches!(fault, RecreateInterface { .. } | NewAddress { .. } | Clog { .. })
+        || matches!(fault, DamageFrame { .. } | Replay { .. } | Forge { .. } | OtherVersion { .. })
+        || matches!(fault, TearWrite(_) | LineNoise { .. } | Crowd(_))
+        || matches!(fault, Priority { .. } | Session { .. })
 }
 
-/// The node that has this fault until its repair. A moment, or a time that ends by itself, shows in
-/// what follows.
-fn lasts_at(fault: &Fault) -> Option<usize> {
+/// The nodes that have it; none if it is everywhere.
+fn nodes(fault: &Fault) -> Vec<usize> {
     match fault {
-        Fault::NetworkCut(node, _)
-        | Fault::DiskFail(node)
-        | Fault::DiskFull(node, _)
-        | Fault::SlowDisk { node, .. }
-        | Fault::ClockRate { node, .. }
-        | Fault::WallClock { node, .. }
-        | Fault::SharedAddress { node, .. }
-        | Fault::SilentClimate(node, _)
-        | Fault::Leads(node, _)
-        | Fault::Motor(node, _)
-        | Fault::Levelling(node, _)
-        | Fault::Speed(node, _)
-        | Fault::DeadSensor(node, _)
-        | Fault::WrongSensor(node, _)
-        | Fault::AllSensorsDead(node, _)
-        | Fault::DoorJammed(node, _)
-        | Fault::Obstruct(node, _)
-        | Fault::StopSwitch(node, _)
-        | Fault::Load(node, _)
-        | Fault::Key(node, _)
-        | Fault::LineCut(node, _)
-        | Fault::Mode { car: node, .. }
-        | Fault::FloorLock { at: node, .. } => Some(*node),
-        _ => None,
+        Fault::Mode { car: node, .. } | Fault::SharedAddress { node, .. } => vec![*node],
+        Fault::EmergencyPower { .. } | Fault::FireRecall { .. } => Vec::new(),
+        _ => fault.clone().nodes_mut().into_iter().map(|node| *node).collect(),
     }
 }

@@ -6,7 +6,6 @@ use elevator_fleet::node::Node;
 
 use super::{ArrowId, Fate, Kind, Recorder, SentId, StateAt, Trace, Window};
 use crate::World;
-use crate::connection::{ConnectionId, Side};
 
 impl World {
     /// Records this part of the run, from here on. An earlier recording is dropped.
@@ -33,6 +32,7 @@ impl World {
             states: Vec::new(),
             marks: Vec::new(),
             bands: Vec::new(),
+            only: Vec::new(),
             left_out: 0,
         };
         Recorder::new(trace, states.collect())
@@ -40,9 +40,9 @@ impl World {
 
     /// Ends the recording, and gives it; one that was never begun is empty.
     pub fn recorded(&mut self) -> Trace {
-        let recorder = self.recorder.take();
         let window = Window::new(self.now, self.now);
-        recorder.map_or_else(|| self.recorder(window).finish(), |recorder| recorder.finish())
+        let recorder = self.recorder.take();
+        recorder.unwrap_or_else(|| Box::new(self.recorder(window))).recent(Duration::ZERO)
     }
 
     /// What the recording has so far, and goes on with. All that was sent before this moment is
@@ -73,12 +73,6 @@ impl World {
         self.trace_taken(arrow, is_heard);
     }
 
-    /// A datagram is here, and its receiver is suspended.
-    pub(crate) fn trace_wait(&mut self, arrow: Option<ArrowId>, has_room: bool) {
-        let fate = if has_room { Fate::Waits } else { Fate::Unheard };
-        self.trace_fate(arrow, fate(self.now));
-    }
-
     /// Something sets out over a link, or makes or ends one.
     pub(crate) fn trace_sent(
         &mut self,
@@ -101,19 +95,6 @@ impl World {
         if let Some(recorder) = self.recorder.as_mut() {
             recorder.becomes(arrow, fate);
         }
-    }
-
-    /// A link has come up at a node, or is gone.
-    pub(crate) fn trace_link(&mut self, node: usize, id: ConnectionId, what: &str) {
-        let Some(recorder) = self.recorder.as_mut() else {
-            return;
-        };
-        let peer = self.connections.get(id).and_then(|connection| {
-            let ends = Side::BOTH.map(|side| connection.end(side).node);
-            ends.into_iter().find(|end| *end != node)
-        });
-        let peer = peer.map_or("?", |peer| self.machines[peer].name.as_str());
-        recorder.mark(self.now, node, None, format!("{what}: {peer}"));
     }
 
     /// A node has handled something.

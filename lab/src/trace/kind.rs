@@ -9,57 +9,39 @@ use crate::connection::Packet;
 /// What a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind {
-    pub(super) category: Category,
+    /// What it is about, `election`, `link`, `orders`, `climate` or `beacon`.
+    pub category: &'static str,
     /// Its name: `election`, `vote`, `dial`.
     pub name: &'static str,
 }
 
-/// What a message is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Category {
-    Election,
-    /// Links: made, closed, reset, probed.
-    Link,
-    /// Orders, plans and cars.
-    Orders,
-    /// Sensor data and display data.
-    Climate,
-    /// Periodic beacons that carry no message.
-    Beacon,
-}
+const ELECTION: &str = "election";
+/// Links: made, closed, reset, probed.
+const LINK: &str = "link";
+/// Orders, plans and cars.
+const ORDERS: &str = "orders";
+/// Sensor data and display data.
+const CLIMATE: &str = "climate";
+/// Periodic beacons that carry no message.
+const BEACON: &str = "beacon";
 
-impl Category {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Election, Self::Link, Self::Orders, Self::Climate, Self::Beacon];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Election => "election",
-            Self::Link => "link",
-            Self::Orders => "orders",
-            Self::Climate => "climate",
-            Self::Beacon => "beacon",
-        }
-    }
-}
+/// What messages are about.
+pub(super) const CATEGORIES: [&str; 5] = [ELECTION, LINK, ORDERS, CLIMATE, BEACON];
 
 impl Kind {
-    pub(crate) const DIAL: Self = Self::new(Category::Link, "dial");
-    pub(crate) const ACCEPT: Self = Self::new(Category::Link, "accept");
-    const CLOSE: Self = Self::new(Category::Link, "close");
-    const RESET: Self = Self::new(Category::Link, "link reset");
+    pub(crate) const DIAL: Self = Self::new(LINK, "dial");
+    pub(crate) const ACCEPT: Self = Self::new(LINK, "accept");
+    const CLOSE: Self = Self::new(LINK, "close");
+    const RESET: Self = Self::new(LINK, "link reset");
 
-    /// The kinds of `lowest-ip`, which elects by its links.
-    pub(super) const LINKS: [Self; 4] = [Self::DIAL, Self::ACCEPT, Self::CLOSE, Self::RESET];
-
-    const fn new(category: Category, name: &'static str) -> Self {
-        Self { category, name }
+    /// Whether it is how this protocol elects.
+    pub(super) fn elects(self, protocol: Protocol) -> bool {
+        let links = [Self::DIAL, Self::ACCEPT, Self::CLOSE, Self::RESET];
+        self.category == ELECTION || protocol == Protocol::LowestIp && links.contains(&self)
     }
 
-    /// The name of what it is about: `election`, `link`, `orders`, `climate` or `beacon`.
-    #[must_use]
-    pub fn category(self) -> &'static str {
-        self.category.name()
+    const fn new(category: &'static str, name: &'static str) -> Self {
+        Self { category, name }
     }
 
     /// The kind of a beacon, and what it says.
@@ -70,17 +52,17 @@ impl Kind {
         let says = format!("{}, term {}", beacon.node_state, beacon.term);
         // Under `lowest-ip` the beacons of masters are the protocol's only messages (F2).
         if protocol == Protocol::LowestIp && beacon.node_state == NodeState::Master {
-            return (Self::new(Category::Election, "announcement"), says);
+            return (Self::new(ELECTION, "announcement"), says);
         }
         let name = if beacon.probe { "probe beacon" } else { "beacon" };
-        (Self::new(Category::Beacon, name), says)
+        (Self::new(BEACON, name), says)
     }
 
     /// The kind of a packet of `ballot`, and what it says.
     pub(crate) fn of_packet(bytes: &[u8]) -> (Self, String) {
         match packet::decode(bytes) {
             Ok(message) => Self::of_message(&message, Protocol::Ballot),
-            Err(error) => (Self::new(Category::Election, "malformed"), error.to_string()),
+            Err(error) => (Self::new(ELECTION, "malformed"), error.to_string()),
         }
     }
 
@@ -99,22 +81,20 @@ impl Kind {
 
     fn of_frame(frame: &Frame) -> (Self, String) {
         let (category, name, says) = match frame {
-            Frame::Hello(_) => (Category::Link, "hello", String::new()),
-            Frame::Probe => (Category::Link, "link probe", String::new()),
-            Frame::Alive => (Category::Link, "alive", String::new()),
-            Frame::Synced => (Category::Link, "synced", String::new()),
-            Frame::Digest(digest) => (Category::Link, "digest", format!("term {}", digest.term)),
-            Frame::Next => (Category::Link, "next part", String::new()),
-            Frame::CarPlan(_) => (Category::Link, "car plan", String::new()),
-            Frame::Directives(_) => (Category::Link, "directives", String::new()),
-            Frame::State(state) => {
-                (Category::Orders, "state", format!("{} records", state.records.len()))
-            }
+            Frame::Hello(_) => (LINK, "hello", String::new()),
+            Frame::Probe => (LINK, "link probe", String::new()),
+            Frame::Alive => (LINK, "alive", String::new()),
+            Frame::Synced => (LINK, "synced", String::new()),
+            Frame::Digest(digest) => (LINK, "digest", format!("term {}", digest.term)),
+            Frame::Next => (LINK, "next part", String::new()),
+            Frame::CarPlan(_) => (LINK, "car plan", String::new()),
+            Frame::Directives(_) => (LINK, "directives", String::new()),
+            Frame::State(state) => (ORDERS, "state", format!("{} records", state.records.len())),
             Frame::Delta(delta) => {
                 let (records, acks) = (delta.records.len(), delta.acks.len());
                 let plan = delta.plan.len();
                 let says = format!("{records} records, {acks} acknowledged, {plan} assignments");
-                (Category::Orders, "delta", says)
+                (ORDERS, "delta", says)
             }
         };
         (Self::new(category, name), says)
@@ -125,19 +105,19 @@ impl Kind {
         use {ballot::Message as Ballot, bully::Message as Bully, senior::Message as Senior};
         // In `senior` and `ballot` the master's request is its sign of life.
         let (category, request) = match protocol {
-            Protocol::Ballot => (Category::Election, "control"),
-            Protocol::Senior => (Category::Election, "sensor request"),
+            Protocol::Ballot => (ELECTION, "control"),
+            Protocol::Senior => (ELECTION, "sensor request"),
             Protocol::LowestIp | Protocol::Bully | Protocol::TokenRing => {
-                (Category::Climate, "sensor request")
+                (CLIMATE, "sensor request")
             }
         };
         let (name, says) = match message {
             Message::SensorRequest => return (Self::new(category, request), String::new()),
             Message::SensorData(_) => {
-                return (Self::new(Category::Climate, "sensor data"), String::new());
+                return (Self::new(CLIMATE, "sensor data"), String::new());
             }
             Message::DisplayData(_) => {
-                return (Self::new(Category::Climate, "display data"), String::new());
+                return (Self::new(CLIMATE, "display data"), String::new());
             }
             Message::Bully(Bully::Election) => ("election", String::new()),
             Message::Bully(Bully::Answer) => ("answer", String::new()),
@@ -168,6 +148,6 @@ impl Kind {
                 (message.kind, format!("{}{}", message.number, about.unwrap_or_default()))
             }
         };
-        (Self::new(Category::Election, name), says)
+        (Self::new(ELECTION, name), says)
     }
 }

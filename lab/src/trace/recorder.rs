@@ -6,7 +6,7 @@ use elevator_fleet::model::Term;
 use elevator_fleet::node::{Node, Report};
 use elevator_fleet::wire::{NodeState, Protocol};
 
-use super::{Arrow, Band, Fate, Kind, Mark, Sent, Sign, StateAt, Trace, Window, fault};
+use super::{Arrow, Band, Fate, Kind, Mark, Sent, StateAt, Trace, Window, fault};
 use crate::Fault;
 use crate::history::Note;
 
@@ -82,10 +82,6 @@ impl Recorder {
         recent
     }
 
-    pub(crate) fn finish(mut self) -> Trace {
-        self.recent(Duration::ZERO)
-    }
-
     fn window(&self) -> Window {
         self.trace.window
     }
@@ -158,10 +154,10 @@ impl Recorder {
                 self.begin_band(Band { from: at, to: None, node: Some(node), what, fault: None });
                 self.state(StateAt { at, node, state: None, term: Term::default() });
             }
-            Note::Pressed(button) => self.mark(at, node, Some(Sign::Pressed), button.to_string()),
-            Note::Requested(trip) => self.mark(at, node, Some(Sign::Pressed), trip.to_string()),
-            Note::Lit(button) => self.mark(at, node, Some(Sign::Lit), button.to_string()),
-            Note::Dark(button) => self.mark(at, node, Some(Sign::Dark), button.to_string()),
+            Note::Pressed(button) => self.mark(at, node, format!("pressed: {button}")),
+            Note::Requested(trip) => self.mark(at, node, format!("requested: {trip}")),
+            Note::Lit(button) => self.mark(at, node, format!("lit: {button}")),
+            Note::Dark(button) => self.mark(at, node, format!("dark: {button}")),
             Note::Fault(fault) => self.fault(at, fault),
             Note::Reported(report) => self.report(at, node, report),
         }
@@ -179,7 +175,7 @@ impl Recorder {
     }
 
     fn report(&mut self, at: Duration, node: usize, report: &Report) {
-        let sign = match report {
+        match report {
             // States are looked at after every event. Every node reports the orders of every other;
             // the car's own movement is no mark.
             Report::NodeState { .. }
@@ -188,14 +184,10 @@ impl Recorder {
             | Report::Placed { .. }
             | Report::Door { .. }
             | Report::Floor { .. } => return,
-            Report::Served { here: true, .. } => Some(Sign::Served),
-            Report::Hung(_) => {
-                self.ends_as[node] = "hung";
-                None
-            }
-            _ => None,
-        };
-        self.mark(at, node, sign, report.to_string());
+            Report::Hung(_) => self.ends_as[node] = "hung",
+            _ => {}
+        }
+        self.mark(at, node, report.to_string());
     }
 
     /// A node has handled something: its state may have changed.
@@ -218,9 +210,9 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn mark(&mut self, at: Duration, node: usize, sign: Option<Sign>, what: String) {
+    fn mark(&mut self, at: Duration, node: usize, what: String) {
         if self.window().contains(at) && self.has_room(self.trace.marks.len(), MOST_NOTES) {
-            self.trace.marks.push(Mark { at, node, sign, what });
+            self.trace.marks.push(Mark { at, node, what });
         }
     }
 

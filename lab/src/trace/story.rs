@@ -3,17 +3,15 @@
 use std::time::Duration;
 
 use super::svg::milliseconds;
-use super::{Fate, Selection, Trace};
+use super::{Fate, Trace};
 
-/// What the selection shows, in the order of time: what was sent and when it arrived, states,
+/// What a trace shows, in the order of time: what was sent and when it arrived, states,
 /// marks and faults. Times are in milliseconds, relative to the drawing's 0.
-#[must_use]
-pub fn story(trace: &Trace, selection: &Selection) -> String {
-    let rows = selection.rows(trace);
+pub fn story(trace: &Trace) -> String {
     let name = |node| trace.name(node);
     let mut lines: Vec<(Duration, String)> = Vec::new();
-    for (sent, arrows) in selection.messages(trace) {
-        let receivers = arrows.iter().map(|arrow| {
+    for sent in trace.shown() {
+        let receivers = sent.arrows.iter().map(|arrow| {
             let how = match arrow.fate {
                 Fate::Arrives(_) => "",
                 Fate::Waits(_) => " (waits)",
@@ -33,11 +31,11 @@ pub fn story(trace: &Trace, selection: &Selection) -> String {
         let to = if receivers.is_empty() { "" } else { " to " };
         lines.push((sent.at, format!("{from}: {kind}{says}{to}{}", receivers.join(", "))));
     }
-    for state in trace.states.iter().filter(|state| rows.contains(&state.node)) {
+    for state in &trace.states {
         let is = state.state.as_ref().map_or_else(|| "down".to_owned(), ToString::to_string);
         lines.push((state.at, format!("{} is {is}, term {}", name(state.node), state.term)));
     }
-    for mark in trace.marks.iter().filter(|mark| rows.contains(&mark.node)) {
+    for mark in &trace.marks {
         lines.push((mark.at, format!("{}: {}", name(mark.node), mark.what)));
     }
     for band in &trace.bands {

@@ -10,11 +10,8 @@ use super::{Trace, Window};
 use crate::elections::{Conditions, Trial};
 use crate::{Campaign, Outcome, Script, WorldError};
 
-/// A drawing of a situation begins before it, and ends after one node leads: by this share of the
-/// time that it takes, within these bounds.
-const MARGIN: u32 = 8;
-const LEAST_MARGIN: Duration = Duration::from_millis(1);
-const GREATEST_MARGIN: Duration = Duration::from_millis(50);
+/// A drawing of a situation begins so long before it, and ends twice as long after one node leads.
+const MARGIN: Duration = Duration::from_millis(20);
 
 /// How long a drawing of anything else is; of a violation it is the time before.
 const USUAL: Duration = Duration::from_secs(2);
@@ -33,11 +30,8 @@ pub enum Subject {
     Situation(Trial),
     /// A campaign of random faults; the drawing's 0 is its beginning.
     Campaign {
-        /// Its seed.
         seed: u64,
-        /// The protocol.
         protocol: Protocol,
-        /// Its settings.
         preset: Preset,
         /// How long faults happen.
         duration: Duration,
@@ -60,8 +54,7 @@ impl Subject {
                 } else {
                     (Duration::ZERO, USUAL)
                 };
-                let margin = (lasts / MARGIN).clamp(LEAST_MARGIN, GREATEST_MARGIN);
-                let usual = (zero.saturating_sub(margin), zero + lasts + margin * 2);
+                let usual = (zero.saturating_sub(MARGIN), zero + lasts + MARGIN * 2);
                 let (from, to) =
                     span((from.map(|from| zero + from), to.map(|to| zero + to)), usual);
                 let Trial { contestant, size, loss, situation, seed, .. } = trial;

@@ -10,7 +10,7 @@ use elevator_fleet::wire::NodeState;
 
 use self::canvas::{Canvas, Point, width_of};
 use self::layout::{LEFT, Layout, RIGHT};
-use super::{Arrow, Fate, Kind, Selection, Sent, Sign, Trace, count};
+use super::{Arrow, Fate, Kind, Sent, Trace, count};
 
 /// What people with any colour vision can tell apart on white.
 const COLOURS: [&str; 10] = [
@@ -37,17 +37,9 @@ const MASTER: &str = "#1b9e5a";
 const SLAVE: &str = "#9db8dc";
 const SEEKING: &str = "#f0b429";
 
-const SIGNS: [(Sign, &str); 4] = [
-    (Sign::Pressed, "button pressed"),
-    (Sign::Lit, "lamp on"),
-    (Sign::Dark, "lamp off"),
-    (Sign::Served, "call served"),
-];
-
-/// A drawing of what the selection shows: an SVG without external resources.
-#[must_use]
-pub fn svg(trace: &Trace, selection: &Selection) -> String {
-    Drawing::new(trace, selection).draw()
+/// A drawing of what a trace shows: an SVG without external resources.
+pub fn svg(trace: &Trace) -> String {
+    Drawing::new(trace).draw()
 }
 
 struct Drawing<'a> {
@@ -57,25 +49,24 @@ struct Drawing<'a> {
     /// The kinds that are shown, each with its number.
     kinds: Vec<(Kind, usize)>,
     /// The messages that are shown, each with its arrows.
-    shown: Vec<(&'a Sent, Vec<Arrow>)>,
+    shown: Vec<(&'a Sent, &'a [Arrow])>,
     /// How many arrows are left out.
     left_out: usize,
 }
 
 impl<'a> Drawing<'a> {
-    fn new(trace: &'a Trace, selection: &Selection) -> Self {
-        let mut shown = selection.messages(trace);
-        let mut room = MOST_DRAWN;
-        let mut left_out = 0;
-        for (_, arrows) in &mut shown {
-            left_out += arrows.len().saturating_sub(room);
-            arrows.truncate(room);
-            room -= arrows.len();
+    fn new(trace: &'a Trace) -> Self {
+        let (mut shown, mut room, mut left_out) = (Vec::new(), MOST_DRAWN, 0);
+        for sent in trace.shown() {
+            let (drawn, more) = sent.arrows.split_at(sent.arrows.len().min(room));
+            room -= drawn.len();
+            left_out += more.len();
+            shown.push((sent, drawn));
         }
         Self {
             trace,
             kinds: count(shown.iter().map(|(sent, _)| *sent)),
-            layout: Layout::new(trace, selection.rows(trace)),
+            layout: Layout::new(trace),
             canvas: Canvas::default(),
             shown,
             left_out,
@@ -88,7 +79,6 @@ impl<'a> Drawing<'a> {
         self.rows();
         self.draw_arrows();
         self.label_arrows();
-        self.marks();
         self.axis();
         let about = format!("Space-time diagram: {}", self.trace.title);
         let command = &self.trace.command;
@@ -101,7 +91,7 @@ impl<'a> Drawing<'a> {
         COLOURS[place % COLOURS.len()]
     }
 
-    /// The title, and what colours and signs stand for.
+    /// The title, and what colours stand for.
     fn legend(&mut self) {
         self.canvas.text((16.0, 26.0), &self.trace.title, "title");
         let mut next = (16.0, 50.0);
@@ -119,18 +109,12 @@ impl<'a> Drawing<'a> {
             let path = canvas::arrow((x, y - 1.0), (x + 22.0, y - 8.0));
             self.canvas.path(&path, &arrow_style(self.colour(kind)));
         }
-        let arrows = self.shown.iter().flat_map(|(_, arrows)| arrows);
+        let arrows = self.shown.iter().flat_map(|(_, arrows)| *arrows);
         let lost = arrows.filter(|arrow| arrow.fate.is_lost()).count();
         if lost > 0 {
             let text = format!("lost or not heard ({lost})");
             let (x, y) = self.legend_of(&mut next, 12.0, &text);
             self.canvas.path(&canvas::cross((x + 7.0, y - 4.0)), CROSS);
-        }
-        for (sign, name) in SIGNS {
-            if self.trace.marks.iter().any(|mark| mark.sign == Some(sign)) {
-                let (x, y) = self.legend_of(&mut next, 10.0, name);
-                self.canvas.sign((x + 6.0, y - 4.0), sign);
-            }
         }
         self.layout.top = next.1 + 22.0;
     }
@@ -237,7 +221,7 @@ impl<'a> Drawing<'a> {
     fn draw_arrows(&mut self) {
         for (sent, arrows) in &self.shown {
             let [mut whole, mut stubs, mut crosses] = [const { String::new() }; 3];
-            for arrow in arrows {
+            for arrow in *arrows {
                 let (from, to) = self.layout.ends(arrow, sent);
                 let end = match arrow.fate {
                     Fate::Arrives(_) | Fate::Waits(_) => {
@@ -285,14 +269,6 @@ impl<'a> Drawing<'a> {
             if let Some(at) = inside.find(is_free) {
                 self.canvas.label(at, &text, self.colour(sent.kind));
                 latest.insert((sent.from, text), start);
-            }
-        }
-    }
-
-    fn marks(&mut self) {
-        for mark in &self.trace.marks {
-            if let (Some(sign), Some(y)) = (mark.sign, self.layout.row_of(mark.node)) {
-                self.canvas.sign((self.layout.x(mark.at), y), sign);
             }
         }
     }

@@ -1,15 +1,16 @@
 //! What happens to a world, event by event.
 
-use std::sync::Arc;
+use std::net::Ipv4Addr;
 
 use elevator_driver::PanelEvent;
+use elevator_fleet::model::Timestamp;
 use elevator_fleet::node::Node;
-use elevator_fleet::wire::Beacon;
 
 use super::World;
 use crate::agenda::Event;
 use crate::connection::Side;
 use crate::fault::Boundary;
+use crate::trace::{ArrowId, Fate};
 
 /// The most datagrams that wait for a suspended process; more are dropped, as by its kernel.
 const MOST_BACKLOG: usize = 2_000;
@@ -19,18 +20,18 @@ const SPIN: u32 = 1_000;
 
 impl World {
     pub(crate) fn happen(&mut self, event: Event) {
-        let Some(event) = self.hold_back(event).and_then(|event| self.defer(event)) else {
-            return;
-        };
+        let Some(event) = self.hold_back(event).and_then(|event| self.defer(event)) else { return };
         match event {
             Event::Wake { node, incarnation } => self.wake(node, incarnation),
             Event::Datagram { from, to, beacon, arrow } => {
-                self.trace_arrival(arrow, from, to);
-                self.hear(from, to, &beacon);
+                self.hear((from, to), arrow, |node, address, now| {
+                    node.handle_beacon(address, &beacon, now);
+                });
             }
             Event::Told { from, to, bytes, arrow } => {
-                self.trace_arrival(arrow, from, to);
-                self.hear_packet(from, to, &bytes);
+                self.hear((from, to), arrow, |node, address, now| {
+                    node.handle_packet(address, &bytes, now);
+                });
             }
             Event::Intruding { address, to, beacon } => {
                 self.with(to, |node, now| {
@@ -67,57 +68,46 @@ impl World {
         }
     }
 
+    /// Which machine an event comes from, if it crosses the network, and for which process it is.
+    fn ends(&self, event: &Event) -> (Option<usize>, Option<usize>) {
+        let over = |id, sender: Side| {
+            let connection = self.connections.get(id);
+            let end = |side| connection.map(|connection| connection.end(side).node);
+            (end(sender), end(sender.other()))
+        };
+        match event {
+            Event::Datagram { from, to, .. } | Event::Told { from, to, .. } => {
+                (Some(*from), Some(*to))
+            }
+            Event::Dialled(id) => over(*id, Side::Dialler),
+            Event::Answered(id) => over(*id, Side::Target),
+            Event::Packet(id, side) => over(*id, *side),
+            Event::Reset(id, side) => over(*id, side.other()),
+            Event::DialTimeout(id) => (None, over(*id, Side::Target).1),
+            Event::Wake { node: to, .. }
+            | Event::Committed { node: to, .. }
+            | Event::Planned { node: to, .. }
+            | Event::Panel { node: to, .. }
+            | Event::Intruding { to, .. }
+            | Event::OtherVersion { to, .. } => (None, Some(*to)),
+            Event::FaultEnds(_) | Event::CarMoves { .. } | Event::Watchdog { .. } => (None, None),
+        }
+    }
+
     /// Keeps an event back if it has to cross a clogged network.
     fn hold_back(&mut self, event: Event) -> Option<Event> {
         if !self.network.is_clogged() {
             return Some(event);
         }
-        let ends = |id, side: Side| {
-            let connection = self.connections.get(id)?;
-            Some((connection.end(side).node, connection.end(side.other()).node))
-        };
-        let pair = match &event {
-            Event::Datagram { from, to, .. } | Event::Told { from, to, .. } => Some((*from, *to)),
-            Event::Dialled(id) => ends(*id, Side::Dialler),
-            Event::Answered(id) => ends(*id, Side::Target),
-            Event::Packet(id, side) => ends(*id, *side),
-            Event::Reset(id, side) => ends(*id, side.other()),
-            Event::Wake { .. }
-            | Event::Intruding { .. }
-            | Event::OtherVersion { .. }
-            | Event::FaultEnds(_)
-            | Event::DialTimeout(_)
-            | Event::Committed { .. }
-            | Event::Planned { .. }
-            | Event::Panel { .. }
-            | Event::CarMoves { .. }
-            | Event::Watchdog { .. } => None,
-        };
-        match pair {
-            Some(pair) => self.network.hold(pair, event),
-            None => Some(event),
+        match self.ends(&event) {
+            (Some(from), Some(to)) => self.network.hold((from, to), event),
+            _ => Some(event),
         }
     }
 
     /// Keeps an event back if it is for a suspended process.
     fn defer(&mut self, event: Event) -> Option<Event> {
-        let node = match &event {
-            Event::Wake { node, .. }
-            | Event::Committed { node, .. }
-            | Event::Planned { node, .. }
-            | Event::Panel { node, .. } => Some(*node),
-            Event::Datagram { to, .. }
-            | Event::Told { to, .. }
-            | Event::Intruding { to, .. }
-            | Event::OtherVersion { to, .. } => Some(*to),
-            Event::Dialled(id) => self.connections.get(*id).map(|c| c.end(Side::Target).node),
-            Event::Answered(id) | Event::DialTimeout(id) => {
-                self.connections.get(*id).map(|c| c.end(Side::Dialler).node)
-            }
-            Event::Packet(id, side) => self.connections.get(*id).map(|c| c.end(side.other()).node),
-            Event::Reset(id, side) => self.connections.get(*id).map(|c| c.end(*side).node),
-            Event::FaultEnds(_) | Event::CarMoves { .. } | Event::Watchdog { .. } => None,
-        };
+        let (_, node) = self.ends(&event);
         let backlog = node
             .and_then(|node| self.machines[node].process.as_mut())
             .and_then(|process| process.backlog.as_mut());
@@ -127,13 +117,13 @@ impl World {
                 if backlog.len() >= MOST_BACKLOG =>
             {
                 let arrow = *arrow;
-                self.trace_wait(arrow, false);
+                self.trace_fate(arrow, Fate::Unheard(self.now));
                 None
             }
             (Some(backlog), _) => {
                 let arrow = event.arrow();
                 backlog.push_back(event);
-                self.trace_wait(arrow, true);
+                self.trace_fate(arrow, Fate::Waits(self.now));
                 None
             }
         }
@@ -145,9 +135,7 @@ impl World {
         if machine.incarnation != incarnation {
             return;
         }
-        let Some(process) = machine.process.as_mut() else {
-            return;
-        };
+        let Some(process) = machine.process.as_mut() else { return };
         if process.wake.is_none_or(|wake| wake <= now) {
             process.wake = None;
         }
@@ -167,22 +155,17 @@ impl World {
         }
     }
 
-    fn hear(&mut self, from: usize, to: usize, beacon: &Arc<Beacon>) {
-        if !self.network.passes(from, to) {
-            return;
+    fn hear(
+        &mut self,
+        (from, to): (usize, usize),
+        arrow: Option<ArrowId>,
+        handle: impl FnOnce(&mut Node, Ipv4Addr, Timestamp),
+    ) {
+        self.trace_arrival(arrow, from, to);
+        if self.network.passes(from, to) {
+            let address = self.machines[from].address;
+            self.with(to, |node, now| handle(node, address, now));
         }
-        let address = self.machines[from].address;
-        self.with(to, |node, now| {
-            node.handle_beacon(address, beacon, now);
-        });
-    }
-
-    fn hear_packet(&mut self, from: usize, to: usize, bytes: &[u8]) {
-        if !self.network.passes(from, to) {
-            return;
-        }
-        let address = self.machines[from].address;
-        self.with(to, |node, now| node.handle_packet(address, bytes, now));
     }
 
     fn committed(&mut self, node: usize, incarnation: u64) {
@@ -191,7 +174,7 @@ impl World {
         }
         // What the disk has begun is durable, whether or not the process learns of it.
         if self.machines[node].crash == Some((Boundary::Durable, 0)) {
-            self.machines[node].disk.finish();
+            self.machines[node].disk.apply();
         }
         if self.crashes(node, Boundary::Durable) {
             return;

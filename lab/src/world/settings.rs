@@ -29,10 +29,10 @@ pub struct WorldSettings {
     /// The floors of every shaft.
     pub floors: FloorCount,
     /// How the master is elected.
-    #[serde(with = "form::election")]
+    #[serde(with = "form")]
     pub election: ElectionSettings,
     /// The machines that have other settings of it: estimates, for example.
-    #[serde(with = "form::elections")]
+    #[serde(with = "form::by_machine")]
     pub elections: BTreeMap<usize, ElectionSettings>,
     /// The machines that are no cabins.
     pub roles: BTreeMap<usize, Role>,
@@ -47,7 +47,6 @@ pub struct WorldSettings {
     pub commit: std::ops::RangeInclusive<u64>,
     /// How masters assign hall calls. Where it matters that idle cars stay where they are, choose one
     /// that does not park them.
-    #[serde(with = "form::strategy")]
     pub strategy: Strategy,
     /// Where idle cars wait by the time of the week: see [`World::set_local_time`](crate::World).
     #[serde(default)]
@@ -67,7 +66,6 @@ pub struct WorldSettings {
 
 impl WorldSettings {
     /// So many machines in a building with four floors, on a sound LAN.
-    #[must_use]
     pub fn new(nodes: usize, seed: u64) -> Self {
         Self {
             nodes,
@@ -93,7 +91,6 @@ impl WorldSettings {
 
     /// The same, in which idle cars stay where they are: for elections, which should be compared
     /// without messages that have nothing to do with them.
-    #[must_use]
     pub fn without_parking(nodes: usize, seed: u64) -> Self {
         Self { strategy: Strategy::Collective, ..Self::new(nodes, seed) }
     }
@@ -120,7 +117,6 @@ impl WorldSettings {
     }
 
     /// C3: how long the election may take once the network is whole and quiet.
-    #[must_use]
     pub fn bound(&self) -> Duration {
         self.election.bound(&MeshTimes::default(), self.nodes)
     }
@@ -134,21 +130,6 @@ pub enum Twins {
     Name(usize, usize),
     /// The second has the address of the first. What is sent to it comes to the first.
     Address(usize, usize),
-}
-
-impl Twins {
-    /// The same without this machine: those after it move up.
-    pub(crate) fn without(self, gone: usize) -> Option<Self> {
-        let (Self::Name(one, other) | Self::Address(one, other)) = self;
-        if gone == one || gone == other {
-            return None;
-        }
-        let moved = |node: usize| node - usize::from(node > gone);
-        Some(match self {
-            Self::Name(..) => Self::Name(moved(one), moved(other)),
-            Self::Address(..) => Self::Address(moved(one), moved(other)),
-        })
-    }
 }
 
 /// A world that can't be made.

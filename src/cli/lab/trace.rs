@@ -6,10 +6,9 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use elevator_fleet::election::Preset;
-use elevator_fleet::model::NodeId;
 use liftmesh_lab::Campaign;
 use liftmesh_lab::elections::{Conditions, Contestant, Situation, Trial};
-use liftmesh_lab::trace::{Example, Selection, Subject, story, svg};
+use liftmesh_lab::trace::{Example, Subject, story, svg};
 
 use super::{LabError, files};
 use crate::cli::{CommandError, output};
@@ -65,8 +64,8 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["campaign", "size", "loss", "situation", "conditions", "watch", "seed", "election", "preset"])]
     pub(crate) script: Option<PathBuf>,
     /// Draw a run of the documentation instead: the worked example of bully's source, three holders
-    /// of a ring that wait for each other, the merge of three sub-networks, a tied vote, or the
-    /// merge of two halves of 32 nodes
+    /// of a ring that wait for each other, the merge of three sub-networks, or the merge of two
+    /// halves of 32 nodes
     #[arg(long, value_name = "NAME", value_parser = example(),
           conflicts_with_all = ["campaign", "script", "size", "loss", "situation", "conditions", "watch", "seed", "election", "preset", "from", "to"])]
     pub(crate) example: Option<Example>,
@@ -79,9 +78,6 @@ pub(crate) struct TraceArgs {
     /// Only messages of these categories or kinds: election, link, orders, climate, beacon, vote, …
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Only these nodes
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) nodes: Vec<NodeId>,
     /// Draw it as SVG into this file
     #[arg(long, value_name = "PATH")]
     pub(crate) svg: Option<PathBuf>,
@@ -121,15 +117,13 @@ impl TraceArgs {
             (None, None) => self.subject()?.trace(self.from, self.to).map_err(LabError::from)?,
         };
         trace.command = self.command(trace.command);
-        let only = match self.example {
-            Some(example) if self.only.is_empty() => example.selection().only,
-            Some(_) | None => self.only.clone(),
-        };
-        let selection = Selection { only, nodes: self.nodes.clone() };
-        selection.check(&trace).map_err(LabError::from)?;
+        if !self.only.is_empty() {
+            trace.only.clone_from(&self.only);
+        }
+        trace.check().map_err(LabError::from)?;
         match &self.svg {
-            Some(path) => write(path, &svg(&trace, &selection))?,
-            None => output::print(&story(&trace, &selection))?,
+            Some(path) => write(path, &svg(&trace))?,
+            None => output::print(&story(&trace))?,
         }
         Ok(())
     }
@@ -169,10 +163,6 @@ impl TraceArgs {
         }
         if !self.only.is_empty() {
             command = format!("{command} --only '{}'", self.only.join(","));
-        }
-        if !self.nodes.is_empty() {
-            let names: Vec<&str> = self.nodes.iter().map(NodeId::as_str).collect();
-            command = format!("{command} --nodes {}", names.join(","));
         }
         command
     }

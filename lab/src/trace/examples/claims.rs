@@ -70,9 +70,7 @@ pub(super) fn the_highest_vote_is_tied_once(trace: &Trace) -> bool {
         .filter(|sent| sent.kind.name == "vote")
         .filter_map(|sent| Some((sent.from, sent.detail.parse().ok()?, sent.at)))
         .collect();
-    let Some((_, _, begin)) = votes.first() else {
-        return false;
-    };
+    let Some((_, _, begin)) = votes.first() else { return false };
     // A round takes 100 ms at each voter, from its first vote on.
     let second = *begin + Duration::from_millis(100);
     let (first, second): (Vec<_>, Vec<_>) = votes.iter().partition(|(_, _, at)| *at < second);

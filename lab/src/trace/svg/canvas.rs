@@ -1,7 +1,5 @@
 //! The elements of a drawing, as SVG.
 
-use crate::trace::Sign;
-
 /// The classes of texts and lines.
 const STYLE: &str = "
 text{font:12px system-ui,-apple-system,Segoe UI,Roboto,DejaVu Sans,sans-serif;fill:#222}
@@ -75,21 +73,6 @@ impl Canvas {
         if !path.is_empty() {
             self.put(&format!(r#"<path d="{path}" style="{style}"/>"#));
         }
-    }
-
-    pub(super) fn sign(&mut self, (x, y): Point, sign: Sign) {
-        let lamp = |fill: &str| {
-            format!(r##"<circle cx="{x:.1}" cy="{y:.1}" r="4" fill="{fill}" stroke="#222"/>"##)
-        };
-        let element = match sign {
-            Sign::Pressed => format!(r#"<path d="M{x:.1} {y:.1}l-5-8h10z" style="fill:#222"/>"#),
-            Sign::Lit => lamp("#ffd400"),
-            Sign::Dark => lamp("#fff"),
-            Sign::Served => format!(
-                r#"<path d="M{x:.1} {y:.1}m-5-1l4 5 6-9" style="stroke:#222;stroke-width:2.4"/>"#
-            ),
-        };
-        self.put(&element);
     }
 
     pub(super) fn finish(self, (width, height): Point, about: &str, by: &str) -> String {

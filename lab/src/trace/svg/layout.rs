@@ -20,8 +20,6 @@ const TICKS: f64 = 12.0;
 #[derive(Debug)]
 pub(super) struct Layout<'a> {
     trace: &'a Trace,
-    /// The nodes, from top to bottom.
-    nodes: Vec<usize>,
     /// The space between two nodes.
     pub(super) step: f64,
     /// Where the legend ends.
@@ -33,8 +31,8 @@ pub(super) struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    pub(super) fn new(trace: &'a Trace, nodes: Vec<usize>) -> Self {
-        let step = match nodes.len() {
+    pub(super) fn new(trace: &'a Trace) -> Self {
+        let step = match trace.nodes.len() {
             0..=3 => 84.0,
             4..=6 => 68.0,
             7..=10 => 52.0,
@@ -48,12 +46,12 @@ impl<'a> Layout<'a> {
         let usual = times.get(times.len() / 2).copied().unwrap_or_default();
         let has_faults = trace.bands.iter().any(|band| band.node.is_none());
         let network = if has_faults { 30.0 } else { 0.0 };
-        Self { trace, nodes, step, top: 0.0, network, usual }
+        Self { trace, step, top: 0.0, network, usual }
     }
 
     /// The nodes, each with the middle of its line.
     pub(super) fn rows(&self) -> Vec<(usize, f64)> {
-        self.nodes.iter().enumerate().map(|(row, node)| (*node, self.row(row))).collect()
+        (0..self.trace.nodes.len()).map(|node| (node, self.row(node))).collect()
     }
 
     fn row(&self, row: usize) -> f64 {
@@ -61,13 +59,8 @@ impl<'a> Layout<'a> {
         self.top + self.network + self.step * (row + 0.55)
     }
 
-    /// The middle of a node's line, if it is shown.
-    pub(super) fn row_of(&self, node: usize) -> Option<f64> {
-        self.nodes.iter().position(|row| *row == node).map(|row| self.row(row))
-    }
-
     pub(super) fn bottom(&self) -> f64 {
-        self.row(self.nodes.len()) - self.step * 0.1
+        self.row(self.trace.nodes.len()) - self.step * 0.1
     }
 
     pub(super) fn size(&self) -> Point {
@@ -129,7 +122,7 @@ impl<'a> Layout<'a> {
 
     /// Both ends of an arrow, where it leaves one line and meets the other.
     pub(super) fn ends(&self, arrow: &Arrow, sent: &Sent) -> (Point, Point) {
-        let [from, to] = [sent.from, arrow.to].map(|node| self.row_of(node).unwrap_or_default());
+        let [from, to] = [sent.from, arrow.to].map(|node| self.row(node));
         let arrival = arrow.fate.arrival().unwrap_or(sent.at + self.usual);
         let edge = self.thick() / 2.0 * (to - from).signum();
         ((self.x(sent.at), from + edge), (self.x(arrival), to - edge))

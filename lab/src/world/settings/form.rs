@@ -1,92 +1,53 @@
-//! What settings look like in a file.
+//! What the election looks like in a file: as its protocol and preset.
 
-/// An election is written as its protocol and preset.
-pub(super) mod election {
-    use elevator_fleet::election::{ElectionSettings, Preset};
-    use elevator_fleet::wire::Protocol;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
+use elevator_fleet::election::{ElectionSettings, Preset};
+use elevator_fleet::wire::Protocol;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
-    #[derive(Serialize, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub(super) struct Form {
-        protocol: Protocol,
-        preset: Preset,
-    }
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    protocol: Protocol,
+    preset: Preset,
+}
 
-    impl Form {
-        /// `None` for settings that are no preset.
-        pub(super) fn new(election: &ElectionSettings) -> Option<Self> {
-            let protocol = election.protocol();
-            let mut presets = Preset::ALL.into_iter();
-            let preset =
-                presets.find(|preset| ElectionSettings::preset(protocol, *preset) == *election)?;
-            Some(Self { protocol, preset })
-        }
+pub(super) fn serialize<S: Serializer>(
+    election: &ElectionSettings,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    let protocol = election.protocol();
+    let is_it = |preset: &Preset| ElectionSettings::preset(protocol, *preset) == *election;
+    let preset = Preset::ALL.into_iter().find(is_it);
+    let preset = preset.ok_or_else(|| ser::Error::custom("the election is no preset"))?;
+    Form { protocol, preset }.serialize(to)
+}
 
-        pub(super) fn settings(&self) -> ElectionSettings {
-            ElectionSettings::preset(self.protocol, self.preset)
-        }
-    }
-
-    pub(in crate::world) fn serialize<S: Serializer>(
-        election: &ElectionSettings,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let form = Form::new(election);
-        let form = form.ok_or_else(|| ser::Error::custom("the election is no preset"))?;
-        form.serialize(serializer)
-    }
-
-    pub(in crate::world) fn deserialize<'a, D: Deserializer<'a>>(
-        deserializer: D,
-    ) -> Result<ElectionSettings, D::Error> {
-        Form::deserialize(deserializer).map(|form| form.settings())
-    }
+pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<ElectionSettings, D::Error> {
+    let Form { protocol, preset } = Form::deserialize(from)?;
+    Ok(ElectionSettings::preset(protocol, preset))
 }
 
 /// The same by machine.
-pub(super) mod elections {
+pub(super) mod by_machine {
     use std::collections::BTreeMap;
 
     use elevator_fleet::election::ElectionSettings;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::election::Form;
+    #[derive(Serialize, Deserialize)]
+    struct One(#[serde(with = "super")] ElectionSettings);
 
-    pub(in crate::world) fn serialize<S: Serializer>(
+    pub(in super::super) fn serialize<S: Serializer>(
         elections: &BTreeMap<usize, ElectionSettings>,
-        serializer: S,
+        to: S,
     ) -> Result<S::Ok, S::Error> {
-        let forms = elections.iter().map(|(node, election)| Some((*node, Form::new(election)?)));
-        let forms: Option<BTreeMap<usize, Form>> = forms.collect();
-        let forms = forms.ok_or_else(|| ser::Error::custom("an election is no preset"))?;
-        forms.serialize(serializer)
+        to.collect_map(elections.iter().map(|(node, election)| (node, One(election.clone()))))
     }
 
-    pub(in crate::world) fn deserialize<'a, D: Deserializer<'a>>(
-        deserializer: D,
+    pub(in super::super) fn deserialize<'a, D: Deserializer<'a>>(
+        from: D,
     ) -> Result<BTreeMap<usize, ElectionSettings>, D::Error> {
-        let forms = BTreeMap::<usize, Form>::deserialize(deserializer)?;
-        Ok(forms.into_iter().map(|(node, form)| (node, form.settings())).collect())
-    }
-}
-
-/// A strategy is written as its name.
-pub(super) mod strategy {
-    use elevator_fleet::dispatch::Strategy;
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    pub(in crate::world) fn serialize<S: Serializer>(
-        strategy: &Strategy,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(strategy)
-    }
-
-    pub(in crate::world) fn deserialize<'a, D: Deserializer<'a>>(
-        deserializer: D,
-    ) -> Result<Strategy, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+        let forms = BTreeMap::<usize, One>::deserialize(from)?;
+        Ok(forms.into_iter().map(|(node, One(election))| (node, election)).collect())
     }
 }
