@@ -194,6 +194,57 @@ fn a_trip_that_the_building_does_not_have_is_no_order() {
     assert_eq!(calls(&node), []);
 }
 
+/// The calls of a process that starts with what was written.
+fn after_restart(written: &[Change]) -> Vec<Call> {
+    let records = written.iter().filter_map(|change| match change {
+        Change::Record(record) => Some(record.clone()),
+        Change::Reserve(_)
+        | Change::Term(_)
+        | Change::Journal(_)
+        | Change::Collect(_)
+        | Change::Directives(_)
+        | Change::FlightTimes(_) => None,
+    });
+    let restored = Restored {
+        records: records.collect(),
+        reserved: 2_000,
+        used: 1_000,
+        ..Restored::default()
+    };
+    let before = settings(1, 2, ElectionSettings::of(Protocol::LowestIp));
+    calls(&Node::new(NodeSettings { restored, ..before }))
+}
+
+/// O1: after whichever write the node crashes, the passenger is fetched, or brought there.
+#[test]
+fn a_crash_between_boarding_and_the_promise_loses_no_trip() {
+    let (mut node, now) = cabin(1);
+    write_all(&mut node, now);
+    place(&mut node, trip(), now);
+    let mut written = Vec::new();
+    let mut write = |node: &mut Node, actions: &[Action]| {
+        let batches = persists(actions);
+        written.extend(batches.iter().flat_map(|(_, changes)| changes.clone()));
+        let (lsn, _) = batches.last()?;
+        node.handle_durable(*lsn, now);
+        Some(after_restart(&written))
+    };
+    let actions = drain(&mut node);
+    assert_eq!(write(&mut node, &actions), Some(vec![Call::Hall(trip())]));
+    let version = actions.iter().find_map(|action| {
+        if let Action::Plan(request) = action { Some(request.version) } else { None }
+    });
+    let plan: Assignments = [(trip(), name(1))].into();
+    node.handle_plan(version.expect("a request"), plan.into(), now);
+    open_door(&mut node, now);
+    let actions = drain(&mut node);
+    let both = vec![Call::Hall(trip()), ride()];
+    assert_eq!(write(&mut node, &actions), Some(both), "made twice at worst");
+    node.handle_timeout(now + NOTICED);
+    let actions = drain(&mut node);
+    assert_eq!(write(&mut node, &actions), Some(vec![ride()]));
+}
+
 /// A car that opens for somebody else leaves alone who waits for another car.
 #[test]
 fn a_destination_call_of_another_car_stays_open() {
