@@ -343,17 +343,4 @@ mod tests {
         let same = super::mean(&[4.0; 5]).expect("values");
         assert_eq!((same.low, same.estimate, same.high), (4.0, 4.0, 4.0));
     }
-
-    #[test]
-    fn the_slope_of_known_points_is_found() {
-        let powers: Vec<(f64, f64)> =
-            [2.0, 4.0, 8.0, 64.0].map(|n: f64| (n.ln(), (3.0 * n.powf(1.5)).ln())).into();
-        let (slope, explained) = line(&powers).expect("points");
-        assert!(near(slope, 1.5, 1e-9) && near(explained, 1.0, 1e-9), "{slope} {explained}");
-        let (slope, explained) =
-            line(&[(0.0, 0.0), (1.0, 1.0), (2.0, 1.0), (3.0, 2.0)]).expect("points");
-        assert!(near(slope, 0.6, 1e-9) && near(explained, 0.9, 1e-9), "{slope} {explained}");
-        assert_eq!(line(&[(1.0, 2.0), (1.0, 3.0)]), None);
-        assert_eq!(line(&[]), None);
-    }
 }

@@ -28,19 +28,32 @@ fn listed(broken: &[Broken]) -> String {
     broken.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// C3: every protocol settles every situation within its bound, with at most 4 n² messages, which
-/// grow as n² at most. With loss, a ring of two may rejoin more than once as it starts, and then
-/// costs more (ELECTIONS).
+/// C3, B2 to B6, B4, M1, M3 to M9, T3, T7, T8, V2 to V7, V4, V5, V12: every protocol, as in the fleet
+/// and as in its source, settles every situation within its bound, with at most 4 n² messages, which
+/// grow as n² at most; and `bully` replaces a dead master with 3 n. With loss, a ring of two may
+/// rejoin more than once as it starts, and then costs more (ELECTIONS).
 #[test]
 fn every_protocol_keeps_its_bounds() {
     let settling = Situation::ALL.into_iter().filter(|situation| situation.settles());
-    let comparison = Comparison {
+    let fleet = Comparison {
         sizes: vec![2, 4, 8, 16],
         losses: vec![0, 5],
         rounds: 3,
         ..small(&settling.collect::<Vec<_>>())
     };
-    let mut broken = check(&runs(&comparison));
+    let sources = Contestant::list("all:source").expect("contestants");
+    // There a lost master may be missed after 5 minutes, so these fleets are small.
+    let source = Comparison { contestants: sources, sizes: vec![4, 8], rounds: 1, ..fleet.clone() };
+    let runs = [runs(&fleet), runs(&source)].concat();
+    for run in &runs {
+        let Trial { contestant, size, loss, situation, .. } = run.trial;
+        let announces = contestant == Contestant::of(Protocol::Bully) && loss == 0;
+        if announces && situation == Situation::MasterDead {
+            // Usually the highest survivor announces itself at once.
+            assert!(run.excess() <= crate::statistics::number(3 * size), "{run:?}");
+        }
+    }
+    let mut broken = check(&runs);
     let known = "token-ring, 2 nodes, loss 5 %, steady, start: ";
     broken.retain(|broken| {
         let message = broken.to_string();
@@ -49,20 +62,7 @@ fn every_protocol_keeps_its_bounds() {
     assert!(broken.is_empty(), "{}", listed(&broken));
 }
 
-/// The same seeds twice would halve the confidence intervals.
-#[test]
-fn what_is_named_twice_counts_once() {
-    let once = small(&[Situation::Start, Situation::Quiet]);
-    let twice = Comparison {
-        contestants: [&once.contestants[..], &once.contestants[..2]].concat(),
-        sizes: vec![2, 3, 2],
-        losses: vec![0, 0],
-        conditions: vec![Conditions::Steady, Conditions::Steady],
-        ..small(&[Situation::Start, Situation::Quiet, Situation::Start])
-    };
-    assert_eq!(twice.trials(), once.trials());
-}
-
+/// What is named twice counts once: the same seeds twice would halve the confidence intervals.
 #[test]
 fn the_same_comparison_gives_the_same_runs_in_the_order_of_its_trials() {
     let comparison = small(&Situation::ALL);
@@ -75,6 +75,9 @@ fn the_same_comparison_gives_the_same_runs_in_the_order_of_its_trials() {
     let trials = comparison.trials();
     assert_eq!(done.into_inner(), trials.len());
     assert_eq!(once.iter().map(|run| run.trial).collect::<Vec<_>>(), trials);
+    let contestants = comparison.contestants.repeat(2);
+    let twice = Comparison { contestants, sizes: vec![2, 3, 2], losses: vec![0, 0], ..comparison };
+    assert_eq!(twice.trials(), trials);
     let cascades = trials.iter().filter(|trial| trial.situation == Situation::Cascade);
     assert!(cascades.clone().all(|trial| trial.size == 3));
     assert_eq!(cascades.count(), 5 * 2);
@@ -87,7 +90,6 @@ fn situations_differ_in_what_they_do_to_masters() {
         let Trial { situation, contestant, .. } = run.trial;
         let rotates = contestant.rotates();
         assert!(run.prepared, "{run:?}");
-        assert!(run.watched > Duration::ZERO);
         assert_eq!(run.took.is_some(), situation.settles(), "{run:?}");
         assert!(situation.settles() || run.watched == Duration::from_secs(3), "{run:?}");
         match situation {
@@ -109,37 +111,12 @@ fn situations_differ_in_what_they_do_to_masters() {
 }
 
 #[test]
-fn a_power_loss_is_silent_and_so_takes_longer_to_detect_than_a_kill() {
-    let comparison = Comparison {
-        contestants: vec![Contestant::of(Protocol::Bully)],
-        sizes: vec![4],
-        rounds: 5,
-        ..small(&[Situation::MasterDead, Situation::PowerLoss])
-    };
-    let medians = summary(&runs(&comparison)).into_iter().map(|cell| cell.median);
-    let medians = medians.map(|median| median.and_then(|median| median.estimate.value()));
-    let [killed, silent] = medians.collect::<Option<Vec<_>>>().expect("settled")[..] else {
-        panic!("two situations");
-    };
-    assert!(killed < 100.0 && silent >= 100.0, "{killed} {silent}");
-}
-
-#[test]
 fn contestants_are_told_by_their_names() {
     let names = |list: &str| match Contestant::list(list) {
         Ok(found) => found.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
         Err(error) => error.to_string(),
     };
-    for one in [
-        "lowest-ip",
-        "bully:source",
-        "senior:own-detection",
-        "ballot:regular-leader",
-        "senior:control-unit",
-        "bully:source:numbers",
-        "token-ring:equal-timeouts",
-        "raft",
-    ] {
+    for one in ["lowest-ip", "senior:own-detection", "bully:source:numbers", "raft"] {
         assert_eq!(names(one), one);
     }
     for (list, wanted) in [
@@ -147,8 +124,6 @@ fn contestants_are_told_by_their_names() {
         ("controls", "raft chang-roberts invitation"),
         ("all:own-detection:numbers", "bully:own-detection:numbers"),
         ("raft:source", "raft has no variant source; it has none"),
-        ("controls:source", "raft has no variant source; it has none"),
-        ("lowest-ip:own-detection", "lowest-ip has no variant own-detection; it has source"),
         (
             "all:control-unit:numbers",
             "no protocol has all of the variants control-unit:numbers; name protocols one by one",
@@ -188,29 +163,6 @@ fn variants_settle_and_differ() {
         let usual = ElectionSettings::of(settings.election.protocol());
         assert!(is_changed || settings.election != usual, "{}", run.trial.contestant);
     }
-}
-
-/// With numbers the last node ranks highest, and takes over when it returns (B1, B7).
-#[test]
-fn numbers_rank_nodes() {
-    let contestants = vec!["bully:numbers".parse().expect("a contestant")];
-    for run in runs(&Comparison { contestants, ..small(&[Situation::MasterReturns]) }) {
-        assert_eq!(run.changes, 1, "{run:?}");
-    }
-}
-
-#[test]
-fn conditions_change_the_network_and_the_clocks() {
-    let times = Conditions::ALL.map(|conditions| {
-        let comparison = Comparison {
-            losses: vec![5],
-            conditions: vec![conditions],
-            contestants: vec![Contestant::of(Protocol::LowestIp)],
-            ..small(&[Situation::Start])
-        };
-        runs(&comparison).iter().map(|run| run.took.expect("settled")).collect::<Vec<_>>()
-    });
-    assert!(times[1..].iter().all(|other| *other != times[0]), "{times:?}");
 }
 
 /// A run of three nodes in which the master dies.
@@ -262,14 +214,12 @@ fn a_check_names_what_is_broken() {
             [run(1, Some(40), 67), run(2, Some(50), 100)],
             "80 messages, more than 46 (seed 2, and 1 more)",
         ),
+        ([run(1, Some(29_000), 20), run(2, Some(28_000), 20)], "29000 ms, more than the bound of "),
     ] {
         let broken = listed(&check(&runs));
         assert!(broken.strip_prefix(place).unwrap_or_default().starts_with(wanted), "{broken}");
         assert_eq!(broken.is_empty(), wanted.is_empty(), "{broken}");
     }
-    let late = listed(&check(&[run(1, Some(29_000), 20), run(2, Some(28_000), 20)]));
-    assert!(late.contains("29000 ms, more than the bound"), "{late}");
-    assert!(late.contains("(seed 1, and 1 more)"), "{late}");
     let mut lossy = run(1, None, 1_000);
     lossy.trial.loss = 6;
     assert_eq!(check(&[lossy]), []);
@@ -294,7 +244,6 @@ fn growth_is_the_exponent_of_known_figures() {
     assert_eq!((time.measure, messages.measure), (Measure::Time, Measure::Messages));
     assert_eq!((time.exponent, time.r_squared), (1.0, 1.0));
     assert_eq!((messages.exponent, messages.r_squared), (2.0, 1.0));
-    assert_eq!((messages.exponent_low, messages.exponent_high), (2.0, 2.0));
     assert_eq!((messages.sizes, messages.largest), (4, 16));
     for (power, grows) in [(2, false), (3, true)] {
         let broken = listed(&check(&growing(power)));
@@ -315,29 +264,22 @@ fn figures_can_be_written_and_drawn() {
     };
     let runs = runs(&comparison);
     let (cells, growth) = (summary(&runs), growth(&runs));
-    let [mut raw, mut csv, mut json] = [const { Vec::new() }; 3];
+    let (mut raw, mut json) = (Vec::new(), Vec::new());
     write_csv(&runs, &mut raw).expect("memory");
-    write_csv(&cells, &mut csv).expect("memory");
     write_json(&cells, &growth, &mut json).expect("memory");
-    let [raw, csv] = [raw, csv].map(|bytes| String::from_utf8(bytes).expect("text"));
+    let raw = String::from_utf8(raw).expect("text");
     assert_eq!(raw.lines().count(), runs.len() + 1);
     assert!(raw.starts_with("contestant,size,loss,conditions,situation,seed,prepared,began_ms"));
     assert!(raw.contains("\nbully,2,0,steady,master-dead,7,true,"), "{raw}");
-    assert_eq!(csv.lines().count(), cells.len() + 1);
-    assert!(csv.starts_with("contestant,size,loss,conditions,situation,runs,unsettled"));
     let page: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
     assert_eq!(page["cells"].as_array().expect("a list").len(), cells.len());
     assert_eq!(page["growth"].as_array().expect("a list").len(), growth.len());
-    assert_eq!(page["cells"][0]["situation"], "master-dead");
     let svg = plot(&runs).expect("a drawing");
     for part in [
         "lowest-ip",
         "How soon is there one master?",
         "What does loss do?",
         "What does a protocol cost while nothing happens?",
-        "nodes (loss 0 %)",
-        "share of the runs",
-        "messages a second",
     ] {
         assert!(svg.contains(part), "no {part}");
     }
@@ -347,22 +289,19 @@ fn figures_can_be_written_and_drawn() {
 #[test]
 fn a_preset_is_a_contestant() {
     let contestant = |name: &str| name.parse::<Contestant>().expect("a contestant");
-    for protocol in Protocol::ALL {
-        let (fleet, source) = (Contestant::of(protocol), contestant(&format!("{protocol}:source")));
-        for (one, preset, under) in [
-            (fleet, Preset::Fleet, Some(fleet)),
-            (fleet, Preset::Source, Some(source)),
-            (source, Preset::Source, Some(source)),
-            (source, Preset::Fleet, None),
-        ] {
-            assert_eq!(one.under(preset), under);
-        }
-        assert_eq!(fleet.as_preset(), Some((protocol, Preset::Fleet)));
-        assert_eq!(source.as_preset(), Some((protocol, Preset::Source)));
+    let (fleet, source) = (contestant("senior"), contestant("senior:source"));
+    for (one, preset, under) in [
+        (fleet, Preset::Fleet, Some(fleet)),
+        (fleet, Preset::Source, Some(source)),
+        (source, Preset::Source, Some(source)),
+        (source, Preset::Fleet, None),
+        (contestant("raft"), Preset::Fleet, None),
+        (contestant("raft"), Preset::Source, None),
+    ] {
+        assert_eq!(one.under(preset), under);
     }
-    for control in Contestant::list("controls").expect("controls") {
-        assert!(Preset::ALL.iter().all(|preset| control.under(*preset).is_none()), "{control}");
-    }
+    assert_eq!(fleet.as_preset(), Some((Protocol::Senior, Preset::Fleet)));
+    assert_eq!(source.as_preset(), Some((Protocol::Senior, Preset::Source)));
     for other in ["raft", "bully:numbers", "bully:source:numbers"] {
         assert_eq!(contestant(other).as_preset(), None);
     }

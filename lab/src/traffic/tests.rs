@@ -44,26 +44,6 @@ fn every_strategy_serves_everyone_and_carries_nobody_the_wrong_way() {
     }
 }
 
-/// Everyone who has arrived waits, rides or has been served, at any moment.
-#[test]
-fn nobody_gets_lost() {
-    let cell = short(Pattern::Lunch, 12.0);
-    let passengers = cell.passengers(5);
-    let mut bank = Bank::new(&cell.building, &passengers, STRATEGIES[0], 5, untimed).expect("bank");
-    while !bank.crowd.is_done() && bank.now < Duration::from_hours(1) {
-        bank.step();
-        let arrived = passengers.iter().filter(|trip| trip.arrival <= bank.now).count();
-        let count = bank.crowd.count();
-        assert_eq!(count.waiting + count.riding + count.served, arrived);
-        let frame = bank.frame();
-        let limit = usize::from(cell.building.persons);
-        assert!(frame.cars.iter().all(|car| car.riders <= limit));
-        let queued: usize = frame.queues.iter().flatten().sum();
-        assert_eq!(queued, count.waiting);
-    }
-    assert!(bank.crowd.is_done());
-}
-
 /// Passengers to the same floor gather in the same car, which stops less often for each of them.
 #[test]
 fn destinations_that_are_given_at_the_landing_save_time() {
@@ -128,9 +108,7 @@ fn runs_are_repeatable_and_can_be_written_and_drawn() {
     assert!((differences[0].awt.estimate - difference).abs() < 1e-9);
     assert!(differences[0].awt.low <= differences[0].awt.high);
 
-    let (mut csv, mut json) = (Vec::new(), Vec::new());
-    write_csv(&runs, &mut csv).expect("CSV");
-    assert_eq!(String::from_utf8(csv).expect("text").lines().count(), 1 + runs.len());
+    let mut json = Vec::new();
     write_json(&summaries, &differences, &mut json).expect("JSON");
     let page: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
     assert!(page["summaries"][0]["means"]["awt"]["estimate"].is_f64());
@@ -142,6 +120,8 @@ fn runs_are_repeatable_and_can_be_written_and_drawn() {
     trial.replay(Duration::from_millis(500), |frame| frames.push(frame)).expect("a run");
     assert_eq!((frames[0].at, frames[0].cars.len()), (Duration::ZERO, 4));
     assert!(frames.windows(2).all(|pair| pair[0].at < pair[1].at));
+    let persons = usize::from(trial.cell.building.persons);
+    assert!(frames.iter().flat_map(|frame| &frame.cars).all(|car| car.riders <= persons));
     let svg = plot_trace("A12_up_5, seed 1", &[(trial.strategy, frames)]).expect("a drawing");
     assert!(svg.contains("collective") && svg.len() > 20_000);
 }
@@ -151,13 +131,6 @@ fn a_name_means_the_cells_that_have_it() {
     let count = |name| Cell::named(name).map_or(0, |cells| cells.len());
     let counts = ["all", "B16", "up", "A12_inter", "A12_up_5", "crites-barto", "5", "x"].map(count);
     assert_eq!(counts, [24, 12, 6, 3, 1, 1, 8, 0]);
-}
-
-#[test]
-fn the_down_peak_has_its_own_figures() {
-    let cells = Cell::named("crites-barto").expect("a cell");
-    let figures = figures(&cells[0], STRATEGIES[0], 1);
-    assert!((10.0..30.0).contains(&figures.awt) && figures.over_60 < 5.0, "{figures:?}");
 }
 
 /// How much longer a rider from the top to the lobby takes because of a stop on the way, without

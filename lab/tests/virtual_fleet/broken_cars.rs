@@ -2,50 +2,12 @@
 
 use std::time::Duration;
 
-use elevator_driver::{FloorCount, KeySwitch};
+use elevator_driver::FloorCount;
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{Availability, Call, Timestamp, Unavailable};
-use liftmesh_lab::{Fault, LevellingFault, MotorFault, World};
+use liftmesh_lab::{Fault, MotorFault, World};
 
-use crate::building::{
-    Building, car_call, down, floor, is_open_at, mins, secs, up, without_parking,
-};
-
-/// O7, H4: whatever is wrong with one car, the other serves every hall call in its time.
-#[test]
-fn whatever_is_wrong_with_one_car_the_other_serves() {
-    let faults = [
-        Fault::Motor(0, Some(MotorFault::Stuck)),
-        Fault::Motor(0, Some(MotorFault::Trips)),
-        Fault::Motor(0, Some(MotorFault::Dead)),
-        Fault::Motor(0, Some(MotorFault::Reversed)),
-        Fault::Levelling(0, Some(LevellingFault::Overshoots)),
-        Fault::AllSensorsDead(0, true),
-        Fault::DeadSensor(0, Some(floor(2))),
-        Fault::DoorJammed(0, true),
-        Fault::Obstruct(0, true),
-        Fault::StopSwitch(0, true),
-        Fault::Load(0, Some(110)),
-        Fault::Key(0, KeySwitch::Independent),
-        Fault::Key(0, KeySwitch::FireRecall),
-        Fault::Key(0, KeySwitch::OutOfService),
-        Fault::LineCut(0, true),
-    ];
-    for fault in faults {
-        let mut building = Building::merged(2);
-        building.inflict(fault.clone());
-        for _ in 0..3 {
-            for button in [up(0), up(1), down(1), up(2), down(2), down(3)] {
-                building.press(1, button);
-            }
-            building.run_for(secs(1));
-            let what = format!("every call is served in spite of {fault:?}");
-            building.until(mins(3), &what, |world| !world.has_hall_calls());
-        }
-        let others = building.services().iter().filter(|service| service.node == 1);
-        assert!(others.count() >= 6, "{fault:?}");
-    }
-}
+use crate::building::{Building, car_call, is_open_at, mins, secs, up, without_parking};
 
 fn availability(world: &World) -> Option<Availability> {
     let now = Timestamp::after_start(world.now());

@@ -115,33 +115,3 @@ fn a_service_that_all_others_know_is_not_repeated_after_a_crash() {
     assert_eq!(building.served(&call), 1, "{}", building.story(40));
     building.recovers();
 }
-
-/// O1, O7: where two of three disks have failed and the building's power is cut, one node still knows
-/// what a car has served, another one only that it was pressed, and the car's node nothing. They
-/// learn of the service before the car serves the call once more.
-#[test]
-fn a_service_that_one_disk_of_three_knows_is_not_repeated() {
-    let mut building = Building::merged(3);
-    let (server, button) = (2, car_call(3));
-    building.inflict(Fault::DiskFail(server));
-    building.press(server, button);
-    building.until(secs(1), "it is lit", |world: &World| world.is_lit(server, button));
-    building.run_for(millis(100));
-    building.inflict(Fault::DiskFail(1));
-    let call = building.call(button, server);
-    building.until(secs(60), "it is served", |world: &World| world.served(&call) > 0);
-    // So that it is far away.
-    building.press(server, car_call(0));
-    building.run_for(millis(100));
-    building.until(secs(60), "the car is below", World::is_idle);
-    building.inflict(Fault::StopSwitch(server, true));
-    building.inflict(Fault::MainsCut);
-    building.run_for(secs(2));
-    for node in 0..3 {
-        building.inflict(Fault::Restart(node));
-    }
-    building.until(secs(2), "the stores are equal", World::in_step);
-    building.inflict(Fault::StopSwitch(server, false));
-    building.recovers();
-    assert_eq!(building.served(&call), 1);
-}

@@ -8,25 +8,6 @@ use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, bound_of, car_call, down, millis, secs, seed, states, up};
 
-/// F11: whatever the moment of the press relative to the master's death.
-#[test]
-fn a_button_pressed_at_the_very_moment_the_master_dies_is_served() {
-    for microseconds in (0..60_000).step_by(1_500) {
-        let mut building = Building::merged(3);
-        let call = building.call(up(1), 2);
-        building.press(2, up(1));
-        building.press(1, down(2));
-        building.run_for(Duration::from_micros(microseconds));
-        building.inflict(Fault::PowerCut(0));
-        building.until(secs(1), "the lamps are lit", |w| {
-            w.all_show(up(1), true) || w.served(&call) > 0
-        });
-        building.until_at_rest();
-        assert!(building.served(&call) > 0);
-        building.recovers();
-    }
-}
-
 /// E1, E3, E6, F3: who hears without being heard, or can't be linked to, leads nobody, follows nobody and
 /// changes nothing any more, whether it was so from the start or has come to be so.
 #[test]

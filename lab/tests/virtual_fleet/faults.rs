@@ -5,7 +5,7 @@ use std::time::Duration;
 use elevator_fleet::model::Timestamp;
 use elevator_fleet::orders::RecordState;
 use elevator_fleet::wire::NodeState;
-use liftmesh_lab::{Boundary, Fault, Forgery, World, WorldSettings};
+use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, car_call, down, millis, secs, seed, up};
 
@@ -109,76 +109,6 @@ fn replayed_datagrams_change_nothing() {
     }
 }
 
-/// What is forged without the key changes nothing.
-#[test]
-fn forged_datagrams_need_the_key() {
-    let mut building = merged(3, true);
-    building.run_for(secs(1));
-    let before = (building.mesh_traffic().changes, building.mesh_traffic().losses);
-    for (forgery, of) in Forgery::ALL.into_iter().flat_map(|it| [(it, 0), (it, 1), (it, 2)]) {
-        for to in (0..3).filter(|to| *to != of) {
-            building.inflict(Fault::Forge { forgery, of, to });
-            building.run_for(millis(7));
-        }
-    }
-    building.run_for(secs(1));
-    let seen = building.interference().unauthenticated;
-    assert_eq!(seen, 24, "another key, and an old tag, too");
-    let after = (building.mesh_traffic().changes, building.mesh_traffic().losses);
-    assert_eq!(after, before, "{}", building.story(40));
-    building.recovers();
-}
-
-/// A peer of another version is reported and refused, and nothing is lost for it.
-#[test]
-fn another_version_is_heard_and_refused() {
-    let mut building = Building::merged(2);
-    building.run_for(secs(1));
-    building.press(0, up(2));
-    building.inflict(Fault::OtherVersion { from: 0, to: 1 });
-    building.run_for(millis(100));
-    assert_eq!(building.interference().other_versions, 1);
-    assert_eq!(building.conflicts(1), 1);
-    assert_eq!(building.master(), Some(0));
-    building.recovers();
-}
-
-/// A process crashes where it is told to, and the fleet survives it.
-#[test]
-fn a_process_crashes_at_every_boundary() {
-    for at in Boundary::ALL {
-        // Of three nodes the second dials one.
-        let is_dial = at == Boundary::Dial;
-        for after in 0..if is_dial { 1 } else { 3 } {
-            let mut building = Building::merged(3);
-            building.inflict(Fault::Crash { node: 1, at, after });
-            if is_dial {
-                building.inflict(Fault::RecreateInterface { node: 1, millis: 300 });
-            }
-            for floor in 0..4 {
-                building.press(1, car_call(floor));
-                building.run_for(millis(50));
-            }
-            let crashed = building.run_until(secs(5), |world| world.node(1).is_none());
-            assert!(crashed.is_some(), "{at:?} after {after}");
-            building.recovers();
-        }
-    }
-}
-
-/// A pause ends by itself.
-#[test]
-fn a_pause_ends() {
-    let mut building = Building::merged(2);
-    building.inflict(Fault::Pause { node: 0, millis: 2_000 });
-    building.run_for(millis(1_990));
-    assert!(!building.is_awake(0));
-    assert_eq!(building.node_state(1), Some(&NodeState::Master));
-    building.run_for(millis(20));
-    assert!(building.is_awake(0));
-    building.recovers();
-}
-
 /// E5: no wall clock matters, and no order is older than a day for one that jumped.
 #[test]
 fn a_wall_clock_that_jumps_by_years_matters_to_nobody() {
@@ -211,81 +141,6 @@ fn clocks_that_are_wrong_by_a_fifth_elect_and_serve() {
     building.recovers();
 }
 
-/// P5: no lamp is lit on the strength of a full disk. It works again once it has room and its
-/// process has started anew.
-#[test]
-fn a_full_disk_works_again_after_a_restart() {
-    let mut building = Building::merged(1);
-    building.inflict(Fault::DiskFull(0, true));
-    building.press(0, car_call(3));
-    building.run_for(millis(500));
-    assert!(!building.is_lit(0, car_call(3)));
-    building.inflict(Fault::DiskFull(0, false));
-    building.until_at_rest();
-    building.press(0, car_call(1));
-    building.run_for(millis(500));
-    assert!(!building.is_lit(0, car_call(1)), "the process has given the disk up");
-    building.until_at_rest();
-    building.inflict(Fault::Kill(0));
-    building.inflict(Fault::Restart(0));
-    building.run_for(secs(20));
-    building.press(0, car_call(3));
-    building.run_for(millis(500));
-    assert!(building.is_lit(0, car_call(3)));
-    building.recovers();
-}
-
-/// P1: a slow disk delays the lamp of a node that is alone.
-#[test]
-fn a_slow_disk_delays_the_lamp() {
-    let mut building = Building::merged(1);
-    building.inflict(Fault::SlowDisk { node: 0, millis: 2_000 });
-    building.press(0, car_call(3));
-    building.run_for(millis(900));
-    assert!(!building.is_lit(0, car_call(3)));
-    building.recovers();
-}
-
-/// F13: what was being written when the machine went dark is not there.
-#[test]
-fn a_torn_write_is_lost_and_was_never_promised() {
-    let mut building = Building::merged(1);
-    building.inflict(Fault::SlowDisk { node: 0, millis: 1_000 });
-    building.press(0, car_call(3));
-    building.run_for(millis(100));
-    building.inflict(Fault::TearWrite(0));
-    building.inflict(Fault::Restart(0));
-    assert_eq!(building.node(0).map(|node| node.orders().calls().count()), Some(0));
-    building.recovers();
-}
-
-/// F4: noise on the panel's line ends, and the panel is there again.
-#[test]
-fn noise_on_the_line_ends() {
-    let mut building = Building::merged(1);
-    building.inflict(Fault::LineNoise { node: 0, millis: 1_000 });
-    building.press(0, car_call(3));
-    building.run_for(millis(500));
-    assert!(!building.is_lit(0, car_call(3)), "the press is not heard");
-    assert!(building.interference().garbled > 0, "no frame was damaged");
-    building.run_for(secs(1));
-    building.press(0, car_call(3));
-    building.run_for(millis(500));
-    assert!(building.is_lit(0, car_call(3)));
-    building.recovers();
-}
-
-/// An interface that comes back has ended its links; the node is back within a second.
-#[test]
-fn a_recreated_interface_reconnects() {
-    let mut building = Building::merged(3);
-    building.inflict(Fault::RecreateInterface { node: 1, millis: 100 });
-    building.run_for(millis(100));
-    building
-        .until(secs(1), "a new link", |world| world.connects(0, 1) && world.master() == Some(0));
-    building.recovers();
-}
-
 /// O6: every button and every trip of a building with twelve floors is served.
 #[test]
 fn a_crowd_is_served() {
@@ -298,28 +153,4 @@ fn a_crowd_is_served() {
     assert!(open > 130, "{open}");
     let rest = |world: &World| world.is_idle() && world.in_step();
     building.until(Duration::from_hours(1), "everybody has been served", rest);
-}
-
-/// What is put right does not happen any more: no crash that was to come, no frame that was to be
-/// damaged.
-#[test]
-fn a_repaired_fleet_has_no_fault_left() {
-    let mut building = Building::merged(3);
-    for (node, at) in [(0, Boundary::Datagram), (1, Boundary::Frame), (2, Boundary::Write)] {
-        building.inflict(Fault::Crash { node, at, after: 200 });
-    }
-    building.inflict(Fault::DamageFrame { from: 0, to: 1 });
-    building.inflict(Fault::Clog { one: 0, other: 1, millis: 5_000 });
-    building.inflict(Fault::Pause { node: 2, millis: 10_000 });
-    building.inflict(Fault::RecreateInterface { node: 0, millis: 3_000 });
-    building.inflict(Fault::LineNoise { node: 0, millis: 3_000 });
-    building.inflict(Fault::SharedAddress { node: 2, with: Some(0) });
-    building.recovers();
-    let before = building.mesh_traffic();
-    building.press(0, up(2));
-    building.press(1, car_call(3));
-    building.run_for(secs(20));
-    let after = building.mesh_traffic();
-    assert_eq!((after.losses, after.dials), (before.losses, before.dials));
-    assert_eq!(building.interference().frames, 0);
 }

@@ -9,31 +9,6 @@ use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, down, millis, mins, secs, seed, up, without_parking};
 
-/// F8, F14: what is served on one side does not come back, what is not stays.
-#[test]
-fn both_sides_of_a_partition_serve_and_the_merge_unites_them() {
-    let mut building = Building::merged(4);
-    building.inflict(Fault::Partition(vec![vec![0, 1], vec![2, 3]]));
-    building.run_for(secs(2));
-    assert_eq!((building.master_of(&[0, 1]), building.master_of(&[2, 3])), (Some(0), Some(2)));
-    // One call is pressed and served on both sides.
-    building.press_all(&[(1, up(1)), (3, up(1)), (3, down(3))]);
-    building.run_for(millis(50));
-    building.until(mins(1), "each side has served its own", World::is_idle);
-    assert_eq!(building.services().len(), 3);
-    // One that stays open on one side: both its cars stand still.
-    building.stop_switches([2, 3], true);
-    building.press(2, up(2));
-    building.run_for(secs(1));
-    assert!(building.is_lit(2, up(2)) && building.is_lit(3, up(2)));
-    building.inflict(Fault::Heal);
-    building.until(secs(2), "the lamp is lit on both sides", |w| w.all_show(up(2), true));
-    building.until_at_rest();
-    building.recovers();
-    assert_eq!(building.services().len(), 4, "nothing came back");
-    assert_eq!(building.served(&building.call(up(1), 0)), 2);
-}
-
 /// F10, F12: heavy loss makes it slower, not worse.
 #[test]
 fn at_25_and_50_per_cent_loss_lamps_light_and_orders_are_served() {

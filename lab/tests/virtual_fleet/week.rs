@@ -62,26 +62,6 @@ fn idle_cars_wait_in_the_lobby_for_the_up_peak() {
     }
 }
 
-/// A clock that jumps, back and forth and by days, moves idle cars; no order is lost and no rider waits.
-#[test]
-fn a_clock_that_jumps_moves_idle_cars_only() {
-    let mut building = bank(Strategy::Collective);
-    spread(&mut building);
-    let mut random = fastrand::Rng::with_seed(seed());
-    for round in 0..40 {
-        let time = WeekTime::new(random.u8(0..7), random.u8(0..24), random.u8(0..60));
-        building.set_local_time(0..CARS, time);
-        if round % 4 == 0 {
-            building.press(round % CARS, up(random.u8(0..3)));
-            building.press(round % CARS, car_call(random.u8(0..4)));
-        }
-        building.run_for(secs(random.u64(1..8)));
-    }
-    building.until_at_rest();
-    assert!(building.broken_promises().is_empty());
-    building.recovers();
-}
-
 /// The master's clock counts: cars follow the master, and the next one after its loss.
 #[test]
 fn the_next_master_goes_on_with_the_schedule() {
