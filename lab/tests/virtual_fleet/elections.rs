@@ -1,7 +1,7 @@
 //! What every election does: one table of scenarios, each of which runs under each protocol, on a
 //! sound LAN and on one with 40 ms of jitter and 5 % of loss.
 //!
-//! What is special about a protocol is in `election_<protocol>.rs`.
+//! More of what is special about a protocol is in `election_<protocol>.rs`.
 
 use std::time::Duration;
 
