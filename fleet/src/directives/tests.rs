@@ -246,28 +246,6 @@ fn receipt(id: u64, counter: u64) -> Directive {
     directive(&format!("receipt/{id:024x}"), counter, id % 3, "absorbed hall 3 up")
 }
 
-/// O2, for receipts: whatever comes first, all nodes keep the latest ones.
-#[test]
-fn the_latest_receipts_are_kept_everywhere() {
-    let most = MOST_RECEIPTS as u64;
-    let mut all: Vec<Directive> = (0..most + 50).map(|id| receipt(id, id / 2 + 1)).collect();
-    // Some requests were fulfilled again.
-    all.extend((0..20).map(|id| receipt(id, most + id)));
-    let one = merged(&all);
-    let kept = |directives: &Directives| directives.with_receipts().count();
-    assert_eq!((kept(&one), one.iter().count(), one.digest()), (MOST_RECEIPTS, 0, 0));
-    for seed in 0..20 {
-        fastrand::Rng::with_seed(seed).shuffle(&mut all);
-        let (left, right) = all.split_at(all.len() / 3);
-        let (left, right) = (merged(left), merged(right));
-        let both = merged(right.with_receipts().chain(left.with_receipts()));
-        assert_eq!(merged(&all), one);
-        assert_eq!(both, one);
-    }
-    assert!(one.receipt(RequestId { owner: 0, request: 1 }).is_some(), "it was fulfilled again");
-    assert!(one.receipt(RequestId { owner: 0, request: 30 }).is_none(), "it is forgotten");
-}
-
 /// A receipt of one of these bearers.
 fn receipt_of(bearer: u64, id: u64, counter: u64) -> Directive {
     let operator = Words::new(&format!("bearer-{bearer}")).expect("a name");

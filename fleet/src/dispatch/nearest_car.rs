@@ -80,7 +80,6 @@ mod tests {
 
     use super::*;
     use crate::dispatch::tests::{call, car, demand, floors, fresh, idle_at, moving};
-    use crate::model::FloorSet;
 
     fn assigned(cars: &[CarSituation], demand: HallDemand) -> Option<String> {
         let call = demand.call;
@@ -113,13 +112,5 @@ mod tests {
         assert_eq!(assigned(&cars, fresh(call(5, Up))).as_deref(), Some("a"));
         let held = demand(call(5, Up), 3, Some("b"));
         assert_eq!(assigned(&cars, held).as_deref(), Some("b"));
-    }
-
-    #[test]
-    fn a_car_that_leaves_the_floor_out_does_not_get_the_call() {
-        let mut shut = idle_at(5);
-        shut.locked_out = FloorSet::from_iter([call(5, Up).floor]);
-        let cars = [car("a", shut, &[]), car("b", idle_at(11), &[])];
-        assert_eq!(assigned(&cars, fresh(call(5, Up))).as_deref(), Some("b"));
     }
 }

@@ -185,7 +185,6 @@ impl<'a> PlanBuilder<'a> {
         best
     }
 
-    /// Moves a call to a car.
     fn hand_over(&mut self, call: usize, car: usize) {
         let waiting = &mut self.calls[call];
         let hall = waiting.demand.call;

@@ -120,24 +120,6 @@ fn a_call_stays_with_its_car_unless_another_is_clearly_better() {
     assert_assigned(&cars, &demand(call(9, Up), 0, Some("a")), "b");
 }
 
-#[test]
-fn a_call_stays_with_the_car_that_brakes_for_it() {
-    let there = car("there", idle_at(5), &[]);
-    let elapsed = Duration::from_secs(3);
-    let braking = car("comes", moving(4, 5, 5, elapsed), &[]);
-    let call = demand(call(5, Up), 10, Some("comes"));
-    assert_assigned(&[there.clone(), braking], &call, "comes");
-    let free = car("comes", moving(1, 5, 3, elapsed), &[]);
-    assert_assigned(&[there, free], &call, "there");
-}
-
-#[test]
-fn of_a_call_that_is_listed_twice_the_longer_wait_counts() {
-    let cars = [car("a", idle_at(0), &[]), car("b", idle_at(9), &[])];
-    let twice = [demand(call(4, Up), 40, Some("b")), demand(call(4, Up), 2, None)];
-    assert_eq!(dispatcher(20).assign(&cars, &twice).len(), 1);
-}
-
 // --- Against a baseline ---
 
 fn total_wait(cars: &[CarSituation], assignments: &Assignments, count: u8) -> Duration {

@@ -91,7 +91,6 @@ fn place(floor: Floor) -> (usize, u64) {
     (usize::from(floor.index() >> 6), 1 << (floor.index() & 63))
 }
 
-/// All bits above this one.
 fn above(bit: u64) -> u64 {
     !(bit | (bit - 1))
 }

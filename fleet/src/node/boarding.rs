@@ -54,7 +54,6 @@ pub(super) enum Ride {
     Absent,
     /// It is open, and not promised yet.
     Open,
-    /// It is open and promised.
     Promised,
 }
 
@@ -147,18 +146,6 @@ mod tests {
         safe.into_iter().flat_map(|(_, presses)| presses).map(|dot| dot.sequence).collect()
     }
 
-    /// F12, F13, O4
-    #[test]
-    fn a_press_is_served_once_the_ride_is_promised() {
-        let mut boarding = begun();
-        assert!(boarding.contains(trip(), press(1)) && !boarding.contains(trip(), press(2)));
-        assert_eq!(all_served(&mut boarding, Ride::Absent), [0; 0], "it waits for a sequence");
-        assert_eq!(all_served(&mut boarding, Ride::Open), [0; 0]);
-        assert_eq!(all_served(&mut boarding, Ride::Promised), [1]);
-        assert_eq!(all_served(&mut boarding, Ride::Promised), [0; 0], "once");
-        assert!(!boarding.contains(trip(), press(1)));
-    }
-
     /// The car may be there sooner than a slow disk.
     #[test]
     fn a_press_is_served_once_the_ride_is_over() {
@@ -176,22 +163,6 @@ mod tests {
         assert_eq!(all_served(&mut boarding, Ride::Absent), [0; 0], "not where it gets off");
         boarding.arrive(floor(3));
         assert_eq!(all_served(&mut boarding, Ride::Absent), [1]);
-    }
-
-    /// O1: the panel may have been gone before the passenger entered.
-    #[test]
-    fn a_press_is_served_once_a_lost_panel_would_have_been_noticed() {
-        let mut boarding = begun();
-        let early = Timestamp::START + NOTICED - Duration::from_millis(1);
-        assert_eq!(boarding.take_safe(|_| Ride::Promised, early), []);
-        boarding.interrupt(early);
-        assert_eq!(all_served(&mut boarding, Ride::Promised), [0; 0], "nobody looked");
-        let later = early + NOTICED;
-        assert_eq!(boarding.take_safe(|_| Ride::Promised, later), [(trip(), [press(1)].into())]);
-        let mut boarding = begun();
-        boarding.lose_panel();
-        assert!(!boarding.contains(trip(), press(1)));
-        assert_eq!(all_served(&mut boarding, Ride::Promised), [0; 0]);
     }
 
     #[test]

@@ -70,7 +70,6 @@ pub enum PressFate {
     },
 }
 
-/// The ring of presses.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Presses {
     /// The oldest first; at most [`MOST_PRESSES`].
@@ -312,20 +311,6 @@ mod tests {
     }
 
     #[test]
-    fn a_stuck_button_takes_one_place() {
-        let mut presses = Presses::default();
-        presses.add(hall(0), PressFate::Absorbed, at(0));
-        for second in 1..=5_000 {
-            presses.add(hall(1), open(second), at(second));
-        }
-        presses.add(hall(0), PressFate::Absorbed, at(6_000));
-        let kept: Vec<_> = presses.ring.iter().map(|it| (it.times, it.first, it.last)).collect();
-        assert_eq!(kept, [(2, at(0), at(6_000)), (5_000, at(1), at(5_000))]);
-        assert_eq!(presses.ring[1].fate, open(5_000), "the order that is open");
-        assert_eq!(presses.forgotten(), 0);
-    }
-
-    #[test]
     fn two_stuck_buttons_push_out_no_other() {
         let mut presses = Presses::default();
         presses.add(hall(0), PressFate::Absorbed, at(0));
@@ -335,6 +320,8 @@ mod tests {
         }
         let kept: Vec<_> = presses.ring.iter().map(|it| (it.call.clone(), it.times)).collect();
         assert_eq!(kept, [(hall(0), 1), (hall(1), 5_000), (hall(2), 5_000)]);
+        assert_eq!((presses.ring[1].first, presses.ring[1].last), (at(1), at(5_000)));
+        assert_eq!(presses.ring[1].fate, open(5_000), "the order that is open");
         // What became of the press in between is another press.
         presses.add(hall(2), PressFate::Absorbed, at(6_000));
         presses.add(hall(2), PressFate::Command, at(6_001));

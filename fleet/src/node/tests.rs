@@ -19,7 +19,6 @@ mod receipts;
 mod sessions;
 mod silence;
 mod strangers;
-mod timers;
 mod transfer;
 
 use std::time::Duration;
@@ -141,7 +140,6 @@ pub(super) fn drain(node: &mut Node) -> Vec<Action> {
     std::iter::from_fn(|| node.poll_action()).collect()
 }
 
-/// The beacons to everybody.
 fn broadcasts(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
     actions.iter().filter_map(|action| {
         if let Action::Broadcast(beacon) = action { Some(beacon) } else { None }
@@ -158,13 +156,11 @@ fn beacons(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
     })
 }
 
-/// The frames that a node sends.
 fn frames(node: &mut Node) -> Vec<Frame> {
     let frame = |action| if let Action::Send { frame, .. } = action { Some(frame) } else { None };
     drain(node).into_iter().filter_map(frame).collect()
 }
 
-/// The plans that a node asks for.
 fn plan_requests(node: &mut Node) -> Vec<PlanRequest> {
     let request = |action| if let Action::Plan(request) = action { Some(request) } else { None };
     drain(node).into_iter().filter_map(request).collect()
@@ -354,13 +350,4 @@ fn an_order_without_a_sequence_waits_and_is_placed_later() {
     node.handle_durable(*lsn, now);
     assert_eq!(node.orders().calls().collect::<Vec<_>>(), [&call]);
     assert_eq!(node.handle_order(call, now), Ok(Taken::Placed));
-}
-
-/// E3: the first thing that a master of a fresh journal writes is its term.
-#[test]
-fn a_master_writes_its_term() {
-    let mut node = node(1, 1);
-    let written: Vec<Change> =
-        persists(&drain(&mut node)).into_iter().flat_map(|(_, changes)| changes).collect();
-    assert!(written.contains(&Change::Term(Term(1))), "{written:?}");
 }

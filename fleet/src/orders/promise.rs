@@ -92,7 +92,6 @@ impl Promise {
         }
     }
 
-    /// Forgets that a node holds this order.
     pub(crate) fn forget_holding(&mut self, dot: Dot, node: &NodeId) {
         if let Some(known) = self.holdings.get_mut(&dot) {
             known.remove(node);

@@ -43,9 +43,7 @@ pub struct OrderStore {
 pub(crate) struct Journal {
     /// The node that uses the journal.
     pub(crate) origin: NodeId,
-    /// The highest sequence.
     pub(crate) highest: u64,
-    /// The number of registers.
     pub(crate) registers: usize,
     /// The open ones among them.
     pub(crate) open: Open,

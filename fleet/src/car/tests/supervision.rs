@@ -128,20 +128,38 @@ fn drive_that_passes_one_stop_after_the_other_is_stopped() {
     world.run_until("hung", World::is_hung);
 }
 
-// H1, H5
+// H1, H5: the time that the controller loses does not count.
 #[test]
-fn stuck_motor_of_a_controller_that_stalls_over_and_over_still_latches() {
-    let mut world = called_with(Drive::Sound);
-    world.run_until("on its way", World::is_moving);
-    world.faults.drive = Drive::Stuck;
-    for _ in 0..1_000 {
-        world.run(40);
-        if world.is_hung() {
-            return;
+fn motor_without_progress_latches_whatever_happens_over_and_over() {
+    type Event = fn(&mut World);
+
+    let stalls: Event = |world| world.car.handle_interrupted(Duration::ZERO, world.now);
+    let loses_time: Event =
+        |world| world.car.handle_interrupted(Duration::from_millis(200), world.now);
+    let line_is_cut: Event = |world| {
+        world.disconnect();
+        world.run(1);
+        world.reconnect();
+    };
+    for (drive, stop, ticks, rounds, happens) in [
+        (Drive::Stuck, false, 40, 1_000, stalls),
+        (Drive::Welded, true, 5, 60, loses_time),
+        (Drive::Welded, false, 40, 30, line_is_cut),
+    ] {
+        let mut world = called_with(Drive::Sound);
+        world.run_until("on its way", World::is_moving);
+        world.faults.drive = drive;
+        world.stop = stop;
+        let mut round = 0;
+        while !world.is_hung() {
+            assert!(round < rounds, "{drive:?}: not hung: {:?}", world.car);
+            round += 1;
+            world.run(ticks);
+            happens(&mut world);
         }
-        world.car.handle_interrupted(std::time::Duration::ZERO, world.now);
+        let limit = world.car.settings().flight_limit;
+        assert!(!stop || world.now.since_start() > limit * 5 / 3, "{}", world.now);
     }
-    panic!("not hung in an hour: {:?}", world.car);
 }
 
 // H5, O7
@@ -236,26 +254,6 @@ fn motor_that_somebody_else_runs_in_a_car_that_is_out_of_service_does_not_latch(
     assert!(!world.is_hung(), "what it ran meanwhile is no evidence");
 }
 
-// H1, H5
-#[test]
-fn motor_that_does_not_stop_latches_whatever_time_the_controller_loses_meanwhile() {
-    let mut world = called_with(Drive::Sound);
-    world.run_until("on its way", World::is_moving);
-    world.faults.drive = Drive::Welded;
-    world.stop = true;
-    let stall = Duration::from_millis(200);
-    for _ in 0..60 {
-        world.run(5);
-        if world.is_hung() {
-            break;
-        }
-        world.car.handle_interrupted(stall, world.now);
-    }
-    assert!(world.is_hung());
-    let limit = world.car.settings().flight_limit;
-    assert!(world.now.since_start() > limit * 5 / 3, "{}", world.now);
-}
-
 // H5
 #[test]
 fn drive_that_trips_while_it_looks_for_a_floor_is_spared_and_latches() {
@@ -304,24 +302,6 @@ fn dead_sensors_at_both_ends_are_no_hang() {
             assert!(!world.is_hung(), "{:?}", world.hang());
         }
     }
-}
-
-// H5
-#[test]
-fn motor_that_does_not_stop_latches_though_the_line_comes_and_goes() {
-    let mut world = called_with(Drive::Sound);
-    world.run_until("on its way", World::is_moving);
-    world.faults.drive = Drive::Welded;
-    for _ in 0..30 {
-        world.disconnect();
-        world.run(1);
-        world.reconnect();
-        world.run(40);
-        if world.is_hung() {
-            return;
-        }
-    }
-    panic!("not hung: {:?}", world.car);
 }
 
 // S3: in a fire nobody can wait for minutes.

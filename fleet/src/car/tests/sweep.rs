@@ -166,19 +166,6 @@ fn turn_round_waits_while_somebody_wants_to_go_the_first_way() {
 }
 
 #[test]
-fn call_that_turns_up_while_the_door_is_open_the_other_way_is_not_cleared_at_once() {
-    let mut world = World::at(0).settled();
-    world.press_car(2);
-    world.press_car(4);
-    world.run_until("open at 2", |w| w.door() == DoorState::Open);
-    world.tick();
-    world.press_hall(2, Direction::Down);
-    world.run_until("at floor 4", |w| w.car_calls.is_empty());
-    assert!(world.served_hall(2, Direction::Down).is_none());
-    world.run_until("all served", World::is_quiet);
-}
-
-#[test]
 fn car_with_nowhere_to_go_is_dark_at_its_last_stop_and_takes_whoever_presses_either_way() {
     for direction in Direction::BOTH {
         let mut world = World::at(0).settled();

@@ -1,7 +1,6 @@
-//! The car model against a walk floor by floor; plans against every possible plan.
+//! Plans by hand, and against every possible plan.
 
 mod optimality;
-mod walk;
 
 use Behaviour::{DoorOpen, Idle, Moving};
 use Direction::{Down, Up};

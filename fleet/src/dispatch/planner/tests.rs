@@ -188,18 +188,3 @@ fn trips_to_the_same_floor_gather_in_the_same_car() {
         assert_eq!(holders.collect::<Vec<_>>(), ["a", "b", "a", "b"], "{floors:?}");
     }
 }
-
-/// The one that a passenger was told could be replaced by a much nearer one.
-#[test]
-fn who_was_told_a_car_keeps_it_until_it_can_not_serve() {
-    let near = car("near", idle_at(5), &[]);
-    let calls = [demand(trip(5, 9), 3, Some("far")), demand(call(5, Up), 3, Some("far"))];
-    let holders = |far: CarView| {
-        let cars = [near.clone(), car("far", far, &[])];
-        let assignments = plan(&mut planner(), 1, &cars, &calls).assignments;
-        [0, 1].map(|number: usize| assignments[&calls[number].call].to_string())
-    };
-    assert_eq!(holders(idle_at(0)), ["far", "near"]);
-    let locked_out = FloorSet::from_iter(floor(5));
-    assert_eq!(holders(CarView { locked_out, ..idle_at(0) }), ["near", "near"]);
-}

@@ -191,19 +191,6 @@ mod tests {
     }
 
     #[test]
-    fn a_car_that_was_linked_again_is_told_again() {
-        let floors = FloorCount::new(4).expect("floors");
-        let (mut guidance, cars) = (Guidance::default(), [(name(1), view(0))]);
-        let plans = [(name(1), park(3))].into();
-        assert!(!guidance.is_at_rest(true, &idle(&[1])));
-        assert_eq!(guidance.adopt(&plans, &cars, floors).len(), 1);
-        assert!(guidance.is_at_rest(true, &idle(&[1])));
-        guidance.forget_car(&name(1));
-        assert!(!guidance.is_at_rest(true, &idle(&[1])));
-        assert_eq!(guidance.adopt(&plans, &cars, floors).len(), 1);
-    }
-
-    #[test]
     fn a_bank_is_at_rest_until_something_happens() {
         let mut guidance = Guidance::default();
         assert!(!guidance.is_at_rest(true, &idle(&[1, 2])), "its cars are parked");

@@ -275,20 +275,6 @@ mod tests {
         assert_eq!(adopt(3), 1, "it may not know that it has the call");
     }
 
-    /// A slave may learn of the service before it learns of the assignment. Nobody who asks for
-    /// that trip later was told that car.
-    #[test]
-    fn the_next_master_forgets_the_cars_of_trips_that_are_over() {
-        let top = Floor::try_from(3).expect("a floor");
-        let call = HallCall::to(Floor::BOTTOM, top).expect("a trip");
-        for rotates in [true, false] {
-            let mut dispatching = Dispatching::default();
-            assert!(dispatching.plan.learn(PlanEntry { version: 7, call, car: name(2) }));
-            dispatching.on_change(&NodeState::Master, rotates, &BTreeSet::new());
-            assert_eq!(dispatching.plan.car(call), None);
-        }
-    }
-
     #[test]
     fn the_next_master_keeps_the_cars_of_destination_calls() {
         let top = Floor::try_from(3).expect("a floor");

@@ -206,23 +206,6 @@ mod tests {
         assert_eq!(second.assignments().collect::<Vec<_>>(), [(call(2), &node("B"))]);
     }
 
-    /// E3: a slave may follow its master through a restart.
-    #[test]
-    fn a_plan_of_a_former_incarnation_gives_way_to_the_next_ones() {
-        let (mut former, mut next, mut slave) = (Plan::default(), Plan::default(), Plan::default());
-        for assigned in ["A", "B", "A"] {
-            for entry in former.adopt(assignments(&[(1, assigned)])) {
-                slave.learn(entry);
-            }
-        }
-        slave.outdate();
-        assert_eq!(slave.assigned_to(&node("A")), [call(1)].into(), "until there is another");
-        for entry in next.adopt(assignments(&[(1, "B")])) {
-            assert!(slave.learn(entry));
-        }
-        assert_eq!(slave.assigned_to(&node("B")), [call(1)].into());
-    }
-
     #[test]
     fn a_plan_that_does_not_fit_is_told_part_by_part() {
         let mut plan = Plan::default();

@@ -395,16 +395,6 @@ mod tests {
         Leadership::new(settings, &hello, 100, Term(7), MeshTimes::default())
     }
 
-    /// F2, E3
-    #[test]
-    fn a_node_alone_leads_under_a_term_of_its_own() {
-        let (mut leadership, now) = (leadership(), Timestamp::START);
-        leadership.start(now);
-        let outcome = leadership.handle(Input::Start, 0, now);
-        assert!(leadership.leads() && outcome.change.is_none());
-        assert_eq!(leadership.term(), Term(8));
-    }
-
     #[test]
     fn timers_run_out_in_the_order_of_their_times() {
         let (mut leadership, now) = (leadership(), Timestamp::START);
@@ -419,5 +409,7 @@ mod tests {
         assert!(leadership.take_due(&timer(3), now + second));
         assert_eq!(leadership.wish(Output::Disarm(timer(2)), now), None);
         assert!(!leadership.take_due(&timer(2), now + second * 2));
+        assert_eq!(leadership.wish(Output::Arm(timer(4), second), now + second * 9), None);
+        assert!(!leadership.take_due(&timer(4), now + second * 9), "armed again in the same tick");
     }
 }

@@ -44,7 +44,6 @@ pub(super) use transfers::Purpose;
 /// The orders, and everything that is known about them.
 #[derive(Debug)]
 pub(super) struct Orders {
-    /// This node.
     own: Hello,
     store: OrderStore,
     promise: Promise,
@@ -59,13 +58,11 @@ pub(super) struct Orders {
 /// A change that concerns other components.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// A report to operators.
     Report(Report),
     /// There are changes that should not wait for the next periodic beacon.
     Hurry,
     /// The set of open orders has changed.
     Changed,
-    /// The lamps have changed.
     LampsChanged,
     /// This call has its first open press.
     Opened(HallCall),
@@ -285,7 +282,6 @@ impl Orders {
         self.promise.invalidate();
     }
 
-    /// A peer is lost.
     pub(super) fn peer_lost(&mut self, peer: &NodeId) {
         self.replication.lost(peer);
         self.admission.peer_lost(peer);
@@ -324,48 +320,5 @@ impl Orders {
 
     pub(super) fn holding(&self, dot: Dot, peer: &NodeId) -> Option<Holding> {
         self.promise.holding(dot, peer)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use elevator_driver::{Direction, Floor};
-
-    use super::*;
-    use crate::model::Term;
-    use crate::node::tests::node;
-    use crate::node::{Change, Taken};
-
-    fn effects(orders: &mut Orders) -> Vec<Effect> {
-        std::iter::from_fn(|| orders.poll_effect()).collect()
-    }
-
-    /// P1, F13
-    #[test]
-    fn a_node_alone_promises_what_is_on_its_disk() {
-        let (hello, now) = (node(1, 1).hello().clone(), Timestamp::START);
-        let restored = Restored { reserved: 1_000, ..Restored::default() };
-        let mut orders = Orders::new(hello.clone(), &restored, 0, false);
-        let call = Call::Hall(HallCall::new(Floor::BOTTOM, Direction::Up));
-        assert_eq!(orders.place(call.clone(), now), Taken::Placed);
-        let press = Some(Dot { journal: restored.journal, sequence: 1 });
-        let placed = Report::Placed { call: call.clone(), origin: hello.node, press };
-        let opened = Effect::Opened(HallCall::new(Floor::BOTTOM, Direction::Up));
-        let expected = [opened, Effect::Report(placed), Effect::Hurry, Effect::Changed];
-        assert_eq!(effects(&mut orders), expected);
-
-        orders.review_promises(BTreeSet::new);
-        assert_eq!(effects(&mut orders), [], "it is in memory only");
-        let mut random = fastrand::Rng::with_seed(1);
-        let batch = orders.batch(Term::default(), &mut random, now);
-        let (lsn, changes) = batch.expect("something to write");
-        assert!(matches!(changes[..], [Change::Record(_)]), "{changes:?}");
-        orders.handle_durable(lsn, now);
-        assert_eq!(effects(&mut orders), [Effect::Hurry]);
-
-        orders.review_promises(BTreeSet::new);
-        let promised = Effect::Report(Report::Promised { call });
-        assert_eq!(effects(&mut orders), [promised, Effect::LampsChanged]);
-        assert_eq!(orders.lamps().len(), 1);
     }
 }

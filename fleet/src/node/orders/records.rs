@@ -27,7 +27,6 @@ enum Outcome {
 }
 
 impl Orders {
-    /// Places a press of this call.
     pub(in crate::node) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
         if is_seeded(SeededBug::PressLostAfterService) && self.has_register(&call) {
             return Taken::Absorbed;

@@ -79,15 +79,6 @@ fn a_locked_floor_can_be_left() {
     assert_eq!(node.handle_order_with(trip_in, Access::Granted, now), Ok(Taken::Placed));
 }
 
-/// F13: the lock comes after the promise.
-#[test]
-fn what_was_placed_before_the_lock_stays() {
-    let (mut node, now) = cabin(1);
-    press(&mut node, Button::Car(floor(3)), now);
-    node.handle_floor_lock(floor(3), FloorLock::Lock, "kovac", now).expect("room");
-    assert_eq!(calls(&node), [ride(3)]);
-}
-
 /// For the press that follows a badge.
 #[test]
 fn a_released_floor_is_open_for_its_time_in_its_car() {

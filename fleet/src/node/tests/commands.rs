@@ -1,38 +1,10 @@
 //! Directives of operators: who is told what, and for how long.
 
-use elevator_driver::{KeySwitch, MotorCommand};
+use elevator_driver::KeySwitch;
 
 use super::*;
 use crate::directives::{Topic, Value, Version};
 use crate::model::{JournalId, Mode};
-
-fn directives(actions: &[Action]) -> usize {
-    broadcasts(actions).map(|beacon| beacon.directives.len()).sum()
-}
-
-/// Beacons carry directives until all peers have them, and none after that.
-#[test]
-fn directives_are_sent_until_every_peer_has_them() {
-    let (mut one, mut two) = (node(1, 1), node(2, 2));
-    let now = Timestamp::START + PERIOD * 8;
-    talk(&mut one, &mut two, Timestamp::START, now);
-    let car = two.hello().node.clone();
-    one.handle_mode(&car, Mode::Independent, "kovac", now).expect("room");
-    let mut at = now;
-    let mut sent = 0;
-    for _ in 0..4 {
-        at = at + PERIOD;
-        one.handle_timeout(at);
-        sent += directives(&drain(&mut one));
-    }
-    assert!(sent >= 4, "a peer that has not got it gets it again");
-    talk(&mut one, &mut two, at, at + PERIOD * 8);
-    assert_eq!(one.directives(), two.directives());
-    assert_eq!(two.directives().mode(&car), Mode::Independent);
-    at = at + PERIOD * 9;
-    one.handle_timeout(at);
-    assert_eq!(directives(&drain(&mut one)), 0, "everybody has it");
-}
 
 /// Process number `nonce` of a node with a car, which starts now.
 pub(super) fn with_car(index: u8, nonce: u64, now: Timestamp) -> Node {
@@ -86,63 +58,6 @@ fn no_node_takes_a_call_for_a_car_that_serves_none() {
         assert_eq!(one.handle_order(call.clone(), now), expected, "{mode}");
         assert_eq!(two.handle_order(call.clone(), now), expected, "{mode}");
     }
-}
-
-/// A node without a car, as in a lobby, takes calls for the cars of others, and none for one that it
-/// does not have.
-#[test]
-fn a_node_without_a_car_takes_calls_for_other_cars() {
-    let mut lobby = forged::with_journal(1, forged::sound(1));
-    let now = Timestamp::START + PERIOD;
-    let call = to_the_top(&name(2));
-    assert_eq!(lobby.handle_order(call.clone(), now), Ok(Taken::Placed));
-    assert!(lobby.orders().calls().any(|open| *open == call));
-    let own = to_the_top(&name(1));
-    let refused = OrderRefused::NoCar { call: own.clone(), node: name(1) };
-    assert_eq!(lobby.handle_order(own, now), Err(refused));
-    assert_eq!(lobby.orders().calls().count(), 1);
-}
-
-/// A call for the car may be on the way while its node hears that it is out of service.
-#[test]
-fn a_call_that_comes_late_does_not_drive_a_car_out_of_service() {
-    let (mut one, mut two, now) = two_cars();
-    let car = two.hello().node.clone();
-    two.handle_mode(&car, Mode::OutOfService, "kovac", now).expect("room");
-    let call = to_the_top(&car);
-    assert_eq!(one.handle_order(call.clone(), now), Ok(Taken::Placed));
-    let later = now + PERIOD * 100;
-    talk(&mut one, &mut two, now, later);
-    assert!(two.orders().calls().any(|open| *open == call), "it is kept");
-    let motor = |node: &Node| node.outputs().map(|outputs| outputs.motor);
-    assert_eq!(motor(&two), Some(MotorCommand::Stop));
-    two.handle_mode(&car, Mode::InService, "kovac", later).expect("room");
-    assert_ne!(motor(&two), Some(MotorCommand::Stop));
-}
-
-/// The car has a firefighter whose key its node has seen; the recall has ended.
-#[test]
-fn no_node_takes_a_call_for_the_car_of_a_firefighter() {
-    let (mut one, mut two, now) = two_cars();
-    let car = two.hello().node.clone();
-    one.handle_fire_recall(FireRecall::Start, "fire panel", now).expect("room");
-    let later = now + PERIOD * 100;
-    talk(&mut one, &mut two, now, later);
-    for key in [KeySwitch::Normal, KeySwitch::FireRecall] {
-        let inputs = PanelInputs { door: DoorState::Open, key, ..at_rest() };
-        two.handle_panel(PanelEvent::Inputs(inputs), later);
-    }
-    one.handle_fire_recall(FireRecall::End, "kovac", later).expect("room");
-    let now = later + PERIOD * 100;
-    talk(&mut one, &mut two, later, now);
-    let call = to_the_top(&car);
-    for node in [&mut one, &mut two] {
-        let refused = OrderRefused::NotInService { call: call.clone(), mode: Mode::FireService };
-        assert_eq!(node.handle_order(call.clone(), now), Err(refused));
-    }
-    two.handle_panel(PanelEvent::Inputs(at_rest()), now);
-    talk(&mut one, &mut two, now, now + PERIOD * 8);
-    assert_eq!(one.handle_order(call, now + PERIOD * 8), Ok(Taken::Placed));
 }
 
 /// It takes a turn of the key to begin a recall, and an operator to end it.

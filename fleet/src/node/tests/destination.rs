@@ -4,7 +4,6 @@ use elevator_driver::{Button, DoorCommand, DoorState, Trip};
 
 use super::planning::{LINK, idle_at, master, request, slave_tells, up};
 use super::*;
-use crate::car::ServedCall;
 use crate::dispatch::Assignments;
 use crate::node::orders::MOST_OPEN_TRIPS;
 use crate::wire::{Delta, PlanEntry};
@@ -110,38 +109,6 @@ fn a_panel_that_is_lost_as_a_passenger_enters_leaves_the_trip_open() {
         node.handle_panel(event, later + Duration::from_millis(299));
         node.handle_timeout(later + NOTICED);
         assert_eq!(calls(&node), both);
-    }
-}
-
-/// O1: nothing but the trip itself tells the car that it has to come once more.
-#[test]
-fn a_car_without_calls_comes_for_a_trip_that_a_lost_panel_left_open() {
-    let (mut node, now) = boarded();
-    write_all(&mut node, now);
-    node.orders.serve(ServedCall::Car(floor(3)), now);
-    node.handle_timeout(now);
-    write_all(&mut node, now);
-    assert_eq!(calls(&node), [Call::Hall(trip())]);
-    node.handle_panel(PanelEvent::Disconnected("cut".to_owned()), now);
-    node.handle_panel(PanelEvent::Connected, now);
-    node.handle_panel(PanelEvent::Inputs(at_rest()), now);
-    let opens =
-        |node: &Node| node.outputs().is_some_and(|outputs| outputs.door == DoorCommand::Open);
-    let mut at = now;
-    while !opens(&node) {
-        assert!(at < now + Duration::from_secs(20), "{:?}", node.waiting_calls());
-        let actions = drain(&mut node);
-        if let Some((lsn, _)) = persists(&actions).last() {
-            node.handle_durable(*lsn, at);
-        }
-        for action in actions {
-            if let Action::Plan(request) = action {
-                let plan: Assignments = [(trip(), name(1))].into();
-                node.handle_plan(request.version, plan.into(), at);
-            }
-        }
-        at = at + PERIOD;
-        node.handle_timeout(at);
     }
 }
 

@@ -268,34 +268,6 @@ fn the_disk_holds_what_the_store_holds() {
     assert!(one.status(now).collected > 0);
 }
 
-/// A node with a failing disk draws a fresh journal at each start, and presses are made and served
-/// under each.
-#[test]
-fn two_hundred_starts_on_a_failing_disk_leave_few_journals() {
-    let (mut one, _, mut now) = settled();
-    for incarnation in 1..=300 {
-        let mut settings = settings(5, incarnation, ElectionSettings::of(Protocol::LowestIp));
-        let journal = JournalId(INVENTED + incarnation);
-        settings.restored = Restored { journal, ..Restored::default() };
-        let mut failing = Node::new(settings);
-        failing.handle_disk_failed(journal, Timestamp::START);
-        failing.start(Timestamp::START);
-        for sequence in 1..4 {
-            let index = u8::try_from(sequence % 3).expect("small");
-            let mut told = record(journal.0, sequence, call(index), RecordState::served());
-            told.origin = name(5);
-            let mut beacon = failing.plain_beacon(Timestamp::START);
-            beacon.echoes = vec![one.echo(now)];
-            beacon.delta.records = vec![told];
-            one.handle_beacon(failing.hello().address, &beacon, now);
-        }
-        now = now + Duration::from_millis(500);
-        one.handle_timeout(now);
-        drain(&mut one);
-    }
-    assert!(one.orders().journals() <= MOST + 3, "{}", one.orders().journals());
-}
-
 /// What a peer announces is kept only while it announces it.
 #[test]
 fn a_peer_that_announces_ever_new_journals_fills_no_store() {

@@ -1,6 +1,6 @@
 //! F9: peers learn why a node ends whose car hung.
 
-use elevator_driver::{Button, Direction};
+use elevator_driver::{Button, Direction, MotorCommand};
 
 use super::planning::idle_at;
 use super::*;
@@ -40,11 +40,15 @@ fn last_turn(shift: Duration) -> Vec<Action> {
     }
 }
 
-/// The process ends after that turn: a beacon that were due later would never be sent.
+/// H6: the motor is stopped first. The process ends after that turn: a beacon that were due later would
+/// never be sent.
 #[test]
 fn a_hang_is_told_in_a_beacon_of_the_same_turn() {
     for shift in 0..25 {
         let actions = last_turn(Duration::from_millis(shift));
+        let first = actions.first();
+        let Some(Action::Panel(outputs)) = first else { panic!("{shift} ms: {first:?}") };
+        assert_eq!(outputs.motor, MotorCommand::Stop);
         let tells = |beacon: &Beacon| beacon.delta.car.is_some_and(|car| car.availability == HUNG);
         assert!(broadcasts(&actions).any(tells), "{shift} ms: {actions:?}");
     }

@@ -42,48 +42,23 @@ fn assert_stops_first(actions: &[Action]) {
     assert!(actions.len() > 1, "{actions:?}");
 }
 
+/// Nor does the stop wait for a plan that is being made.
 #[test]
-fn the_stop_switch_stops_the_motor_before_all_else() {
-    let (mut node, now) = under_way();
-    node.handle_panel(inputs(|inputs| inputs.stop = true), now);
-    assert_stops_first(&drain(&mut node));
-}
-
-#[test]
-fn a_door_that_is_pried_open_stops_the_motor_before_all_else() {
-    let (mut node, now) = under_way();
-    node.handle_panel(inputs(|inputs| inputs.door = DoorState::Opening), now);
-    assert_stops_first(&drain(&mut node));
-}
-
-#[test]
-fn a_hang_is_reported_after_the_motor_has_been_stopped() {
-    let (mut node, begun) = under_way();
-    let mut now = begun;
-    let hung = |action: &Action| matches!(action, Action::Report(Report::Hung(_)));
-    let actions = loop {
-        now = now + PERIOD;
-        assert!(now.since(begun) < Duration::from_mins(2), "it never hangs");
-        node.handle_timeout(now);
-        let actions = drain(&mut node);
-        if actions.iter().any(hung) {
-            break actions;
+fn the_stop_switch_and_an_open_door_stop_the_motor_before_all_else() {
+    let pulled = inputs(|inputs| inputs.stop = true);
+    let pried = inputs(|inputs| inputs.door = DoorState::Opening);
+    for (event, plans) in [(&pulled, false), (&pried, false), (&pulled, true)] {
+        let (mut node, now) = under_way();
+        if plans {
+            // The request for the first call is not answered.
+            let up = Button::Hall(Floor::BOTTOM, Direction::Up);
+            node.handle_panel(PanelEvent::Pressed(up), now);
+            drain(&mut node);
         }
-    };
-    assert_stops_first(&actions);
-}
-
-/// While a plan is being made.
-#[test]
-fn a_stop_does_not_wait_for_a_plan() {
-    let (mut node, now) = under_way();
-    let up = Button::Hall(Floor::BOTTOM, Direction::Up);
-    // The request for the first call is not answered.
-    node.handle_panel(PanelEvent::Pressed(up), now);
-    drain(&mut node);
-    node.handle_panel(inputs(|inputs| inputs.stop = true), now);
-    let actions = drain(&mut node);
-    assert_stops_first(&actions);
-    let asks = |action: &Action| matches!(action, Action::Plan(_));
-    assert!(!actions.iter().any(asks), "{actions:?}");
+        node.handle_panel(event.clone(), now);
+        let actions = drain(&mut node);
+        assert_stops_first(&actions);
+        let asks = actions.iter().any(|action| matches!(action, Action::Plan(_)));
+        assert!(!plans || !asks, "{actions:?}");
+    }
 }

@@ -124,20 +124,6 @@ fn one_request_is_under_way_at_a_time() {
     assert_eq!(assigned, Some(name(2)), "what the first answer says stands");
 }
 
-/// F6: the car left while the plan was being made, and nobody is told that it has the call.
-#[test]
-fn a_call_is_not_assigned_to_a_car_that_has_left() {
-    let (mut node, now) = master();
-    place(&mut node, up(1), now);
-    let asked = request(&mut node);
-    node.handle_link_down(LINK, now);
-    drain(&mut node);
-    node.handle_plan(asked.version, plan(&[(up(1), 2)]), now);
-    let again = request(&mut node);
-    assert_eq!(again.demand[0].assigned, None);
-    assert_eq!(again.cars.len(), 1);
-}
-
 /// O7: the call stays with its car until there is a better one.
 #[test]
 fn a_call_is_not_assigned_to_a_car_that_went_out_of_service() {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::directives::{Directive, RequestId};
 use crate::model::bounds::JUMP;
-use crate::node::{CallRequest, Fate, FireRecall, FollowedCall, Requested};
+use crate::node::{CallRequest, Fate, FollowedCall, Requested};
 use crate::orders::Service;
 
 fn name_of(id: u8) -> RequestId {
@@ -78,30 +78,24 @@ fn counted(request: &CallRequest, counter: u64, now: Timestamp) -> Directive {
     receipt
 }
 
-/// One faulty member does not use up the versions of receipts.
+/// The other side of a partition may have taken many requests; but one faulty member does not use up
+/// the versions of receipts.
 #[test]
 fn receipts_go_on_after_one_that_nobody_can_have_given() {
-    for counter in [JUMP + 2, (1 << 48) - 1, 1 << 48] {
+    for (counter, is_believed) in
+        [(JUMP, true), (JUMP + 2, false), ((1 << 48) - 1, false), (1 << 48, false)]
+    {
         let (mut one, _, now) = linked();
         let first = request(1, forged::call(1));
         one.handle_request(&first, now).expect("placed");
         let receipt = counted(&request(7, forged::call(2)), counter, now);
         one.handle_frame(LinkId(1), Frame::Directives(vec![receipt]), now);
-        assert!(one.peers.links().get(LinkId(1)).is_none(), "{counter} is not believed");
+        assert_eq!(one.peers.links().get(LinkId(1)).is_some(), is_believed, "{counter}");
+        assert_eq!(one.directives().with_receipts().count(), 1 + usize::from(is_believed));
         let next = request(2, forged::call(2));
         assert_eq!(one.handle_request(&next, now), Ok(Requested::Now(Taken::Placed)));
         assert_eq!(one.earlier(&next), Some(Requested::Before(Taken::Placed)), "{counter}");
     }
-}
-
-/// The other side of a partition may have taken many requests.
-#[test]
-fn receipts_that_are_far_ahead_are_believed() {
-    let (mut one, _, now) = linked();
-    let receipt = counted(&request(7, forged::call(2)), JUMP, now);
-    one.handle_frame(LinkId(1), Frame::Directives(vec![receipt]), now);
-    assert!(one.peers.links().get(LinkId(1)).is_some());
-    assert_eq!(one.directives().with_receipts().count(), 1);
 }
 
 /// Nobody is left to wonder why a repetition placed a call again. No order is lost by it.
@@ -190,36 +184,15 @@ fn a_call_is_followed_to_its_end_at_every_node() {
     serve(&mut two, &asked.call, later);
     deliver(&mut two, &mut one, later, |_| true);
     let served = Fate::Served(Service { waited: Duration::from_secs(9), car: name(2) });
+    let restored = Restored {
+        records: one.orders().records(later).collect(),
+        directives: one.directives().with_receipts().cloned().collect(),
+        ..forged::sound(1)
+    };
+    assert_eq!(fate(&forged::with_journal(1, restored), 1), served, "after a restart");
     one.handle_request(&request(2, forged::call(2)), later).expect("placed");
     deliver(&mut one, &mut two, later, |_| true);
     for node in [&one, &two] {
         assert_eq!((fate(node, 1), fate(node, 2)), (served.clone(), Fate::Open));
-    }
-}
-
-/// The end of a call is on disk.
-#[test]
-fn a_node_that_was_restarted_knows_the_end_of_a_call() {
-    let mut one = forged::with_journal(1, forged::sound(1));
-    let now = Timestamp::START + PERIOD;
-    let asked = request(1, forged::call(2));
-    one.handle_request(&asked, now).expect("placed");
-    serve(&mut one, &asked.call, now);
-    let records = one.orders().records(now).collect();
-    let directives = one.directives().with_receipts().cloned().collect();
-    let restored = Restored { records, directives, ..forged::sound(1) };
-    let again = forged::with_journal(1, restored);
-    assert_eq!(fate(&again, 1), Fate::Served(Service { waited: Duration::ZERO, car: name(1) }));
-}
-
-#[test]
-fn a_call_that_a_recall_drops_is_known_as_dropped() {
-    let (mut one, mut two, now) = linked();
-    one.handle_request(&request(1, forged::call(2)), now).expect("placed");
-    deliver(&mut one, &mut two, now, |_| true);
-    two.handle_fire_recall(FireRecall::Start, "kovac", now).expect("room");
-    deliver(&mut two, &mut one, now, |_| true);
-    for node in [&one, &two] {
-        assert_eq!(fate(node, 1), Fate::Dropped);
     }
 }

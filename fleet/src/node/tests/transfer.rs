@@ -34,6 +34,11 @@ fn tombstones(journals: u64) -> Vec<Record> {
     (0..journals).flat_map(of_journal).collect()
 }
 
+/// An open order.
+fn waits() -> Record {
+    Record { state: RecordState::open(Duration::from_secs(3)), ..tombstones(1).remove(0) }
+}
+
 fn with(index: u8, records: Vec<Record>) -> Node {
     let mut settings = settings(index, 1, ElectionSettings::of(Protocol::LowestIp));
     settings.floors = FloorCount::new(FLOORS).expect("floors");
@@ -104,38 +109,11 @@ fn a_large_store_goes_over_a_link_in_parts_that_fit() {
     assert!(states > 8, "{states}");
 }
 
-/// The parts come one after the other, as they are asked for.
-#[test]
-fn few_parts_of_a_state_are_on_their_way() {
-    let (mut one, mut two, now) = acquainted(with(1, tombstones(150)), with(2, Vec::new()));
-    shake_hands(&mut one, &mut two, now);
-    for frame in frames(&mut two) {
-        one.handle_frame(LINK, frame, now);
-    }
-    let first = frames(&mut one);
-    let states = |frames: &[Frame]| {
-        let state = |frame: &&Frame| matches!(frame, Frame::State(_));
-        frames.iter().filter(state).count()
-    };
-    assert_eq!(states(&first), 4);
-    one.handle_frame(LINK, Frame::Next, now);
-    assert_eq!(states(&frames(&mut one)), 1);
-}
-
-/// F14: all that follows from an exchange of states follows from equal digests.
-#[test]
-fn equal_stores_are_not_sent() {
-    let (mut one, mut two, now) = acquainted(with(1, tombstones(20)), with(2, tombstones(20)));
-    shake_hands(&mut one, &mut two, now);
-    assert_eq!(carry(&mut one, &mut two, now), (0, 0));
-    assert!(are_synced(&one, &two));
-}
-
-/// F12: an open order that both have on disk is promised as soon as their digests have been told.
+/// F12, F14: equal stores are not sent. An open order that both have on disk is promised as soon as
+/// their digests have been told.
 #[test]
 fn equal_digests_tell_who_holds_an_order() {
-    let waits =
-        Record { state: RecordState::open(Duration::from_secs(3)), ..tombstones(1).remove(0) };
+    let waits = waits();
     let both = [1, 2].map(|index| with(index, vec![waits.clone()]));
     let [mut one, mut two] = both;
     let now = Timestamp::START + PERIOD;
@@ -151,13 +129,10 @@ fn equal_digests_tell_who_holds_an_order() {
 /// at a node that was away, though that disk is still busy with another press.
 #[test]
 fn a_press_on_its_way_to_the_disk_hides_no_order_that_is_there() {
-    let waits =
-        Record { state: RecordState::open(Duration::from_secs(3)), ..tombstones(1).remove(0) };
+    let waits = waits();
     let (mut one, mut two) = (with(1, vec![waits.clone()]), with(2, Vec::new()));
     let now = Timestamp::START + PERIOD;
-    let floors = FloorCount::new(FLOORS).expect("floors");
-    let floor = floors.floor(3).expect("a floor");
-    let call = Call::Hall(HallCall::new(floor, Direction::Up));
+    let call = forged::call(3);
     assert_eq!(one.handle_order(call.clone(), now), Ok(Taken::Placed));
     shake_hands(&mut one, &mut two, now);
     carry(&mut one, &mut two, now);
@@ -174,13 +149,10 @@ fn a_repair_tells_which_orders_are_on_a_busy_disk() {
     let (mut one, mut two, now) = acquainted(with(1, Vec::new()), with(2, Vec::new()));
     shake_hands(&mut one, &mut two, now);
     carry(&mut one, &mut two, now);
-    let waits =
-        Record { state: RecordState::open(Duration::from_secs(3)), ..tombstones(1).remove(0) };
+    let waits = waits();
     // On its disk for long, and owed to nobody.
     one.orders.store_mut().merge(waits.clone(), now);
-    let floors = FloorCount::new(FLOORS).expect("floors");
-    let floor = floors.floor(3).expect("a floor");
-    let call = Call::Hall(HallCall::new(floor, Direction::Up));
+    let call = forged::call(3);
     assert_eq!(one.handle_order(call, now), Ok(Taken::Placed));
     carry(&mut one, &mut two, now);
     assert_eq!(two.orders.holding(waits.dot, &name(1)), None);
@@ -197,10 +169,7 @@ fn a_store_that_changes_while_digests_are_sent_syncs() {
         let others = if equal { Vec::new() } else { tombstones(2) };
         let (mut one, mut two, now) = acquainted(with(1, Vec::new()), with(2, others));
         shake_hands(&mut one, &mut two, now);
-        let floors = FloorCount::new(FLOORS).expect("floors");
-        let floor = floors.floor(3).expect("a floor");
-        let direction = Direction::Up;
-        let call = Call::Hall(HallCall::new(floor, direction));
+        let call = forged::call(3);
         assert_eq!(one.handle_order(call, now), Ok(Taken::Placed));
         let (_, records) = carry(&mut one, &mut two, now);
         assert!(are_synced(&one, &two), "{equal}");
@@ -315,30 +284,4 @@ fn few_states_are_on_their_way() {
             assert_eq!(taken[link], whole, "{link:?}");
         }
     }
-}
-
-/// A newcomer links while many slow peers wait for their first turns.
-#[test]
-fn a_newcomer_gets_its_state_in_time() {
-    let (mut one, links, start) = with_many_links();
-    let (slow, others) = links.split_at(24);
-    for link in others {
-        one.handle_link_down(*link, start);
-    }
-    drain(&mut one);
-    let newcomer = LinkId(1_000);
-    link_up(&mut one, newcomer, 90, start);
-    let gives_up = 1_600;
-    let first = (0..gives_up).step_by(20).find(|millis| {
-        let now = start + Duration::from_millis(*millis);
-        for link in slow {
-            if millis % 240 == 0 {
-                one.handle_frame(*link, Frame::Next, now);
-            }
-        }
-        one.handle_timeout(now);
-        parts(&mut one, now).contains_key(&newcomer)
-    });
-    let first = first.expect("a part before the peer gives up");
-    assert!(first <= gives_up / 2, "{first}");
 }

@@ -215,19 +215,6 @@ proptest! {
     }
 }
 
-/// O3
-#[test]
-fn a_press_during_service_survives_the_service() {
-    let [mut a, mut b, _] = fleet(&[]);
-    a.place(dot(0, 1), &node(0), call(0), at(0), at(0));
-    b = merged(&b, &a);
-    a.serve(&call(0), &node(0), at(9));
-    b.place(dot(1, 1), &node(1), call(0), at(1), at(1));
-    a.place(dot(0, 2), &node(0), call(0), at(1), at(1));
-    b = merged(&b, &a);
-    assert_eq!(b.orders().map(|order| order.dot).collect::<Vec<_>>(), [dot(0, 2), dot(1, 1)]);
-}
-
 /// F18
 #[test]
 fn a_repeated_press_replaces_the_earlier_one_and_keeps_its_age() {

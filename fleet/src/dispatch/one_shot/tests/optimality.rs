@@ -3,8 +3,8 @@
 use fastrand::Rng;
 
 use super::*;
-use crate::dispatch::one_shot::model::{CarModel, Start};
-use crate::dispatch::one_shot::{exact, search, tests::walk};
+use crate::dispatch::one_shot::model::{CarModel, HallSet, Start};
+use crate::dispatch::one_shot::{exact, search};
 
 /// The ratio of a sum of waits to the lowest possible one, over some banks.
 #[derive(Default)]
@@ -72,12 +72,13 @@ fn any_rules(random: &mut Rng) -> Rules {
     }
 }
 
-/// The sum of the waits of a plan, by the walk.
-fn walked(bank: &Bank, rules: &Rules, holders: &[usize]) -> u64 {
+/// The sum of the waits of a plan.
+fn waited(bank: &Bank, rules: &Rules, holders: &[usize]) -> u64 {
+    let model = CarModel::new(rules);
     let wait = |(number, car): (usize, &Car)| {
         let own = bank.calls.iter().zip(holders).filter(|(_, holder)| **holder == number);
-        let own: Vec<_> = own.map(|(call, _)| *call).collect();
-        walk::wait(rules, car, &own)
+        let own = own.fold(HallSet::<1>::default(), |set, (call, _)| set.with(*call));
+        model.wait(&Start::of(car), own)
     };
     bank.cars.iter().enumerate().map(wait).sum()
 }
@@ -85,34 +86,18 @@ fn walked(bank: &Bank, rules: &Rules, holders: &[usize]) -> u64 {
 /// The lowest sum of waits of all plans, tried one after another.
 fn brute_force(bank: &Bank, rules: &Rules) -> u64 {
     let mut holders = vec![0; bank.calls.len()];
-    let mut best = walked(bank, rules, &holders);
+    let mut best = waited(bank, rules, &holders);
     // Counts through all plans, as an odometer does.
     while let Some(call) = holders.iter().position(|holder| holder + 1 < bank.cars.len()) {
         holders[..call].fill(0);
         holders[call] += 1;
-        best = best.min(walked(bank, rules, &holders));
+        best = best.min(waited(bank, rules, &holders));
     }
     best
 }
 
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap()
-}
-
-#[test]
-fn a_car_drives_as_the_walk_does() {
-    let mut random = Rng::with_seed(1);
-    for _ in 0..4_000 {
-        let floors = [1, 2, 4, 9, 70, 140][random.usize(..6)];
-        let rules = any_rules(&mut random);
-        let bank = any_bank(&mut random, 1, floors);
-        let expected = walk::wait(&rules, &bank.cars[0], &bank.calls);
-        assert_eq!(micros(bank.assign(&rules).wait), expected, "{bank:?} {rules:?}");
-        // Sets of one word and of four answer alike.
-        if floors <= 64 {
-            assert_eq!(micros(bank.solve::<4>(&rules).wait), expected);
-        }
-    }
 }
 
 #[test]
@@ -125,8 +110,9 @@ fn small_banks_get_the_best_plan() {
             let bank = any_bank(&mut random, cars, floors);
             let plan = bank.assign(&rules);
             let holders: Vec<_> = plan.cars.iter().map(|(_, car)| *car).collect();
-            let found = walked(&bank, &rules, &holders);
+            let found = waited(&bank, &rules, &holders);
             assert_eq!(micros(plan.wait), found);
+            assert_eq!(bank.solve::<4>(&rules).wait, plan.wait, "sets of one word and of four");
             ratios.add(found, brute_force(&bank, &rules));
         }
         ratios.print(&format!("{cars} cars, {floors} floors"));
@@ -147,7 +133,7 @@ fn the_search_of_large_banks_is_close_to_the_best_plan() {
             let found = search::split(&model, &starts, &bank.calls);
             assert!(exact::is_affordable(bank.calls.len(), cars));
             let best = exact::split(&model, &starts, &bank.calls);
-            ratios.add(walked(&bank, &rules, &found), walked(&bank, &rules, &best));
+            ratios.add(waited(&bank, &rules, &found), waited(&bank, &rules, &best));
         }
         ratios.print(&format!("search, {cars} cars, {floors} floors"));
         assert!(ratios.mean() <= 1.02);

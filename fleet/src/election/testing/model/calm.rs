@@ -82,7 +82,6 @@ pub(super) struct Edge {
 /// The calm states by number.
 #[derive(Debug)]
 struct Graph<S: Subject> {
-    /// Their fingerprints.
     numbers: BTreeMap<u64, u32>,
     edges: Vec<Vec<Edge>>,
     is_right: Vec<bool>,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::calm::Edge;
 
-/// No state.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// A component in which a fair run may stay for ever, and that has a state that is not right.

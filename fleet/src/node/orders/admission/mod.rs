@@ -44,7 +44,6 @@ pub(super) struct Admission {
 /// What the node knows when it judges records.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Knowledge<'a> {
-    /// This node.
     own: &'a Hello,
     store: &'a OrderStore,
     /// The journal under which this node places orders.
@@ -190,7 +189,6 @@ impl Admission {
         self.refusals.repair_after(peer, usual, now)
     }
 
-    /// A peer is lost.
     pub(super) fn peer_lost(&mut self, peer: &NodeId) {
         self.refusals.peer_lost(peer);
     }

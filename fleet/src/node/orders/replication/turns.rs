@@ -126,21 +126,4 @@ mod tests {
         assert!(few > 0);
         assert!(many < 5 * few, "{few} and {many} comparisons");
     }
-
-    #[test]
-    fn what_several_peers_are_owed_waits_until_all_have_it() {
-        let mut turns = Turns::default();
-        turns.add('a', 1);
-        turns.add('a', 7);
-        turns.add('b', 2);
-        assert_eq!(turns.first(), Some((1, 'a')), "it keeps its turn");
-        turns.set('a', 3);
-        assert_eq!(turns.first(), Some((2, 'b')));
-        turns.remove('b');
-        turns.remove('a');
-        assert_eq!(turns.first(), Some((3, 'a')));
-        turns.remove('a');
-        turns.remove('a');
-        assert!(turns.is_empty() && turns.first().is_none());
-    }
 }

@@ -146,15 +146,6 @@ mod tests {
         (reception, sent_at)
     }
 
-    #[test]
-    fn the_loss_is_the_one_that_there_is() {
-        for share in [0.0, 0.01, 0.05, 0.2, 0.4] {
-            let (reception, now) = lossy(share, 120);
-            let loss = reception.loss(now).expect("something was received");
-            assert!((loss - share).abs() < 0.03, "{share}: {loss}");
-        }
-    }
-
     /// What is over does not count after a minute.
     #[test]
     fn only_the_last_minute_counts() {

@@ -70,20 +70,6 @@ fn a_connection_alone_does_not_end_an_incarnation() {
 
 const FOUND: Heard = Heard::Current { found: true, replaced: false };
 
-/// Two nodes with one name: told once, and the one that came first stays.
-#[test]
-fn a_second_node_of_one_name_does_not_take_the_place_of_the_first() {
-    let mut members = membership();
-    let now = Timestamp::START;
-    assert_eq!(members.meet(&hello("B", 2, 2), LinkSide::Accepted, now), FOUND);
-    let second = hello("B", 3, 3);
-    assert!(matches!(members.meet(&second, LinkSide::Accepted, now), Heard::Conflict(_)));
-    assert_eq!(members.meet(&second, LinkSide::Accepted, now), Heard::Unproven, "told once");
-    let name = NodeId::new("B").expect("a name");
-    let kept = members.get(&name).map(|peer| peer.hello.nonce);
-    assert_eq!(kept, Some(Nonce(2)));
-}
-
 /// A node whose address or configuration was changed: what was said of it is over once it counts.
 #[test]
 fn a_conflict_is_over_once_its_node_counts() {
@@ -303,18 +289,6 @@ fn a_late_beacon_does_not_bring_back_a_process_that_has_ended() {
     members.sent(2, MeshTimes::default().beacon_period, now);
     let late = beacon(hello("B", 2, 7), 42, &[echo]);
     assert_eq!(members.hear(&late, now), Heard::Unproven);
-}
-
-/// One address has one process: the later incarnation ends the earlier.
-#[test]
-fn a_restarted_node_takes_the_place_of_its_former_incarnation() {
-    let mut members = membership();
-    let now = Timestamp::START;
-    members.meet(&hello("B", 2, 2), LinkSide::Accepted, now);
-    let again = Heard::Current { found: true, replaced: true };
-    let dialled = members.meet(&hello("B", 2, 3), LinkSide::Dialled, now);
-    assert_eq!(dialled, again);
-    assert_eq!(members.peers().count(), 1);
 }
 
 /// A beacon counts when it arrives; an answer over a link has what the network takes at best.
