@@ -22,6 +22,7 @@ pub use self::script::{Act, Ending, Script, ScriptError, Step};
 pub use self::shrink::{Progress, Shrunk, Size};
 pub use self::summary::{Failure, Summary};
 pub use self::tally::{Tally, Void, is_void};
+use super::snapshot::LINGERS;
 use super::trace::Window;
 use super::{Fault, Violation, World, WorldError, WorldSettings};
 
@@ -214,7 +215,7 @@ impl Campaign {
         self.play(None, |_| false)
     }
 
-    /// Runs it until this violation is there: the rest would only show more of them.
+    /// Runs it until the end of the calm after this violation: the rest would only show more of them.
     ///
     /// # Errors
     /// Such a world can't be made.
@@ -322,7 +323,7 @@ fn calm(world: &mut World, fate: &mut Fate) {
         fate.press(world);
         world.run_for(fate.pause_up_to(PRESSES_APART));
     }
-    world.run_for(world.snapshot().bound() + RECOVERY);
+    world.run_for((world.snapshot().bound() + RECOVERY).max(LINGERS));
     world.repair_everything();
     world.run_until(CALM, rests);
     // Whatever else happens at this moment happens before what comes next, as when the script is run.

@@ -195,7 +195,7 @@ impl Oracles {
             Report::Conflict(what) => vec![Finding::new("C7", node, what.clone())],
             Report::Placed { call, origin, press: Some(press) } => {
                 self.service.placed(call, *press, snapshot.now);
-                let at = (node, &snapshot.machines[node].name);
+                let at = (node, &snapshot.machines[node]);
                 self.orders.placed(at, (call, origin, *press)).into_iter().collect()
             }
             Report::Assigned { call, car, .. } => {

@@ -177,13 +177,19 @@ impl<'a> Snapshot<'a> {
         groups
     }
 
+    /// The machines among these that have a car.
+    pub(super) fn cars_of(&self, group: &[usize]) -> impl Iterator<Item = &'a Machine> {
+        let cars = group.iter().filter(|node| !self.settings.roles.contains_key(node));
+        cars.map(|node| &self.machines[*node])
+    }
+
     /// The machine of this name.
     pub(super) fn named(&self, name: &NodeId) -> Option<(usize, &'a Machine)> {
         self.machines.iter().enumerate().find(|(_, machine)| machine.name == *name)
     }
 
-    /// E8, O7: by then one car alone has served every floor of its shaft in both directions, while
-    /// riders hold it up at each; and before that another car has been found to be broken.
+    /// E8, O7: long enough to find that another car is broken, and then for one car to serve every floor
+    /// both ways while riders hold it up at each.
     pub(super) fn longest_wait(&self) -> Duration {
         Duration::from_secs(90) + Duration::from_secs(20) * u32::from(self.settings.floors.get())
     }

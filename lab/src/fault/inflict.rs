@@ -37,7 +37,10 @@ impl World {
         if self.snapshot().calm_group(LINGERS).is_some() {
             self.storm.invalid.clear();
         }
-        self.storm.invalid.extend(fault.invalidates());
+        if !fault.invalidates().is_empty() {
+            self.storm.invalid.extend(fault.invalidates());
+            self.disturbed();
+        }
         self.note_storm();
         self.do_as(fault);
         self.note_storm();
@@ -117,6 +120,7 @@ impl World {
                 self.machines[node].disk.fail();
                 self.report_disk_failed(node);
             }
+            Fault::DiskFull(node, true) if self.machines[node].disk.failed() => {}
             Fault::DiskFull(node, full) => self.machines[node].disk.set_full(full),
             Fault::SlowDisk { node, millis } => {
                 // What began on a slow disk takes its time, and what waits for it.

@@ -94,7 +94,7 @@ impl Draw<'_> {
         self.world.node(self.node).map(Node::directives)
     }
 
-    /// Of what is in force most often the end is commanded.
+    /// What is in force is usually ended.
     fn ends(&mut self) -> bool {
         self.random.u8(0..4) > 0
     }
@@ -153,11 +153,11 @@ pub fn fault_table() -> impl Iterator<Item = String> {
 
 /// Every kind.
 pub(crate) static KINDS: &[Kind] = &[
-    kind("loss", "1 to 30 % of the packets", "none", |it| vec![Fault::Loss(it.percent(30))]),
+    kind("loss", "1 to 30 % of the packets", "no loss", |it| vec![Fault::Loss(it.percent(30))]),
     kind(
         "loss in bursts",
         "1 to 30 % of the packets, in bursts of 10 to 200 ms with 50 to 100 %",
-        "none",
+        "no loss",
         |it| {
             let length = Duration::from_millis(it.random.u64(10..=200));
             let bursts = Bursts { length, loss: it.random.u8(50..=100) };
@@ -167,13 +167,16 @@ pub(crate) static KINDS: &[Kind] = &[
     kind("duplication", "1 to 50 % of the datagrams arrive twice", "as usual", |it| {
         vec![Fault::Duplication(it.percent(50))]
     }),
-    kind("reordering", "1 to 30 % of the datagrams are held back for 1 to 50 ms", "none", |it| {
-        vec![Fault::Reordering(it.percent(30))]
-    }),
+    kind(
+        "reordering",
+        "1 to 30 % of the datagrams are held back for 1 to 50 ms",
+        "in order",
+        |it| vec![Fault::Reordering(it.percent(30))],
+    ),
     kind(
         "corruption",
         "1 to 30 % of the datagrams have bits flipped, are cut short, prolonged or replaced",
-        "none",
+        "no damage",
         |it| vec![Fault::Corruption(it.percent(30))],
     )
     .invalidating(&["C7"]),

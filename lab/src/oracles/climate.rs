@@ -1,5 +1,5 @@
-//! C4, K1, K2: the displays show a temperature between the lowest and the highest that the sensors read
-//! of those that can be heard, and `--` where none reads any.
+//! C4, K1, K2: a display shows no temperature beyond the lowest and highest readings of the nodes that
+//! it can hear.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

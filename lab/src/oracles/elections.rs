@@ -8,6 +8,7 @@ use elevator_fleet::node::{Node, Report};
 use elevator_fleet::wire::NodeState;
 
 use super::Finding;
+use crate::machine::Machine;
 use crate::network::Weather;
 use crate::snapshot::Snapshot;
 
@@ -198,7 +199,7 @@ pub(super) fn calls_are_assigned(snapshot: &Snapshot) -> Vec<Finding> {
                 let what = format!("{call} is left with {car}");
                 findings.push(Finding::new("H4", master, what));
             }
-            None if group.iter().all(|node| snapshot.machines[*node].is_in_service()) => {
+            None if snapshot.cars_of(&group).all(Machine::is_in_service) => {
                 let what = format!("{call} has no car");
                 findings.push(Finding::new("E8", master, what).lasting(ASSIGNED_WITHIN));
             }

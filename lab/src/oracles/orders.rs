@@ -52,14 +52,16 @@ impl Orders {
     /// to be locked makes no order.
     pub(crate) fn placed(
         &mut self,
-        (node, name): (usize, &NodeId),
+        (node, machine): (usize, &Machine),
         (call, origin, dot): (&Call, &NodeId, Dot),
     ) -> Option<Finding> {
         let press = (call.clone(), origin.clone());
         if *self.known.entry(dot).or_insert_with(|| press.clone()) != press {
             return Some(Finding::new("O4", node, format!("{dot}: {call} is another press too")));
         }
-        let is_refused = name == origin && self.refused.get(name) == Some(call);
+        let is_refused = machine.name == *origin
+            && self.refused.get(origin) == Some(call)
+            && call.button().is_some_and(|button| is_locked(machine, button));
         is_refused.then(|| Finding::new("F4", node, format!("{call} is locked, and was placed")))
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::Button;
 use elevator_fleet::model::{Call, Dot, JournalId};
+use elevator_fleet::orders::Record;
 
 use super::{Finding, Violation};
 use crate::disk::Disk;
@@ -13,6 +14,9 @@ use crate::snapshot::Snapshot;
 
 /// By then a process has shown on its panel what its disk promises (P3), whomever it hears meanwhile.
 const LIT_WITHIN: Duration = Duration::from_millis(50);
+
+/// By then a node has noticed that a process has ended, however long it was suspended itself.
+const NOTICED_WITHIN: Duration = Duration::from_mins(1);
 
 /// By then a holder has written what only a disk that failed or was taken away had: two transactions
 /// of the slowest disk.
@@ -29,9 +33,9 @@ pub(crate) struct Promises {
     dropped: BTreeMap<Call, Duration>,
     /// By node: the latest press of each register that its lamps and its kiosk show as promised.
     shown: Vec<BTreeMap<Call, BTreeMap<JournalId, u64>>>,
-    /// The latest press of each register that processes held which have ended, by node: others may
-    /// not have noticed yet.
-    former: Vec<BTreeMap<(JournalId, Call), u64>>,
+    /// By node: the latest press of each register that a process held which has ended, and when that
+    /// was. Others may count on it until they have noticed.
+    former: Vec<BTreeMap<(JournalId, Call), (u64, Duration)>>,
 }
 
 impl Promises {
@@ -118,9 +122,12 @@ impl Promises {
             let present = other.node().and_then(|node| node.orders().present(dot, call));
             present.is_some_and(|present| present >= dot) || other.disk.knows(dot, call)
         };
-        let held = |(other, held): (usize, &BTreeMap<(JournalId, Call), u64>)| {
+        let held = |(other, held): (usize, &BTreeMap<_, (u64, Duration)>)| {
             let latest = held.get(&(dot.journal, call.clone()));
-            other != node && latest.is_some_and(|latest| *latest >= dot.sequence)
+            let counts = |(latest, ended): &(u64, Duration)| {
+                *latest >= dot.sequence && snapshot.now.saturating_sub(*ended) < NOTICED_WITHIN
+            };
+            other != node && latest.is_some_and(counts)
         };
         let born = own.process.as_ref().map_or(Duration::MAX, |process| process.born);
         let has_started = snapshot.now.saturating_sub(born) < LIT_WITHIN;
@@ -159,8 +166,8 @@ impl Promises {
         self.shown[node].clear();
         if let Some(process) = &snapshot.machines[node].process {
             let records = process.node.orders().records(process.clock(snapshot.now));
-            let held = records.map(|it| ((it.dot.journal, it.call), it.dot.sequence));
-            self.former[node].extend(held);
+            let held = |it: Record| ((it.dot.journal, it.call), (it.dot.sequence, snapshot.now));
+            self.former[node].extend(records.map(held));
         }
     }
 

@@ -104,7 +104,9 @@ impl Service {
         let sound: Vec<usize> = group.iter().copied().filter(is_sound).collect();
         for call in first.orders().calls() {
             let Call::Hall(call) = call else { continue };
-            if !sound.is_empty() && (call.to.is_none() || sound.len() == group.len()) {
+            if !sound.is_empty()
+                && (call.to.is_none() || sound.len() == snapshot.cars_of(&group).count())
+            {
                 let known = before.get(call).filter(|(cars, _)| *cars == sound);
                 let since = known.map_or(snapshot.now, |(_, since)| *since);
                 let served = snapshot.history.served_at(&Call::Hall(*call)).unwrap_or_default();
