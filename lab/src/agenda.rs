@@ -13,7 +13,6 @@ use elevator_fleet::wire::Beacon;
 use super::connection::{ConnectionId, Side};
 use super::trace::ArrowId;
 
-/// Something that is about to happen.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
     /// The node asked to be woken.
@@ -73,7 +72,6 @@ impl Event {
         matches!(self, Self::Datagram { .. } | Self::Told { .. })
     }
 
-    /// The arrow of a datagram, if it is recorded.
     pub(super) fn arrow(&self) -> Option<ArrowId> {
         match self {
             Self::Datagram { arrow, .. } | Self::Told { arrow, .. } => *arrow,

@@ -53,16 +53,13 @@ pub(super) enum Packet {
     Close,
 }
 
-/// A packet under way.
 #[derive(Debug)]
 pub(super) struct UnderWay {
     pub(super) due: Duration,
     pub(super) packet: Packet,
-    /// Its arrow, if it is recorded.
     pub(super) arrow: Option<ArrowId>,
 }
 
-/// One end of a connection.
 #[derive(Debug, Default)]
 pub(super) struct End {
     pub(super) node: usize,
@@ -103,7 +100,6 @@ impl Connection {
         }
     }
 
-    /// The side that this process holds.
     pub(super) fn side_of(&self, node: usize, incarnation: u64) -> Option<Side> {
         Side::BOTH.into_iter().find(|side| {
             let end = self.end(*side);

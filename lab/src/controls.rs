@@ -32,7 +32,6 @@ use self::chang_roberts::ChangRoberts;
 use self::invitation::Invitation;
 use self::raft::Raft;
 
-/// A control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Control {
@@ -45,7 +44,6 @@ pub enum Control {
 }
 
 impl Control {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Raft, Self::ChangRoberts, Self::Invitation];
 
     /// Its settings, in a fleet of so many members.

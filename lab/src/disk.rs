@@ -165,7 +165,6 @@ impl Disk {
         !self.committing.is_empty()
     }
 
-    /// The transaction is durable.
     pub(super) fn apply(&mut self) {
         for (_, changes) in std::mem::take(&mut self.committing) {
             for change in changes {

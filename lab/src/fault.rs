@@ -182,7 +182,6 @@ pub enum Fault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BadMaster {
-    /// It assigns nothing.
     Idle,
     /// It assigns every call to its own car.
     Greedy,
@@ -190,7 +189,6 @@ pub enum BadMaster {
     Confused,
 }
 
-/// Where a process crashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Boundary {

@@ -14,7 +14,6 @@ use super::machine::Machine;
 /// How many of the latest events are kept for the story.
 const MOST_NOTES: usize = 4_000;
 
-/// A car has served a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
     pub at: Duration,

@@ -13,7 +13,6 @@ use elevator_fleet::directives::RequestId;
 use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::{JournalId, Mode, NameError, NodeId, Role, Timestamp};
 use elevator_fleet::node::Node;
-use elevator_fleet::wire::Beacon;
 use elevator_simulator::shaft::LevellingFault;
 use elevator_simulator::{CarConfig, SimulatedCar, StartPosition};
 use fastrand::Rng;
@@ -39,7 +38,6 @@ pub(super) struct Machine {
     /// The disk that was last taken out of it.
     pub(super) lost: Option<Disk>,
     pub(super) car: SimulatedCar,
-    /// The inputs that the panel reported last.
     pub(super) reported: PanelInputs,
     pub(super) line: Line,
     pub(super) car_moves: bool,
@@ -53,13 +51,10 @@ pub(super) struct Machine {
     pub(super) conflicts: usize,
     pub(super) lit: BTreeSet<Button>,
     pub(super) leads_badly: Option<BadMaster>,
-    /// What becomes of its beacons before they are sent.
-    pub(super) falsifies: Option<fn(&mut Beacon)>,
     /// How fit its node was to lead when last seen.
     pub(super) estimate: u32,
     /// Where its process crashes, and how many such boundaries it passes before.
     pub(super) crash: Option<(Boundary, u8)>,
-    /// What is to happen to the next transaction of its disk.
     pub(super) next_transaction: NextTransaction,
     /// How many milliseconds the clocks of its processes count in a second.
     pub(super) clock_rate: u32,
@@ -86,7 +81,6 @@ pub(super) struct NextTransaction {
     pub(super) is_slow: bool,
 }
 
-/// The name of a machine, by its number.
 pub(super) fn name(index: u8) -> Result<NodeId, NameError> {
     let letter = char::from(b'A' + index % 26);
     NodeId::new(&match index / 26 {
@@ -183,7 +177,6 @@ impl Process {
         since + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// It emits an action.
     pub(super) fn count_action(&mut self, now: Duration) {
         let (second, count) = self.actions;
         let count = if second == now.as_secs() { count + 1 } else { 1 };
@@ -231,7 +224,6 @@ impl Machine {
             conflicts: 0,
             lit: BTreeSet::new(),
             leads_badly: None,
-            falsifies: None,
             estimate: 0,
             crash: None,
             next_transaction: NextTransaction::default(),
@@ -261,7 +253,6 @@ impl Machine {
             && !is_held_up
             && self.crash.is_none()
             && self.leads_badly.is_none()
-            && self.falsifies.is_none()
             && self.unconnected_since.is_none()
     }
 
@@ -276,7 +267,6 @@ impl Machine {
         process.is_some_and(|process| Given::of(&process.node).is_fresh(process.given))
     }
 
-    /// Whether its node hears the node of this name.
     pub(super) fn hears(&self, name: &NodeId) -> bool {
         self.node().is_some_and(|node| node.hears(name))
     }

@@ -43,14 +43,12 @@ impl Mastership {
     }
 }
 
-/// Watches the masters, from event to event.
 #[derive(Debug, Default)]
 pub(crate) struct MastershipWatch {
     pub(crate) mastership: Mastership,
     looked_at: Duration,
     doubled_since: Option<Duration>,
     held_twice_since: Option<Duration>,
-    /// By machine.
     vacant_since: Vec<Option<Duration>>,
     grounds: Grounds,
     /// The network has lost more than little since.

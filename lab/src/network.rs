@@ -62,7 +62,6 @@ struct Channel {
 /// The wait before TCP sends a lost packet again; it doubles each time.
 pub(super) const RETRANSMISSION: Duration = Duration::from_millis(200);
 
-/// How often the wait is doubled at most.
 const MOST_DOUBLINGS: u32 = 6;
 
 /// How long a datagram is held back that others overtake, in microseconds.
@@ -80,7 +79,6 @@ pub(super) enum Hit {
     Damaged,
 }
 
-/// One direction of a clogged pair.
 #[derive(Debug)]
 struct Clog {
     until: Duration,
@@ -168,7 +166,6 @@ impl Network {
         self.unlinked.insert((one.min(other), one.max(other)));
     }
 
-    /// A link can be made.
     pub(super) fn links(&self, one: usize, other: usize) -> bool {
         let pair = (one.min(other), one.max(other));
         self.connects(one, other) && !self.unlinked.contains(&pair)
@@ -202,7 +199,6 @@ impl Network {
             && self.unlinked.is_empty()
     }
 
-    /// Nothing is cut or clogged.
     pub(super) fn is_whole(&self) -> bool {
         self.nothing_is_cut() && self.clogs.is_empty()
     }

@@ -8,10 +8,8 @@ use serde_json::{Value, json};
 /// Writing failed; how much was written is not known.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// As CSV.
     #[error("the figures can't be written as CSV")]
     Csv(#[from] csv::Error),
-    /// As JSON.
     #[error("the figures can't be written as JSON")]
     Json(#[from] serde_json::Error),
     /// At the end.
@@ -38,7 +36,6 @@ impl Serialize for Columns {
 
 /// A line of CSV.
 pub trait Row {
-    /// What it says.
     fn columns(&self) -> Columns;
 }
 

@@ -86,7 +86,6 @@ impl World {
         self.report_to(node, PanelEvent::Disconnected("the line is cut".to_owned()));
     }
 
-    /// The controller is silent from here on.
     pub(super) fn falls_silent(&mut self, node: usize) {
         let machine = &mut self.machines[node];
         machine.silence += 1;

@@ -215,7 +215,6 @@ impl World {
         }
     }
 
-    /// Where a datagram counts.
     fn flow(&mut self, datagram: &Datagram) -> &mut Flow {
         match datagram {
             Datagram::Beacon(beacon) if beacon.piggybacked.is_none() => &mut self.wire.beacons,
@@ -256,9 +255,6 @@ impl World {
 
     fn datagram(&mut self, node: usize, mut beacon: Beacon) -> Arc<Beacon> {
         self.distort(node, &mut beacon.delta.plan);
-        if let Some(falsify) = self.machines[node].falsifies {
-            falsify(&mut beacon);
-        }
         if let Some(piggybacked) = &beacon.piggybacked {
             self.election_traffic.count(codec::size(piggybacked));
         }

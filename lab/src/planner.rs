@@ -12,7 +12,6 @@ use super::agenda::Event;
 use super::fault::BadMaster;
 
 impl World {
-    /// A node asks for a plan.
     pub(super) fn plan(&mut self, node: usize, request: &PlanRequest) {
         let now = self.now;
         let machine = &mut self.machines[node];

@@ -24,9 +24,7 @@ pub enum FaultKind {
     /// The motor is driven and does not move its car, until the node has ended; then the hang is
     /// cleared and the node started again (F9).
     Hang,
-    /// Something stands in the door.
     Obstruction,
-    /// The stop switch is pulled.
     StopSwitch,
     /// The whole building loses power (F13).
     PowerCut,
@@ -87,7 +85,6 @@ impl Default for ScheduleSettings {
     }
 }
 
-/// A fault that is to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScheduledFault {
     /// When, since the start of the schedule.

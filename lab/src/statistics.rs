@@ -6,7 +6,6 @@ use serde::{Serialize, Serializer};
 /// Half of what a confidence interval leaves out.
 const TAIL: f64 = 0.025;
 
-/// How often a bootstrap resamples.
 const RESAMPLES: usize = 1_000;
 
 const BOOTSTRAP_SEED: u64 = 1;
@@ -14,7 +13,6 @@ const BOOTSTRAP_SEED: u64 = 1;
 /// A value that may be censored. As text and in files, `>30000` is one beyond 30000.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub enum Level {
-    /// The value.
     At(f64),
     /// It is not known, but larger than this.
     Beyond(f64),
@@ -44,9 +42,7 @@ impl Serialize for Level {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quantile {
     pub estimate: Level,
-    /// The lower end.
     pub low: Option<Level>,
-    /// The upper end.
     pub high: Option<Level>,
 }
 
@@ -54,9 +50,7 @@ pub struct Quantile {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Interval {
     pub estimate: f64,
-    /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
 }
 

@@ -118,22 +118,18 @@ pub struct Sent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrow {
     pub to: usize,
-    /// What became of it.
     pub fate: Fate,
 }
 
 /// What became of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrives then.
     Arrives(Duration),
     /// It arrived at a suspended process, which may handle it later.
     Waits(Duration),
     /// It reached a machine on which no process takes it.
     Unheard(Duration),
-    /// The network lost it.
     Lost,
-    /// It met a cut.
     Cut,
 }
 
@@ -202,7 +198,6 @@ impl Trace {
         }
     }
 
-    /// The messages that are shown.
     fn shown(&self) -> impl Iterator<Item = &Sent> {
         self.messages.iter().filter(|Sent { kind, .. }| {
             let mut names = self.only.iter();

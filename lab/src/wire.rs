@@ -44,17 +44,14 @@ pub struct Flow {
     pub received_bytes: u64,
 }
 
-/// How large a packet is, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size(u64);
 
 impl Size {
-    /// With so many bytes in a UDP datagram.
     pub(super) fn datagram(bytes: usize) -> Self {
         Self(bytes as u64 + DATAGRAM_HEADERS)
     }
 
-    /// With a beacon.
     pub(super) fn of_beacon(beacon: &Beacon) -> Self {
         Self::datagram(codec::size(beacon) + ENVELOPE)
     }

@@ -90,7 +90,6 @@ pub struct World {
     pub(super) masters: u64,
     /// How many presses have become orders, as the node reports at which it was.
     pub(super) placed: u64,
-    /// Of everything that has happened.
     pub(super) fingerprint: Fingerprint,
     /// What has been done to it, if anybody wants to know.
     pub(super) steps: Option<Vec<Step>>,
@@ -399,7 +398,6 @@ impl World {
         self.storm.over = until.max(self.storm.over);
     }
 
-    /// What has not healed yet goes on.
     pub(super) fn note_storm(&mut self) {
         if !self.snapshot().is_healed() {
             self.disturbed();

@@ -72,7 +72,6 @@ pub enum Ending {
     Rest,
 }
 
-/// A script that can't be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
     /// A fleet of one has nobody to lose.

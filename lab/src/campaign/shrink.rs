@@ -21,7 +21,6 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
 /// A fleet of one has nobody to disagree with.
 const FEWEST_NODES: usize = 2;
 
-/// How large a script is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     /// Faults, repairs and presses.
@@ -31,7 +30,6 @@ pub struct Size {
     pub time: Duration,
 }
 
-/// How far shrinking is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     pub runs: usize,

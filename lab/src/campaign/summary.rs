@@ -20,7 +20,6 @@ pub struct Summary {
     pub seeds: u64,
     /// Those that are void: their seeds, each with the reason. They have not passed.
     pub void: Vec<(u64, String)>,
-    /// Those that failed.
     pub failed: Vec<Failure>,
     /// What they consisted of in all.
     #[serde(flatten)]
@@ -30,7 +29,6 @@ pub struct Summary {
     hash: SipHasher13,
 }
 
-/// A campaign that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Failure {
     pub seed: u64,

@@ -24,9 +24,7 @@ pub struct Comparison {
     pub situations: Vec<Situation>,
     /// How long a fleet is watched in a situation that does not settle.
     pub watch: Duration,
-    /// The first seed.
     pub seed: u64,
-    /// How many seeds.
     pub rounds: u64,
 }
 

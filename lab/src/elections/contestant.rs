@@ -63,13 +63,10 @@ enum Variant {
     Numbers,
 }
 
-/// Text that names no contestant.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum UnknownContestant {
-    /// No such protocol or control.
     #[error("there is no contestant {0}; choose from {names}", names = Base::names())]
     Base(String),
-    /// No such variant.
     #[error(transparent)]
     Variant(#[from] UnknownName),
     /// There is nothing that the variant would change.
@@ -238,7 +235,6 @@ impl Contestant {
         self.election(nodes).bound(&MeshTimes::default(), nodes)
     }
 
-    /// Whether it is not one of the five protocols.
     pub(super) fn is_control(self) -> bool {
         matches!(self.base, Base::Control(_))
     }
@@ -259,7 +255,6 @@ impl Contestant {
         self.election(2).settles_within()
     }
 
-    /// Whether the mastership rotates.
     pub(super) fn rotates(self) -> bool {
         self.election(2).profile().rotates
     }

@@ -25,7 +25,6 @@ const PHASE: Duration = Duration::from_secs(1);
 /// In [`Situation::Churn`] a node dies so often.
 const CHURN_PERIOD: Duration = Duration::from_secs(1);
 
-/// And stays dead so long.
 const CHURN_DEAD: Duration = Duration::from_millis(500);
 
 /// One fleet and one situation. Equal trials give equal runs.
@@ -40,7 +39,6 @@ pub struct Trial {
     pub situation: Situation,
     /// How long a fleet is watched in a situation that does not [settle](Situation::settles).
     pub watch: Duration,
-    /// The seed of everything.
     pub seed: u64,
 }
 
@@ -140,7 +138,6 @@ fn mix(value: u64) -> u64 {
 /// The end of a course: when the groups settled after the event, if they did.
 type Settled = Option<Duration>;
 
-/// A trial under way.
 struct Course {
     trial: Trial,
     world: World,
@@ -243,7 +240,6 @@ impl Course {
         self.quiet_groups(groups)
     }
 
-    /// The event.
     fn strike(&mut self, fault: Fault) -> &mut Self {
         self.begin();
         self.inflict(fault);

@@ -32,7 +32,6 @@ pub struct Growth {
     pub measure: Measure,
     /// At how many sizes.
     pub(super) sizes: usize,
-    /// The largest of them.
     pub largest: usize,
     pub exponent: f64,
     /// The lower end of its 95 % confidence interval.

@@ -40,7 +40,6 @@ impl Tally {
 }
 
 impl Observer {
-    /// Begins with the world as it is.
     pub(super) fn new(world: &World, rotates: bool) -> Self {
         let mut observer = Self {
             rotates,

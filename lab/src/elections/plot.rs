@@ -162,7 +162,6 @@ impl Data {
         }
     }
 
-    /// Times over the loss.
     fn loss(&self, situation: Situation) -> Panel {
         let point =
             |cell: &Cell| (cell.size == self.size).then_some((f64::from(cell.loss), median(cell)?));

@@ -99,7 +99,6 @@ impl Situation {
 pub enum Conditions {
     /// A packet takes 0.1 to 1 ms, losses are independent, and clocks are right.
     Steady,
-    /// A packet takes 0.1 to 40 ms.
     Jitter,
     /// Losses come in bursts: see [`Bursts`].
     Bursts,
@@ -108,7 +107,6 @@ pub enum Conditions {
 }
 
 impl Conditions {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Steady, Self::Jitter, Self::Bursts, Self::Clocks];
 
     /// Whether the stated bounds are stated for them.

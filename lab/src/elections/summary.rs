@@ -18,13 +18,11 @@ use crate::statistics::{Times, average, mean, rate, round, whole};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     pub contestant: Contestant,
-    /// How many nodes.
     pub size: usize,
     /// So many of a hundred packets get lost.
     pub loss: u8,
     pub conditions: Conditions,
     pub situation: Situation,
-    /// How many runs.
     pub runs: usize,
     /// How many of them did not settle within the limit. They count in the quantiles.
     pub unsettled: usize,
@@ -32,11 +30,8 @@ pub struct Cell {
     pub(super) unprepared: usize,
     /// The times in milliseconds; none in a situation that does not settle.
     pub(super) times: Option<Times>,
-    /// Their median.
     pub median: Option<Quantile>,
-    /// Their 95th percentile.
     pub p95: Option<Quantile>,
-    /// Their 99th percentile.
     pub p99: Option<Quantile>,
     /// How long a run was watched on average.
     pub watched_ms: f64,
@@ -44,7 +39,6 @@ pub struct Cell {
     pub messages: (Interval, f64),
     /// The messages that exceed those of a quiet fleet: the mean, and the most.
     pub excess: (Interval, f64),
-    /// The packets of each run.
     wires: Vec<Wire>,
     /// For how long in a run some node had no master: the mean, and the longest at a stretch.
     pub without_master_ms: (f64, f64),
@@ -59,7 +53,6 @@ pub struct Cell {
 /// What runs of one cell have in common.
 pub(super) type Key = (Situation, Conditions, u8, usize, Contestant);
 
-/// The runs by cell.
 pub(super) fn cells(runs: &[Run]) -> BTreeMap<Key, Vec<&Run>> {
     let mut cells: BTreeMap<Key, Vec<&Run>> = BTreeMap::new();
     for run in runs {

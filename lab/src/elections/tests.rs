@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use elevator_fleet::election::{ElectionSettings, Preset};
+use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::wire::Protocol;
 
 use super::*;
@@ -254,57 +254,6 @@ fn growth_is_the_exponent_of_known_figures() {
         run.took = None;
     }
     assert!(growth(&runs).iter().all(|growth| growth.measure == Measure::Messages));
-}
-
-#[test]
-fn figures_can_be_written_and_drawn() {
-    let comparison = Comparison {
-        sizes: vec![2, 3, 4],
-        ..small(&[Situation::MasterDead, Situation::Merge, Situation::Quiet])
-    };
-    let runs = runs(&comparison);
-    let (cells, growth) = (summary(&runs), growth(&runs));
-    let (mut raw, mut json) = (Vec::new(), Vec::new());
-    write_csv(&runs, &mut raw).expect("memory");
-    write_json(&cells, &growth, &mut json).expect("memory");
-    let raw = String::from_utf8(raw).expect("text");
-    assert_eq!(raw.lines().count(), runs.len() + 1);
-    assert!(raw.starts_with("contestant,size,loss,conditions,situation,seed,prepared,began_ms"));
-    assert!(raw.contains("\nbully,2,0,steady,master-dead,7,true,"), "{raw}");
-    let page: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
-    assert_eq!(page["cells"].as_array().expect("a list").len(), cells.len());
-    assert_eq!(page["growth"].as_array().expect("a list").len(), growth.len());
-    let svg = plot(&runs).expect("a drawing");
-    for part in [
-        "lowest-ip",
-        "How soon is there one master?",
-        "What does loss do?",
-        "What does a protocol cost while nothing happens?",
-    ] {
-        assert!(svg.contains(part), "no {part}");
-    }
-    assert!(!svg.contains("loses power"), "a panel without data");
-}
-
-#[test]
-fn a_preset_is_a_contestant() {
-    let contestant = |name: &str| name.parse::<Contestant>().expect("a contestant");
-    let (fleet, source) = (contestant("senior"), contestant("senior:source"));
-    for (one, preset, under) in [
-        (fleet, Preset::Fleet, Some(fleet)),
-        (fleet, Preset::Source, Some(source)),
-        (source, Preset::Source, Some(source)),
-        (source, Preset::Fleet, None),
-        (contestant("raft"), Preset::Fleet, None),
-        (contestant("raft"), Preset::Source, None),
-    ] {
-        assert_eq!(one.under(preset), under);
-    }
-    assert_eq!(fleet.as_preset(), Some((Protocol::Senior, Preset::Fleet)));
-    assert_eq!(source.as_preset(), Some((Protocol::Senior, Preset::Source)));
-    for other in ["raft", "bully:numbers", "bully:source:numbers"] {
-        assert_eq!(contestant(other).as_preset(), None);
-    }
 }
 
 /// Where packets travel for up to 40 ms, 99 of 100 silent deaths of a master are over within 300 ms.

@@ -6,7 +6,6 @@ use elevator_driver::{Button, Climate, Direction, Floor, Trip};
 use elevator_fleet::directives::{RequestId, Session};
 use elevator_fleet::model::{JournalId, NodeId, Timestamp};
 use elevator_fleet::node::{Access, FireRecall, FloorLock, Node, SessionRequest};
-use elevator_fleet::wire::{Beacon, Frame};
 
 use super::Fault;
 use crate::World;
@@ -195,7 +194,6 @@ impl World {
         }
     }
 
-    /// A fault has happened.
     pub(crate) fn count_fault(&mut self, fault: &Fault) {
         *self.inflicted.entry(fault.kind()).or_default() += 1;
     }
@@ -383,33 +381,6 @@ impl World {
         for trip in all.into_iter().step_by(stride).take(trips.into()) {
             self.request(node, trip);
         }
-    }
-
-    /// One node hears over its links to another what that one has not sent. Says whether they have
-    /// any.
-    pub fn forge(&mut self, from: usize, to: usize, frame: &Frame) -> bool {
-        let incarnation = self.machines[to].incarnation;
-        let mut is_heard = false;
-        for (id, side) in self.connections.of(to, incarnation) {
-            let peer = self.connections.get(id).map(|c| c.end(side.other()).node);
-            if peer == Some(from) {
-                if !is_heard {
-                    self.disturbed();
-                    self.storm.invalid.insert("C7");
-                }
-                is_heard = true;
-                let frame = frame.clone();
-                self.with(to, |node, now| node.handle_frame(id.link(), frame, now));
-            }
-        }
-        is_heard
-    }
-
-    /// One node sends other beacons than it means to, until this is `None` again.
-    pub fn falsify(&mut self, node: usize, how: Option<fn(&mut Beacon)>) {
-        self.disturbed();
-        self.machines[node].falsifies = how;
-        self.storm.invalid.insert("C7");
     }
 
     fn replace(&mut self, node: usize) {

@@ -61,7 +61,6 @@ pub struct Interference {
     pub other_versions: u64,
 }
 
-/// Datagrams that somebody has recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Recordings {
     sent: u64,
@@ -161,7 +160,6 @@ impl World {
         }
     }
 
-    /// A forged datagram arrives.
     pub(super) fn forge_beacon(&mut self, forgery: Forgery, of: usize, to: usize) {
         let Some(genuine) = self.recordings.latest_of(of).filter(|_| self.settings.key) else {
             return;

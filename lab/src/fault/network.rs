@@ -44,7 +44,6 @@ impl World {
         self.ends_after(millis, TimedFault::NoInterface { node, began: self.now });
     }
 
-    /// A machine has an interface again.
     pub(super) fn recreate_interface(&mut self, node: usize) {
         self.machines[node].unconnected_since = None;
         self.disturbed();

@@ -30,7 +30,6 @@ struct Scene {
 }
 
 impl Example {
-    /// All of them.
     pub const ALL: [Self; 4] = [
         Self {
             name: "bully-b8",

@@ -85,7 +85,6 @@ impl World {
         recorder.goes(sent, to, fate)
     }
 
-    /// It is here, and is taken or not.
     pub(crate) fn trace_taken(&mut self, arrow: Option<ArrowId>, is_taken: bool) {
         let fate = if is_taken { Fate::Arrives } else { Fate::Unheard };
         self.trace_fate(arrow, fate(self.now));
@@ -97,7 +96,6 @@ impl World {
         }
     }
 
-    /// A node has handled something.
     pub(crate) fn trace_looked(&mut self, index: usize) {
         if let Some(recorder) = self.recorder.as_mut()
             && let Some(node) = self.machines[index].node()

@@ -44,7 +44,6 @@ impl Kind {
         Self { category, name }
     }
 
-    /// The kind of a beacon, and what it says.
     pub(crate) fn of_beacon(beacon: &Beacon, protocol: Protocol) -> (Self, String) {
         if let Some(piggybacked) = &beacon.piggybacked {
             return Self::of_message(&piggybacked.message, protocol);

@@ -27,17 +27,14 @@ pub(crate) struct SentId(usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ArrowId(SentId, usize);
 
-/// A recording under way.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     trace: Trace,
     /// How many messages before those of the trace were recorded, and forgotten.
     forgotten: usize,
-    /// How many arrows its messages have.
     arrows: usize,
     /// The state of each node when the window begins.
     first: Vec<StateAt>,
-    /// Its latest state.
     known: Vec<Option<NodeState>>,
     /// Why its process ends, should it do so now.
     ends_as: Vec<&'static str>,
@@ -93,7 +90,6 @@ impl Recorder {
         has_room
     }
 
-    /// A node sends something.
     pub(crate) fn sent(
         &mut self,
         at: Duration,
@@ -109,7 +105,6 @@ impl Recorder {
         Some(SentId(self.forgotten + messages))
     }
 
-    /// It goes to this node.
     pub(crate) fn goes(
         &mut self,
         message: Option<SentId>,
@@ -124,7 +119,6 @@ impl Recorder {
         Some(ArrowId(message, place))
     }
 
-    /// What becomes of it.
     pub(crate) fn becomes(&mut self, arrow: Option<ArrowId>, fate: Fate) {
         let Some(ArrowId(message, place)) = arrow else { return };
         if let Some(arrow) = self.arrows_of(message).and_then(|arrows| arrows.get_mut(place)) {

@@ -50,7 +50,6 @@ struct Drawing<'a> {
     kinds: Vec<(Kind, usize)>,
     /// The messages that are shown, each with its arrows.
     shown: Vec<(&'a Sent, &'a [Arrow])>,
-    /// How many arrows are left out.
     left_out: usize,
 }
 
@@ -91,7 +90,6 @@ impl<'a> Drawing<'a> {
         COLOURS[place % COLOURS.len()]
     }
 
-    /// The title, and what colours stand for.
     fn legend(&mut self) {
         self.canvas.text((16.0, 26.0), &self.trace.title, "title");
         let mut next = (16.0, 50.0);
@@ -181,7 +179,6 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// The faults of a node or of the network.
     fn bands(&mut self, node: Option<usize>, y: f64) {
         let trace = self.trace;
         let y = y + self.layout.thick() / 2.0;

@@ -19,7 +19,6 @@ use super::strategy::{dispatcher, kinematics};
 use super::{Stopwatch, Strategy};
 use crate::WorldError;
 
-/// A step of time.
 const STEP: Duration = Duration::from_millis(50);
 
 /// A plan is made at least this often.
@@ -39,7 +38,6 @@ pub(super) struct Bank {
     plan: Plan,
     /// The hall calls or the plan have changed since the cars learned of them.
     news: bool,
-    /// What the last plan was made for.
     planned_for: Vec<CarSituation>,
     /// When the next plan is made at the latest: at once if the hall calls have changed.
     plan_due: Duration,
@@ -67,31 +65,6 @@ pub(super) struct Cabin {
     turning: Option<Duration>,
     pub(super) starts: u32,
     pub(super) metres: f64,
-}
-
-/// What there is to see at one moment.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Frame {
-    /// Since the start of the run.
-    pub at: Duration,
-    pub cars: Vec<CarFrame>,
-    /// How many wait, by floor: to go up, and to go down.
-    pub queues: Vec<[usize; 2]>,
-    /// How many have reached their destinations.
-    pub served: usize,
-}
-
-/// A car at one moment.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CarFrame {
-    /// The height above the lobby, in floors.
-    pub height: f64,
-    /// How far the door is open, 0 to 1.
-    pub door: f64,
-    /// The direction that it announces.
-    pub lantern: Option<Direction>,
-    /// How many ride in it.
-    pub riders: usize,
 }
 
 impl Bank {
@@ -305,25 +278,6 @@ impl Bank {
         }
         (riding, wrong)
     }
-
-    /// What there is to see now.
-    pub(super) fn frame(&self) -> Frame {
-        let car = |(number, cabin): (usize, &Cabin)| CarFrame {
-            height: cabin.car.shaft().position() / self.building.floor_height,
-            door: cabin.car.door_fraction(),
-            lantern: cabin.seen.lantern,
-            riders: self.crowd.destinations(number).count(),
-        };
-        let floors = self.building.floors.floors();
-        Frame {
-            at: self.now,
-            cars: self.cabins.iter().enumerate().map(car).collect(),
-            queues: floors
-                .map(|floor| Direction::BOTH.map(|way| self.crowd.waiting_at(floor, way)))
-                .collect(),
-            served: self.crowd.count().served,
-        }
-    }
 }
 
 /// The trips that this car takes up when it opens at a landing, with their destinations.
@@ -434,7 +388,6 @@ impl Cabin {
         true
     }
 
-    /// What people see of it.
     fn landed(&self) -> Landed {
         let inputs = self.reported.as_ref();
         let at_rest = inputs.filter(|inputs| inputs.drive == DriveFeedback::Stopped);

@@ -15,20 +15,16 @@ const ARRIVALS: Duration = Duration::from_hours(1);
 /// Passengers of the suite who arrive earlier fill the building and are not scored.
 const WARM_UP: Duration = Duration::from_mins(10);
 
-/// The name of the cell of Crites and Barto.
 const CRITES_BARTO: &str = "crites-barto";
 
 /// Down-peak traffic of Crites and Barto: arrivals at each floor in five minutes.
 const DOWN_PEAK: [f64; 12] = [1.0, 2.0, 4.0, 4.0, 18.0, 12.0, 8.0, 7.0, 18.0, 5.0, 3.0, 2.0];
 
-/// A building and its traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     /// How it is called: `A12_up_5` and the like in the suite.
     pub name: String,
-    /// The building.
     pub building: Arc<Building>,
-    /// Where the passengers come from.
     pub source: Source,
     /// Who arrives earlier is not scored.
     pub warm_up: Duration,

@@ -10,7 +10,6 @@ use crate::WorldError;
 pub struct Trial<'a> {
     pub cell: &'a Cell,
     pub strategy: Strategy,
-    /// The seed of the passengers.
     pub seed: u64,
 }
 
@@ -20,9 +19,7 @@ pub struct Comparison {
     pub cells: Vec<Cell>,
     /// The first is the one that others are compared with.
     pub strategies: Vec<Strategy>,
-    /// The first seed.
     pub seed: u64,
-    /// How many seeds.
     pub seeds: u64,
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use elevator_simulator::building::{Journey, Passenger};
 use serde::Serialize;
 
-use super::bank::{Bank, Frame};
-use super::{Cell, Stopwatch, Strategy, Trial, untimed};
+use super::bank::Bank;
+use super::{Cell, Stopwatch, Strategy, Trial};
 use crate::WorldError;
 use crate::output::{Columns, Row};
 use crate::statistics::{average, number, rank, round, whole};
@@ -48,7 +48,6 @@ impl fmt::Display for Saturation {
 /// What a strategy did with the passengers of a seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// The name of the cell.
     pub(super) cell: String,
     pub(super) strategy: Strategy,
     pub(super) seed: u64,
@@ -66,7 +65,6 @@ pub struct Run {
     pub(super) starts: u32,
     /// How far all cars went, m.
     pub(super) metres: f64,
-    /// How many plans were made.
     pub(super) plans: u32,
     /// The mean time of a plan, µs.
     pub(super) plan_mean: f64,
@@ -81,9 +79,7 @@ pub struct Run {
 pub struct Figures {
     /// The mean waiting time, s.
     pub awt: f64,
-    /// Its 90th percentile, s.
     pub p90: f64,
-    /// Its 99th percentile, s.
     pub p99: f64,
     /// Per cent who waited for more than a minute.
     pub over_60: f64,
@@ -99,29 +95,6 @@ impl Trial<'_> {
     /// # Errors
     /// There is no such bank.
     pub fn run(&self, stopwatch: Stopwatch) -> Result<Run, WorldError> {
-        self.run_and_look(stopwatch, |_, _| ())
-    }
-
-    /// Runs it and shows it, at the start and then each time that `every` has passed.
-    ///
-    /// # Errors
-    /// There is no such bank.
-    pub fn replay(&self, every: Duration, mut show: impl FnMut(Frame)) -> Result<Run, WorldError> {
-        let mut next = Duration::ZERO;
-        self.run_and_look(untimed, |now, bank| {
-            if now >= next {
-                next = now + every;
-                show(bank.frame());
-            }
-        })
-    }
-
-    /// `look` is called at the start and after every step of 50 ms.
-    fn run_and_look(
-        &self,
-        stopwatch: Stopwatch,
-        mut look: impl FnMut(Duration, &Bank),
-    ) -> Result<Run, WorldError> {
         let Trial { cell, strategy, seed } = *self;
         let passengers = cell.passengers(seed);
         let mut bank = Bank::new(&cell.building, &passengers, strategy, seed, stopwatch)?;
@@ -129,7 +102,6 @@ impl Trial<'_> {
         let (mut riding, mut wrong) = (0, 0);
         // How many wait, at each look.
         let mut queue = Vec::new();
-        look(bank.now, &bank);
         while bank.now < end && !bank.crowd.is_done() {
             bank.step();
             if bank.now.as_millis().is_multiple_of(LOOK.as_millis()) {
@@ -138,7 +110,6 @@ impl Trial<'_> {
                 wrong += away;
                 queue.push(bank.crowd.count().waiting);
             }
-            look(bank.now, &bank);
         }
         let scored = bank.crowd.trips().filter(|(trip, _)| trip.arrival >= cell.warm_up);
         let scored: Vec<_> = scored.collect();

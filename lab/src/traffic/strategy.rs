@@ -30,7 +30,6 @@ pub const STRATEGIES: [Strategy; 4] = [
     Strategy::Buttons(dispatch::Strategy::TimeToIdle),
 ];
 
-/// The name of [`Strategy::Destination`].
 const DESTINATION: &str = "destination";
 
 /// Before the name of the part in that of [`Strategy::Without`].
@@ -65,7 +64,6 @@ impl fmt::Display for Strategy {
 /// Text that names no strategy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownName {
-    /// No name of a strategy.
     #[error("{0}, {DESTINATION}, {WITHOUT}PART")]
     Strategy(UnknownStrategy),
     /// The name of the planner without something that it has not.
@@ -87,7 +85,6 @@ impl FromStr for Strategy {
     }
 }
 
-/// A new dispatcher for a bank.
 pub(super) fn dispatcher(strategy: Strategy, building: &Building) -> Box<dyn Dispatcher> {
     let kinematics = kinematics(building);
     let (capacity, bypass_load) = (capacity(building), building.bypass_load);

@@ -12,10 +12,8 @@ use crate::statistics::{Interval, average, mean, number};
 /// scored.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// The name of the cell.
     pub cell: String,
     pub strategy: String,
-    /// How many runs.
     pub runs: usize,
     /// In how many of them the bank was saturated.
     pub saturated: usize,
@@ -51,7 +49,6 @@ pub struct Means {
 /// less that of the first one, in seconds. A pair with a saturated run has none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
-    /// The name of the cell.
     pub cell: String,
     pub strategy: String,
     /// Compared with whom.

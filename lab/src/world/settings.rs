@@ -24,11 +24,8 @@ pub struct WorldSettings {
     pub nodes: usize,
     /// The last byte of the first machine's address, 1 to 54; 127.0.0.1 by default.
     pub first_address: u8,
-    /// The seed of everything.
     pub seed: u64,
-    /// The floors of every shaft.
     pub floors: FloorCount,
-    /// How the master is elected.
     #[serde(with = "form")]
     pub election: ElectionSettings,
     /// The machines that have other settings of it: estimates, for example.
@@ -36,7 +33,6 @@ pub struct WorldSettings {
     pub elections: BTreeMap<usize, ElectionSettings>,
     /// The machines that are no cabins.
     pub roles: BTreeMap<usize, Role>,
-    /// How the LAN treats packets.
     pub weather: Weather,
     /// Its losses come in bursts.
     pub bursts: Option<Bursts>,
@@ -126,7 +122,6 @@ impl WorldSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Twins {
-    /// The second has the name of the first.
     Name(usize, usize),
     /// The second has the address of the first. What is sent to it comes to the first.
     Address(usize, usize),

@@ -1,50 +1,9 @@
-//! One car is broken, and the others serve.
+//! One car is broken, and the other serves.
 
-use std::time::Duration;
-
-use elevator_driver::FloorCount;
 use elevator_fleet::dispatch::Kinematics;
-use elevator_fleet::model::{Availability, Call, Timestamp, Unavailable};
 use liftmesh_lab::{Fault, MotorFault, World};
 
-use crate::building::{Building, car_call, is_open_at, mins, secs, up, without_parking};
-
-fn availability(world: &World) -> Option<Availability> {
-    let now = Timestamp::after_start(world.now());
-    Some(world.node(0)?.status(now).car?.view.availability)
-}
-
-/// Lets time pass in which the car stays where it is with its door open.
-fn stays_open(building: &mut Building, time: Duration) {
-    let moved = building.run_until(time, |world| !is_open_at(world, 0, 2));
-    assert_eq!(moved, None, "it stays\n{}", building.story(40));
-}
-
-/// H4, O7: at 110 % of the rated load. It comes for no hall call meanwhile.
-#[test]
-fn an_overloaded_car_stays_until_the_load_is_gone() {
-    let mut settings = without_parking(2);
-    settings.floors = FloorCount::new(6).expect("a shaft");
-    let mut building = Building::merged_of(settings);
-    building.press(0, car_call(2));
-    building.until(mins(1), "its door is open", |world| is_open_at(world, 0, 2));
-    building.inflict(Fault::Load(0, Some(110)));
-    building.press(0, car_call(5));
-    building.press_all(&[(1, up(3)), (1, up(4))]);
-    stays_open(&mut building, secs(29));
-    stays_open(&mut building, secs(2));
-    let blocked = Availability::Unavailable(Unavailable::DoorBlocked);
-    assert_eq!(availability(&building), Some(blocked));
-    building.press(0, up(1));
-    stays_open(&mut building, mins(1));
-    assert!(!building.has_hall_calls(), "the other car serves");
-    let hall = building.services().iter().filter(|it| matches!(it.call, Call::Hall(_)));
-    assert!(hall.clone().count() == 3 && hall.clone().all(|it| it.node == 1), "{hall:?}");
-    building.inflict(Fault::Load(0, Some(60)));
-    building.until(secs(20), "it goes on", |world| is_open_at(world, 0, 5));
-    assert_eq!(availability(&building), Some(Availability::InService));
-    building.until_at_rest();
-}
+use crate::building::{Building, car_call, mins, secs, up, without_parking};
 
 fn is_driven(building: &World, node: usize) -> bool {
     building.car(node).shaft().driven().is_some()

@@ -16,16 +16,6 @@ fn reads(temperature: Option<i8>, illuminance: Option<u8>) -> Climate {
     Climate { temperature, illuminance }
 }
 
-/// Nodes that have merged, with these temperatures in their cabins.
-fn warmed(temperatures: &[i8]) -> Building {
-    let mut building = Building::merged(temperatures.len());
-    for (node, temperature) in temperatures.iter().enumerate() {
-        building.set_climate(node, reads(Some(*temperature), Some(100)));
-    }
-    building.run_for(secs(3));
-    building
-}
-
 fn display(world: &World, node: usize) -> String {
     world.car(node).state().display_text
 }
@@ -34,18 +24,6 @@ fn display(world: &World, node: usize) -> String {
 fn all_show(world: &World, temperature: &str) -> bool {
     let wanted = format!("{temperature} C ");
     world.running().all(|node| display(world, node).starts_with(&wanted))
-}
-
-/// C4, V11, K2
-#[test]
-fn the_average_of_all_cabins_is_on_every_panel() {
-    let mut building = warmed(&[18, 21, 25]);
-    assert!(all_show(&building, "21.3"), "{}", display(&building, 0));
-    assert_eq!(display(&building, 2), "21.3 C 12:00", "and the time");
-    building.set_climate(1, reads(Some(-40), Some(100)));
-    building.until(SOON, "the new average is shown", |w| all_show(w, "1.0"));
-    building.run_for(secs(60));
-    assert_eq!(display(&building, 1), "1.0 C 12:01");
 }
 
 /// A fleet under this election, in which every cabin has another temperature, 10 °C apart, and the

@@ -41,21 +41,6 @@ fn car_of(world: &World, trip: Trip) -> Option<String> {
     Some(assigned.car.to_string())
 }
 
-/// F1, F12: the car that the passenger was told comes, and goes there.
-#[test]
-fn the_car_that_was_told_takes_the_passenger_there() {
-    for (from, to) in [(0, 5), (7, 2), (3, 4), (6, 0)] {
-        let (mut building, trip) = (building(seed()), trip(from, to));
-        building.request(1, trip);
-        building.until(secs(1), "it has a car", |world| car_of(world, trip).is_some());
-        let told = car_of(&building, trip).expect("a car");
-        building.until_at_rest();
-        let rides = rides(&building, trip);
-        assert_eq!(rides.len(), 1, "{:?}", building.services());
-        assert_eq!(building.name(rides[0].0.node).to_string(), told);
-    }
-}
-
 /// O1, F8, F12: whatever the master's loss interrupts, every passenger gets there; and the cars of
 /// those who wait for another car stay.
 #[test]

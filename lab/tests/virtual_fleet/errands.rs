@@ -3,14 +3,13 @@
 
 use elevator_driver::{DriveFeedback, KeySwitch};
 use elevator_fleet::directives::Turn;
-use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::Mode;
 use elevator_fleet::node::Node;
-use elevator_fleet::wire::{NodeState, Protocol};
-use liftmesh_lab::{Fault, World, WorldSettings};
+use elevator_fleet::wire::NodeState;
+use liftmesh_lab::{Fault, World};
 
 use crate::building::{
-    Building, are_back, are_down, car_call, floor, is_open_at, millis, mins, secs, seed, seen, up,
+    Building, are_back, are_down, car_call, floor, is_open_at, millis, mins, secs, seen, up,
     without_parking,
 };
 
@@ -173,33 +172,6 @@ fn on_emergency_power_one_car_moves_at_a_time() {
     building.until_at_rest();
 }
 
-/// Emergency power is commanded after a power cut, where one node runs so far. However few have known
-/// of the others then, a node that starts again and is cut off knows that it is not most of the fleet.
-#[test]
-fn a_node_that_starts_again_alone_knows_how_many_cars_there_are() {
-    let mut building = scattered(4);
-    for car in 0..4 {
-        building.press(car, car_call(1));
-    }
-    building.run_for(millis(200));
-    building.inflict(Fault::MainsCut);
-    building.start(1);
-    building.run_for(secs(1));
-    power(&mut building, 1, None);
-    building.start_all();
-    stand(&mut building);
-    building.inflict(Fault::MainsCut);
-    building.inflict(Fault::NetworkCut(3, true));
-    building.start_all();
-    building.run_for(secs(15));
-    let held = building.car(3).shaft().floor();
-    building.until(mins(4), "the others are down", |world| are_down(world, [0, 1, 2]));
-    assert_eq!(building.car(3).shaft().floor(), held, "it stays");
-    building.inflict(Fault::NetworkCut(3, false));
-    building.until(mins(4), "so is it", |world| are_down(world, [3]));
-    building.recovers();
-}
-
 /// Of a divided fleet only the larger part gets turns: a car without one stays. In the middle of a turn
 /// as well, whichever side the master and the car are on.
 #[test]
@@ -316,34 +288,5 @@ fn a_car_that_cannot_move_gets_no_turn_to_serve() {
         building.inflict(end);
         building.until(mins(3), "it serves", |world| !is_off || serving(world) == Some(1));
         building.recovers();
-    }
-}
-
-/// A mode, a fire recall and emergency power, at any node, under every protocol.
-#[test]
-fn commands_need_no_certain_protocol() {
-    for protocol in Protocol::ALL {
-        let mut settings = WorldSettings::new(3, seed());
-        settings.election = ElectionSettings::of(protocol);
-        let mut building = Building::on(settings, secs(20));
-        for (at, mode) in [(2, Mode::OutOfService), (0, Mode::Independent), (1, Mode::InService)] {
-            building.inflict(Fault::Mode { at, car: 1, mode });
-            building.until(secs(1), "every node sees the mode", |world| {
-                (0..3).all(|at| seen(world, at, 1) == Some(mode))
-            });
-        }
-        building.inflict(Fault::FireRecall { at: 2, start: true });
-        building.until(mins(1), "all are recalled", |world| are_down(world, 0..3));
-        building.inflict(Fault::FireRecall { at: 1, start: false });
-        building.until(secs(2), "all are back", are_back);
-        for car in 0..3 {
-            building.press(car, car_call(2));
-        }
-        building.run_for(secs(20));
-        power(&mut building, 2, None);
-        stand(&mut building);
-        let what = format!("all are down under {protocol}");
-        building.until(mins(5), &what, |world| are_down(world, 0..3));
-        building.until(mins(2), "one serves", |world| serving(world).is_some());
     }
 }

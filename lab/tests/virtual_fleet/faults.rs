@@ -1,13 +1,11 @@
 //! Each fault does what it says.
 
-use std::time::Duration;
-
 use elevator_fleet::model::Timestamp;
 use elevator_fleet::orders::RecordState;
 use elevator_fleet::wire::NodeState;
 use liftmesh_lab::{Fault, World, WorldSettings};
 
-use crate::building::{Building, car_call, down, millis, secs, seed, up};
+use crate::building::{Building, car_call, millis, secs, seed, up};
 
 /// So many machines that have found each other, with a key or without.
 fn merged(nodes: usize, key: bool) -> Building {
@@ -124,33 +122,4 @@ fn a_wall_clock_that_jumps_by_years_matters_to_nobody() {
         assert_eq!(open.count(), 1, "the press is on the disk");
         building.recovers();
     }
-}
-
-/// A clock that is wrong by a fifth: everything works, by that clock.
-#[test]
-fn clocks_that_are_wrong_by_a_fifth_elect_and_serve() {
-    let mut building = Building::merged(3);
-    for (node, rate) in [(0, 800), (1, 1_200), (2, 1_000)] {
-        building.inflict(Fault::ClockRate { node, rate });
-    }
-    building.run_for(secs(10));
-    assert_eq!((building.master(), building.mesh_traffic().losses), (Some(0), 0));
-    building.press_all(&[(0, up(1)), (1, down(3)), (2, car_call(2))]);
-    building.inflict(Fault::Kill(0));
-    building.until(secs(1), "a failover", |world| world.master() == Some(1));
-    building.recovers();
-}
-
-/// O6: every button and every trip of a building with twelve floors is served.
-#[test]
-fn a_crowd_is_served() {
-    let mut settings = WorldSettings::new(3, seed());
-    settings.floors = elevator_driver::FloorCount::new(12).expect("floors");
-    let mut building = Building::merged_of(settings);
-    building.crowd(1, 132);
-    building.run_for(millis(500));
-    let open = building.node(2).expect("it runs").orders().calls().count();
-    assert!(open > 130, "{open}");
-    let rest = |world: &World| world.is_idle() && world.in_step();
-    building.until(Duration::from_hours(1), "everybody has been served", rest);
 }

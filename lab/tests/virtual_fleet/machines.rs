@@ -1,13 +1,11 @@
-//! Machines that are not like the others: without a car, with a name or an address of another one, and
-//! with an address that changes.
+//! Machines that are not like the others: without a car, with a name or an address of another one.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 
 use elevator_driver::Button;
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::NodeState;
-use liftmesh_lab::{Fault, Twins, WorldSettings};
+use liftmesh_lab::{Twins, WorldSettings};
 
 use crate::building::{Building, car_call, down, mins, secs, seed, up};
 
@@ -93,30 +91,4 @@ fn two_nodes_of_one_name_or_address_say_so_and_neither_takes_over_the_others_ord
             assert_eq!(by, [node], "{}", building.story(80));
         }
     }
-}
-
-/// The interface of a machine goes away for a second, and has this address afterwards.
-fn readdress(building: &mut Building, node: usize, last: u8) {
-    let address = Ipv4Addr::new(127, 0, 0, last);
-    building.inflict(Fault::NewAddress { node, address, millis: 1_000 });
-    building.run_for(secs(3));
-}
-
-fn serves_at(building: &mut Building, node: usize) {
-    building.serve(&[(node, up(1)), (node, down(2)), (node, car_call(3))]);
-}
-
-/// E7, C7: the address decides who leads; the name, the orders and the car remain.
-#[test]
-fn a_node_keeps_its_orders_under_a_new_address() {
-    let mut building = Building::merged(3);
-    building.press(0, car_call(3));
-    building.run_for(secs(1));
-    readdress(&mut building, 0, 9);
-    assert_eq!(building.master(), Some(1), "{}", building.story(80));
-    readdress(&mut building, 2, 1);
-    assert_eq!(building.master(), Some(2), "{}", building.story(80));
-    serves_at(&mut building, 0);
-    let call = building.call(car_call(3), 0);
-    assert!(building.served(&call) > 0, "{}", building.story(80));
 }

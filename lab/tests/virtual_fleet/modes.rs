@@ -2,7 +2,6 @@
 
 use elevator_driver::{DoorState, DriveFeedback, KeySwitch, LampSet};
 use elevator_fleet::model::Mode;
-use elevator_fleet::node::Node;
 use liftmesh_lab::{Fault, World};
 
 use crate::building::{
@@ -12,36 +11,6 @@ use crate::building::{
 
 fn all_see(world: &World, car: usize, mode: Mode) -> bool {
     world.running().all(|at| seen(world, at, car) == Some(mode))
-}
-
-/// ASME A17.1 Phase I: every car goes to the recall floor without opening elsewhere and stays there
-/// with its door open; calls are dropped, buttons do nothing. Only a command ends it.
-#[test]
-fn a_fire_recall_brings_all_cars_down_and_drops_all_calls() {
-    let mut building = Building::merged_of(without_parking(3));
-    building.serve(&[0, 1, 2].map(|node| (node, car_call(3))));
-    for button in [up(1), up(2), down(1), down(2)] {
-        building.press(1, button);
-    }
-    building.press(2, car_call(1));
-    building.until(secs(2), "the lamps are lit", |world| world.lamps(0).len() == 4);
-    building.inflict(Fault::FireRecall { at: 1, start: true });
-    building.until(secs(1), "all lamps are dark", |w| (0..3).all(|node| w.lamps(node).is_empty()));
-    let served = building.services().len();
-    building.until(mins(1), "all cars are down", |world| are_down(world, 0..3));
-    building.press(0, up(2));
-    building.press(1, car_call(3));
-    building.run_for(mins(5));
-    assert!(are_down(&building, 0..3), "they stay");
-    assert!((0..3).all(|node| building.lamps(node).is_empty()), "the buttons do nothing");
-    assert_eq!(building.services().len(), served, "nobody was served");
-    assert!(building.in_step() && building.is_idle());
-
-    building.inflict(Fault::FireRecall { at: 2, start: false });
-    building
-        .until(secs(1), "they are back", |w| (0..3).all(|car| all_see(w, car, Mode::InService)));
-    building.serve(&[(0, up(2))]);
-    assert_eq!(building.services().len(), served + 1);
 }
 
 /// It is never cleared automatically, not by a loss of power either. A node that was cut off during the
@@ -184,45 +153,4 @@ fn a_firefighter_keeps_the_car_until_the_key_is_turned_back() {
     building.inflict(Fault::Key(1, KeySwitch::Normal));
     building.until(secs(5), "it is in service", |world| all_see(world, 1, Mode::InService));
     building.recovers();
-}
-
-fn all_know_the_lock(world: &World, index: u8, locked: bool) -> bool {
-    let directives = |node| world.node(node).map(Node::directives);
-    world.running().filter_map(directives).all(|it| it.is_locked(floor(index)) == locked)
-}
-
-/// O1, F13: a lock at one node is against the buttons of every car, through the loss of the master
-/// and of all power; what was promised before is kept.
-#[test]
-fn a_locked_floor_stays_locked_through_failover_and_a_power_cut() {
-    let mut building = Building::merged_of(without_parking(3));
-    building.press(1, car_call(3));
-    building.until(secs(2), "it is promised", |world| !world.lamps(1).is_empty());
-    building.inflict(Fault::FloorLock { at: 2, floor: floor(3), locked: true });
-    building.until(secs(1), "all know it", |world| all_know_the_lock(world, 3, true));
-    building.until_at_rest();
-    assert_eq!(building.car(1).shaft().floor(), Some(floor(3)), "the promise is kept");
-
-    building.inflict(Fault::Kill(0));
-    building.run_for(secs(5));
-    for node in [1, 2] {
-        building.press(node, car_call(3));
-    }
-    building.run_for(secs(2));
-    assert!((1..3).all(|node| building.lamps(node).is_empty()), "the lamps stay dark");
-    building.inflict(Fault::MainsCut);
-    building.run_for(secs(5));
-    // Alone, before it hears anybody.
-    building.start(2);
-    building.run_for(secs(5));
-    building.press(2, car_call(3));
-    building.run_for(secs(2));
-    assert!(building.lamps(2).is_empty());
-    building.start_all();
-    building.run_for(secs(5));
-    assert!(all_know_the_lock(&building, 3, true));
-    // People leave, all the same.
-    building.serve(&[(1, down(3))]);
-    building.recovers();
-    assert!(all_know_the_lock(&building, 3, false));
 }

@@ -5,42 +5,9 @@ use std::time::Duration;
 use elevator_driver::FloorCount;
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::wire::Protocol;
-use liftmesh_lab::{Fault, World, WorldSettings};
+use liftmesh_lab::{Fault, WorldSettings};
 
-use crate::building::{Building, down, millis, mins, secs, seed, up, without_parking};
-
-/// F10, F12: heavy loss makes it slower, not worse.
-#[test]
-fn at_25_and_50_per_cent_loss_lamps_light_and_orders_are_served() {
-    for loss in [25, 50] {
-        let mut building = Building::merged(4);
-        building.inflict(Fault::Loss(loss));
-        let mut times: Vec<Duration> = Vec::new();
-        for round in 0..12 {
-            let button = [up(0), up(1), up(2), down(1), down(2), down(3)][round % 6];
-            building.until(mins(2), "the lamp of the last press is dark", |w| {
-                w.all_show(button, false)
-            });
-            // An open door takes a press with no lamp (F18).
-            let away =
-                |w: &World| (0..4).find(|n| w.car(*n).inputs().floor != Some(button.floor()));
-            building.until(mins(1), "some car is elsewhere", |w| away(w).is_some());
-            let node = away(&building).unwrap_or_default();
-            let call = building.call(button, node);
-            let before = building.served(&call);
-            building.press(node, button);
-            times.push(building.until(secs(10), "the lamp is lit, or the call served", |w| {
-                w.is_lit(node, button) || w.served(&call) > before
-            }));
-            building.run_for(millis(700));
-        }
-        times.sort_unstable();
-        println!("{loss} % loss: lit after {:?} (median), {:?} (most)", times[6], times[11]);
-        building.until(mins(5), "every order is served", World::is_idle);
-        building.recovers();
-        assert!(times[11] < secs(2), "{times:?}");
-    }
-}
+use crate::building::{Building, down, millis, secs, seed, up, without_parking};
 
 /// P2, O5: two nodes that do not hear each other, though the master hears both, learn from it what
 /// the other's car has served.
@@ -119,37 +86,5 @@ fn a_resumed_slave_soon_learns_what_was_served() {
         building.inflict(Fault::Resume(slave));
         let what = format!("it is known, of a service {after} ms before");
         building.until(WITHIN, &what, |world| !world.is_lit(slave, press));
-    }
-}
-
-/// O1, P2, P4: the car that served is cut off, and the resumed node notices that only after it has
-/// asked that car's node. It must not take the car for one that was gone before the press, of which
-/// it hears in the same moment.
-#[test]
-fn a_resumed_node_learns_what_a_lost_car_served() {
-    const WITHIN: Duration = Duration::from_millis(400);
-    let (press, late, server) = (up(0), 2, 1);
-    for suspended in [300, 1_500, 5_000] {
-        let mut building = Building::merged(3);
-        building.stop_switches([0, late], true);
-        building.run_for(secs(1));
-        let call = building.call(press, 0);
-        building.inflict(Fault::Suspend(late));
-        building.press(0, press);
-        let what = "it is served";
-        building.until(secs(30), what, |world: &World| world.served(&call) > 0);
-        building.run_for(millis(50));
-        building.inflict(Fault::Partition(vec![vec![0, late], vec![server]]));
-        building.run_for(millis(suspended));
-        building.inflict(Fault::Resume(late));
-        building.run_for(millis(1));
-        assert!(building.node(late).expect("it runs").orders().of_call(&call).count() > 0);
-        let knows = |world: &World| {
-            let store = world.node(late).expect("it runs").orders();
-            store.of_call(&call).count() == 0 && !world.is_lit(late, press)
-        };
-        let took = building.until(WITHIN, "the service is known", knows);
-        println!("after {suspended} ms: {took:?}");
-        building.recovers();
     }
 }

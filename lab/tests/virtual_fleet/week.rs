@@ -2,9 +2,7 @@
 
 use elevator_driver::Floor;
 use elevator_fleet::dispatch::{Strategy, WeekTime};
-use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::Timestamp;
-use elevator_fleet::wire::Protocol;
 use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, car_call, mins, secs, seed, up};
@@ -13,12 +11,9 @@ const CARS: usize = 3;
 const SCHEDULE: &str = "mon-fri 07:00-09:30 park 0; daily 22:00-06:00 park 0 3 cars 2";
 
 fn bank(strategy: Strategy) -> Building {
-    Building::on(scheduled(strategy), secs(20))
-}
-
-fn scheduled(strategy: Strategy) -> WorldSettings {
     let schedule = SCHEDULE.parse().expect("a schedule");
-    WorldSettings { strategy, schedule, ..WorldSettings::new(CARS, seed()) }
+    let settings = WorldSettings { strategy, schedule, ..WorldSettings::new(CARS, seed()) };
+    Building::on(settings, secs(20))
 }
 
 /// Where the cars are.
@@ -76,20 +71,4 @@ fn the_next_master_goes_on_with_the_schedule() {
         places(world)[1..] == [0, 0]
     });
     building.recovers();
-}
-
-/// T5: a mastership that rotates does not move cars to and fro.
-#[test]
-fn a_rotating_master_keeps_to_the_schedule() {
-    let mut settings = scheduled(Strategy::Planner);
-    settings.election = ElectionSettings::of(Protocol::TokenRing);
-    let mut building = Building::on(settings, secs(20));
-    spread(&mut building);
-    building.set_local_time(0..CARS, WeekTime::new(0, 8, 0));
-    building.until(mins(2), "all are in the lobby", all_in_the_lobby);
-    for _ in 0..60 {
-        building.run_for(secs(1));
-        building.set_local_time(0..CARS, WeekTime::new(0, 8, 1));
-        assert!(all_in_the_lobby(&building), "{:?}", places(&building));
-    }
 }

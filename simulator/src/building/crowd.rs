@@ -200,12 +200,6 @@ impl Crowd {
         Count { waiting, riding, served: self.expected - waiting - riding }
     }
 
-    /// How many wait at a landing for one direction.
-    #[must_use]
-    pub fn waiting_at(&self, floor: Floor, direction: Direction) -> usize {
-        self.landings.get(&(floor, direction)).map_or(0, |landing| landing.queue.len())
-    }
-
     /// The destinations of those in a car.
     pub fn destinations(&self, car: usize) -> impl Iterator<Item = Floor> {
         let riders = self.cabins.get(car).into_iter().flat_map(|cabin| &cabin.riders);

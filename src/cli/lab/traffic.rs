@@ -1,18 +1,17 @@
 //! `liftmesh lab traffic`: the dispatchers on the same passengers.
 
 mod page;
-mod replay;
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use elevator_simulator::building::{Building, Pattern, read_passengers};
 use liftmesh_lab::traffic::{
-    Cell, Comparison, Frame, STRATEGIES, Strategy, Trial, UnknownCell, differences, plot_trace,
-    plot_waits, summaries, write_csv, write_json,
+    Cell, Comparison, STRATEGIES, Strategy, UnknownCell, differences, plot_waits, summaries,
+    write_csv, write_json,
 };
 
 use super::{LabError, files};
@@ -31,14 +30,10 @@ Examples:
   liftmesh lab traffic --cells crites-barto --seeds 100
   liftmesh lab traffic --building tower.toml --patterns lunch --rates 9,10,11
   liftmesh lab traffic --cells up --strategies collective,planner,destination
-  liftmesh lab traffic --building B16 --passengers lunch.csv --trace cars.svg
-  liftmesh lab traffic --cells A12_lunch_12 --strategies planner --replay 3 --speed 20";
+  liftmesh lab traffic --building B16 --passengers lunch.csv --svg waits.svg";
 
 /// The most seeds of each.
 const MOST_SEEDS: u64 = 100_000;
-
-/// How often a trace has a point.
-const TRACE_STEP: Duration = Duration::from_millis(500);
 
 /// The arguments of `liftmesh lab traffic`.
 #[derive(Debug, Clone, Args)]
@@ -90,18 +85,6 @@ pub(crate) struct TrafficArgs {
     /// Draw the distributions of the waiting times as SVG into this file
     #[arg(long, value_name = "PATH")]
     svg: Option<PathBuf>,
-    /// Draw the ways of the cars over ten minutes as SVG into this file: the first cell and seed,
-    /// every strategy
-    #[arg(long, value_name = "PATH")]
-    trace: Option<PathBuf>,
-    /// Show the run of the first cell with this seed in the terminal, and nothing else: with the
-    /// first of --strategies, or planner
-    #[arg(long, value_name = "SEED", conflicts_with_all = ["csv", "json", "svg", "trace", "seeds", "seed"])]
-    replay: Option<u64>,
-    /// How many times as fast as in reality
-    #[arg(long, value_name = "FACTOR", default_value = "10", requires = "replay",
-          value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    speed: u32,
 }
 
 /// What one name means: some cells.
@@ -129,10 +112,7 @@ fn stopwatch() -> Duration {
 impl TrafficArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let comparison = self.comparison()?;
-        if let Some(seed) = self.replay {
-            return self.replay(&comparison, seed);
-        }
-        files::touch([&self.csv, &self.json, &self.svg, &self.trace].into_iter().flatten())?;
+        files::touch([&self.csv, &self.json, &self.svg].into_iter().flatten())?;
         let bar = files::progress(comparison.trials().len(), "runs");
         let runs = comparison.run(stopwatch, |_| bar.inc(1)).map_err(LabError::from)?;
         bar.finish_and_clear();
@@ -147,9 +127,6 @@ impl TrafficArgs {
         if let Some(path) = &self.svg {
             let svg = plot_waits(&comparison, &runs).map_err(LabError::from)?;
             files::write_drawing(path, svg)?;
-        }
-        if let Some(path) = &self.trace {
-            draw_trace(&comparison, path)?;
         }
         output::print(&page::page(&comparison, &summaries, &differences))?;
         Ok(())
@@ -193,12 +170,6 @@ impl TrafficArgs {
             .collect();
         Ok(distinct(&cells))
     }
-
-    fn replay(&self, comparison: &Comparison, seed: u64) -> Result<(), CommandError> {
-        let strategy = self.strategies.first().copied().unwrap_or_default();
-        let Some(cell) = comparison.cells.first() else { return Ok(()) };
-        replay::show(Trial { cell, strategy, seed }, self.speed)
-    }
 }
 
 /// A building by its name, or from a file.
@@ -214,25 +185,6 @@ fn building(name: &str) -> Result<Building, LabError> {
         }
     })?;
     Building::parse(&text).map_err(|source| LabError::Building { name: name.to_owned(), source })
-}
-
-/// Draws the first ten minutes that are scored.
-fn draw_trace(comparison: &Comparison, path: &Path) -> Result<(), LabError> {
-    let Some(cell) = comparison.cells.first() else { return Ok(()) };
-    let shown = cell.warm_up..cell.warm_up + Duration::from_mins(10);
-    let mut traces = Vec::new();
-    for &strategy in &comparison.strategies {
-        let trial = Trial { cell, strategy, seed: comparison.seed };
-        let mut frames: Vec<Frame> = Vec::new();
-        trial.replay(TRACE_STEP, |frame| {
-            if shown.contains(&frame.at) {
-                frames.push(frame);
-            }
-        })?;
-        traces.push((strategy, frames));
-    }
-    let title = format!("{cell}, seed {}", comparison.seed);
-    files::write_drawing(path, plot_trace(&title, &traces)?)
 }
 
 /// Each of these once, in the same order.

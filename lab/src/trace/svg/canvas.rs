@@ -18,7 +18,6 @@ text{font:12px system-ui,-apple-system,Segoe UI,Roboto,DejaVu Sans,sans-serif;fi
 path{fill:none}
 ";
 
-/// A drawing under way.
 #[derive(Debug, Default)]
 pub(super) struct Canvas {
     out: String,
@@ -47,7 +46,6 @@ impl Canvas {
         is_free
     }
 
-    /// Text on an arrow.
     pub(super) fn label(&mut self, (x, y): Point, text: &str, colour: &str) {
         let text = escaped(text);
         self.put(&format!(
@@ -99,12 +97,10 @@ pub(super) fn width_of(text: &str, size: f64) -> f64 {
     f64::from(characters) * size * 0.56
 }
 
-/// A line, as a path.
 pub(super) fn line(from: Point, to: Point) -> String {
     format!("M{:.1} {:.1}L{:.1} {:.1}", from.0, from.1, to.0, to.1)
 }
 
-/// A line with a head, as a path.
 pub(super) fn arrow(from: Point, to: Point) -> String {
     let (x, y) = (to.0 - from.0, to.1 - from.1);
     let length = x.hypot(y).max(0.001);
@@ -114,7 +110,6 @@ pub(super) fn arrow(from: Point, to: Point) -> String {
     format!("{}{head} {:.1} {:.1}z", line(from, foot), foot.0 - across.0, foot.1 - across.1)
 }
 
-/// A cross, as a path.
 pub(super) fn cross((x, y): Point) -> String {
     format!("M{:.1} {:.1}l7 7m0-7l-7 7", x - 3.5, y - 3.5)
 }

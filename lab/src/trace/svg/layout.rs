@@ -16,13 +16,11 @@ pub(super) const RIGHT: f64 = WIDTH - 24.0;
 /// About how many ticks the axis has.
 const TICKS: f64 = 12.0;
 
-/// Where everything is.
 #[derive(Debug)]
 pub(super) struct Layout<'a> {
     trace: &'a Trace,
     /// The space between two nodes.
     pub(super) step: f64,
-    /// Where the legend ends.
     pub(super) top: f64,
     /// The height of the line of the network, if it has faults.
     network: f64,
@@ -67,12 +65,10 @@ impl<'a> Layout<'a> {
         (WIDTH, self.bottom() + 64.0)
     }
 
-    /// How thick a node's line is.
     pub(super) fn thick(&self) -> f64 {
         if self.step < 20.0 { 5.0 } else { 8.0 }
     }
 
-    /// Where a moment is.
     pub(super) fn x(&self, at: Duration) -> f64 {
         self.x_of(milliseconds(at))
     }
@@ -88,7 +84,6 @@ impl<'a> Layout<'a> {
         (from <= RIGHT && to >= LEFT).then_some((from, to.min(RIGHT)))
     }
 
-    /// The moments that the axis names.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         let window = self.trace.window;
         let [from, zero, to] = [window.from, window.zero, window.to].map(milliseconds);

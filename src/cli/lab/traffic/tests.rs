@@ -40,8 +40,6 @@ fn a_comparison_is_told_by_its_factors() {
         "--building A12 --rates 0",
         "--building A12 --patterns sideways",
         "--building A12 --cells B16",
-        "--speed 3",
-        "--replay 3 --csv x.csv",
     ] {
         assert!(args(wrong).is_err(), "{wrong}");
     }
@@ -73,14 +71,14 @@ fn every_run_goes_into_files() {
     std::fs::write(path("list.csv"), list).unwrap();
     let line = format!(
         "--building A12 --passengers {0}/list.csv --seeds 2 --csv {0}/runs.csv --json {0}/all.json \
-         --svg {0}/waits.svg --trace {0}/cars.svg",
+         --svg {0}/waits.svg",
         directory.path().display()
     );
     args(&line).unwrap().execute().unwrap();
     let runs = std::fs::read_to_string(path("runs.csv")).unwrap();
     assert_eq!(runs.lines().count(), 1 + 2 * STRATEGIES.len());
     assert!(runs.lines().nth(1).unwrap().starts_with("list,collective,1,3,100.0,,"), "{runs}");
-    for name in ["all.json", "waits.svg", "cars.svg"] {
+    for name in ["all.json", "waits.svg"] {
         assert!(std::fs::metadata(path(name)).unwrap().len() > 500, "{name}");
     }
 }
