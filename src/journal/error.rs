@@ -56,7 +56,8 @@ pub enum JournalError {
     /// The journal was written by another version of the program.
     #[error(
         "{path:?} was written by another version of the program: {found}. It has not been changed: \
-         run the program that wrote it, or move the file away"
+         run the program that wrote it, or move the file away, which \
+         makes this node forget its locks, tokens and audit log"
     )]
     Format {
         path: PathBuf,

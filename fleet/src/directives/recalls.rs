@@ -1,18 +1,17 @@
 //! Fire recalls of the whole fleet (ASME A17.1 *Phase I*): `fire-recall/ORIGIN`.
 //!
-//! A recall is known by its origin, the journal of the node that started it, and its number there. The
-//! value is `on 2` while the second recall of its origin is in force, and `off 2` once that is over.
+//! A recall is known by its origin, the incarnation of the node that started it, and its number there.
+//! The value is `on 2` while the second recall of its origin is in force, and `off 2` once that is over.
 //! The greater number wins, and of one number `off`. So the recalls that are started on two sides of
 //! a partition are two, and each ends only when it is ended itself.
 
 use super::{Directives, Key, OFF, ON, Value, of_kind};
-use crate::model::JournalId;
+use crate::wire::Nonce;
 
 const PREFIX: &str = "fire-recall/";
 
-/// How many origins of recalls there are. Where there are as many, the next recall is a further one of
-/// an origin that there is already.
-const MOST_ORIGINS: usize = 16;
+/// At most this many origins. Beyond that, a new recall reuses an existing origin.
+const MOST_ORIGINS: usize = 64;
 
 /// The latest recall of one origin. The greater one is the later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,16 +65,18 @@ impl Directives {
         self.recalls().fold(0, |count, (_, recall)| count.saturating_add(recall.number))
     }
 
-    /// The key of the recall that was started or ended last.
+    /// The key of a recall that is in force, or of the one that ended last: what a beacon says first.
     pub(crate) fn latest_recall(&self) -> Option<&Key> {
         let all = of_kind(&self.registers, PREFIX);
-        all.max_by_key(|it| it.version).map(|it| &it.key)
+        let latest = all.max_by_key(|it| (is_recall(&it.key, &it.value), it.version));
+        latest.map(|it| &it.key)
     }
 
-    /// What starts a recall at the node with this journal.
-    pub(crate) fn next_recall(&self, journal: JournalId) -> (Key, Value) {
-        let own = Key::new(&format!("{PREFIX}{journal}"));
-        let own = own.unwrap_or_else(|error| unreachable!("a journal is short: {error}"));
+    /// What starts a recall at the node with this incarnation. A node that lost what its disk knew of
+    /// earlier recalls has another one.
+    pub(crate) fn next_recall(&self, Nonce(incarnation): Nonce) -> (Key, Value) {
+        let own = Key::new(&format!("{PREFIX}{incarnation:016x}"));
+        let own = own.unwrap_or_else(|error| unreachable!("a number is short: {error}"));
         let is_full = self.recalls().count() >= MOST_ORIGINS;
         let other = self.recalls().map(|(key, _)| key).last().filter(|_| is_full);
         let key = if self.get(&own).is_some() { own } else { other.cloned().unwrap_or(own) };

@@ -22,7 +22,7 @@ use super::{Action, LinkId, Node, Report};
 use crate::car::{FireKey, Power};
 use crate::directives::{
     Directive, DirectiveError, Directives, EmergencyPower, Key, OFF, PriorityCall, Receipt,
-    RequestId, Session, Topic, Value, Words, is_recall,
+    RequestId, Session, Topic, Value, Words,
 };
 use crate::dispatch::{Kinematics, Predictor};
 use crate::model::{Call, Dot, Mode, NodeId, Timestamp};
@@ -193,7 +193,7 @@ impl Node {
     ) -> Result<Vec<Key>, DirectiveError> {
         let directives = &self.commands.directives;
         let set = match recall {
-            FireRecall::Start => vec![directives.next_recall(self.orders.journal())],
+            FireRecall::Start => vec![directives.next_recall(self.hello.nonce)],
             FireRecall::End => directives.ends_of_recalls(),
         };
         let keys = set.iter().map(|(key, _)| key.clone()).collect();
@@ -419,7 +419,7 @@ impl Node {
         self.commands.refresh();
         let directives = &self.commands.directives;
         // In the same batch for the disk: what goes on under a new number must not be ended by a restart.
-        let is_recalled = changed.iter().any(|it| is_recall(&it.key, &it.value));
+        let is_recalled = self.commands.is_fire_recalled();
         self.orders.learn_recalls(directives.recall_count(), is_recalled);
         if is_recalled {
             self.presses.drop_waiting();

@@ -72,7 +72,7 @@ impl Node {
             // Where there is no room to keep that it was turned, it counts as turned again all the time.
             let is_kept = self.commands.own.key == key;
             if key == KeySwitch::RecallAll && (is_kept || !self.commands.is_fire_recalled()) {
-                let (key, value) = self.directives().next_recall(self.orders.journal());
+                let (key, value) = self.directives().next_recall(self.hello.nonce);
                 self.set_own(key, value.as_str(), BY, now);
             }
         }

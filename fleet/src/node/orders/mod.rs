@@ -89,7 +89,7 @@ impl Orders {
                 impossible += 1;
             }
         }
-        // What a recall has ended leaves nothing but its records on the disk.
+        // Calls that a recall has ended may still be on the disk: their journals go.
         let journals: BTreeSet<_> = restored.records.iter().map(|it| it.dot.journal).collect();
         for journal in journals.into_iter().filter(|it| store.journal(*it).is_none()) {
             ledger.collect(journal, &[]);

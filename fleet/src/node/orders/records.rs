@@ -363,9 +363,9 @@ impl Orders {
         self.on_served_here(hall, &served, now);
     }
 
-    /// There have been so many fire recalls. One that is in force ends what was placed before it. One
-    /// that was over before this node heard of it ends nothing here: what is open goes on under the
-    /// new number, so that no promise is broken.
+    /// Notes how many fire recalls are known. While one is in force, it ends what was placed before it.
+    /// One that was over before this node heard of it ends nothing here: what is open goes on under
+    /// the new number, so that no promise is broken.
     pub(in crate::node) fn learn_recalls(&mut self, recalls: u64, in_force: bool) {
         self.store.set_recalls(recalls);
         if in_force {
@@ -386,6 +386,9 @@ impl Orders {
     pub(in crate::node) fn cancel(&mut self, below: u64) {
         for dot in self.store.older_than(below) {
             let Some(Order { call, .. }) = self.store.remove(dot) else { continue };
+            if dot.journal != self.ledger.journal() && self.store.journal(dot.journal).is_none() {
+                self.ledger.collect(dot.journal, &[]);
+            }
             self.promise.forget(dot);
             self.replication.collected(dot);
             self.ends.note(dot, &call, None);
