@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use elevator_driver::{Button, Climate, Direction};
+use elevator_driver::{Button, Climate, Direction, Floor};
 use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::seeded::{SeededBug, with_bug};
 use elevator_fleet::wire::Protocol;
@@ -97,7 +97,10 @@ const CASES: &[Case] = &[
     case(SeededBug::RestartIsConflict, &["C7"]),
     case(SeededBug::TopFloorImpossible, &["C7"]),
     case(SeededBug::TagNotChecked, &["F5"]),
-    case(SeededBug::ReplayAccepted, &["E1", "E6", "C7"]),
+    Case {
+        scenario: Some(what_a_dead_master_said_is_sent_again),
+        ..case(SeededBug::ReplayAccepted, &["E1", "E6", "C7"])
+    },
     case(SeededBug::FailedDiskTrusted, &["P5"]),
     case(SeededBug::LampsStayLit, &["P2"]),
     case(SeededBug::LostCarKeepsCalls, &["H4"]),
@@ -114,8 +117,11 @@ const CASES: &[Case] = &[
     case(SeededBug::DirectivesSentOnce, &["O7"]),
     case(SeededBug::EveryCarHasItsTurn, &["S1"]),
     Case { scenario: Some(a_hung_node_is_started), ..case(SeededBug::LatchNotPersisted, &["H3"]) },
-    case(SeededBug::SessionNeverEnds, &["F19"]),
-    case(SeededBug::HangDetectedLate, &["H5"]),
+    Case {
+        scenario: Some(a_robot_has_a_door_held_open),
+        ..case(SeededBug::SessionNeverEnds, &["F19"])
+    },
+    Case { scenario: Some(a_motor_is_stuck), ..case(SeededBug::HangDetectedLate, &["H5"]) },
     case(SeededBug::HangDetectedEarly, &["H1"]),
     case(SeededBug::HangReportedBeforeStop, &["H6"]),
     Case { scenario: Some(a_warm_node_is_cut_off), ..case(SeededBug::StaleReadingsCount, &["K2"]) },
@@ -141,6 +147,51 @@ fn a_warm_node_is_cut_off(election: &ElectionSettings, seed: u64) -> Vec<Violati
     world.run_for(Duration::from_secs(30));
     world.inflict(Fault::Partition(vec![vec![0, 1, 2], vec![3]]));
     world.run_for(Duration::from_secs(30));
+    world.violations()
+}
+
+/// In few campaigns a robot forgets its car.
+fn a_robot_has_a_door_held_open(election: &ElectionSettings, seed: u64) -> Vec<Violation> {
+    let mut settings = WorldSettings::new(3, seed);
+    settings.election = election.clone();
+    let mut world = World::new(settings).expect("a world");
+    world.start_all();
+    world.run_for(Duration::from_secs(10));
+    let floor = Some(Floor::BOTTOM);
+    world.inflict(Fault::Session { at: 0, session: 1, car: Some(0), floor });
+    world.run_for(Duration::from_mins(2));
+    world.violations()
+}
+
+/// In few campaigns nobody repairs a motor before its car counts as hung.
+fn a_motor_is_stuck(election: &ElectionSettings, seed: u64) -> Vec<Violation> {
+    let mut settings = WorldSettings::new(2, seed);
+    settings.election = election.clone();
+    let top = settings.floors.top();
+    let mut world = World::new(settings).expect("a world");
+    world.start_all();
+    world.run_for(Duration::from_secs(30));
+    world.inflict(Fault::Motor(0, Some(MotorFault::Stuck)));
+    world.press(0, Button::Car(top));
+    world.press(0, Button::Car(Floor::BOTTOM));
+    world.run_for(Duration::from_mins(10));
+    world.violations()
+}
+
+/// In few campaigns what a node said before it died is repeated while all is calm.
+fn what_a_dead_master_said_is_sent_again(election: &ElectionSettings, seed: u64) -> Vec<Violation> {
+    let mut settings = WorldSettings { key: true, ..WorldSettings::new(3, seed) };
+    settings.election = election.clone();
+    let mut world = World::new(settings).expect("a world");
+    world.start_all();
+    world.run_for(Duration::from_secs(10));
+    world.inflict(Fault::Kill(0));
+    world.run_for(Duration::from_secs(10));
+    for recording in 0..256 {
+        world.inflict(Fault::Replay { recording, to: 1 + recording % 2 });
+        world.run_for(Duration::from_millis(20));
+    }
+    world.run_for(Duration::from_secs(5));
     world.violations()
 }
 
