@@ -13,7 +13,6 @@ use super::{Dimension, chance};
 use crate::fault::kinds::{Draw, KINDS, Kind};
 use crate::{Fault, World};
 
-/// Decides what happens next.
 pub(super) struct Fate {
     pub(super) random: Rng,
     nodes: usize,

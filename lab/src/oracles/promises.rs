@@ -22,7 +22,6 @@ const NOTICED_WITHIN: Duration = Duration::from_mins(1);
 /// of the slowest disk.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(5);
 
-/// The memory of every promise.
 #[derive(Debug)]
 pub(crate) struct Promises {
     /// The presses that some lamp has promised and no car has served, and when a lamp did last.

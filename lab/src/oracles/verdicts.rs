@@ -48,7 +48,6 @@ impl Finding {
     }
 }
 
-/// Collects the violations.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
     violations: Vec<Violation>,
