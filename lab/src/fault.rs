@@ -71,7 +71,7 @@ pub enum Fault {
     /// server may give it. The machine reaches nobody meanwhile; then its node starts anew under
     /// that address. If another machine has it, the interface has its old one.
     NewAddress { node: usize, address: Ipv4Addr, millis: u64 },
-    /// Links between two machines can't be made any more; those that there are stay, and datagrams
+    /// Links between two machines can't be made any more; existing links stay, and datagrams
     /// pass.
     RefuseLinks(usize, usize),
     /// Only machines of one group reach each other; machines in no group reach nobody.
@@ -228,7 +228,7 @@ pub enum Forgery {
     LowestAddress,
     /// Another process has the name and the address of a member.
     Name,
-    /// The sequence of a member's beacon is the last one that there is.
+    /// The sequence of a member's beacon is the highest possible.
     Sequence,
     /// The term of a member's beacon is close to the end of its range.
     Term,
@@ -243,6 +243,7 @@ impl Fault {
     pub const REPAIR: &str = "repair";
 
     /// What kind of a fault it is; `repair` for what puts one right.
+    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Kill(_) => "kill",

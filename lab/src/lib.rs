@@ -38,8 +38,6 @@
 //! # Ok::<(), liftmesh_lab::WorldError>(())
 //! ```
 
-#![allow(clippy::must_use_candidate, reason = "a look at a world that nobody uses does no harm")]
-
 mod agenda;
 mod campaign;
 mod connection;

@@ -241,7 +241,6 @@ impl World {
     /// A node can't read what came over a link from `side`. Without a key it blames its peer; with
     /// one it can't have been the peer.
     fn end_link_for_rubbish(&mut self, id: ConnectionId, side: Side, to: usize) {
-        self.interference.frames += 1;
         self.disturbed();
         self.storm.invalid.insert("C7");
         self.connections.close(id, side.other());

@@ -60,7 +60,7 @@ pub(super) struct Machine {
     pub(super) clock_rate: u32,
     /// How many years its wall clock shows too many.
     pub(super) wrong_years: i8,
-    /// How long its disk takes for a transaction, in microseconds, if not as any.
+    /// How long its disk takes for a transaction, in microseconds, if it differs from the default.
     pub(super) commit: Option<RangeInclusive<u64>>,
     /// Where its node takes its car to be, by a sensor that reports so no longer.
     pub(super) misreported: Option<Floor>,
@@ -105,7 +105,7 @@ pub(super) enum Line {
 /// going. In campaigns the busiest emits some 5,000.
 const STORM: u32 = 100_000;
 
-/// What has a car, besides its calls.
+/// What a car is reserved for, besides its calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Given {
     session: Option<RequestId>,

@@ -85,7 +85,6 @@ impl Oracles {
         violations
     }
 
-    /// The promises that are open; at the end, when none may be.
     pub(super) fn broken_promises(&self, snapshot: &Snapshot) -> Vec<Violation> {
         self.promises.broken(snapshot)
     }
@@ -107,12 +106,10 @@ impl Oracles {
         self.verdicts.record(snapshot, findings);
     }
 
-    /// The process of a machine is about to end.
     pub(super) fn ends(&mut self, snapshot: &Snapshot, node: usize) {
         self.promises.process_ends(snapshot, node);
     }
 
-    /// An operator has looked into the hang of a car.
     pub(super) fn hang_is_cleared(&mut self, node: usize) {
         self.latched.remove(&node);
     }
@@ -122,7 +119,6 @@ impl Oracles {
         self.orders.told(machine, button);
     }
 
-    /// A button of a panel was pressed.
     pub(super) fn pressed(&mut self, snapshot: &Snapshot, node: usize, button: Button) {
         self.orders.pressed(snapshot, node, button);
     }
@@ -133,7 +129,6 @@ impl Oracles {
         self.verdicts.record(snapshot, findings);
     }
 
-    /// A lamp went out while its process runs.
     pub(super) fn lamp_went_dark(&mut self, snapshot: &Snapshot, node: usize, button: Button) {
         let findings = self.promises.lamp_went_dark(snapshot, node, button);
         self.verdicts.record(snapshot, findings);
@@ -144,7 +139,6 @@ impl Oracles {
         self.cars[node].look(&snapshot.machines[node], snapshot.now);
     }
 
-    /// A node is about to command these outputs.
     pub(super) fn commanded(&mut self, snapshot: &Snapshot, node: usize, outputs: &PanelOutputs) {
         let finding = self.cars[node].look_at_riders(snapshot, node, outputs);
         self.verdicts.record(snapshot, finding);
@@ -160,7 +154,6 @@ impl Oracles {
         self.verdicts.record(snapshot, [Finding::new("F5", node, what)]);
     }
 
-    /// Looks at what a report shows.
     pub(super) fn reported(&mut self, snapshot: &Snapshot, node: usize, report: &Report) {
         self.plan_rate.reported(report);
         if let Report::Served { call, .. } | Report::Dropped { call } = report

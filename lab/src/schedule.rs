@@ -107,6 +107,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    #[must_use]
     pub fn new(seed: u64, nodes: usize, settings: ScheduleSettings) -> Self {
         Self {
             // Independent of other draws from the same seed.
@@ -149,6 +150,7 @@ impl Toll {
         *self.0.entry(kind).or_default() += 1;
     }
 
+    #[must_use]
     pub fn of(&self, kind: FaultKind) -> u32 {
         self.0.get(&kind).copied().unwrap_or(0)
     }

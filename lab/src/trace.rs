@@ -67,6 +67,7 @@ pub struct Window {
 
 impl Window {
     /// From one moment to another, on an axis that begins with the run.
+    #[must_use]
     pub fn new(from: Duration, to: Duration) -> Self {
         Self { from, to, zero: Duration::ZERO }
     }
@@ -135,6 +136,7 @@ pub enum Fate {
 
 impl Fate {
     /// When it arrived, or does.
+    #[must_use]
     pub fn arrival(self) -> Option<Duration> {
         match self {
             Self::Arrives(at) | Self::Waits(at) | Self::Unheard(at) => Some(at),
@@ -179,6 +181,7 @@ struct Band {
 
 impl Trace {
     /// The kinds of its messages, each with its number, in the order of categories and names.
+    #[must_use]
     pub fn kinds(&self) -> Vec<(Kind, usize)> {
         count(&self.messages)
     }

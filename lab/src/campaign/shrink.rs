@@ -49,6 +49,7 @@ pub struct Shrunk {
 }
 
 impl Script {
+    #[must_use]
     pub fn size(&self) -> Size {
         Size { steps: self.steps.len(), nodes: self.world.nodes, time: self.until }
     }
@@ -231,7 +232,7 @@ impl<GoesOn: FnMut(&Progress) -> bool> Search<'_, GoesOn> {
         Ok(())
     }
 
-    /// Of a world with twins it would have to be told which nodes they are now.
+    /// A world with twins would need their numbers adjusted: it keeps all nodes.
     fn drop_nodes(&mut self) -> Result<(), WorldError> {
         if self.best.world.twins.is_some() {
             return Ok(());

@@ -38,6 +38,7 @@ pub struct Failure {
 
 impl Summary {
     /// Of no campaign yet.
+    #[must_use]
     pub fn new(protocol: Protocol, preset: Preset) -> Self {
         Self {
             protocol,
@@ -66,12 +67,14 @@ impl Summary {
     }
 
     /// How many campaigns neither failed nor were void.
+    #[must_use]
     pub fn passed(&self) -> u64 {
         self.seeds - self.failed.len() as u64 - self.void.len() as u64
     }
 
     /// Whether so many are void that the others prove little: more than 5 % and more than one, or
     /// all that did not fail.
+    #[must_use]
     pub fn is_void(&self) -> bool {
         let void = self.void.len() as u64;
         let allowed = (self.seeds * MOST_VOID / 100).max(1);
@@ -79,6 +82,7 @@ impl Summary {
     }
 
     /// The hash of the campaigns' hashes, in the order of their seeds.
+    #[must_use]
     pub fn hash(&self) -> u64 {
         self.hash.finish()
     }

@@ -82,6 +82,7 @@ impl AddAssign<&Self> for Tally {
 
 /// Whether a run with this time of faults says nothing, and why: it placed too few orders,
 /// kept its first master, or one of the kinds of faults that were enabled never happened.
+#[must_use]
 pub fn is_void(tally: &Tally, faulty: Duration, enabled: &BTreeSet<&'static str>) -> Option<Void> {
     let least = (ORDERS_A_MINUTE * faulty.as_secs() / 60).max(1);
     if tally.placed < least {

@@ -72,7 +72,7 @@ impl Draw<'_> {
         nodes
     }
 
-    /// Two groups, neither of which is empty.
+    /// Two groups that are not empty.
     fn halves(&mut self) -> (Vec<usize>, Vec<usize>) {
         let mut nodes = self.shuffled();
         let right = nodes.split_off(self.random.usize(1..nodes.len()));

@@ -1,48 +1,14 @@
-//! Faults of a schedule, and everything put right.
+//! Everything put right.
 
 use elevator_driver::KeySwitch;
 use elevator_fleet::directives::Topic;
 use elevator_fleet::model::Mode;
 use elevator_fleet::node::Node;
-use elevator_simulator::shaft::MotorFault;
 
 use super::Fault;
-use crate::schedule::FaultKind;
 use crate::{Twins, World};
 
 impl World {
-    /// Begins a fault of a schedule at a node.
-    pub fn begin(&mut self, kind: FaultKind, node: usize) {
-        self.strike(kind, node, true);
-    }
-
-    /// Puts a fault of a schedule right.
-    pub fn end(&mut self, kind: FaultKind, node: usize) {
-        self.strike(kind, node, false);
-    }
-
-    fn strike(&mut self, kind: FaultKind, node: usize, begins: bool) {
-        let faults = match kind {
-            FaultKind::Kill if begins => vec![Fault::Kill(node)],
-            FaultKind::Kill => vec![Fault::Restart(node)],
-            FaultKind::Suspension if begins => vec![Fault::Suspend(node)],
-            FaultKind::Suspension => vec![Fault::Resume(node)],
-            FaultKind::LineCut => vec![Fault::LineCut(node, begins)],
-            FaultKind::NetworkCut => vec![Fault::NetworkCut(node, begins)],
-            FaultKind::Hang if begins => vec![Fault::Motor(node, Some(MotorFault::Stuck))],
-            FaultKind::Hang => {
-                vec![Fault::Motor(node, None), Fault::ClearHang(node), Fault::Restart(node)]
-            }
-            FaultKind::Obstruction => vec![Fault::Obstruct(node, begins)],
-            FaultKind::StopSwitch => vec![Fault::StopSwitch(node, begins)],
-            FaultKind::PowerCut if begins => vec![Fault::MainsCut],
-            FaultKind::PowerCut => (0..self.machines.len()).map(Fault::Restart).collect(),
-        };
-        for fault in faults {
-            self.inflict(fault);
-        }
-    }
-
     /// Puts a car right, and its line. It stays latched if it hung.
     pub fn repair_car(&mut self, node: usize) {
         self.inflict(Fault::Motor(node, None));

@@ -25,7 +25,7 @@ pub(crate) struct Orders {
     known: BTreeMap<Dot, (Call, NodeId)>,
     /// Presses in calm that have come to nothing yet.
     waiting: Vec<Press>,
-    /// By node: the locked floor of which the button was pressed last.
+    /// By node: the locked floor whose button was pressed last.
     refused: BTreeMap<NodeId, Call>,
     /// When the contents of stores were last compared.
     compared_at: Duration,
@@ -65,7 +65,6 @@ impl Orders {
         is_refused.then(|| Finding::new("F4", node, format!("{call} is locked, and was placed")))
     }
 
-    /// A button of a panel is pressed.
     pub(crate) fn pressed(&mut self, snapshot: &Snapshot, node: usize, button: Button) {
         let machine = &snapshot.machines[node];
         let has_car = !snapshot.settings.roles.contains_key(&node);

@@ -94,7 +94,6 @@ impl Promises {
         findings
     }
 
-    /// A lamp promises this press.
     pub(crate) fn promise(&mut self, dot: Dot, call: &Call, at: Duration) {
         self.open.insert(dot, (call.clone(), at));
     }

@@ -38,7 +38,6 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// A press has become an order, as some node reports.
     pub(super) fn placed(&mut self, call: &Call, press: Dot, now: Duration) {
         if call.is_trip() {
             self.made.entry(press).or_insert(now);
@@ -78,7 +77,6 @@ impl Service {
         (!was_there).then(|| Finding::new("F18", node, what()))
     }
 
-    /// Looks at who waits, and at who holds a door.
     pub(super) fn inspect(&mut self, snapshot: &Snapshot, cars: &[CarWatch]) -> Vec<Finding> {
         let passed = snapshot.now.saturating_sub(self.looked_at);
         self.looked_at = snapshot.now;
@@ -150,7 +148,7 @@ impl Service {
     }
 }
 
-/// The session because of which the door of a car is open, and nothing else.
+/// The session that holds the door of a car open, if nothing else does.
 fn holding(snapshot: &Snapshot, machine: &Machine) -> Option<Session> {
     let process = machine.process.as_ref().filter(|_| machine.awake().is_some())?;
     let directives = process.node.directives();

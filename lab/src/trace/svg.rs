@@ -38,6 +38,7 @@ const SLAVE: &str = "#9db8dc";
 const SEEKING: &str = "#f0b429";
 
 /// A drawing of what a trace shows: an SVG without external resources.
+#[must_use]
 pub fn svg(trace: &Trace) -> String {
     Drawing::new(trace).draw()
 }

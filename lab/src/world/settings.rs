@@ -1,4 +1,4 @@
-//! Of what a world is made.
+//! The settings of a world.
 
 mod form;
 
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::network::{Bursts, Weather};
 
-/// Of what the world is made.
+/// The settings of a world.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorldSettings {
     /// How many machines, 1 to 200. They are named A, B, … and have ascending addresses.
@@ -62,6 +62,7 @@ pub struct WorldSettings {
 
 impl WorldSettings {
     /// So many machines in a building with four floors, on a sound LAN.
+    #[must_use]
     pub fn new(nodes: usize, seed: u64) -> Self {
         Self {
             nodes,
@@ -87,6 +88,7 @@ impl WorldSettings {
 
     /// The same, in which idle cars stay where they are: for elections, which should be compared
     /// without messages that have nothing to do with them.
+    #[must_use]
     pub fn without_parking(nodes: usize, seed: u64) -> Self {
         Self { strategy: Strategy::Collective, ..Self::new(nodes, seed) }
     }
@@ -113,6 +115,7 @@ impl WorldSettings {
     }
 
     /// C3: how long the election may take once the network is whole and quiet.
+    #[must_use]
     pub fn bound(&self) -> Duration {
         self.election.bound(&MeshTimes::default(), self.nodes)
     }

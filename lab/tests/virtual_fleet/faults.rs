@@ -75,7 +75,7 @@ fn a_damaged_frame_ends_its_link() {
         building.press(0, up(2));
         building.press(0, car_call(3));
         building.run_for(secs(3));
-        assert_eq!(building.interference().frames, 1, "{}", building.story(40));
+        assert_eq!(building.inflicted()["damaged frame"], 1, "{}", building.story(40));
         assert!(building.mesh_traffic().dials > before, "the link is made again");
         assert_eq!(building.conflicts(1) > 0, !key);
         building.run_for(secs(5));
@@ -100,7 +100,7 @@ fn replayed_datagrams_change_nothing() {
             building.run_for(millis(5));
         }
         building.run_for(secs(1));
-        assert!(building.interference().replayed > 300);
+        assert!(building.inflicted()["replay"] > 300);
         let after = (building.mesh_traffic().changes, building.mesh_traffic().losses);
         assert_eq!(after, before, "{}", building.story(40));
         building.recovers();
