@@ -51,7 +51,7 @@ pub use self::text::{Key, TextError, Value, Words, is_hidden};
 ///
 /// If there are more, those with the greatest keys are dropped, so that all nodes keep the same ones:
 /// why cars hung before all others, and never a fire recall or one of `Topic::URGENT`, nor, for less
-/// than these, who has a car as a firefighter.
+/// than these, which cars firefighters have.
 pub const MOST_DIRECTIVES: usize = 512;
 
 /// The greatest counter of a version. Nobody gives so many commands; a greater one is refused, so
@@ -256,8 +256,8 @@ impl Directives {
         self.registers.keys().max_by_key(|key| Precedence::of(key))
     }
 
-    /// Whether the version of a directive of a peer is not too far ahead of those that are known here.
-    /// Without this bound a single one would use up the versions of the whole fleet. A node that knows
+    /// Whether the version of a directive of a peer, or the number of a recall, is not too far ahead of
+    /// those that are known here. Without this bound a single one would use up those of the whole fleet. A node that knows
     /// none yet has to believe what operators have commanded, but no receipt: a request that is not
     /// remembered is fulfilled again.
     pub(crate) fn is_in_reach(&self, directive: &Directive) -> bool {
@@ -266,7 +266,9 @@ impl Directives {
         } else {
             self.highest().unwrap_or(MOST_CHANGES)
         };
+        let recalls = Recall::of(&directive.key, &directive.value).map_or(0, |it| it.number);
         directive.version.counter <= known.saturating_add(JUMP)
+            && recalls <= self.recall_count().saturating_add(JUMP)
     }
 
     fn highest(&self) -> Option<u64> {

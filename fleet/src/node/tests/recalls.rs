@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::Order;
+use crate::directives::{Value, Words};
+use crate::model::bounds::JUMP;
+use crate::model::{JournalId, Order};
+use crate::orders::{Record, RecordState};
 
 const NODES: usize = 4;
 const NOW: Timestamp = Timestamp::START;
@@ -118,6 +121,27 @@ proptest! {
             let is_ended = ended.contains(&(key.clone(), recall.number));
             prop_assert!(!recall.is_over || is_ended, "{key} {} was not ended", recall.number);
         }
+    }
+}
+
+/// N1: one message can't make an order outlive every recall, nor use up the numbers of recalls.
+#[test]
+fn a_recall_number_out_of_reach_is_refused() {
+    let mut one = forged::with_journal(1, forged::sound(1));
+    let mut two = forged::with_journal(2, forged::sound(2));
+    for (recall, is_taken) in [(JUMP, true), (JUMP + 1, false)] {
+        let dot = forged::dot(9, recall);
+        let state = RecordState::Open { waited: Duration::ZERO, recall };
+        let call = forged::call(1);
+        let record = Record { dot, origin: name(9), call, state };
+        forged::send_beacon(&mut two, &mut one, vec![record], NOW);
+        assert_eq!(one.orders().get(dot).is_some(), is_taken, "{recall}");
+        let mut directives = two.directives().clone();
+        let (key, _) = directives.next_recall(two.hello().nonce);
+        let value = Value::new(&format!("on {recall}")).expect("a value");
+        let by = Words::new("kovac").expect("a name");
+        let directive = directives.set(key, value, by, JournalId(2)).expect("room");
+        assert_eq!(one.directives().is_in_reach(&directive), is_taken, "{recall}");
     }
 }
 

@@ -14,7 +14,7 @@ use crate::model::bounds::JUMP;
 use crate::model::{Call, Dot, JournalId, MOST_SEQUENCE, NodeId, Timestamp};
 use crate::node::peers::Membership;
 use crate::node::{RefusedStatus, Report};
-use crate::orders::Record;
+use crate::orders::{Record, RecordState};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Frame, PlanEntry};
 
@@ -127,6 +127,12 @@ impl Knowledge<'_> {
     /// this node uses next are not too high for them.
     pub(super) fn is_out_of_reach(&self, dot: Dot) -> bool {
         dot.sequence > self.reached.saturating_add(JUMP / 2).min(MOST_SEQUENCE)
+    }
+
+    /// Whether no recall that this order has outlived can be known anywhere: it would outlive all others.
+    pub(super) fn is_ahead_of_recalls(&self, record: &Record) -> bool {
+        let most = self.store.recalls().saturating_add(JUMP);
+        matches!(record.state, RecordState::Open { recall, .. } if recall > most)
     }
 
     /// Whether the record gives a press another call than the one for which it was made.

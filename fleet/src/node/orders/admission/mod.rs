@@ -113,7 +113,7 @@ impl Admission {
                 self.refuse(peer, dot, known.members, now);
                 continue;
             }
-            if dot.sequence > known.limit(dot.journal) {
+            if dot.sequence > known.limit(dot.journal) || known.is_ahead_of_recalls(record) {
                 self.refuse(peer, dot, known.members, now);
                 continue;
             }
