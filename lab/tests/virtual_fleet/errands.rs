@@ -249,8 +249,8 @@ fn a_firefighter_drives_on_emergency_power() {
     }
 }
 
-/// A car that does not move loses its turn. One that a mechanic has switched off gets none, whoever was
-/// to serve, nor does it have to go down before others serve.
+/// A car that does not move loses its turn. One that a mechanic has switched off gets none, even if it
+/// was to serve, nor does it have to go down before others serve.
 #[test]
 fn a_car_that_cannot_move_gets_no_turn_to_serve() {
     let off = (Fault::Key(1, KeySwitch::OutOfService), Fault::Key(1, KeySwitch::Normal));

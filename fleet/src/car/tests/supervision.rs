@@ -169,7 +169,7 @@ fn car_that_misses_its_stops_leaves_the_group_and_latches() {
         (Drive::Slips, 10),
         (Drive::SlipsAlways, 10),
         (Drive::StopsLate, 10),
-        // It passes one sensor over and over, which is no progress.
+        // It passes one sensor over and over, which is not progress.
         (Drive::NeverLevels, 5),
     ] {
         let mut world = World::at(0).settled();

@@ -21,8 +21,8 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// A press of this call that the store no longer keeps was served or, where there is no service,
-    /// ended by a fire recall.
+    /// A press of this call that the store no longer keeps was served or, without a service, ended
+    /// by a fire recall.
     pub(super) fn note(&mut self, dot: Dot, call: &Call, service: Option<Service>) {
         let place = (dot.journal, call.clone(), dot.sequence);
         if self.ends.insert(place.clone(), service).is_none() {

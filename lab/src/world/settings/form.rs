@@ -18,7 +18,7 @@ pub(super) fn serialize<S: Serializer>(
     let protocol = election.protocol();
     let is_it = |preset: &Preset| ElectionSettings::preset(protocol, *preset) == *election;
     let preset = Preset::ALL.into_iter().find(is_it);
-    let preset = preset.ok_or_else(|| ser::Error::custom("the election is no preset"))?;
+    let preset = preset.ok_or_else(|| ser::Error::custom("the election is not a preset"))?;
     Form { protocol, preset }.serialize(to)
 }
 
