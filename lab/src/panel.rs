@@ -72,7 +72,7 @@ impl World {
         if before == line || self.machines[node].process.is_none() {
             return;
         }
-        self.oracles.car_interrupted(node);
+        self.oracles.cars[node].interrupt();
         if cut {
             self.falls_silent(node);
             self.report_panel_lost(node);
@@ -157,7 +157,7 @@ impl World {
         let inputs = machine.car.inputs();
         if inputs != machine.reported {
             if inputs.stop != machine.reported.stop {
-                self.oracles.car_interrupted(node);
+                self.oracles.cars[node].interrupt();
             }
             machine.reported = inputs.clone();
             self.watch_car(node);

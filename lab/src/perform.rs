@@ -293,7 +293,7 @@ impl World {
         if self.machines[node].process.is_none() {
             return;
         }
-        self.judge(|oracles, snapshot| oracles.ends(snapshot, node));
+        self.judge(|oracles, snapshot| oracles.promises.process_ends(snapshot, node));
         let machine = &mut self.machines[node];
         machine.process = None;
         let incarnation = machine.incarnation;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use elevator_fleet::election::Preferred;
-use elevator_fleet::model::{NodeId, Role};
+use elevator_fleet::model::{CarView, NodeId, Role};
 use elevator_fleet::node::Node;
+use elevator_fleet::orders::Record;
 use elevator_fleet::wire::NodeState;
 
 use super::WorldSettings;
@@ -52,6 +53,18 @@ impl<'a> Snapshot<'a> {
     /// The state of a node, while its process runs.
     pub(super) fn node_state(&self, node: usize) -> Option<&'a NodeState> {
         self.node(node).map(Node::node_state)
+    }
+
+    /// What the order store of a node holds, while its process runs.
+    pub(super) fn records(&self, node: usize) -> impl Iterator<Item = Record> + use<'a> {
+        let (process, now) = (self.machines[node].process.as_ref(), self.now);
+        process.into_iter().flat_map(move |it| it.node.orders().records(it.clock(now)))
+    }
+
+    /// A node's car, as the node describes it to the others.
+    pub(super) fn car_view(&self, node: usize) -> Option<CarView> {
+        let process = self.machines[node].process.as_ref()?;
+        Some(process.node.status(process.clock(self.now)).car?.view)
     }
 
     /// The nodes that run, are not suspended, and for which this holds.

@@ -24,7 +24,7 @@ impl World {
     /// At the end every promise has been kept (P1, O1, F12, F13): those that were not.
     #[must_use]
     pub fn broken_promises(&self) -> Vec<Violation> {
-        self.oracles.broken_promises(&self.snapshot())
+        self.oracles.promises.broken(&self.snapshot())
     }
 
     /// For how long there were several masters, or none.

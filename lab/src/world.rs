@@ -308,7 +308,7 @@ impl World {
     pub fn press(&mut self, node: usize, button: Button) {
         if self.machines[node].car.press(button).is_ok() {
             self.note(node, Note::Pressed(button));
-            self.judge(|oracles, snapshot| oracles.pressed(snapshot, node, button));
+            self.judge(|oracles, snapshot| oracles.orders.pressed(snapshot, node, button));
             self.report_presses(node);
         }
     }

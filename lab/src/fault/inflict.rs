@@ -164,7 +164,7 @@ impl World {
             Fault::Crowd(_) => {}
             Fault::ClearHang(node) => {
                 self.machines[node].latched = false;
-                self.oracles.hang_is_cleared(node);
+                self.oracles.cars[node].latched = false;
             }
             Fault::Mode { at, car, mode } => {
                 let car = self.machines[car].name.clone();
@@ -407,7 +407,7 @@ impl World {
         let suspended_at = process.suspended_at;
         let late = self.now.saturating_sub(suspended_at);
         if late >= NOTICED {
-            self.oracles.car_interrupted(node);
+            self.oracles.cars[node].interrupt();
             self.with(node, |node, now| node.handle_interrupted(late, now));
         }
         self.read_wall_clock(node);

@@ -30,10 +30,8 @@ const MOST_INTERRUPTED: u32 = 5;
 /// S1: nobody asked for a motion with an open door, or for an open door in motion. The panels keep
 /// the record.
 pub(super) fn unsafe_cars(snapshot: &Snapshot) -> Vec<Violation> {
-    let machines = snapshot.machines.iter();
-    let records = machines.flat_map(|machine| {
-        let violations = machine.car.violations().iter();
-        violations.map(|violation| Violation {
+    let records = snapshot.machines.iter().flat_map(|machine| {
+        machine.car.violations().iter().map(|violation| Violation {
             at: Duration::from_millis(violation.time_ms),
             id: "S1",
             what: format!("{}: {:?}", machine.name, violation.kind),
@@ -44,24 +42,26 @@ pub(super) fn unsafe_cars(snapshot: &Snapshot) -> Vec<Violation> {
 
 /// S1, S2: a controller that knows of the stop switch commands no motion, and a panel without a
 /// controller has stopped its motor.
-pub(super) fn motors_stop(snapshot: &Snapshot) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (node, machine) in snapshot.machines.iter().enumerate() {
+pub(super) fn inspect(snapshot: &Snapshot, cars: &mut [CarWatch]) -> Vec<Finding> {
+    let mut findings: Vec<Finding> =
+        one_car_moves_on_emergency_power(snapshot).into_iter().collect();
+    for (node, (machine, car)) in snapshot.machines.iter().zip(cars).enumerate() {
+        car.look(machine, snapshot.now);
+        findings.extend(car.hangs_without_progress(snapshot, node));
         if machine.car.inputs().stop && machine.motor_command() != MotorCommand::Stop {
-            let what = "drives despite the stop switch".to_owned();
-            findings.push(Finding::new("S1", node, what).lasting(STOP_WITHIN));
+            let drives = Finding::new("S1", node, "drives despite the stop switch");
+            findings.push(drives.lasting(STOP_WITHIN));
         }
         let is_silent = |since| snapshot.now.saturating_sub(since) > STOPPED_WITHIN;
         if machine.silent_since.is_some_and(is_silent) && machine.car.shaft().driven().is_some() {
-            let what = "its motor runs without a controller".to_owned();
-            findings.push(Finding::new("S2", node, what));
+            findings.push(Finding::new("S2", node, "its motor runs without a controller"));
         }
     }
     findings
 }
 
 /// S1: on emergency power one motor runs at a time, of those whose nodes know of it.
-pub(super) fn one_car_moves_on_emergency_power(snapshot: &Snapshot) -> Option<Finding> {
+fn one_car_moves_on_emergency_power(snapshot: &Snapshot) -> Option<Finding> {
     let runs = |machine: &&Machine| {
         let node = machine.awake().filter(|node| node.directives().emergency_power().is_some());
         let outputs = node.and_then(Node::outputs);
@@ -74,21 +74,13 @@ pub(super) fn one_car_moves_on_emergency_power(snapshot: &Snapshot) -> Option<Fi
     is_wrong.then(|| Finding::new("S1", 0, what()))
 }
 
-/// H6: a node that reports a hang has stopped its motor before.
-pub(super) fn the_motor_is_stopped_first(machine: &Machine, node: usize) -> Option<Finding> {
-    let is_told = machine.line == Line::Plugged;
-    let is_stopped = machine.car.motor() == MotorCommand::Stop;
-    let finding = || Finding::new("H6", node, "reports a hang with the motor on".to_owned());
-    (is_told && !is_stopped).then(finding)
-}
-
 /// One car, as somebody sees it who knows its sensors, its commands and its faults.
 #[derive(Debug, Default)]
 pub(crate) struct CarWatch {
     /// How long the motor has been driven without a new floor since the last interruption.
-    pub(crate) driven: Duration,
+    driven: Duration,
     /// The same with all interruptions since the last new floor.
-    pub(crate) driven_in_all: Duration,
+    driven_in_all: Duration,
     /// The car has looked for a floor since the last new floor.
     homed: bool,
     /// Until when the time has been counted, while the motor is driven as commanded.
@@ -103,25 +95,20 @@ pub(crate) struct CarWatch {
     /// There has been a fault that a hang may follow from, and since then no run has ended at its
     /// stop.
     pub(crate) suspect: bool,
+    /// It hung, and nobody has cleared that.
+    pub(crate) latched: bool,
     /// Where the riders want to go who have been told that the car goes their way.
-    pub(crate) riders: Option<Riders>,
+    riders: Option<(Direction, BTreeMap<Dot, Floor>)>,
     /// What decided then where the car goes, besides its calls.
     ruled_by: (Mode, KeySwitch, Given),
     /// When its door was last not closed at a floor, with its lantern lit in a direction.
     pub(crate) opened: BTreeMap<(Floor, Direction), Duration>,
 }
 
-/// Riders whose floors are ahead of the car.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Riders {
-    pub(crate) direction: Direction,
-    pub(crate) calls: BTreeMap<Dot, Floor>,
-}
-
 impl CarWatch {
     /// A new controller knows nothing of what was before.
     pub(crate) fn start_over(&mut self) {
-        *self = Self { suspect: self.suspect, ..Self::default() };
+        *self = Self { suspect: self.suspect, latched: self.latched, ..Self::default() };
     }
 
     /// Nobody knows what the car does meanwhile (H1).
@@ -197,18 +184,20 @@ impl CarWatch {
 
     /// H1: only a car that is broken counts as hung, or one that was and has not got anywhere since.
     /// A dead sensor, another speed, a drive that does not level and interruptions are no reason.
-    pub(super) fn only_a_broken_car_hangs(&self, node: usize) -> Option<Finding> {
-        let finding = || Finding::new("H1", node, "counts a sound car as hung".to_owned());
-        (!self.suspect).then(finding)
+    ///
+    /// H6: a node that reports a hang has stopped its motor before.
+    pub(super) fn hung(&mut self, machine: &Machine, node: usize) -> Vec<Finding> {
+        self.latched = true;
+        let drives = machine.line == Line::Plugged && machine.car.motor() != MotorCommand::Stop;
+        let drives = drives.then(|| Finding::new("H6", node, "reports a hang with the motor on"));
+        let is_sound =
+            (!self.suspect).then(|| Finding::new("H1", node, "counts a sound car as hung"));
+        drives.into_iter().chain(is_sound).collect()
     }
 
     /// H5: a car whose motor is driven without a new floor counts as hung within its limit: neither
     /// retries nor the search for a floor renew it, and interruptions only a few times.
-    pub(super) fn hangs_without_progress(
-        &self,
-        snapshot: &Snapshot,
-        node: usize,
-    ) -> Option<Finding> {
+    fn hangs_without_progress(&self, snapshot: &Snapshot, node: usize) -> Option<Finding> {
         let limits = CarSettings::new(snapshot.settings.floors);
         let limit = match snapshot.machines[node].motor_command() {
             MotorCommand::Stop => return None,
@@ -245,7 +234,7 @@ impl CarWatch {
                 direction
             }
         };
-        let finding = self.riders.as_ref().and_then(|riders| riders.lost(snapshot, node, heading));
+        let finding = self.turns_from_riders(snapshot, node, heading);
         let orders = process.node.orders().orders();
         let ahead = orders.filter_map(|order| match &order.call {
             Call::Car { car, floor } if *car == machine.name => {
@@ -254,38 +243,35 @@ impl CarWatch {
             Call::Car { .. } | Call::Hall(_) => None,
         });
         let calls: BTreeMap<Dot, Floor> = ahead.collect();
-        self.riders = (!calls.is_empty()).then_some(Riders { direction: heading, calls });
+        self.riders = (!calls.is_empty()).then_some((heading, calls));
         finding
     }
-}
 
-impl Riders {
-    /// Those who are carried away from where they want to go by a car that turns.
-    pub(super) fn lost(
+    /// Riders are carried away from where they want to go by a car that turns.
+    fn turns_from_riders(
         &self,
         snapshot: &Snapshot,
         node: usize,
         heading: Direction,
     ) -> Option<Finding> {
+        let (direction, riders) = self.riders.as_ref()?;
         let machine = &snapshot.machines[node];
-        let process = machine.process.as_ref()?;
+        let process = machine.node()?;
         let is_keyed = matches!(
             machine.reported.key,
             KeySwitch::FireRecall | KeySwitch::RecallAll | KeySwitch::OutOfService
         );
-        if self.direction == heading || is_keyed || machine.mode() >= Mode::EmergencyPower {
+        if *direction == heading || is_keyed || machine.mode() >= Mode::EmergencyPower {
             return None;
         }
-        let at = process.node.outputs()?.indicator?;
-        let status = process.node.status(process.clock(snapshot.now));
-        let locked_out = status.car.map(|car| car.view.locked_out).unwrap_or_default();
-        let is_open = |dot: &Dot| process.node.orders().get(*dot).is_some();
-        let is_left =
-            |floor: Floor| floor.is_beyond(at, self.direction) && !locked_out.contains(floor);
-        let lost = self.calls.iter().find(|(dot, floor)| is_open(dot) && is_left(**floor));
-        lost.map(|(_, floor)| {
-            let what = format!("turns {heading:?} at {at}, with riders to {floor}");
-            Finding::new("S3", node, what)
+        let at = process.outputs()?.indicator?;
+        let locked_out = snapshot.car_view(node).map(|view| view.locked_out).unwrap_or_default();
+        let mut lost = riders.iter().filter(|(dot, floor)| {
+            let is_ahead = floor.is_beyond(at, *direction) && !locked_out.contains(**floor);
+            is_ahead && process.orders().get(**dot).is_some()
+        });
+        lost.next().map(|(_, floor)| {
+            Finding::new("S3", node, format!("turns {heading:?} at {at}, with riders to {floor}"))
         })
     }
 }

@@ -39,9 +39,13 @@ impl Readings {
         findings
     }
 
-    /// What this display shows was read by somebody who could be heard, not too long ago.
+    /// What this display shows was read by somebody who could be heard, not too long ago: by then
+    /// whatever was read or sent in another group has lapsed.
     fn is_shown(&mut self, snapshot: &Snapshot, node: usize) -> Option<Finding> {
-        let lapses = settling(snapshot);
+        let requests = snapshot.settings.election.request_period();
+        let ClimateSettings { poll_period, reading_limit, display_limit, .. } =
+            ClimateSettings::default().requested_every(requests);
+        let lapses = poll_period + reading_limit + display_limit;
         self.read_at.retain(|(of, _), at| *of != node || *at + lapses >= snapshot.now);
         let readings = self.read_at.range((node, i8::MIN)..=(node, i8::MAX));
         let read: Vec<f64> = readings.map(|((_, read), _)| f64::from(*read)).collect();
@@ -55,12 +59,4 @@ impl Readings {
         let what = || format!("shows {text:?}, the sensors read {read:?}");
         is_wrong.then(|| Finding::new("K2", node, what()))
     }
-}
-
-/// By then whatever was read or sent in another group has lapsed.
-fn settling(snapshot: &Snapshot) -> Duration {
-    let requests = snapshot.settings.election.request_period();
-    let ClimateSettings { poll_period, reading_limit, display_limit, .. } =
-        ClimateSettings::default().requested_every(requests);
-    poll_period + reading_limit + display_limit
 }

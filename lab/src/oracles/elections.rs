@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_fleet::model::{Call, HallCall, NodeId, Term};
-use elevator_fleet::node::{Node, Report};
+use elevator_fleet::node::Node;
 use elevator_fleet::wire::NodeState;
 
 use super::Finding;
@@ -27,83 +27,82 @@ fn slower_by(snapshot: &Snapshot) -> Duration {
     slowest(&snapshot.network.weather).saturating_sub(slowest(&Weather::default()))
 }
 
-/// E6: where no node comes or goes, no node becomes master or ceases to be.
-pub(super) fn no_change_of_master(
-    snapshot: &Snapshot,
-    node: usize,
-    report: &Report,
-) -> Option<Finding> {
-    snapshot.settled_group().map(|_| Finding::new("E6", node, format!("{report:?}")))
+/// The terms of a node (E3).
+#[derive(Debug, Default)]
+struct Terms {
+    /// The term that it was last seen to know.
+    latest: Term,
+    /// The term under which its process was last seen to lead.
+    led: Option<Term>,
+    /// The term of its latest mastership.
+    term: Term,
+    /// What it has assigned as master, and under which term it did last.
+    made: BTreeMap<(Call, NodeId), Term>,
 }
 
-/// E1, E2, E7: all have one master, known to all. Where the mastership rotates, all know within a
-/// bounded time where it has gone (C3): the token has to cross the network, and its answer.
-pub(super) fn there_is_one_master(snapshot: &Snapshot) -> Option<Finding> {
-    let election = &snapshot.settings.election;
-    let crossings =
-        if election.profile().rotates { slower_by(snapshot) * 2 } else { Duration::ZERO };
-    let group = snapshot.settled_group()?;
-    let master = snapshot.master_of(&group);
-    let what = || format!("{group:?} have the master {master:?}");
-    let finding = || Finding::new("E1", group[0], what());
-    let is_right = snapshot.is_right(&group, master);
-    (!is_right).then(|| finding().lasting(election.settles_within() + crossings))
-}
-
-/// E3: terms never decrease, each mastership has a greater one, and the master of a fleet a greater
-/// one than all whose mastership has ended in it. Assignments are those of the present mastership.
-#[derive(Debug)]
-pub(crate) struct Masterships {
-    /// By node: the term that it was last seen to know.
-    pub(crate) latest: Vec<Term>,
-    /// By node: the term under which its process was last seen to lead.
-    pub(crate) led: Vec<Option<Term>>,
-    /// By node: what it has assigned as master, and under which term it did last.
-    made: Vec<BTreeMap<(Call, NodeId), Term>>,
-    /// By node: the term of its latest mastership.
-    terms: Vec<Term>,
-}
+/// By node: its terms. A mastership has a greater one than all before, and assignments are those of
+/// the present mastership (E3).
+#[derive(Debug, Default)]
+pub(super) struct Masterships(Vec<Terms>);
 
 impl Masterships {
-    pub(crate) fn new(nodes: usize) -> Self {
-        Self {
-            latest: vec![Term::default(); nodes],
-            led: vec![None; nodes],
-            made: vec![BTreeMap::new(); nodes],
-            terms: vec![Term::default(); nodes],
+    /// A node that starts knows the term on its disk.
+    pub(super) fn started(&mut self, snapshot: &Snapshot, node: usize) {
+        self.0.resize_with(snapshot.machines.len(), Terms::default);
+        self.0[node].latest = snapshot.machines[node].disk.term();
+        self.0[node].led = None;
+    }
+
+    /// E3: the term of a new master is greater than the one that it was seen to know.
+    pub(super) fn changed_state(
+        &mut self,
+        snapshot: &Snapshot,
+        node: usize,
+        (to, term): (&NodeState, Term),
+    ) -> Option<Finding> {
+        match to {
+            NodeState::Slave { master } => orders_are_handed_over(snapshot, node, master),
+            NodeState::Master => {
+                self.0[node].term = term;
+                let known = self.0[node].latest;
+                let what = || format!("leads under {term}, knew {known}");
+                (term <= known).then(|| Finding::new("E3", node, what()))
+            }
+            NodeState::Seeking => None,
         }
     }
 
-    /// A node that starts knows the term on its disk.
-    pub(crate) fn started(&mut self, snapshot: &Snapshot, node: usize) {
-        self.latest[node] = snapshot.machines[node].disk.term();
-        self.led[node] = None;
-    }
-
-    /// A node has become master under this term: greater than the one that it was seen to know.
-    pub(crate) fn became_master(&mut self, node: usize, term: Term) -> Option<Finding> {
-        self.terms[node] = term;
-        let known = self.latest[node];
-        let finding = || Finding::new("E3", node, format!("leads under {term}, knew {known}"));
-        (term <= known).then(finding)
-    }
-
-    pub(crate) fn inspect(&mut self, snapshot: &Snapshot) -> Vec<Finding> {
+    /// E1, E2, E7: all have one master, known to all. Where the mastership rotates, all know within a
+    /// bounded time where it has gone (C3): the token has to cross the network, and its answer.
+    ///
+    /// E3: terms never decrease, and the master of a fleet has a greater one than all whose mastership
+    /// has ended in it.
+    pub(super) fn inspect(&mut self, snapshot: &Snapshot) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for (node, latest) in self.latest.iter_mut().enumerate() {
+        for (node, known) in self.0.iter_mut().enumerate() {
             let Some(term) = snapshot.node(node).map(Node::term) else { continue };
             if snapshot.node_state(node) == Some(&NodeState::Master) {
-                self.led[node] = Some(term);
+                known.led = Some(term);
             }
-            let before = std::mem::replace(latest, term);
+            let before = std::mem::replace(&mut known.latest, term);
             if term < before {
                 findings.push(Finding::new("E3", node, format!("term {before} became {term}")));
             }
         }
-        let group = snapshot.settled_group().unwrap_or_default();
-        if let Some(master) = snapshot.master_of(&group) {
-            let is_late = |node: &&usize| **node != master && self.led[**node] >= self.led[master];
-            findings.extend(group.iter().filter(is_late).map(|node| {
+        let Some(group) = snapshot.settled_group() else { return findings };
+        let master = snapshot.master_of(&group);
+        if !snapshot.is_right(&group, master) {
+            let election = &snapshot.settings.election;
+            let rotates = election.profile().rotates;
+            let crossings = if rotates { slower_by(snapshot) * 2 } else { Duration::ZERO };
+            let what = format!("{group:?} have the master {master:?}");
+            let limit = election.settles_within() + crossings;
+            findings.push(Finding::new("E1", group[0], what).lasting(limit));
+        }
+        if let Some(master) = master {
+            let led = |node: usize| self.0[node].led;
+            let late = group.iter().filter(|node| **node != master && led(**node) >= led(master));
+            findings.extend(late.map(|node| {
                 let what = format!("leads under the term of {node} or an earlier one");
                 Finding::new("E3", master, what).lasting(TOLD_WITHIN)
             }));
@@ -124,7 +123,8 @@ impl Masterships {
         let entry = (call.clone(), car.clone());
         let master = match snapshot.node_state(node)? {
             NodeState::Master => {
-                self.made[node].insert(entry, self.terms[node]);
+                let term = self.0[node].term;
+                self.0[node].made.insert(entry, term);
                 return None;
             }
             NodeState::Slave { master } => master,
@@ -133,9 +133,9 @@ impl Masterships {
         let (index, _) = snapshot.named(master)?;
         let goes_along = call.is_trip() || snapshot.settings.election.profile().rotates;
         let is_under_way =
-            |term: &Term| *term == self.terms[index] || snapshot.settled_group().is_none();
-        let was_said = self.made[index].get(&entry).is_some_and(is_under_way)
-            || goes_along && self.made.iter().any(|made| made.contains_key(&entry));
+            |term: &Term| *term == self.0[index].term || snapshot.settled_group().is_none();
+        let was_said = self.0[index].made.get(&entry).is_some_and(is_under_way)
+            || goes_along && self.0.iter().any(|it| it.made.contains_key(&entry));
         let what = || format!("takes {call} for assigned to {car}, which {master} has not said");
         (!was_said).then(|| Finding::new("E3", node, what()))
     }
@@ -143,39 +143,30 @@ impl Masterships {
 
 /// E4: of two that hear each other, the one that yields has handed over the orders that were placed at
 /// it; what came in while it did goes over the link afterwards.
-pub(super) fn orders_are_handed_over(
-    snapshot: &Snapshot,
-    node: usize,
-    master: &NodeId,
-) -> Option<Finding> {
+fn orders_are_handed_over(snapshot: &Snapshot, node: usize, master: &NodeId) -> Option<Finding> {
     let loser = &snapshot.machines[node];
-    // Until a cut is noticed, a node may yield to one that nothing reaches any more, or that has ended.
-    let (index, winner) = snapshot.named(master).filter(|(index, winner)| {
-        snapshot.network.passes(node, *index) && winner.hears(&loser.name)
-    })?;
-    let (process, winner) = (loser.process.as_ref()?, winner.process.as_ref()?);
-    let hello = winner.node.hello();
-    if !process.node.proven().any(|proven| proven == (hello.address, hello.nonce)) {
-        return None;
-    }
+    let (index, winner) = snapshot.named(master)?;
+    let (process, heir) = (loser.process.as_ref()?, winner.node()?);
+    let is_heir = |proven| proven == (heir.hello().address, heir.hello().nonce);
     let within = HANDED_OVER_WITHIN + slower_by(snapshot);
     let now = process.clock(snapshot.now);
-    if now.since_start() < within {
+    // Until a cut is noticed, a node may yield to one that nothing reaches any more, or that has ended.
+    if !snapshot.network.passes(node, index)
+        || !heir.hears(&loser.name)
+        || !process.node.proven().any(is_heir)
+        || now.since_start() < within
+    {
         return None;
     }
-    let orders = process
-        .node
-        .orders()
-        .orders()
-        .filter(|order| order.origin == loser.name && now.since(order.placed) >= within);
-    let mut orders = orders.filter(|order| {
-        let mut records = winner.node.orders().records(winner.clock(snapshot.now));
-        // A press that repeats another is known under that one's name meanwhile.
-        !winner.node.orders().is_open(&order.call)
-            && !records.any(|record| record.covers(order.dot, &order.call))
+    let mut missing = process.node.orders().orders().filter(|order| {
+        order.origin == loser.name
+            && now.since(order.placed) >= within
+            // A press that repeats another is known under that one's name meanwhile.
+            && !heir.orders().is_open(&order.call)
+            && !snapshot.records(index).any(|record| record.covers(order.dot, &order.call))
             && !snapshot.connections.bring((node, index), order)
     });
-    orders.next().map(|order| {
+    missing.next().map(|order| {
         let what =
             format!("yields to {master}, which does not know {} as {}", order.call, order.dot);
         Finding::new("E4", node, what)

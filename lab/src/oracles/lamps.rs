@@ -33,7 +33,7 @@ pub(super) fn the_disk_has_lit_the_lamps(snapshot: &Snapshot, node: usize) -> Ve
 }
 
 /// Whether the panel of a machine has a lamp for this call.
-fn has_lamp(machine: &Machine, call: &Call) -> bool {
+pub(super) fn has_lamp(machine: &Machine, call: &Call) -> bool {
     match call {
         Call::Hall(_) => true,
         Call::Car { car, .. } => *car == machine.name,
@@ -46,19 +46,14 @@ pub(super) fn lamps_converge(snapshot: &Snapshot) -> Vec<Finding> {
     let Some(group) = snapshot.calm_group(WITHIN) else { return findings };
     // What waits for a disk waits for the transaction that is under way, and for its own.
     let limit = WITHIN + 2 * Duration::from_micros(*snapshot.settings.commit.end());
-    let hall = |node: &usize| {
-        let lit = snapshot.machines[*node].lit.iter();
-        lit.copied().filter(|button| matches!(button, Button::Hall(..)))
-    };
-    if !group.windows(2).all(|pair| hall(&pair[0]).eq(hall(&pair[1]))) {
-        let all: BTreeSet<Button> = group.iter().flat_map(hall).collect();
-        let everywhere =
-            |it: &Button| group.iter().all(|at| snapshot.machines[*at].lit.contains(it));
-        findings.extend(all.iter().filter(|button| !everywhere(button)).map(|button| {
-            let what = format!("{button} is lit on some panels only");
-            Finding::new("P4", group[0], what).lasting(limit)
-        }));
-    }
+    let lit = |node: &usize| &snapshot.machines[*node].lit;
+    let hall = |button: &&Button| matches!(button, Button::Hall(..));
+    let somewhere: BTreeSet<&Button> = group.iter().flat_map(lit).filter(hall).collect();
+    let is_partly_lit = |button: &&&Button| !group.iter().all(|node| lit(node).contains(button));
+    findings.extend(somewhere.iter().filter(is_partly_lit).map(|button| {
+        let what = format!("{button} is lit on some panels only");
+        Finding::new("P4", group[0], what).lasting(limit)
+    }));
     let nodes: Vec<&Node> = group.iter().filter_map(|node| snapshot.node(*node)).collect();
     let is_served = |dot: Dot| nodes.iter().any(|node| node.orders().get(dot).is_none());
     for (node, process) in group.iter().copied().zip(&nodes) {

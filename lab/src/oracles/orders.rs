@@ -21,21 +21,15 @@ const COMPARED_EVERY: Duration = Duration::from_secs(1);
 /// What buttons and orders have to do with each other.
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
-    /// What each dot names: the call, and where it was pressed.
-    known: BTreeMap<Dot, (Call, NodeId)>,
-    /// Presses in calm that have come to nothing yet.
-    waiting: Vec<Press>,
+    /// What each dot names: the call, and where it was pressed. When, as the first report of it shows:
+    /// a node that was cut off may report it much later.
+    known: BTreeMap<Dot, ((Call, NodeId), Duration)>,
+    /// Presses in calm that have come to nothing yet: of which node, and when.
+    waiting: Vec<(usize, Button, Duration)>,
     /// By node: the locked floor whose button was pressed last.
     refused: BTreeMap<NodeId, Call>,
     /// When the contents of stores were last compared.
     compared_at: Duration,
-}
-
-#[derive(Debug)]
-struct Press {
-    node: usize,
-    button: Button,
-    at: Duration,
 }
 
 impl Orders {
@@ -52,17 +46,25 @@ impl Orders {
     /// to be locked makes no order.
     pub(crate) fn placed(
         &mut self,
-        (node, machine): (usize, &Machine),
+        snapshot: &Snapshot,
+        node: usize,
         (call, origin, dot): (&Call, &NodeId, Dot),
     ) -> Option<Finding> {
+        let machine = &snapshot.machines[node];
         let press = (call.clone(), origin.clone());
-        if *self.known.entry(dot).or_insert_with(|| press.clone()) != press {
+        let (known, _) = self.known.entry(dot).or_insert_with(|| (press.clone(), snapshot.now));
+        if *known != press {
             return Some(Finding::new("O4", node, format!("{dot}: {call} is another press too")));
         }
         let is_refused = machine.name == *origin
             && self.refused.get(origin) == Some(call)
             && call.button().is_some_and(|button| is_locked(machine, button));
         is_refused.then(|| Finding::new("F4", node, format!("{call} is locked, and was placed")))
+    }
+
+    /// When this press was made.
+    pub(super) fn made(&self, dot: Dot) -> Option<Duration> {
+        self.known.get(&dot).map(|(_, at)| *at)
     }
 
     pub(crate) fn pressed(&mut self, snapshot: &Snapshot, node: usize, button: Button) {
@@ -72,28 +74,23 @@ impl Orders {
         let gets_in = machine.lets_in_at(button.floor());
         let is_calm = snapshot.calm_group(Duration::ZERO).is_some();
         if is_calm && has_car && takes(machine, button) && !gets_in {
-            self.waiting.push(Press { node, button, at: snapshot.now });
+            self.waiting.push((node, button, snapshot.now));
         }
     }
 
     /// F4: what is pressed in calm becomes an order, or is served.
     pub(crate) fn presses_are_taken(&mut self, snapshot: &Snapshot) -> Vec<Finding> {
         let is_calm = snapshot.calm_group(Duration::ZERO).is_some();
-        self.waiting.retain(|press| {
-            let machine = &snapshot.machines[press.node];
-            let call = Call::of_button(press.button, &machine.name);
-            let is_served = snapshot.history.served_at(&call).is_some_and(|at| at >= press.at);
-            let is_undisturbed = is_calm && snapshot.storm.over <= press.at;
-            is_undisturbed
-                && takes(machine, press.button)
-                && !is_served
-                && !is_order(machine, &call)
+        self.waiting.retain(|(node, button, at)| {
+            let machine = &snapshot.machines[*node];
+            let call = Call::of_button(*button, &machine.name);
+            let is_served = snapshot.history.served_at(&call).is_some_and(|served| served >= *at);
+            let is_undisturbed = is_calm && snapshot.storm.over <= *at;
+            is_undisturbed && takes(machine, *button) && !is_served && !is_order(machine, &call)
         });
-        let is_late = |press: &mut Press| snapshot.now > press.at + TAKEN_WITHIN;
-        let late = self.waiting.extract_if(.., is_late);
-        late.map(|press| {
-            let what = format!("{} was pressed at {:?}, and is no order", press.button, press.at);
-            Finding::new("F4", press.node, what)
+        let late = self.waiting.iter().filter(|(.., at)| snapshot.now > *at + TAKEN_WITHIN);
+        late.map(|(node, button, at)| {
+            Finding::new("F4", *node, format!("{button} was pressed at {at:?}, and is no order"))
         })
         .collect()
     }
@@ -115,17 +112,14 @@ impl Orders {
         if orders.is_none() && snapshot.now >= self.compared_at + COMPARED_EVERY {
             self.compared_at = snapshot.now;
             let registers = |node: usize| {
-                let process = snapshot.machines[node].process.as_ref();
-                let records = process
-                    .into_iter()
-                    .flat_map(|process| process.node.orders().records(process.clock(snapshot.now)));
-                records.map(|it| (it.dot, it.call, it.state.is_served())).collect::<Vec<_>>()
+                snapshot.records(node).map(|it| (it.dot, it.call, it.state.is_served()))
             };
-            let first = registers(group[0]);
-            if let Some(node) = group.iter().copied().find(|node| registers(*node) != first) {
-                let what = "its store differs, its digest does not".to_owned();
-                findings.push(Finding::new("O7", node, what));
-            }
+            let differs = |node: &&usize| !registers(**node).eq(registers(group[0]));
+            findings.extend(
+                group.iter().find(differs).map(|node| {
+                    Finding::new("O7", *node, "its store differs, its digest does not")
+                }),
+            );
         }
         findings
     }

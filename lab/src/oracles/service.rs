@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use elevator_driver::{DoorCommand, DoorState, KeySwitch};
 use elevator_fleet::directives::{RequestId, Session, SessionState};
-use elevator_fleet::model::{Availability, Call, Dot, HallCall, Mode, Unavailable};
+use elevator_fleet::model::{Availability, Call, HallCall, Mode, Timestamp, Unavailable};
 use elevator_fleet::orders::RecordState;
 
 use super::Finding;
 use super::cars::CarWatch;
-use crate::machine::{Line, Machine};
+use super::orders::Orders;
+use crate::machine::Line;
 use crate::snapshot::Snapshot;
 
 /// How long ago a door may have been looked at that has closed since.
@@ -23,67 +24,21 @@ const BEYOND: Duration = Duration::from_secs(1);
 /// Who waits, and for how long.
 #[derive(Debug, Default)]
 pub(crate) struct Service {
-    /// When each press of a destination call was made, as the first report of it shows. A node that was
-    /// cut off may report it much later: it is no other press then.
-    made: BTreeMap<Dot, Duration>,
     /// The hall calls that were open at the latest look, each with the sound cars that may serve it, and
     /// since when that has been so.
     waiting: BTreeMap<HallCall, (Vec<usize>, Duration)>,
-    /// By node: the session that holds its car's door, how often its robot had asked for a floor, and
-    /// for how long it has held it since, by the clock of the node.
-    held: BTreeMap<usize, (RequestId, u16, Duration)>,
-    /// By node: the sessions that its process has known to have ended.
-    ended: BTreeMap<usize, BTreeSet<RequestId>>,
-    looked_at: Duration,
+    /// By node: the incarnation and the session that hold its car's door, how often the robot had asked
+    /// for a floor, and since when it has held it, by the clock of the node.
+    held: BTreeMap<usize, ((u64, RequestId, u16), Timestamp)>,
+    /// The sessions that a node has known to have ended, by node and incarnation.
+    ended: BTreeSet<(usize, u64, RequestId)>,
 }
 
 impl Service {
-    pub(super) fn placed(&mut self, call: &Call, press: Dot, now: Duration) {
-        if call.is_trip() {
-            self.made.entry(press).or_insert(now);
-        }
-    }
-
-    /// A process starts, and knows of no session.
-    pub(super) fn starts(&mut self, node: usize) {
-        self.held.remove(&node);
-        self.ended.remove(&node);
-    }
-
-    /// F18: a car that reports that it has served a destination call has been at its landing since
-    /// each press that it has served, with its door not closed and its lantern lit that way.
-    pub(super) fn boarded(
-        &self,
-        snapshot: &Snapshot,
-        node: usize,
-        (call, car): (&Call, &CarWatch),
-    ) -> Option<Finding> {
-        let Call::Hall(HallCall { floor, direction, to: Some(_) }) = call else { return None };
-        let machine = &snapshot.machines[node];
-        let process = machine.process.as_ref()?;
-        // Where the network is cut two cars may serve one call, each the presses that its node knows.
-        let records = process.node.orders().records(process.clock(snapshot.now));
-        let own = records.filter(|record| {
-            let by = match &record.state {
-                RecordState::Served(service) => Some(service),
-                RecordState::Open { .. } => None,
-            };
-            record.call == *call && by.is_some_and(|service| service.car == machine.name)
-        });
-        let since = own.filter_map(|record| self.made.get(&record.dot)).max()?;
-        let opened = car.opened.get(&(*floor, *direction));
-        let was_there = opened.is_some_and(|opened| *opened + LOOKED_WITHIN >= *since);
-        let what = || format!("served {call} of {since:?}, and was last there at {opened:?}");
-        (!was_there).then(|| Finding::new("F18", node, what()))
-    }
-
     pub(super) fn inspect(&mut self, snapshot: &Snapshot, cars: &[CarWatch]) -> Vec<Finding> {
-        let passed = snapshot.now.saturating_sub(self.looked_at);
-        self.looked_at = snapshot.now;
         let mut findings = self.hall_calls_are_served(snapshot, cars);
-        for node in 0..snapshot.machines.len() {
-            findings.extend(self.a_session_ends(snapshot, node, passed));
-        }
+        let nodes = 0..snapshot.machines.len();
+        findings.extend(nodes.filter_map(|node| self.a_session_ends(snapshot, node)));
         findings
     }
 
@@ -100,58 +55,55 @@ impl Service {
                 && snapshot.machines[*node].is_in_service()
         };
         let sound: Vec<usize> = group.iter().copied().filter(is_sound).collect();
+        let all_are_sound = sound.len() == snapshot.cars_of(&group).count();
+        let mut findings = Vec::new();
         for call in first.orders().calls() {
-            let Call::Hall(call) = call else { continue };
-            if !sound.is_empty()
-                && (call.to.is_none() || sound.len() == snapshot.cars_of(&group).count())
-            {
-                let known = before.get(call).filter(|(cars, _)| *cars == sound);
-                let since = known.map_or(snapshot.now, |(_, since)| *since);
-                let served = snapshot.history.served_at(&Call::Hall(*call)).unwrap_or_default();
-                self.waiting.insert(*call, (sound.clone(), since.max(served)));
+            let Call::Hall(hall) = call else { continue };
+            if sound.is_empty() || call.is_trip() && !all_are_sound {
+                continue;
+            }
+            let known = before.get(hall).filter(|(cars, _)| *cars == sound);
+            let since = known.map_or(snapshot.now, |(_, since)| *since);
+            let since = snapshot.history.served_at(call).map_or(since, |served| since.max(served));
+            self.waiting.insert(*hall, (sound.clone(), since));
+            if since + snapshot.longest_wait() < snapshot.now {
+                let what = format!("{call} has waited since {since:?} for one of {sound:?}");
+                findings.push(Finding::new("O7", group[0], what));
             }
         }
-        let limit = snapshot.longest_wait();
-        let late = self.waiting.iter().filter(|(_, (_, since))| *since + limit < snapshot.now);
-        late.map(|(call, (_, since))| {
-            let what = format!("{call:?} has waited since {since:?} for one of {sound:?}");
-            Finding::new("O7", group[0], what)
-        })
-        .collect()
+        findings
     }
 
     /// F19: a session holds a door open for the time that was asked for, and what has ended stays so.
-    fn a_session_ends(
-        &mut self,
-        snapshot: &Snapshot,
-        node: usize,
-        passed: Duration,
-    ) -> Option<Finding> {
+    fn a_session_ends(&mut self, snapshot: &Snapshot, node: usize) -> Option<Finding> {
         let before = self.held.remove(&node);
         let machine = &snapshot.machines[node];
-        let sessions =
-            || machine.awake().into_iter().flat_map(|it| it.directives().remembered_sessions());
-        let ended = self.ended.entry(node).or_default();
-        ended.extend(sessions().filter(|it| !it.is_open()).map(|it| it.id));
-        if let Some(again) = sessions().find(|it| it.is_open() && ended.contains(&it.id)) {
-            let what = format!("session {} has ended, and is open again", again.id);
-            return Some(Finding::new("F19", node, what));
+        let incarnation = machine.incarnation;
+        for session in machine.awake()?.directives().remembered_sessions() {
+            let known = (node, incarnation, session.id);
+            if !session.is_open() {
+                self.ended.insert(known);
+            } else if self.ended.contains(&known) {
+                let what = format!("session {} has ended, and is open again", session.id);
+                return Some(Finding::new("F19", node, what));
+            }
         }
-        let Session { id, leg, seconds, .. } = holding(snapshot, machine)?;
-        let same = before.filter(|(of, asked, _)| (*of, *asked) == (id, leg));
-        let passed = passed * machine.clock_rate / 1_000;
-        let held = same.map_or(Duration::ZERO, |(.., held)| held + passed);
-        self.held.insert(node, (id, leg, held));
-        let is_too_long = held > Duration::from_secs(seconds.into()) + BEYOND;
+        let Session { id, leg, seconds, .. } = holding(snapshot, node)?;
+        let now = machine.process.as_ref()?.clock(snapshot.now);
+        let same = before.filter(|(by, _)| *by == (incarnation, *id, *leg));
+        let since = same.map_or(now, |(_, since)| since);
+        self.held.insert(node, ((incarnation, *id, *leg), since));
+        let is_too_long = now.since(since) > Duration::from_secs((*seconds).into()) + BEYOND;
         let what = || format!("session {id} holds the door beyond its {seconds} s");
         is_too_long.then(|| Finding::new("F19", node, what()))
     }
 }
 
 /// The session that holds the door of a car open, if nothing else does.
-fn holding(snapshot: &Snapshot, machine: &Machine) -> Option<Session> {
-    let process = machine.process.as_ref().filter(|_| machine.awake().is_some())?;
-    let directives = process.node.directives();
+fn holding<'a>(snapshot: &Snapshot<'a>, index: usize) -> Option<&'a Session> {
+    let machine = &snapshot.machines[index];
+    let node = machine.awake()?;
+    let directives = node.directives();
     let session = directives.session_of(&machine.name)?;
     let is_its_mode = machine.mode() == Mode::Priority
         && directives.priority(&machine.name).is_none()
@@ -159,13 +111,34 @@ fn holding(snapshot: &Snapshot, machine: &Machine) -> Option<Session> {
     let is_open = machine.line == Line::Plugged
         && machine.car.inputs().door == DoorState::Open
         && machine.is_taken_to_be_at(session.floor)
-        && process.node.outputs().is_some_and(|outputs| outputs.door == DoorCommand::Open);
+        && node.outputs().is_some_and(|outputs| outputs.door == DoorCommand::Open);
     if !(matches!(session.state, SessionState::Open(_)) && is_open && is_its_mode) {
         return None;
     }
-    let car = process.node.status(process.clock(snapshot.now)).car?;
-    let why = car.view.availability.unavailable();
-    why.is_none_or(|why| why == Unavailable::Independent).then(|| session.clone())
+    let why = snapshot.car_view(index)?.availability.unavailable();
+    why.is_none_or(|why| why == Unavailable::Independent).then_some(session)
+}
+
+/// F18: a car that reports that it has served a destination call has been at its landing since
+/// each press that it has served, with its door not closed and its lantern lit that way.
+pub(super) fn boarded(
+    snapshot: &Snapshot,
+    node: usize,
+    call: &Call,
+    (car, orders): (&CarWatch, &Orders),
+) -> Option<Finding> {
+    let Call::Hall(HallCall { floor, direction, to: Some(_) }) = call else { return None };
+    let name = &snapshot.machines[node].name;
+    // Where the network is cut two cars may serve one call, each the presses that its node knows.
+    let own = snapshot.records(node).filter(|record| {
+        let is_own = matches!(&record.state, RecordState::Served(by) if by.car == *name);
+        record.call == *call && is_own
+    });
+    let since = own.filter_map(|record| orders.made(record.dot)).max()?;
+    let opened = car.opened.get(&(*floor, *direction));
+    let was_there = opened.is_some_and(|opened| *opened + LOOKED_WITHIN >= since);
+    let what = || format!("served {call} of {since:?}, and was last there at {opened:?}");
+    (!was_there).then(|| Finding::new("F18", node, what()))
 }
 
 /// F18: a car that reports a service is at the floor with its door not closed; for a hall call it
@@ -174,15 +147,14 @@ fn holding(snapshot: &Snapshot, machine: &Machine) -> Option<Session> {
 /// priority call.
 ///
 /// F12, F13: a destination call is served once its passenger's car call is promised, or served, which
-/// may be after the car has left: [`Service::boarded`] sees that it was there.
+/// may be after the car has left: [`boarded`] sees that it was there.
 pub(super) fn served_here(snapshot: &Snapshot, node: usize, call: &Call) -> Option<Finding> {
     let machine = &snapshot.machines[node];
-    let process = machine.process.as_ref()?;
     if let Call::Hall(HallCall { to: Some(to), .. }) = call {
         let ride = Call::Car { car: machine.name.clone(), floor: *to };
-        let mut open = process.node.orders().of_call(&ride).peekable();
-        let is_unsafe =
-            open.peek().is_some() && !open.any(|order| process.node.has_promised(order.dot));
+        let process = machine.node()?;
+        let mut open = process.orders().of_call(&ride).peekable();
+        let is_unsafe = open.peek().is_some() && !open.any(|it| process.has_promised(it.dot));
         let what = || format!("served {call}, {ride} is not promised");
         return is_unsafe.then(|| Finding::new("F12", node, what()));
     }
@@ -192,7 +164,7 @@ pub(super) fn served_here(snapshot: &Snapshot, node: usize, call: &Call) -> Opti
         return Some(Finding::new("F18", node, what));
     }
     let Call::Hall(HallCall { direction, .. }) = call else { return None };
-    let view = process.node.status(process.clock(snapshot.now)).car?.view;
+    let view = snapshot.car_view(node)?;
     let is_in_service = view.availability == Availability::InService
         || view.mode == Mode::Priority && machine.has_just_given_its_car();
     let is_right = view.direction == Some(*direction) && is_in_service;

@@ -157,7 +157,7 @@ fn a_lit_order_on_no_disk_that_works_is_noticed() {
     let mut world = calm();
     world.machines[0].disk.write(Lsn(999), vec![open(DOT)]);
     world.machines[0].disk.committed();
-    world.oracles.promises.promise(DOT, &call(1), world.now);
+    world.oracles.promises.open.insert(DOT, (call(1), world.now));
     look(&mut world);
     assert_eq!(world.violations(), [], "it is on one");
     assert_eq!(world.broken_promises()[0].id, "O1");

@@ -38,8 +38,8 @@ pub(crate) struct Finding {
 
 impl Finding {
     /// A violation at once.
-    pub(crate) fn new(id: &'static str, node: usize, what: String) -> Self {
-        Self { id, node, what, limit: Duration::ZERO }
+    pub(crate) fn new(id: &'static str, node: usize, what: impl Into<String>) -> Self {
+        Self { id, node, what: what.into(), limit: Duration::ZERO }
     }
 
     /// A violation once each inspection has found it for this long.
@@ -50,19 +50,13 @@ impl Finding {
 
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
-    violations: Vec<Violation>,
-    /// Since when each inspection has found what may last.
-    since: BTreeMap<Finding, Duration>,
-    /// What the present inspection has found of that.
-    found: BTreeSet<Finding>,
+    pub(super) violations: Vec<Violation>,
+    /// Since when each inspection has found what may last, and whether the present one has.
+    since: BTreeMap<Finding, (Duration, bool)>,
     reported: BTreeSet<Finding>,
 }
 
 impl Verdicts {
-    pub(crate) fn violations(&self) -> &[Violation] {
-        &self.violations
-    }
-
     pub(crate) fn record(
         &mut self,
         snapshot: &Snapshot,
@@ -70,9 +64,10 @@ impl Verdicts {
     ) {
         for finding in findings {
             if !finding.limit.is_zero() {
-                self.found.insert(finding.clone());
-                let since = *self.since.entry(finding.clone()).or_insert(snapshot.now);
-                if snapshot.now.saturating_sub(since) < finding.limit {
+                let known = self.since.entry(finding.clone());
+                let (since, is_found) = known.or_insert((snapshot.now, true));
+                *is_found = true;
+                if snapshot.now.saturating_sub(*since) < finding.limit {
                     continue;
                 }
             }
@@ -88,7 +83,6 @@ impl Verdicts {
 
     /// Forgets what the inspection has not found again.
     pub(crate) fn end_inspection(&mut self) {
-        let found = std::mem::take(&mut self.found);
-        self.since.retain(|finding, _| found.contains(finding));
+        self.since.retain(|_, (_, is_found)| std::mem::take(is_found));
     }
 }

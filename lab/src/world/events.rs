@@ -58,7 +58,7 @@ impl World {
                     let machine = &mut self.machines[node];
                     machine.on_panel_event(&event);
                     if let PanelEvent::Pressed(button) = &event {
-                        self.oracles.told(machine, *button);
+                        self.oracles.orders.told(machine, *button);
                     }
                     self.with(node, |node, now| node.handle_panel(event, now));
                 }
