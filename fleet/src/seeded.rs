@@ -102,6 +102,8 @@ seeded_bugs! {
     LampsStayLit,
     /// A hall call stays assigned to a car that is lost (H4).
     LostCarKeepsCalls,
+    /// The master assigns no hall call downwards (E8).
+    DownCallsUnassigned,
     /// The door is opened at the sensor of the stop, before the car has stopped (S1).
     DoorOpensBeforeStop,
     /// The motor is started while the door is open (S1).

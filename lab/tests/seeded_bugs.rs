@@ -104,6 +104,7 @@ const CASES: &[Case] = &[
     case(SeededBug::FailedDiskTrusted, &["P5"]),
     case(SeededBug::LampsStayLit, &["P2"]),
     case(SeededBug::LostCarKeepsCalls, &["H4"]),
+    case(SeededBug::DownCallsUnassigned, &["E8"]),
     case(SeededBug::DoorOpensBeforeStop, &["S1"]),
     case(SeededBug::RunsWithOpenDoor, &["S1"]),
     case(SeededBug::StopSwitchIgnored, &["S1"]),
@@ -254,7 +255,7 @@ impl Case {
     }
 }
 
-/// P1 to P5, O1, O4, O7, C7, E1, E3, E4, E6, F4, F5, F12, F18, F19, H1, H3 to H6, K2, S1,
+/// P1 to P5, O1, O4, O7, C7, E1, E3, E4, E6, E8, F4, F5, F12, F18, F19, H1, H3 to H6, K2, S1,
 /// S3: each oracle catches what it is for.
 #[test]
 fn every_seeded_bug_is_caught() {

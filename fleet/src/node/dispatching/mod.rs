@@ -19,7 +19,7 @@ mod timetable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use elevator_driver::FloorCount;
+use elevator_driver::{Direction, FloorCount};
 
 use self::guidance::Guidance;
 use self::outside::Outside;
@@ -195,7 +195,10 @@ impl Dispatching {
             let car = kept.or_else(|| choices.next())?;
             Some((call, car.clone()))
         };
-        let plan = calls.into_iter().filter_map(assign).collect();
+        let is_assigned = |call: &HallCall| {
+            call.direction == Direction::Up || !is_seeded(SeededBug::DownCallsUnassigned)
+        };
+        let plan = calls.into_iter().filter(is_assigned).filter_map(assign).collect();
         self.plan.adopt(plan)
     }
 
@@ -212,7 +215,7 @@ impl Dispatching {
 
 #[cfg(test)]
 mod tests {
-    use elevator_driver::{Direction, Floor};
+    use elevator_driver::Floor;
 
     use super::*;
     use crate::election::testing::name;
