@@ -74,7 +74,8 @@ pub enum Fault {
     /// Links between two machines can't be made any more; existing links stay, and datagrams
     /// pass.
     RefuseLinks(usize, usize),
-    /// Only machines of one group reach each other; machines in no group reach nobody.
+    /// Only machines of one group reach each other; machines in no group reach nobody. A partition of
+    /// any kind takes the place of an earlier one, and what else is cut stays so.
     Partition(Vec<Vec<usize>>),
     /// Nothing gets from the machines of one group to those of another; all else passes.
     OneWayPartition { from: Vec<usize>, to: Vec<usize> },

@@ -93,6 +93,8 @@ pub(super) struct Network {
     channels: BTreeMap<(usize, usize), Channel>,
     /// The directed pairs between which nothing passes.
     cuts: BTreeSet<(usize, usize)>,
+    /// The same of the present partition, whatever else is cut.
+    parted: BTreeSet<(usize, usize)>,
     /// The nodes whose network is cut: they reach nobody.
     isolated: BTreeSet<usize>,
     /// The pairs, the lower first, between which no link can be made.
@@ -139,11 +141,18 @@ impl Network {
     pub(super) fn uncut(&mut self, from: usize, to: usize) {
         self.revision += 1;
         self.cuts.remove(&(from, to));
+        self.parted.remove(&(from, to));
+    }
+
+    /// Cuts these directed pairs, in place of those of an earlier partition.
+    pub(super) fn part(&mut self, pairs: BTreeSet<(usize, usize)>) {
+        self.revision += 1;
+        self.parted = pairs;
     }
 
     /// The directed pairs that are cut, those of isolated nodes left out.
     pub(super) fn cuts(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.cuts.iter().copied()
+        self.cuts.union(&self.parted).copied()
     }
 
     pub(super) fn isolate(&mut self, node: usize, isolated: bool) {
@@ -158,6 +167,7 @@ impl Network {
     pub(super) fn heal(&mut self) {
         self.revision += 1;
         self.cuts.clear();
+        self.parted.clear();
         self.isolated.clear();
         self.unlinked.clear();
     }
@@ -174,12 +184,13 @@ impl Network {
     pub(super) fn passes(&self, from: usize, to: usize) -> bool {
         self.nothing_is_cut()
             || !(self.cuts.contains(&(from, to))
+                || self.parted.contains(&(from, to))
                 || self.isolated.contains(&from)
                 || self.isolated.contains(&to))
     }
 
     fn nothing_is_cut(&self) -> bool {
-        self.cuts.is_empty() && self.isolated.is_empty()
+        self.cuts.is_empty() && self.parted.is_empty() && self.isolated.is_empty()
     }
 
     /// Whether the network of a machine is cut as a whole.

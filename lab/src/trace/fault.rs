@@ -49,7 +49,7 @@ pub(super) fn ends(fault: &Fault, earlier: &Fault) -> bool {
         Fault::Uncut(one, other) => {
             [Fault::Cut(*one, *other), Fault::Cut(*other, *one)].contains(earlier)
         }
-        parting if parts(parting) => parts(earlier) || cuts(earlier),
+        parting if parts(parting) => parts(earlier),
         loss if loses(loss) => loses(earlier),
         _ => discriminant(fault) == discriminant(earlier) && nodes(fault) == nodes(earlier),
     }

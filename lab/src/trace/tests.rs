@@ -132,6 +132,7 @@ fn a_band_ends_with_its_repair() {
         Fault::Loss(30),
         Fault::Duplication(5),
         Fault::MainsCut,
+        Fault::Partition(vec![vec![0, 1], vec![2, 3]]),
         Fault::CalmNetwork,
         Fault::Ring(vec![0, 1, 2, 3]),
     ] {
@@ -140,10 +141,12 @@ fn a_band_ends_with_its_repair() {
     let bands = world.recorded().bands;
     let (over, lasts): (Vec<_>, Vec<_>) = bands.iter().partition(|band| band.to.is_some());
     let over: Vec<&str> = over.iter().map(|band| band.what.as_str()).collect();
-    let ended = ["cut A B", "cut C D", "full disk", "loss 20 %", "loss 30 %", "duplication"];
-    assert_eq!(over, ended);
+    let ended = ["cut A B", "full disk", "loss 20 %", "loss 30 %", "duplication"];
+    assert_eq!(over[..5], ended);
+    assert_eq!(over[5..], ["partition A B | C D"], "the ring takes its place, a cut stays");
     let lasts: Vec<_> = lasts.iter().map(|band| (band.node, band.what.as_str())).collect();
-    assert_eq!(lasts, [(Some(1), "full disk"), (None, "ring partition A B C D")]);
+    let lasting = [(None, "cut C D"), (Some(1), "full disk"), (None, "ring partition A B C D")];
+    assert_eq!(lasts, lasting);
 }
 
 /// What is looked at while it is recorded is what a recording of that part has.

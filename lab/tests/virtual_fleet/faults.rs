@@ -55,6 +55,10 @@ fn partitions_cut_what_they_say() {
     };
     world.inflict(Fault::Ring(vec![0, 2, 4, 1, 3]));
     assert_eq!(connected(&world), [(0, 2), (0, 3), (1, 3), (1, 4), (2, 4)]);
+    world.inflict(Fault::Cut(0, 4));
+    world.inflict(Fault::Ring(vec![0, 1, 2, 3, 4]));
+    assert_eq!(connected(&world), [(0, 1), (1, 2), (2, 3), (3, 4)], "an earlier cut stays");
+    world.inflict(Fault::Uncut(0, 4));
     world.inflict(Fault::Bridge { left: vec![0, 1], right: vec![3, 4], through: 2 });
     assert_eq!(connected(&world), [(0, 1), (0, 2), (1, 2), (2, 3), (2, 4), (3, 4)]);
     world.inflict(Fault::OneWayPartition { from: vec![0, 1], to: vec![3] });
