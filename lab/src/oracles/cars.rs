@@ -77,21 +77,12 @@ fn one_car_moves_on_emergency_power(snapshot: &Snapshot) -> Option<Finding> {
 /// One car, as somebody sees it who knows its sensors, its commands and its faults.
 #[derive(Debug, Default)]
 pub(crate) struct CarWatch {
-    /// How long the motor has been driven without a new floor since the last interruption.
-    driven: Duration,
-    /// The same with all interruptions since the last new floor.
-    driven_in_all: Duration,
-    /// The car has looked for a floor since the last new floor.
-    homed: bool,
+    progress: Progress,
     /// Until when the time has been counted, while the motor is driven as commanded.
     counted_until: Option<Duration>,
     /// The last floor whose sensor was active. That of the stop counts once the car rests there: who
     /// goes on past it was told a lie.
     last: Option<Floor>,
-    /// The last floor that was new. It is so once, however long the car sticks there.
-    reached: Option<Floor>,
-    /// The car has left that floor.
-    away: bool,
     /// There has been a fault that a hang may follow from, and since then no run has ended at its
     /// stop.
     pub(crate) suspect: bool,
@@ -105,6 +96,21 @@ pub(crate) struct CarWatch {
     pub(crate) opened: BTreeMap<(Floor, Direction), Duration>,
 }
 
+/// What a car has done since the last new floor.
+#[derive(Debug, Default)]
+struct Progress {
+    /// That floor. It is new once, however long the car sticks there.
+    reached: Option<Floor>,
+    /// The car has left it.
+    away: bool,
+    /// How long the motor has been driven since the last interruption.
+    driven: Duration,
+    /// The same with all interruptions.
+    driven_in_all: Duration,
+    /// The car has looked for a floor.
+    homed: bool,
+}
+
 impl CarWatch {
     /// A new controller knows nothing of what was before.
     pub(crate) fn start_over(&mut self) {
@@ -113,16 +119,12 @@ impl CarWatch {
 
     /// Nobody knows what the car does meanwhile (H1).
     pub(crate) fn interrupt(&mut self) {
-        self.driven = Duration::ZERO;
+        self.progress.driven = Duration::ZERO;
         self.riders = None;
     }
 
     fn reach_new_floor(&mut self, floor: Floor) {
-        self.reached = Some(floor);
-        self.driven = Duration::ZERO;
-        self.driven_in_all = Duration::ZERO;
-        self.homed = false;
-        self.away = false;
+        self.progress = Progress { reached: Some(floor), ..Progress::default() };
     }
 
     /// Counts how long the motor has been driven, and sees what door and floor sensors say.
@@ -137,13 +139,13 @@ impl CarWatch {
         let (floor, drive) = (machine.reported.floor, machine.reported.drive);
         let broken = machine.may_hang();
         self.suspect |= broken;
-        self.away |= floor.is_none();
+        self.progress.away |= floor.is_none();
         let resting = floor.filter(|_| drive == DriveFeedback::Stopped);
         if let Some(until) = self.counted_until.take() {
             // The node counts by its own clock.
             let passed = now.saturating_sub(until) * machine.clock_rate / 1_000;
-            self.driven += passed;
-            self.driven_in_all += passed;
+            self.progress.driven += passed;
+            self.progress.driven_in_all += passed;
             // Its turn is over in the middle of a flight: that interrupts it like a stop switch.
             if command == MotorCommand::Stop && machine.waits_for_its_turn() {
                 self.interrupt();
@@ -152,7 +154,7 @@ impl CarWatch {
         // The next command may come in the moment in which the car is seen at rest. That counts
         // unless it has been there all the time.
         if let Some(floor) = resting
-            && (self.away || self.last != Some(floor))
+            && (self.progress.away || self.last != Some(floor))
         {
             self.reach_new_floor(floor);
         }
@@ -161,7 +163,7 @@ impl CarWatch {
             MotorCommand::Run { direction, stop_at } => {
                 let is_new = |floor: &Floor| {
                     let is_ahead = self.last.is_none_or(|last| floor.is_beyond(last, direction));
-                    is_ahead && self.reached != Some(*floor)
+                    is_ahead && self.progress.reached != Some(*floor)
                 };
                 if let Some(floor) = floor.filter(is_new) {
                     self.reach_new_floor(floor);
@@ -174,7 +176,7 @@ impl CarWatch {
                 self.last = passed.or(self.last);
             }
             MotorCommand::Home { .. } => {
-                self.homed = true;
+                self.progress.homed = true;
                 self.last = floor.or(self.last);
             }
         }
@@ -204,9 +206,10 @@ impl CarWatch {
             MotorCommand::Run { .. } => limits.flight_limit,
             MotorCommand::Home { .. } => limits.homing_limit,
         };
-        let longest = if self.homed { limits.homing_limit } else { limit };
+        let longest = if self.progress.homed { limits.homing_limit } else { limit };
         let most = longest * MOST_INTERRUPTED;
-        let is_late = self.driven > limit + WITHIN || self.driven_in_all > most + WITHIN;
+        let is_late =
+            self.progress.driven > limit + WITHIN || self.progress.driven_in_all > most + WITHIN;
         let what = || format!("driven for over {limit:?}, or {most:?} in all, and at no new floor");
         is_late.then(|| Finding::new("H5", node, what()))
     }
