@@ -1,5 +1,6 @@
 //! What happens next.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -84,20 +85,21 @@ impl Event {
 /// were entered.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
-    events: BTreeMap<(Duration, u64), Event>,
+    /// The next one last: what is near is entered and taken there, and nothing else has to move.
+    events: BTreeMap<Reverse<(Duration, u64)>, Event>,
     sequence: u64,
 }
 
 impl Agenda {
     pub(super) fn enter(&mut self, at: Duration, event: Event) {
         self.sequence += 1;
-        self.events.insert((at, self.sequence), event);
+        self.events.insert(Reverse((at, self.sequence)), event);
     }
 
     /// Takes the next event, if it is due by `until`.
     pub(super) fn pop(&mut self, until: Duration) -> Option<(Duration, Event)> {
-        let next = self.events.first_entry().filter(|next| next.key().0 <= until)?;
-        let ((at, _), event) = next.remove_entry();
+        let next = self.events.last_entry().filter(|next| next.key().0.0 <= until)?;
+        let (Reverse((at, _)), event) = next.remove_entry();
         Some((at, event))
     }
 }
