@@ -421,7 +421,7 @@ impl Car {
                 // repeated presses would hold it there forever.
                 let ahead = self.settings.floors.next(next, direction);
                 let from = ahead.filter(|_| self.position == Some(next)).unwrap_or(next);
-                let target = self.sweep().target(from, direction);
+                let target = self.sweep().first_from(from, direction);
                 target.or_else(|| self.parking_stop(from, direction)).unwrap_or(from)
             }
             Some(_) | None => stop_at,

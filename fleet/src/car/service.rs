@@ -10,7 +10,7 @@ use super::firefighter::FireKey;
 use super::special::Stay;
 use super::state::OperatingState;
 use super::supervision::DoorHealth;
-use super::sweep::Sweep;
+use crate::dispatch::StopSet;
 use crate::model::{Availability, Mode, Timestamp, Unavailable};
 use crate::seeded::{SeededBug, is_seeded};
 
@@ -53,40 +53,27 @@ impl Car {
     }
 
     /// The stops of the current service mode, without floors that can't be reached.
-    pub(super) fn sweep(&self) -> Sweep {
-        let own = || Sweep { car_calls: self.own_calls.clone(), ..Sweep::default() };
-        let mut sweep = match self.mode() {
-            Mode::InService | Mode::Attendant => Sweep {
-                car_calls: self.own_calls.clone(),
-                // A car that still has to prove that it can run serves its own passengers only.
-                hall: if self.is_full() || self.supervision.strikes.is_out_of_group() {
-                    BTreeSet::new()
-                } else {
-                    self.assigned.clone()
-                },
-            },
+    pub(super) fn sweep(&self) -> StopSet {
+        let own = || self.own_calls.clone();
+        let car_calls: BTreeSet<Floor> = match self.mode() {
+            Mode::InService | Mode::Attendant | Mode::Independent => own(),
             // Riders on the way get off, and the car does not turn for those behind.
-            Mode::Priority => {
-                let floor = self.errand.map(Stay::floor);
-                let car_calls = self.own_calls.iter().copied().chain(floor).collect();
-                Sweep { car_calls, ..Sweep::default() }
-            }
-            Mode::FireRecall | Mode::EmergencyPower => {
-                Sweep { car_calls: [self.settings.recall_floor].into(), ..Sweep::default() }
-            }
-            Mode::FireService => {
-                Sweep { car_calls: self.fire_call.into_iter().collect(), ..Sweep::default() }
-            }
-            Mode::OutOfService if self.is_switched_off() => Sweep::default(),
-            Mode::Independent => own(),
-            Mode::OutOfService => Sweep { car_calls: self.timely_calls(), ..Sweep::default() },
+            Mode::Priority => own().into_iter().chain(self.errand.map(Stay::floor)).collect(),
+            Mode::FireRecall | Mode::EmergencyPower => [self.settings.recall_floor].into(),
+            Mode::FireService => self.fire_call.into_iter().collect(),
+            Mode::OutOfService if self.is_switched_off() => BTreeSet::new(),
+            Mode::OutOfService => self.timely_calls(),
         };
-        let reachable = |floor: Floor| {
-            self.settings.floors.contains(floor) && !self.supervision.is_locked_out(floor)
+        // A car that still has to prove that it can run serves its own passengers only.
+        let collects = matches!(self.mode(), Mode::InService | Mode::Attendant)
+            && !self.is_full()
+            && !self.supervision.strikes.is_out_of_group();
+        let reachable = |floor: &Floor| {
+            self.settings.floors.contains(*floor) && !self.supervision.is_locked_out(*floor)
         };
-        sweep.car_calls.retain(|floor| reachable(*floor));
-        sweep.hall.retain(|call| reachable(call.floor));
-        sweep
+        let stops = StopSet::of_car_calls(car_calls.into_iter().filter(reachable));
+        let hall = self.assigned.iter().filter(|call| collects && reachable(&call.floor));
+        hall.fold(stops, |stops, call| stops.with(*call))
     }
 
     /// Whether there is no room for more passengers, and somebody to take somewhere first.
@@ -109,7 +96,7 @@ impl Car {
             Mode::InService | Mode::Attendant | Mode::OutOfService => false,
             // Until another floor is asked for.
             Mode::FireService => self.fire_call.is_none_or(|stop| stop == floor),
-            Mode::Independent => self.sweep().car_calls.iter().all(|stop| *stop == floor),
+            Mode::Independent => self.sweep().car_calls().iter().all(|stop| stop == floor),
             Mode::Priority => self.errand.is_some_and(|stay| stay.floor() == floor),
             // Or at any floor, while the recall floor can't be reached.
             Mode::FireRecall | Mode::EmergencyPower => {

@@ -7,7 +7,7 @@ use super::door::DoorCycle;
 use super::event::{CarEvent, HangCause};
 use super::flight::{Flight, Homing};
 use super::supervision::{FoundBy, Missed};
-use super::sweep::Sweep;
+use crate::dispatch::StopSet;
 use crate::model::{Mode, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
@@ -261,7 +261,7 @@ impl Car {
     /// that it can.
     fn next_departure(
         &self,
-        sweep: &Sweep,
+        sweep: &StopSet,
         floor: Floor,
         now: Timestamp,
     ) -> Option<(Direction, Floor)> {

@@ -1,12 +1,20 @@
 //! The strategy: the least cost of waiting, predicted car by car.
 
-use elevator_driver::FloorCount;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::plan::PlanBuilder;
+use elevator_driver::{Button, FloorCount};
+
+use super::predict::{Micros, seconds};
+use super::search::{Costs, Search};
+use super::stops::StopSet;
 use super::{
-    Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, Predictor, able_cars,
-    distinct_calls,
+    Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, LONGEST_WAIT, Predictor,
+    able_cars, distinct_calls, side,
 };
+use crate::model::HallCall;
+
+/// How much longer a call could wait for the gain of moving it to another car, in seconds.
+const HYSTERESIS: f64 = 1.0;
 
 /// Assigns each hall call to the car that minimizes the cost for the bank (F17).
 ///
@@ -35,10 +43,198 @@ impl CollectiveCost {
 
 impl Dispatcher for CollectiveCost {
     fn assign(&mut self, cars: &[CarSituation], demand: &[HallDemand]) -> Assignments {
-        let demand = distinct_calls(demand);
-        let mut plan = PlanBuilder::new(&self.predictor, able_cars(cars), &demand);
-        plan.place();
-        plan.improve();
-        plan.into_assignments()
+        let cars = able_cars(cars);
+        let mut waits = Waits::new(&self.predictor, &cars, &distinct_calls(demand));
+        let groups = waits.groups.len();
+        let mut search = Search::new(&mut waits, cars.len(), groups);
+        search.insert();
+        search.improve(false, 0);
+        let holders = search.into_holders();
+        waits.assignments(&holders)
+    }
+}
+
+/// Calls of one landing and direction that the same cars reach, and that stay with the same car or
+/// are free to move. They are one stop, so trips of one landing take no more work than one of them.
+struct Group {
+    landing: HallCall,
+    calls: Vec<HallCall>,
+    /// By car.
+    reached: Vec<bool>,
+    /// Its car before.
+    present: Option<usize>,
+    /// Whether its present car is already stopping for it, or its passengers were told that car.
+    is_fixed: bool,
+    /// Seconds.
+    waited: f64,
+    /// Seconds until the holder's door opens.
+    predicted: f64,
+}
+
+/// The groups of a car, and its stops for them and its passengers.
+struct Held {
+    groups: BTreeSet<usize>,
+    stops: StopSet,
+}
+
+/// How long everybody waits; cars and calls are ordered by name, so that ties are resolved
+/// independently of the order of the input.
+struct Waits<'a> {
+    predictor: &'a Predictor,
+    cars: &'a [&'a CarSituation],
+    groups: Vec<Group>,
+    /// How long somebody has waited at a landing, in seconds, by direction and floor.
+    waited: [[f64; 256]; 2],
+}
+
+impl<'a> Waits<'a> {
+    /// The present assignments count if their cars are among `cars`, which all can serve.
+    fn new(predictor: &'a Predictor, cars: &'a [&'a CarSituation], demand: &[&HallDemand]) -> Self {
+        let mut groups: BTreeMap<_, Group> = BTreeMap::new();
+        let mut longest = [[0.0; 256]; 2];
+        for &HallDemand { call, waited, ref assigned } in demand.iter().copied() {
+            let reached: Vec<_> = cars.iter().map(|car| car.view.reaches(call)).collect();
+            let present = cars.iter().position(|car| Some(&car.car) == assigned.as_ref());
+            let present = present.filter(|&car| reached[car]);
+            let is_fixed = present.is_some_and(|car| {
+                let (view, car_calls) = (&cars[car].view, StopSet::of(cars[car]));
+                call.to.is_some() || predictor.is_committed(view, car_calls, call)
+            });
+            let waited = waited.min(LONGEST_WAIT).as_secs_f64();
+            let landing = call.landing();
+            let at_landing: &mut f64 =
+                &mut longest[side(call.direction)][usize::from(call.floor.index())];
+            *at_landing = at_landing.max(waited);
+            let key = (landing, present, is_fixed, reached.clone());
+            let group = groups.entry(key).or_insert(Group {
+                landing,
+                calls: Vec::new(),
+                reached,
+                present,
+                is_fixed,
+                waited,
+                predicted: 0.0,
+            });
+            group.calls.push(call);
+            group.waited = group.waited.max(waited);
+        }
+        Self { predictor, cars, groups: groups.into_values().collect(), waited: longest }
+    }
+
+    fn assignments(&self, holders: &[Option<usize>]) -> Assignments {
+        let held = self.groups.iter().zip(holders);
+        let held = held.filter_map(|(group, holder)| Some((group, self.cars[(*holder)?])));
+        held.flat_map(|(group, car)| group.calls.iter().map(|call| (*call, car.car.clone())))
+            .collect()
+    }
+}
+
+impl Costs for Waits<'_> {
+    type Calls = Held;
+
+    fn none(&self, car: usize) -> Held {
+        Held { groups: BTreeSet::new(), stops: StopSet::of(self.cars[car]) }
+    }
+
+    fn add(&self, held: &mut Held, group: usize) {
+        held.groups.insert(group);
+        held.stops = held.stops.with(self.groups[group].landing);
+    }
+
+    fn remove(&self, held: &mut Held, group: usize) {
+        held.groups.remove(&group);
+        let landing = self.groups[group].landing;
+        if held.groups.iter().all(|&other| self.groups[other].landing != landing) {
+            held.stops = held.stops.without(landing);
+        }
+    }
+
+    /// Nothing is known of how long riders have waited.
+    fn cost(&mut self, car: usize, held: &Held) -> f64 {
+        let mut cost = 0.0;
+        self.predictor.visit(&self.cars[car].view, held.stops, |button, after| {
+            let waited = match button {
+                Button::Hall(floor, way) => self.waited[side(way)][usize::from(floor.index())],
+                Button::Car(_) => 0.0,
+            };
+            cost += square(waited + seconds(after));
+        });
+        cost
+    }
+
+    fn settle(&mut self, car: usize, held: &Held) {
+        let mut predicted: BTreeMap<HallCall, Micros> = BTreeMap::new();
+        self.predictor.visit(&self.cars[car].view, held.stops, |button, after| {
+            if let Button::Hall(floor, direction) = button {
+                predicted.insert(HallCall::new(floor, direction), after);
+            }
+        });
+        for &group in &held.groups {
+            let group = &mut self.groups[group];
+            group.predicted = predicted.get(&group.landing).map_or(0.0, |after| seconds(*after));
+        }
+    }
+
+    fn present(&self, group: usize) -> Option<usize> {
+        self.groups[group].present
+    }
+
+    fn reaches(&self, car: usize, group: usize) -> bool {
+        self.groups[group].reached[car]
+    }
+
+    fn is_fixed(&self, group: usize) -> bool {
+        self.groups[group].is_fixed
+    }
+
+    fn urgency(&self, group: usize) -> f64 {
+        self.groups[group].waited
+    }
+
+    /// The cost of a little more waiting for a group with its present car.
+    fn inertia(&self, group: usize, from: usize, _to: usize) -> f64 {
+        let Group { present, waited, predicted, .. } = self.groups[group];
+        if present != Some(from) {
+            return 0.0;
+        }
+        square(waited + predicted + HYSTERESIS) - square(waited + predicted)
+    }
+}
+
+fn square(time: f64) -> f64 {
+    time * time
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use elevator_driver::Floor;
+
+    use super::*;
+    use crate::dispatch::tests::{car, idle_at};
+
+    /// N1: trips of one landing take no more work than one of them, whichever cars they have.
+    #[test]
+    fn trips_of_a_landing_are_one_stop() {
+        let floors = FloorCount::new(40).expect("floors");
+        let predictor = Predictor::new(Kinematics::default(), floors);
+        let cars: Vec<CarSituation> =
+            (0..8_u8).map(|number| car(&format!("c{number}"), idle_at(number * 4), &[])).collect();
+        let trips = |from: Floor| floors.floors().filter_map(move |to| HallCall::to(from, to));
+        for assigned in [None, Some(cars[0].car.clone())] {
+            let demand = |call: HallCall| HallDemand {
+                call,
+                waited: Duration::ZERO,
+                assigned: assigned.clone(),
+            };
+            let demand: Vec<HallDemand> = floors.floors().flat_map(trips).map(demand).collect();
+            let cars: Vec<&CarSituation> = cars.iter().collect();
+            let waits = Waits::new(&predictor, &cars, &distinct_calls(&demand));
+            assert_eq!(waits.groups.len(), 78);
+            let assignments = CollectiveCost { predictor: predictor.clone() }
+                .assign(&cars.iter().map(|car| (*car).clone()).collect::<Vec<_>>(), &demand);
+            assert_eq!(assignments.len(), demand.len());
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::predict::{Micros, micros};
+use super::predict::Micros;
 
 /// What [`Kinematics::travel`] answers at most, and for settings that describe no motion at all.
 const LONGEST_TRAVEL: Duration = Duration::from_hours(1);
@@ -56,27 +56,10 @@ impl Kinematics {
         duration(self.rest_to_rest(f64::from(floors) * self.floor_height))
     }
 
-    /// From one floor to the next at rated speed.
-    #[must_use]
-    pub fn cruise_per_floor(&self) -> Duration {
-        duration(self.floor_height / self.rated_speed)
-    }
-
     /// The longest time between two floor sensors in normal running: one floor, rest to rest.
     #[must_use]
     pub fn slowest_flight(&self) -> Duration {
         self.travel(1)
-    }
-
-    /// How long a moving car still takes to come to rest.
-    ///
-    /// The last floor it passed (or left) is `floors` before the one at which it stops, it has
-    /// been moving for `elapsed`, and it started at most `longest` floors before that stop. Where
-    /// this fits more than one place in the shaft, the answer is for the slowest.
-    #[must_use]
-    pub fn remaining_flight(&self, floors: u8, longest: u8, elapsed: Duration) -> Duration {
-        let travel = |trip| micros(self.travel(trip));
-        Duration::from_micros(remaining_flight(travel, floors, longest, micros(elapsed)))
     }
 
     /// Seconds from rest to rest over `metres`, along the S-curve with the shortest time.
@@ -103,7 +86,11 @@ impl Kinematics {
     }
 }
 
-/// As [`Kinematics::remaining_flight`], over any table of rest-to-rest times.
+/// How long a moving car still takes to come to rest, by the times from rest to rest.
+///
+/// The last floor it passed (or left) is `floors` before the one at which it stops, it has been
+/// moving for `elapsed`, and it started at most `longest` floors before that stop. Where this fits
+/// more than one place in the shaft, the answer is for the slowest.
 pub(super) fn remaining_flight(
     travel: impl Fn(u8) -> Micros,
     floors: u8,
@@ -151,6 +138,10 @@ fn duration(seconds: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dispatch::predict::micros;
+
+    /// A floor at rated speed.
+    const CRUISE: Duration = Duration::from_millis(1_875);
 
     fn assert_seconds(actual: Duration, expected: f64) {
         let actual = actual.as_secs_f64();
@@ -167,6 +158,11 @@ mod tests {
             jerk: 1.0,
             ..Kinematics::default()
         }
+    }
+
+    fn remaining(floors: u8, longest: u8, elapsed: Duration) -> Duration {
+        let travel = |trip| micros(Kinematics::default().travel(trip));
+        Duration::from_micros(remaining_flight(travel, floors, longest, micros(elapsed)))
     }
 
     #[test]
@@ -195,7 +191,6 @@ mod tests {
         let top = 0.5 * ((0.625_f64.powi(2) + 12.0).sqrt() - 0.625);
         assert_seconds(car.travel(1), 2.0 * (top + 0.625));
         assert_seconds(car.travel(2), 6.0 / 1.6 + 2.225);
-        assert_seconds(car.cruise_per_floor(), 1.875);
         assert_eq!(car.slowest_flight(), car.travel(1));
         assert_eq!(car.travel(0), Duration::ZERO);
     }
@@ -205,7 +200,7 @@ mod tests {
         let car = Kinematics::default();
         for floors in 1..=254 {
             assert!(car.travel(floors) > car.travel(floors - 1));
-            assert!(car.travel(floors) > car.cruise_per_floor() * u32::from(floors));
+            assert!(car.travel(floors) > CRUISE * u32::from(floors));
         }
     }
 
@@ -222,7 +217,7 @@ mod tests {
     fn a_flight_that_began_here_has_the_rest_of_its_time_left() {
         let car = Kinematics::default();
         let elapsed = Duration::from_secs(1);
-        assert_eq!(car.remaining_flight(3, 9, elapsed), car.travel(3).saturating_sub(elapsed));
+        assert_eq!(remaining(3, 9, elapsed), car.travel(3).saturating_sub(elapsed));
     }
 
     #[test]
@@ -230,10 +225,10 @@ mod tests {
         let car = Kinematics::default();
         // Half a trip of four floors lies behind it.
         let halfway = car.travel(4) / 2;
-        assert_eq!(car.remaining_flight(2, 4, halfway), halfway);
+        assert_eq!(remaining(2, 4, halfway), halfway);
         // Cruising: the way from rated speed to rest, whatever the length of the trip.
-        let left = car.remaining_flight(2, 30, Duration::from_secs(40));
-        assert!(left <= halfway && left >= halfway.saturating_sub(car.cruise_per_floor()));
+        let left = remaining(2, 30, Duration::from_secs(40));
+        assert!(left <= halfway && left >= halfway.saturating_sub(CRUISE));
     }
 
     #[test]
@@ -242,11 +237,11 @@ mod tests {
         for floors in 1..20 {
             for tenths in 0..900 {
                 let elapsed = Duration::from_millis(100 * tenths);
-                let left = car.remaining_flight(floors, 50, elapsed);
+                let left = remaining(floors, 50, elapsed);
                 assert!(left <= car.travel(floors));
                 assert!(left >= car.travel(2 * (floors - 1)) / 2);
             }
         }
-        assert_eq!(car.remaining_flight(0, 9, Duration::from_secs(4)), Duration::ZERO);
+        assert_eq!(remaining(0, 9, Duration::from_secs(4)), Duration::ZERO);
     }
 }

@@ -9,7 +9,7 @@
 //!              Dispatcher::plan ── CollectiveCost, for example
 //!                            │
 //!             keep what stands, place what is open,
-//!             move what another car serves better        plan.rs
+//!             move what another car serves better        search.rs
 //!                            │ "what would it cost if …?"
 //!                            ▼
 //!              Predictor: drives the car through its
@@ -37,11 +37,11 @@ mod collective_cost;
 mod kinematics;
 mod nearest_car;
 pub mod one_shot;
-mod plan;
 mod planner;
 mod position;
 mod predict;
 mod schedule;
+mod search;
 mod stops;
 mod strategy;
 mod time_to_idle;
@@ -58,8 +58,9 @@ pub use collective_cost::CollectiveCost;
 pub use kinematics::Kinematics;
 pub use nearest_car::NearestCar;
 pub use planner::{Part, Planner, UnknownPart};
-pub use predict::{Prediction, Predictor};
+pub use predict::Predictor;
 pub use schedule::{Parking, Schedule, ScheduleError, WeekTime};
+pub(crate) use stops::StopSet;
 pub use stops::collective_stop;
 pub use strategy::{Strategy, UnknownStrategy};
 pub use time_to_idle::TimeToIdle;
@@ -164,6 +165,9 @@ pub trait Dispatcher: std::fmt::Debug {
     }
 }
 
+/// Longer waits weigh no more than this.
+const LONGEST_WAIT: Duration = Duration::from_hours(1);
+
 /// The cars that can serve, ordered by name, each once.
 fn able_cars(cars: &[CarSituation]) -> Vec<&CarSituation> {
     let mut cars: Vec<_> = cars.iter().filter(|car| Predictor::can_serve(&car.view)).collect();
@@ -179,6 +183,14 @@ fn distinct_calls(demand: &[HallDemand]) -> Vec<&HallDemand> {
     demand.dedup_by_key(|demand| demand.call);
     demand.reverse();
     demand
+}
+
+/// Index of a direction in a pair.
+fn side(direction: Direction) -> usize {
+    match direction {
+        Direction::Up => 0,
+        Direction::Down => 1,
+    }
 }
 
 #[cfg(test)]

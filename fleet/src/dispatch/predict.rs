@@ -39,17 +39,8 @@ pub struct Predictor {
     transfer: Micros,
 }
 
-/// Microseconds: whole numbers, which a plan can square and add up without rounding.
+/// Microseconds: whole numbers, which add up without rounding.
 pub(super) type Micros = u64;
-
-/// How long until the door is open for each call.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Prediction {
-    /// For the hall calls that the car was supposed to have.
-    pub hall: BTreeMap<HallCall, Duration>,
-    /// For its car calls.
-    pub car_calls: BTreeMap<Floor, Duration>,
-}
 
 impl Predictor {
     /// A predictor for the cars of one bank.
@@ -75,31 +66,19 @@ impl Predictor {
         place(view).is_some()
     }
 
-    /// Predicts the car's car calls and these hall calls, if the car is to serve them.
-    ///
-    /// `None` if it [can't serve](Self::can_serve) any. Otherwise each call has its time.
-    #[must_use]
-    pub fn predict(&self, car: &CarSituation, hall: &BTreeSet<HallCall>) -> Option<Prediction> {
-        let stops = hall
-            .iter()
-            .fold(StopSet::of_car_calls(car.car_calls.iter().copied()), |stops, &call| {
-                stops.with(call)
-            });
-        let mut prediction = Prediction::default();
+    /// How long until the door is open for each car call and each of these hall calls, if the car is
+    /// to serve them; `None` if it [can't serve](Self::can_serve) any.
+    pub(crate) fn times(
+        &self,
+        car: &CarSituation,
+        hall: &BTreeSet<HallCall>,
+    ) -> Option<BTreeMap<Button, Duration>> {
+        let stops = hall.iter().fold(StopSet::of(car), |stops, &call| stops.with(call));
+        let mut times = BTreeMap::new();
         self.visit(&car.view, stops, |button, after| {
-            let after = Duration::from_micros(after);
-            match button {
-                Button::Hall(floor, direction) => {
-                    let landing = HallCall::new(floor, direction);
-                    let calls = hall.iter().filter(|call| call.landing() == landing);
-                    prediction.hall.extend(calls.map(|&call| (call, after)));
-                }
-                Button::Car(floor) => {
-                    prediction.car_calls.insert(floor, after);
-                }
-            }
+            times.insert(button, Duration::from_micros(after));
         })?;
-        Some(prediction)
+        Some(times)
     }
 
     /// Reports each call of `stops` once, in the order of service, with the time until the door is
@@ -184,6 +163,10 @@ impl Predictor {
 /// Saturates after half a million years.
 pub(super) fn micros(time: Duration) -> Micros {
     Micros::try_from(time.as_micros()).unwrap_or(Micros::MAX)
+}
+
+pub(super) fn seconds(time: Micros) -> f64 {
+    Duration::from_micros(time).as_secs_f64()
 }
 
 /// Where the car is, if hall calls can be assigned to it.

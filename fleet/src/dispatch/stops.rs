@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use elevator_driver::{Button, Direction, Floor};
 
+use super::CarSituation;
 use crate::model::{CarPhase, CarView, FloorSet, HallCall};
 
 /// The next stop of a car under collective control, and the direction for which its door opens
@@ -34,14 +35,19 @@ pub fn collective_stop(
 
 /// The calls that a car still has to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct StopSet {
+pub(crate) struct StopSet {
     up: FloorSet,
     down: FloorSet,
     car_calls: FloorSet,
 }
 
 impl StopSet {
-    pub(super) fn of_car_calls(car_calls: impl IntoIterator<Item = Floor>) -> Self {
+    /// The car calls of a car.
+    pub(super) fn of(car: &CarSituation) -> Self {
+        Self::of_car_calls(car.car_calls.iter().copied())
+    }
+
+    pub(crate) fn of_car_calls(car_calls: impl IntoIterator<Item = Floor>) -> Self {
         let mut stops = Self::default();
         for floor in car_calls {
             stops.car_calls.insert(floor);
@@ -49,7 +55,7 @@ impl StopSet {
         stops
     }
 
-    pub(super) fn with(mut self, call: HallCall) -> Self {
+    pub(crate) fn with(mut self, call: HallCall) -> Self {
         self.hall_mut(call.direction).insert(call.floor);
         self
     }
@@ -67,13 +73,21 @@ impl StopSet {
         }
     }
 
+    pub(super) fn any_hall(&self) -> bool {
+        self.up.union(&self.down) != FloorSet::default()
+    }
+
     /// Whether a door that opens at this floor for this direction serves anything.
-    pub(super) fn any_at(&self, floor: Floor, direction: Direction) -> bool {
+    pub(crate) fn any_at(&self, floor: Floor, direction: Direction) -> bool {
         self.car_calls.contains(floor) || self.hall(direction).contains(floor)
     }
 
+    pub(crate) fn car_calls(&self) -> &FloorSet {
+        &self.car_calls
+    }
+
     /// Whether any call lies strictly beyond the floor.
-    pub(super) fn any_beyond(&self, floor: Floor, direction: Direction) -> bool {
+    pub(crate) fn any_beyond(&self, floor: Floor, direction: Direction) -> bool {
         self.all().nearest_beyond(floor, direction).is_some()
     }
 
@@ -93,22 +107,27 @@ impl StopSet {
 
     /// The first stop at `floor` or beyond it: the nearest call in that direction, or else the
     /// farthest call in the other one, where the car turns.
-    pub(super) fn first_from(&self, floor: Floor, direction: Direction) -> Option<Floor> {
+    pub(crate) fn first_from(&self, floor: Floor, direction: Direction) -> Option<Floor> {
         if self.any_at(floor, direction) {
             return Some(floor);
         }
         let opposite = self.hall(direction.opposite());
+        self.first_beyond(floor, direction).or_else(|| opposite.contains(floor).then_some(floor))
+    }
+
+    /// The same, strictly beyond `floor`.
+    pub(crate) fn first_beyond(&self, floor: Floor, direction: Direction) -> Option<Floor> {
         let along = self.car_calls.union(self.hall(direction));
+        let opposite = self.hall(direction.opposite());
         along
             .nearest_beyond(floor, direction)
             .or_else(|| opposite.farthest_beyond(floor, direction))
-            .or_else(|| opposite.contains(floor).then_some(floor))
     }
 
     /// The direction of a car that may go either way: towards its nearest car call (S3), or else
     /// for a call where it is, or else towards the nearest one; up if there is a choice.
     pub(super) fn direction_of_choice(&self, at: Floor) -> Direction {
-        if let Some(direction) = nearest(&self.car_calls, at) {
+        if let Some(direction) = self.nearest_car_call(at, Direction::Up) {
             return direction;
         }
         if self.up.contains(at) {
@@ -117,7 +136,18 @@ impl StopSet {
         if self.down.contains(at) {
             return Direction::Down;
         }
-        nearest(&self.all(), at).unwrap_or(Direction::Up)
+        self.nearest(at, Direction::Up).unwrap_or(Direction::Up)
+    }
+
+    /// The way to the nearest call elsewhere; of two equally near `first`.
+    pub(crate) fn nearest(&self, at: Floor, first: Direction) -> Option<Direction> {
+        nearest(&self.all(), at, first)
+    }
+
+    /// The way to the nearest car call elsewhere. A car whose direction is unknown, because its panel
+    /// or its node is new, must not carry its passengers the wrong way (S3).
+    pub(crate) fn nearest_car_call(&self, at: Floor, first: Direction) -> Option<Direction> {
+        nearest(&self.car_calls, at, first)
     }
 
     /// The direction for which the door opens at a stop that was reached going `way`.
@@ -130,7 +160,7 @@ impl StopSet {
         self.car_calls.union(&self.up).union(&self.down)
     }
 
-    fn hall(&self, direction: Direction) -> &FloorSet {
+    pub(crate) fn hall(&self, direction: Direction) -> &FloorSet {
         match direction {
             Direction::Up => &self.up,
             Direction::Down => &self.down,
@@ -145,15 +175,8 @@ impl StopSet {
     }
 }
 
-/// The way to the nearest of these stops elsewhere, up where two are equally near.
-fn nearest(stops: &FloorSet, at: Floor) -> Option<Direction> {
-    let beyond = |way| stops.nearest_beyond(at, way);
-    match (beyond(Direction::Up), beyond(Direction::Down)) {
-        (Some(above), Some(below)) if at.distance(below) < at.distance(above) => {
-            Some(Direction::Down)
-        }
-        (None, Some(_)) => Some(Direction::Down),
-        (Some(_), _) => Some(Direction::Up),
-        (None, None) => None,
-    }
+fn nearest(stops: &FloorSet, at: Floor, first: Direction) -> Option<Direction> {
+    let ways = [first, first.opposite()].into_iter();
+    let near = ways.filter_map(|way| Some((at.distance(stops.nearest_beyond(at, way)?), way)));
+    near.min_by_key(|(distance, _)| *distance).map(|(_, way)| way)
 }

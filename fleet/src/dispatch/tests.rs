@@ -1,6 +1,6 @@
 pub(super) mod properties;
 
-use elevator_driver::{Direction, FloorCount};
+use elevator_driver::{Button, Direction, FloorCount};
 
 use super::*;
 pub(super) use crate::election::testing::floor;
@@ -126,8 +126,9 @@ fn total_wait(cars: &[CarSituation], assignments: &Assignments, count: u8) -> Du
     let predictor = Predictor::new(Kinematics::default(), floors(count));
     let waits = cars.iter().filter_map(|car| {
         let calls = assignments.iter().filter(|(_, holder)| **holder == car.car);
-        let prediction = predictor.predict(car, &calls.map(|(&call, _)| call).collect())?;
-        Some(prediction.hall.values().sum::<Duration>())
+        let times = predictor.times(car, &calls.map(|(&call, _)| call).collect())?;
+        let hall = times.iter().filter(|(button, _)| matches!(button, Button::Hall(..)));
+        Some(hall.map(|(_, time)| *time).sum::<Duration>())
     });
     waits.sum()
 }

@@ -30,8 +30,7 @@ impl TimeToIdle {
 impl Dispatcher for TimeToIdle {
     fn assign(&mut self, cars: &[CarSituation], demand: &[HallDemand]) -> Assignments {
         let cars = able_cars(cars);
-        let mut stops: Vec<StopSet> =
-            cars.iter().map(|car| StopSet::of_car_calls(car.car_calls.iter().copied())).collect();
+        let mut stops: Vec<StopSet> = cars.iter().map(|car| StopSet::of(car)).collect();
         let reaches = |car: usize, demand: &HallDemand| cars[car].view.reaches(demand.call);
         let mut assignments = Assignments::new();
         let mut open = Vec::new();

@@ -14,7 +14,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use elevator_driver::Floor;
+use elevator_driver::{Button, Floor};
 
 use super::own_car::{self, OwnCar};
 use super::peers::Room;
@@ -311,8 +311,8 @@ impl Node {
         let predictor = Predictor::new(Kinematics::default(), self.hello.floors);
         let times = cars.into_iter().filter_map(|mut situation| {
             situation.car_calls.insert(floor);
-            let prediction = predictor.predict(&situation, &BTreeSet::new())?;
-            Some((*prediction.car_calls.get(&floor)?, situation.car))
+            let times = predictor.times(&situation, &BTreeSet::new())?;
+            Some((*times.get(&Button::Car(floor))?, situation.car))
         });
         times.min().map(|(_, car)| car)
     }

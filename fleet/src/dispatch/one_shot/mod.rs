@@ -1,17 +1,9 @@
 //! Assigns every hall call of a bank at once, from a snapshot, by the course's car model.
 //!
 //! This is the pure part of `liftmesh assign`, which answers as `hall_request_assigner` of
-//! TTK4145 does. It shares nothing with the [`Dispatcher`](super::Dispatcher)s: its cars take the
-//! same time for every floor and every door, a snapshot has no waits and no present assignments,
-//! and the JSON that describes it fixes what a car is.
-//!
-//! ```text
-//!   Bank ──▶ Bank::assign ──┬─▶ exact   every split of few calls        exact.rs
-//!   (Car, hall calls)       └─▶ search  insertion, then improvement     search.rs
-//!                                   │ "how long do these calls wait for this car?"
-//!                                   ▼
-//!                               CarModel: drives one car through its stops   model.rs
-//! ```
+//! TTK4145 does. Its cars take the same time for every floor and every door, a snapshot has no waits
+//! and no present assignments, and the JSON that describes it fixes what a car is. With the
+//! [`Planner`](super::Planner) it shares the search, and the best distribution of few calls.
 //!
 //! The objective is the sum of the waits of all hall calls: from now until a car stops for the
 //! call. Car calls are not assigned and their waits do not count, but a car stops for its own. Equal
@@ -45,17 +37,14 @@
 //! # Ok::<(), elevator_fleet::dispatch::one_shot::BankError>(())
 //! ```
 
-mod exact;
-mod floors;
 mod model;
-mod search;
 
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
 
-use self::floors::Floors;
-use self::model::{CarModel, HallSet, Start};
+use self::model::{CarModel, Snapshot, Start};
+use super::search::Search;
 use crate::model::HallCall;
 
 /// The longest [`Rules::travel`] and [`Rules::door_open`]. Sums of waits stay far from the end of
@@ -216,28 +205,55 @@ impl Bank {
     /// Assigns every call. With few calls the plan is the best there is, with more it is close.
     #[must_use]
     pub fn assign(&self, rules: &Rules) -> Plan {
-        // A word holds the floors of most banks, and sets of one word are several times as fast.
-        if self.floors <= 64 { self.solve::<1>(rules) } else { self.solve::<4>(rules) }
-    }
-
-    fn solve<const WORDS: usize>(&self, rules: &Rules) -> Plan {
-        let model = CarModel::new(rules);
-        let starts: Vec<_> = self.cars.iter().map(Start::<WORDS>::of).collect();
-        let cars = if exact::is_affordable(self.calls.len(), starts.len()) {
-            exact::split(&model, &starts, &self.calls)
-        } else {
-            search::split(&model, &starts, &self.calls)
-        };
-        let mut sets = vec![HallSet::default(); starts.len()];
-        for (call, &car) in self.calls.iter().zip(&cars) {
-            sets[car] = sets[car].with(*call);
-        }
-        let wait = starts.iter().zip(sets).map(|(start, calls)| model.wait(start, calls)).sum();
+        let is_few = is_affordable(self.calls.len(), self.cars.len());
+        let mut snapshot = self.snapshot(rules);
+        let holders = self.search(&mut snapshot, is_few);
+        let wait = snapshot.wait(&holders);
         Plan {
-            cars: self.calls.iter().copied().zip(cars).collect(),
+            cars: self.calls.iter().copied().zip(holders).collect(),
             wait: Duration::from_micros(wait),
         }
     }
+
+    fn snapshot(&self, rules: &Rules) -> Snapshot<'_> {
+        let starts = self.cars.iter().map(Start::of).collect();
+        Snapshot { model: CarModel::new(rules), starts, calls: &self.calls }
+    }
+
+    /// The car of each call. Equal distributions are resolved in favour of the first cars.
+    fn search(&self, snapshot: &mut Snapshot<'_>, is_few: bool) -> Vec<usize> {
+        let mut search = Search::new(snapshot, self.cars.len(), self.calls.len());
+        if is_few {
+            let [cars, calls] = [self.cars.len(), self.calls.len()]
+                .map(|count| (0..count).rev().collect::<Vec<_>>());
+            search.distribute(&cars, &calls);
+        } else {
+            search.insert();
+            search.improve(true, DRIVES);
+        }
+        search.into_holders().into_iter().map(Option::unwrap_or_default).collect()
+    }
+}
+
+/// How many runs of a car an answer may take: 1 to 2 ms.
+const RUNS: usize = 1 << 14;
+
+/// How many divisions of a set of calls in two an answer may take: 1 ms.
+const DIVISIONS: usize = 600_000;
+
+/// How many runs of a car the divisions of the calls of two cars may take in one answer: about
+/// 1 ms, which only banks with many calls for each car come to.
+const DRIVES: usize = 1 << 13;
+
+/// Whether the best distribution takes a few milliseconds at most: of 13 calls and 2 cars, 12 and 3,
+/// 10 and 12.
+fn is_affordable(calls: usize, cars: usize) -> bool {
+    let Ok(power) = u32::try_from(calls) else { return false };
+    let runs = 2_usize.checked_pow(power).and_then(|sets| sets.checked_mul(cars));
+    // The first car takes the rest, and the last one divides the whole only.
+    let between = cars.saturating_sub(2);
+    let divisions = 3_usize.checked_pow(power).and_then(|all| all.checked_mul(between));
+    runs.is_some_and(|runs| runs <= RUNS) && divisions.is_some_and(|number| number <= DIVISIONS)
 }
 
 impl Car {

@@ -1,8 +1,11 @@
 //! How a car of the course drives through its calls.
 
-use elevator_driver::Direction;
+use elevator_driver::{Button, Direction, Floor};
 
-use super::{Behaviour, Car, Clearing, Floors, Rules};
+use super::{Behaviour, Car, Clearing, Rules};
+use crate::dispatch::predict::{Micros, micros};
+use crate::dispatch::search::Costs;
+use crate::dispatch::stops::StopSet;
 use crate::model::HallCall;
 
 /// Simulates a car alone with the hall calls that it was given.
@@ -30,62 +33,74 @@ pub(super) struct CarModel {
     clearing: Clearing,
 }
 
-/// Microseconds: whole numbers, which add up without rounding.
-pub(super) type Micros = u64;
-
-/// Hall calls of one car.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct HallSet<const WORDS: usize> {
-    up: Floors<WORDS>,
-    down: Floors<WORDS>,
-}
-
 /// A car as the snapshot has it.
 #[derive(Debug, Clone)]
-pub(super) struct Start<const WORDS: usize> {
+pub(super) struct Start {
     behaviour: Behaviour,
-    floor: u8,
+    floor: Floor,
     direction: Option<Direction>,
-    car_calls: Floors<WORDS>,
+    car_calls: StopSet,
 }
 
-struct Run<const WORDS: usize> {
+/// All cars and calls.
+pub(super) struct Snapshot<'a> {
+    pub(super) model: CarModel,
+    pub(super) starts: Vec<Start>,
+    pub(super) calls: &'a [HallCall],
+}
+
+impl Snapshot<'_> {
+    /// The sum of the waits of all calls if these cars have them.
+    pub(super) fn wait(&self, holders: &[usize]) -> Micros {
+        let wait = |(car, start): (usize, &Start)| {
+            let its = self.calls.iter().zip(holders).filter(|(_, holder)| **holder == car);
+            self.model.wait(start, its.fold(start.car_calls, |stops, (call, _)| stops.with(*call)))
+        };
+        self.starts.iter().enumerate().map(wait).sum()
+    }
+}
+
+impl Costs for Snapshot<'_> {
+    type Calls = StopSet;
+
+    fn none(&self, car: usize) -> StopSet {
+        self.starts[car].car_calls
+    }
+
+    fn add(&self, stops: &mut StopSet, call: usize) {
+        *stops = stops.with(self.calls[call]);
+    }
+
+    fn remove(&self, stops: &mut StopSet, call: usize) {
+        *stops = stops.without(self.calls[call]);
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "sums of waits are below 2^53")]
+    fn cost(&mut self, car: usize, stops: &StopSet) -> f64 {
+        self.model.wait(&self.starts[car], *stops) as f64
+    }
+}
+
+struct Run {
     rules: CarModel,
-    hall: HallSet<WORDS>,
-    car_calls: Floors<WORDS>,
-    at: u8,
+    stops: StopSet,
+    at: Floor,
     clock: Micros,
     /// The sum of the waits of the calls that were cleared.
     waited: Micros,
-    /// How many hall calls are left.
-    left: u32,
 }
 
 impl CarModel {
     pub(super) fn new(rules: &Rules) -> Self {
-        let micros = |time: std::time::Duration| {
-            Micros::try_from(time.min(super::LONGEST).as_micros()).unwrap_or(Micros::MAX)
-        };
+        let micros = |time: std::time::Duration| micros(time.min(super::LONGEST));
         let (travel, door_open) = (micros(rules.travel), micros(rules.door_open));
         Self { travel, door_open, clearing: rules.clearing }
     }
 
-    /// The sum of the waits of these calls if this car has them all.
-    pub(super) fn wait<const WORDS: usize>(
-        &self,
-        start: &Start<WORDS>,
-        hall: HallSet<WORDS>,
-    ) -> Micros {
-        let mut run = Run {
-            rules: *self,
-            hall,
-            car_calls: start.car_calls,
-            at: start.floor,
-            clock: 0,
-            waited: 0,
-            left: hall.up.count() + hall.down.count(),
-        };
-        if run.left == 0 {
+    /// The sum of the waits of the hall calls among these stops if this car has them all.
+    fn wait(&self, start: &Start, stops: StopSet) -> Micros {
+        let mut run = Run { rules: *self, stops, at: start.floor, clock: 0, waited: 0 };
+        if !stops.any_hall() {
             return 0;
         }
         let mut direction = start.direction;
@@ -98,7 +113,7 @@ impl CarModel {
             Behaviour::DoorOpen => run.clock = self.door_open / 2,
             Behaviour::Idle => {}
         }
-        while run.left > 0 {
+        while run.stops.any_hall() {
             direction = run.next_direction(direction);
             if direction.is_some() {
                 run.clock += self.travel;
@@ -112,46 +127,31 @@ impl CarModel {
     }
 }
 
-impl<const WORDS: usize> HallSet<WORDS> {
-    pub(super) fn with(mut self, call: HallCall) -> Self {
-        let floors = self.floors_mut(call.direction);
-        *floors = floors.with(call.floor.index());
-        self
-    }
-
-    pub(super) fn without(mut self, call: HallCall) -> Self {
-        let floors = self.floors_mut(call.direction);
-        *floors = floors.without(call.floor.index());
-        self
-    }
-
-    fn floors_mut(&mut self, direction: Direction) -> &mut Floors<WORDS> {
-        match direction {
-            Direction::Up => &mut self.up,
-            Direction::Down => &mut self.down,
-        }
-    }
-}
-
-impl<const WORDS: usize> Start<WORDS> {
+impl Start {
     /// A car that was checked.
     pub(super) fn of(car: &Car) -> Self {
         let calls = (0..=u8::MAX).zip(&car.car_calls).filter(|(_, lit)| **lit);
         Self {
             behaviour: car.behaviour,
-            floor: u8::try_from(car.floor).unwrap_or_default(),
+            floor: u8::try_from(car.floor).map_or(Floor::BOTTOM, floor),
             direction: car.direction,
-            car_calls: calls.fold(Floors::default(), |calls, (floor, _)| calls.with(floor)),
+            car_calls: StopSet::of_car_calls(calls.map(|(index, _)| floor(index))),
         }
     }
 }
 
-impl<const WORDS: usize> Run<WORDS> {
+/// A floor of a shaft that was checked.
+fn floor(index: u8) -> Floor {
+    Floor::try_from(index).unwrap_or(Floor::BOTTOM)
+}
+
+impl Run {
     /// Goes to the next floor; the caller counts the time.
     fn advance(&mut self, direction: Option<Direction>) {
+        let index = self.at.index();
         self.at = match direction {
-            Some(Direction::Up) => self.at + 1,
-            Some(Direction::Down) => self.at - 1,
+            Some(Direction::Up) => floor(index + 1),
+            Some(Direction::Down) => floor(index - 1),
             None => self.at,
         };
     }
@@ -159,46 +159,23 @@ impl<const WORDS: usize> Run<WORDS> {
     /// Goes from the floor where the car arrives to the first one where it stops, and stops.
     fn arrive(&mut self, direction: Option<Direction>) {
         if let Some(direction) = direction {
-            let stop = self.first_stop(direction);
-            self.clock += self.rules.travel * u64::from(self.at.abs_diff(stop));
+            let stop = self.stops.first_from(self.at, direction).unwrap_or(self.at);
+            self.clock += self.rules.travel * u64::from(self.at.distance(stop));
             self.at = stop;
         }
         self.stop(direction);
     }
 
-    /// Where the car stops: for the nearest call that it serves on its way, or else at the
-    /// farthest call, or else where it is.
-    fn first_stop(&self, direction: Direction) -> u8 {
-        let at = self.at;
-        let stop = match direction {
-            Direction::Up => {
-                let along = self.hall.up.union(&self.car_calls);
-                if along.contains(at) {
-                    return at;
-                }
-                along.above(at).lowest().or_else(|| self.hall.down.above(at).highest())
-            }
-            Direction::Down => {
-                let along = self.hall.down.union(&self.car_calls);
-                if along.contains(at) {
-                    return at;
-                }
-                along.below(at).highest().or_else(|| self.hall.up.below(at).lowest())
-            }
-        };
-        stop.unwrap_or(at)
-    }
-
     /// Opens the door, clears what a stop in this direction clears, and closes the door.
     fn stop(&mut self, direction: Option<Direction>) {
-        self.car_calls.take(self.at);
+        self.stops.serve(Button::Car(self.at));
         match (self.rules.clearing, direction) {
             (Clearing::All, _) | (Clearing::InDirection, None) => {
                 self.take(Direction::Up);
                 self.take(Direction::Down);
             }
             (Clearing::InDirection, Some(direction)) => {
-                if !self.take(direction) && !self.any_beyond(direction) {
+                if !self.take(direction) && !self.stops.any_beyond(self.at, direction) {
                     self.take(direction.opposite());
                 }
             }
@@ -208,11 +185,9 @@ impl<const WORDS: usize> Run<WORDS> {
 
     /// Clears a hall call at this floor; whether there was one.
     fn take(&mut self, direction: Direction) -> bool {
-        let at = self.at;
-        let found = self.hall.floors_mut(direction).take(at);
+        let found = self.stops.serve(Button::Hall(self.at, direction));
         if found {
             self.waited += self.clock;
-            self.left -= 1;
         }
         found
     }
@@ -221,26 +196,13 @@ impl<const WORDS: usize> Run<WORDS> {
     fn next_direction(&self, direction: Option<Direction>) -> Option<Direction> {
         let ahead = direction.unwrap_or(Direction::Down);
         let back = ahead.opposite();
-        if self.any_beyond(ahead) {
+        let any_here = |way| self.stops.any_at(self.at, way);
+        if self.stops.any_beyond(self.at, ahead) {
             Some(ahead)
-        } else if self.any_here() {
+        } else if any_here(ahead) || any_here(back) {
             None
         } else {
-            self.any_beyond(back).then_some(back)
+            self.stops.any_beyond(self.at, back).then_some(back)
         }
-    }
-
-    fn any_beyond(&self, direction: Direction) -> bool {
-        let all = self.hall.up.union(&self.hall.down).union(&self.car_calls);
-        let beyond = match direction {
-            Direction::Up => all.above(self.at),
-            Direction::Down => all.below(self.at),
-        };
-        !beyond.is_empty()
-    }
-
-    fn any_here(&self) -> bool {
-        let at = self.at;
-        self.hall.up.contains(at) || self.hall.down.contains(at) || self.car_calls.contains(at)
     }
 }

@@ -2,9 +2,10 @@
 
 use elevator_driver::Direction;
 
+use super::Weights;
 use super::model::{Call, Door, Model, Start};
 use super::traffic::Traffic;
-use super::{Weights, side};
+use crate::dispatch::side;
 use crate::model::FloorSet;
 
 /// Passengers arrive behind a button for at most so many seconds before they count as one crowd.

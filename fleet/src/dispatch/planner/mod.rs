@@ -4,7 +4,8 @@
 //!   Bank ──▶ Traffic     how many come, and where to: learned from loads and car calls
 //!              │
 //!              ▼
-//!            Search      insertion by regret, then moves and swaps of calls between cars
+//!            Search      insertion by regret, then moves and swaps of calls between cars,
+//!              │         or the best of all distributions of a few calls: search.rs, beside here
 //!              │ "what would it cost if …?"
 //!              ▼
 //!            Drive       one car through its calls: waits, riders, likely stops
@@ -54,18 +55,18 @@ mod traffic;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_driver::{Floor, FloorCount};
 
-use self::drive::Crowds;
+use self::drive::{Crowds, Scene};
 use self::model::{Call, Model, Start};
 use self::part::Parts;
 pub use self::part::{Part, UnknownPart};
-use self::search::Search;
+use self::search::Drives;
 use self::traffic::Traffic;
-use super::Predictor;
+use super::search::Search;
 use super::{
     Assignments, Bank, CarPlan, CarSituation, CollectiveCost, Dispatcher, HallDemand, Kinematics,
-    Plan,
+    LONGEST_WAIT, Plan, able_cars, distinct_calls,
 };
 use crate::model::{HallCall, NodeId, Timestamp};
 
@@ -180,6 +181,22 @@ impl Planner {
         weights.of(&self.parts)
     }
 
+    /// Makes the best of a few calls; many are moved and swapped.
+    fn search(&self, drives: &mut Drives<'_>, cars: usize, calls: usize) -> Vec<Option<usize>> {
+        let mut search = Search::new(drives, cars, calls);
+        search.insert();
+        let is_few = calls <= MOST_EXACT && cars << calls <= MOST_DRIVES;
+        if self.parts.has(Part::Improvement) {
+            if is_few && self.parts.has(Part::Exact) {
+                let movable: Vec<_> = search.movable().into_iter().map(|(call, _)| call).collect();
+                search.distribute(&(0..cars).collect::<Vec<_>>(), &movable);
+            } else {
+                search.improve(self.parts.has(Part::Exchanges), 0);
+            }
+        }
+        search.into_holders()
+    }
+
     fn starts(&self, bank: &Bank<'_>, cars: &[&CarSituation]) -> Vec<Start> {
         let start = |car: &&CarSituation| self.model.start(car, bank.details.get(&car.car));
         cars.iter().map(start).collect()
@@ -196,20 +213,14 @@ impl Dispatcher for Planner {
     }
 
     fn plan(&mut self, bank: &Bank<'_>) -> Plan {
-        let mut cars: Vec<_> =
-            bank.cars.iter().filter(|car| Predictor::can_serve(&car.view)).collect();
-        cars.sort_unstable_by_key(|car| &car.car);
-        cars.dedup_by_key(|car| &car.car);
+        let cars = able_cars(bank.cars);
         if self.parts.has(Part::Learning) {
             self.traffic.observe(bank.now.since(self.now), &cars, &self.model);
         }
         self.now = bank.now;
         self.moved.retain(|_, (_, at)| bank.now.since(*at) < HOLD);
 
-        // If a call is listed twice, the longer wait counts.
-        let mut demand: Vec<_> = bank.demand.iter().collect();
-        demand.sort_unstable_by_key(|demand| (demand.call, std::cmp::Reverse(demand.waited)));
-        demand.dedup_by_key(|demand| demand.call);
+        let demand = distinct_calls(bank.demand);
         let calls: Vec<_> = demand
             .iter()
             .map(|demand| Call {
@@ -236,10 +247,11 @@ impl Dispatcher for Planner {
         let reaches = |car: usize, call: usize| cars[car].view.reaches(demand[call].call);
         let crowds = self.crowds(&calls);
         let weights = self.weights(&calls, cars.len());
-        let mut search = Search::new(&self.model, &crowds, &starts, &calls, weights, &reaches);
-        search.insert();
-        search.improve(&self.parts);
-        let routes = search.into_routes();
+        let scene = Scene { model: &self.model, crowds: &crowds, calls: &calls, weights };
+        let (holds, guests) = (self.parts.has(Part::Hold), vec![0.0; self.model.floors()]);
+        let mut drives = Drives { scene, starts: &starts, reaches: &reaches, holds, guests };
+        let holders = self.search(&mut drives, cars.len(), calls.len());
+        let routes: Vec<_> = (0..cars.len()).map(|car| drives.route(car, &holders)).collect();
         let parks = if self.parts.has(Part::Parking) {
             parking::places(&self.model, &self.traffic, (&cars, bank.parked), &starts, &routes)
         } else {
@@ -268,8 +280,12 @@ impl Dispatcher for Planner {
 /// too late, and calls are only assigned.
 const MOST_WORK: usize = 120_000;
 
-/// Longer waits weigh no more than this.
-const LONGEST_WAIT: Duration = Duration::from_hours(1);
+/// The most calls of which the best distribution is found, whether they may move or not: so a plan
+/// that is fed back, when fewer may move, is searched in the same way.
+const MOST_EXACT: usize = 6;
+
+/// How many drives that may take: each car is driven through each subset of the calls.
+const MOST_DRIVES: usize = 512;
 
 /// A call that has moved to another car stays there for so long, if that car can serve it. Without
 /// it, calls return as soon as a car's position is known a little better.
@@ -278,14 +294,6 @@ const HOLD: Duration = Duration::from_secs(1);
 /// A bank has a few hundred cars at most.
 fn count_as(cars: usize) -> f64 {
     u32::try_from(cars).map_or(1.0, f64::from).max(1.0)
-}
-
-/// Index of a direction in a pair.
-fn side(direction: Direction) -> usize {
-    match direction {
-        Direction::Up => 0,
-        Direction::Down => 1,
-    }
 }
 
 /// The floor with this index, if the building has it.

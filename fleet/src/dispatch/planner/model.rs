@@ -3,7 +3,7 @@
 use elevator_driver::{Direction, Floor, FloorCount};
 
 use crate::car::CarSettings;
-use crate::dispatch::predict::{Micros, Predictor, micros};
+use crate::dispatch::predict::{Predictor, micros, seconds};
 use crate::dispatch::{CarDetail, CarSituation, Kinematics};
 use crate::model::CarPhase;
 
@@ -250,8 +250,4 @@ impl Start {
 /// Per cent.
 fn share(load: u8) -> f64 {
     f64::from(load) / 100.0
-}
-
-fn seconds(time: Micros) -> f64 {
-    std::time::Duration::from_micros(time).as_secs_f64()
 }

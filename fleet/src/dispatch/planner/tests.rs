@@ -1,4 +1,4 @@
-use Direction::{Down, Up};
+use elevator_driver::Direction::{Down, Up};
 
 use super::*;
 use crate::dispatch::tests::{call, car, demand, floors, fresh, idle_at, in_phase, node};

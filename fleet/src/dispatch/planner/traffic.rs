@@ -6,8 +6,8 @@ use std::time::Duration;
 use elevator_driver::Direction;
 
 use super::model::Model;
-use super::side;
 use crate::dispatch::CarSituation;
+use crate::dispatch::side;
 use crate::model::NodeId;
 
 /// What was seen weighs about a third as much after so many seconds.

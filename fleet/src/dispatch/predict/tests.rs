@@ -29,10 +29,9 @@ fn moving_up(stop_at: u8, next_stop: u8) -> CarPhase {
 
 /// The predicted milliseconds for the hall calls, in the order in which they are given.
 fn hall_times(view: CarView, car_calls: &[u8], calls: &[(u8, Direction)]) -> Vec<u128> {
-    let calls: Vec<_> = calls.iter().map(|&(at, way)| call(at, way)).collect();
-    let prediction =
-        predictor().predict(&car("a", view, car_calls), &calls.iter().copied().collect()).unwrap();
-    calls.iter().map(|call| prediction.hall[call].as_millis()).collect()
+    let hall = calls.iter().map(|&(at, way)| call(at, way)).collect();
+    let times = predictor().times(&car("a", view, car_calls), &hall).unwrap();
+    calls.iter().map(|&(at, way)| times[&Button::Hall(floor(at), way)].as_millis()).collect()
 }
 
 /// What it is about, the car, its car calls, its hall calls, and the milliseconds to these.
@@ -79,9 +78,10 @@ fn times_are_as_computed_by_hand() {
 #[test]
 fn a_call_on_the_way_delays_the_rider_by_a_stop() {
     let calls = BTreeSet::from([call(2, Up)]);
-    let prediction = predictor().predict(&car("a", idle_at(0), &[4]), &calls).unwrap();
-    assert_eq!(prediction.hall[&call(2, Up)], Duration::from_millis(9_000 + 1_500));
-    assert_eq!(prediction.car_calls[&floor(4)], Duration::from_millis(10_500 + 5_500 + 10_500));
+    let times = predictor().times(&car("a", idle_at(0), &[4]), &calls).unwrap();
+    let [first, then] = [10_500, 10_500 + 5_500 + 10_500].map(Duration::from_millis);
+    let expected = [(Button::Hall(floor(2), Up), first), (Button::Car(floor(4)), then)];
+    assert_eq!(times, expected.into());
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_car_that_is_out_of_service_or_lost_predicts_nothing() {
     for view in [hung, lost, homing] {
         assert!(!Predictor::can_serve(&view));
         let calls = BTreeSet::from([call(2, Up)]);
-        assert_eq!(predictor().predict(&car("a", view, &[3]), &calls), None);
+        assert_eq!(predictor().times(&car("a", view, &[3]), &calls), None);
     }
 }
 
@@ -124,16 +124,15 @@ proptest! {
         calls in any_calls(12),
     ) {
         let predictor = Predictor::new(Kinematics::default(), floors(12));
-        match predictor.predict(&car, &calls) {
-            None => prop_assert!(!Predictor::can_serve(&car.view)),
-            Some(prediction) => {
-                prop_assert!(Predictor::can_serve(&car.view));
-                prop_assert!(prediction.hall.keys().eq(&calls));
-                prop_assert!(prediction.car_calls.keys().eq(&car.car_calls));
-                // Up, down and up again, stopping everywhere.
-                let bound = Duration::from_mins(12);
-                prop_assert!(prediction.hall.values().all(|&time| time < bound));
-            }
+        let times = predictor.times(&car, &calls);
+        prop_assert_eq!(times.is_some(), Predictor::can_serve(&car.view));
+        if let Some(times) = times {
+            let landings = calls.iter().map(|call| Button::Hall(call.floor, call.direction));
+            let all: BTreeSet<_> =
+                landings.chain(car.car_calls.iter().map(|&floor| Button::Car(floor))).collect();
+            prop_assert!(times.keys().eq(&all));
+            // Up, down and up again, stopping everywhere.
+            prop_assert!(times.values().all(|&time| time < Duration::from_mins(12)));
         }
     }
 }

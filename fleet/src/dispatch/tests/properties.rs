@@ -111,7 +111,7 @@ proptest! {
         let assignments = dispatcher(8).assign(&cars, &demand);
         let predictor = Predictor::new(Kinematics::default(), floors(8));
         for car in &cars {
-            let car_calls = StopSet::of_car_calls(car.car_calls.iter().copied());
+            let car_calls = StopSet::of(car);
             for demand in demand.iter().filter(|demand| demand.assigned.as_ref() == Some(&car.car)) {
                 if predictor.is_committed(&car.view, car_calls, demand.call) {
                     prop_assert_eq!(assignments.get(&demand.call), Some(&car.car));
