@@ -25,7 +25,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Direction, DoorCommand, DriveFeedback, Floor, HallLantern, MotorCommand, PanelEvent,
+    Direction, DoorCommand, DriveFeedback, Floor, HallLantern, MotorCommand, PanelEvent,
     PanelInputs,
 };
 
@@ -265,14 +265,6 @@ impl Car {
     #[must_use]
     pub fn power(&self) -> Power {
         self.power
-    }
-
-    /// Whether the press of `call` needs no order, because the door is open right there for that
-    /// direction (F18); it then restarts the dwell, for as long as the door doesn't nudge. While
-    /// the door is on its way the press needs an order, which re-opens the door.
-    #[must_use]
-    pub fn absorbs(&mut self, call: Button, now: Timestamp) -> bool {
-        self.absorb(call, now)
     }
 
     /// Handles a deadline.

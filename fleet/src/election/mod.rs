@@ -44,6 +44,7 @@ pub mod token_ring;
 use core::net::Ipv4Addr;
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Deref;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -453,7 +454,20 @@ impl ElectionSettings {
         }
     }
 
-    fn rules(&self) -> &dyn Rules {
+    /// C3: a group of at most this many nodes that all hear each other, on a network that has been
+    /// whole and quiet for this time, has exactly one master, known to all of it. It depends on how
+    /// soon the mesh makes links.
+    #[must_use]
+    pub fn bound(&self, mesh: &MeshTimes, nodes: usize) -> Duration {
+        (**self).bound(redial::linked_within(mesh), nodes)
+    }
+}
+
+/// The settings of a protocol say what it is.
+impl Deref for ElectionSettings {
+    type Target = dyn Rules;
+
+    fn deref(&self) -> &Self::Target {
         match self {
             Self::LowestIp(settings) => settings,
             Self::Bully(settings) => settings,
@@ -462,67 +476,6 @@ impl ElectionSettings {
             Self::TokenRing(settings) => settings,
             Self::Experiment(rules) => &**rules,
         }
-    }
-
-    /// The protocol that these are the settings of.
-    #[must_use]
-    pub fn protocol(&self) -> Protocol {
-        self.rules().protocol()
-    }
-
-    /// What is fixed about the protocol.
-    #[must_use]
-    pub fn profile(&self) -> &'static Profile {
-        self.rules().profile()
-    }
-
-    /// C3: a group of at most this many nodes that all hear each other, on a network that has been
-    /// whole and quiet for this time, has exactly one master, known to all of it. It depends on how
-    /// soon the mesh makes links.
-    #[must_use]
-    pub fn bound(&self, mesh: &MeshTimes, nodes: usize) -> Duration {
-        self.rules().bound(redial::linked_within(mesh), nodes)
-    }
-
-    /// See [`Rules::bears_loss`].
-    #[must_use]
-    pub fn bears_loss(&self) -> bool {
-        self.rules().bears_loss()
-    }
-
-    /// See [`Rules::settles_within`].
-    #[must_use]
-    pub fn settles_within(&self) -> Duration {
-        self.rules().settles_within()
-    }
-
-    /// See [`Rules::request_period`].
-    #[must_use]
-    pub fn request_period(&self) -> Option<Duration> {
-        self.rules().request_period()
-    }
-
-    /// See [`Rules::estimate`].
-    #[must_use]
-    pub fn estimate(&self, health: u32) -> u32 {
-        self.rules().estimate(health)
-    }
-
-    /// See [`Rules::outranks`].
-    #[must_use]
-    pub fn outranks(&self, node: (u32, &NodeId), master: (u32, &NodeId)) -> bool {
-        self.rules().outranks(node, master)
-    }
-
-    /// See [`Rules::elect`].
-    #[must_use]
-    pub fn elect(
-        &self,
-        own: Candidate,
-        incarnation: Nonce,
-        redial_after: Duration,
-    ) -> Box<dyn Election> {
-        self.rules().elect(own, incarnation, redial_after)
     }
 }
 

@@ -17,8 +17,9 @@ use std::time::Duration;
 use elevator_driver::Floor;
 
 use super::{Node, OrderRefused};
+use crate::car::Car;
 use crate::directives::{DirectiveError, OFF, ON, Topic};
-use crate::model::{Call, NodeId, Timestamp};
+use crate::model::{Call, Mode, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
 /// The longest time for which a floor can be released in a car. An access-control system releases it
@@ -125,7 +126,7 @@ impl Node {
         time: Duration,
         now: Timestamp,
     ) -> Result<(), ReleaseRefused> {
-        if !self.cabin.has_car() {
+        if self.cabin.car().is_none() {
             return Err(ReleaseRefused::NoCar(self.hello.node.clone()));
         }
         if !self.hello.floors.contains(floor) {
@@ -149,7 +150,8 @@ impl Node {
             Call::Hall(call) => (call.to?, false),
             Call::Car { car, floor } if *car == self.hello.node => {
                 let is_released = self.access.is_released(*floor, now);
-                (*floor, is_released || self.cabin.overrides_locks())
+                let mode = self.cabin.car().map(Car::mode);
+                (*floor, is_released || mode == Some(Mode::Independent))
             }
             Call::Car { floor, .. } => (*floor, false),
         };

@@ -434,8 +434,9 @@ impl Node {
             self.cabin.set_power(Power::Waiting, now);
         }
         let mode = directives.mode(own);
-        self.cabin.set_errand(self.errand(), now);
-        self.cabin.set_command(mode, now);
+        let errand = self.errand();
+        self.cabin.change_car(|car| car.set_errand(errand, now));
+        self.cabin.change_car(|car| car.set_command(mode, now));
         self.cabin.invalidate_stops();
         self.dispatching.invalidate();
         for Directive { key, version: _, value, operator } in changed {

@@ -11,6 +11,7 @@ use super::neighbours::Acceptance;
 use super::orders::{MOST_OPEN_TRIPS, garbage};
 use super::peers::{Handshake, Peers, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report, Restored};
+use crate::car::Car;
 use crate::directives::RequestId;
 use crate::dispatch::WeekTime;
 use crate::election::{Input, LinkRule};
@@ -417,7 +418,7 @@ impl Node {
             return Err(OrderRefused::NoSuchButton { call, top });
         }
         let node = &self.hello.node;
-        if matches!(&call, Call::Car { car, .. } if car == node) && !self.cabin.has_car() {
+        if matches!(&call, Call::Car { car, .. } if car == node) && self.cabin.car().is_none() {
             let node = node.clone();
             return Err(OrderRefused::NoCar { call, node });
         }
@@ -523,7 +524,7 @@ impl Node {
 
     /// The process is about to end: stops the motor for good.
     pub fn shut_down(&mut self, now: Timestamp) {
-        self.cabin.shut_down(now);
+        self.cabin.change_car(|car| car.shut_down(now));
         self.settle(now);
     }
 
@@ -535,7 +536,9 @@ impl Node {
     /// commanded one: its panel may be busy with a mechanic, who gets the calls afterwards.
     pub(super) fn refusing_mode(&self, call: &Call) -> Option<Mode> {
         match call {
-            Call::Car { car, .. } if *car == self.hello.node => self.cabin.refusing_mode(),
+            Call::Car { car, .. } if *car == self.hello.node => {
+                self.cabin.car().filter(|car| !car.takes_car_calls()).map(Car::mode)
+            }
             Call::Car { car, .. } => self.commands.refusing_mode(car),
             Call::Hall(_) => None,
         }

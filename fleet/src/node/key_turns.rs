@@ -13,6 +13,7 @@ use std::time::Duration;
 use elevator_driver::KeySwitch;
 
 use super::{Action, Node};
+use crate::car::Car;
 use crate::model::{Mode, Timestamp};
 
 /// How long the key stands in a position before that goes on record. Contacts bounce for less, and a
@@ -102,7 +103,7 @@ impl Node {
     /// Has a turn of the key recorded that was not yet.
     pub(super) fn record_key(&mut self, now: Timestamp) {
         if let Some((from, to)) = self.key_turns.note(self.cabin.key_switch(), now) {
-            let mode = self.cabin.mode();
+            let mode = self.cabin.car().map(Car::mode);
             self.actions.push_back(Action::Audit(KeyTurn { from, to, mode }));
         }
     }

@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 
 use super::leadership::Enclosed;
 use super::peers::Addressee;
-use super::{Action, Node, PacketCounts};
+use super::{Action, Node};
 use crate::climate::Source;
 use crate::election::ballot::packet;
 use crate::election::{Carrier, Input, Message};
@@ -75,13 +75,6 @@ impl Node {
             }
         }
         self.settle(now);
-    }
-
-    /// How many packets arrived since the start, by kind, without those of the master and the
-    /// election.
-    #[must_use]
-    pub fn packet_counts(&self) -> PacketCounts {
-        self.peers.packets
     }
 
     /// Packets carry no proof of their sender: a packet counts as sent by the node with its source

@@ -86,7 +86,7 @@ use self::power::Turns;
 use self::presses::Presses;
 use self::priority::Priorities;
 use self::sessions::Sessions;
-use crate::car::{CarTimer, Power};
+use crate::car::{Car, CarTimer, Power};
 use crate::directives::Directives;
 use crate::dispatch::Schedule;
 use crate::election::{Detail, ElectionTimer};
@@ -174,12 +174,12 @@ impl Node {
         let climate = climate.requested_every(election.request_period());
         let mut cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
         let commands = Commands::new(hello.node.clone(), &restored.directives);
-        cabin.restore_fire_key(commands.fire_key(&hello.node));
+        cabin.change_car(|car| car.restore_fire_key(commands.fire_key(&hello.node)));
         let (directives, own) = (commands.directives(), &hello.node);
         if directives.emergency_power().is_some() {
             cabin.set_power(Power::Waiting, Timestamp::START);
         }
-        cabin.set_command(directives.mode(own), Timestamp::START);
+        cabin.change_car(|car| car.set_command(directives.mode(own), Timestamp::START));
         // A car is out of service until its panel is heard.
         let (health, mut term) = (cabin.health(true), restored.term.restored());
         if is_seeded(SeededBug::TermForgotten) {
@@ -211,7 +211,7 @@ impl Node {
             hello,
         };
         let errand = node.errand();
-        node.cabin.set_errand(errand, Timestamp::START);
+        node.cabin.change_car(|car| car.set_errand(errand, Timestamp::START));
         node
     }
 
@@ -319,7 +319,7 @@ impl Node {
     /// What emergency power leaves to the motor of this node's car; `None` without a car.
     #[must_use]
     pub fn power(&self) -> Option<Power> {
-        self.cabin.power()
+        self.cabin.car().map(Car::power)
     }
 
     /// Returns the next action: panel outputs first, so that nothing delays the stop of a motor,

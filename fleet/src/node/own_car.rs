@@ -4,7 +4,7 @@
 use elevator_driver::KeySwitch;
 
 use super::Node;
-use crate::car::{FireKey, HangEvidence};
+use crate::car::{Car, FireKey, HangEvidence};
 use crate::directives::{
     DirectiveError, Directives, Key, OFF, ON, Value, firefighter_key, hang_key, hang_value,
     key_switch_key,
@@ -86,7 +86,7 @@ impl Node {
 
     /// This node runs, so a hang of its car that others know of is over.
     pub(super) fn withdraw_hang(&mut self, now: Timestamp) {
-        if self.commands.own.is_hung && !self.cabin.is_hung() {
+        if self.commands.own.is_hung && !self.cabin.car().is_some_and(Car::is_hung) {
             let node = self.hello.node.clone();
             self.set_own(hang_key(&node), OFF, node.as_str(), now);
         }

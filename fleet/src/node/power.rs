@@ -20,7 +20,7 @@ use std::time::Duration;
 use elevator_driver::{Floor, KeySwitch};
 
 use super::{Node, Report};
-use crate::car::Power;
+use crate::car::{Car, Power};
 use crate::directives::{Directive, Directives, EmergencyPower, Topic, Turn, Value};
 use crate::model::{
     Availability, Call, CarPhase, CarView, Mode, NodeId, Role, Timestamp, Unavailable,
@@ -144,7 +144,7 @@ impl Node {
         self.cabin.set_power(power, now);
         let own = self.hello.node.clone();
         let is_own = matches!(self.directives().turn(), Turn::Evacuates { car, .. } if car == own);
-        if is_own && self.turns.holds && self.cabin.is_recalled() {
+        if is_own && self.turns.holds && self.cabin.car().is_some_and(Car::is_recalled) {
             self.set_turn(&Turn::Done { car: own }, now);
             self.turns.holds = false;
             self.cabin.set_power(Power::Waiting, now);
@@ -362,7 +362,7 @@ impl Node {
         let members = self.peers.members();
         let heard = members.peers().filter(|(_, peer)| peer.hello.role == Role::Cabin).count();
         let lost = members.lost().recent(now).filter(|(_, peer)| peer.role == Role::Cabin).count();
-        usize::from(self.cabin.has_car()) + heard + lost
+        usize::from(self.cabin.car().is_some()) + heard + lost
     }
 
     /// As master: how many cars the fleet has. Where emergency power was commanded not all of them may

@@ -218,7 +218,7 @@ impl Node {
         }
         let served = match call {
             Call::Hall(_) => true,
-            Call::Car { .. } => self.cabin.has_car(),
+            Call::Car { .. } => self.cabin.car().is_some(),
         };
         if !served {
             let (call, node) = (call.clone(), self.hello.node.clone());

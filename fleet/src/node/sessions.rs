@@ -232,7 +232,7 @@ impl Node {
         let members = self.peers.members();
         let is_heard = members.get(car).is_some_and(|peer| peer.hello.role == Role::Cabin);
         let is_lost = members.lost().get(car).is_some_and(|peer| peer.role == Role::Cabin);
-        let is_here = *car == self.hello.node && self.cabin.has_car();
+        let is_here = *car == self.hello.node && self.cabin.car().is_some();
         let mode = Topic::Mode(car.clone()).key();
         is_here || is_heard || is_lost || self.commands.directives().get(&mode).is_some()
     }

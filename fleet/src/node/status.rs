@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::peers::{ConflictKind, LossCause};
 use super::{Node, PacketCounts};
-use crate::car::HangEvidence;
+use crate::car::{Car, HangEvidence};
 use crate::climate::Reading;
 use crate::directives::{Directive, Key, OFF, Session, Topic, Value, Words, is_recall};
 use crate::election::{Carrier, Detail};
@@ -545,7 +545,7 @@ impl Node {
         // One that runs is about to say that its hang is over.
         let runs = |car: &NodeId| {
             if *car == self.hello.node {
-                !self.cabin.is_hung()
+                !self.cabin.car().is_some_and(Car::is_hung)
             } else {
                 let peer = self.peers.members().get(car);
                 peer.is_some_and(|peer| {

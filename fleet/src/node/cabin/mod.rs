@@ -23,11 +23,11 @@ use elevator_driver::{
 
 use self::climate::Climate;
 use super::{Report, Timer};
-use crate::car::{Car, CarEvent, CarSettings, Errand, FireKey, FlightRecord, Power, Press, Stops};
+use crate::car::{Car, CarEvent, CarSettings, FireKey, FlightRecord, Power, Press, Stops};
 use crate::climate::{ClimateSettings, DisplayData, Reading, Source};
 use crate::dispatch::CarPlan;
 use crate::election::Message;
-use crate::model::{Availability, Call, CarView, Mode, NodeId, Timestamp};
+use crate::model::{Availability, Call, CarView, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
 pub use climate::ClimateTimer;
@@ -94,8 +94,16 @@ impl Cabin {
         }
     }
 
-    pub(super) fn has_car(&self) -> bool {
-        self.car.is_some()
+    pub(super) fn car(&self) -> Option<&Car> {
+        self.car.as_ref()
+    }
+
+    /// Changes the car, if there is one.
+    pub(super) fn change_car(&mut self, change: impl FnOnce(&mut Car)) {
+        if let Some(car) = self.car.as_mut() {
+            change(car);
+            self.is_dirty = true;
+        }
     }
 
     /// The car as sent to peers, whose beacons name fewer modes than there are.
@@ -189,21 +197,6 @@ impl Cabin {
         self.car.as_mut().map_or(Press::Order, |car| car.handle_press(floor, now))
     }
 
-    pub(super) fn mode(&self) -> Option<Mode> {
-        self.car.as_ref().map(Car::mode)
-    }
-
-    /// The mode of the car, if no car call makes an order in it.
-    pub(super) fn refusing_mode(&self) -> Option<Mode> {
-        let car = self.car.as_ref().filter(|car| !car.takes_car_calls())?;
-        Some(car.mode())
-    }
-
-    /// Whether who is in the car may ride to locked floors as well.
-    pub(super) fn overrides_locks(&self) -> bool {
-        self.car.as_ref().is_some_and(|car| car.mode() == Mode::Independent)
-    }
-
     /// Whether the open door of the car makes an order for this call unnecessary.
     pub(super) fn absorbs(&mut self, call: &Call, now: Timestamp) -> bool {
         let is_here = match call {
@@ -220,17 +213,7 @@ impl Cabin {
     /// The process did not run for `late`, until this moment.
     pub(super) fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.climate.forget_request();
-        if let Some(car) = self.car.as_mut() {
-            car.handle_interrupted(late, now);
-        }
-        self.is_dirty = true;
-    }
-
-    /// Stops the motor for good.
-    pub(super) fn shut_down(&mut self, now: Timestamp) {
-        if let Some(car) = self.car.as_mut() {
-            car.shut_down(now);
-        }
+        self.change_car(|car| car.handle_interrupted(late, now));
         self.is_dirty = true;
     }
 
@@ -247,11 +230,9 @@ impl Cabin {
     /// [`display_data_due`](Self::display_data_due) and
     /// [`expire_display_data`](Self::expire_display_data).
     pub(super) fn handle_timeout(&mut self, now: Timestamp) {
-        if let Some(car) = self.car.as_mut()
-            && car.poll_timeout().is_some_and(|(at, _)| at <= now)
-        {
-            car.handle_timeout(now);
-            self.is_dirty = true;
+        let due = self.car.as_ref().and_then(Car::poll_timeout);
+        if due.is_some_and(|(at, _)| at <= now) {
+            self.change_car(|car| car.handle_timeout(now));
         }
     }
 
@@ -267,10 +248,7 @@ impl Cabin {
     /// Updates the car's stops.
     pub(super) fn set_stops(&mut self, stops: Stops<'_>, now: Timestamp) {
         self.are_stops_dirty = false;
-        if let Some(car) = self.car.as_mut() {
-            car.set_stops(stops, now);
-            self.is_dirty = true;
-        }
+        self.change_car(|car| car.set_stops(stops, now));
     }
 
     /// Sets what the car does besides serving its calls.
@@ -281,48 +259,10 @@ impl Cabin {
         }
     }
 
-    /// Sets the mode that operators have commanded for the car.
-    pub(super) fn set_command(&mut self, mode: Mode, now: Timestamp) {
-        if let Some(car) = self.car.as_mut() {
-            car.set_command(mode, now);
-            self.is_dirty = true;
-        }
-    }
-
-    /// Sets what the car is to do besides its calls.
-    pub(super) fn set_errand(&mut self, errand: Option<Errand>, now: Timestamp) {
-        if let Some(car) = self.car.as_mut() {
-            car.set_errand(errand, now);
-            self.is_dirty = true;
-        }
-    }
-
-    pub(super) fn is_hung(&self) -> bool {
-        self.car.as_ref().is_some_and(Car::is_hung)
-    }
-
-    /// Whether the car's motor may run; `None` without a car.
-    pub(super) fn power(&self) -> Option<Power> {
-        self.car.as_ref().map(Car::power)
-    }
-
     /// Sets whether the car's motor may run.
     pub(super) fn set_power(&mut self, power: Power, now: Timestamp) {
-        if let Some(car) = self.car.as_mut().filter(|car| car.power() != power) {
-            car.set_power(power, now);
-            self.is_dirty = true;
-        }
-    }
-
-    /// Whether the car is at its recall floor, with its door open to stay so.
-    pub(super) fn is_recalled(&self) -> bool {
-        self.car.as_ref().is_some_and(Car::is_recalled)
-    }
-
-    /// Restores what the car's key switch at *fire recall* means.
-    pub(super) fn restore_fire_key(&mut self, key: FireKey) {
-        if let Some(car) = self.car.as_mut() {
-            car.restore_fire_key(key);
+        if self.car.as_ref().is_some_and(|car| car.power() != power) {
+            self.change_car(|car| car.set_power(power, now));
         }
     }
 

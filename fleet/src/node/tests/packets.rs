@@ -91,7 +91,7 @@ fn what_only_a_synced_node_may_send_is_dropped_from_others_and_counted() {
         ] {
             one.handle_packet(from, &bytes(&message), now);
         }
-        assert_eq!(one.packet_counts().strange, count);
+        assert_eq!(one.peers.packets.strange, count);
     }
     assert_eq!(packets(&drain(&mut one)), []);
     assert_eq!(*one.node_state(), NodeState::Seeking);
@@ -105,7 +105,7 @@ fn the_answer_of_a_bare_device_is_taken_as_that_of_a_node_is() {
     one.handle_packet(address(77), &bytes(&answer), now);
     one.handle_packet(address(2), &bytes(&answer), now);
     let counts = PacketCounts { node_answers: 1, device_answers: 1, ..PacketCounts::default() };
-    assert_eq!(one.packet_counts(), counts);
+    assert_eq!(one.peers.packets, counts);
 }
 
 /// V12: the network hands them back.
@@ -115,10 +115,10 @@ fn a_node_ignores_its_own_packets_and_noise() {
     let own = one.hello().address;
     one.handle_packet(own, &bytes(&vote(0)), now);
     one.handle_packet(own, b"", now);
-    assert_eq!(one.packet_counts(), PacketCounts::default());
+    assert_eq!(one.peers.packets, PacketCounts::default());
     one.handle_packet(address(2), b"nonsense", now);
     one.handle_packet(address(77), &[9; 2000], now);
-    assert_eq!(one.packet_counts().malformed, 2);
+    assert_eq!(one.peers.packets.malformed, 2);
     assert_eq!(packets(&drain(&mut one)), []);
 }
 
@@ -127,7 +127,7 @@ fn a_node_ignores_its_own_packets_and_noise() {
 fn a_protocol_that_has_no_packets_takes_none() {
     let mut node = node(1, 1);
     node.handle_packet(address(77), b"nonsense", Timestamp::START);
-    assert_eq!(node.packet_counts(), PacketCounts::default());
+    assert_eq!(node.peers.packets, PacketCounts::default());
     let details = node.status(Timestamp::START).election_state;
     assert_eq!(details, []);
 }
