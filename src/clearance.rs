@@ -172,8 +172,8 @@ pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
         AuditEvent::ClearHang { .. }
         | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
+        | AuditEvent::Unrecorded { .. }
         | AuditEvent::Release { .. }
-        | AuditEvent::KeySwitch { .. }
         | AuditEvent::FleetKeys { .. }
         | AuditEvent::Other(_) => return None,
     };

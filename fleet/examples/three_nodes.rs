@@ -85,7 +85,7 @@ impl Lan {
                 println!("{:>6.3} s  {}: {report:?}", seconds(now), sender.node);
             }
             // No protocol here has packets, no node a panel, and without cars there is no plan.
-            Action::Packet { .. } | Action::Panel(_) | Action::Plan(_) | Action::Audit(_) => {}
+            Action::Packet { .. } | Action::Panel(_) | Action::Plan(_) => {}
         }
     }
 

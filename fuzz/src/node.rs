@@ -398,8 +398,7 @@ impl Stage {
                 | Action::Send { .. }
                 | Action::Close(_)
                 | Action::Panel(_)
-                | Action::Report(_)
-                | Action::Audit(_) => {}
+                | Action::Report(_) => {}
             }
         }
         self.watch.check(&self.node);

@@ -70,8 +70,6 @@ impl World {
             }
             Action::Plan(request) => self.plan(node, &request),
             Action::Report(report) => self.reported(node, report),
-            // There is no audit log.
-            Action::Audit(_) => {}
         }
     }
 
@@ -323,6 +321,6 @@ fn boundary_before(action: &Action) -> Option<Boundary> {
         Action::Send { .. } => Some(Boundary::Unsent),
         Action::Dial { .. } => Some(Boundary::Dial),
         Action::Panel(_) => Some(Boundary::Panel),
-        Action::Close(_) | Action::Plan(_) | Action::Report(_) | Action::Audit(_) => None,
+        Action::Close(_) | Action::Plan(_) | Action::Report(_) => None,
     }
 }

@@ -34,6 +34,13 @@ impl Account {
         let uid = rustix::process::getuid().as_raw();
         Self { uid, token: Some(name.to_string()), ..Self::default() }
     }
+
+    /// The token or, without one, the user.
+    pub(crate) fn name(&self) -> String {
+        self.token
+            .as_ref()
+            .map_or_else(|| format!("uid {}", self.uid), |name| format!("token {name}"))
+    }
 }
 
 fn login_uid(text: &str) -> Option<u32> {

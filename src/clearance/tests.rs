@@ -60,7 +60,7 @@ fn kinds(data_dir: &Path) -> Vec<&'static str> {
         AuditEvent::Repair { .. } => "repair",
         AuditEvent::Directive { .. } => "directive",
         AuditEvent::Release { .. } => "release",
-        AuditEvent::KeySwitch { .. } => "key-switch",
+        AuditEvent::Unrecorded { .. } => "unrecorded",
         AuditEvent::Other(_) => "other",
     };
     records.into_iter().map(kind).collect()

@@ -143,19 +143,22 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                     let what = format!("journal {fresh} in place of {old}");
                     ["repair", operator, &account(by), reason, &*what].map(str::to_owned)
                 }
-                AuditEvent::Directive { operator, reason, account: by, key, value } => {
+                AuditEvent::Directive { operator, reason, account: by, entered_at, key, value } => {
+                    let elsewhere = || entered_at.as_ref().map(|node| format!("at node {node}"));
+                    let by = by.as_ref().map(account).or_else(elsewhere).unwrap_or_default();
                     let reason = reason.as_deref().unwrap_or_default();
                     let what = format!("{key} is {value}");
-                    ["directive", operator, &account(by), reason, &*what].map(str::to_owned)
+                    ["directive", operator, &by, reason, &*what].map(str::to_owned)
+                }
+                AuditEvent::Unrecorded { account, commands } => {
+                    let what = format!(
+                        "{commands} further commands of {account} in this hour were not recorded"
+                    );
+                    ["unrecorded", "", "", "", &*what].map(str::to_owned)
                 }
                 AuditEvent::Release { account: by, floor, seconds } => {
                     let what = format!("floor {floor} released for {seconds} s");
                     ["release", "", &account(by), "", &*what].map(str::to_owned)
-                }
-                AuditEvent::KeySwitch { from, to, mode } => {
-                    let mode = mode.map_or(String::new(), |mode| format!("; the car is {mode}"));
-                    let what = format!("turned from {from} to {to}{mode}");
-                    ["key-switch", "", "", "", &*what].map(str::to_owned)
                 }
                 AuditEvent::FleetKeys { sent, accepted, accepts_anybody } => {
                     let sent = sent.map_or_else(|| "none".to_owned(), |id| format!("key {id}"));

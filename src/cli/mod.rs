@@ -516,6 +516,7 @@ impl CommandError {
                 | ErrorCode::NoJournal
                 | ErrorCode::TooManyTrips
                 | ErrorCode::FireRecall
+                | ErrorCode::NoFireRecall
                 | ErrorCode::EmergencyPower
                 | ErrorCode::TooManyTokens
                 | ErrorCode::NotInService

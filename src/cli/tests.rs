@@ -7,7 +7,7 @@ use elevator_fleet::node::{FleetKeysStatus, FleetStatus, Status};
 
 use super::order::{OrderCommand, Wait, Way};
 use super::*;
-use crate::journal::{AuditEvent, AuditRecord};
+use crate::journal::{Account, AuditEvent, AuditRecord};
 use crate::operator::tests::Bench;
 
 fn parse(line: &str) -> Command {
@@ -359,22 +359,25 @@ fn the_fleet_keys_are_shown_and_so_is_that_there_are_none() {
 }
 
 #[test]
-fn an_audit_record_of_a_turned_key_says_what_came_of_it() {
-    use elevator_driver::KeySwitch;
-
-    let (from, to) = (KeySwitch::Normal, KeySwitch::OutOfService);
-    for (mode, expected) in [
-        (
-            Some(Mode::OutOfService),
-            "turned from normal to out of service; the car is out-of-service",
-        ),
-        (None, "turned from normal to out of service"),
+fn an_audit_record_of_a_command_says_where_it_was_entered() {
+    let node = |name| NodeId::new(name).unwrap();
+    let directive = |account| AuditEvent::Directive {
+        operator: "kovac".to_owned(),
+        reason: None,
+        account,
+        entered_at: Some(node("B")),
+        key: "mode/C".to_owned(),
+        value: "independent".to_owned(),
+    };
+    let account = Account { uid: 7, token: Some("phone".to_owned()), ..Account::default() };
+    let unrecorded = AuditEvent::Unrecorded { account: account.name(), commands: 47 };
+    for (event, expected) in [
+        (directive(None), "  directive  kovac  at node B  "),
+        (directive(Some(account)), "  directive  kovac  uid 7, token phone over HTTP  "),
+        (unrecorded, "47 further commands of token phone in this hour were not recorded"),
     ] {
-        let event = AuditEvent::KeySwitch { from, to, mode };
-        let node = NodeId::new("A").unwrap();
-        let page = clear_hang::page(&[AuditRecord::now(node, event, std::time::UNIX_EPOCH)]);
-        let shown = page.lines().last().unwrap();
-        assert!(shown.contains("  key-switch  ") && shown.trim_end().ends_with(expected), "{page}");
+        let page = clear_hang::page(&[AuditRecord::now(node("A"), event, std::time::UNIX_EPOCH)]);
+        assert!(page.lines().last().unwrap().contains(expected), "{page}");
     }
 }
 

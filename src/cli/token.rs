@@ -22,8 +22,7 @@ Examples:
 A token works at every node of the fleet until it expires or is revoked, by the clock of the node that
 is asked. Any node takes the command, running or not; a node that does not run passes the change on
 once it runs. `revoke` names the nodes that it did not reach. A token is printed once and stored
-nowhere; the nodes keep its hash. The audit log of the node that took the command records who made or
-revoked it.";
+nowhere; the nodes keep its hash. The audit logs record who made or revoked it.";
 
 /// The arguments of `liftmesh token`.
 #[derive(Debug, Clone, Args)]

@@ -213,7 +213,7 @@ pub(super) async fn set_mode(
         (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
         (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
         (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet keeps no more directives"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "No fire recall that could end is known here, or the fleet keeps no more directives"),
         (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
         (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
         (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it holds"),

@@ -82,6 +82,7 @@ impl From<Refused> for Problem {
             ErrorCode::UnknownCar => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_car"),
             ErrorCode::TooManyTrips => (StatusCode::CONFLICT, "too_many_trips"),
             ErrorCode::FireRecall => (StatusCode::CONFLICT, "fire_recall"),
+            ErrorCode::NoFireRecall => (StatusCode::CONFLICT, "no_fire_recall"),
             ErrorCode::EmergencyPower => (StatusCode::CONFLICT, "emergency_power"),
             ErrorCode::NotInService => (StatusCode::CONFLICT, "not_in_service"),
             ErrorCode::FloorLocked => (StatusCode::CONFLICT, "floor_locked"),

@@ -1,6 +1,5 @@
 //! The audit log: what operators are accountable for, and what led to it. It grows by one record per
-//! hang, clearing, repair, directive, turn of the key switch and change of the fleet keys, and keeps the
-//! latest [`MOST_RECORDS`].
+//! hang, clearing, repair, command and change of the fleet keys, and keeps the latest [`MOST_RECORDS`].
 //!
 //! A record that is unreadable, or of another version of the program, is kept and shown as it is:
 //! no foreign record keeps an operator from clearing a hang.
@@ -8,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use elevator_driver::{Floor, KeySwitch};
-use elevator_fleet::model::{Mode, NodeId};
-use elevator_fleet::node::{FleetKeysStatus, KeyTurn};
+use elevator_driver::Floor;
+use elevator_fleet::model::NodeId;
+use elevator_fleet::node::FleetKeysStatus;
 use redb::{
     Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
     TableDefinition, TableError,
@@ -76,17 +75,29 @@ pub(crate) enum AuditEvent {
         /// The journal that took its place, as 16 hexadecimal digits.
         fresh: String,
     },
-    /// An operator gave a command that holds until it is given otherwise, at this node.
+    /// Somebody gave a command that holds until it is given otherwise, at any node.
     Directive {
         operator: String,
+        /// Why, if it was entered at this node.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// The account that gave the command.
-        account: Account,
+        /// The account that gave the command, if it was entered at this node.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        account: Option<Account>,
+        /// The node at which it was entered; absent in records of older programs, which have those of
+        /// their own node only.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        entered_at: Option<NodeId>,
         /// What was set, such as `mode/A`.
         key: String,
         /// To what.
         value: String,
+    },
+    /// An account gave more commands in an hour than are recorded.
+    Unrecorded {
+        account: String,
+        /// How many more.
+        commands: u64,
     },
     /// Somebody with a right of access released a locked floor in the car of this node.
     Release {
@@ -95,16 +106,6 @@ pub(crate) enum AuditEvent {
         floor: Floor,
         /// For how long.
         seconds: u64,
-    },
-    /// Somebody has turned the key switch at the panel of this node. Who that was it can't tell.
-    KeySwitch {
-        /// Where it stood when it was last recorded.
-        from: KeySwitch,
-        /// Where it stands.
-        to: KeySwitch,
-        /// The mode that the node's car has since; absent for a node without a car.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        mode: Option<Mode>,
     },
     /// The node has other fleet keys than before.
     FleetKeys {
@@ -171,12 +172,6 @@ impl AuditEvent {
     }
 }
 
-impl From<KeyTurn> for AuditEvent {
-    fn from(KeyTurn { from, to, mode }: KeyTurn) -> Self {
-        Self::KeySwitch { from, to, mode }
-    }
-}
-
 impl AuditRecord {
     /// The record of a hang.
     #[must_use]
@@ -214,27 +209,17 @@ impl AuditRecord {
 /// The hang or latch that was not cleared, if there is one.
 #[must_use]
 pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
-    let last = records.iter().rev().find(|record| match record.event {
-        AuditEvent::Hang { .. } | AuditEvent::LatchFound { .. } | AuditEvent::ClearHang { .. } => {
-            true
-        }
+    let last = records.iter().rev().find_map(|record| match record.event {
+        AuditEvent::Hang { .. } | AuditEvent::LatchFound { .. } => Some(Some(record)),
+        AuditEvent::ClearHang { .. } => Some(None),
         AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
+        | AuditEvent::Unrecorded { .. }
         | AuditEvent::Release { .. }
-        | AuditEvent::KeySwitch { .. }
-        | AuditEvent::FleetKeys { .. }
-        | AuditEvent::Other(_) => false,
-    })?;
-    match last.event {
-        AuditEvent::Hang { .. } | AuditEvent::LatchFound { .. } => Some(last),
-        AuditEvent::ClearHang { .. }
-        | AuditEvent::Repair { .. }
-        | AuditEvent::Directive { .. }
-        | AuditEvent::Release { .. }
-        | AuditEvent::KeySwitch { .. }
         | AuditEvent::FleetKeys { .. }
         | AuditEvent::Other(_) => None,
-    }
+    });
+    last.flatten()
 }
 
 /// The fleet keys that the node had when they were last recorded; none, if they never were.
@@ -252,19 +237,11 @@ pub(crate) fn last_fleet_keys(records: &[AuditRecord]) -> FleetKeysStatus {
         | AuditEvent::ClearHang { .. }
         | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
+        | AuditEvent::Unrecorded { .. }
         | AuditEvent::Release { .. }
-        | AuditEvent::KeySwitch { .. }
         | AuditEvent::Other(_) => None,
     });
     keys.unwrap_or_default()
-}
-
-/// Where the key switch stood when that was last recorded, if it was.
-#[must_use]
-pub(crate) fn last_key_switch(records: &[AuditRecord]) -> Option<KeySwitch> {
-    records.iter().rev().find_map(|record| {
-        if let AuditEvent::KeySwitch { to, .. } = &record.event { Some(*to) } else { None }
-    })
 }
 
 /// Checks that the log, if there is one, has a version that this program reads.

@@ -39,7 +39,7 @@ use redb::{Database, DatabaseError, StorageBackend};
 use tracing::{error, info, warn};
 
 pub(crate) use self::audit::{
-    Account, AuditEvent, AuditRecord, OtherEvent, last_fleet_keys, last_key_switch, uncleared,
+    Account, AuditEvent, AuditRecord, OtherEvent, last_fleet_keys, uncleared,
 };
 pub(crate) use self::commit_times::CommitTimes;
 pub use self::error::JournalError;

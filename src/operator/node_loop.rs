@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use elevator_driver::Floor;
-use elevator_fleet::directives::{RequestId, Session, Topic};
+use elevator_fleet::directives::{DirectiveError, RequestId, Session, Topic};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId, Role};
 use elevator_fleet::node::{
@@ -187,7 +187,10 @@ impl NodeLoop {
                     PriorityRefused::FireRecall => ErrorCode::FireRecall,
                     PriorityRefused::EmergencyPower => ErrorCode::EmergencyPower,
                     PriorityRefused::NoCar { .. } => ErrorCode::NotInService,
-                    PriorityRefused::Directive(_) => ErrorCode::TooManyDirectives,
+                    PriorityRefused::Directive(DirectiveError::NoRecall) => ErrorCode::NoFireRecall,
+                    PriorityRefused::Directive(DirectiveError::Full | DirectiveError::Spent) => {
+                        ErrorCode::TooManyDirectives
+                    }
                 };
                 Refused::new(code, &cause)
             }),

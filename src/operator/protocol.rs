@@ -262,6 +262,8 @@ pub enum ErrorCode {
     Busy,
     /// All cars are recalled because of a fire.
     FireRecall,
+    /// A fire recall is to end, and this node knows of none.
+    NoFireRecall,
     /// The building runs on emergency power.
     EmergencyPower,
     /// The car takes no car calls in its present mode.

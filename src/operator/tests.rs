@@ -35,11 +35,12 @@ use crate::config::FaultInjection;
 use crate::mesh::Cable;
 
 /// Every code of an error.
-const ERROR_CODES: [ErrorCode; 17] = [
+const ERROR_CODES: [ErrorCode; 18] = [
     ErrorCode::Malformed,
     ErrorCode::NoSuchButton,
     ErrorCode::TooManyTrips,
     ErrorCode::FireRecall,
+    ErrorCode::NoFireRecall,
     ErrorCode::EmergencyPower,
     ErrorCode::NotInService,
     ErrorCode::FloorLocked,

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::Floor;
-use elevator_fleet::directives::{Key, RequestId, Session, Topic};
 use elevator_fleet::model::{NodeId, Timestamp};
-use elevator_fleet::node::{PriorityRefused, ReleaseRefused, Renewed, SessionRefused, Status};
+use elevator_fleet::node::{PriorityRefused, ReleaseRefused, Renewed, Status};
 use tracing::{debug, warn};
 
 use super::Running;
+use super::audit::Author;
 use crate::config::FaultInjection;
 use crate::http::sessions::owner;
 use crate::journal::{Account, AuditEvent};
@@ -41,14 +41,19 @@ impl Running {
                 Reply::Repaired(self.repair(operator, reason, account, now))
             }
             Query::Directive { command, operator, reason, account } => {
-                Reply::Directive(self.direct(&command, operator, reason, account, now))
+                self.author = Some(Author { operator: operator.clone(), reason, account });
+                Reply::Directive(self.direct(&command, &operator, now))
             }
             Query::Place(request) => Reply::Requested(self.node.handle_request(&request, now)),
             Query::Earlier(request) => Reply::Earlier(self.node.earlier(&request)),
             Query::OpenSession(request) => Reply::Session(self.node.handle_session(&request, now)),
             Query::ChangeSession { id, change, bearer } => {
                 let changed = match change {
-                    SessionChange::Stop(account) => self.stop_session(id, bearer, account, now),
+                    SessionChange::Stop(account) => {
+                        let operator = bearer.clone();
+                        self.author = Some(Author { operator, reason: None, account });
+                        self.node.handle_session_stop(id, &bearer, now)
+                    }
                     SessionChange::Floor { floor, seconds, access } => {
                         let by = (access, bearer.as_str());
                         self.node.handle_session_floor(id, floor, seconds, by, now)
@@ -64,7 +69,8 @@ impl Running {
                 Reply::Released(self.release(floor, time, account, now))
             }
             Query::Token { change, operator, account } => {
-                Reply::Token(self.change_token(&change, operator, account, now))
+                self.author = Some(Author { operator: operator.clone(), reason: None, account });
+                Reply::Token(self.change_token(&change, &operator, now))
             }
             Query::Audit => Reply::Audit(self.disk.audit()),
             Query::Presses => {
@@ -99,22 +105,6 @@ impl Running {
         Ok(())
     }
 
-    /// Ends a session, on record if it was open.
-    fn stop_session(
-        &mut self,
-        id: RequestId,
-        operator: String,
-        account: Account,
-        now: Timestamp,
-    ) -> Result<Session, SessionRefused> {
-        let was_open = self.node.directives().session(id).is_some_and(Session::is_open);
-        let session = self.node.handle_session_stop(id, &operator, now)?;
-        if was_open && let Some(key) = self.node.directives().session_key(id) {
-            self.record_directive(&key, operator, None, account);
-        }
-        Ok(session)
-    }
-
     fn repair(
         &mut self,
         operator: String,
@@ -139,55 +129,34 @@ impl Running {
     fn direct(
         &mut self,
         command: &Command,
-        operator: String,
-        reason: Option<String>,
-        account: Account,
+        operator: &str,
         now: Timestamp,
     ) -> Result<Option<NodeId>, PriorityRefused> {
-        let mut sent = None;
-        let topic = match command {
-            Command::Mode { car, mode } => {
-                self.node.handle_mode(car, *mode, &operator, now)?;
-                Topic::Mode(car.clone())
-            }
-            Command::FireRecall(recall) => {
-                for key in self.node.handle_fire_recall(*recall, &operator, now)? {
-                    self.record_directive(&key, operator.clone(), reason.clone(), account.clone());
-                }
-                return Ok(None);
-            }
+        let node = &mut self.node;
+        match command {
+            Command::Mode { car, mode } => node.handle_mode(car, *mode, operator, now)?,
+            Command::FireRecall(recall) => node.handle_fire_recall(*recall, operator, now)?,
             Command::FloorLock { floor, lock } => {
-                self.node.handle_floor_lock(*floor, *lock, &operator, now)?;
-                Topic::FloorLock(*floor)
+                node.handle_floor_lock(*floor, *lock, operator, now)?;
             }
             Command::Priority { car, floor: Some(floor) } => {
-                let car = self.node.handle_priority(car.as_ref(), *floor, &operator, now)?;
-                sent = Some(car.clone());
-                Topic::Priority(car)
+                return node.handle_priority(car.as_ref(), *floor, operator, now).map(Some);
             }
-            Command::Priority { car, floor: None } => {
-                let Some(car) = car else { return Ok(None) };
-                let session = self.node.handle_priority_end(car, &operator, now)?;
-                let key = session.and_then(|id| self.node.directives().session_key(id));
-                if let Some(key) = key {
-                    self.record_directive(&key, operator.clone(), reason.clone(), account.clone());
-                }
-                Topic::Priority(car.clone())
+            Command::Priority { car: Some(car), floor: None } => {
+                node.handle_priority_end(car, operator, now)?;
             }
+            Command::Priority { car: None, floor: None } => {}
             Command::EmergencyPower { on, serving } => {
-                self.node.handle_emergency_power(*on, serving.as_ref(), &operator, now)?;
-                Topic::EmergencyPower
+                node.handle_emergency_power(*on, serving.as_ref(), operator, now)?;
             }
-        };
-        self.record_directive(&topic.key(), operator, reason, account);
-        Ok(sent)
+        }
+        Ok(None)
     }
 
     fn change_token(
         &mut self,
         change: &TokenChange,
-        operator: String,
-        account: Account,
+        operator: &str,
         now: Timestamp,
     ) -> Result<(), TokenError> {
         let (key, value) = change.directive(self.node.directives(), SystemTime::now())?;
@@ -196,8 +165,7 @@ impl Running {
             let after = self.tokens.borrow().without(name);
             self.end_sessions_of_revoked(&after, now);
         }
-        self.node.handle_directive(key.clone(), value, &operator, now)?;
-        self.record_directive(&key, operator, None, account);
+        self.node.handle_directive(key, value, operator, now)?;
         Ok(())
     }
 
@@ -208,23 +176,6 @@ impl Running {
             before.iter().filter(|token| !after.iter().any(|other| other.hash == token.hash))
         {
             self.node.handle_owner_revoked(owner(token), now);
-        }
-    }
-
-    /// Records a directive that was just set.
-    fn record_directive(
-        &self,
-        key: &Key,
-        operator: String,
-        reason: Option<String>,
-        account: Account,
-    ) {
-        let value = self.node.directives().get(key);
-        let value = value.map(|it| tokens::shown(key, it.value.clone()).to_string());
-        let (key, value) = (key.to_string(), value.unwrap_or_default());
-        let event = AuditEvent::Directive { operator, reason, account, key, value };
-        if let Err(reason) = self.record(event) {
-            warn!(reason, "a directive is not in the audit log");
         }
     }
 

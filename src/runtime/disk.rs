@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use elevator_driver::KeySwitch;
 use elevator_fleet::model::{JournalId, NodeId};
 use elevator_fleet::node::{Change, FleetKeysStatus, Lsn, Restored};
 use tokio::sync::oneshot;
@@ -75,16 +74,8 @@ struct Home {
 struct Opened {
     writer: JournalWriter,
     restored: Restored,
-    recorded: Recorded,
-}
-
-/// What the audit log has last of things that are recorded when they change.
-#[derive(Debug, Default)]
-pub(super) struct Recorded {
-    /// The fleet keys; `None` if the log can't be read.
-    pub(super) fleet_keys: Option<FleetKeysStatus>,
-    /// Where the key switch stood, if that is there.
-    pub(super) key_switch: Option<KeySwitch>,
+    /// The fleet keys that the audit log has last.
+    fleet_keys: FleetKeysStatus,
 }
 
 /// The disk has failed. Reported once.
@@ -98,15 +89,12 @@ impl Home {
         let (journal, restored) = Journal::open_claimed(directory, node, lost)?;
         let audit = journal.audit()?;
         hang::check_audit(directory, &audit)?;
-        let recorded = Recorded {
-            fleet_keys: Some(journal::last_fleet_keys(&audit)),
-            key_switch: journal::last_key_switch(&audit),
-        };
+        let fleet_keys = journal::last_fleet_keys(&audit);
         if let Err(error) = commission::mark(directory, node, SystemTime::now()) {
             warn!(%error, "the node can't be marked as commissioned");
         }
         let writer = JournalWriter::start_counting(journal, commits.clone());
-        Ok(Opened { writer: writer.map_err(RunError::Thread)?, restored, recorded })
+        Ok(Opened { writer: writer.map_err(RunError::Thread)?, restored, fleet_keys })
     }
 
     /// Whether a missing journal may be made.
@@ -141,20 +129,20 @@ impl Home {
 }
 
 impl Disk {
-    /// Opens the journal; also returns what its audit log has last, if it can be read. A full,
-    /// read-only or failing disk does not take the car out of service.
+    /// Opens the journal; also returns the fleet keys that its audit log has last, if it can be read. A
+    /// full, read-only or failing disk does not take the car out of service.
     pub(super) fn open(
         directory: &Path,
         node: &NodeId,
         commits: Option<CommitTimes>,
-    ) -> Result<(Self, Restored, Recorded), RunError> {
+    ) -> Result<(Self, Restored, Option<FleetKeysStatus>), RunError> {
         let home = Home { directory: directory.to_owned(), node: node.clone(), commits };
         let disk =
             |state| Self { home: home.clone(), state, pause: FIRST_PAUSE, since: Instant::now() };
         let lost = home.lost();
         match home.open(lost) {
-            Ok(Opened { writer, restored, recorded }) => {
-                Ok((disk(State::Writes(writer)), restored, recorded))
+            Ok(Opened { writer, restored, fleet_keys }) => {
+                Ok((disk(State::Writes(writer)), restored, Some(fleet_keys)))
             }
             Err(RunError::Journal(JournalError::Failing { path, restored, source })) => {
                 error!(
@@ -173,7 +161,7 @@ impl Disk {
                     ..*restored
                 };
                 let state = State::Failed { lost, tries: JoinSet::new() };
-                Ok((disk(state), restored, Recorded::default()))
+                Ok((disk(state), restored, None))
             }
             Err(RunError::Journal(JournalError::Lost { .. })) => {
                 Err(Refusal::new(directory, Latch::JournalLost).into())
@@ -213,7 +201,7 @@ impl Disk {
             Some(Ok(Err(refusal))) => return DiskEvent::Latched(refusal),
             Some(Err(_)) | None => return std::future::pending().await,
         };
-        let Opened { writer, restored, recorded: _ } = opened;
+        let Opened { writer, restored, fleet_keys: _ } = opened;
         info!(
             records = restored.records.len(),
             "the disk works again: everything is written to it"

@@ -17,6 +17,7 @@
 //! to the MQTT broker, one exports traces, and another writes the latch when the car hangs.
 
 mod answer;
+mod audit;
 mod clock;
 mod disk;
 mod event;
@@ -42,6 +43,7 @@ use tokio::task::JoinSet;
 use tokio::time::Sleep;
 use tracing::{debug, error, info, warn};
 
+use self::audit::{Author, Hours};
 use self::clock::{Clock, LocalTime};
 use self::disk::{Disk, DiskEvent, DiskFailure};
 pub(crate) use self::event::{Event, Failure};
@@ -52,7 +54,7 @@ use self::supervisor::Supervisor;
 use crate::config::{FaultInjection, Settings};
 use crate::fleet_key::Keys;
 use crate::http::{Http, HttpSettings};
-use crate::journal::{AuditEvent, AuditRecord, CommitTimes, JournalError};
+use crate::journal::{AuditEvent, CommitTimes, JournalError};
 use crate::latch::{self, Refusal};
 use crate::log;
 use crate::mesh::{
@@ -232,6 +234,9 @@ struct Running {
     /// The fleet keys that the audit log has last; `None` until they are known, if the disk has failed
     /// at the start.
     recorded_keys: Option<FleetKeysStatus>,
+    /// Who gives the command that the node handles now, if it was entered here.
+    author: Option<Author>,
+    hours: Hours,
     planner: Planner,
     /// The identity under which the node continues without its disk.
     spare: JournalId,
@@ -270,7 +275,8 @@ impl Running {
         latch::check(&settings.data_dir)
             .inspect_err(|refusal| hang::note(refusal, &settings.node))?;
         let (commits, data_dir) = (commit_times(), &settings.data_dir);
-        let (disk, restored, recorded) = Disk::open(data_dir, &settings.node, commits.clone())?;
+        let (disk, restored, recorded_keys) =
+            Disk::open(data_dir, &settings.node, commits.clone())?;
         let spare = disk::spare_id()?;
         let (nonce, seed) = (Nonce(getrandom::u64()?), getrandom::u64()?);
         let residence = Residence::of(&settings.address);
@@ -286,8 +292,7 @@ impl Running {
         );
         let mac = settings.mac.unwrap_or_else(|| mac_of(address));
         let node = Node::new(settings.brain(address, mac, nonce, restored, seed))
-            .with_schedule(settings.dispatch.schedule.clone())
-            .with_recorded_key(recorded.key_switch);
+            .with_schedule(settings.dispatch.schedule.clone());
         let mut mesh = Mesh::start(MeshSettings {
             hello: node.hello().clone(),
             broadcast: settings.broadcast,
@@ -332,7 +337,9 @@ impl Running {
             mesh,
             panel,
             disk,
-            recorded_keys: recorded.fleet_keys,
+            recorded_keys,
+            author: None,
+            hours: Hours::default(),
             planner,
             spare,
             requests,
@@ -469,6 +476,7 @@ impl Running {
         if now.since(self.wall_clock_at) >= clock::WALL_CLOCK_PERIOD {
             self.set_wall_clock(now);
             self.drain();
+            self.record_excess(now);
         }
     }
 
@@ -513,6 +521,7 @@ impl Running {
             Event::Stop => self.node.shut_down(now),
         }
         self.drain();
+        self.author = None;
     }
 
     fn handle_mesh(&mut self, event: MeshEvent, now: Timestamp) {
@@ -552,12 +561,6 @@ impl Running {
             warn!(reason, "a change of the fleet keys is not in the audit log");
         }
         self.recorded_keys = Some(keys);
-    }
-
-    /// Queues an event for the audit log.
-    fn record(&self, event: AuditEvent) -> Result<(), String> {
-        let node = self.node.hello().node.clone();
-        self.disk.record(AuditRecord::now(node, event, SystemTime::now()))
     }
 
     /// Performs all actions of the node.
@@ -601,11 +604,6 @@ impl Running {
                 }
                 self.report(report);
             }
-            Action::Audit(turn) => {
-                if let Err(reason) = self.record(turn.into()) {
-                    warn!(reason, "a turn of the key switch is not in the audit log");
-                }
-            }
         }
         Ok(())
     }
@@ -619,6 +617,7 @@ impl Running {
                     self.tokens.send_replace(Arc::new(tokens));
                 }
                 let value = tokens::shown(&key, value);
+                self.record_command(&key, &value, &operator);
                 Report::Directive { key, value, operator }
             }
             report => report,

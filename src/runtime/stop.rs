@@ -81,6 +81,7 @@ impl Running {
     /// Stops the motor, writes what is queued and informs the supervisor: all at once, each within
     /// its own time limit, 4 s at most.
     pub(super) async fn end(mut self, ending: &Ending, latching: Option<Latching>) {
+        self.record_last_excess();
         if let Some(latching) = &latching {
             // The car was already stopped, its brain has nothing left to send to it, and the others
             // were informed.

@@ -98,14 +98,15 @@ impl Offline {
     ) -> Result<(), OfflineError> {
         let now = SystemTime::now();
         let (key, value) = change.directive(&self.directives, now)?;
-        let words = Words::of(operator).unwrap_or_else(Words::unnamed);
-        self.directives.set(key.clone(), value.clone(), words, self.own)?;
+        let by = Words::entered(operator, &self.node);
+        self.directives.set(key.clone(), value.clone(), by, self.own)?;
         let all = self.directives.with_receipts().cloned().collect();
         self.journal.write(&node::Change::Directives(all))?;
         let event = AuditEvent::Directive {
             operator: operator.to_owned(),
             reason: None,
-            account,
+            account: Some(account),
+            entered_at: Some(self.node.clone()),
             value: shown(&key, value).to_string(),
             key: key.to_string(),
         };

@@ -37,7 +37,7 @@ pub use self::hang::hang_of;
 use self::hang::is_hang_key;
 pub(crate) use self::hang::{hang_key, hang_value};
 pub(crate) use self::key_switch::key_switch_key;
-use self::recalls::is_recall_key;
+pub use self::recalls::is_recall_key;
 pub(crate) use self::recalls::{Recall, is_recall};
 use self::receipts::Receipts;
 pub(crate) use self::receipts::{Asked, Receipt};
@@ -67,7 +67,7 @@ pub struct Directive {
     pub version: Version,
     /// To what.
     pub value: Value,
-    /// Who commanded it, for people.
+    /// Who set it, for people.
     pub operator: Words,
 }
 
@@ -154,6 +154,11 @@ impl Topic {
 /// A command that can't become a directive. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DirectiveError {
+    /// A recall is to end, and none is known here.
+    #[error(
+        "no fire recall is known here: end it at a node that shows it, such as that of a recalled car"
+    )]
+    NoRecall,
     /// There are [`MOST_DIRECTIVES`].
     #[error("the fleet has {MOST_DIRECTIVES} directives already, and keeps no more")]
     Full,

@@ -37,7 +37,9 @@ impl Recall {
     }
 }
 
-pub(super) fn is_recall_key(key: &Key) -> bool {
+/// Whether a directive of this key is about a fire recall.
+#[must_use]
+pub fn is_recall_key(key: &Key) -> bool {
     key.as_str().starts_with(PREFIX)
 }
 

@@ -282,12 +282,6 @@ impl Directives {
         Some((found.slot, &found.session))
     }
 
-    /// The key of the directive of a session, if it is remembered.
-    #[must_use]
-    pub fn session_key(&self, id: RequestId) -> Option<Key> {
-        self.session_in_slot(id).map(|(slot, _)| Topic::Session(slot).key())
-    }
-
     /// The session of a name, if it is remembered.
     #[must_use]
     pub fn session(&self, id: RequestId) -> Option<&Session> {

@@ -233,6 +233,15 @@ fn texts_are_checked_when_they_are_read() {
     let long = "é".repeat(40);
     assert_eq!(Words::of(&long).map(|words| words.as_str().len()), Some(Words::MOST));
     assert_eq!(Words::of("\n"), None);
+    let a = NodeId::new("A").expect("a name");
+    for (operator, expected) in
+        [("J. Kovac", "J. Kovac"), ("A", "A"), ("x at B", "x at B"), ("\n", "unnamed")]
+    {
+        let entered = Words::entered(operator, &a);
+        assert_eq!(entered.command(), Some((expected, a.clone())));
+    }
+    assert_eq!(Words::entered(&long, &a).command(), Some((&long[..58], a.clone())));
+    assert_eq!(Words::from(&a).command(), None);
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::model::NodeId;
+
 /// Text that a directive can't have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
@@ -109,27 +111,59 @@ text! {
 }
 
 text! {
-    /// The name of the operator who gave a command.
+    /// Who set a directive: `OPERATOR at NODE` for a command, the name of the node alone for what a node
+    /// has set by itself.
     Words, 64
 }
 
 impl Words {
+    const AT: &str = " at ";
+    const UNNAMED: &str = "unnamed";
+
     /// As much of a text as fits, without [hidden](is_hidden) characters; `None` if nothing is left.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
-        let mut kept = String::new();
-        for char in text.chars().filter(|&char| !is_hidden(char)) {
-            if kept.len() + char.len_utf8() > Self::MOST {
-                break;
-            }
-            kept.push(char);
-        }
-        Self::new(&kept).ok()
+        Self::new(&visible(text, Self::MOST)).ok()
+    }
+
+    /// Of a command that is entered at this node: as much of the operator's name as fits.
+    #[must_use]
+    pub fn entered(operator: &str, node: &NodeId) -> Self {
+        let place = format!("{}{node}", Self::AT);
+        let name = visible(operator, Self::MOST.saturating_sub(place.len()));
+        let name = if name.is_empty() { Self::UNNAMED } else { &name };
+        Self(format!("{name}{place}").into())
+    }
+
+    /// Who gave a command, and at which node; `None` if a node has set it by itself.
+    #[must_use]
+    pub fn command(&self) -> Option<(&str, NodeId)> {
+        let (operator, node) = self.0.rsplit_once(Self::AT)?;
+        Some((operator, NodeId::new(node).ok()?))
     }
 
     /// For a command without a name.
     #[must_use]
     pub fn unnamed() -> Self {
-        Self("unnamed".into())
+        Self(Self::UNNAMED.into())
     }
+}
+
+/// Of what a node sets by itself.
+impl From<&NodeId> for Words {
+    fn from(node: &NodeId) -> Self {
+        Self(node.as_str().into())
+    }
+}
+
+/// As much of a text as fits, without [hidden](is_hidden) characters.
+fn visible(text: &str, most: usize) -> String {
+    let mut kept = String::new();
+    for char in text.chars().filter(|&char| !is_hidden(char)) {
+        if kept.len() + char.len_utf8() > most {
+            break;
+        }
+        kept.push(char);
+    }
+    kept
 }

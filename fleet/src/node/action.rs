@@ -5,7 +5,7 @@ use core::net::{Ipv4Addr, SocketAddrV4};
 use elevator_driver::PanelOutputs;
 use serde::{Deserialize, Serialize};
 
-use super::{KeyTurn, PlanRequest, Report};
+use super::{PlanRequest, Report};
 use crate::car::FlightRecord;
 use crate::directives::Directive;
 use crate::model::{JournalId, NodeId, Term};
@@ -72,8 +72,6 @@ pub enum Action {
     Plan(PlanRequest),
     /// Something happened that operators may want to know.
     Report(Report),
-    /// Somebody has turned the key switch at the panel, for the audit log.
-    Audit(KeyTurn),
 }
 
 /// One change of what is on disk. Writing a change twice does no harm.

@@ -166,7 +166,7 @@ impl Node {
     /// another one is commanded, whatever is restarted meanwhile. The car's key switch, or a fire
     /// recall of the fleet, may be more restrictive.
     ///
-    /// `operator` is cut to 64 bytes.
+    /// `operator` is cut to what [`Words::entered`] has room for.
     ///
     /// # Errors
     /// [`DirectiveError`]: nothing has changed.
@@ -181,7 +181,7 @@ impl Node {
     }
 
     /// An operator starts a fire recall of all cars, or ends all that this node knows of. Nothing but this
-    /// command ends them. Returns the keys of the directives that it has set.
+    /// command ends them.
     ///
     /// # Errors
     /// [`DirectiveError`]: nothing has changed.
@@ -190,18 +190,21 @@ impl Node {
         recall: FireRecall,
         operator: &str,
         now: Timestamp,
-    ) -> Result<Vec<Key>, DirectiveError> {
+    ) -> Result<(), DirectiveError> {
         let directives = &self.commands.directives;
         let set = match recall {
             FireRecall::Start => vec![directives.next_recall(self.hello.nonce)],
             FireRecall::End => directives.ends_of_recalls(),
         };
-        let keys = set.iter().map(|(key, _)| key.clone()).collect();
-        let set = set.into_iter().map(|(key, value)| self.write_directive(key, value, operator));
+        if set.is_empty() {
+            return Err(DirectiveError::NoRecall);
+        }
+        let by = Words::entered(operator, &self.hello.node);
+        let set = set.into_iter().map(|(key, value)| self.write_directive(key, value, by.clone()));
         let changed = set.collect::<Result<Vec<_>, _>>()?;
         self.directives_have_changed(changed, now);
         self.settle(now);
-        Ok(keys)
+        Ok(())
     }
 
     /// An operator sends a car to a floor with priority, or, where no car is named, the one that gets
@@ -239,8 +242,7 @@ impl Node {
         Ok(chosen)
     }
 
-    /// An operator ends the priority call of a car, and its session. Returns the name of the session, if
-    /// there was one.
+    /// An operator ends the priority call of a car, and its session.
     ///
     /// # Errors
     /// [`DirectiveError`]: the priority call has not changed.
@@ -249,10 +251,9 @@ impl Node {
         car: &NodeId,
         operator: &str,
         now: Timestamp,
-    ) -> Result<Option<RequestId>, DirectiveError> {
-        let session = self.end_session_of(car, operator, now)?;
-        self.command(&Topic::Priority(car.clone()), OFF, operator, now)?;
-        Ok(session)
+    ) -> Result<(), DirectiveError> {
+        self.end_session_of(car, operator, now)?;
+        self.command(&Topic::Priority(car.clone()), OFF, operator, now)
     }
 
     /// An operator says that the building runs on emergency power, or no longer does. `serving` is the
@@ -331,7 +332,7 @@ impl Node {
     /// Somebody sets a directive that is none of the brain's business, such as a token of the HTTP API.
     /// It reaches every node, and holds until it is set again.
     ///
-    /// `operator` is cut to 64 bytes.
+    /// `operator` is cut to what [`Words::entered`] has room for.
     ///
     /// # Errors
     /// [`DirectiveError`]: nothing has changed.
@@ -342,7 +343,8 @@ impl Node {
         operator: &str,
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
-        self.set_directive(key, value, operator, now)?;
+        let by = Words::entered(operator, &self.hello.node);
+        self.set_directive(key, value, by, now)?;
         self.settle(now);
         Ok(())
     }
@@ -352,7 +354,7 @@ impl Node {
         &mut self,
         key: Key,
         value: Value,
-        by: &str,
+        by: Words,
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
         let directive = self.write_directive(key, value, by)?;
@@ -365,9 +367,8 @@ impl Node {
         &mut self,
         key: Key,
         value: Value,
-        by: &str,
+        by: Words,
     ) -> Result<Directive, DirectiveError> {
-        let by = Words::of(by).unwrap_or_else(Words::unnamed);
         let directive = self.commands.directives.set(key, value, by, self.orders.journal())?;
         self.peers.hurry();
         Ok(directive)

@@ -26,7 +26,6 @@
 //! - `boarding.rs`: passengers with a destination who have entered the car;
 //! - `commands.rs`: the directives of operators, and their way to every node;
 //! - `own_car.rs`: what a node sets as directives about its own car;
-//! - `key_turns.rs`: which turns of the key switch go on record;
 //! - `access.rs`: locked floors, and who may ride there;
 //! - `power.rs`: whose turn it is on emergency power;
 //! - `priority.rs`: which car has a priority call that is for any;
@@ -52,7 +51,6 @@ mod elect;
 mod fleet_status;
 mod followed;
 mod handle;
-mod key_turns;
 mod leadership;
 mod messages;
 mod neighbours;
@@ -78,7 +76,6 @@ use self::boarding::Boarding;
 use self::cabin::Cabin;
 use self::commands::Commands;
 use self::dispatching::Dispatching;
-use self::key_turns::KeyTurns;
 use self::leadership::Leadership;
 use self::orders::Orders;
 use self::peers::Peers;
@@ -103,7 +100,6 @@ pub use dispatching::{PlanRequest, PlanVersion};
 pub use fleet_status::FleetStatus;
 pub use followed::{Fate, FollowedCall};
 pub use handle::{BeaconFate, CallRequest, OrderRefused, Renewed, Requested, Taken};
-pub use key_turns::KeyTurn;
 pub use peers::{ConflictKind, LossCause, PacketCounts};
 pub use presses::{MOST_PRESSES, PressFate, PressStatus};
 pub use report::Report;
@@ -128,7 +124,6 @@ pub struct Node {
     dispatching: Dispatching,
     boarding: Boarding,
     commands: Commands,
-    key_turns: KeyTurns,
     access: AccessControl,
     turns: Turns,
     priorities: Priorities,
@@ -198,7 +193,6 @@ impl Node {
             orders,
             dispatching: Dispatching::default(),
             boarding: Boarding::default(),
-            key_turns: KeyTurns::new(commands.own.key()),
             commands,
             access: AccessControl::default(),
             turns: Turns::default(),

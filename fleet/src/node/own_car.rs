@@ -1,15 +1,21 @@
 //! What every node knows of this node's car because this node has set it, and no operator: where its
 //! key switch stands, whether a firefighter has it by the key, and why it hung.
 
+use std::time::Duration;
+
 use elevator_driver::KeySwitch;
 
 use super::Node;
 use crate::car::{Car, FireKey, HangEvidence};
 use crate::directives::{
-    DirectiveError, Directives, Key, OFF, ON, Value, firefighter_key, hang_key, hang_value,
+    DirectiveError, Directives, Key, OFF, ON, Value, Words, firefighter_key, hang_key, hang_value,
     key_switch_key,
 };
 use crate::model::{NodeId, Timestamp};
+
+/// How long the key stands in a position before every node knows. Contacts bounce for less, and a switch
+/// passes the positions between two others in less.
+const SETTLED: Duration = Duration::from_millis(200);
 
 /// What the directives say of this node's car.
 #[derive(Debug)]
@@ -17,6 +23,8 @@ pub(super) struct OwnCar {
     name: NodeId,
     /// Where the key switch stands.
     key: KeySwitch,
+    /// Where the panel says that it stands, and since when.
+    seen: Option<(KeySwitch, Timestamp)>,
     /// What that key means at *fire recall*.
     fire_key: FireKey,
     is_hung: bool,
@@ -29,7 +37,13 @@ pub(super) fn fire_key(directives: &Directives, car: &NodeId) -> FireKey {
 
 impl OwnCar {
     pub(super) fn new(name: NodeId) -> Self {
-        Self { name, key: KeySwitch::Normal, fire_key: FireKey::Recalls, is_hung: false }
+        Self {
+            name,
+            key: KeySwitch::Normal,
+            seen: None,
+            fire_key: FireKey::Recalls,
+            is_hung: false,
+        }
     }
 
     pub(super) fn refresh(&mut self, directives: &Directives) {
@@ -38,9 +52,16 @@ impl OwnCar {
         self.is_hung = directives.is_hung(&self.name);
     }
 
-    /// Where the key switch stands, as every node knows.
-    pub(super) fn key(&self) -> KeySwitch {
-        self.key
+    /// Where the key switch stands now, if the panel says it. Returns what other nodes do not know yet,
+    /// once it has settled.
+    fn turned(&mut self, key: Option<KeySwitch>, now: Timestamp) -> Option<KeySwitch> {
+        self.seen = key.map(|key| match self.seen {
+            Some((seen, since)) if seen == key => (key, since),
+            Some(_) | None => (key, now),
+        });
+        let (key, since) = self.seen.filter(|(key, _)| *key != self.key)?;
+        // A turn to *recall all* recalls the fleet, even if a spring takes the key back at once.
+        (key == KeySwitch::RecallAll || now.since(since) >= SETTLED).then_some(key)
     }
 
     /// The key of the directive that says why the car hung, if there is one.
@@ -57,23 +78,22 @@ impl Node {
     /// A turn to *recall all* is a command to the fleet: the key turned back does not end it, as only an
     /// operator does, and nor does a restart of the node with the key still there begin it again.
     pub(super) fn keep_keys(&mut self, now: Timestamp) {
-        const BY: &str = "key switch";
+        let by = Words::entered("key switch", &self.hello.node);
         let fire_key = self.cabin.fire_key();
         if fire_key != self.commands.own.fire_key {
             let value = match fire_key {
                 FireKey::Drives => ON,
                 FireKey::Recalls => OFF,
             };
-            self.set_own(firefighter_key(&self.hello.node), value, BY, now);
+            self.set_own(firefighter_key(&self.hello.node), value, (&self.hello.node).into(), now);
         }
-        let known = self.commands.own.key;
-        if let Some(key) = self.cabin.key_switch().filter(|key| *key != known) {
-            self.set_own(key_switch_key(&self.hello.node), &key.to_string(), BY, now);
+        if let Some(key) = self.commands.own.turned(self.cabin.key_switch(), now) {
+            self.set_own(key_switch_key(&self.hello.node), &key.to_string(), by.clone(), now);
             // Where there is no room to keep that it was turned, it counts as turned again all the time.
             let is_kept = self.commands.own.key == key;
             if key == KeySwitch::RecallAll && (is_kept || !self.commands.is_fire_recalled()) {
                 let (key, value) = self.directives().next_recall(self.hello.nonce);
-                self.set_own(key, value.as_str(), BY, now);
+                self.set_own(key, value.as_str(), by, now);
             }
         }
     }
@@ -81,22 +101,23 @@ impl Node {
     /// This node's car hung: the others can show why.
     pub(super) fn broadcast_hang(&mut self, evidence: &HangEvidence, now: Timestamp) {
         let node = self.hello.node.clone();
-        self.set_own(hang_key(&node), &hang_value(evidence), node.as_str(), now);
+        self.set_own(hang_key(&node), &hang_value(evidence), (&node).into(), now);
     }
 
     /// This node runs, so a hang of its car that others know of is over.
     pub(super) fn withdraw_hang(&mut self, now: Timestamp) {
         if self.commands.own.is_hung && !self.cabin.car().is_some_and(Car::is_hung) {
             let node = self.hello.node.clone();
-            self.set_own(hang_key(&node), OFF, node.as_str(), now);
+            self.set_own(hang_key(&node), OFF, (&node).into(), now);
         }
     }
 
-    fn set_own(&mut self, key: Key, value: &str, by: &str, now: Timestamp) {
+    fn set_own(&mut self, key: Key, value: &str, by: Words, now: Timestamp) {
         let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
         match self.set_directive(key, value, by, now) {
             // Without room others don't hear of it: the car obeys its key, and the latch has the evidence.
-            Ok(()) | Err(DirectiveError::Full | DirectiveError::Spent) => {}
+            Ok(())
+            | Err(DirectiveError::NoRecall | DirectiveError::Full | DirectiveError::Spent) => {}
         }
     }
 }

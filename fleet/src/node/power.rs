@@ -21,7 +21,7 @@ use elevator_driver::{Floor, KeySwitch};
 
 use super::{Node, Report};
 use crate::car::{Car, Power};
-use crate::directives::{Directive, Directives, EmergencyPower, Topic, Turn, Value};
+use crate::directives::{Directive, Directives, EmergencyPower, Topic, Turn, Value, Words};
 use crate::model::{
     Availability, Call, CarPhase, CarView, Mode, NodeId, Role, Timestamp, Unavailable,
 };
@@ -390,8 +390,8 @@ impl Node {
     /// [`Self::directives_have_changed`].
     pub(super) fn write_own_directive(&mut self, topic: &Topic, value: &str) -> Option<Directive> {
         let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
-        let node = self.hello.node.clone();
-        let written = self.write_directive(topic.key(), value, node.as_str());
+        let by = Words::from(&self.hello.node);
+        let written = self.write_directive(topic.key(), value, by);
         if let Err(error) = &written {
             self.report(Report::Conflict(error.to_string()));
         }

@@ -319,19 +319,18 @@ impl Node {
         self.end_session(id, SessionEnd::Operator, operator, now)
     }
 
-    /// An operator ends the session of a car, if it has one. Returns its name.
+    /// An operator ends the session of a car, if it has one.
     pub(super) fn end_session_of(
         &mut self,
         car: &NodeId,
         operator: &str,
         now: Timestamp,
-    ) -> Result<Option<RequestId>, DirectiveError> {
+    ) -> Result<(), DirectiveError> {
         let directives = self.commands.directives();
         let held = directives.session_of(car).and_then(|it| directives.session_in_slot(it.id));
-        let Some((slot, session)) = held else { return Ok(None) };
+        let Some((slot, session)) = held else { return Ok(()) };
         let ended = session.clone().with(SessionState::Ended(SessionEnd::Operator));
-        self.command(&Topic::Session(slot), &ended.to_string(), operator, now)?;
-        Ok(Some(ended.id))
+        self.command(&Topic::Session(slot), &ended.to_string(), operator, now)
     }
 
     /// A program may do nothing any more: ends all its sessions.

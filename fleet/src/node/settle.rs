@@ -54,7 +54,6 @@ impl Node {
         }
         self.broadcast_if_due(now);
         self.ask_for_plan(now);
-        self.record_key(now);
     }
 
     /// The open hall calls whose passengers are not in the car yet.

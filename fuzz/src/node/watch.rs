@@ -129,8 +129,7 @@ impl Watch {
             | Action::Dial { .. }
             | Action::Close(_)
             | Action::Plan(_)
-            | Action::Report(_)
-            | Action::Audit(_) => {}
+            | Action::Report(_) => {}
         }
     }
 

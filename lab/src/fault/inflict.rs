@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, Climate, Direction, Floor, Trip};
-use elevator_fleet::directives::{RequestId, Session};
+use elevator_fleet::directives::{DirectiveError, RequestId, Session};
 use elevator_fleet::model::{JournalId, NodeId, Timestamp};
 use elevator_fleet::node::{Access, FireRecall, FloorLock, Node, SessionRequest};
 
@@ -182,7 +182,11 @@ impl World {
             Fault::FireRecall { at, start } => {
                 let recall = if start { FireRecall::Start } else { FireRecall::End };
                 self.command(at, |node, now| {
-                    is_done(node.handle_fire_recall(recall, OPERATOR, now));
+                    match node.handle_fire_recall(recall, OPERATOR, now) {
+                        // It has not heard of the recall.
+                        Err(DirectiveError::NoRecall) => {}
+                        commanded => is_done(commanded),
+                    }
                 });
             }
             Fault::FloorLock { at, floor, locked } => {

@@ -1,8 +1,6 @@
 //! The records of the audit log, of this program and of others.
 
-use elevator_driver::KeySwitch;
-use elevator_fleet::model::Mode;
-use elevator_fleet::node::{FleetKeysStatus, KeyTurn};
+use elevator_fleet::node::FleetKeysStatus;
 
 use super::*;
 use crate::journal::audit::{MOST_RECORDS, UNREADABLE};
@@ -93,28 +91,6 @@ fn an_audit_record_of_another_program_is_kept_and_shown() {
     }
     assert_eq!(uncleared(&records), Some(&hang("3")));
     assert_eq!(uncleared(&records[..3]), None);
-}
-
-#[test]
-fn the_last_turn_of_the_key_is_found() {
-    let turn = |from, to, mode| AuditEvent::from(KeyTurn { from, to, mode });
-    let record = |event| AuditRecord::now(node(), event, UNSET);
-    let (normal, recall) = (KeySwitch::Normal, KeySwitch::RecallAll);
-    let records = [
-        record(turn(normal, KeySwitch::OutOfService, Some(Mode::OutOfService))),
-        record(turn(KeySwitch::OutOfService, recall, None)),
-        hang("1"),
-    ];
-    assert_eq!(last_key_switch(&records), Some(recall));
-    assert_eq!(last_key_switch(&records[2..]), None);
-    for record in &records {
-        let text = serde_json::to_string(record).expect("JSON");
-        assert_eq!(serde_json::from_str::<AuditRecord>(&text).expect("a record"), *record);
-    }
-    // A position that a later program knows is none to this one, and the record is kept.
-    let later = serde_json::to_string(&records[0]).expect("JSON").replace("normal", "gone fishing");
-    let later: AuditRecord = serde_json::from_str(&later).expect("a record");
-    assert!(matches!(later.event, AuditEvent::Other(_)), "{later:?}");
 }
 
 #[test]

@@ -428,17 +428,13 @@ fn audit_records() -> Vec<AuditRecord> {
         AuditEvent::Directive {
             operator: "kovac".to_owned(),
             reason: Some("new carpet".to_owned()),
-            account: Account::default(),
+            account: Some(Account::default()),
+            entered_at: Some(node("A")),
             key: "mode/B".to_owned(),
             value: "out-of-service".to_owned(),
         },
         AuditEvent::Release { account: Account::default(), floor: floor(3), seconds: 10 },
-        AuditEvent::KeySwitch {
-            from: KeySwitch::Normal,
-            to: KeySwitch::OutOfService,
-            mode: Some(Mode::OutOfService),
-        },
-        AuditEvent::KeySwitch { from: KeySwitch::RecallAll, to: KeySwitch::Normal, mode: None },
+        AuditEvent::Unrecorded { account: "token robot".to_owned(), commands: 47 },
         serde_json::from_str(r#"{"kind":"of-a-later-version","field":7}"#).unwrap(),
     ];
     events.extend(latches().into_iter().map(cleared));

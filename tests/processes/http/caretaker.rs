@@ -106,11 +106,12 @@ fn a_hang_is_cleared_where_its_latch_is() {
     let cleared = post(b, PATH, Some(&phone), &body());
     assert_eq!(cleared.status, 200, "{cleared:?}");
     let cleared = cleared.json();
-    assert_eq!((&cleared["car"], &cleared["audit_records"]), (&json!("B"), &json!(4)), "{cleared}");
+    assert_eq!(cleared["car"], "B", "{cleared}");
     assert_eq!(building.end_of(&mut caretaker).code(), Some(0));
     assert!(!is_latched(&building, "B"));
     let audit = building.operator("B", &["audit", "--json"]).output().expect("it runs");
     let records = String::from_utf8(audit.stdout).expect("text");
+    assert_eq!(cleared["audit_records"], records.lines().count(), "{records}");
     let last: Value =
         serde_json::from_str(records.lines().last().expect("a record")).expect("JSON");
     assert_eq!(

@@ -87,6 +87,10 @@ fn a_fire_recall_is_commanded_and_ended() {
     let records = audit(&building, "B");
     let last = records.last().expect("a record");
     assert_eq!((&last["operator"], &last["account"]["token"]), (&json!("kovac"), &json!("phone")));
+    let again = put(b, path, &phone, &json!({"on": false, "operator": "kovac"}));
+    assert_eq!((again.status, again.problem()), (409, "no_fire_recall".to_owned()));
+    assert!(again.body.contains("end it at a node that shows it"), "{again:?}");
+    assert_eq!(audit(&building, "B").len(), records.len(), "a refusal is not on record");
     building.assert_safe();
 }
 

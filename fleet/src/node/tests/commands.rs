@@ -91,50 +91,62 @@ fn a_key_at_recall_all_recalls_every_car_until_an_operator_ends_it() {
     assert_eq!(one.directives().mode_with_key(&name(2)), Mode::Attendant);
 }
 
-/// Runs a lone node for a second; returns what it wants in the audit log meanwhile.
-fn audited(node: &mut Node, now: &mut Timestamp) -> Vec<KeyTurn> {
+/// The commands of the key switch, while it stands like this for a time.
+fn turns(node: &mut Node, now: &mut Timestamp, key: KeySwitch, time: Duration) -> Vec<String> {
+    let end = *now + time;
     let mut turns = Vec::new();
-    for _ in 0..40 {
-        *now = *now + PERIOD;
+    while *now < end {
+        node.handle_panel(PanelEvent::Inputs(PanelInputs { key, ..at_rest() }), *now);
         node.handle_timeout(*now);
-        turns.extend(
-            drain(node).into_iter().filter_map(|action| {
-                if let Action::Audit(turn) = action { Some(turn) } else { None }
-            }),
-        );
+        for action in drain(node) {
+            if let Action::Report(Report::Directive { key, value, operator }) = action {
+                assert_eq!(operator.command(), Some(("key switch", name(1))));
+                turns.push(format!("{key} {value}"));
+            }
+        }
+        *now = *now + PERIOD;
     }
     turns
 }
 
+/// A contact bounces, a switch passes positions, and a spring takes the key back from *recall all*.
 #[test]
-fn a_key_that_was_turned_while_its_node_was_off_goes_on_record() {
+fn a_turn_of_the_key_is_a_command_once_it_stands() {
+    let (mut node, mut now) = cabin(1);
+    let recall = format!("{} on 1", node.directives().next_recall(node.hello().nonce).0);
+    let long = Duration::from_secs(1);
+    for (key, time, expected) in [
+        (KeySwitch::Attendant, PERIOD * 2, vec![]),
+        (KeySwitch::Independent, long, vec!["key/1 independent"]),
+        (KeySwitch::Normal, PERIOD * 2, vec![]),
+        (KeySwitch::Independent, long, vec![]),
+        (KeySwitch::RecallAll, PERIOD, vec!["key/1 recall all", &recall]),
+        (KeySwitch::Normal, PERIOD, vec![]),
+        (KeySwitch::RecallAll, PERIOD, vec![]),
+        (KeySwitch::Normal, long, vec!["key/1 normal"]),
+    ] {
+        let expected: Vec<String> =
+            expected.iter().map(|it| it.replace("key/1", &format!("key/{}", name(1)))).collect();
+        assert_eq!(turns(&mut node, &mut now, key, time), expected, "{key}");
+    }
+}
+
+#[test]
+fn a_key_that_was_turned_while_its_node_was_off_is_a_command() {
     let (mut first, mut now) = cabin(1);
-    let inputs = PanelInputs { key: KeySwitch::Attendant, ..at_rest() };
-    first.handle_panel(PanelEvent::Inputs(inputs.clone()), now);
-    assert_eq!(audited(&mut first, &mut now).len(), 1);
-    let again = || {
+    let long = Duration::from_secs(1);
+    assert_eq!(turns(&mut first, &mut now, KeySwitch::Attendant, long).len(), 1);
+    for (key, count) in [(KeySwitch::Attendant, 0), (KeySwitch::Normal, 1)] {
         let directives = first.directives().iter().cloned().collect();
         let settings = settings(1, 2, ElectionSettings::of(Protocol::LowestIp));
         let car = Some(crate::car::CarSettings::new(settings.floors));
         let restored = Restored { reserved: 1_000, directives, ..Restored::default() };
-        Node::new(NodeSettings { car, restored, ..settings })
-    };
-    let run = |mut node: Node| {
+        let mut node = Node::new(NodeSettings { car, restored, ..settings });
         let mut now = Timestamp::START;
         node.start(now);
         node.handle_panel(PanelEvent::Connected, now);
-        node.handle_panel(PanelEvent::Inputs(inputs.clone()), now);
-        audited(&mut node, &mut now)
-    };
-    let recorded = Some(KeySwitch::Attendant);
-    assert_eq!(run(again().with_recorded_key(recorded)), [], "it is where it was");
-    assert_eq!(run(again().with_recorded_key(None)), [], "so the directives say");
-    let turned = KeyTurn {
-        from: KeySwitch::OutOfService,
-        to: KeySwitch::Attendant,
-        mode: Some(Mode::Attendant),
-    };
-    assert_eq!(run(again().with_recorded_key(Some(turned.from))), [turned]);
+        assert_eq!(turns(&mut node, &mut now, key, long).len(), count, "{key}");
+    }
 }
 
 /// Nor is one that counts far ahead, which would leave the operators no version.

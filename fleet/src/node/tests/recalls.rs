@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::directives::{Value, Words};
+use crate::directives::{DirectiveError, Value, Words};
 use crate::model::bounds::JUMP;
 use crate::model::{JournalId, Order};
 use crate::orders::{Record, RecordState};
@@ -93,7 +93,10 @@ proptest! {
                 8 | 9 => {
                     let recalls = node.directives().recalls();
                     ended.extend(recalls.map(|(key, it)| (key.clone(), it.number)));
-                    node.handle_fire_recall(FireRecall::End, "kovac", NOW).expect("room");
+                    let in_force = node.directives().is_fire_recalled();
+                    let result = node.handle_fire_recall(FireRecall::End, "kovac", NOW);
+                    let refused = if in_force { Ok(()) } else { Err(DirectiveError::NoRecall) };
+                    prop_assert_eq!(result, refused);
                 }
                 10 => one.restart(),
                 11 => one.is_dead = at > 0,

@@ -237,7 +237,7 @@ fn an_operator_ends_a_session_by_itself_with_its_car_or_with_the_right_to_it() {
         node.handle_session_stop(id(1), "kovac", now).expect("open");
     };
     let free = |node: &mut Node, now| {
-        assert_eq!(node.handle_priority_end(&name(1), "kovac", now), Ok(Some(id(1))));
+        node.handle_priority_end(&name(1), "kovac", now).expect("room");
     };
     let out_of_service = |node: &mut Node, now| {
         node.handle_mode(&name(1), Mode::OutOfService, "kovac", now).expect("room");
