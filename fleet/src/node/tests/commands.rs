@@ -69,8 +69,8 @@ fn a_key_at_recall_all_recalls_every_car_until_an_operator_ends_it() {
     };
     turn(&mut two, KeySwitch::RecallAll, now);
     let wait = |one: &mut Node, two: &mut Node, from: Timestamp| {
-        talk(one, two, from, from + PERIOD * 8);
-        from + PERIOD * 8
+        talk(one, two, from, from + PERIOD * 16);
+        from + PERIOD * 16
     };
     let at = wait(&mut one, &mut two, now);
     assert!(one.directives().is_fire_recalled());
