@@ -41,7 +41,7 @@ impl Running {
                 Reply::Repaired(self.repair(operator, reason, account, now))
             }
             Query::Directive { command, operator, reason, account } => {
-                self.author = Some(Author { operator: operator.clone(), reason, account });
+                self.commands.author = Some(Author { operator: operator.clone(), reason, account });
                 Reply::Directive(self.direct(&command, &operator, now))
             }
             Query::Place(request) => Reply::Requested(self.node.handle_request(&request, now)),
@@ -51,7 +51,7 @@ impl Running {
                 let changed = match change {
                     SessionChange::Stop(account) => {
                         let operator = bearer.clone();
-                        self.author = Some(Author { operator, reason: None, account });
+                        self.commands.author = Some(Author { operator, reason: None, account });
                         self.node.handle_session_stop(id, &bearer, now)
                     }
                     SessionChange::Floor { floor, seconds, access } => {
@@ -69,7 +69,8 @@ impl Running {
                 Reply::Released(self.release(floor, time, account, now))
             }
             Query::Token { change, operator, account } => {
-                self.author = Some(Author { operator: operator.clone(), reason: None, account });
+                self.commands.author =
+                    Some(Author { operator: operator.clone(), reason: None, account });
                 Reply::Token(self.change_token(&change, &operator, now))
             }
             Query::Audit => Reply::Audit(self.disk.audit()),

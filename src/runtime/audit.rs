@@ -21,6 +21,14 @@ const HOUR: Duration = Duration::from_hours(1);
 /// another node is known by a name only, and may give many.
 const MOST_ACCOUNTS: usize = 16;
 
+/// What decides how a command is recorded.
+#[derive(Debug, Default)]
+pub(super) struct Commands {
+    /// Who gives the command that the node handles now, if it is entered here.
+    pub(super) author: Option<Author>,
+    hours: Hours,
+}
+
 /// Who gives a command at this node.
 #[derive(Debug)]
 pub(super) struct Author {
@@ -31,7 +39,7 @@ pub(super) struct Author {
 
 /// The commands of each account in its present hour.
 #[derive(Debug, Default)]
-pub(super) struct Hours(BTreeMap<String, Hour>);
+struct Hours(BTreeMap<String, Hour>);
 
 #[derive(Debug)]
 struct Hour {
@@ -69,7 +77,7 @@ impl Running {
         };
         let node = &self.node.hello().node;
         let is_by = |author: &&Author| Words::entered(&author.operator, node) == *by;
-        let (operator, reason, account) = match self.author.as_ref().filter(is_by) {
+        let (operator, reason, account) = match self.commands.author.as_ref().filter(is_by) {
             Some(Author { operator, reason, account }) => {
                 (operator.clone(), reason.clone(), Some(account.clone()))
             }
@@ -80,7 +88,7 @@ impl Running {
         if is_recall_key(key) {
             counted.push_str(" (fire recall)");
         }
-        if self.hours.admits(counted, self.turned) {
+        if self.commands.hours.admits(counted, self.turned) {
             let (key, value) = (key.to_string(), value.to_string());
             let entered_at = Some(entered_at);
             self.record_or_warn(AuditEvent::Directive {
@@ -96,7 +104,7 @@ impl Running {
 
     /// Records how many commands were too many in the hours that are over.
     pub(super) fn record_excess(&mut self, now: Timestamp) {
-        for event in self.hours.end(now) {
+        for event in self.commands.hours.end(now) {
             self.record_or_warn(event);
         }
     }

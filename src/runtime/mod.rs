@@ -43,7 +43,7 @@ use tokio::task::JoinSet;
 use tokio::time::Sleep;
 use tracing::{debug, error, info, warn};
 
-use self::audit::{Author, Hours};
+use self::audit::Commands;
 use self::clock::{Clock, LocalTime};
 use self::disk::{Disk, DiskEvent, DiskFailure};
 pub(crate) use self::event::{Event, Failure};
@@ -234,9 +234,7 @@ struct Running {
     /// The fleet keys that the audit log has last; `None` until they are known, if the disk has failed
     /// at the start.
     recorded_keys: Option<FleetKeysStatus>,
-    /// Who gives the command that the node handles now, if it was entered here.
-    author: Option<Author>,
-    hours: Hours,
+    commands: Commands,
     planner: Planner,
     /// The identity under which the node continues without its disk.
     spare: JournalId,
@@ -275,8 +273,7 @@ impl Running {
         latch::check(&settings.data_dir)
             .inspect_err(|refusal| hang::note(refusal, &settings.node))?;
         let (commits, data_dir) = (commit_times(), &settings.data_dir);
-        let (disk, restored, recorded_keys) =
-            Disk::open(data_dir, &settings.node, commits.clone())?;
+        let (disk, restored, keys) = Disk::open(data_dir, &settings.node, commits.clone())?;
         let spare = disk::spare_id()?;
         let (nonce, seed) = (Nonce(getrandom::u64()?), getrandom::u64()?);
         let residence = Residence::of(&settings.address);
@@ -337,9 +334,8 @@ impl Running {
             mesh,
             panel,
             disk,
-            recorded_keys,
-            author: None,
-            hours: Hours::default(),
+            recorded_keys: keys,
+            commands: Commands::default(),
             planner,
             spare,
             requests,
@@ -521,7 +517,7 @@ impl Running {
             Event::Stop => self.node.shut_down(now),
         }
         self.drain();
-        self.author = None;
+        self.commands.author = None;
     }
 
     fn handle_mesh(&mut self, event: MeshEvent, now: Timestamp) {
