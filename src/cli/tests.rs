@@ -372,8 +372,8 @@ fn an_audit_record_of_a_command_says_where_it_was_entered() {
     let account = Account { uid: 7, token: Some("phone".to_owned()), ..Account::default() };
     let unrecorded = AuditEvent::Unrecorded { account: account.name(), commands: 47 };
     for (event, expected) in [
-        (directive(None), "  directive  kovac  at node B  "),
-        (directive(Some(account)), "  directive  kovac  uid 7, token phone over HTTP  "),
+        (directive(None), "  directive  kovac     at node B  "),
+        (directive(Some(account)), "  directive  kovac     uid 7, token phone over HTTP  "),
         (unrecorded, "47 further commands of token phone in this hour were not recorded"),
     ] {
         let page = clear_hang::page(&[AuditRecord::now(node("A"), event, std::time::UNIX_EPOCH)]);

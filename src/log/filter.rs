@@ -4,7 +4,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 40] = [
+const TARGETS: [&str; 41] = [
     "liftmesh::caretaker",
     "liftmesh::http",
     "liftmesh::http::latched",
@@ -37,6 +37,7 @@ const TARGETS: [&str; 40] = [
     "liftmesh::priority",
     "liftmesh::runtime",
     "liftmesh::runtime::answer",
+    "liftmesh::runtime::audit",
     "liftmesh::runtime::disk",
     "liftmesh::runtime::hang",
     "liftmesh::runtime::planner",
