@@ -137,7 +137,7 @@ pub(crate) fn audit(data_dir: &Path) -> Result<Vec<AuditRecord>, AuditError> {
     if is_lost(data_dir) {
         return Err(AuditError::Lost(data_dir.to_owned()));
     }
-    journal::audit_of(data_dir).map_err(AuditError::Journal)
+    journal::audit_of(data_dir, None).map_err(AuditError::Journal)
 }
 
 /// Whether the node has run, and has no journal.
@@ -152,10 +152,10 @@ fn latch_of(data_dir: &Path) -> Result<Option<Latch>, JournalError> {
     if !journal::exists(data_dir) {
         return Ok(is_lost(data_dir).then_some(Latch::JournalLost));
     }
-    match journal::audit_of(data_dir) {
+    match journal::audit_of(data_dir, None) {
         Ok(records) => Ok(removed(&records)),
         // What becomes of such a journal is for the next start to say.
-        Err(JournalError::Unreadable(_) | JournalError::Failing { .. }) => Ok(None),
+        Err(JournalError::Damaged { .. } | JournalError::Failing { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -170,7 +170,6 @@ pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
         }
         AuditEvent::LatchFound { latch } => latch.to_string(),
         AuditEvent::ClearHang { .. }
-        | AuditEvent::Repair { .. }
         | AuditEvent::Directive { .. }
         | AuditEvent::Unrecorded { .. }
         | AuditEvent::Release { .. }

@@ -135,9 +135,6 @@ export class Model {
       this.pending.delete(id);
       this.say("info", `${callText(call)}: a car is already there with its door open.`);
     }
-    if (placed?.state === "waiting") {
-      this.say("info", `${callText(call)}: the node's disk does not answer. The call waits for it.`);
-    }
     this.#settle();
     this.#changed();
   }

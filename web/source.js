@@ -69,7 +69,7 @@ export class Source {
   /**
    * Places a call, as if its button had been pressed.
    * @param {object} call as in docs/OPERATOR-SOCKET.md
-   * @returns {Promise<{id: string, state: "placed" | "absorbed" | "waiting"}>}
+   * @returns {Promise<{id: string, state: "placed" | "absorbed"}>}
    * @throws {Problem}
    */
   async press(call) {

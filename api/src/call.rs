@@ -5,7 +5,7 @@ use elevator_fleet::directives::{Session, SessionEnd, SessionState};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::{Fate, FollowedCall, OrderStatus, Status};
-use elevator_fleet::orders::Service;
+use elevator_fleet::store::Service;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

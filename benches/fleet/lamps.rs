@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use elevator_fleet::model::NodeId;
+use elevator_fleet::model::{NodeId, Term};
 use elevator_fleet::node::{Change, Lsn};
 use liftmesh::journal::{Journal, JournalWriter};
 use liftmesh_harness::building::{Building, Line};
@@ -79,14 +79,14 @@ fn presses(building: &Building, rounds: usize) -> (Vec<Duration>, Vec<Duration>)
 /// How long the journal takes for one small batch, on the nodes' disk.
 fn commits(building: &Building, count: usize) -> Vec<Duration> {
     let node = NodeId::new("spare").expect("a name");
-    let (journal, restored) = Journal::open(&building.data_dir("spare"), &node).expect("a journal");
+    let (journal, _) = Journal::open(&building.data_dir("spare"), &node).expect("a journal");
     let mut writer = JournalWriter::start(journal).expect("a thread");
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.build().expect("a runtime");
     let times = (1..=count as u64)
         .map(|number| {
             let began = Instant::now();
-            let change = Change::Reserve(restored.reserved + number);
+            let change = Change::Term(Term(number));
             writer.submit(Lsn(number), vec![change]).expect("room");
             while runtime.block_on(writer.progress()).durable < Lsn(number) {}
             began.elapsed()

@@ -15,7 +15,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::election::ElectionSettings;
-use elevator_fleet::model::{Call, FleetName, HallCall, JournalId, Mac, NodeId, Role, Timestamp};
+use elevator_fleet::model::{Call, FleetName, HallCall, Mac, NodeId, Role, Timestamp};
 use elevator_fleet::node::{
     Action, Identity, LinkId, LinkSide, MeshTimes, Node, NodeSettings, Restored,
 };
@@ -133,7 +133,7 @@ fn node(number: u8, name: &str) -> Result<Node, Failed> {
         mesh: MeshTimes::default(),
         car: None,
         climate: ClimateSettings::default(),
-        restored: Restored { journal: JournalId(u64::from(number)), ..Restored::default() },
+        restored: Restored::default(),
         seed: u64::from(number),
     }))
 }

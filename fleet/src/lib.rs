@@ -11,7 +11,7 @@
 //! use elevator_driver::{Direction, Floor, FloorCount};
 //! use elevator_fleet::climate::ClimateSettings;
 //! use elevator_fleet::election::ElectionSettings;
-//! use elevator_fleet::model::{Call, FleetName, HallCall, JournalId, Mac, NodeId, Role, Timestamp};
+//! use elevator_fleet::model::{Call, FleetName, HallCall, Mac, NodeId, Role, Timestamp};
 //! use elevator_fleet::node::{Action, Identity, MeshTimes, Node, NodeSettings, Restored};
 //! use elevator_fleet::wire::{Nonce, Protocol};
 //!
@@ -32,7 +32,7 @@
 //!     mesh: MeshTimes::default(),
 //!     car: None,
 //!     climate: ClimateSettings::default(),
-//!     restored: Restored { journal: JournalId(1), ..Restored::default() },
+//!     restored: Restored::default(),
 //!     seed: 1,
 //! });
 //! // After each call the node is asked what to do. Here every write is on the disk at once.
@@ -59,14 +59,19 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod cabin;
 pub mod car;
 pub mod climate;
 pub mod directives;
 pub mod dispatch;
 pub mod election;
 pub mod json;
+mod leadership;
 pub mod model;
 pub mod node;
-pub mod orders;
+mod peers;
+mod plan;
+mod report;
 pub mod seeded;
+pub mod store;
 pub mod wire;

@@ -52,7 +52,7 @@ seeded_bugs! {
     JoinWithoutTransfer,
     /// The digest does not tell whether orders were served (O7).
     DigestOmitsServices,
-    /// A restarted node numbers its presses from the beginning (O4).
+    /// All presses of a process have one sequence (O4).
     SequencesReused,
     /// The direction of a hall call is lost between writing and reading it (F5).
     DirectionLostOnWire,

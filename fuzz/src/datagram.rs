@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 use elevator_fleet::climate::{DisplayData, Reading};
 use elevator_fleet::election::Message;
 use elevator_fleet::election::ballot::packet;
-use elevator_fleet::model::{JournalId, Term};
+use elevator_fleet::model::Term;
 use elevator_fleet::wire::codec::{
     MAX_DATAGRAM, SealedPacket, VERSION, WireError, announces_key, decode_beacon, encode_beacon,
     open_packet, seal_packet,
@@ -137,7 +137,6 @@ fn beacons() -> Vec<Beacon> {
         estimate: 0,
         digest: 0,
         durable: true,
-        journal: JournalId(u64::MAX / 5),
         probe: false,
         echoes: Vec::new(),
         delta: elevator_fleet::wire::Delta::default(),

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use elevator_fleet::model::NodeId;
-use elevator_fleet::orders::Record;
+use elevator_fleet::store::Record;
 use liftmesh::fuzzing::{self, Opened};
 
 use crate::text::file;
@@ -14,7 +14,7 @@ static JOURNALS: LazyLock<[Vec<u8>; GOLDEN.len()]> =
     LazyLock::new(|| GOLDEN.map(|name| file(&format!("src/journal/testdata/{name}"))));
 
 /// Where they are.
-const GOLDEN: [&str; 1] = ["format-2.redb"];
+const GOLDEN: [&str; 1] = ["format-3.redb"];
 
 /// How long a change is: where, in three bytes, and the new value.
 const CHANGE: usize = 4;

@@ -17,14 +17,14 @@ use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::directives::RequestId;
 use elevator_fleet::dispatch::{Kinematics, Strategy, WeekTime};
 use elevator_fleet::election::{ElectionSettings, Preset};
-use elevator_fleet::model::{JournalId, Mac, Mode, Role, Term, Timestamp};
+use elevator_fleet::model::{Mac, Mode, Role, Term, Timestamp};
 use elevator_fleet::node::{
     Access, Action, CallRequest, FireRecall, FloorLock, Identity, LinkId, LinkSide, Lsn, MeshTimes,
     Node, NodeSettings, PlanRequest, Requested, Restored, Taken,
 };
 use elevator_fleet::wire::Protocol;
 
-use self::draw::{ADDRESS, Draw, JOURNAL, NONCE, SELF};
+use self::draw::{ADDRESS, Draw, NONCE, SELF};
 use self::watch::Watch;
 use crate::wire::{fleet, node as name};
 
@@ -99,9 +99,6 @@ impl Stage {
             records.push(draw.record(script, None)?);
         }
         let restored = Restored {
-            journal: JOURNAL,
-            used: 4,
-            reserved: script.int_in_range(4..=8)?,
             term: Term(script.int_in_range(0..=3)?),
             records,
             flight_times: Vec::new(),
@@ -352,22 +349,21 @@ impl Stage {
 
     /// What hardly ever happens.
     fn rarity(&mut self, script: &mut Unstructured<'_>) -> Result<()> {
-        match script.int_in_range(0..=5_u8)? {
-            0 if self.disk_works => {
+        match script.int_in_range(0..=4_u8)? {
+            0 => {
                 self.disk_works = false;
-                self.node.handle_disk_failed(JournalId(script.arbitrary()?), self.now);
+                self.node.handle_disk_failed(self.now);
             }
-            0 | 1 => drop(self.node.handle_repair(self.now)),
-            2 => {
+            1 => {
                 let late = Duration::from_millis(script.int_in_range(0..=20_000)?);
                 self.now = self.now + late;
                 self.node.handle_interrupted(late, self.now);
             }
-            3 => {
+            2 => {
                 let late = Duration::from_millis(script.int_in_range(0..=2_000)?);
                 self.node.handle_delay(late, self.now);
             }
-            4 => self.node.handle_wall_clock(script.arbitrary()?, self.now),
+            3 => self.node.handle_wall_clock(script.arbitrary()?, self.now),
             _ => {
                 let from = draw::any_address(script)?;
                 self.node.handle_other_version(from, script.arbitrary()?, self.now);

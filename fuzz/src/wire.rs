@@ -8,10 +8,9 @@ use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::directives::{Directive, Topic, Value, Version, Words};
 use elevator_fleet::dispatch::CarPlan;
 use elevator_fleet::model::{
-    Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, JournalId, Mac, Mode, NodeId,
-    Role, Term,
+    Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, Mode, NodeId, Role, Term,
 };
-use elevator_fleet::orders::{Record, RecordState, Service};
+use elevator_fleet::store::{Record, RecordState, Service};
 use elevator_fleet::wire::codec::{
     MAX_FRAME, Opening, Preamble, VERSION, WireError, decode_frame, decode_opening, encode_frame,
     encode_preamble,
@@ -139,19 +138,21 @@ fn floor(index: u8) -> Floor {
 pub(crate) fn directive() -> Directive {
     Directive {
         key: Topic::Mode(node("B")).key(),
-        version: Version { counter: 3, journal: JournalId(7) },
+        version: Version { counter: 3, incarnation: Nonce(7) },
         value: Value::new("independent").expect("a value"),
         operator: Words::new("kovac").expect("a name"),
     }
 }
 
 pub(crate) fn delta() -> Delta {
-    let dot = |sequence| Dot { journal: JournalId(u64::MAX / 5), sequence };
+    let dot = |sequence| Dot { incarnation: Nonce(u64::MAX / 5), sequence };
     let hall = HallCall::new(floor(3), Direction::Up);
     let trip = HallCall::to(floor(1), floor(5)).expect("two floors");
     let waited = Duration::from_millis(1234);
-    let record =
-        |sequence, call, state| Record { dot: dot(sequence), origin: node("A"), call, state };
+    let record = |sequence, call, state| {
+        let (origin, absorbed) = (node("A"), vec![Dot { incarnation: Nonce(9), sequence: 12 }]);
+        Record { dot: dot(sequence), origin, call, state, absorbed }
+    };
     let service = Service { waited, car: node("B") };
     Delta {
         car: Some(CarView {
@@ -177,7 +178,7 @@ pub(crate) fn delta() -> Delta {
                 RecordState::Served(service),
             ),
         ],
-        acks: vec![Ack { dot: dot(1), served: false, durable: true }],
+        acks: vec![Ack { dot: dot(1), served: false, durable: true, recall: 3 }],
         plan: vec![PlanEntry { version: 300, call: hall, car: node("B") }],
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use elevator_fleet::model::{NodeId, Order};
 use elevator_fleet::node::LinkId;
-use elevator_fleet::orders::Record;
+use elevator_fleet::store::Record;
 use elevator_fleet::wire::{Frame, Hello};
 
 use super::trace::ArrowId;
@@ -185,7 +185,7 @@ impl Connections {
         ends.map(|end| end.in_order).max().unwrap_or_default()
     }
 
-    /// Whether this press, or a later one of its journal and call, is on its way between two nodes, told
+    /// Whether this press, or one that took its place, is on its way between two nodes, told
     /// by itself: a whole state is transferred before a node yields.
     pub(super) fn bring(&self, (from, to): (usize, usize), order: &Order) -> bool {
         let is_it = |record: &Record| record.covers(order.dot, &order.call);

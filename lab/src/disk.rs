@@ -5,19 +5,17 @@ use std::time::Duration;
 
 use elevator_fleet::car::{FlightRecord, Leg};
 use elevator_fleet::directives::Directive;
-use elevator_fleet::model::{Call, Dot, JournalId, Term};
+use elevator_fleet::model::{Call, Dot, NodeId, Term};
 use elevator_fleet::node::{Change, Lsn, Restored};
-use elevator_fleet::orders::{Record, RecordState};
+use elevator_fleet::store::{Record, RecordState};
 use fastrand::Rng;
 
 /// What is on the platter, and what is on its way there.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
-    journal: JournalId,
-    reserved: u64,
     term: Term,
-    /// The registers, and when each was written.
-    records: BTreeMap<(JournalId, Call), (Record, Duration)>,
+    /// The presses, and when each was written.
+    records: BTreeMap<Dot, (Record, Duration)>,
     flight_times: BTreeMap<Leg, FlightRecord>,
     directives: Vec<Directive>,
     /// What the machine's wall clock last showed.
@@ -37,15 +35,8 @@ const OLDEST: Duration = Duration::from_hours(24);
 type Batch = (Lsn, Vec<Change>);
 
 impl Disk {
-    pub(super) fn new(journal: JournalId) -> Self {
-        Self { journal, ..Self::default() }
-    }
-
     pub(super) fn restored(&self) -> Restored {
         Restored {
-            journal: self.journal,
-            used: self.reserved,
-            reserved: self.reserved,
             term: self.term,
             records: self.records.values().map(|kept| self.aged(kept)).collect(),
             flight_times: self.flight_times.values().cloned().collect(),
@@ -76,17 +67,15 @@ impl Disk {
     }
 
     /// Whether an open press is on it that this one repeats.
-    pub(super) fn repeats(&self, dot: Dot, call: &Call) -> bool {
-        let kept = self.records.get(&(dot.journal, call.clone()));
-        let is_earlier = |record: &Record| record.dot.sequence < dot.sequence;
+    pub(super) fn repeats(&self, dot: Dot, call: &Call, origin: &NodeId) -> bool {
+        let is_it = |it: &Record| (&it.call, &it.origin) == (call, origin) && it.dot != dot;
         let is_open = |record: &Record| !self.failed && !record.state.is_served();
-        kept.is_some_and(|(record, _)| is_open(record) && is_earlier(record))
+        self.records.values().any(|(record, _)| is_it(record) && is_open(record))
     }
 
-    /// Whether this press, or a later one of its register, is on it, open or served.
+    /// Whether this press, or a one that took its place, is on it, open or served.
     pub(super) fn knows(&self, dot: Dot, call: &Call) -> bool {
-        let kept = self.records.get(&(dot.journal, call.clone()));
-        kept.is_some_and(|(record, _)| record.covers(dot, call))
+        self.records.values().any(|(record, _)| record.covers(dot, call))
     }
 
     /// Takes a batch; `true` if a transaction begins with it. A failed disk swallows it.
@@ -170,15 +159,9 @@ impl Disk {
             for change in changes {
                 match change {
                     Change::Record(record) => {
-                        let register = (record.dot.journal, record.call.clone());
-                        self.records.insert(register, (record, self.clock));
+                        self.records.insert(record.dot, (record, self.clock));
                     }
-                    Change::Collect(journal) => self.records.retain(|(of, _), _| *of != journal),
-                    Change::Journal(journal) => {
-                        self.journal = journal;
-                        self.reserved = 0;
-                    }
-                    Change::Reserve(up_to) => self.reserved = self.reserved.max(up_to),
+                    Change::Forget(dot) => drop(self.records.remove(&dot)),
                     Change::Term(term) => self.term = self.term.max(term),
                     Change::Directives(all) => self.directives = all,
                     Change::FlightTimes(record) => {

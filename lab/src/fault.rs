@@ -41,7 +41,7 @@ pub enum Fault {
     NoCrash(usize),
     /// The process starts again with its own disk.
     Restart(usize),
-    /// The process starts again on an empty disk, under a new journal.
+    /// The process starts again on an empty disk.
     Replace(usize),
     /// The process is suspended; what is sent to it waits.
     Suspend(usize),

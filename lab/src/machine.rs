@@ -11,7 +11,7 @@ use elevator_driver::{
 use elevator_fleet::car::{CarSettings, Power};
 use elevator_fleet::directives::RequestId;
 use elevator_fleet::dispatch::Dispatcher;
-use elevator_fleet::model::{JournalId, Mode, NameError, NodeId, Role, Timestamp};
+use elevator_fleet::model::{Mode, NameError, NodeId, Role, Timestamp};
 use elevator_fleet::node::Node;
 use elevator_simulator::shaft::LevellingFault;
 use elevator_simulator::{CarConfig, SimulatedCar, StartPosition};
@@ -203,7 +203,6 @@ impl Machine {
         let mut config = CarConfig::new(floors);
         config.start = StartPosition::Floor(start);
         let car = SimulatedCar::new(&config, random.u64(..))?;
-        let journal = JournalId(random.u64(1..));
         Ok(Self {
             name: name(index)?,
             address,
@@ -212,7 +211,7 @@ impl Machine {
             powered: true,
             incarnation: 0,
             process: None,
-            disk: Disk::new(journal),
+            disk: Disk::default(),
             lost: None,
             reported: car.inputs(),
             car,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_fleet::election::Preferred;
 use elevator_fleet::model::{CarView, NodeId, Role};
 use elevator_fleet::node::Node;
-use elevator_fleet::orders::Record;
+use elevator_fleet::store::Record;
 use elevator_fleet::wire::NodeState;
 
 use super::WorldSettings;

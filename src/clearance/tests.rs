@@ -57,7 +57,6 @@ fn kinds(data_dir: &Path) -> Vec<&'static str> {
         AuditEvent::LatchFound { .. } => "latch-found",
         AuditEvent::ClearHang { .. } => "clear-hang",
         AuditEvent::FleetKeys { .. } => "fleet-keys",
-        AuditEvent::Repair { .. } => "repair",
         AuditEvent::Directive { .. } => "directive",
         AuditEvent::Release { .. } => "release",
         AuditEvent::Unrecorded { .. } => "unrecorded",

@@ -139,10 +139,6 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                     let by = by.as_ref().map(account).unwrap_or_default();
                     ["clear-hang", operator, &by, reason, &*what(cleared)].map(str::to_owned)
                 }
-                AuditEvent::Repair { operator, reason, account: by, old, fresh } => {
-                    let what = format!("journal {fresh} in place of {old}");
-                    ["repair", operator, &account(by), reason, &*what].map(str::to_owned)
-                }
                 AuditEvent::Directive { operator, reason, account: by, entered_at, key, value } => {
                     let elsewhere = || entered_at.as_ref().map(|node| format!("at node {node}"));
                     let by = by.as_ref().map(account).or_else(elsewhere).unwrap_or_default();

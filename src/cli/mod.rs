@@ -22,7 +22,6 @@ mod order;
 pub mod output;
 mod presses;
 mod remote;
-mod repair;
 mod status;
 mod table;
 mod token;
@@ -63,7 +62,6 @@ pub(crate) use order::OrderArgs;
 pub(crate) use presses::PressesArgs;
 pub use remote::Elsewhere;
 pub(crate) use remote::RemoteArgs;
-pub(crate) use repair::RepairArgs;
 pub(crate) use status::StatusArgs;
 pub(crate) use token::TokenArgs;
 pub(crate) use top::TopArgs;
@@ -162,10 +160,7 @@ pub(crate) enum Command {
     /// Serve the web panel of a node that does not run because of a hang, and clear the hang there
     #[command(after_help = caretaker::EXAMPLES)]
     Caretaker(CaretakerArgs),
-    /// Give the journal of a running node a fresh identity, on record
-    #[command(after_help = repair::EXAMPLES, arg = remote::refused_url())]
-    Repair(RepairArgs),
-    /// Show the audit log of a node: hangs, who cleared them, repairs and service modes
+    /// Show the audit log of a node: hangs, who cleared them, and commands
     #[command(after_help = clear_hang::AUDIT_EXAMPLES, arg = remote::refused_url())]
     Audit(AuditArgs),
     /// Show the latest presses of the buttons of a node, and what became of each
@@ -426,12 +421,6 @@ pub enum CommandError {
     /// The audit log of a node that does not run can't be read.
     #[error(transparent)]
     Audit(#[from] AuditError),
-    /// The order was not placed.
-    #[error(
-        "{0} is not placed yet: the node's disk does not answer. The node places it once the disk \
-         answers or has failed, and forgets it if the node ends before"
-    )]
-    NotPlaced(String),
     /// There is no such call.
     #[error(transparent)]
     Call(#[from] CallError),
@@ -489,6 +478,7 @@ impl CommandError {
                     JournalError::Format { .. } | JournalError::Foreign { .. },
                 ) => Exit::Usage,
                 OfflineError::Directive(_)
+                | OfflineError::Random(_)
                 | OfflineError::Running(_)
                 | OfflineError::Journal(_)
                 | OfflineError::Disk(_) => Exit::Failed,
@@ -544,7 +534,6 @@ impl CommandError {
             | Self::Orphan(_)
             | Self::Keygen(_)
             | Self::Man(_)
-            | Self::NotPlaced(_)
             | Self::WaitedTooLong { .. } => Exit::Failed,
             #[cfg(feature = "simulator")]
             Self::Demo(_) | Self::Simulator(_) | Self::Lab(_) => Exit::Failed,
@@ -597,7 +586,6 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::EmergencyPower(args) => args.execute()?,
         Command::ClearHang(args) => args.execute()?,
         Command::Caretaker(args) => return args.execute(),
-        Command::Repair(args) => args.execute()?,
         Command::Audit(args) => args.execute()?,
         Command::Presses(args) => args.execute()?,
         Command::Keygen(args) => args.execute()?,

@@ -136,7 +136,6 @@ impl OrderArgs {
             return match node.order(&call, access)? {
                 Taken::Placed => Ok(output::print(&format!("{call} placed\n"))?),
                 Taken::Absorbed => print_absorbed(&call),
-                Taken::Waiting => Err(CommandError::NotPlaced(call.to_string())),
             };
         };
         // Before the order, so that no event is missed.
@@ -146,19 +145,17 @@ impl OrderArgs {
         if taken == Taken::Absorbed {
             return print_absorbed(&call);
         }
-        self.follow(&call, wait, taken, node, watch, started)
+        self.follow(&call, wait, node, watch, started)
     }
 
     fn follow(
         &self,
         call: &Call,
         wait: Wait,
-        taken: Taken,
         mut node: Target,
         mut watch: Events,
         started: Instant,
     ) -> Result<(), CommandError> {
-        let mut is_placed = taken == Taken::Placed;
         // A repeated press of a promised order causes no further event.
         if let Some(what) = reached(&mut node, call, wait)? {
             return print_outcome(call, &what, started);
@@ -166,9 +163,6 @@ impl OrderArgs {
         loop {
             let left = self.timeout.saturating_sub(started.elapsed());
             let Some(notice) = watch.next_within(left)? else {
-                if !is_placed {
-                    return Err(CommandError::NotPlaced(call.to_string()));
-                }
                 return Err(CommandError::WaitedTooLong {
                     call: call.to_string(),
                     what: match wait {
@@ -197,7 +191,6 @@ impl OrderArgs {
                             return print_outcome(call, &what, started);
                         }
                     }
-                    Report::Placed { call: placed, .. } if placed == *call => is_placed = true,
                     _ => {}
                 },
                 Notice::Missed(_) => {
@@ -205,11 +198,9 @@ impl OrderArgs {
                         return print_outcome(call, &what, started);
                     }
                     // This many events after its press, an open order is in the status.
-                    let is_open = node.open_order(call)?.is_some();
-                    if is_placed && !is_open {
+                    if node.open_order(call)?.is_none() {
                         return print_outcome(call, "served", started);
                     }
-                    is_placed |= is_open;
                 }
             }
         }

@@ -72,7 +72,6 @@ pub(super) fn page(presses: &[Press]) -> Result<String, CommandError> {
 
 fn what(fate: &PressFate) -> String {
     match fate {
-        PressFate::Waiting => "waits for the disk".to_owned(),
         PressFate::Open { promised: false, .. } => "open, not promised yet".to_owned(),
         PressFate::Open { promised: true, .. } => "open, promised".to_owned(),
         PressFate::Served { car, waited } => {

@@ -38,8 +38,6 @@ pub(crate) enum PlacedState {
     Placed,
     /// There is no order: a car is at the floor with its door open in that direction.
     Absorbed,
-    /// There is no order yet, because the node's disk does not answer.
-    Waiting,
 }
 
 impl PlacedCall {
@@ -53,9 +51,8 @@ impl PlacedCall {
         let state = match taken {
             Taken::Placed => PlacedState::Placed,
             Taken::Absorbed => PlacedState::Absorbed,
-            Taken::Waiting => PlacedState::Waiting,
         };
-        let receipt = request.filter(|_| taken != Taken::Waiting).map(|id| id.to_string());
+        let receipt = request.map(|id| id.to_string());
         Self { id: id_of(call), receipt, state, call: CallWish::Order(form) }
     }
 

@@ -6,8 +6,9 @@ use axum::body::Body;
 use axum::response::Response;
 use elevator_fleet::directives::{Directives, Words};
 use elevator_fleet::dispatch::Kinematics;
-use elevator_fleet::model::{Call, HallCall, JournalId, NodeId};
+use elevator_fleet::model::{Call, HallCall, NodeId};
 use elevator_fleet::node::Report;
+use elevator_fleet::wire::Nonce;
 use futures_util::{Stream, StreamExt};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
@@ -114,7 +115,7 @@ fn tokens() -> Tokens {
         let (name, hash) = (format!("of-{scope}").parse().unwrap(), TokenHash::of(text));
         let change = Change::Create { name, scope, hash, lifetime_s: None };
         let (key, value) = change.directive(&directives, SystemTime::now()).unwrap();
-        directives.set(key, value, Words::new("kovac").unwrap(), JournalId(1)).unwrap();
+        directives.set(key, value, Words::new("kovac").unwrap(), Nonce(1)).unwrap();
     }
     Tokens::of(&directives)
 }

@@ -1,5 +1,5 @@
 //! The audit log: what operators are accountable for, and what led to it. It grows by one record per
-//! hang, clearing, repair, command and change of the fleet keys, and keeps the latest [`MOST_RECORDS`].
+//! hang, clearing, command and change of the fleet keys, and keeps the latest [`MOST_RECORDS`].
 //!
 //! A record that is unreadable, or of another version of the program, is kept and shown as it is:
 //! no foreign record keeps an operator from clearing a hang.
@@ -11,19 +11,17 @@ use elevator_driver::Floor;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::FleetKeysStatus;
 use redb::{
-    Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
-    TableDefinition, TableError,
+    Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition,
+    WriteTransaction,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tracing::info;
 
-use super::error::ReadError;
-use super::{commit, tables};
+use super::tables::{self, ReadError};
 use crate::latch::{Evidence, Hang, Latch, PROGRAM, wall};
 
 /// Number from 1 on → record (JSON, so that programs of other versions can read it).
-const AUDIT: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("audit");
+pub(super) const AUDIT: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("audit");
 
 /// How many records are kept.
 pub(crate) const MOST_RECORDS: u64 = 10_000;
@@ -63,17 +61,6 @@ pub(crate) enum AuditEvent {
         account: Option<Account>,
         /// What was cleared.
         cleared: Latch,
-    },
-    /// An operator gave the journal a fresh identity.
-    Repair {
-        operator: String,
-        reason: String,
-        /// The account that gave the command.
-        account: Account,
-        /// The journal that was given up, as 16 hexadecimal digits.
-        old: String,
-        /// The journal that took its place, as 16 hexadecimal digits.
-        fresh: String,
     },
     /// Somebody gave a command that holds until it is given otherwise, at any node.
     Directive {
@@ -209,58 +196,30 @@ impl AuditRecord {
 /// The hang or latch that was not cleared, if there is one.
 #[must_use]
 pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
-    let last = records.iter().rev().find_map(|record| match record.event {
-        AuditEvent::Hang { .. } | AuditEvent::LatchFound { .. } => Some(Some(record)),
-        AuditEvent::ClearHang { .. } => Some(None),
-        AuditEvent::Repair { .. }
-        | AuditEvent::Directive { .. }
-        | AuditEvent::Unrecorded { .. }
-        | AuditEvent::Release { .. }
-        | AuditEvent::FleetKeys { .. }
-        | AuditEvent::Other(_) => None,
-    });
-    last.flatten()
+    use AuditEvent::{ClearHang, Hang, LatchFound};
+
+    let concerns_the_latch =
+        |event: &AuditEvent| matches!(event, Hang { .. } | LatchFound { .. } | ClearHang { .. });
+    let last = records.iter().rev().find(|record| concerns_the_latch(&record.event))?;
+    (!matches!(last.event, ClearHang { .. })).then_some(last)
 }
 
 /// The fleet keys that the node had when they were last recorded; none, if they never were.
 #[must_use]
 pub(crate) fn last_fleet_keys(records: &[AuditRecord]) -> FleetKeysStatus {
-    let keys = records.iter().rev().find_map(|record| match &record.event {
-        AuditEvent::FleetKeys { sent, accepted, accepts_anybody } => Some(FleetKeysStatus {
-            sent: *sent,
-            accepted: accepted.clone(),
-            accepts_anybody: *accepts_anybody,
-            missing: None,
-        }),
-        AuditEvent::Hang { .. }
-        | AuditEvent::LatchFound { .. }
-        | AuditEvent::ClearHang { .. }
-        | AuditEvent::Repair { .. }
-        | AuditEvent::Directive { .. }
-        | AuditEvent::Unrecorded { .. }
-        | AuditEvent::Release { .. }
-        | AuditEvent::Other(_) => None,
+    let keys = records.iter().rev().find_map(|record| {
+        let AuditEvent::FleetKeys { sent, accepted, accepts_anybody } = record.event.clone() else {
+            return None;
+        };
+        Some(FleetKeysStatus { sent, accepted, accepts_anybody, missing: None })
     });
     keys.unwrap_or_default()
-}
-
-/// Checks that the log, if there is one, has a version that this program reads.
-pub(super) fn check(transaction: &ReadTransaction) -> Result<(), ReadError> {
-    match transaction.open_table(AUDIT) {
-        Ok(_) | Err(TableError::TableDoesNotExist(_)) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Every record, the oldest first.
 pub(super) fn read(database: &Database) -> Result<Vec<AuditRecord>, ReadError> {
     let transaction = database.begin_read()?;
-    let table = match transaction.open_table(AUDIT) {
-        Ok(table) => table,
-        // Nothing was ever recorded.
-        Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-        Err(error) => return Err(error.into()),
-    };
+    let table = transaction.open_table(AUDIT)?;
     let owner = tables::owner(&transaction)?;
     let mut records = Vec::new();
     for entry in table.iter()? {
@@ -272,24 +231,21 @@ pub(super) fn read(database: &Database) -> Result<Vec<AuditRecord>, ReadError> {
     Ok(records)
 }
 
-/// Appends records, all or none; they are on disk when this returns. Returns the number of the last
-/// one. As many of the oldest are dropped as there are too many.
-pub(super) fn append(database: &Database, records: &[AuditRecord]) -> Result<u64, redb::Error> {
-    let transaction = commit::begin(database)?;
-    let last = {
-        let mut log = transaction.open_table(AUDIT)?;
-        let mut last = log.last()?.map_or(0, |(number, _)| number.value());
-        for record in records {
-            last += 1;
-            let bytes = serde_json::to_vec(record).map_err(std::io::Error::from)?;
-            log.insert(last, bytes.as_slice())?;
-        }
-        while log.len()? > MOST_RECORDS {
-            log.pop_first()?;
-        }
-        last
-    };
-    transaction.commit()?;
-    info!(records = last, "recorded in the audit log");
+/// Appends records, and drops as many of the oldest as there are too many. Returns the number of the
+/// last one.
+pub(super) fn append(
+    transaction: &WriteTransaction,
+    records: &[AuditRecord],
+) -> Result<u64, redb::Error> {
+    let mut log = transaction.open_table(AUDIT)?;
+    let mut last = log.last()?.map_or(0, |(number, _)| number.value());
+    for record in records {
+        last += 1;
+        let bytes = serde_json::to_vec(record).map_err(std::io::Error::from)?;
+        log.insert(last, bytes.as_slice())?;
+    }
+    while log.len()? > MOST_RECORDS {
+        log.pop_first()?;
+    }
     Ok(last)
 }

@@ -32,18 +32,3 @@ impl CommitTimes {
         self.0.clone()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commits_are_counted_with_their_times() {
-        let times = CommitTimes::new().expect("a histogram");
-        times.note(Duration::from_millis(3));
-        times.note(Duration::from_millis(5));
-        let collected = times.collector();
-        assert_eq!(collected.get_sample_count(), 2);
-        assert!((collected.get_sample_sum() - 0.008).abs() < 1e-9);
-    }
-}

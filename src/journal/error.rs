@@ -6,8 +6,6 @@ use std::path::PathBuf;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::Restored;
 
-use super::tables::FORMAT;
-use super::version;
 use crate::data_dir::Exposed;
 
 /// Why a journal can't be opened. Nothing that stood in it has been lost or changed.
@@ -36,7 +34,7 @@ pub enum JournalError {
     Rights {
         path: PathBuf,
         /// What the system says.
-        source: Box<redb::Error>,
+        source: io::Error,
     },
     /// Another process has the journal open.
     #[error("{path:?} is in use by another process: each node needs a data_dir of its own")]
@@ -62,79 +60,31 @@ pub enum JournalError {
     Format {
         path: PathBuf,
         /// What shows it.
-        found: OtherFormat,
+        found: String,
     },
     /// The node has run before, and its journal is missing or was damaged and has been set aside.
     #[error(
         "{path:?} is gone or damaged, and this node has run before: what stood in it can't be \
          known, a hang of its car least of all"
     )]
-    Lost {
-        /// Where the journal should be.
+    Lost { path: PathBuf },
+    /// The journal is damaged.
+    #[error("{path:?} can't be read: {reason}")]
+    Damaged {
         path: PathBuf,
+        /// What shows it.
+        reason: String,
     },
     /// The audit log can't be written.
     #[error("the audit log can't be written: the disk is full or failing")]
     Audit(#[source] Box<redb::Error>),
-    /// The audit log can't be read.
-    #[error("the audit log can't be read")]
-    Unreadable(#[source] ReadError),
     /// The disk is full, read-only or fails. The node may run all the same, without its disk (P5).
     #[error("{path:?} can't be read or written: the disk is full, read-only or failing")]
     Failing {
         path: PathBuf,
-        /// What could be read of it; no sequence is reserved.
+        /// What could be read of it.
         restored: Box<Restored>,
         /// What the database says.
         source: Box<redb::Error>,
     },
-    /// The system gives no random numbers.
-    #[error("no identity can be drawn for the journal")]
-    Random(#[from] getrandom::Error),
-}
-
-/// What shows that another version of the program has written a journal.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum OtherFormat {
-    /// The database has another file format.
-    #[error(
-        "its database has file format {0}, and this program reads {known}",
-        known = version::DATABASE
-    )]
-    Database(u8),
-    /// The database has tables of other types, or none of a journal.
-    #[error("its tables are not those of a journal that this program knows: {0}")]
-    Tables(String),
-    /// The journal has another format.
-    #[error("it has format {0}, and this program reads format {FORMAT}")]
-    Journal(u64),
-    /// A kind of record has another version.
-    #[error("its {kind} have version {found}, and this program reads version {known}")]
-    Record {
-        kind: &'static str,
-        /// The version of the record.
-        found: u8,
-        /// The one that this program reads.
-        known: u8,
-    },
-}
-
-/// Why a database can't be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The database says so.
-    #[error("the database can't be read")]
-    Database(#[source] Box<redb::Error>),
-    /// Another version of the program has written it.
-    #[error("it was written by another version of the program: {0}")]
-    Other(OtherFormat),
-    /// A part of it is missing or malformed.
-    #[error("{0} is missing or malformed")]
-    Malformed(&'static str),
-}
-
-impl<E: Into<redb::Error>> From<E> for ReadError {
-    fn from(error: E) -> Self {
-        Self::Database(Box::new(error.into()))
-    }
 }

@@ -1,13 +1,13 @@
 //! The bytes of a journal's file.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use elevator_fleet::model::NodeId;
-use elevator_fleet::orders::Record;
+use elevator_fleet::store::Record;
 
 use super::audit::{AuditEvent, AuditRecord};
-use super::{Account, Attempt, Journal, attempt, medium, version};
+use super::{Journal, in_memory};
 
 /// A journal that could be used.
 #[derive(Debug, PartialEq)]
@@ -26,31 +26,17 @@ pub struct Opened {
 /// # Errors
 /// Why it is not used. A panic of the database while it opens counts as damage.
 pub fn journal(bytes: &[u8], node: &NodeId) -> Result<Opened, String> {
-    if let Some(found) = version::of_database(bytes) {
-        return Err(format!("{found:?}"));
-    }
-    let memory = medium::in_memory(bytes).map_err(|error| error.to_string())?;
-    match attempt(|| Ok(memory)) {
-        Attempt::Open(database, contents) => {
-            let begun = Journal::begin(database, contents, node, PathBuf::new(), || Ok(()));
-            let (journal, restored) = begun.map_err(|error| error.to_string())?;
-            let audit = audit_of(&journal)?;
-            let account = Account::default();
-            let (old, fresh) = (String::new(), String::new());
-            let (operator, reason) = ("kovac".to_owned(), "fuzzing".to_owned());
-            let event = AuditEvent::Repair { operator, reason, account, old, fresh };
-            let record = AuditRecord::now(node.clone(), event, UNIX_EPOCH);
-            let added = json(&record)?;
-            journal.record(&[record]).map_err(|error| error.to_string())?;
-            let continued = (audit_of(&journal)?, added);
-            Ok(Opened { records: restored.records, audit, continued })
-        }
-        refused @ (Attempt::InUse
-        | Attempt::Denied(_)
-        | Attempt::Other(_)
-        | Attempt::Failing(_)
-        | Attempt::Damaged(_)) => Err(format!("{refused:?}")),
-    }
+    let path = Path::new("");
+    let opened = in_memory(bytes, path, Some(node));
+    let begun = opened.and_then(|(database, found)| Journal::begin(database, found, node, path));
+    let (journal, restored) = begun.map_err(|error| error.to_string())?;
+    let audit = audit_of(&journal)?;
+    let event = AuditEvent::FleetKeys { sent: None, accepted: Vec::new(), accepts_anybody: true };
+    let record = AuditRecord::now(node.clone(), event, UNIX_EPOCH);
+    let added = json(&record)?;
+    journal.record(&[record]).map_err(|error| error.to_string())?;
+    let continued = (audit_of(&journal)?, added);
+    Ok(Opened { records: restored.records, audit, continued })
 }
 
 fn audit_of(journal: &Journal) -> Result<Vec<String>, String> {

@@ -1,5 +1,4 @@
-//! What a node keeps on disk: every order register, which sequences may be in use, and the audit
-//! log.
+//! What a node keeps on disk: every press, every directive, and the audit log.
 //!
 //! ```text
 //!   Node ── Persist{lsn} ──▶ bounded queue ──▶ writer thread ──▶ one transaction for all that wait
@@ -8,33 +7,29 @@
 //! ```
 //!
 //! [`Journal::open`] restores (P3), the [`JournalWriter`] writes. The store is `redb`: a commit is
-//! on disk when it returns, and a crash in mid-write leaves the last [`commit`]. Nothing here runs on
-//! the task of the network or of the car.
+//! on disk when it returns, and a crash in mid-write leaves the last commit (see [`header`]). Nothing
+//! here runs on the task of the network or of the car.
 
 mod audit;
-mod commit;
 mod commit_times;
 mod error;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
-mod medium;
-mod place;
+mod header;
 mod record;
-mod statistics;
 mod tables;
-mod version;
 mod writer;
 
-use std::cell::Cell;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use elevator_fleet::directives::Directives;
-use elevator_fleet::model::{JournalId, NodeId};
+use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{Change, Restored};
+use redb::backends::{FileBackend, InMemoryBackend};
 use redb::{Database, DatabaseError, StorageBackend};
 use tracing::{error, info, warn};
 
@@ -43,16 +38,11 @@ pub(crate) use self::audit::{
 };
 pub(crate) use self::commit_times::CommitTimes;
 pub use self::error::JournalError;
-pub(crate) use self::error::{OtherFormat, ReadError};
-pub(crate) use self::medium::is_failing;
-use self::place::Place;
-use self::tables::Contents;
-pub(crate) use self::writer::Progress;
+use self::tables::ReadError;
 pub use self::writer::{JournalWriter, SubmitError};
+pub(crate) use self::writer::{Progress, Work};
+use crate::statistics::{Changes, Quarter, Slot};
 use crate::{data_dir, log, retry};
-
-/// How many sequences are reserved when a journal is opened.
-pub(crate) const FIRST_BLOCK: u64 = 256;
 
 /// The journal's file in the data directory.
 pub(crate) const FILE: &str = "journal.redb";
@@ -82,17 +72,25 @@ pub(crate) enum Lost {
 #[derive(Debug)]
 pub struct Journal {
     database: Database,
-    /// Where its file is; `None` in memory.
-    place: Option<Place>,
+    path: PathBuf,
+    /// The number of its file, and of the device that has it; `None` in memory.
+    file: Option<(u64, u64)>,
+}
+
+/// What is written in one transaction.
+#[derive(Debug, Default)]
+struct Group {
+    changes: Vec<Change>,
+    records: Vec<AuditRecord>,
+    statistics: Vec<Changes>,
 }
 
 impl Journal {
     /// Opens or creates the journal in `directory`, and returns its contents.
     ///
-    /// The sequences up to [`Restored::reserved`] are reserved on disk when this returns (O4). A
-    /// damaged file is set aside as `journal.damaged-N`, never overwritten, and a new journal with
-    /// a new identity is made in its place: the node rejoins from its peers. A journal of another
-    /// format, or of another node, is refused and left as it is.
+    /// A damaged file is set aside as `journal.damaged-N`, never overwritten, and a new journal is
+    /// made in its place: the node rejoins from its peers. A journal of another format, or of
+    /// another node, is refused and left as it is.
     ///
     /// # Errors
     /// Each [`JournalError`] says what became of the journal.
@@ -111,45 +109,51 @@ impl Journal {
         lost: Lost,
     ) -> Result<(Self, Restored), JournalError> {
         let path = directory.join(FILE);
-        if lost == Lost::Refuse && is_missing(&path) {
+        if lost == Lost::Refuse && !exists(directory) {
             return Err(JournalError::Lost { path });
         }
         make_directory(directory, &path)?;
-        if let Some(refusal) = version::refusal(&path, node) {
-            return Err(refusal);
-        }
-        let place = Cell::new(None);
+        // Whatever is opened for writing changes. So a file is looked at in memory first, and one
+        // that is not this program's to read is left as it is, to the last byte.
+        let seen = match look(&path, Some(node)) {
+            Ok(seen) => seen.map(|(_, restored)| restored).unwrap_or_default(),
+            Err(JournalError::Damaged { reason, .. }) => {
+                set_aside(directory, &path, &reason);
+                if lost == Lost::Refuse {
+                    return Err(JournalError::Lost { path });
+                }
+                Restored::default()
+            }
+            Err(error) => return Err(error),
+        };
+        Self::on_disk(&path, node).map_err(|error| match error {
+            JournalError::Failing { path, source, .. } => {
+                JournalError::Failing { path, restored: Box::new(seen), source }
+            }
+            error => error,
+        })
+    }
+
+    /// Opens or creates a journal that a look has found to be sound, or none.
+    fn on_disk(path: &Path, node: &NodeId) -> Result<(Self, Restored), JournalError> {
+        let mut place = None;
         let backend = || {
-            let file = file(&path)?;
-            place.set(Some(Place::of(path.clone(), &file)?));
-            commit::backend(file)
-        };
-        let mut tried = attempt(backend);
-        if let Attempt::Damaged(reason) = tried {
-            let aside = set_aside(directory, &path, &reason);
-            if lost == Lost::Refuse {
-                return Err(JournalError::Lost { path });
+            let file = file(path)?;
+            place = Some(number(&file.metadata()?));
+            // The database does without where the file system has no locks.
+            if let Err(TryLockError::WouldBlock) = file.try_lock() {
+                return Err(DatabaseError::DatabaseAlreadyOpen);
             }
-            aside?;
-            tried = attempt(backend);
+            FileBackend::new(file)
+        };
+        let (database, found) = open_database(backend, path, Some(node))?;
+        if found.is_none() {
+            // Without this a power cut may take the file's name away, and the orders in it.
+            let directory = path.parent().unwrap_or(path);
+            sync_directory(directory).map_err(|source| failing(path, source))?;
         }
-        let (database, contents) = match tried {
-            Attempt::Open(database, contents) => (database, contents),
-            Attempt::InUse => return Err(JournalError::InUse { path }),
-            Attempt::Denied(source) => return Err(denied(path, source)),
-            Attempt::Other(found) => return Err(JournalError::Format { path, found }),
-            Attempt::Failing(source) => return Err(medium::give_up(&path, node, lost, source)),
-            Attempt::Damaged(reason) => {
-                let source = io::Error::new(io::ErrorKind::InvalidData, reason);
-                return Err(failing(path, Restored::default(), source.into()));
-            }
-        };
-        // Without this a power cut may take the file's name away, and the orders in it.
-        let keep_name = || sync_directory(directory);
-        let (mut journal, restored) =
-            Self::begin(database, contents, node, path.clone(), keep_name)?;
-        journal.place = place.take();
-        Ok((journal, restored))
+        let (journal, restored) = Self::begin(database, found, node, path)?;
+        Ok((Self { file: place, ..journal }, restored))
     }
 
     /// The same for who has claimed the directory: it waits for the caretaker, which reads the tokens in
@@ -168,26 +172,56 @@ impl Journal {
         })
     }
 
-    /// Goes on with a database that has been read, or makes a journal of an empty one; `keep_name`
-    /// sees to it that it will be found again.
+    /// Goes on with a database that has been read, or makes a journal of an empty one. A disk that
+    /// takes nothing is found out before the node depends on it.
     fn begin(
         database: Database,
-        contents: Contents,
+        found: Option<Restored>,
         node: &NodeId,
-        path: PathBuf,
-        keep_name: impl FnOnce() -> io::Result<()>,
+        path: &Path,
     ) -> Result<(Self, Restored), JournalError> {
-        let mut restored = match restored_of(contents, node, &path)? {
-            Some(restored) => restored,
-            None => make(&database, node, &path, keep_name)?,
+        let journal = Self { database, path: path.to_owned(), file: None };
+        let begun = match &found {
+            Some(restored) => journal.write(&Change::Term(restored.term)).map_err(|error| *error),
+            None => tables::make(&journal.database, node)
+                .inspect(|()| info!(path = %path.display(), "journal made")),
         };
-        let now = SystemTime::now();
-        let reserved = restored.used.saturating_add(FIRST_BLOCK);
-        if let Err(source) = tables::write(&database, [&Change::Reserve(reserved)], now) {
-            return Err(failing(path, restored, source));
+        begun.map_err(|source| failing(path, source))?;
+        Ok((journal, found.unwrap_or_default()))
+    }
+
+    /// Writes all or nothing; it is on disk when this returns. Returns the number of the last record
+    /// of the audit log, if there are new ones.
+    fn commit(&self, group: &Group) -> Result<u64, redb::Error> {
+        self.commit_at(group, SystemTime::now())
+    }
+
+    fn commit_at(&self, group: &Group, now: SystemTime) -> Result<u64, redb::Error> {
+        let Group { changes, records, statistics } = group;
+        if changes.is_empty() && records.is_empty() && statistics.is_empty() {
+            return Ok(0);
         }
-        restored.reserved = reserved;
-        Ok((Self { database, place: None }, restored))
+        let transaction = header::begin(&self.database)?;
+        tables::write(&transaction, changes, now)?;
+        tables::write_statistics(&transaction, statistics)?;
+        let last = audit::append(&transaction, records)?;
+        transaction.commit()?;
+        if !records.is_empty() {
+            info!(records = last, "recorded in the audit log");
+        }
+        Ok(last)
+    }
+
+    /// Checks that its path still leads to its file. What is written to one that was deleted or
+    /// replaced is gone with the process, although the disk takes it.
+    fn check_place(&self) -> io::Result<()> {
+        let is_it = |file| fs::metadata(&self.path).is_ok_and(|found| number(&found) == file);
+        if self.file.is_none_or(is_it) {
+            Ok(())
+        } else {
+            let path = self.path.display();
+            Err(io::Error::other(format!("{path} was deleted, moved or replaced")))
+        }
     }
 
     /// Writes one change; it is on disk when this returns.
@@ -195,7 +229,8 @@ impl Journal {
     /// # Errors
     /// It is not.
     pub(crate) fn write(&self, change: &Change) -> Result<(), Box<redb::Error>> {
-        tables::write(&self.database, [change], SystemTime::now()).map_err(Box::new)
+        let group = Group { changes: vec![change.clone()], ..Group::default() };
+        Ok(self.commit(&group).map(drop)?)
     }
 
     /// Appends to the audit log, all or none; the records are on disk when this returns. Returns the
@@ -204,261 +239,236 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Audit`]: none is.
     pub(crate) fn record(&self, records: &[AuditRecord]) -> Result<u64, JournalError> {
-        let recorded = audit::append(&self.database, records);
-        recorded.map_err(|error| JournalError::Audit(Box::new(error)))
+        let group = Group { records: records.to_vec(), ..Group::default() };
+        self.commit(&group).map_err(|error| JournalError::Audit(Box::new(error)))
     }
 
     /// The audit log, the oldest record first.
     ///
     /// # Errors
-    /// [`JournalError::Unreadable`].
+    /// [`JournalError::Damaged`] or [`JournalError::Failing`].
     pub(crate) fn audit(&self) -> Result<Vec<AuditRecord>, JournalError> {
-        audit::read(&self.database).map_err(JournalError::Unreadable)
+        audit::read(&self.database).map_err(|error| unusable(&self.path, error))
+    }
+
+    /// The statistics.
+    ///
+    /// # Errors
+    /// As [`audit`](Self::audit).
+    pub(crate) fn statistics(&self) -> Result<Vec<(Slot, Quarter)>, JournalError> {
+        tables::read_statistics(&self.database).map_err(|error| unusable(&self.path, error))
     }
 }
 
-/// Whether a directory has a journal file, sound or not.
+/// Whether a directory has a journal file, sound or not. A file that can't be examined counts as
+/// present; an empty one is no journal.
 #[must_use]
 pub(crate) fn exists(directory: &Path) -> bool {
-    !is_missing(&directory.join(FILE))
-}
-
-/// The audit log of a node that does not run; empty if there is no journal. Nothing is set aside or
-/// created.
-///
-/// # Errors
-/// [`JournalError::InUse`], [`JournalError::Format`], [`JournalError::Unreadable`] or
-/// [`JournalError::Failing`].
-pub(crate) fn audit_of(directory: &Path) -> Result<Vec<AuditRecord>, JournalError> {
-    let path = directory.join(FILE);
-    if is_missing(&path) {
-        return Ok(Vec::new());
+    match fs::metadata(directory.join(FILE)) {
+        Ok(file) => file.len() > 0,
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
-    let (database, _) = open_sound(path)?;
-    audit::read(&database).map_err(JournalError::Unreadable)
 }
 
-/// The directives of a node that does not run. Nothing is set aside or created, and nothing is
-/// reserved.
+/// The audit log of a node that does not run, which may have to be `whose`; empty if there is no
+/// journal. Nothing is changed.
 ///
 /// # Errors
-/// As [`audit_of`], [`JournalError::Foreign`], or [`JournalError::Lost`] if there is no journal.
+/// What the next start would do about the journal.
+pub(crate) fn audit_of(
+    directory: &Path,
+    whose: Option<&NodeId>,
+) -> Result<Vec<AuditRecord>, JournalError> {
+    let seen = look(&directory.join(FILE), whose)?;
+    seen.map_or_else(|| Ok(Vec::new()), |(journal, _)| journal.audit())
+}
+
+/// The directives of a node that does not run. Nothing is changed.
+///
+/// # Errors
+/// As [`audit_of`], or [`JournalError::Lost`] if there is no journal.
 pub(crate) fn directives_of(directory: &Path, node: &NodeId) -> Result<Directives, JournalError> {
     let path = directory.join(FILE);
-    if is_missing(&path) {
+    let Some((_, restored)) = look(&path, Some(node))? else {
         return Err(JournalError::Lost { path });
-    }
-    if let Some(refusal) = version::refusal(&path, node) {
-        return Err(refusal);
-    }
-    let (_, contents) = open_sound(path.clone())?;
+    };
     let mut directives = Directives::default();
-    for directive in restored_of(contents, node, &path)?.into_iter().flat_map(|it| it.directives) {
+    for directive in restored.directives {
         directives.merge(directive);
     }
     Ok(directives)
 }
 
-/// What differs once a journal has changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Stamp {
-    file: u64,
-    bytes: u64,
-    changed: (i64, i64),
-}
+/// What differs once a journal has changed: the number of its file, its length and its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp(Option<(u64, u64, SystemTime)>);
 
-/// The stamp of the journal in a directory. Each opening may change it.
+/// The stamp of the journal in a directory.
 pub(crate) fn stamp_of(directory: &Path) -> Stamp {
-    use std::os::unix::fs::MetadataExt;
-
-    let stamp = |file: fs::Metadata| Stamp {
-        file: file.ino(),
-        bytes: file.len(),
-        changed: (file.mtime(), file.mtime_nsec()),
-    };
-    fs::metadata(directory.join(FILE)).map(stamp).unwrap_or_default()
-}
-
-/// Checks the journal of a node, in a directory that has one, and returns its audit log. Opening may
-/// change the file: give a copy.
-///
-/// # Errors
-/// As [`audit_of`], or [`JournalError::Foreign`].
-pub(crate) fn examine(directory: &Path, node: &NodeId) -> Result<Vec<AuditRecord>, JournalError> {
-    let refusal = version::refusal(&directory.join(FILE), node);
-    refusal.map_or_else(|| audit_of(directory), Err)
+    let file = fs::metadata(directory.join(FILE)).ok();
+    Stamp(file.and_then(|file| Some((file.ino(), file.len(), file.modified().ok()?))))
 }
 
 /// Appends what `missing` lists as absent to the audit log of a node that does not run. If there is
 /// no journal, none is created; nothing is set aside.
 ///
 /// # Errors
-/// As [`audit_of`], [`JournalError::Foreign`] or [`JournalError::Audit`]:
-/// nothing is appended.
+/// As [`audit_of`], or [`JournalError::Audit`]: nothing is appended.
 pub(crate) fn complete_audit(
     directory: &Path,
     node: &NodeId,
     missing: impl FnOnce(&[AuditRecord]) -> Option<AuditRecord>,
 ) -> Result<(), JournalError> {
     let path = directory.join(FILE);
-    if is_missing(&path) {
+    let Some((seen, _)) = look(&path, Some(node))? else {
         return Ok(());
-    }
-    if let Some(refusal) = version::refusal(&path, node) {
-        return Err(refusal);
-    }
-    let (database, _) = open_sound(path)?;
-    let records = audit::read(&database).map_err(JournalError::Unreadable)?;
-    match missing(&records) {
-        Some(record) => audit::append(&database, &[record])
-            .map(drop)
-            .map_err(|error| JournalError::Audit(Box::new(error))),
-        None => Ok(()),
-    }
+    };
+    let Some(record) = missing(&seen.audit()?) else {
+        return Ok(());
+    };
+    Journal::on_disk(&path, node)?.0.record(&[record]).map(drop)
 }
 
-/// A journal that is there, as it is.
-fn open_sound(path: PathBuf) -> Result<(Database, Contents), JournalError> {
-    if let Some(found) = version::other_format(&path) {
-        return Err(JournalError::Format { path, found });
+/// The journal in a file, which may have to be `whose`, as a copy in memory; `None` if there is none.
+fn look(path: &Path, whose: Option<&NodeId>) -> Result<Option<(Journal, Restored)>, JournalError> {
+    let bytes = match read(path) {
+        Ok(bytes) => bytes,
+        Err(DatabaseError::Storage(redb::StorageError::Io(error)))
+            if error.kind() == io::ErrorKind::NotFound =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(unusable(path, error.into())),
+    };
+    let (database, found) = in_memory(&bytes, path, whose)?;
+    Ok(found.map(|restored| (Journal { database, path: path.to_owned(), file: None }, restored)))
+}
+
+/// The bytes of a file that nobody writes.
+fn read(path: &Path) -> Result<Vec<u8>, DatabaseError> {
+    let mut file = data_dir::open(path, OpenOptions::new().read(true))?;
+    if let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
+        return Err(DatabaseError::DatabaseAlreadyOpen);
     }
-    match attempt(|| commit::backend(file(&path)?)) {
-        Attempt::Open(database, contents) => Ok((database, contents)),
-        Attempt::InUse => Err(JournalError::InUse { path }),
-        Attempt::Denied(source) => Err(denied(path, source)),
-        Attempt::Failing(source) => Err(failing(path, Restored::default(), source)),
-        Attempt::Other(found) => Err(JournalError::Format { path, found }),
-        Attempt::Damaged(_) => Err(JournalError::Unreadable(ReadError::Malformed("the journal"))),
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Opens the database in these bytes.
+fn in_memory(
+    bytes: &[u8],
+    path: &Path,
+    whose: Option<&NodeId>,
+) -> Result<(Database, Option<Restored>), JournalError> {
+    if let Some(found) = header::other_format(bytes) {
+        return Err(unusable(path, redb::Error::UpgradeRequired(found).into()));
     }
+    open_database(|| Ok(memory(bytes)?), path, whose)
 }
 
-/// A fresh identity for a journal, or for a node that has none (O4).
-///
-/// # Errors
-/// [`JournalError::Random`]: the system gives no random numbers.
-pub(crate) fn fresh_id() -> Result<JournalId, JournalError> {
-    Ok(JournalId(getrandom::u64()?))
+/// A medium with these bytes. The database can be opened only where it can write, because a crash may
+/// have left something to repair.
+fn memory(bytes: &[u8]) -> io::Result<InMemoryBackend> {
+    let memory = InMemoryBackend::new();
+    memory.set_len(bytes.len() as u64)?;
+    memory.write(0, bytes)?;
+    Ok(memory)
 }
 
-/// A file that can't be examined counts as present; an empty one is no journal.
-fn is_missing(path: &Path) -> bool {
-    match fs::metadata(path) {
-        Ok(file) => file.len() == 0,
-        Err(error) => error.kind() == io::ErrorKind::NotFound,
-    }
-}
-
-#[derive(Debug)]
-enum Attempt {
-    Open(Database, Contents),
-    InUse,
-    /// This user has no right to the file.
-    Denied(redb::Error),
-    /// Another version of the program has written it.
-    Other(OtherFormat),
-    /// The medium failed; the file may be sound.
-    Failing(redb::Error),
-    /// The file is damaged.
-    Damaged(String),
-}
-
-/// Opens the database in this place, and reads all of it.
+/// Opens the database in this place, and reads all of it; `None` if it is empty.
 ///
 /// The database is known to panic on some damaged files, and such a panic must not keep a car from
 /// service, so it counts as damage.
-fn attempt<B: StorageBackend>(backend: impl FnOnce() -> Result<B, DatabaseError>) -> Attempt {
-    log::expecting_panics(|| open_and_read(backend))
-        .unwrap_or_else(|panic| Attempt::Damaged(format!("the database gave up on it: {panic}")))
-}
-
-fn open_and_read<B: StorageBackend>(backend: impl FnOnce() -> Result<B, DatabaseError>) -> Attempt {
-    let mut builder = Database::builder();
-    builder.set_cache_size(CACHE);
-    let opened = backend().and_then(|backend| {
-        commit::prefer_newer(&builder, &backend)?;
-        builder.create_with_backend(backend)
-    });
-    let mut database = match opened {
-        Ok(database) => database,
-        Err(DatabaseError::DatabaseAlreadyOpen) => return Attempt::InUse,
-        Err(error) => return classify(error.into()),
+fn open_database<B: StorageBackend>(
+    backend: impl FnOnce() -> Result<B, DatabaseError>,
+    path: &Path,
+    whose: Option<&NodeId>,
+) -> Result<(Database, Option<Restored>), JournalError> {
+    let open = || {
+        let mut builder = Database::builder();
+        builder.set_cache_size(CACHE);
+        let backend = backend()?;
+        header::prefer_newer(&builder, &backend)?;
+        let mut database = builder.create_with_backend(backend)?;
+        database.check_integrity()?;
+        let found = tables::read(&database, SystemTime::now())?;
+        Ok((database, found))
     };
-    if let Err(error) = database.check_integrity() {
-        return classify(error.into());
-    }
-    match tables::read(&database, SystemTime::now()) {
-        Ok(contents) => Attempt::Open(database, contents),
-        Err(ReadError::Other(found)) => Attempt::Other(found),
-        Err(ReadError::Database(error)) => classify(*error),
-        Err(error @ ReadError::Malformed(_)) => Attempt::Damaged(error.to_string()),
-    }
-}
-
-fn classify(error: redb::Error) -> Attempt {
-    match error {
-        redb::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Attempt::Denied(redb::Error::Io(error))
-        }
-        redb::Error::Io(error)
-            if !matches!(
-                error.kind(),
-                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
-            ) =>
-        {
-            Attempt::Failing(redb::Error::Io(error))
-        }
-        redb::Error::UpgradeRequired(found) => Attempt::Other(OtherFormat::Database(found)),
-        // The database has checked every byte by now: it is sound, and not this program's.
-        error @ (redb::Error::TableTypeMismatch { .. }
-        | redb::Error::TypeDefinitionChanged { .. }
-        | redb::Error::TableIsMultimap(_)
-        | redb::Error::TableDoesNotExist(_)) => {
-            Attempt::Other(OtherFormat::Tables(error.to_string()))
-        }
-        error => Attempt::Damaged(error.to_string()),
-    }
-}
-
-/// This node's journal, or `None` if there is none yet.
-fn restored_of(
-    contents: Contents,
-    node: &NodeId,
-    path: &Path,
-) -> Result<Option<Restored>, JournalError> {
     let path = path.to_owned();
-    match contents {
-        Contents::Empty => Ok(None),
-        Contents::Other(found) => Err(JournalError::Format { path, found }),
-        Contents::Journal { owner, restored, .. } if owner == *node => Ok(Some(restored)),
-        Contents::Journal { owner, .. } => {
-            let node = node.clone();
-            Err(JournalError::Foreign { path, owner, node })
+    match log::expecting_panics(open) {
+        Ok(Ok((database, None))) => Ok((database, None)),
+        Ok(Ok((database, Some((owner, restored))))) => match whose {
+            Some(node) if *node != owner => {
+                Err(JournalError::Foreign { path, owner, node: node.clone() })
+            }
+            Some(_) | None => Ok((database, Some(restored))),
+        },
+        Ok(Err(error)) => Err(unusable(&path, error)),
+        Err(panic) => {
+            let reason = format!("the database gave up on it: {panic}");
+            Err(JournalError::Damaged { path, reason })
         }
     }
 }
 
-fn make(
-    database: &Database,
-    node: &NodeId,
-    path: &Path,
-    keep_name: impl FnOnce() -> io::Result<()>,
-) -> Result<Restored, JournalError> {
-    let restored = Restored { journal: fresh_id()?, ..Restored::default() };
-    let made = tables::make(database, node, restored.journal);
-    let made = made.and_then(|()| Ok(keep_name()?));
-    match made {
-        Ok(()) => {
-            info!(path = %path.display(), journal = %restored.journal, "journal made");
-            Ok(restored)
+/// What an error means for the journal.
+fn unusable(path: &Path, error: ReadError) -> JournalError {
+    use io::ErrorKind::{InvalidData, PermissionDenied, UnexpectedEof};
+
+    let path = path.to_owned();
+    match error {
+        ReadError::Format(found) => {
+            let known = tables::FORMAT;
+            let found = format!("it has format {found}, and this program reads format {known}");
+            JournalError::Format { path, found }
         }
-        Err(source) => Err(failing(path.to_owned(), restored, source)),
+        ReadError::Malformed(what) => {
+            JournalError::Damaged { path, reason: format!("{what} is missing or malformed") }
+        }
+        ReadError::Database(error) => match error {
+            redb::Error::DatabaseAlreadyOpen => JournalError::InUse { path },
+            redb::Error::Io(source) if source.kind() == PermissionDenied => {
+                JournalError::Rights { path, source }
+            }
+            redb::Error::Io(source) if !matches!(source.kind(), InvalidData | UnexpectedEof) => {
+                failing(&path, source)
+            }
+            redb::Error::UpgradeRequired(found) => {
+                let known = header::DATABASE;
+                let found =
+                    format!("its database has file format {found}, and this program reads {known}");
+                JournalError::Format { path, found }
+            }
+            // The database has checked every byte by now: it is sound, and not this program's.
+            error @ (redb::Error::TableTypeMismatch { .. }
+            | redb::Error::TypeDefinitionChanged { .. }
+            | redb::Error::TableIsMultimap(_)
+            | redb::Error::TableDoesNotExist(_)) => {
+                let found = format!("its tables are not those of a journal: {error}");
+                JournalError::Format { path, found }
+            }
+            error => JournalError::Damaged { path, reason: error.to_string() },
+        },
     }
+}
+
+/// Whether the medium is to blame for this error: it is full, read-only or broken.
+pub(crate) fn is_failing(error: &io::Error) -> bool {
+    // EIO has no kind of its own.
+    const EIO: i32 = 5;
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::ReadOnlyFilesystem
+    ) || error.raw_os_error() == Some(EIO)
 }
 
 fn make_directory(directory: &Path, journal: &Path) -> Result<(), JournalError> {
     let refused = |source| {
         if is_failing(&source) {
-            failing(journal.to_owned(), Restored::default(), source.into())
+            failing(journal, source)
         } else {
             JournalError::Directory { path: directory.to_owned(), source }
         }
@@ -469,31 +479,20 @@ fn make_directory(directory: &Path, journal: &Path) -> Result<(), JournalError> 
     if data_dir::is_irregular(journal) {
         return Err(JournalError::Irregular { path: journal.to_owned() });
     }
-    check_writable(directory).map_err(refused)
-}
-
-/// Tells a directory that is not the node's to write in from a disk that fails.
-fn check_writable(directory: &Path) -> io::Result<()> {
-    let path = directory.join(".writable");
-    let made = data_dir::open(&path, OpenOptions::new().write(true).create(true).truncate(true));
-    match made.and_then(|_| fs::remove_file(&path)) {
-        Err(error) if !is_failing(&error) => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
-}
-
-fn set_aside(directory: &Path, path: &Path, reason: &str) -> Result<(), JournalError> {
-    let aside = free_name(directory);
-    fs::rename(path, &aside)
-        .and_then(|()| sync_directory(directory))
-        .map_err(|source| failing(path.to_owned(), Restored::default(), source.into()))?;
-    error!(
-        path = %path.display(),
-        aside = %aside.display(),
-        reason,
-        "journal damaged: set aside; its orders come back from the peers only"
-    );
     Ok(())
+}
+
+fn set_aside(directory: &Path, path: &Path, reason: &str) {
+    let (aside, path) = (free_name(directory), path.display());
+    match fs::rename(directory.join(FILE), &aside).and_then(|()| sync_directory(directory)) {
+        Ok(()) => error!(
+            %path,
+            aside = %aside.display(),
+            reason,
+            "journal damaged: set aside; its orders come back from the peers only"
+        ),
+        Err(error) => warn!(%path, reason, %error, "journal damaged: it is left where it is"),
+    }
 }
 
 fn free_name(directory: &Path) -> PathBuf {
@@ -533,12 +532,13 @@ fn file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-fn denied(path: PathBuf, source: redb::Error) -> JournalError {
-    JournalError::Rights { path, source: Box::new(source) }
+fn number(file: &fs::Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
 }
 
-fn failing(path: PathBuf, restored: Restored, source: redb::Error) -> JournalError {
-    JournalError::Failing { path, restored: Box::new(restored), source: Box::new(source) }
+fn failing(path: &Path, source: impl Into<redb::Error>) -> JournalError {
+    let source = Box::new(source.into());
+    JournalError::Failing { path: path.to_owned(), restored: Box::default(), source }
 }
 
 #[cfg(test)]

@@ -2,102 +2,96 @@
 //!
 //! | table | key → value |
 //! | --- | --- |
-//! | `numbers` | name → number: the format, the journal's identity, reserved sequences, the term |
+//! | `numbers` | name → number: the format, the term |
 //! | `names` | name → text: the node's name |
-//! | `orders` | [`record::order_key`] → [`record::order`] |
-//! | `flight-times` | [`record::leg_key`] → [`record::flight_times`]; may be absent |
-//! | `directives` | key → [`record::directive`]; may be absent |
-//! | `statistics` | number of a quarter of an hour → see [`super::statistics`]; may be absent |
+//! | `orders` | dot → [`record::StoredOrder`] |
+//! | `flight-times` | leg → flight times |
+//! | `directives` | key → directive |
+//! | `statistics` | number of a quarter of an hour → what was seen in it |
 //! | `audit` | number → JSON, see [`super::audit`] |
 //!
-//! `numbers` and `names` keep their types for ever: they say whose journal it is, and of which
-//! format. A kind of data that is new gets a table of its own, or a number, which an older program
-//! does not look at and an older file does not have; so it needs no new format. A table that
-//! changes needs one.
+//! All but names, numbers and the audit log is in postcard. `numbers` and `names` keep their types
+//! for ever: they say whose journal it is, and of which format. Any other change of a table needs a
+//! new format.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::time::SystemTime;
 
-use elevator_fleet::car::FlightRecord;
 use elevator_fleet::directives::Directive;
-use elevator_fleet::model::{JournalId, NodeId, Term};
+use elevator_fleet::model::{NodeId, Term};
 use elevator_fleet::node::{Change, Restored};
-use elevator_fleet::orders::Record;
 use redb::{
-    Database, ReadTransaction, ReadableDatabase, ReadableTable, Table, TableDefinition, TableError,
+    Database, ReadTransaction, ReadableDatabase, ReadableTable, Table, TableDefinition,
+    WriteTransaction,
 };
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use super::error::{OtherFormat, ReadError};
-use super::{commit, record};
+use super::audit::AUDIT;
+use super::header;
+use super::record::{StoredOrder, order_key};
+use crate::statistics::{Changes, Quarter, Slot};
 
 /// The format that this program reads and writes.
-pub(super) const FORMAT: u64 = 2;
+pub(super) const FORMAT: u64 = 3;
 
 type Bytes = &'static [u8];
 
 const ORDERS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("orders");
 const FLIGHT_TIMES: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("flight-times");
 const DIRECTIVES: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("directives");
+const STATISTICS: TableDefinition<'_, u32, Bytes> = TableDefinition::new("statistics");
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 const NAMES: TableDefinition<'_, &str, &str> = TableDefinition::new("names");
 
 const KEY_FORMAT: &str = "format";
-const KEY_JOURNAL: &str = "journal";
-const KEY_RESERVED: &str = "reserved";
 const KEY_TERM: &str = "term";
 const KEY_NODE: &str = "node";
 
-/// What a database holds.
+/// Why a database can't be read.
 #[derive(Debug)]
-pub(super) enum Contents {
-    /// It was only just made.
-    Empty,
-    /// It has a format that this program does not read.
-    Other(OtherFormat),
-    /// A journal.
-    Journal {
-        /// The name of its node.
-        owner: NodeId,
-        /// The contents; nothing is reserved beyond what may have been used.
-        restored: Restored,
-    },
+pub(super) enum ReadError {
+    /// The database says so.
+    Database(redb::Error),
+    /// The journal has another format.
+    Format(u64),
+    /// A part of it is missing or malformed.
+    Malformed(&'static str),
 }
 
-/// Reads everything; orders have the age that they have at this moment.
-pub(super) fn read(database: &Database, now: SystemTime) -> Result<Contents, ReadError> {
+impl<E: Into<redb::Error>> From<E> for ReadError {
+    fn from(error: E) -> Self {
+        Self::Database(error.into())
+    }
+}
+
+/// Reads everything that a node restores, and whose it is; `None` if the database was only just
+/// made. Orders have the age that they have at this moment.
+pub(super) fn read(
+    database: &Database,
+    now: SystemTime,
+) -> Result<Option<(NodeId, Restored)>, ReadError> {
     let transaction = database.begin_read()?;
     if transaction.list_tables()?.next().is_none() {
-        return Ok(Contents::Empty);
+        return Ok(None);
     }
     let numbers = transaction.open_table(NUMBERS)?;
-    let find = |key: &'static str| -> Result<Option<u64>, ReadError> {
-        Ok(numbers.get(key)?.map(|value| value.value()))
+    match numbers.get(KEY_FORMAT)?.map(|format| format.value()) {
+        Some(FORMAT) => {}
+        None | Some(0) => return Err(ReadError::Malformed(KEY_FORMAT)),
+        Some(other) => return Err(ReadError::Format(other)),
+    }
+    transaction.open_table(AUDIT)?;
+    transaction.open_table(STATISTICS)?;
+    let orders: Vec<StoredOrder> = values(&transaction, ORDERS)?;
+    let restored = Restored {
+        term: Term(numbers.get(KEY_TERM)?.map_or(0, |term| term.value())),
+        records: orders.into_iter().map(|order| order.at(now)).collect(),
+        flight_times: values(&transaction, FLIGHT_TIMES)?,
+        directives: values(&transaction, DIRECTIVES)?,
     };
-    let number = |key| find(key)?.ok_or(ReadError::Malformed(key));
-    let format = number(KEY_FORMAT)?;
-    let records = match format {
-        0 => return Err(ReadError::Malformed(KEY_FORMAT)),
-        FORMAT => read_orders(&transaction, now)?,
-        other => return Ok(Contents::Other(OtherFormat::Journal(other))),
-    };
-    let journal = JournalId(number(KEY_JOURNAL)?);
-    let owner = owner(&transaction)?;
-    let own = records.iter().map(|record| record.dot).filter(|dot| dot.journal == journal);
-    let used = own.map(|dot| dot.sequence).chain([number(KEY_RESERVED)?]).max().unwrap_or_default();
-    super::audit::check(&transaction)?;
-    let term = Term(find(KEY_TERM)?.unwrap_or_default());
-    Ok(Contents::Journal {
-        owner,
-        restored: Restored {
-            journal,
-            used,
-            reserved: used,
-            term,
-            records,
-            flight_times: read_flight_times(&transaction)?,
-            directives: read_directives(&transaction)?,
-        },
-    })
+    Ok(Some((owner(&transaction)?, restored)))
 }
 
 /// The name of the journal's node.
@@ -106,104 +100,85 @@ pub(super) fn owner(transaction: &ReadTransaction) -> Result<NodeId, ReadError> 
     name.and_then(|name| NodeId::new(name.value()).ok()).ok_or(ReadError::Malformed(KEY_NODE))
 }
 
-fn read_orders(transaction: &ReadTransaction, now: SystemTime) -> Result<Vec<Record>, ReadError> {
-    let orders = match transaction.open_table(ORDERS) {
-        Ok(orders) => orders,
-        Err(TableError::TableDoesNotExist(name)) => {
-            return Err(ReadError::Other(OtherFormat::Tables(name)));
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let mut records = Vec::new();
-    for entry in orders.iter()? {
-        let (_, bytes) = entry?;
-        records.push(record::read_order(bytes.value(), now)?);
+/// Every value of a table.
+fn values<T: DeserializeOwned>(
+    transaction: &ReadTransaction,
+    table: TableDefinition<'static, Bytes, Bytes>,
+) -> Result<Vec<T>, ReadError> {
+    let mut values = Vec::new();
+    for entry in transaction.open_table(table)?.iter()? {
+        values.push(decode(entry?.1.value(), "a record")?);
     }
-    Ok(records)
+    Ok(values)
 }
 
-fn read_flight_times(transaction: &ReadTransaction) -> Result<Vec<FlightRecord>, ReadError> {
-    let legs = match transaction.open_table(FLIGHT_TIMES) {
-        Ok(legs) => legs,
-        Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-        Err(error) => return Err(error.into()),
-    };
-    let mut records = Vec::new();
-    for entry in legs.iter()? {
-        let (_, bytes) = entry?;
-        records.push(record::read_flight_times(bytes.value())?);
+/// The statistics.
+pub(super) fn read_statistics(database: &Database) -> Result<Vec<(Slot, Quarter)>, ReadError> {
+    let mut quarters = Vec::new();
+    for entry in database.begin_read()?.open_table(STATISTICS)?.iter()? {
+        let (slot, bytes) = entry?;
+        quarters.push((Slot(slot.value()), decode(bytes.value(), "a quarter of an hour")?));
     }
-    Ok(records)
+    Ok(quarters)
 }
 
-fn read_directives(transaction: &ReadTransaction) -> Result<Vec<Directive>, ReadError> {
-    let directives = match transaction.open_table(DIRECTIVES) {
-        Ok(directives) => directives,
-        Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-        Err(error) => return Err(error.into()),
-    };
-    let mut records = Vec::new();
-    for entry in directives.iter()? {
-        let (_, bytes) = entry?;
-        records.push(record::read_directive(bytes.value())?);
+fn decode<T: DeserializeOwned>(bytes: &[u8], what: &'static str) -> Result<T, ReadError> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, [_, ..])) | Err(_) => Err(ReadError::Malformed(what)),
     }
-    Ok(records)
 }
 
-/// Makes an empty journal.
-pub(super) fn make(
-    database: &Database,
-    node: &NodeId,
-    journal: JournalId,
-) -> Result<(), redb::Error> {
-    let transaction = commit::begin(database)?;
-    {
-        let mut numbers = transaction.open_table(NUMBERS)?;
-        numbers.insert(KEY_FORMAT, FORMAT)?;
-        numbers.insert(KEY_JOURNAL, journal.0)?;
-        numbers.insert(KEY_RESERVED, 0)?;
-        transaction.open_table(NAMES)?.insert(KEY_NODE, node.as_str())?;
-        transaction.open_table(ORDERS)?;
-    }
+pub(super) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, redb::Error> {
+    postcard::to_stdvec(value).map_err(|error| io::Error::other(error).into())
+}
+
+/// Makes an empty journal, with all its tables.
+pub(super) fn make(database: &Database, node: &NodeId) -> Result<(), redb::Error> {
+    let transaction = header::begin(database)?;
+    transaction.open_table(NUMBERS)?.insert(KEY_FORMAT, FORMAT)?;
+    transaction.open_table(NAMES)?.insert(KEY_NODE, node.as_str())?;
+    transaction.open_table(ORDERS)?;
+    transaction.open_table(FLIGHT_TIMES)?;
+    transaction.open_table(DIRECTIVES)?;
+    transaction.open_table(STATISTICS)?;
+    transaction.open_table(AUDIT)?;
     Ok(transaction.commit()?)
 }
 
-/// Writes changes, all or none, at this moment of the wall clock; they are on disk when this
-/// returns.
-pub(super) fn write<'a>(
-    database: &Database,
-    changes: impl IntoIterator<Item = &'a Change>,
+/// Writes changes, as at this moment of the wall clock.
+pub(super) fn write(
+    transaction: &WriteTransaction,
+    changes: &[Change],
     now: SystemTime,
 ) -> Result<(), redb::Error> {
-    let transaction = commit::begin(database)?;
-    {
-        let mut orders = transaction.open_table(ORDERS)?;
-        let mut numbers = transaction.open_table(NUMBERS)?;
-        for change in changes {
-            match change {
-                Change::Record(record) => write_order(&mut orders, record, now)?,
-                Change::Collect(journal) => {
-                    let [from, to] = record::journal_keys(*journal);
-                    orders.retain_in(from.as_slice()..=to.as_slice(), |_, _| false)?;
-                }
-                Change::Journal(journal) => {
-                    numbers.insert(KEY_JOURNAL, journal.0)?;
-                    numbers.insert(KEY_RESERVED, 0)?;
-                }
-                Change::Reserve(sequence) => raise(&mut numbers, KEY_RESERVED, *sequence)?,
-                Change::Term(term) => raise(&mut numbers, KEY_TERM, term.0)?,
-                Change::Directives(all) => {
-                    write_directives(&mut transaction.open_table(DIRECTIVES)?, all)?;
-                }
-                Change::FlightTimes(learned) => {
-                    let mut legs = transaction.open_table(FLIGHT_TIMES)?;
-                    let (key, value) = (record::leg_key(learned)?, record::flight_times(learned)?);
-                    legs.insert(key.as_slice(), value.as_slice())?;
-                }
+    let mut orders = transaction.open_table(ORDERS)?;
+    for change in changes {
+        match change {
+            Change::Record(record) => {
+                let order = encode(&StoredOrder::of(record, now))?;
+                orders.insert(order_key(record.dot).as_slice(), order.as_slice())?;
+            }
+            Change::Forget(dot) => {
+                orders.remove(order_key(*dot).as_slice())?;
+            }
+            Change::Term(term) => {
+                // It never becomes less.
+                let mut numbers = transaction.open_table(NUMBERS)?;
+                let before = numbers.get(KEY_TERM)?.map_or(0, |before| before.value());
+                numbers.insert(KEY_TERM, before.max(term.0))?;
+            }
+            Change::Directives(all) => {
+                write_directives(&mut transaction.open_table(DIRECTIVES)?, all)?;
+            }
+            Change::FlightTimes(learned) => {
+                let (leg, times) = (encode(&learned.leg)?, encode(learned)?);
+                let mut legs = transaction.open_table(FLIGHT_TIMES)?;
+                legs.insert(leg.as_slice(), times.as_slice())?;
             }
         }
     }
-    Ok(transaction.commit()?)
+    Ok(())
 }
 
 /// Replaces all directives, of which most are usually as before.
@@ -215,7 +190,7 @@ fn write_directives(
     let keys: BTreeSet<Vec<u8>> = all.iter().map(key).collect();
     directives.retain(|key, _| keys.contains(key))?;
     for directive in all {
-        let (key, value) = (key(directive), record::directive(directive)?);
+        let (key, value) = (key(directive), encode(directive)?);
         let known = directives.get(key.as_slice())?.is_some_and(|known| known.value() == value);
         if !known {
             directives.insert(key.as_slice(), value.as_slice())?;
@@ -224,23 +199,19 @@ fn write_directives(
     Ok(())
 }
 
-fn write_order(
-    orders: &mut Table<'_, Bytes, Bytes>,
-    record: &Record,
-    now: SystemTime,
+/// Writes changes of the statistics.
+pub(super) fn write_statistics(
+    transaction: &WriteTransaction,
+    changes: &[Changes],
 ) -> Result<(), redb::Error> {
-    let (key, value) = (record::order_key(record)?, record::order(record, now)?);
-    orders.insert(key.as_slice(), value.as_slice())?;
-    Ok(())
-}
-
-/// Writes a number that never becomes less.
-fn raise(
-    numbers: &mut Table<'_, &'static str, u64>,
-    key: &str,
-    value: u64,
-) -> Result<(), redb::Error> {
-    let before = numbers.get(key)?.map_or(0, |before| before.value());
-    numbers.insert(key, before.max(value))?;
+    let mut quarters = transaction.open_table(STATISTICS)?;
+    for Changes { changed, removed } in changes {
+        for slot in removed {
+            quarters.remove(slot.0)?;
+        }
+        for (slot, quarter) in changed {
+            quarters.insert(slot.0, encode(quarter)?.as_slice())?;
+        }
+    }
     Ok(())
 }

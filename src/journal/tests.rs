@@ -5,13 +5,17 @@ mod golden;
 mod orders;
 mod power_cuts;
 mod queue;
+mod torn_disk;
 
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
-use elevator_fleet::model::{Call, Dot, HallCall};
+use elevator_fleet::car::{FlightRecord, Leg, LegEnd};
+use elevator_fleet::directives::{Directive, Key, Value, Version, Words};
+use elevator_fleet::model::{Call, Dot, HallCall, Term};
 use elevator_fleet::node::Lsn;
-use elevator_fleet::orders::{Record, RecordState, Service};
+use elevator_fleet::store::{Record, RecordState, Service};
+use elevator_fleet::wire::Nonce;
 use tempfile::TempDir;
 
 use super::*;
@@ -20,48 +24,70 @@ use super::*;
 const UNSET: SystemTime = SystemTime::UNIX_EPOCH;
 
 fn node() -> NodeId {
-    NodeId::new("car-1").expect("a name")
+    car("car-1")
+}
+
+fn car(name: &str) -> NodeId {
+    NodeId::new(name).expect("a name")
 }
 
 fn floor(index: u8) -> Floor {
     FloorCount::new(9).and_then(|floors| floors.floor(index)).expect("a floor")
 }
 
-fn record(journal: JournalId, sequence: u64, index: u8, state: RecordState) -> Record {
-    Record {
-        dot: Dot { journal, sequence },
-        origin: node(),
-        call: Call::Hall(HallCall::new(floor(index), Direction::Up)),
-        state,
-    }
+fn dot(sequence: u64) -> Dot {
+    Dot { incarnation: Nonce(0x0123_4567_89ab_cdef), sequence }
 }
 
 fn served() -> RecordState {
     RecordState::Served(Service { waited: Duration::from_secs(9), car: node() })
 }
 
-fn open_order(journal: JournalId, sequence: u64, index: u8) -> Record {
+/// A call to go up that has this state.
+fn record(sequence: u64, index: u8, state: RecordState) -> Record {
+    Record {
+        dot: dot(sequence),
+        origin: node(),
+        call: Call::Hall(HallCall::new(floor(index), Direction::Up)),
+        state,
+        absorbed: Vec::new(),
+    }
+}
+
+fn open_order(sequence: u64) -> Record {
     let waited = Duration::from_secs(3);
-    record(journal, sequence, index, RecordState::Open { waited, recall: 0 })
+    record(sequence, 3, RecordState::Open { waited, recall: 0 })
+}
+
+/// A directive of this key, given for the `counter`th time.
+fn directive(key: &str, counter: u64, value: &str) -> Directive {
+    Directive {
+        key: Key::new(key).expect("a key"),
+        version: Version { counter, incarnation: dot(0).incarnation },
+        value: Value::new(value).expect("a value"),
+        operator: Words::new("kovac").expect("a name"),
+    }
+}
+
+/// The flights from this floor to the next one.
+fn flights(from: u8, samples: Vec<u16>) -> FlightRecord {
+    let leg =
+        Leg { from: floor(from), to: floor(from + 1), start: LegEnd::Rest, end: LegEnd::Passing };
+    FlightRecord { leg, samples }
 }
 
 fn open(directory: &TempDir) -> (Journal, Restored) {
     Journal::open(directory.path(), &node()).expect("a journal")
 }
 
-/// Whether a record is what was written a moment ago, a little older now.
-fn is_same(found: &Record, written: &Record) -> bool {
-    const MOMENT: Duration = Duration::from_mins(1);
-    let is_as_old = match (&found.state, &written.state) {
-        (RecordState::Open { waited, .. }, RecordState::Open { waited: before, .. }) => {
-            (*before..*before + MOMENT).contains(waited)
-        }
-        (RecordState::Served(found), RecordState::Served(written)) => found == written,
-        (RecordState::Open { .. }, RecordState::Served(_))
-        | (RecordState::Served(_), RecordState::Open { .. }) => false,
-    };
-    let state = found.state.clone();
-    is_as_old && *found == Record { state, ..written.clone() }
+/// Writes these changes, as with a wall clock that has not been set.
+fn write(journal: &Journal, changes: Vec<Change>) {
+    let group = Group { changes, ..Group::default() };
+    journal.commit_at(&group, UNSET).expect("on disk");
+}
+
+fn bytes(directory: &TempDir) -> Vec<u8> {
+    fs::read(directory.path().join(FILE)).expect("the journal")
 }
 
 async fn durable(writer: &mut JournalWriter, lsn: Lsn) {

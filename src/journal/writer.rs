@@ -4,15 +4,14 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use elevator_fleet::node::{Change, Lsn};
 use tokio::sync::{oneshot, watch};
-use tracing::{debug, warn};
+use tracing::warn;
 
-use super::place::{Displaced, Place};
-use super::{AuditRecord, CommitTimes, Journal, audit, statistics, tables};
-use crate::statistics::{Changes, Quarter, Slot};
+use super::{AuditRecord, CommitTimes, Group, Journal, JournalError};
+use crate::statistics::Changes;
 
 /// How many batches and questions may be queued for the disk. A disk that lets this many pile up
 /// counts as failed (P5): [`SubmitError::Full`]. The brain has at most 16 batches in flight, and
@@ -43,23 +42,19 @@ pub enum SubmitError {
     Ended,
 }
 
-#[derive(Debug)]
-pub(super) struct Batch {
-    pub(super) lsn: Lsn,
-    pub(super) changes: Vec<Change>,
-}
-
 /// What the thread is asked for.
-#[derive(Debug)]
-pub(super) enum Work {
-    Write(Batch),
+pub(crate) enum Work {
+    /// A batch.
+    Write(Lsn, Vec<Change>),
+    /// A record for the audit log.
     Record(Box<AuditRecord>),
-    Audit(oneshot::Sender<Vec<AuditRecord>>),
+    /// Changes of the statistics.
     KeepStatistics(Changes),
-    ReadStatistics(oneshot::Sender<Vec<(Slot, Quarter)>>),
+    /// What somebody wants to know.
+    Question(Box<dyn FnOnce(&Journal) + Send>),
 }
 
-/// Writes batches on a thread of its own, in order, all that wait in one transaction.
+/// Writes on a thread of its own, in order, all that waits in one transaction.
 ///
 /// After the first failed write it writes nothing more: a disk that lost one batch can't be trusted
 /// with the next. Dropping it lets the thread write its queue and end.
@@ -94,15 +89,7 @@ impl JournalWriter {
             drop(journal);
             drop(report);
         })?;
-        Ok(Self::over(work, progress, thread))
-    }
-
-    pub(super) fn over(
-        work: SyncSender<Work>,
-        progress: watch::Receiver<Progress>,
-        thread: JoinHandle<()>,
-    ) -> Self {
-        Self { work, submitted: AtomicU64::new(0), progress, thread }
+        Ok(Self { work, submitted: AtomicU64::new(0), progress, thread })
     }
 
     /// Hands over a batch. Never waits.
@@ -110,7 +97,7 @@ impl JournalWriter {
     /// # Errors
     /// [`SubmitError`]: the batch is dropped.
     pub fn submit(&self, lsn: Lsn, changes: Vec<Change>) -> Result<(), SubmitError> {
-        self.ask(Work::Write(Batch { lsn, changes }))?;
+        self.queue(Work::Write(lsn, changes))?;
         self.submitted.store(lsn.0, Ordering::Relaxed);
         Ok(())
     }
@@ -121,49 +108,32 @@ impl JournalWriter {
         self.submitted.load(Ordering::Relaxed).saturating_sub(durable)
     }
 
-    /// Queues a record for the audit log. Never waits; [`finish`](Self::finish) does.
+    /// Queues work. Never waits; [`finish`](Self::finish) does.
     ///
     /// # Errors
-    /// [`SubmitError`]: the record is dropped.
-    pub(crate) fn record(&self, record: AuditRecord) -> Result<(), SubmitError> {
-        self.ask(Work::Record(Box::new(record)))
-    }
-
-    /// Requests the audit log. Never waits; if the log can't be read, the answer is dropped.
-    ///
-    /// # Errors
-    /// [`SubmitError`]: there will be no answer.
-    pub(crate) fn audit(
-        &self,
-        answer: oneshot::Sender<Vec<AuditRecord>>,
-    ) -> Result<(), SubmitError> {
-        self.ask(Work::Audit(answer))
-    }
-
-    /// Queues changes of the statistics. Never waits; after a crash they may be missing.
-    ///
-    /// # Errors
-    /// [`SubmitError`]: the changes are dropped.
-    pub(crate) fn keep_statistics(&self, changes: Changes) -> Result<(), SubmitError> {
-        self.ask(Work::KeepStatistics(changes))
-    }
-
-    /// Requests the statistics. Never waits; if they can't be read, the answer is dropped.
-    ///
-    /// # Errors
-    /// [`SubmitError`]: there will be no answer.
-    pub(crate) fn read_statistics(
-        &self,
-        answer: oneshot::Sender<Vec<(Slot, Quarter)>>,
-    ) -> Result<(), SubmitError> {
-        self.ask(Work::ReadStatistics(answer))
-    }
-
-    fn ask(&self, work: Work) -> Result<(), SubmitError> {
+    /// [`SubmitError`]: it is dropped.
+    pub(crate) fn queue(&self, work: Work) -> Result<(), SubmitError> {
         self.work.try_send(work).map_err(|error| match error {
             TrySendError::Full(_) => SubmitError::Full,
             TrySendError::Disconnected(_) => SubmitError::Ended,
         })
+    }
+
+    /// Requests something that is in the journal once what waits is written. Never waits; if it
+    /// can't be read, the answer is dropped.
+    ///
+    /// # Errors
+    /// [`SubmitError`]: there will be no answer.
+    pub(crate) fn ask<T: Send + 'static>(
+        &self,
+        answer: oneshot::Sender<T>,
+        read: fn(&Journal) -> Result<T, JournalError>,
+    ) -> Result<(), SubmitError> {
+        self.queue(Work::Question(Box::new(move |journal| match read(journal) {
+            // Whoever asked may be gone.
+            Ok(found) => drop(answer.send(found)),
+            Err(error) => warn!(%error, "a question to the journal can't be answered"),
+        })))
     }
 
     /// Waits for the next progress. Cancel-safe.
@@ -189,119 +159,44 @@ impl JournalWriter {
     }
 }
 
-/// Writes until every sender is dropped or the disk fails. Returns the number of commits.
+/// Writes until every sender is dropped or the disk fails.
 pub(super) fn write_all(
     journal: &Journal,
     queue: &Receiver<Work>,
     report: &watch::Sender<Progress>,
     times: Option<&CommitTimes>,
-) -> usize {
-    let mut commits = 0;
+) {
     loop {
         let first = match queue.recv_timeout(CHECK_PERIOD) {
             Ok(first) => Some(first),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return commits,
+            Err(RecvTimeoutError::Disconnected) => return,
         };
-        let group = Group::of(first.into_iter().chain(queue.try_iter().take(WRITE_QUEUE)));
-        match write(journal, &group, report, times) {
-            Ok(()) => commits += usize::from(!group.batches.is_empty()),
-            Err(error) => {
-                report.send_modify(|progress| progress.failure = Some(error.to_string()));
-                return commits;
-            }
-        }
-        for answer in group.audits {
-            answer_audit(journal, answer);
-        }
-        for answer in group.statistics {
-            answer_statistics(journal, answer);
-        }
-    }
-}
-
-/// What is done at one go.
-#[derive(Debug, Default)]
-struct Group {
-    batches: Vec<Batch>,
-    records: Vec<AuditRecord>,
-    changes: Vec<Changes>,
-    audits: Vec<oneshot::Sender<Vec<AuditRecord>>>,
-    statistics: Vec<oneshot::Sender<Vec<(Slot, Quarter)>>>,
-}
-
-impl Group {
-    fn of(works: impl Iterator<Item = Work>) -> Self {
-        let mut group = Self::default();
-        for work in works {
+        let (mut group, mut last, mut questions) = (Group::default(), None, Vec::new());
+        for work in first.into_iter().chain(queue.try_iter().take(WRITE_QUEUE)) {
             match work {
-                Work::Write(batch) => group.batches.push(batch),
+                Work::Write(lsn, changes) => {
+                    last = last.max(Some(lsn));
+                    group.changes.extend(changes);
+                }
                 Work::Record(record) => group.records.push(*record),
-                Work::Audit(answer) => group.audits.push(answer),
-                Work::KeepStatistics(changes) => group.changes.push(changes),
-                Work::ReadStatistics(answer) => group.statistics.push(answer),
+                Work::KeepStatistics(changes) => group.statistics.push(changes),
+                Work::Question(question) => questions.push(question),
             }
         }
-        group
-    }
-}
-
-/// Why the thread ends early.
-#[derive(Debug, thiserror::Error)]
-enum WriteError {
-    #[error(transparent)]
-    Database(#[from] redb::Error),
-    #[error(transparent)]
-    Displaced(#[from] Displaced),
-}
-
-/// Orders first. They are reported as durable before anything else is written, and if the file is
-/// still the journal of this directory.
-fn write(
-    journal: &Journal,
-    group: &Group,
-    report: &watch::Sender<Progress>,
-    times: Option<&CommitTimes>,
-) -> Result<(), WriteError> {
-    if !group.batches.is_empty() {
-        let changes = group.batches.iter().flat_map(|batch| &batch.changes);
         let began = Instant::now();
-        tables::write(&journal.database, changes, SystemTime::now())?;
-        if let Some(times) = times {
-            times.note(began.elapsed());
+        if let Err(error) = journal.commit(&group).and_then(|_| Ok(journal.check_place()?)) {
+            report.send_modify(|progress| progress.failure = Some(error.to_string()));
+            return;
         }
-    }
-    journal.place.as_ref().map_or(Ok(()), Place::check)?;
-    if let Some(last) = group.batches.iter().map(|batch| batch.lsn).max() {
-        report.send_modify(|progress| progress.durable = progress.durable.max(last));
-    }
-    if !group.records.is_empty() {
-        audit::append(&journal.database, &group.records)?;
-    }
-    for changes in &group.changes {
-        statistics::write(&journal.database, changes)?;
-    }
-    Ok(())
-}
-
-fn answer_statistics(journal: &Journal, answer: oneshot::Sender<Vec<(Slot, Quarter)>>) {
-    match statistics::read(&journal.database) {
-        Ok(quarters) => {
-            if answer.send(quarters).is_err() {
-                debug!("the receiver of the statistics is gone");
+        if let Some(last) = last {
+            if let Some(times) = times {
+                times.note(began.elapsed());
             }
+            report.send_modify(|progress| progress.durable = progress.durable.max(last));
         }
-        Err(error) => warn!(%error, "the statistics can't be read"),
-    }
-}
-
-fn answer_audit(journal: &Journal, answer: oneshot::Sender<Vec<AuditRecord>>) {
-    match journal.audit() {
-        Ok(log) => {
-            if answer.send(log).is_err() {
-                debug!("the receiver of the audit log is gone");
-            }
+        for question in questions {
+            question(journal);
         }
-        Err(error) => warn!(%error, "the audit log can't be read"),
     }
 }

@@ -4,7 +4,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 41] = [
+const TARGETS: [&str; 38] = [
     "liftmesh::caretaker",
     "liftmesh::http",
     "liftmesh::http::latched",
@@ -14,9 +14,6 @@ const TARGETS: [&str; 41] = [
     "liftmesh::http::statistics",
     "liftmesh::http::tls",
     "liftmesh::journal",
-    "liftmesh::journal::audit",
-    "liftmesh::journal::medium",
-    "liftmesh::journal::statistics",
     "liftmesh::journal::writer",
     "liftmesh::log",
     "liftmesh::log::queue",

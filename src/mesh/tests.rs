@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 
 use crc::{CRC_32_ISCSI, Crc};
 use elevator_driver::FloorCount;
-use elevator_fleet::model::{FleetName, JournalId, Mac, Role, Term};
+use elevator_fleet::model::{FleetName, Mac, Role, Term};
 use elevator_fleet::node::MeshTimes;
 use elevator_fleet::wire::keyring::Keyring;
 use elevator_fleet::wire::{Delta, NodeState, Nonce, Protocol};
@@ -111,7 +111,6 @@ fn beacon(of: &Mesh, sequence: u64) -> Beacon {
         estimate: 0,
         digest: 0,
         durable: true,
-        journal: JournalId(1),
         probe: false,
         echoes: Vec::new(),
         delta: Delta::default(),

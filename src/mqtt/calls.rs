@@ -14,7 +14,7 @@ use bytes::Bytes;
 use elevator_fleet::directives::{RequestId, Session};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
-use elevator_fleet::node::{Access, CallRequest, Report, Requested, Status};
+use elevator_fleet::node::{Access, CallRequest, Requested, Status};
 use liftmesh_api::SessionView;
 use rumqttc::v5::mqttbytes::v5::{Publish, PublishProperties};
 use serde::Serialize;
@@ -92,8 +92,8 @@ enum Said {
 /// What the acknowledgement of a request waits for.
 #[derive(Debug)]
 enum Awaited {
-    /// The promise or the end of the order for this call. It is there, or was.
-    Order { call: Call, is_placed: bool },
+    /// The promise or the end of the order for this call.
+    Order(Call),
     /// That the directives outlive this node.
     Directives,
 }
@@ -228,34 +228,12 @@ impl Desk {
     /// are to be acknowledged.
     pub(super) fn settle(&mut self, status: &Status) -> Vec<Ack> {
         let order_of = |of: &Call| status.orders.iter().find(|order| order.call == *of);
-        for held in &mut self.held {
-            if let Awaited::Order { call, is_placed } = &mut held.awaits {
-                *is_placed |= order_of(call).is_some();
-            }
-        }
         let is_open = |held: &Held| match &held.awaits {
-            Awaited::Order { call, is_placed } => {
-                !is_placed || order_of(call).is_some_and(|order| !order.promised)
-            }
+            Awaited::Order(call) => order_of(call).is_some_and(|order| !order.promised),
             Awaited::Directives => !status.directives_held,
         };
         let settled = self.held.extract_if(.., |held| !is_open(held));
         settled.map(|held| held.ack).collect()
-    }
-
-    /// Takes note of an event: an order that is there, or has been there.
-    pub(super) fn note(&mut self, report: &Report) {
-        if let Report::Placed { call, .. }
-        | Report::Promised { call }
-        | Report::Served { call, .. }
-        | Report::Dropped { call } = report
-        {
-            for held in &mut self.held {
-                if let Awaited::Order { call: of, is_placed } = &mut held.awaits {
-                    *is_placed |= of == call;
-                }
-            }
-        }
     }
 
     /// Does what a client asks for whose answers go to this topic.
@@ -337,8 +315,7 @@ impl Desk {
         let said = PlacedCall::new(&call, form, taken, id);
         let awaits = match said.state {
             PlacedState::Absorbed => None,
-            PlacedState::Placed => Some(Awaited::Order { call, is_placed: true }),
-            PlacedState::Waiting => Some(Awaited::Order { call, is_placed: false }),
+            PlacedState::Placed => Some(Awaited::Order(call)),
         };
         Ok(Ok(Done { said: Said::Call(said), outcome, awaits }))
     }

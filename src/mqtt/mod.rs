@@ -310,7 +310,6 @@ impl Bridge {
     }
 
     fn on_event(&mut self, event: &Event) {
-        self.desk.note(&event.report);
         if let Some(session) = &mut self.session {
             session.push_event(recent::payload(event));
         } else {

@@ -146,7 +146,6 @@ impl Client {
         match self.ask(&QueryLine::Order { call: call.into(), access })? {
             ReplyLine::Placed => Ok(Taken::Placed),
             ReplyLine::Absorbed => Ok(Taken::Absorbed),
-            ReplyLine::Waiting => Ok(Taken::Waiting),
             _ => Err(ClientError::Unfit),
         }
     }
@@ -160,22 +159,6 @@ impl Client {
             QueryLine::ClearHang { operator: operator.to_owned(), reason: reason.to_owned() };
         match self.ask(&query)? {
             ReplyLine::NothingToClear => Ok(()),
-            _ => Err(ClientError::Unfit),
-        }
-    }
-
-    /// Replaces the node's journal by one with a new identity; returns both identities.
-    ///
-    /// # Errors
-    /// [`ClientError`]; after [`ErrorCode::NoAnswer`] it is not known whether it was done.
-    pub(crate) fn repair(
-        &mut self,
-        operator: &str,
-        reason: &str,
-    ) -> Result<(String, String), ClientError> {
-        let query = QueryLine::Repair { operator: operator.to_owned(), reason: reason.to_owned() };
-        match self.ask(&query)? {
-            ReplyLine::Repaired { old, fresh } => Ok((old, fresh)),
             _ => Err(ClientError::Unfit),
         }
     }
@@ -454,10 +437,8 @@ impl Iterator for Watch {
                 ReplyLine::Status { .. }
                 | ReplyLine::Placed
                 | ReplyLine::Absorbed
-                | ReplyLine::Waiting
                 | ReplyLine::Rewired
                 | ReplyLine::NothingToClear
-                | ReplyLine::Repaired { .. }
                 | ReplyLine::Set
                 | ReplyLine::Released
                 | ReplyLine::Sent { .. }

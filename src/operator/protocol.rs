@@ -23,8 +23,8 @@ pub(super) const LONGEST_QUERY: usize = 4 * 1024;
 pub(crate) enum QueryLine {
     /// The node's state: answered by [`ReplyLine::Status`].
     Status,
-    /// An order, as if its button had been pressed: answered by [`ReplyLine::Placed`],
-    /// [`ReplyLine::Absorbed`] or [`ReplyLine::Waiting`].
+    /// An order, as if its button had been pressed: answered by [`ReplyLine::Placed`] or
+    /// [`ReplyLine::Absorbed`].
     Order {
         /// What is asked for.
         call: CallForm,
@@ -43,9 +43,6 @@ pub(crate) enum QueryLine {
     /// Clears a hang. Answered by [`ReplyLine::NothingToClear`], because a node with a latch does
     /// not run. A node that is about to end does not answer.
     ClearHang { operator: String, reason: String },
-    /// To give the node's journal a fresh identity: answered by [`ReplyLine::Repaired`]. It goes
-    /// into the audit log, with the account at the other end of the connection.
-    Repair { operator: String, reason: String },
     /// To set the service mode of a car, of this node or another one, until it is set again:
     /// answered by [`ReplyLine::Set`]. It goes into the audit log of this node.
     Mode {
@@ -152,20 +149,10 @@ pub(crate) enum ReplyLine {
     /// No order was made: a car is at the floor with its door open for that direction, and keeps it
     /// open for its dwell.
     Absorbed,
-    /// There is no order yet, because the node's disk does not answer. The node places it once the
-    /// disk does, or has failed for good. It is lost if the node ends before.
-    Waiting,
     /// The network is as was wanted.
     Rewired,
     /// The node runs and has no latch.
     NothingToClear,
-    /// The journal has a fresh identity.
-    Repaired {
-        /// The one that was given up, as 16 hexadecimal digits.
-        old: String,
-        /// The one that holds from here on, as 16 hexadecimal digits.
-        fresh: String,
-    },
     /// The node has the directive, and passes it on; its event is `directive`.
     Set,
     /// The button of the floor in the car of this node places a call, for a while.

@@ -9,8 +9,7 @@ use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId};
 use elevator_fleet::node::{
     Access as Right, CallRequest, FireRecall, FloorLock, FollowedCall, OrderRefused, PressStatus,
-    PriorityRefused, ReleaseRefused, Renewed, Requested, SessionRefused, SessionRequest, Status,
-    Taken,
+    PriorityRefused, ReleaseRefused, Requested, SessionRefused, SessionRequest, Status, Taken,
 };
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -79,13 +78,6 @@ pub(crate) enum Query {
     Network(Cable),
     /// Whether there is a hang to clear: answered by [`Reply::NothingToClear`].
     ClearHang,
-    /// `Node::handle_repair`: answered by [`Reply::Repaired`].
-    Repair {
-        operator: String,
-        reason: String,
-        /// The account at the other end of the connection.
-        account: Account,
-    },
     /// `Node::handle_mode`, `Node::handle_fire_recall`, `Node::handle_floor_lock`: answered by [`Reply::Directive`].
     Directive {
         command: Command,
@@ -177,8 +169,6 @@ pub(crate) enum Reply {
     Network(FaultInjection),
     /// The node runs, so its car does not hang.
     NothingToClear,
-    /// The journal has a fresh identity.
-    Repaired(Renewed),
     /// What became of a directive; the car that was sent, if it is a priority call.
     Directive(Result<Option<NodeId>, PriorityRefused>),
     /// What became of a program's request.
@@ -317,7 +307,6 @@ impl Connection {
                 Ok(QueryLine::ClearHang { operator, reason }) => {
                     self.clear_hang(&operator, &reason).await
                 }
-                Ok(QueryLine::Repair { operator, reason }) => self.repair(&operator, &reason).await,
                 Ok(QueryLine::Mode { car, mode, operator, reason }) => {
                     self.mode(&car, mode, &operator, reason.as_deref()).await
                 }
@@ -353,7 +342,6 @@ impl Connection {
             QueryLine::Order { .. }
             | QueryLine::Network { .. }
             | QueryLine::ClearHang { .. }
-            | QueryLine::Repair { .. }
             | QueryLine::Mode { .. }
             | QueryLine::FireRecall { .. }
             | QueryLine::FloorLock { .. }
@@ -410,7 +398,6 @@ impl Connection {
         Ok(match self.node_loop.order(form, access).await? {
             Taken::Placed => ReplyLine::Placed,
             Taken::Absorbed => ReplyLine::Absorbed,
-            Taken::Waiting => ReplyLine::Waiting,
         })
     }
 
@@ -432,21 +419,6 @@ impl Connection {
             Reply::NothingToClear => {
                 info!(operator, reason, "asked to clear a hang: there is none");
                 Ok(ReplyLine::NothingToClear)
-            }
-            _ => Err(Refused::no_answer()),
-        }
-    }
-
-    async fn repair(&self, operator: &str, reason: &str) -> Result<ReplyLine, Refused> {
-        let wrong = |what, cause| error(ErrorCode::Malformed, format!("{what}: {cause}"));
-        let query = Query::Repair {
-            operator: words::operator(operator).map_err(|cause| wrong("operator", cause))?,
-            reason: words::reason(reason).map_err(|cause| wrong("reason", cause))?,
-            account: self.account(),
-        };
-        match self.node_loop.ask(query).await? {
-            Reply::Repaired(Renewed { old, fresh }) => {
-                Ok(ReplyLine::Repaired { old: old.to_string(), fresh: fresh.to_string() })
             }
             _ => Err(Refused::no_answer()),
         }

@@ -16,14 +16,13 @@ use elevator_fleet::climate::Reading;
 use elevator_fleet::directives::{DirectiveError, Key, Value, Words};
 use elevator_fleet::election::Detail;
 use elevator_fleet::model::{
-    Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, JournalId, Mac, Mode,
-    NodeId, Reason, Role, Term, Unavailable,
+    Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, Mac, Mode, NodeId,
+    Reason, Role, Term, Unavailable,
 };
 use elevator_fleet::node::{
     AccessStatus, CarStatus, ClimateStatus, ConflictKind, ConflictStatus, DirectiveStatus,
     DispatchStatus, LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus,
-    ReleaseStatus, Renewed, Report, Requested, ScheduleStatus, SessionRefused, Status, Taken,
-    UnitStatus,
+    ReleaseStatus, Report, Requested, ScheduleStatus, SessionRefused, Status, Taken, UnitStatus,
 };
 use elevator_fleet::wire::{NodeState, Protocol};
 use tempfile::TempDir;
@@ -123,8 +122,6 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         term: Term(7),
         digest: 0xabc,
         registers: 12,
-        journals: 3,
-        collected: 0,
         refused: RefusedStatus { impossible: 1, no_room: 3 },
         dispatch: DispatchStatus { plans: 6, target_changes: 7 },
         durable: true,
@@ -298,9 +295,6 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
                 Reply::Order(Ok(Taken::Placed))
             }
             Query::ClearHang => Reply::NothingToClear,
-            Query::Repair { .. } => {
-                Reply::Repaired(Renewed { old: JournalId(1), fresh: JournalId(2) })
-            }
             Query::Directive { command: Command::FireRecall(_), .. } => {
                 Reply::Directive(Err(DirectiveError::Full.into()))
             }
@@ -354,14 +348,16 @@ fn faults_are_injected_only_where_they_are_allowed() {
 
 /// What is to go into the audit log is a line of bounded length.
 #[test]
-fn a_repair_needs_a_name_and_a_reason() {
+fn a_directive_needs_a_name_and_a_reason_that_fit() {
     let bench = Bench::start();
     let mut client = bench.client();
-    let (old, fresh) = client.repair("kovac", "restored from a copy").unwrap();
-    assert_eq!((&*old, &*fresh), ("0000000000000001", "0000000000000002"));
+    let car = node("B");
+    let mut set =
+        |operator: &str, reason| client.set_mode(&car, Mode::Independent, operator, reason);
+    set("kovac", Some("new carpet")).unwrap();
     let long = "x".repeat(501);
     for (operator, reason) in [(" ", "why"), ("kovac", ""), ("ko\nvac", "why"), ("kovac", &long)] {
-        let refused = client.repair(operator, reason);
+        let refused = set(operator, Some(reason));
         let code = ErrorCode::Malformed;
         assert!(matches!(refused, Err(ClientError::Refused { code: why, .. }) if why == code));
     }
@@ -381,7 +377,6 @@ fn the_socket_for_reading_takes_status_and_watch_alone() {
         &b"{\"query\":\"order\",\"call\":{\"kind\":\"hall\",\"floor\":1,\"direction\":\"up\"}}\n"[..],
         b"{\"query\":\"network\",\"cable\":\"cut\"}\n",
         b"{\"query\":\"clear_hang\",\"operator\":\"x\",\"reason\":\"y\"}\n",
-        b"{\"query\":\"repair\",\"operator\":\"x\",\"reason\":\"y\"}\n",
         b"{\"query\":\"audit\"}\n",
     ] {
         let reply = ask(&mut stream, query);

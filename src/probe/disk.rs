@@ -16,7 +16,7 @@ use crate::latch;
 const LITTLE: u64 = 64 << 20;
 const NOTHING: u64 = 1 << 20;
 
-/// A journal that is larger is not copied.
+/// A journal that is larger is not read.
 const LARGEST: u64 = 256 << 20;
 
 /// File systems in memory, by the magic numbers of `statfs(2)`.
@@ -54,7 +54,7 @@ fn judge(place: &Path, room: u64, kind: Option<u64>) -> Verdict {
     Verdict::Good(free)
 }
 
-/// Whether the node's journal can be read. A copy is opened, because opening may change a file.
+/// Whether the node's journal can be read.
 pub(super) fn journal(data_dir: &Path, node: &NodeId, running: Running) -> Verdict {
     let file = data_dir.join(journal::FILE);
     let shown = file.display();
@@ -84,42 +84,30 @@ pub(super) fn journal(data_dir: &Path, node: &NodeId, running: Running) -> Verdi
     if size > LARGEST {
         return Verdict::Unchecked(format!("{shown} has {} MiB", size >> 20));
     }
-    let copy = match tempfile::tempdir() {
-        Ok(copy) => copy,
-        Err(error) => return Verdict::Unchecked(format!("there is no room for a copy: {error}")),
-    };
-    if let Err(error) = fs::copy(&file, copy.path().join(journal::FILE)) {
-        return Verdict::wrong(
-            format!("{shown} can't be read: {error}"),
-            "give it to the node's user, or check the disk (`dmesg` shows its errors)",
-        );
-    }
-    match journal::examine(copy.path(), node) {
+    match journal::audit_of(data_dir, Some(node)) {
         Ok(records) => {
             let count = records.len();
             Verdict::Good(format!("{shown} opens; {count} records of the audit log"))
         }
+        Err(error @ JournalError::InUse { .. }) => Verdict::Unchecked(error.to_string()),
         Err(error @ (JournalError::Format { .. } | JournalError::Foreign { .. })) => {
             Verdict::wrong(
-                format!("{shown} is not this program's and node's: {}", chain(&error)),
+                error.to_string(),
                 "run the program and node that wrote it, or move it away",
             )
         }
+        Err(error @ (JournalError::Rights { .. } | JournalError::Failing { .. })) => {
+            Verdict::wrong(
+                error.to_string(),
+                "give it to the node's user, or check the disk (`dmesg` shows its errors)",
+            )
+        }
         Err(error) => Verdict::wrong(
-            format!("{shown} is damaged: {}", chain(&error)),
+            format!("{shown} is damaged: {error}"),
             "the start sets it aside and needs `liftmesh clear-hang`; its orders come back from \
              the other nodes",
         ),
     }
-}
-
-/// An error and its causes, without the path of the copy.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut last = error;
-    while let Some(cause) = last.source() {
-        last = cause;
-    }
-    last.to_string()
 }
 
 #[cfg(test)]

@@ -155,7 +155,6 @@ impl Remote {
         enum State {
             Placed,
             Absorbed,
-            Waiting,
         }
         #[derive(Deserialize)]
         struct Placed {
@@ -167,7 +166,6 @@ impl Remote {
         Ok(match placed.state {
             State::Placed => Taken::Placed,
             State::Absorbed => Taken::Absorbed,
-            State::Waiting => Taken::Waiting,
         })
     }
 

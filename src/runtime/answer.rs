@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use elevator_driver::Floor;
 use elevator_fleet::model::{NodeId, Timestamp};
-use elevator_fleet::node::{PriorityRefused, ReleaseRefused, Renewed, Status};
+use elevator_fleet::node::{PriorityRefused, ReleaseRefused, Status};
 use tracing::{debug, warn};
 
 use super::Running;
@@ -37,9 +37,6 @@ impl Running {
             }
             // A node whose car hangs does not get here.
             Query::ClearHang => Reply::NothingToClear,
-            Query::Repair { operator, reason, account } => {
-                Reply::Repaired(self.repair(operator, reason, account, now))
-            }
             Query::Directive { command, operator, reason, account } => {
                 self.commands.author = Some(Author { operator: operator.clone(), reason, account });
                 Reply::Directive(self.direct(&command, &operator, now))
@@ -104,27 +101,6 @@ impl Running {
             }
         }
         Ok(())
-    }
-
-    fn repair(
-        &mut self,
-        operator: String,
-        reason: String,
-        account: Account,
-        now: Timestamp,
-    ) -> Renewed {
-        let renewed = self.node.handle_repair(now);
-        let event = AuditEvent::Repair {
-            operator,
-            reason,
-            account,
-            old: renewed.old.to_string(),
-            fresh: renewed.fresh.to_string(),
-        };
-        if let Err(reason) = self.record(event) {
-            warn!(reason, "a repair is not in the audit log");
-        }
-        renewed
     }
 
     fn direct(

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use elevator_fleet::model::{JournalId, NodeId};
+use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{Change, FleetKeysStatus, Lsn, Restored};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -11,7 +11,7 @@ use tracing::{error, info, warn};
 
 use super::{RunError, hang};
 use crate::journal::{
-    self, AuditRecord, CommitTimes, Journal, JournalError, JournalWriter, Lost, Progress,
+    self, AuditRecord, CommitTimes, Journal, JournalError, JournalWriter, Lost, Progress, Work,
 };
 use crate::latch::{Latch, Refusal, commission};
 use crate::statistics::{Changes, Quarter, Slot};
@@ -42,7 +42,7 @@ enum State {
         /// Whether a missing journal may be made.
         lost: Lost,
         /// The task that tries to open the journal, once the loop waits for it.
-        tries: JoinSet<Result<(Opened, JournalId), Refusal>>,
+        tries: JoinSet<Result<Opened, Refusal>>,
     },
 }
 
@@ -56,8 +56,6 @@ pub(crate) enum DiskEvent {
     Recovered {
         /// What stands in the journal.
         restored: Restored,
-        /// An identity for the next failure.
-        spare: JournalId,
     },
 }
 
@@ -106,13 +104,12 @@ impl Home {
     ///
     /// # Errors
     /// The node must not run: see [`DiskEvent::Latched`].
-    async fn reopen(self, lost: Lost, mut pause: Duration) -> Result<(Opened, JournalId), Refusal> {
+    async fn reopen(self, lost: Lost, mut pause: Duration) -> Result<Opened, Refusal> {
         let mut told = String::new();
         loop {
             tokio::time::sleep(pause).await;
             let home = self.clone();
-            let open = move || Ok::<_, RunError>((home.open(lost)?, spare_id()?));
-            let opened = tokio::task::spawn_blocking(open).await;
+            let opened = tokio::task::spawn_blocking(move || home.open(lost)).await;
             let reason = match opened {
                 Ok(Ok(opened)) => return Ok(opened),
                 Ok(Err(RunError::Latched(refusal))) => return Err(refusal),
@@ -152,16 +149,8 @@ impl Disk {
                     "the disk is full, read-only or failing: running without it, no lamp is lit on its \
                      strength"
                 );
-                let restored = Restored {
-                    // The records read belong to a journal that can't reserve any more sequences
-                    // (O4).
-                    journal: journal::fresh_id()?,
-                    used: 0,
-                    reserved: 0,
-                    ..*restored
-                };
                 let state = State::Failed { lost, tries: JoinSet::new() };
-                Ok((disk(state), restored, None))
+                Ok((disk(state), *restored, None))
             }
             Err(RunError::Journal(JournalError::Lost { .. })) => {
                 Err(Refusal::new(directory, Latch::JournalLost).into())
@@ -196,7 +185,7 @@ impl Disk {
                 tries
             }
         };
-        let (opened, spare) = match tries.join_next().await {
+        let opened = match tries.join_next().await {
             Some(Ok(Ok(opened))) => opened,
             Some(Ok(Err(refusal))) => return DiskEvent::Latched(refusal),
             Some(Err(_)) | None => return std::future::pending().await,
@@ -208,7 +197,7 @@ impl Disk {
         );
         self.state = State::Writes(writer);
         self.since = Instant::now();
-        DiskEvent::Recovered { restored, spare }
+        DiskEvent::Recovered { restored }
     }
 
     /// Queues a batch. Never waits.
@@ -226,24 +215,7 @@ impl Disk {
     /// # Errors
     /// Why the record will not be in the log.
     pub(super) fn record(&self, record: AuditRecord) -> Result<(), String> {
-        match &self.state {
-            State::Writes(writer) => writer.record(record).map_err(|refused| refused.to_string()),
-            State::Failed { .. } => Err("the disk has failed".to_owned()),
-        }
-    }
-
-    /// The receiver of the audit log. Never waits.
-    pub(super) fn audit(&self) -> oneshot::Receiver<Vec<AuditRecord>> {
-        let (answer, records) = oneshot::channel();
-        match &self.state {
-            State::Writes(writer) => {
-                if let Err(refused) = writer.audit(answer) {
-                    warn!(reason = %refused, "the audit log can't be asked for");
-                }
-            }
-            State::Failed { .. } => drop(answer),
-        }
-        records
+        self.queue(Work::Record(Box::new(record)))
     }
 
     /// Queues changes of the statistics. Never waits.
@@ -251,26 +223,37 @@ impl Disk {
     /// # Errors
     /// Why they will not be on disk.
     pub(super) fn keep_statistics(&self, changes: Changes) -> Result<(), String> {
+        self.queue(Work::KeepStatistics(changes))
+    }
+
+    fn queue(&self, work: Work) -> Result<(), String> {
         match &self.state {
-            State::Writes(writer) => {
-                writer.keep_statistics(changes).map_err(|refused| refused.to_string())
-            }
+            State::Writes(writer) => writer.queue(work).map_err(|refused| refused.to_string()),
             State::Failed { .. } => Err("the disk has failed".to_owned()),
         }
     }
 
+    /// The receiver of the audit log. Never waits.
+    pub(super) fn audit(&self) -> oneshot::Receiver<Vec<AuditRecord>> {
+        self.ask(Journal::audit)
+    }
+
     /// The receiver of the statistics. Never waits.
     pub(super) fn statistics(&self) -> oneshot::Receiver<Vec<(Slot, Quarter)>> {
-        let (answer, quarters) = oneshot::channel();
-        match &self.state {
-            State::Writes(writer) => {
-                if let Err(refused) = writer.read_statistics(answer) {
-                    warn!(reason = %refused, "the statistics can't be asked for");
-                }
-            }
-            State::Failed { .. } => drop(answer),
+        self.ask(Journal::statistics)
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        read: fn(&Journal) -> Result<T, JournalError>,
+    ) -> oneshot::Receiver<T> {
+        let (answer, receiver) = oneshot::channel();
+        if let State::Writes(writer) = &self.state
+            && let Err(refused) = writer.ask(answer, read)
+        {
+            warn!(reason = %refused, "the journal can't be asked");
         }
-        quarters
+        receiver
     }
 
     /// Marks the disk as failed. It is tried again; the first pause doubles if it has not worked for
@@ -293,9 +276,4 @@ impl Disk {
             warn!("the disk did not write everything in time");
         }
     }
-}
-
-/// A new journal identity for the case that the disk fails, drawn while that is sure to succeed.
-pub(super) fn spare_id() -> Result<JournalId, RunError> {
-    Ok(journal::fresh_id()?)
 }

@@ -35,7 +35,7 @@ use std::time::{Duration, Instant, SystemTime};
 use elevator_driver::{MotorCommand, OpenError};
 use elevator_fleet::car::HangEvidence;
 use elevator_fleet::dispatch::Dispatcher;
-use elevator_fleet::model::{JournalId, Timestamp};
+use elevator_fleet::model::Timestamp;
 use elevator_fleet::node::{Action, FleetKeysStatus, Node, Report};
 use elevator_fleet::wire::Nonce;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -132,9 +132,8 @@ impl RunError {
                 | JournalError::Format { .. } => true,
                 JournalError::Lost { .. }
                 | JournalError::Audit(_)
-                | JournalError::Unreadable(_)
-                | JournalError::Failing { .. }
-                | JournalError::Random(_) => false,
+                | JournalError::Damaged { .. }
+                | JournalError::Failing { .. } => false,
             },
             Self::Random(_) | Self::Thread(_) | Self::Signals(_) | Self::Failed(_) => false,
         }
@@ -236,8 +235,6 @@ struct Running {
     recorded_keys: Option<FleetKeysStatus>,
     commands: Commands,
     planner: Planner,
-    /// The identity under which the node continues without its disk.
-    spare: JournalId,
     requests: mpsc::Receiver<Request>,
     log: ReportLog,
     reports: broadcast::Sender<operator::Event>,
@@ -274,7 +271,6 @@ impl Running {
             .inspect_err(|refusal| hang::note(refusal, &settings.node))?;
         let (commits, data_dir) = (commit_times(), &settings.data_dir);
         let (disk, restored, keys) = Disk::open(data_dir, &settings.node, commits.clone())?;
-        let spare = disk::spare_id()?;
         let (nonce, seed) = (Nonce(getrandom::u64()?), getrandom::u64()?);
         let residence = Residence::of(&settings.address);
         let address = residence.address();
@@ -283,7 +279,6 @@ impl Running {
             role = %settings.role,
             fleet = %settings.fleet,
             %address,
-            journal = %restored.journal,
             records = restored.records.len(),
             "node starts"
         );
@@ -337,7 +332,6 @@ impl Running {
             recorded_keys: keys,
             commands: Commands::default(),
             planner,
-            spare,
             requests,
             log: ReportLog::new(settings.node.clone()),
             reports,
@@ -359,7 +353,7 @@ impl Running {
         let now = running.clock.now();
         // Before the lamps are lit that only the disk would justify (P5).
         if running.disk.has_failed() {
-            running.node.handle_disk_failed(spare, now);
+            running.node.handle_disk_failed(now);
         }
         running.record_keys();
         running.set_wall_clock(now);
@@ -495,14 +489,13 @@ impl Running {
                 self.node.handle_durable(progress.durable, now);
                 if let Some(reason) = progress.failure {
                     let DiskFailure = self.disk.fail(&reason);
-                    self.node.handle_disk_failed(self.spare, now);
+                    self.node.handle_disk_failed(now);
                 }
             }
             Event::Disk(DiskEvent::Latched(refusal)) => {
                 self.failure = Some(Failure { part: "the car", reason: refusal.to_string() });
             }
-            Event::Disk(DiskEvent::Recovered { restored, spare }) => {
-                self.spare = spare;
+            Event::Disk(DiskEvent::Recovered { restored }) => {
                 self.node.handle_disk_recovered(&restored, now);
             }
             Event::Request(request) => self.answer(request, now),
@@ -571,7 +564,7 @@ impl Running {
             let Some(DiskFailure) = failure else {
                 return;
             };
-            self.node.handle_disk_failed(self.spare, self.turned);
+            self.node.handle_disk_failed(self.turned);
         }
     }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::millis;
 
 /// Spans of bins: from the end of the one before up to this many seconds, bins of this many seconds.
@@ -16,7 +18,7 @@ pub(crate) const BINS: u8 = 60 + 30 + 36 + 20 + 50 + 1;
 /// Times: how many in each bin, their sum and the longest.
 ///
 /// Its size is bounded by [`BINS`], however many times it has.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Histogram {
     /// By bin, without the empty ones.
     pub(crate) bins: BTreeMap<u8, u32>,

@@ -20,8 +20,9 @@ mod week;
 
 use std::time::Duration;
 
-pub(crate) use self::histogram::{BINS, Histogram};
-pub(crate) use self::quarter::{CARS, CarTime, FloorCalls, Quarter};
+#[cfg(test)]
+pub(crate) use self::histogram::BINS;
+pub(crate) use self::quarter::Quarter;
 pub(crate) use self::report::Asked;
 #[cfg(test)]
 pub(crate) use self::tally::Kind;

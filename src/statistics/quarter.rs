@@ -5,17 +5,18 @@ use std::time::Duration;
 
 use elevator_driver::Direction;
 use elevator_fleet::model::{Call, NodeId};
+use serde::{Deserialize, Serialize};
 
 use super::histogram::Histogram;
 use super::millis;
 use super::tally::{CarState, Kind};
 
 /// The most cars that a quarter has; further ones don't count.
-pub(crate) const CARS: usize = 64;
+const CARS: usize = 64;
 
 /// What a node has seen of the fleet in 15 minutes. Its size is bounded: by the bins of four
 /// histograms, 254 floors and [`CARS`] cars.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Quarter {
     /// Waits for hall calls.
     pub(crate) hall: Histogram,
@@ -34,7 +35,7 @@ pub(crate) struct Quarter {
 }
 
 /// The calls of a floor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct FloorCalls {
     pub(crate) up: u32,
     pub(crate) down: u32,
@@ -43,7 +44,7 @@ pub(crate) struct FloorCalls {
 }
 
 /// For how long a car was in which state, in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct CarTime {
     pub(crate) in_service: u32,
     pub(crate) reserved: u32,
@@ -138,5 +139,51 @@ impl CarTime {
     /// For how long the car was watched, in milliseconds.
     pub(crate) fn watched(self) -> u64 {
         [self.in_service, self.reserved, self.down].into_iter().map(u64::from).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use elevator_driver::Floor;
+    use elevator_fleet::model::HallCall;
+
+    use super::*;
+    use crate::statistics::BINS;
+
+    /// What docs/API.md says of the space that the statistics take in the journal.
+    #[test]
+    fn a_quarter_is_small_and_bounded() {
+        let size = |quarter: &Quarter| postcard::to_stdvec(quarter).expect("encoded").len();
+        let car = |name: String| NodeId::new(&name).expect("a name");
+        let mut busy = Quarter::default();
+        for call in 0..400_u64 {
+            let floor = Floor::try_from(u8::try_from(call % 20).expect("small")).expect("a floor");
+            let waited = Duration::from_millis(call * call * 2 / 3);
+            let car = car("car-1".to_owned());
+            busy.record_call(Kind::Car, &Call::Car { car, floor }, waited);
+            let hall = Call::Hall(HallCall::new(floor, Direction::Down));
+            busy.record_call(Kind::Hall, &hall, waited);
+        }
+        for index in 0..8 {
+            let car = car(format!("car-{index}"));
+            busy.record_car(&car, CarState::InService, Duration::from_mins(15));
+        }
+        assert!(size(&busy) < 1_000, "{} bytes", size(&busy));
+
+        let bins = (0..BINS).map(|bin| (bin, u32::MAX)).collect();
+        let fullest = Histogram { bins, sum: u64::MAX, longest: u32::MAX };
+        let calls =
+            FloorCalls { up: u32::MAX, down: u32::MAX, destination: u32::MAX, car: u32::MAX };
+        let time = CarTime { in_service: u32::MAX, reserved: u32::MAX, down: u32::MAX };
+        let largest = Quarter {
+            hall: fullest.clone(),
+            destination: fullest.clone(),
+            car: fullest.clone(),
+            journeys: fullest,
+            floors: (0..=254).map(|floor| (floor, calls)).collect(),
+            cars: (0..CARS).map(|index| (car(format!("car-{index:012}")), time)).collect(),
+            watched: u32::MAX,
+        };
+        assert!(size(&largest) < 12_500, "{} bytes", size(&largest));
     }
 }

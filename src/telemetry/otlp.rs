@@ -40,7 +40,7 @@ pub(super) fn body(source: &Source, spans: &[Span]) -> Vec<u8> {
 
 fn span(span: &Span) -> Value {
     let mut value = json!({
-        "traceId": format!("{:016x}{:016x}", span.press.journal.0, span.press.sequence),
+        "traceId": format!("{:016x}{:016x}", span.press.incarnation.0, span.press.sequence),
         "spanId": format!("{:016x}", span.id),
         "name": span.name,
         "kind": INTERNAL,

@@ -182,7 +182,8 @@ mod tests {
     use std::time::SystemTime;
 
     use elevator_driver::{Direction, Floor};
-    use elevator_fleet::model::{HallCall, JournalId};
+    use elevator_fleet::model::HallCall;
+    use elevator_fleet::wire::Nonce;
 
     use super::*;
 
@@ -191,7 +192,7 @@ mod tests {
     }
 
     fn press(sequence: u64) -> Dot {
-        Dot { journal: JournalId(0xABCD), sequence }
+        Dot { incarnation: Nonce(0xABCD), sequence }
     }
 
     /// The spans of the node `own` for these reports, one second after the other.

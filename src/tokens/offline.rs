@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use elevator_fleet::directives::{DirectiveError, Directives, Words};
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node;
+use elevator_fleet::wire::Nonce;
 
 use super::{Change, TokenRefused, shown};
 use crate::journal::{Account, AuditEvent, AuditRecord, Journal, JournalError, Lost};
@@ -23,6 +24,9 @@ pub enum OfflineError {
     /// There are too many directives.
     #[error(transparent)]
     Directive(#[from] DirectiveError),
+    /// The system gives no random numbers.
+    #[error("no version can be drawn for the change")]
+    Random(#[from] getrandom::Error),
     /// The data directory is missing or can't be used.
     #[error(
         "the data directory {path} can't be used: the node makes it when it first runs",
@@ -58,7 +62,6 @@ pub enum OfflineError {
 pub(crate) struct Offline {
     node: NodeId,
     journal: Journal,
-    own: elevator_fleet::model::JournalId,
     directives: Directives,
     _claim: Claim,
 }
@@ -79,7 +82,7 @@ impl Offline {
         for directive in restored.directives {
             directives.merge(directive);
         }
-        Ok(Self { node, journal, own: restored.journal, directives, _claim: claim })
+        Ok(Self { node, journal, directives, _claim: claim })
     }
 
     pub(crate) fn directives(&self) -> &Directives {
@@ -99,7 +102,8 @@ impl Offline {
         let now = SystemTime::now();
         let (key, value) = change.directive(&self.directives, now)?;
         let by = Words::entered(operator, &self.node);
-        self.directives.set(key.clone(), value.clone(), by, self.own)?;
+        let incarnation = Nonce(getrandom::u64()?);
+        self.directives.set(key.clone(), value.clone(), by, incarnation)?;
         let all = self.directives.with_receipts().cloned().collect();
         self.journal.write(&node::Change::Directives(all))?;
         let event = AuditEvent::Directive {

@@ -42,9 +42,8 @@ impl StoredTokens {
     async fn read(&mut self) {
         let (data_dir, node) = (self.data_dir.clone(), self.node.clone());
         let read = tokio::task::spawn_blocking(move || {
-            let directives = journal::directives_of(&data_dir, &node);
-            // Opening it has changed the file.
-            (directives, journal::stamp_of(&data_dir))
+            let stamp = journal::stamp_of(&data_dir);
+            (journal::directives_of(&data_dir, &node), stamp)
         });
         match read.await {
             Ok((Err(JournalError::InUse { .. }), _)) | Err(_) => {

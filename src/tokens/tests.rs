@@ -1,5 +1,6 @@
 use elevator_fleet::directives::{MOST_DIRECTIVES, Words};
-use elevator_fleet::model::{JournalId, NodeId};
+use elevator_fleet::model::NodeId;
+use elevator_fleet::wire::Nonce;
 
 use super::*;
 use crate::journal::{Account, Journal};
@@ -20,10 +21,14 @@ fn revoke(text: &str) -> Change {
     Change::Revoke { name: name(text) }
 }
 
-/// Makes a change, as a node with a journal of this number does.
-fn apply(directives: &mut Directives, journal: u64, change: &Change) -> Result<(), TokenRefused> {
+/// Makes a change, as an incarnation of this number does.
+fn apply(
+    directives: &mut Directives,
+    incarnation: u64,
+    change: &Change,
+) -> Result<(), TokenRefused> {
     let (key, value) = change.directive(directives, now())?;
-    directives.set(key, value, Words::new("kovac").unwrap(), JournalId(journal)).unwrap();
+    directives.set(key, value, Words::new("kovac").unwrap(), Nonce(incarnation)).unwrap();
     Ok(())
 }
 
@@ -160,7 +165,7 @@ fn what_is_not_understood_counts_for_nothing() {
     {
         let mut directives = Directives::default();
         let (key, value) = (name("kiosk").key(), Value::new(&value).unwrap());
-        directives.set(key, value, Words::new("k").unwrap(), JournalId(1)).unwrap();
+        directives.set(key, value, Words::new("k").unwrap(), Nonce(1)).unwrap();
         assert_eq!(Tokens::of(&directives), Tokens::default());
     }
 }

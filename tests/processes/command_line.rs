@@ -70,7 +70,6 @@ fn help_shows_the_commands_and_every_exit_code() {
         "emergency-power",
         "clear-hang",
         "caretaker",
-        "repair",
         "audit",
         "presses",
         "keygen",
@@ -149,13 +148,8 @@ fn a_wrong_configuration_ends_with_two_and_names_the_place() {
 #[test]
 fn commands_of_the_nodes_own_computer_say_so_to_an_address() {
     let url = "https://127.0.0.9:7080";
-    let commands: [&[&str]; 5] = [
-        &["audit"],
-        &["presses"],
-        &["token", "list"],
-        &["floors", "show"],
-        &["repair", "--operator", "kovac", "--reason", "a test"],
-    ];
+    let commands: [&[&str]; 4] =
+        [&["audit"], &["presses"], &["token", "list"], &["floors", "show"]];
     for words in commands {
         let by_flag = fails(2, &[words, &["--url", url]].concat());
         let output = liftmesh(words).env("LIFTMESH_URL", url).output().unwrap();

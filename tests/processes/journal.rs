@@ -1,6 +1,5 @@
 //! The journal of a real node: what a later start makes of it.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -9,7 +8,7 @@ use elevator_driver::Direction;
 use elevator_fleet::model::Term;
 use elevator_fleet::node::Status;
 use liftmesh_harness::building::{Building, Line};
-use redb::{Database, TableDefinition};
+use redb::{Database, TableDefinition, WriteTransaction};
 use serde_json::Value;
 
 use super::command_line;
@@ -17,25 +16,33 @@ use super::command_line;
 /// The commit slots in the header of the database, which begin with the version of its file format.
 const SLOTS: [usize; 2] = [64, 192];
 
-fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/journal/testdata").join(name)
+const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
+const AUDIT: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("audit");
+
+fn journal(building: &Building, name: &str) -> PathBuf {
+    building.data_dir(name).join("journal.redb")
 }
 
-fn journal(building: &Building) -> PathBuf {
-    building.data_dir("A").join("journal.redb")
-}
-
-/// A building whose node A has run here before, and finds this file as its journal. The stop switch
-/// is pulled, so that nothing is served.
-fn with(name: &str) -> Building {
+/// A building whose node A has run here before, and left this journal. The stop switch is pulled, so
+/// that nothing is served.
+fn with_golden() -> Building {
     let mut building = Building::new(4, Line::Serial);
     building.install("A", 1);
     building.panel("A").send("stop on").expect("the switch");
     fs::create_dir(building.data_dir("A")).expect("a data directory");
-    fs::copy(golden(name), journal(&building)).expect("a copy");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/journal/testdata/format-3.redb");
+    fs::copy(golden, journal(&building, "A")).expect("a copy");
     let mark = building.data_dir("A").join("commissioned.toml");
     fs::write(mark, "node = \"A\"\n").expect("the mark");
     building
+}
+
+/// Changes the journal of A as another program might, or makes it.
+fn change(building: &Building, change: impl FnOnce(&WriteTransaction)) {
+    let database = Database::create(journal(building, "A")).expect("a database");
+    let transaction = database.begin_write().expect("a transaction");
+    change(&transaction);
+    transaction.commit().expect("written");
 }
 
 fn wait_for_status(building: &Building, name: &str) -> Status {
@@ -54,8 +61,8 @@ fn age(status: &Status) -> f64 {
 
 /// Starts a node that is to refuse its journal; holds that nothing in the directory has changed.
 fn refused(building: &Building) -> String {
-    let before = fs::read(journal(building)).expect("the journal");
-    let rights = fs::metadata(journal(building)).expect("there").permissions();
+    let before = fs::read(journal(building, "A")).expect("the journal");
+    let rights = fs::metadata(journal(building, "A")).expect("there").permissions();
     let clear = ["clear-hang", "--operator", "kovac", "--reason", "a test"];
     for words in [&["audit"][..], &clear] {
         let output = building.operator("A", words).output().expect("it runs");
@@ -66,8 +73,8 @@ fn refused(building: &Building) -> String {
     let output = building.command("A").output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(fs::read(journal(building)).expect("there") == before, "it has changed");
-    let after = fs::metadata(journal(building)).expect("there").permissions();
+    assert!(fs::read(journal(building, "A")).expect("there") == before, "it has changed");
+    let after = fs::metadata(journal(building, "A")).expect("there").permissions();
     assert_eq!(after, rights);
     assert!(!building.data_dir("A").join("journal.damaged-1").exists());
     assert!(said.contains("another version of the program"), "{said}");
@@ -78,30 +85,30 @@ fn refused(building: &Building) -> String {
 /// Another program, by the journal's own format.
 #[test]
 fn a_journal_of_another_format_ends_the_start_with_two() {
-    assert!(refused(&with("format-1.redb")).contains("format 1"));
-    let building = with("format-2.redb");
-    let database = Database::open(journal(&building)).expect("a database");
-    let transaction = database.begin_write().expect("a transaction");
-    let numbers = TableDefinition::<&str, u64>::new("numbers");
-    let mut numbers = transaction.open_table(numbers).expect("a table");
-    numbers.insert("format", 3).expect("inserted");
-    drop(numbers);
-    transaction.commit().expect("written");
-    drop(database);
-    assert!(refused(&building).contains("format 3"));
+    for (format, is_earlier) in [(2, true), (4, false)] {
+        let building = with_golden();
+        if is_earlier {
+            fs::remove_file(journal(&building, "A")).expect("there");
+        }
+        change(&building, |transaction| {
+            let numbers = transaction.open_table(NUMBERS);
+            numbers.expect("a table").insert("format", format).expect("inserted");
+        });
+        assert!(refused(&building).contains(&format!("it has format {format}")));
+    }
 }
 
 /// A change of the database's file format, in either direction.
 #[test]
 fn another_file_format_of_the_database_ends_the_start_with_two() {
-    for version in [1, 2, 4, 9] {
-        let building = with("format-2.redb");
-        let mut image = fs::read(journal(&building)).expect("the journal");
+    for version in [2, 4] {
+        let building = with_golden();
+        let mut image = fs::read(journal(&building, "A")).expect("the journal");
         for slot in SLOTS {
             assert_eq!(image[slot], 3, "the header of the database");
             image[slot] = version;
         }
-        fs::write(journal(&building), image).expect("written");
+        fs::write(journal(&building, "A"), image).expect("written");
         assert!(refused(&building).contains(&format!("file format {version}")));
     }
 }
@@ -109,31 +116,31 @@ fn another_file_format_of_the_database_ends_the_start_with_two() {
 /// What is damaged is set aside, as ever.
 #[test]
 fn a_damaged_journal_is_set_aside_and_refuses_the_start_with_four() {
-    let building = with("format-2.redb");
-    let mut image = fs::read(journal(&building)).expect("the journal");
+    let building = with_golden();
+    let mut image = fs::read(journal(&building, "A")).expect("the journal");
     image[100..256].fill(0xA5);
-    fs::write(journal(&building), &image).expect("written");
+    fs::write(journal(&building, "A"), &image).expect("written");
     let output = building.command("A").output().expect("it runs");
     assert_eq!(output.status.code(), Some(4));
     let aside = building.data_dir("A").join("journal.damaged-1");
     assert!(aside.exists());
-    assert!(!journal(&building).exists());
+    assert!(!journal(&building, "A").exists());
 }
 
 /// The file is at fault, not the program.
 #[test]
 fn a_file_that_makes_the_database_panic_is_called_damaged() {
-    let building = with("format-1.redb");
-    let mut image = fs::read(journal(&building)).expect("the journal");
-    image[36_871] ^= 0x80;
-    fs::write(journal(&building), &image).expect("written");
+    let building = with_golden();
+    let mut image = fs::read(journal(&building, "A")).expect("the journal");
+    image[12_288] ^= 0x80;
+    fs::write(journal(&building, "A"), &image).expect("written");
     let mut audit = command_line::liftmesh(&["audit", "--data-dir"]);
     let audit = audit.arg(building.data_dir("A")).output().expect("it runs");
     assert_eq!(audit.status.code(), Some(1), "{audit:?}");
     let start = building.command("A").output().expect("it runs");
     assert_eq!(start.status.code(), Some(4), "{start:?}");
     let [audit, start] = [audit, start].map(|it| String::from_utf8_lossy(&it.stderr).into_owned());
-    assert!(start.contains("the database gave up on it: range start index"), "{start}");
+    assert!(start.contains("the database gave up on it: internal error"), "{start}");
     for said in [audit, start] {
         assert!(!said.contains("panicked"), "{said}");
     }
@@ -189,52 +196,85 @@ fn the_term_goes_on_after_a_power_cut() {
     }
 }
 
-/// O1, O4: a repair needs no latch and no stop, loses no order, and is on record.
-#[test]
-fn a_repair_gives_the_journal_a_fresh_identity() {
-    let mut building = with("format-2.redb");
-    building.start("A");
-    let before = wait_for_status(&building, "A");
-    let words = ["repair", "--operator", "kovac", "--reason", "restored from a copy"];
-    let said = liftmesh(&building, &words);
-    let identities: Vec<_> = said.trim_end().split(' ').collect();
-    let ["repaired:", "journal", fresh, "in", "place", "of", old] = identities[..] else {
-        panic!("{said}");
-    };
-    assert_ne!(fresh, old);
-    let calls = |status: &Status| {
-        let calls = status.orders.iter().map(|order| order.call.clone());
-        calls.collect::<BTreeSet<_>>()
-    };
-    let repaired = wait_for_status(&building, "A");
-    assert_eq!(calls(&repaired), calls(&before));
-    assert!(!building.data_dir("A").join("hang.toml").exists());
-    let records = liftmesh(&building, &["audit", "--json"]);
-    let record: Value =
-        records.lines().last().and_then(|line| serde_json::from_str(line).ok()).expect("a record");
-    for (key, value) in [
-        ("kind", "repair"),
-        ("operator", "kovac"),
-        ("reason", "restored from a copy"),
-        ("old", old),
-        ("fresh", fresh),
-    ] {
-        assert_eq!(record[key], value, "{record}");
-    }
-    assert_eq!(record["account"]["uid"], rustix::process::getuid().as_raw());
-    let page = liftmesh(&building, &["audit"]);
-    assert!(page.contains(&format!("journal {fresh} in place of {old}")), "{page}");
+/// What becomes of the journal of node A while it does not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Deleted,
+    Emptied,
+    /// A copy from before the last presses takes its place.
+    Older,
+    /// The journal of node B does.
+    Cloned,
+}
 
-    building.kill("A");
-    building.start("A");
-    let again = wait_for_status(&building, "A");
-    assert_eq!(calls(&again), calls(&before));
-    assert!(liftmesh(&building, &words).trim_end().ends_with(fresh), "it holds after a kill");
-    assert!(building.stop("A").success());
-    let output = building.operator("A", &words).output().expect("it runs");
-    assert_eq!(output.status.code(), Some(5));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("no node runs with data directory"), "{said}");
+/// O1, F13, P2: two nodes have each order, whatever becomes of the disk of one. A node reports what it
+/// finds in place of its journal, but for an older one of its own, which is as good as any.
+#[test]
+fn a_fleet_loses_no_lit_lamp_whatever_becomes_of_a_journal() {
+    for (fate, refusal) in [
+        (Fate::Deleted, Some((4, "its journal is gone or damaged"))),
+        (Fate::Emptied, Some((4, "its journal is gone or damaged"))),
+        (Fate::Older, None),
+        (Fate::Cloned, Some((2, "is the journal of node B, and this node is A"))),
+    ] {
+        let names = ["A", "B", "C"];
+        let mut building = Building::with_cars(4, Line::Serial, &names);
+        building.open_books();
+        for name in names {
+            building.take_out(name);
+        }
+        let early = building.hall(1, Direction::Up);
+        let (late, car_call) = (building.hall(2, Direction::Down), building.car_call(3));
+        building.press("A", early);
+        building.wait_lit(&names, early);
+        let copy = building.path("copy.redb");
+        building.kill("A");
+        fs::copy(journal(&building, "A"), &copy).expect("copied");
+        building.start("A");
+        building.wait_lit(&names, early);
+        for button in [late, car_call] {
+            building.press("A", button);
+        }
+        building.wait_lit(&names, late);
+        building.wait_lit(&["A"], car_call);
+
+        building.kill("A");
+        let path = journal(&building, "A");
+        match fate {
+            Fate::Deleted => fs::remove_file(&path).expect("deleted"),
+            Fate::Emptied => fs::write(&path, "").expect("emptied"),
+            Fate::Older => drop(fs::copy(&copy, &path).expect("restored")),
+            Fate::Cloned => {
+                building.kill("B");
+                fs::copy(journal(&building, "B"), &path).expect("cloned");
+                building.start("B");
+                building.wait_lit(&["B"], early);
+            }
+        }
+        if let Some((exit, report)) = refusal {
+            let output = building.command("A").output().expect("it runs");
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(exit), "{fate:?}: {said}");
+            assert!(said.contains(report), "{fate:?}: {said}");
+            if fate == Fate::Cloned {
+                fs::remove_file(&path).expect("moved away, as the message says");
+            }
+            building.clear_hang("A");
+        }
+        for button in [early, late] {
+            building.wait_lit(&["B", "C"], button);
+        }
+        building.start("A");
+        for button in [early, late] {
+            building.wait_lit(&names, button);
+        }
+        building.wait_lit(&["A"], car_call);
+        for name in names {
+            building.put_in(name);
+        }
+        building.close_books();
+        building.assert_safe();
+    }
 }
 
 fn liftmesh(building: &Building, words: &[&str]) -> String {
@@ -247,18 +287,14 @@ fn liftmesh(building: &Building, words: &[&str]) -> String {
 /// H3: what a program of another version has recorded is shown, and keeps nobody from clearing.
 #[test]
 fn an_unknown_kind_in_the_audit_log_blocks_no_clearing() {
-    let mut building = with("format-2.redb");
-    let database = Database::open(journal(&building)).expect("a database");
-    let transaction = database.begin_write().expect("a transaction");
-    let audit = TableDefinition::<u64, &[u8]>::new("audit");
-    let mut audit = transaction.open_table(audit).expect("a table");
-    let record = br#"{"at":"2030-01-01T00:00:00.000Z","node":"A","program":"9.0.0",
-        "kind":"brake-test","result":{"passed":true}}"#;
-    audit.insert(3, &record[..]).expect("inserted");
-    audit.insert(4, &b"no JSON"[..]).expect("inserted");
-    drop(audit);
-    transaction.commit().expect("written");
-    drop(database);
+    let mut building = with_golden();
+    change(&building, |transaction| {
+        let mut audit = transaction.open_table(AUDIT).expect("a table");
+        let record = br#"{"at":"2030-01-01T00:00:00.000Z","node":"A","program":"9.0.0",
+            "kind":"brake-test","result":{"passed":true}}"#;
+        audit.insert(3, &record[..]).expect("inserted");
+        audit.insert(4, &b"no JSON"[..]).expect("inserted");
+    });
     fs::write(building.data_dir("A").join("hang.toml"), "?").expect("a latch");
     let shown = liftmesh(&building, &["audit"]);
     for part in ["brake-test", r#"{"result":{"passed":true}}"#, "unreadable", "no JSON"] {

@@ -8,6 +8,8 @@
 //!     cargo test --test processes mixed:: -- --nocapture
 //! ```
 //!
+//! The older release has to have the same format of the journal, as the upgrade goes on with it.
+//!
 //! Without the variable the test says so and does nothing. That counts as no lack of the machine:
 //! which release is the older one is for somebody to choose. `docs/PROTOCOL.md` has what was seen.
 

@@ -3,10 +3,8 @@
 use std::process::Output;
 
 use elevator_driver::{Direction, DoorState};
-use elevator_fleet::model::{Call, NodeId, Role};
-use elevator_fleet::node::Taken;
-use liftmesh::operator::Client;
-use liftmesh_harness::building::{Building, Line, Stopped};
+use elevator_fleet::model::Role;
+use liftmesh_harness::building::{Building, Line};
 
 fn order(building: &Building, words: &[&str]) -> Output {
     building.operator("A", &[&["order"], words].concat()).output().expect("it runs")
@@ -45,44 +43,6 @@ fn an_order_at_an_open_door_is_not_called_placed() {
     building.panel("A").send("obstruct off").expect("no obstacle");
     building.wait_all_dark();
     building.assert_safe();
-}
-
-/// O4: without a sequence from the disk there is no order, and nobody says that there is one.
-#[test]
-fn an_order_that_waits_for_the_disk_is_not_called_placed() {
-    let building = Building::with_cars(4, Line::Serial, &["A"]);
-    building.take_out("A");
-    let threads = building.threads("A");
-    let journal = threads.iter().find(|thread| thread.name == "journal");
-    let Some(held) = Stopped::new(journal.expect("the journal's thread")) else {
-        return;
-    };
-    let mut client = Client::connect(&building.data_dir("A")).expect("a node");
-    let a = NodeId::new("A").expect("a name");
-    let hall = Call::of_button(building.hall(1, Direction::Up), &a);
-    let presses = (0..1_000)
-        .position(|_| client.order(&hall).expect("an answer") == Taken::Waiting)
-        .expect("the sequences that are reserved come to an end");
-    assert!(presses >= 128, "{presses}");
-    let car_call = Call::of_button(building.car_call(3), &a);
-    for words in [&["car", "A", "3"][..], &["car", "A", "3", "--wait", "lit", "--timeout", "100ms"]]
-    {
-        let output = order(&building, words);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("car A 3 is not placed yet"), "{said}");
-        assert_eq!(text(&output.stdout), "");
-    }
-    let status = building.status("A").expect("a status");
-    assert!(!status.disk_failed);
-    assert!(status.order(&car_call).is_none());
-    drop(held);
-    building.wait("the order is placed and promised", |building| {
-        let status = building.status("A");
-        status.is_some_and(|status| status.order(&car_call).is_some_and(|order| order.promised))
-    });
-    building.put_in("A");
-    building.wait_all_dark();
 }
 
 /// A node without a car has nobody who could serve a car order.

@@ -1,12 +1,9 @@
 //! The events of a car.
 
-use std::time::Duration;
-
 use elevator_driver::{Direction, DoorState, Floor};
 
-use super::supervision::FlightRecord;
 use crate::directives::{RequestId, SessionEnd};
-use crate::model::{HallCall, Reason};
+use crate::model::{Call, FlightRecord, HallCall, HangEvidence, NodeId, Reason};
 
 /// An event of a car. Drained with [`poll_event`](super::Car::poll_event) after every call, so that
 /// the queue never holds more than the events of one call.
@@ -78,43 +75,12 @@ pub enum ServedCall {
     Car(Floor),
 }
 
-/// The evidence of a hang (F9), for the latch and the operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HangEvidence {
-    /// Why it counts as hung.
-    pub cause: HangCause,
-    /// The floor of its stop; `None` while homing, or if it was told to stop.
-    pub floor: Option<Floor>,
-    /// The direction in which it was going, or last went.
-    pub direction: Direction,
-    /// The time limit of the flight.
-    pub expected: Duration,
-    /// How long the motor had been driven without a new floor, over all tries; or, if it did not
-    /// stop, since it was told to.
-    pub actual: Duration,
-    /// The last floor sensor seen.
-    pub last_sensor: Option<Floor>,
-}
-
-/// Why a car counts as hung.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HangCause {
-    /// The motor was driven for too long without a new floor (H5).
-    NoProgress,
-    /// This many flights in a row did not end at their stop. One in the wrong direction counts
-    /// twice.
-    OffTarget(u8),
-    /// The motor was driven for too long after the command to stop (H5).
-    NotStopped,
-}
-
-impl HangCause {
-    /// How many flights in a row did not end at their stop, if that is the cause.
-    #[must_use]
-    pub fn flights(self) -> Option<u8> {
+impl ServedCall {
+    /// The call, of this car.
+    pub(crate) fn at(self, car: NodeId) -> Call {
         match self {
-            Self::NoProgress | Self::NotStopped => None,
-            Self::OffTarget(flights) => Some(flights),
+            Self::Hall(call) => Call::Hall(call),
+            Self::Car(floor) => Call::Car { car, floor },
         }
     }
 }

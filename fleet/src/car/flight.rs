@@ -4,13 +4,11 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, DriveFeedback, Floor};
 
-use super::event::{CarEvent, HangCause, HangEvidence};
+use super::event::CarEvent;
 use super::state::{Halt, OperatingState};
-use super::supervision::{
-    FoundBy, Leg, LegEnd, Miss, Missed, Punctuality, Sensor, Strike, Verdict,
-};
+use super::supervision::{FoundBy, Miss, Missed, Punctuality, Sensor, Strike, Verdict};
 use super::{Car, CarTimer};
-use crate::model::Timestamp;
+use crate::model::{HangCause, HangEvidence, Leg, LegEnd, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,12 +29,12 @@ use elevator_driver::{
     PanelInputs,
 };
 
-pub use self::event::{CarEvent, CarTimer, HangCause, HangEvidence, ServedCall, SessionLeg};
+pub use self::event::{CarEvent, CarTimer, ServedCall, SessionLeg};
 pub use self::firefighter::FireKey;
 pub use self::service::Press;
 pub use self::settings::CarSettings;
 pub use self::special::{Errand, Power};
-pub use self::supervision::{FlightRecord, Leg, LegEnd};
+pub use crate::model::{FlightRecord, HangCause, HangEvidence, Leg, LegEnd};
 
 use self::door::Stage;
 use self::special::Stay;

@@ -68,7 +68,7 @@ pub struct CarSettings {
 
 impl CarSettings {
     /// The default of [`bypass_load`](Self::bypass_load), in per cent of the rated load.
-    pub const BYPASS_LOAD: u8 = 80;
+    pub const BYPASS_LOAD: u8 = crate::dispatch::BYPASS_LOAD;
 
     /// The default of [`overload`](Self::overload), in per cent of the rated load: a car may carry
     /// its rated load, and a scale is not exact.

@@ -4,11 +4,11 @@ use elevator_driver::{Direction, DoorCommand, DoorState, DriveFeedback, Floor, M
 
 use super::Car;
 use super::door::DoorCycle;
-use super::event::{CarEvent, HangCause};
+use super::event::CarEvent;
 use super::flight::{Flight, Homing};
 use super::supervision::{FoundBy, Missed};
 use crate::dispatch::StopSet;
-use crate::model::{Mode, Timestamp};
+use crate::model::{HangCause, Mode, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
 /// The operating state of a car.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor};
 
 use super::{Directives, Key, OFF, Value, of_kind};
-use crate::car::{HangCause, HangEvidence};
 use crate::model::NodeId;
+use crate::model::{HangCause, HangEvidence};
 
 /// The beginning of these keys.
 const HANG: &str = "hang/";

@@ -26,8 +26,9 @@ use elevator_driver::Floor;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
+use crate::model::Nonce;
 use crate::model::bounds::JUMP;
-use crate::model::{JournalId, Mode, NodeId};
+use crate::model::{Mode, NodeId};
 
 pub use self::errands::{EmergencyPower, PriorityCall, Turn};
 use self::errands::{is_priority_key, read_priorities};
@@ -76,9 +77,9 @@ pub struct Directive {
 pub struct Version {
     /// One more than any that the node knew when it took the command.
     pub counter: u64,
-    /// The journal of the node that took the command: it decides between two nodes that took one at
-    /// the same time.
-    pub journal: JournalId,
+    /// The incarnation of the node that took the command: it decides between two nodes that took one
+    /// at the same time.
+    pub incarnation: Nonce,
 }
 
 /// What this program understands of directives.
@@ -192,13 +193,13 @@ impl Directives {
         key: Key,
         value: Value,
         operator: Words,
-        journal: JournalId,
+        incarnation: Nonce,
     ) -> Result<Directive, DirectiveError> {
         if self.has_no_room_for(&key) && !self.may_displace(&key) {
             return Err(DirectiveError::Full);
         }
         let counter = self.highest().unwrap_or(0) + 1;
-        let version = Version { counter, journal };
+        let version = Version { counter, incarnation };
         let directive = Directive { key, version, value, operator };
         if !directive.is_possible() {
             return Err(DirectiveError::Spent);
@@ -304,9 +305,9 @@ impl Directives {
         id: RequestId,
         receipt: &Receipt,
         bearer: Words,
-        journal: JournalId,
+        incarnation: Nonce,
     ) -> Result<Directive, DirectiveError> {
-        self.receipts.add(id, receipt, bearer, journal)
+        self.receipts.add(id, receipt, bearer, incarnation)
     }
 
     /// The directives from this key on, by key, and then those before it.
@@ -457,7 +458,7 @@ impl Directive {
             hasher.write(&[u8::MAX]);
         }
         hasher.write(&self.version.counter.to_le_bytes());
-        hasher.write(&self.version.journal.0.to_le_bytes());
+        hasher.write(&self.version.incarnation.0.to_le_bytes());
         hasher.finish()
     }
 }

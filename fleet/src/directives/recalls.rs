@@ -6,7 +6,7 @@
 //! a partition are two, and each ends only when it is ended itself.
 
 use super::{Directives, Key, OFF, ON, Value, of_kind};
-use crate::wire::Nonce;
+use crate::model::Nonce;
 
 const PREFIX: &str = "fire-recall/";
 

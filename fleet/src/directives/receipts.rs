@@ -12,7 +12,8 @@ use std::fmt;
 use elevator_driver::Floor;
 
 use super::{Directive, DirectiveError, Key, MOST_CHANGES, Session, Value, Version, Words};
-use crate::model::{Call, Dot, JournalId, NodeId};
+use crate::model::Nonce;
+use crate::model::{Call, Dot, NodeId};
 
 /// The most receipts of a fleet. Of more, the bearers with the most lose their oldest ones, so that a
 /// busy bearer can't use up what others need, and all nodes keep the same ones.
@@ -122,10 +123,10 @@ impl Receipt {
         if press == Self::ABSORBED {
             return Some(Self { press: None, call });
         }
-        let (journal, sequence) = press.split_once(':')?;
-        let journal = JournalId(u64::from_str_radix(journal, 16).ok()?);
+        let (incarnation, sequence) = press.split_once(':')?;
+        let incarnation = Nonce(u64::from_str_radix(incarnation, 16).ok()?);
         let sequence = sequence.parse().ok()?;
-        Some(Self { press: Some(Dot { journal, sequence }), call })
+        Some(Self { press: Some(Dot { incarnation, sequence }), call })
     }
 }
 
@@ -184,11 +185,11 @@ impl Receipts {
         id: RequestId,
         receipt: &Receipt,
         bearer: Words,
-        journal: JournalId,
+        incarnation: Nonce,
     ) -> Result<Directive, DirectiveError> {
         let value = Value::new(&receipt.to_string())
             .unwrap_or_else(|error| unreachable!("a press and a call are short: {error}"));
-        let version = Version { counter: self.highest().unwrap_or(0) + 1, journal };
+        let version = Version { counter: self.highest().unwrap_or(0) + 1, incarnation };
         if version.counter > MOST_CHANGES {
             return Err(DirectiveError::Spent);
         }

@@ -4,18 +4,18 @@ use elevator_driver::{Direction, Floor};
 use proptest::prelude::*;
 
 use super::*;
-use crate::car::{HangCause, HangEvidence};
 use crate::election::testing::name;
-use crate::wire::Nonce;
+use crate::model::Nonce;
+use crate::model::{HangCause, HangEvidence};
 
-fn journal(number: u64) -> JournalId {
-    JournalId(number)
+fn incarnation(number: u64) -> Nonce {
+    Nonce(number)
 }
 
-fn directive(key: &str, counter: u64, journal: u64, value: &str) -> Directive {
+fn directive(key: &str, counter: u64, incarnation: u64, value: &str) -> Directive {
     Directive {
         key: Key::new(key).expect("a key"),
-        version: Version { counter, journal: JournalId(journal) },
+        version: Version { counter, incarnation: Nonce(incarnation) },
         value: Value::new(value).expect("a value"),
         operator: Words::new("kovac").expect("a name"),
     }
@@ -45,7 +45,7 @@ fn any_directive() -> impl Strategy<Value = Directive> {
     let keys = ["mode/0", "mode/1", "priority/0", "priority/1", "session/0", "session/1"];
     let key = prop::sample::select(keys.to_vec());
     (key, 0..3_u64, 0..3_u64, value)
-        .prop_map(|(key, counter, journal, value)| directive(key, counter, journal, &value))
+        .prop_map(|(key, counter, incarnation, value)| directive(key, counter, incarnation, &value))
 }
 
 fn any_directives() -> impl Strategy<Value = Directives> {
@@ -123,8 +123,8 @@ fn a_later_command_wins_over_all_that_its_node_knew() {
     assert_eq!(directives.mode(&a), Mode::OutOfService);
     let (key, value) = (Topic::Mode(a.clone()).key(), Value::new("in-service").expect("a value"));
     let operator = Words::new("kovac").expect("a name");
-    let set = directives.set(key, value, operator, journal(1)).expect("room");
-    assert_eq!(set.version, Version { counter: 8, journal: journal(1) });
+    let set = directives.set(key, value, operator, incarnation(1)).expect("room");
+    assert_eq!(set.version, Version { counter: 8, incarnation: incarnation(1) });
     assert_eq!(directives.mode(&a), Mode::InService);
 }
 
@@ -155,7 +155,7 @@ fn recalls_have_few_origins() {
     let mut directives = Directives::default();
     for number in 1..=100 {
         let (key, value) = directives.next_recall(Nonce(number));
-        directives.set(key, value, Words::unnamed(), journal(number)).expect("room");
+        directives.set(key, value, Words::unnamed(), incarnation(number)).expect("room");
         assert_eq!(directives.recall_count(), number);
     }
     assert_eq!((directives.recalls().count(), directives.ends_of_recalls().len()), (64, 64));
@@ -168,7 +168,7 @@ fn no_node_can_use_up_the_versions() {
     assert!(directives.merge(directive("mode/A", MOST_CHANGES, 1, "independent")));
     let (key, value) = directives.next_recall(Nonce(1));
     let operator = Words::new("kovac").expect("a name");
-    let set = directives.set(key, value, operator, journal(1));
+    let set = directives.set(key, value, operator, incarnation(1));
     assert_eq!(set, Err(DirectiveError::Spent));
 }
 
@@ -182,7 +182,7 @@ fn locks_and_tokens_keep_out_no_fire_recall() {
         let mut directives = merged(&all);
         let (value, by) = (Value::new(ON).expect("a value"), Words::new("k").expect("a name"));
         let (recall, _) = directives.next_recall(Nonce(1));
-        let mut set = |key: Key| directives.set(key, value.clone(), by.clone(), journal(1));
+        let mut set = |key: Key| directives.set(key, value.clone(), by.clone(), incarnation(1));
         let a = NodeId::new("A").expect("a name");
         assert_eq!(set(Topic::Mode(a.clone()).key()), Err(DirectiveError::Full));
         assert!(set(all[0].key.clone()).is_ok());
@@ -202,8 +202,8 @@ fn locks_and_tokens_keep_out_no_fire_recall() {
                 .collect::<Vec<_>>()
                 .iter(),
         );
-        assert!(full.set(recall, value.clone(), by.clone(), journal(1)).is_ok());
-        let set = full.set(firefighter_key(&a), value, by, journal(1));
+        assert!(full.set(recall, value.clone(), by.clone(), incarnation(1)).is_ok());
+        let set = full.set(firefighter_key(&a), value, by, incarnation(1));
         assert_eq!(set, Err(DirectiveError::Full));
     }
 }
@@ -322,7 +322,7 @@ fn receipts_do_not_use_up_what_directives_may() {
         directives.merge(receipt(id, id + 1));
     }
     let (key, value) = directives.next_recall(Nonce(1));
-    let set = directives.set(key, value, Words::unnamed(), journal(1)).expect("room");
+    let set = directives.set(key, value, Words::unnamed(), incarnation(1)).expect("room");
     assert_eq!(set.version.counter, 1);
     assert!(directives.is_fire_recalled());
 }
@@ -401,7 +401,9 @@ fn why_a_car_hung_keeps_out_no_command() {
     }
     let (value, operator) = (Value::new("on").expect("a value"), Words::new("k").expect("a name"));
     let token = Key::new("token/zzz").expect("a key");
-    directives.set(token.clone(), value, operator, journal(1)).expect("room in place of the hang");
+    directives
+        .set(token.clone(), value, operator, incarnation(1))
+        .expect("room in place of the hang");
     assert!(directives.get(&token).is_some());
     assert!(!directives.is_hung(&NodeId::new("A").expect("a name")));
     assert!(!directives.merge(hung), "it takes no place of another");
@@ -413,7 +415,7 @@ fn emergency_power_that_is_not_understood_is_on() {
     let mut directives = Directives::default();
     let mut set = |value: &str| {
         let (key, value) = (Topic::EmergencyPower.key(), Value::new(value).expect("a value"));
-        directives.set(key, value, Words::unnamed(), JournalId(1)).expect("room");
+        directives.set(key, value, Words::unnamed(), Nonce(1)).expect("room");
         directives.emergency_power()
     };
     let serving = Some(name(1));
@@ -431,7 +433,7 @@ fn cars_that_become_known_on_emergency_power_count() {
     let mut directives = Directives::default();
     let mut set = |topic: &Topic, value: &str| {
         let value = Value::new(value).expect("a value");
-        directives.set(topic.key(), value, Words::unnamed(), JournalId(1)).expect("room");
+        directives.set(topic.key(), value, Words::unnamed(), Nonce(1)).expect("room");
         directives.emergency_power().map(|it| it.cars)
     };
     assert_eq!(set(&Topic::Cars, "8"), None);

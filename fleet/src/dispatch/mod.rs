@@ -50,8 +50,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor};
-use serde::{Deserialize, Serialize};
 
+pub use crate::model::CarPlan;
 use crate::model::{CarView, HallCall, NodeId, Timestamp};
 
 pub use collective_cost::CollectiveCost;
@@ -128,21 +128,14 @@ pub struct Plan {
     pub cars: BTreeMap<NodeId, CarPlan>,
 }
 
-/// What a car does besides serving its calls. It is no order: a car that has a call, or can't do it,
-/// ignores it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct CarPlan {
-    /// The direction in which a car without passengers begins; `None` if it has no choice.
-    pub direction: Option<Direction>,
-    /// Where it waits if it has no call; `None` if it stays.
-    pub park: Option<Floor>,
-}
-
 impl From<Assignments> for Plan {
     fn from(assignments: Assignments) -> Self {
         Self { assignments, cars: BTreeMap::new() }
     }
 }
+
+/// From this load on, in percent of the rated one, a car passes hall calls by, unless set.
+pub const BYPASS_LOAD: u8 = 80;
 
 /// A strategy that assigns hall calls to cars (F17).
 ///

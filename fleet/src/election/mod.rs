@@ -17,7 +17,7 @@
 //! can't reach (F14). Only the source's form of `lowest-ip` opens and closes links itself (F3).
 
 /// Calls a macro with every protocol: the name of its module, and of its variant of
-/// [`Protocol`](crate::wire::Protocol).
+/// [`Protocol`](crate::model::Protocol).
 #[macro_export]
 macro_rules! for_every_protocol {
     ($macro:ident) => {
@@ -50,9 +50,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::climate::{DisplayData, Reading};
+use crate::model::MeshTimes;
+use crate::model::{Hello, NodeState, Nonce, Protocol};
 use crate::model::{Mac, NodeId, Role, Term};
-use crate::node::MeshTimes;
-use crate::wire::{Hello, NodeState, Nonce, Protocol};
 
 pub use ballot::Ballot;
 pub use bully::Bully;

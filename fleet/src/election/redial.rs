@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::node::MeshTimes;
+use crate::model::MeshTimes;
 
 /// The wait after a failed dial is doubled at most this often.
 const MOST_DOUBLINGS: u32 = 3;

@@ -2,21 +2,33 @@
 
 pub(crate) mod bounds;
 mod call;
+mod car_plan;
 mod floor_set;
+mod hang;
+mod identity;
+mod leg;
+mod mesh_times;
 mod mode;
 mod name;
 mod order;
+mod record;
 mod term;
 mod time;
 mod unit;
 mod view;
 
 pub use call::{Call, HallCall};
+pub use car_plan::CarPlan;
 pub use floor_set::FloorSet;
+pub use hang::{HangCause, HangEvidence};
+pub use identity::{Hello, NodeState, Nonce, Protocol, UnknownProtocol};
+pub use leg::{FlightRecord, Leg, LegEnd};
+pub use mesh_times::MeshTimes;
 pub use mode::{Mode, UnknownMode};
 pub use name::{FleetName, NameError, NodeId};
 pub(crate) use order::MOST_SEQUENCE;
-pub use order::{Dot, JournalId, Order};
+pub use order::{Dot, Order};
+pub use record::{Record, RecordState, Service};
 pub use term::Term;
 pub use time::Timestamp;
 pub use unit::{Mac, MacError, Role};

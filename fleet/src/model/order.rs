@@ -4,26 +4,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Call, NodeId, Timestamp};
-
-/// The identity of a node's journal: random, made with the journal (O4).
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-pub struct JournalId(pub u64);
-
-impl fmt::Display for JournalId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
-    }
-}
+use super::{Call, NodeId, Nonce, Timestamp};
 
 /// The identity of one press: never used twice (O4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Dot {
-    /// The journal of the node at which the press was made.
-    pub journal: JournalId,
-    /// Counts from 1 within the journal.
+    /// The incarnation of the node at which the press was made.
+    pub incarnation: Nonce,
+    /// Counts from 1 within the incarnation.
     pub sequence: u64,
 }
 
@@ -33,7 +21,7 @@ pub(crate) const MOST_SEQUENCE: u64 = 1 << 56;
 
 impl fmt::Display for Dot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.journal, self.sequence)
+        write!(f, "{}:{}", self.incarnation, self.sequence)
     }
 }
 

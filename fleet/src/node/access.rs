@@ -136,7 +136,7 @@ impl Node {
         if time.is_zero() || time > LONGEST_RELEASE {
             return Err(ReleaseRefused::Time);
         }
-        let until = self.access.released.entry(floor).or_insert(now);
+        let until = self.services.access.released.entry(floor).or_insert(now);
         *until = (*until).max(now + time);
         Ok(())
     }
@@ -149,7 +149,7 @@ impl Node {
         let (floor, is_open) = match call {
             Call::Hall(call) => (call.to?, false),
             Call::Car { car, floor } if *car == self.hello.node => {
-                let is_released = self.access.is_released(*floor, now);
+                let is_released = self.services.access.is_released(*floor, now);
                 let mode = self.cabin.car().map(Car::mode);
                 (*floor, is_released || mode == Some(Mode::Independent))
             }
@@ -163,7 +163,7 @@ impl Node {
 
     /// A call from the panel was refused because of a lock: its lamp stays dark.
     pub(super) fn refuse_press(&mut self, refused: &OrderRefused, now: Timestamp) {
-        self.access.count_refused();
+        self.services.access.count_refused();
         if let Some(report) = self.cabin.refused(refused.to_string(), now) {
             self.report(report);
         }

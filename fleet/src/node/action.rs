@@ -3,23 +3,11 @@
 use core::net::{Ipv4Addr, SocketAddrV4};
 
 use elevator_driver::PanelOutputs;
-use serde::{Deserialize, Serialize};
 
 use super::{PlanRequest, Report};
-use crate::car::FlightRecord;
-use crate::directives::Directive;
-use crate::model::{JournalId, NodeId, Term};
-use crate::orders::Record;
-use crate::wire::{Beacon, Frame};
-
-/// A link, as numbered by the driver of the brain. Numbers are never reused, so events of a closed
-/// link are harmless.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LinkId(pub u64);
-
-/// The sequence number of a batch of changes for the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Lsn(pub u64);
+use crate::model::NodeId;
+use crate::store::{Change, Lsn};
+use crate::wire::{Beacon, Frame, LinkId};
 
 /// An action to perform. The order of actions is significant; [`Panel`](Self::Panel) comes first.
 ///
@@ -72,23 +60,4 @@ pub enum Action {
     Plan(PlanRequest),
     /// Something happened that operators may want to know.
     Report(Report),
-}
-
-/// One change of what is on disk. Writing a change twice does no harm.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Change {
-    /// The register of this record's journal and call.
-    Record(Record),
-    /// The registers of this journal are dropped.
-    Collect(JournalId),
-    /// Sequences up to this one may be in use.
-    Reserve(u64),
-    /// The node knows this term, or may learn of it without another write (E3).
-    Term(Term),
-    /// The learned duration of one leg of this node's car.
-    FlightTimes(FlightRecord),
-    /// These are all directives.
-    Directives(Vec<Directive>),
-    /// From now on, orders are placed under this journal; none of its sequences is reserved yet.
-    Journal(JournalId),
 }

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use elevator_driver::{Floor, Kiosks, MOST_TRIPS, Trip};
 
-use super::peers::Relation;
 use super::{Action, LinkId, Node, PlanVersion, Report};
 use crate::dispatch::{CarPlan, CarSituation, Plan, Predictor};
+use crate::model::NodeState;
 use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
+use crate::peers::Relation;
 use crate::seeded::{SeededBug, is_seeded};
-use crate::wire::{Delta, Frame, NodeState, PlanEntry};
+use crate::wire::{Delta, Frame, PlanEntry};
 
 impl Node {
     /// Handles the plan requested by [`Action::Plan`]. The plan may be out of date: its entries for
@@ -19,7 +20,7 @@ impl Node {
     /// A request may remain unanswered: the node makes another one after a while.
     pub fn handle_plan(&mut self, version: PlanVersion, plan: Plan, now: Timestamp) {
         if self.dispatching.planning.accept_answer(version) && self.leadership.leads() {
-            let (calls, cars) = (self.orders.hall_calls(), self.cars(now));
+            let (calls, cars) = (self.store.hall_calls(), self.cars(now));
             let guidance = self.dispatching.guide(&plan.cars, &cars, self.hello.floors);
             // First: a car that gets its first call then knows in which direction to begin. After the
             // calls, where a car waits: one that still has a call forgets it.
@@ -42,7 +43,7 @@ impl Node {
         if !self.dispatching.wants_plan() {
             return;
         }
-        let waited = |call: HallCall| self.orders.store().waited(&Call::Hall(call), now);
+        let waited = |call: HallCall| self.store.orders().waited(&Call::Hall(call), now);
         // Riders whose car call is not promised yet wait for no car.
         let calls = self.waiting_calls().into_iter();
         let calls: BTreeMap<HallCall, _> =
@@ -71,7 +72,7 @@ impl Node {
     /// (P1), the latest ones if there are too many. A car that can't come is not shown: the master
     /// assigns the call to another one, or none can come.
     pub(super) fn kiosks(&self, now: Timestamp) -> Kiosks {
-        let mut trips: Vec<(Timestamp, HallCall)> = self.orders.promised_trips().collect();
+        let mut trips: Vec<(Timestamp, HallCall)> = self.store.promised_trips().collect();
         trips.sort_unstable_by(|one, other| other.cmp(one));
         let shown = trips.into_iter().filter_map(|(_, call)| {
             let trip = call.to.and_then(|to| Trip::new(call.floor, to));
@@ -145,7 +146,7 @@ impl Node {
 
     fn with_car_calls(&self, cars: Vec<(NodeId, CarView)>) -> Vec<CarSituation> {
         let mut car_calls: BTreeMap<&NodeId, BTreeSet<Floor>> = BTreeMap::new();
-        for call in self.orders.store().calls() {
+        for call in self.store.orders().calls() {
             match call {
                 Call::Car { car, floor } => {
                     car_calls.entry(car).or_default().insert(*floor);
@@ -219,7 +220,7 @@ impl Node {
         }
         if self.dispatching.plan.learn(entry) {
             // The service of a call may arrive before the plan that assigns it.
-            if self.orders.store().of_call(&call).next().is_some() {
+            if self.store.orders().of_call(&call).next().is_some() {
                 self.report(Report::Assigned { call, car, here: false });
             }
             self.cabin.invalidate_stops();

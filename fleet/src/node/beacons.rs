@@ -2,10 +2,11 @@
 
 use core::net::Ipv4Addr;
 
-use super::peers::{Facts, Room};
 use super::{Action, Node};
 use crate::model::Timestamp;
+use crate::peers::Facts;
 use crate::wire::Beacon;
+use crate::wire::Room;
 
 impl Node {
     pub(super) fn facts(&self, now: Timestamp) -> Facts {
@@ -14,17 +15,16 @@ impl Node {
             term: self.leadership.term(),
             led: self.leadership.terms.led(),
             estimate: self.leadership.election().estimate(),
-            digest: self.orders.store().digest(),
-            durable: self.orders.all_durable(),
-            journal: self.orders.journal(),
+            digest: self.store.orders().digest(),
+            durable: self.store.all_durable(),
             car: self.cabin.view(now),
-            directive_digest: self.commands.directives().digest(),
+            directive_digest: self.services.commands.directives().digest(),
         }
     }
 
     pub(super) fn broadcast_if_due(&mut self, now: Timestamp) {
         let leads = self.leadership.leads();
-        if self.started && self.peers.beacon_due(leads) <= now {
+        if self.leadership.has_started() && self.peers.beacon_due(leads) <= now {
             let facts = self.facts(now);
             let mut beacon = self.peers.broadcast(facts, leads, now);
             self.enclose_directives(&mut beacon);
@@ -43,7 +43,7 @@ impl Node {
     /// Adds the open orders, oldest first, and then the plan, as far as they fit.
     pub(super) fn enclose_orders(&self, beacon: &mut Beacon, now: Timestamp) {
         let mut room = Room::left_by(beacon);
-        self.orders.enclose(&mut beacon.delta, &mut room, now);
+        self.store.enclose(&mut beacon.delta, &mut room, now);
         for entry in self.dispatching.plan.bequeath() {
             if !room.add(&mut beacon.delta.plan, entry) {
                 break;
@@ -54,12 +54,12 @@ impl Node {
     /// Adds what fits into a datagram: acknowledgements first, then orders, then the plan.
     fn add_delta(&mut self, beacon: &mut Beacon, now: Timestamp) {
         let plans = self.leadership.leads() && !self.dispatching.plan.is_empty();
-        if !self.orders.has_unsent() && !plans {
+        if !self.store.has_unsent() && !plans {
             return;
         }
         let mut room = Room::left_by(beacon);
         let delta = &mut beacon.delta;
-        self.orders.fill_delta(delta, &mut room, now);
+        self.store.fill_delta(delta, &mut room, now);
         if plans {
             self.dispatching.plan.offer_entries(|entry| room.add(&mut delta.plan, entry.clone()));
         }

@@ -17,6 +17,7 @@ use elevator_driver::Floor;
 
 use crate::model::{Dot, HallCall, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
+use crate::store::Ride;
 
 /// How long after a passenger entered the loss of the panel may still be reported that came before:
 /// longer than a panel may be silent by default (`panel_line.silence_limit`).
@@ -41,20 +42,10 @@ struct Boarded {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// The car call waits for a sequence (O4).
+    /// There is no car call yet.
     Wanted,
     /// The car call is, or was, in the order store.
     Placed,
-}
-
-/// The call of this node's car to a destination.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ride {
-    /// There is none.
-    Absent,
-    /// It is open, and not promised yet.
-    Open,
-    Promised,
 }
 
 impl Boarding {
@@ -124,14 +115,14 @@ impl Boarding {
 mod tests {
     use super::*;
     use crate::election::testing::floor;
-    use crate::model::JournalId;
+    use crate::model::Nonce;
 
     fn trip() -> HallCall {
         HallCall::to(floor(0), floor(3)).expect("a trip")
     }
 
     fn press(sequence: u64) -> Dot {
-        Dot { journal: JournalId(1), sequence }
+        Dot { incarnation: Nonce(1), sequence }
     }
 
     fn begun() -> Boarding {

@@ -17,7 +17,6 @@ use std::time::Duration;
 use elevator_driver::{Button, Floor};
 
 use super::own_car::{self, OwnCar};
-use super::peers::Room;
 use super::{Action, LinkId, Node, Report};
 use crate::car::{FireKey, Power};
 use crate::directives::{
@@ -27,6 +26,7 @@ use crate::directives::{
 use crate::dispatch::{Kinematics, Predictor};
 use crate::model::{Call, Dot, Mode, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
+use crate::wire::Room;
 use crate::wire::codec::{CHUNK, size};
 use crate::wire::{Beacon, Frame};
 
@@ -191,7 +191,7 @@ impl Node {
         operator: &str,
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
-        let directives = &self.commands.directives;
+        let directives = &self.services.commands.directives;
         let set = match recall {
             FireRecall::Start => vec![directives.next_recall(self.hello.nonce)],
             FireRecall::End => directives.ends_of_recalls(),
@@ -229,10 +229,10 @@ impl Node {
             let top = self.hello.floors.top().index();
             return Err(PriorityRefused::NoSuchFloor { floor, top });
         }
-        if self.commands.is_fire_recalled() {
+        if self.services.commands.is_fire_recalled() {
             return Err(PriorityRefused::FireRecall);
         }
-        if self.commands.emergency.is_some() {
+        if self.services.commands.emergency.is_some() {
             return Err(PriorityRefused::EmergencyPower);
         }
         let chosen = car.cloned().or_else(|| self.first_car_to(floor, now));
@@ -369,7 +369,7 @@ impl Node {
         value: Value,
         by: Words,
     ) -> Result<Directive, DirectiveError> {
-        let directive = self.commands.directives.set(key, value, by, self.orders.journal())?;
+        let directive = self.services.commands.directives.set(key, value, by, self.hello.nonce)?;
         self.peers.hurry();
         Ok(directive)
     }
@@ -378,9 +378,9 @@ impl Node {
     pub(super) fn on_directives(&mut self, directives: &[Directive], now: Timestamp) {
         let are_about_sessions = directives.iter().any(|it| it.session().is_some());
         if are_about_sessions {
-            self.sessions.note_ends(&self.commands.directives);
+            self.services.sessions.note_ends(&self.services.commands.directives);
         }
-        let known = &mut self.commands.directives;
+        let known = &mut self.services.commands.directives;
         let (mut changed, mut replaced) = (Vec::new(), Vec::new());
         for directive in directives.iter().filter(|it| !it.is_receipt()) {
             replaced.extend(known.get(&directive.key).filter(|it| it.session().is_some()).cloned());
@@ -406,8 +406,8 @@ impl Node {
     /// Passes the directives to the car, the disk and the linked peers, before anything that
     /// follows from them.
     pub(super) fn directives_have_changed(&mut self, mut changed: Vec<Directive>, now: Timestamp) {
-        let directives = &self.commands.directives;
-        self.orders.note_directives(directives.with_receipts().cloned().collect());
+        let directives = &self.services.commands.directives;
+        self.store.note_directives(directives.with_receipts().cloned().collect());
         // The states that a fresh link exchanges may be a consequence, and it has had all others.
         let links: Vec<LinkId> = self.peers.links().all().collect();
         for link in links {
@@ -417,19 +417,16 @@ impl Node {
         if changed.is_empty() {
             return;
         }
-        self.commands.refresh();
-        let directives = &self.commands.directives;
+        self.services.commands.refresh();
+        let directives = &self.services.commands.directives;
         // In the same batch for the disk: what goes on under a new number must not be ended by a restart.
-        let is_recalled = self.commands.is_fire_recalled();
-        self.orders.learn_recalls(directives.recall_count(), is_recalled);
-        if is_recalled {
-            self.presses.drop_waiting();
-        }
+        let is_recalled = self.services.commands.is_fire_recalled();
+        self.store.learn_recalls(directives.recall_count(), is_recalled);
         let is_about = |topic: &Topic| changed.iter().any(|it| it.key == topic.key());
-        self.turns.note(directives, is_about(&Topic::EmergencyPower));
+        self.services.turns.note(directives, is_about(&Topic::EmergencyPower));
         let own = &self.hello.node;
         // What takes the motor's power comes first.
-        if self.commands.emergency.is_some()
+        if self.services.commands.emergency.is_some()
             && directives.turn().holder().is_none_or(|it| it.0 != own)
         {
             self.cabin.set_power(Power::Waiting, now);
@@ -451,7 +448,8 @@ impl Node {
         if is_seeded(SeededBug::DirectivesSentOnce) {
             return;
         }
-        let all: Vec<Directive> = self.commands.directives.with_receipts().cloned().collect();
+        let all: Vec<Directive> =
+            self.services.commands.directives.with_receipts().cloned().collect();
         self.send_directives(link, &all);
     }
 
@@ -477,12 +475,12 @@ impl Node {
         now: Timestamp,
     ) {
         let bearer = Words::of(bearer).unwrap_or_else(Words::unnamed);
-        let journal = self.orders.journal();
-        let directives = &mut self.commands.directives;
-        match directives.add_receipt(id, receipt, bearer, journal) {
+        let by = self.hello.nonce;
+        let directives = &mut self.services.commands.directives;
+        match directives.add_receipt(id, receipt, bearer, by) {
             Ok(added) => self.directives_have_changed(vec![added], now),
             Err(error) => {
-                if let Some(text) = self.commands.receipts_refused(&error, now) {
+                if let Some(text) = self.services.commands.receipts_refused(&error, now) {
                     self.report(Report::Conflict(text));
                 }
             }
@@ -500,23 +498,23 @@ impl Node {
     /// Whether the directives outlive this node: a peer has all of them as well or, where none is heard,
     /// they are on disk.
     pub(super) fn are_directives_held(&self) -> bool {
-        let own = self.commands.directives.digest();
+        let own = self.services.commands.directives.digest();
         let mut peers = self.peers.members().peers().peekable();
         match peers.peek() {
             Some(_) => peers.any(|(_, peer)| peer.directive_digest == own),
-            None => self.orders.are_directives_durable(),
+            None => self.store.are_directives_durable(),
         }
     }
 
     /// Adds directives to a beacon, while a peer has others.
     pub(super) fn enclose_directives(&mut self, beacon: &mut Beacon) {
-        let own = self.commands.directives.digest();
+        let own = self.services.commands.directives.digest();
         let mut peers = self.peers.members().peers();
         if peers.any(|(_, peer)| peer.directive_digest != own)
             && !is_seeded(SeededBug::DirectivesSentOnce)
         {
             let mut room = Room::left_by(beacon);
-            self.commands.enclose(&mut beacon.directives, &mut room);
+            self.services.commands.enclose(&mut beacon.directives, &mut room);
         }
     }
 }

@@ -1,22 +1,34 @@
 //! Deltas, digests and state transfers: what peers send about their orders and cars, and what this
 //! node sends over links.
 
-use super::orders::{Effect, Purpose};
-use super::peers::Handshake;
 use super::{Action, LinkId, Node, Report};
 use crate::model::{CarView, NodeId, Timestamp};
+use crate::peers::Handshake;
 use crate::seeded::{SeededBug, is_seeded};
+use crate::store::{Effect, Purpose};
 use crate::wire::{Beacon, Delta, Frame, StateTransfer, StoreDigest};
 
 impl Node {
     /// Routes the effects of the latest call to the orders.
     pub(super) fn route_orders(&mut self) {
-        while let Some(effect) = self.orders.poll_effect() {
+        while let Some(effect) = self.store.poll_effect() {
             match effect {
-                Effect::Report(report) => {
-                    self.update_presses(&report);
-                    self.report(report);
+                Effect::Placed { call, origin, press } => {
+                    self.report(Report::Placed { call, origin, press });
                 }
+                Effect::Promised { call } => self.report(Report::Promised { call }),
+                Effect::Served { call, waited, here, car } => {
+                    let served = Report::Served { call, waited, here, car };
+                    self.update_presses(&served);
+                    self.report(served);
+                }
+                Effect::Dropped { call } => {
+                    let dropped = Report::Dropped { call };
+                    self.update_presses(&dropped);
+                    self.report(dropped);
+                }
+                Effect::Conflict(what) => self.report(Report::Conflict(what)),
+                Effect::DiskFailed => self.report(Report::DiskFailed),
                 Effect::Hurry => self.peers.hurry(),
                 Effect::Changed => self.orders_have_changed(),
                 Effect::LampsChanged => self.cabin.invalidate(),
@@ -68,15 +80,13 @@ impl Node {
 
     /// Handles records and acknowledgements, which stay true even if the beacon was reordered.
     pub(super) fn on_records(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
-        let (members, random) = (self.peers.members(), &mut self.random);
-        self.orders.handle_delta(peer, delta, members, random, now);
+        self.store.handle_delta(peer, delta, now);
         self.route_orders();
     }
 
     pub(super) fn on_state(&mut self, peer: &NodeId, state: &StateTransfer, now: Timestamp) {
         self.leadership.terms.hear(state.term);
-        let (members, random) = (self.peers.members(), &mut self.random);
-        self.orders.handle_state(peer, state, members, random, now);
+        self.store.handle_state(peer, state, now);
         self.route_orders();
     }
 
@@ -84,26 +94,26 @@ impl Node {
     /// difference that lasts is repaired (O7).
     pub(super) fn compare(&mut self, beacon: &Beacon, now: Timestamp) {
         let (node, digest) = (&beacon.hello.node, beacon.digest);
-        if digest == self.orders.store().digest() {
+        if digest == self.store.orders().digest() {
             if let Some(is_new) = self.peers.note_equal(node, digest, beacon.durable) {
-                self.orders.settle_all(node);
+                self.store.settle_all(node);
                 if is_new {
-                    self.orders.note_equal(node, beacon.durable);
+                    self.store.note_equal(node, beacon.durable);
                 }
             }
         } else if let Some(difference) = self.peers.note_difference(node, now)
-            && difference.stood >= self.orders.repair_after(node, difference.repair_after, now)
+            && difference.stood >= self.store.repair_after(node, difference.repair_after, now)
             && let Some(link) = self.peers.links().to(node)
         {
             self.peers.note_repair(node, digest, now);
             self.report(Report::Repair { node: node.clone() });
-            self.orders.begin_transfer(link, Purpose::Repair, now);
+            self.store.begin_transfer(link, Purpose::Repair, now);
         }
     }
 
     /// Sends this node's digest over a fresh link.
     pub(super) fn send_digest(&mut self, link: LinkId) {
-        let digest = self.orders.store_digest(self.leadership.terms.known());
+        let digest = self.store.store_digest(self.leadership.terms.known());
         let frame = Frame::Digest(digest);
         self.actions.push_back(Action::Send { link, frame });
     }
@@ -118,11 +128,11 @@ impl Node {
         match self.peers.links.equals(link, told.digest) {
             None => {}
             Some(false) if !is_seeded(SeededBug::JoinWithoutTransfer) => {
-                self.orders.begin_transfer(link, Purpose::Join, now);
+                self.store.begin_transfer(link, Purpose::Join, now);
             }
             Some(_) => {
-                if told.digest == self.orders.store().digest() {
-                    self.orders.note_equal(&peer, told.durable);
+                if told.digest == self.store.orders().digest() {
+                    self.store.note_equal(&peer, told.durable);
                 }
                 self.on_state_received(link, now);
             }
@@ -141,7 +151,7 @@ impl Node {
     pub(super) fn send_states(&mut self, now: Timestamp) {
         let (links, term) = (self.peers.links(), self.leadership.terms.known());
         let peer_of = |link| links.get(link).map(|link| &link.peer);
-        for (link, state) in self.orders.states_due(peer_of, term, now) {
+        for (link, state) in self.store.states_due(peer_of, term, now) {
             let frame = Frame::State(state);
             self.actions.push_back(Action::Send { link, frame });
         }
@@ -157,7 +167,7 @@ impl Node {
         }
         let car = self.cabin.delta(now);
         for (link, peer) in synced {
-            for delta in self.orders.deltas_for(&peer, car, now) {
+            for delta in self.store.deltas_for(&peer, car, now) {
                 let frame = Frame::Delta(delta);
                 self.actions.push_back(Action::Send { link, frame });
             }

@@ -1,12 +1,12 @@
 //! Routes events to the election, and executes its outputs.
 
-use super::leadership::{Bank, Change, Wish};
 use super::{Node, Report};
 use crate::dispatch::CarPlan;
 use crate::election::{Input, LinkRule};
+use crate::leadership::{Bank, Change, Wish};
+use crate::model::NodeState;
 use crate::model::{Call, CarView, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
-use crate::wire::NodeState;
 
 impl Node {
     pub(super) fn step_election(&mut self, input: Input<'_>, now: Timestamp) {
@@ -43,7 +43,7 @@ impl Node {
     pub(super) fn on_change(&mut self, change: Change) {
         let (node_state, rotates) =
             (self.leadership.node_state(), self.leadership.election().profile().rotates);
-        let open = self.orders.hall_calls();
+        let open = self.store.hall_calls();
         self.dispatching.on_change(node_state, rotates, &open);
         if rotates && self.leadership.leads() {
             let (own, members) = (&self.hello.node, self.peers.members());
@@ -70,7 +70,7 @@ impl Node {
 
     /// Informs the election if the node's fitness has changed.
     pub(super) fn refresh_estimate(&mut self, now: Timestamp) {
-        let health = self.cabin.health(!self.orders.has_lost_disk());
+        let health = self.cabin.health(!self.store.has_lost_disk());
         if let Some(estimate) = self.leadership.note_health(health) {
             self.step_election(Input::Estimate(estimate), now);
         }
@@ -114,7 +114,7 @@ impl Node {
         let is_heard =
             |car: &&NodeId| **car == self.hello.node || self.peers.members().get(car).is_some();
         let car = |call| self.dispatching.plan.car(call).filter(is_heard).cloned();
-        let calls = self.orders.hall_calls().into_iter();
+        let calls = self.store.hall_calls().into_iter();
         let bank = Bank {
             own: &self.hello.node,
             floors: self.hello.floors,

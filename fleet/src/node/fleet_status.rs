@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::status::{ConflictStatus, HangStatus, LostStatus, OrderStatus, PeerStatus, Status};
 use crate::directives::{Topic, Turn};
 use crate::model::{FleetName, NodeId, Term};
-use crate::wire::{NodeState, Protocol};
+use crate::model::{NodeState, Protocol};
 
 /// The whole fleet as one node sees it: what `liftmesh status --fleet --json` prints.
 ///

@@ -9,7 +9,7 @@ use elevator_driver::Floor;
 use super::Node;
 use crate::directives::{Asked, RequestId, Session};
 use crate::model::{Call, NodeId};
-use crate::orders::Service;
+use crate::store::Fate;
 
 /// What has become of a call that a program has placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,33 +34,18 @@ pub enum FollowedCall {
     },
 }
 
-/// How far a call is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
-    /// Its order is not known here: it is on its way, or was lost together with the node that took it.
-    Unknown,
-    /// Its order is open.
-    Open,
-    /// There was no order: a car stood there with its door open.
-    Absorbed,
-    /// A car has served it.
-    Served(Service),
-    /// It was dropped in a fire recall.
-    Dropped,
-}
-
 impl Node {
     /// What has become of a call that a program has placed, as long as the fleet remembers its request.
     /// `None` for a session that is no trip.
     #[must_use]
     pub fn followed_call(&self, id: RequestId) -> Option<FollowedCall> {
-        let directives = self.commands.directives();
+        let directives = self.services.commands.directives();
         let receipt = directives.receipt(id)?;
         match receipt.asked()? {
             Asked::Call(call) => {
                 let fate = match receipt.press {
                     None => Fate::Absorbed,
-                    Some(press) => self.orders.fate(press, &call),
+                    Some(press) => self.store.fate(press, &call),
                 };
                 Some(FollowedCall::Call { call, fate })
             }

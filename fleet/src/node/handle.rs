@@ -6,17 +6,18 @@ use std::time::Duration;
 use elevator_driver::{Floor, PanelEvent};
 
 use super::access::Access;
-use super::cabin::Occurrence;
 use super::neighbours::Acceptance;
-use super::orders::{MOST_OPEN_TRIPS, garbage};
-use super::peers::{Handshake, Peers, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report, Restored};
+use crate::cabin::Occurrence;
 use crate::car::Car;
 use crate::directives::RequestId;
 use crate::dispatch::WeekTime;
 use crate::election::{Input, LinkRule};
-use crate::model::{Call, JournalId, Mode, NodeId, Timestamp};
-use crate::wire::{Beacon, Frame, Hello, NodeState};
+use crate::model::{Call, Mode, NodeId, Timestamp};
+use crate::model::{Hello, NodeState};
+use crate::peers::{BeaconFate, Handshake, Peers, accepts};
+use crate::store::{MOST_OPEN_TRIPS, Taken, garbage};
+use crate::wire::{Beacon, Frame};
 
 /// An order that can't be placed. The node is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,28 +70,6 @@ pub enum OrderRefused {
     },
 }
 
-/// The journal was replaced by one with a fresh identity. Displayed as 16 hexadecimal digits each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Renewed {
-    /// The discarded journal.
-    pub old: JournalId,
-    /// The journal under which orders are placed from now on.
-    pub fresh: JournalId,
-}
-
-/// The outcome of placing an order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
-    /// The order is in the order store.
-    Placed,
-    /// No order was made: the car's door is open at that floor for that direction, and the press
-    /// keeps it open for its dwell (F18).
-    Absorbed,
-    /// There is no order yet: the disk has not reserved a sequence for it (O4). The order is placed
-    /// once the disk has done so or has failed. It is lost if the node ends before.
-    Waiting,
-}
-
 /// A program's request to place a call, which it may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallRequest {
@@ -115,29 +94,11 @@ pub enum Requested {
     ForAnotherCall,
 }
 
-/// What became of a beacon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BeaconFate {
-    /// It is of a peer, or of a node whose conflict with this one is reported.
-    Used,
-    /// This node has nothing to do with its sender for now.
-    Ignored,
-    /// It is of another fleet.
-    Foreign,
-    /// It is of a process that does not hear this node: one that has just started, one whose way here
-    /// is open in one direction only, or one that has ended and was recorded.
-    Unproven,
-    /// It was heard before, or is so old that nobody can tell: nothing of it was used.
-    Replayed,
-}
-
 impl Node {
     /// Starts the node: alone, with the lamps of the orders on its disk (P3). Under `lowest-ip` it
     /// starts as master (F2).
     pub fn start(&mut self, now: Timestamp) {
-        self.started = true;
         self.leadership.start(now);
-        self.orders.start(&mut self.random, now);
         self.route_orders();
         self.orders_have_changed();
         self.step_election(Input::Start, now);
@@ -184,7 +145,7 @@ impl Node {
                 self.reconcile(node, &beacon.node_state, now);
                 self.choose_links();
                 let equal = beacon.node_state == NodeState::Master
-                    && beacon.digest == self.orders.store().digest();
+                    && beacon.digest == self.store.orders().digest();
                 self.peers.note_heard(node, equal, now);
                 self.step_heard(node, now);
                 self.on_directives(&beacon.directives, now);
@@ -228,7 +189,7 @@ impl Node {
                 self.dial_failed(&peer.node, now);
             }
         } else {
-            let digest = self.orders.store().digest();
+            let digest = self.store.orders().digest();
             let node = &peer.node;
             if let Some(before) = self.peers.open_link(link, node, side, digest, now) {
                 // The old link is still open: the new one replaces it.
@@ -254,7 +215,7 @@ impl Node {
         let peer = known.peer.clone();
         let too_far_ahead = || {
             let Frame::Directives(directives) = &frame else { return None };
-            self.commands.too_far_ahead(directives)
+            self.services.commands.too_far_ahead(directives)
         };
         if let Some(what) = garbage(&frame, self.hello.floors).or_else(too_far_ahead) {
             self.refuse_link(link, what, now);
@@ -274,7 +235,7 @@ impl Node {
                     self.on_state_received(link, now);
                 }
             }
-            Frame::Next => self.orders.continue_transfer(link, now),
+            Frame::Next => self.store.continue_transfer(link, now),
             Frame::Synced => {
                 if self.peers.links.state_delivered(link) == Handshake::Done {
                     self.synced(link, now);
@@ -303,7 +264,7 @@ impl Node {
     pub fn handle_panel(&mut self, event: PanelEvent, now: Timestamp) {
         // A panel that restarts may send `Connected` alone.
         if matches!(event, PanelEvent::Connected | PanelEvent::Disconnected(_)) {
-            self.boarding.lose_panel();
+            self.services.boarding.lose_panel();
             self.orders_have_changed();
         }
         match self.cabin.handle_panel(event, now) {
@@ -360,8 +321,6 @@ impl Node {
     /// restart, too. It remembers up to [`MOST_RECEIPTS`](crate::directives::MOST_RECEIPTS)
     /// requests.
     ///
-    /// A request that was answered with [`Taken::Waiting`] is not remembered.
-    ///
     /// # Errors
     /// As [`handle_order`](Self::handle_order).
     pub fn handle_request(
@@ -377,11 +336,10 @@ impl Node {
         // In the same batch for the disk as the order. Peers may get it before the order: `earlier`.
         match taken {
             Taken::Placed => {
-                let press = self.orders.latest_press(call);
+                let press = self.store.latest_press(call);
                 self.give_receipt(*id, bearer, press, call, now);
             }
             Taken::Absorbed => self.give_receipt(*id, bearer, None, call, now),
-            Taken::Waiting => {}
         }
         self.settle(now);
         Ok(Requested::Now(taken))
@@ -391,18 +349,17 @@ impl Node {
     ///
     /// Receipts travel ahead of orders. One whose press is not known here may be that of a node which was
     /// lost before the order got here: then the order is placed again, as it may be lost. If it is not,
-    /// it is the same open order. Nor is a press known once its journal was collected: to be served
-    /// twice is better than to be lost (O1).
+    /// it is the same open order.
     #[must_use]
     pub fn earlier(&self, CallRequest { id, call, .. }: &CallRequest) -> Option<Requested> {
-        let receipt = self.commands.directives().receipt(*id)?;
+        let receipt = self.services.commands.directives().receipt(*id)?;
         if !receipt.is_for(call) {
             return Some(Requested::ForAnotherCall);
         }
         let Some(press) = receipt.press else {
             return Some(Requested::Before(Taken::Absorbed));
         };
-        let is_known = self.orders.knows_press(press, call);
+        let is_known = self.store.knows_press(press, call);
         is_known.then_some(Requested::Before(Taken::Placed))
     }
 
@@ -422,7 +379,7 @@ impl Node {
             let node = node.clone();
             return Err(OrderRefused::NoCar { call, node });
         }
-        if self.commands.is_fire_recalled() {
+        if self.services.commands.is_fire_recalled() {
             return Err(OrderRefused::FireRecall { call });
         }
         if let Some(mode) = self.refusing_mode(&call) {
@@ -431,38 +388,26 @@ impl Node {
         if access == Access::Public
             && let Some(refused) = self.lock_against(&call, now)
         {
-            self.access.count_refused();
+            self.services.access.count_refused();
             return Err(refused);
         }
-        if !self.orders.may_place(&call) {
+        if !self.store.may_place(&call) {
             return Err(OrderRefused::TooManyTrips { call, most: MOST_OPEN_TRIPS });
         }
         Ok(if self.cabin.absorbs(&call, now) { Taken::Absorbed } else { self.place(call, now) })
     }
 
-    /// An operator replaces the journal, because other nodes hold wrong records of it and keep
-    /// refusing this node's orders or mistaking them for earlier ones.
-    ///
-    /// No order is lost (O1): open orders of the old journal are placed again under the new one,
-    /// with their age, and the old ones keep their promise until then. The car continues to run.
-    pub fn handle_repair(&mut self, now: Timestamp) -> Renewed {
-        let renewed = self.orders.repair(&mut self.random, now);
-        self.route_orders();
-        self.settle(now);
-        renewed
-    }
-
     /// Everything up to and including this batch is on disk.
     pub fn handle_durable(&mut self, lsn: Lsn, now: Timestamp) {
-        self.orders.handle_durable(lsn, now);
+        self.store.handle_durable(lsn, now);
         self.route_orders();
         self.settle(now);
     }
 
-    /// The disk has failed. Orders continue under a new journal, which is not written until
-    /// [the disk works again](Self::handle_disk_recovered) (P5). No journal may be given twice (O4).
-    pub fn handle_disk_failed(&mut self, fresh: JournalId, now: Timestamp) {
-        self.orders.lose_disk(fresh, now);
+    /// The disk has failed. Nothing is written until
+    /// [it works again](Self::handle_disk_recovered) (P5).
+    pub fn handle_disk_failed(&mut self, now: Timestamp) {
+        self.store.lose_disk();
         self.route_orders();
         self.settle(now);
     }
@@ -470,14 +415,14 @@ impl Node {
     /// The disk works again, and this stands in the journal on it. The node takes in what it does not
     /// know of that, and writes all that it has; only then does its disk count for lamps again (P5).
     pub fn handle_disk_recovered(&mut self, restored: &Restored, now: Timestamp) {
-        if !self.orders.has_lost_disk() {
+        if !self.store.has_lost_disk() {
             return;
         }
         self.leadership.terms.hear(restored.term);
         self.on_directives(&restored.directives, now);
-        self.orders.regain_disk(&restored.records, now);
-        let directives = self.commands.directives().with_receipts().cloned().collect();
-        self.orders.note_directives(directives);
+        self.store.regain_disk(&restored.records, now);
+        let directives = self.services.commands.directives().with_receipts().cloned().collect();
+        self.store.note_directives(directives);
         self.route_orders();
         self.settle(now);
     }
@@ -489,11 +434,11 @@ impl Node {
     /// time, however often this happens.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.peers.membership.excuse_silence(late, now);
-        self.orders.excuse(late, now);
+        self.store.excuse(late, now);
         self.leadership.overdue.excuse(late, now);
         self.cabin.handle_interrupted(late, now);
-        self.turns.interrupt(now);
-        self.boarding.interrupt(now);
+        self.services.turns.interrupt(now);
+        self.services.boarding.interrupt(now);
         self.settle(now);
     }
 
@@ -539,13 +484,13 @@ impl Node {
             Call::Car { car, .. } if *car == self.hello.node => {
                 self.cabin.car().filter(|car| !car.takes_car_calls()).map(Car::mode)
             }
-            Call::Car { car, .. } => self.commands.refusing_mode(car),
+            Call::Car { car, .. } => self.services.commands.refusing_mode(car),
             Call::Hall(_) => None,
         }
     }
 
     pub(super) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
-        let taken = self.orders.place(call, now);
+        let taken = self.store.place(call, now);
         self.route_orders();
         taken
     }

@@ -2,13 +2,13 @@
 
 use core::net::Ipv4Addr;
 
-use super::leadership::Enclosed;
-use super::peers::Addressee;
 use super::{Action, Node};
 use crate::climate::Source;
 use crate::election::ballot::packet;
 use crate::election::{Carrier, Input, Message};
+use crate::leadership::Enclosed;
 use crate::model::{NodeId, Timestamp};
+use crate::peers::Addressee;
 use crate::wire::Piggybacked;
 
 impl Node {

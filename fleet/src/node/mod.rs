@@ -4,7 +4,7 @@
 //!   beacon, frame, link, panel, disk, operator, timer
 //!        │ handle_*(…, now)
 //!        ▼
-//!       Node ──▶ Leadership, Peers, Orders, Dispatching, Boarding, Commands, Access, Presses, Cabin
+//!       Node ──▶ Leadership, Peers, Store, Dispatching, Boarding, Commands, Access, Presses, Cabin
 //!        │            each owns its state, and changes no other
 //!        │ ◀───────── wishes, verdicts, effects, changes
 //!        ▼ poll_action(), poll_timeout()
@@ -17,21 +17,24 @@
 //! and sleeps until [`Node::poll_timeout`].
 //!
 //! `handle.rs` has the inputs, `settle.rs` what follows from each of them. Each component is
-//! documented on its first page:
+//! documented on its first page. Modules beside this one:
 //!
-//! - `leadership/`: the election, its result, and the oversight of the master;
+//! - `store/`: the orders, and what disk and peers have not got yet;
 //! - `peers/`: membership, links, beacons;
-//! - `orders/`: the order store, promises, and what disk and peers have not got yet;
-//! - `dispatching/`: the plan, and the requests for it;
+//! - `leadership/`: the election, its result, and the oversight of the master;
+//! - `plan/`: the plan, and the requests for it;
+//! - `cabin/`: the car, its panel and the climate.
+//!
+//! And here:
+//!
+//! - `presses.rs`: the latest presses of the panel, and what became of them;
 //! - `boarding.rs`: passengers with a destination who have entered the car;
 //! - `commands.rs`: the directives of operators, and their way to every node;
 //! - `own_car.rs`: what a node sets as directives about its own car;
 //! - `access.rs`: locked floors, and who may ride there;
 //! - `power.rs`: whose turn it is on emergency power;
 //! - `priority.rs`: which car has a priority call that is for any;
-//! - `sessions.rs`: which robot has which car;
-//! - `presses.rs`: the latest presses of the panel, and what became of them;
-//! - `cabin/`: the car, its panel and the climate.
+//! - `sessions.rs`: which robot has which car.
 //!
 //! `status.rs` and `followed.rs` say how things are. The other files route between components:
 //! `elect.rs` for the election, `neighbours.rs` for peers that come and go, `messages.rs` for messages
@@ -43,24 +46,18 @@ mod action;
 mod assign;
 mod beacons;
 mod boarding;
-mod cabin;
 mod commands;
 mod delta;
-mod dispatching;
 mod elect;
 mod fleet_status;
 mod followed;
 mod handle;
-mod leadership;
 mod messages;
 mod neighbours;
-mod orders;
 mod own_car;
-mod peers;
 mod power;
 mod presses;
 mod priority;
-mod report;
 mod sessions;
 mod settings;
 mod settle;
@@ -73,55 +70,64 @@ use elevator_driver::PanelOutputs;
 
 use self::access::AccessControl;
 use self::boarding::Boarding;
-use self::cabin::Cabin;
 use self::commands::Commands;
-use self::dispatching::Dispatching;
-use self::leadership::Leadership;
-use self::orders::Orders;
-use self::peers::Peers;
 use self::power::Turns;
 use self::presses::Presses;
 use self::priority::Priorities;
 use self::sessions::Sessions;
+use crate::cabin::{Cabin, CabinTimer};
 use crate::car::{Car, CarTimer, Power};
 use crate::directives::Directives;
 use crate::dispatch::Schedule;
 use crate::election::{Detail, ElectionTimer};
-use crate::model::{Dot, HallCall, JournalId, NodeId, Term, Timestamp};
-use crate::orders::OrderStore;
+use crate::leadership::Leadership;
+use crate::model::{Dot, HallCall, NodeId, Term, Timestamp};
+use crate::model::{Hello, NodeState, Nonce};
+use crate::peers::Peers;
+use crate::plan::Dispatching;
 use crate::seeded::{SeededBug, is_seeded};
-use crate::wire::{Hello, NodeState, Nonce};
+use crate::store::{OrderStore, Store};
 
+pub use crate::cabin::{CarStatus, ClimateStatus, ClimateTimer, UnitStatus, health};
+pub use crate::model::MeshTimes;
+pub use crate::peers::{BeaconFate, ConflictKind, LossCause, PacketCounts};
+pub use crate::plan::{PlanRequest, PlanVersion};
+pub use crate::report::Report;
 pub use access::{Access, FloorLock, LONGEST_RELEASE, ReleaseRefused};
-pub use action::{Action, Change, LinkId, Lsn};
-pub use cabin::{ClimateTimer, health};
+pub use action::Action;
 pub use commands::{FireRecall, PriorityRefused};
-pub use dispatching::{PlanRequest, PlanVersion};
 pub use fleet_status::FleetStatus;
-pub use followed::{Fate, FollowedCall};
-pub use handle::{BeaconFate, CallRequest, OrderRefused, Renewed, Requested, Taken};
-pub use peers::{ConflictKind, LossCause, PacketCounts};
+pub use followed::FollowedCall;
+pub use handle::{CallRequest, OrderRefused, Requested};
 pub use presses::{MOST_PRESSES, PressFate, PressStatus};
-pub use report::Report;
 pub use sessions::{LONGEST_HOLD, SessionRefused, SessionRequest};
-pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
+pub use settings::{Identity, NodeSettings};
 pub use status::{
-    AccessStatus, CarStatus, ClimateStatus, ConflictStatus, DirectiveStatus, DispatchStatus,
-    FleetKeysStatus, HangStatus, LostStatus, OrderStatus, PeerStatus, RefusedStatus, ReleaseStatus,
-    ScheduleStatus, Status, UnitStatus,
+    AccessStatus, ConflictStatus, DirectiveStatus, DispatchStatus, FleetKeysStatus, HangStatus,
+    LostStatus, OrderStatus, PeerStatus, ReleaseStatus, ScheduleStatus, Status,
 };
 
 pub use crate::election::LinkSide;
+pub use crate::store::{Change, Fate, Lsn, Refused as RefusedStatus, Restored, Taken};
+pub use crate::wire::LinkId;
 
 /// One node of a fleet.
 #[derive(Debug)]
 pub struct Node {
     hello: Hello,
-    started: bool,
     leadership: Leadership,
     peers: Peers,
-    orders: Orders,
+    store: Store,
     dispatching: Dispatching,
+    services: Services,
+    cabin: Cabin,
+    random: fastrand::Rng,
+    actions: VecDeque<Action>,
+}
+
+/// What the node does beside assigning and serving calls, each in a file of its own.
+#[derive(Debug)]
+struct Services {
     boarding: Boarding,
     commands: Commands,
     access: AccessControl,
@@ -129,9 +135,6 @@ pub struct Node {
     priorities: Priorities,
     sessions: Sessions,
     presses: Presses,
-    cabin: Cabin,
-    random: fastrand::Rng,
-    actions: VecDeque<Action>,
 }
 
 /// Why a node wants to wake up.
@@ -185,20 +188,21 @@ impl Node {
         let peers = Peers::new(hello.clone(), identity.link_port, mesh, rule);
         let recalls = commands.directives().recall_count();
         let rotates = leadership.election().profile().rotates;
-        let orders = Orders::new(hello.clone(), &restored, recalls, rotates);
+        let store = Store::new(hello.clone(), &restored, recalls, rotates);
         let mut node = Self {
-            started: false,
             leadership,
             peers,
-            orders,
+            store,
             dispatching: Dispatching::default(),
-            boarding: Boarding::default(),
-            commands,
-            access: AccessControl::default(),
-            turns: Turns::default(),
-            priorities: Priorities::default(),
-            sessions: Sessions::default(),
-            presses: Presses::default(),
+            services: Services {
+                boarding: Boarding::default(),
+                commands,
+                access: AccessControl::default(),
+                turns: Turns::default(),
+                priorities: Priorities::default(),
+                sessions: Sessions::default(),
+                presses: Presses::default(),
+            },
             cabin,
             random: fastrand::Rng::with_seed(seed),
             actions: VecDeque::new(),
@@ -221,13 +225,6 @@ impl Node {
     #[must_use]
     pub fn hello(&self) -> &Hello {
         &self.hello
-    }
-
-    /// The journal under which this node places its orders. It takes another one where this one has no
-    /// more sequences, or where another node has used it.
-    #[must_use]
-    pub fn journal(&self) -> JournalId {
-        self.orders.journal()
     }
 
     /// The address and the incarnation of each peer that counts: its beacons prove that it hears this
@@ -284,19 +281,19 @@ impl Node {
     /// Every order that the node knows of.
     #[must_use]
     pub fn orders(&self) -> &OrderStore {
-        self.orders.store()
+        self.store.orders()
     }
 
     /// Every directive that the node knows of.
     #[must_use]
     pub fn directives(&self) -> &Directives {
-        self.commands.directives()
+        self.services.commands.directives()
     }
 
     /// Whether this press is promised to the passenger, as far as this node knows (P1).
     #[must_use]
     pub fn has_promised(&self, dot: Dot) -> bool {
-        self.orders.is_promised(dot)
+        self.store.is_promised(dot)
     }
 
     /// The car to which each hall call is assigned, as far as this node knows.
@@ -331,7 +328,7 @@ impl Node {
     /// before; `None` before the start.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Timestamp, Timer)> {
-        if !self.started {
+        if !self.leadership.has_started() {
             return None;
         }
         let mut next = (self.peers.beacon_due(self.leadership.leads()), Timer::Beacon);
@@ -348,15 +345,18 @@ impl Node {
         if let Some(at) = self.dispatching.planning.next().filter(|at| *at < next.0) {
             next = (at, Timer::Plan);
         }
-        if let Some(at) = self.turns.poll_timeout().filter(|at| *at < next.0) {
+        if let Some(at) = self.services.turns.poll_timeout().filter(|at| *at < next.0) {
             next = (at, Timer::Turn);
         }
-        if let Some(at) = self.sessions.poll_timeout().filter(|at| *at < next.0) {
+        if let Some(at) = self.services.sessions.poll_timeout().filter(|at| *at < next.0) {
             next = (at, Timer::Session);
         }
         let cabin = self.cabin.poll_timeout(self.leadership.asks_for_readings());
         if let Some((at, timer)) = cabin.filter(|(at, _)| *at < next.0) {
-            next = (at, timer);
+            next = match timer {
+                CabinTimer::Car(timer) => (at, Timer::Car(timer)),
+                CabinTimer::Climate(timer) => (at, Timer::Climate(timer)),
+            };
         }
         Some(next)
     }
@@ -380,4 +380,4 @@ impl NodeSettings {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

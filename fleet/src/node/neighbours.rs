@@ -1,10 +1,11 @@
 //! Peers that come and go, and the links to them.
 
-use super::peers::{Due, Heard};
 use super::{Action, LinkId, Node, Report};
 use crate::election::Input;
+use crate::model::{Hello, NodeState};
 use crate::model::{NodeId, Timestamp};
-use crate::wire::{Delta, Frame, Hello, NodeState, PlanEntry};
+use crate::peers::{Due, Heard};
+use crate::wire::{Delta, Frame, PlanEntry};
 
 impl Node {
     pub(super) fn on_heard(
@@ -43,7 +44,7 @@ impl Node {
 
     fn discovered(&mut self, hello: &Hello) {
         let node = hello.node.clone();
-        self.orders.peer_discovered(&node);
+        self.store.peer_discovered(&node);
         self.peers.find(hello);
         self.report(Report::PeerDiscovered { node, address: hello.address });
     }
@@ -52,7 +53,7 @@ impl Node {
         if let Some(link) = self.peers.lose(peer) {
             self.actions.push_back(Action::Close(link));
         }
-        self.orders.peer_lost(peer);
+        self.store.peer_lost(peer);
         self.forget_guidance(peer);
         // A kiosk may show its car.
         self.cabin.invalidate();
@@ -87,7 +88,7 @@ impl Node {
         else {
             return;
         };
-        self.orders.peer_synced(&peer);
+        self.store.peer_synced(&peer);
         self.report(Report::Synced { node: peer.clone() });
         self.peers.note_synced(&peer);
         if self.peers.keeps_links() {
@@ -109,7 +110,7 @@ impl Node {
 
     /// The link to a peer is closed.
     fn disconnected(&mut self, peer: &NodeId, now: Timestamp) {
-        self.orders.peer_disconnected(peer);
+        self.store.peer_disconnected(peer);
         self.forget_guidance(peer);
         self.dial_failed(peer, now);
         if self.peers.keeps_links() && !self.may_follow(peer) {

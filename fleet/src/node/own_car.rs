@@ -80,18 +80,20 @@ impl Node {
     pub(super) fn keep_keys(&mut self, now: Timestamp) {
         let by = Words::entered("key switch", &self.hello.node);
         let fire_key = self.cabin.fire_key();
-        if fire_key != self.commands.own.fire_key {
+        if fire_key != self.services.commands.own.fire_key {
             let value = match fire_key {
                 FireKey::Drives => ON,
                 FireKey::Recalls => OFF,
             };
             self.set_own(firefighter_key(&self.hello.node), value, (&self.hello.node).into(), now);
         }
-        if let Some(key) = self.commands.own.turned(self.cabin.key_switch(), now) {
+        if let Some(key) = self.services.commands.own.turned(self.cabin.key_switch(), now) {
             self.set_own(key_switch_key(&self.hello.node), &key.to_string(), by.clone(), now);
             // Where there is no room to keep that it was turned, it counts as turned again all the time.
-            let is_kept = self.commands.own.key == key;
-            if key == KeySwitch::RecallAll && (is_kept || !self.commands.is_fire_recalled()) {
+            let is_kept = self.services.commands.own.key == key;
+            if key == KeySwitch::RecallAll
+                && (is_kept || !self.services.commands.is_fire_recalled())
+            {
                 let (key, value) = self.directives().next_recall(self.hello.nonce);
                 self.set_own(key, value.as_str(), by, now);
             }
@@ -106,7 +108,7 @@ impl Node {
 
     /// This node runs, so a hang of its car that others know of is over.
     pub(super) fn withdraw_hang(&mut self, now: Timestamp) {
-        if self.commands.own.is_hung && !self.cabin.car().is_some_and(Car::is_hung) {
+        if self.services.commands.own.is_hung && !self.cabin.car().is_some_and(Car::is_hung) {
             let node = self.hello.node.clone();
             self.set_own(hang_key(&node), OFF, (&node).into(), now);
         }

@@ -22,11 +22,11 @@ use elevator_driver::{Floor, KeySwitch};
 use super::{Node, Report};
 use crate::car::{Car, Power};
 use crate::directives::{Directive, Directives, EmergencyPower, Topic, Turn, Value, Words};
+use crate::model::NodeState;
 use crate::model::{
     Availability, Call, CarPhase, CarView, Mode, NodeId, Role, Timestamp, Unavailable,
 };
 use crate::seeded::{SeededBug, is_seeded};
-use crate::wire::NodeState;
 
 /// How long a master gives no turn after a node has stopped following it: many times as long as it
 /// takes until a node notices that it is cut off.
@@ -116,37 +116,38 @@ impl Turns {
 impl Node {
     /// What emergency power asks of this node's car, and of this node as master.
     pub(super) fn refresh_power(&mut self, now: Timestamp) {
-        self.turns.due = None;
-        let Some(emergency) = self.commands.emergency().cloned() else {
-            self.turns = Turns { not_before: self.turns.not_before, ..Turns::default() };
+        self.services.turns.due = None;
+        let Some(emergency) = self.services.commands.emergency().cloned() else {
+            self.services.turns =
+                Turns { not_before: self.services.turns.not_before, ..Turns::default() };
             self.cabin.set_power(Power::Normal, now);
             return;
         };
-        if now < self.turns.not_before {
-            self.turns.holds = false;
+        if now < self.services.turns.not_before {
+            self.services.turns.holds = false;
             // Others may have given turns meanwhile.
             if self.leadership.leads() && self.has_given(&self.directives().turn()) {
                 self.set_turn(&Turn::None, now);
             }
-            self.turns.due = Some(self.turns.not_before);
+            self.services.turns.due = Some(self.services.turns.not_before);
             self.cabin.set_power(Power::Waiting, now);
             return;
         }
         if self.leadership.leads() {
             self.give_turns(&emergency, now);
         } else {
-            self.turns.unsure_since = None;
-            self.turns.followers.clear();
+            self.services.turns.unsure_since = None;
+            self.services.turns.followers.clear();
         }
-        self.turns.holds = self.holds_turn();
-        let moves = self.turns.holds || is_seeded(SeededBug::EveryCarHasItsTurn);
+        self.services.turns.holds = self.holds_turn();
+        let moves = self.services.turns.holds || is_seeded(SeededBug::EveryCarHasItsTurn);
         let power = if moves { Power::Granted } else { Power::Waiting };
         self.cabin.set_power(power, now);
         let own = self.hello.node.clone();
         let is_own = matches!(self.directives().turn(), Turn::Evacuates { car, .. } if car == own);
-        if is_own && self.turns.holds && self.cabin.car().is_some_and(Car::is_recalled) {
+        if is_own && self.services.turns.holds && self.cabin.car().is_some_and(Car::is_recalled) {
             self.set_turn(&Turn::Done { car: own }, now);
-            self.turns.holds = false;
+            self.services.turns.holds = false;
             self.cabin.set_power(Power::Waiting, now);
         }
     }
@@ -162,7 +163,7 @@ impl Node {
             return false;
         }
         if *giver == self.hello.node && !self.leadership.election().profile().rotates {
-            return self.turns.unsure_since.is_some();
+            return self.services.turns.unsure_since.is_some();
         }
         let members = self.peers.members();
         // Where the mastership rotates, the next master lets it go on.
@@ -177,7 +178,7 @@ impl Node {
             let digest = self.directives().digest();
             members.get(master).is_some_and(|peer| peer.directive_digest == digest)
         };
-        stands && members.get(master).is_some() && (self.turns.holds || knows_all())
+        stands && members.get(master).is_some() && (self.services.turns.holds || knows_all())
     }
 
     /// As master: gives and takes turns.
@@ -187,7 +188,7 @@ impl Node {
         let views = self.views_of_followers(now);
         let cars = self.count_cars(emergency, now);
         let is_given = self.has_given(&turn);
-        if !self.turns.muster(views.keys().cloned().collect(), cars, now) {
+        if !self.services.turns.muster(views.keys().cloned().collect(), cars, now) {
             if is_given {
                 self.set_turn(&Turn::None, now);
             }
@@ -199,16 +200,16 @@ impl Node {
             }
             return;
         }
-        let hold_off = self.turns.unsure_since.map_or(now, |since| since + HOLD_OFF);
-        if self.turns.followers.len() < cars && now < hold_off {
-            self.turns.due = Some(hold_off);
+        let hold_off = self.services.turns.unsure_since.map_or(now, |since| since + HOLD_OFF);
+        if self.services.turns.followers.len() < cars && now < hold_off {
+            self.services.turns.due = Some(hold_off);
             return;
         }
         // All that move, of those that may go on moving.
         let goes_on = turn.holder().map(|(car, _)| car).filter(|car| views.contains_key(*car));
         let mut moving = views.iter().filter(|(_, view)| moves(view)).map(|(car, _)| car);
         let digest = self.directives().digest();
-        let followers = self.turns.followers.iter().filter(|node| **node != own);
+        let followers = self.services.turns.followers.iter().filter(|node| **node != own);
         let mut peers = followers.filter_map(|node| self.peers.members().get(node));
         let all_know = peers.all(|peer| peer.directive_digest == digest);
         if !all_know || moving.any(|car| Some(car) != goes_on) {
@@ -222,7 +223,7 @@ impl Node {
             goes_on.is_none_or(|moving| car == Some(moving) || stands(moving))
         };
         if let Some(next) = next.filter(may_begin) {
-            self.turns.place = None;
+            self.services.turns.place = None;
             self.set_turn(&next, now);
         }
     }
@@ -253,15 +254,15 @@ impl Node {
         // are on a floor.
         let at = view.floor;
         if is_driven || serves && view.is_in_service() {
-            self.turns.place = None;
+            self.services.turns.place = None;
         } else {
-            let since = self.turns.stands_since(car, at, now);
+            let since = self.services.turns.stands_since(car, at, now);
             if now.since(since) >= TURN_LIMIT {
-                self.turns.had.insert(car.clone());
-                self.turns.place = Some((car.clone(), at, since));
+                self.services.turns.had.insert(car.clone());
+                self.services.turns.place = Some((car.clone(), at, since));
                 return true;
             }
-            self.turns.due = Some(since + TURN_LIMIT);
+            self.services.turns.due = Some(since + TURN_LIMIT);
         }
         let stands = !moves(view);
         let firefighter_waits = |it: &NodeId| it != car && self.is_driven_by_firefighter(it, views);
@@ -273,7 +274,7 @@ impl Node {
             return stands;
         }
         let has_riders = || {
-            let mut calls = self.orders.store().calls();
+            let mut calls = self.store.orders().calls();
             calls.any(|call| matches!(call, Call::Car { car: of, .. } if of == car))
         };
         let others_wait = || {
@@ -296,7 +297,7 @@ impl Node {
     ) -> Option<Turn> {
         let master = self.hello.node.clone();
         let waiting = |car: &&NodeId| self.has_to_go_down(car);
-        let calls = self.orders.store().calls().filter_map(|call| match call {
+        let calls = self.store.orders().calls().filter_map(|call| match call {
             Call::Car { car, .. } => Some(car),
             Call::Hall(_) => None,
         });
@@ -321,7 +322,7 @@ impl Node {
             None | Some(Unavailable::OutOfService) => (!self.is_switched_off(car)).then_some(()),
             Some(_) => None,
         };
-        let gave_up = self.turns.place.as_ref().map(|(car, ..)| car);
+        let gave_up = self.services.turns.place.as_ref().map(|(car, ..)| car);
         let able = |car: &&NodeId| can_serve(car).is_some() && gave_up != Some(*car);
         let any = || views.keys().find(|car| can_serve(car).is_some());
         let car = serving.filter(able).or_else(|| views.keys().find(able)).or_else(any);
@@ -332,7 +333,7 @@ impl Node {
     /// theirs.
     fn has_to_go_down(&self, car: &NodeId) -> bool {
         let is_firefighters = self.directives().mode_with_key(car) == Mode::FireService;
-        !self.turns.had.contains(car) && !self.is_switched_off(car) && !is_firefighters
+        !self.services.turns.had.contains(car) && !self.is_switched_off(car) && !is_firefighters
     }
 
     /// Whether a firefighter has this car (ASME A17.1 *Phase II*), and nothing else holds it up.

@@ -10,12 +10,11 @@ use std::time::Duration;
 use elevator_driver::{Button, Trip};
 use serde::{Deserialize, Serialize};
 
-use super::orders::MOST_OPEN_TRIPS;
 use super::{Node, OrderRefused, Report, Taken};
 use crate::car;
 use crate::json::seconds;
 use crate::model::{Call, Dot, HallCall, NodeId, Timestamp};
-use crate::orders::OrderStore;
+use crate::store::{MOST_OPEN_TRIPS, OrderStore};
 
 /// How many presses are remembered; the oldest ones are forgotten.
 pub const MOST_PRESSES: usize = 512;
@@ -39,8 +38,6 @@ pub struct PressStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fate", rename_all = "snake_case")]
 pub enum PressFate {
-    /// Its order waits until the disk has reserved a sequence for it (O4).
-    Waiting,
     /// Its order is open.
     Open {
         /// The order. It is no part of the JSON.
@@ -109,13 +106,6 @@ impl Presses {
         self.ring.push_back(Press { call, first: now, last: now, times: 1, fate });
     }
 
-    /// The order of a call that had to wait is placed.
-    fn place(&mut self, call: &Call, dot: Dot) {
-        for press in self.of(call).filter(|press| press.fate == PressFate::Waiting) {
-            press.fate = PressFate::Open { press: Some(dot), promised: false };
-        }
-    }
-
     /// Orders of a call are closed: of those that are open no more, this became.
     fn close(&mut self, call: &Call, store: &OrderStore, fate: &PressFate) {
         for press in self.of(call) {
@@ -124,13 +114,6 @@ impl Presses {
             {
                 press.fate = fate.clone();
             }
-        }
-    }
-
-    /// Nothing waits for the disk any more: all orders were dropped.
-    pub(super) fn drop_waiting(&mut self) {
-        for press in self.ring.iter_mut().filter(|press| press.fate == PressFate::Waiting) {
-            press.fate = PressFate::Dropped;
         }
     }
 
@@ -158,7 +141,7 @@ impl PressFate {
 impl Node {
     /// The latest presses of the node's own panel, the oldest first: at most [`MOST_PRESSES`].
     pub fn presses(&self, now: Timestamp) -> impl Iterator<Item = PressStatus> {
-        self.presses.ring.iter().map(move |press| {
+        self.services.presses.ring.iter().map(move |press| {
             let mut fate = press.fate.clone();
             if let PressFate::Open { press: Some(dot), promised } = &mut fate {
                 *promised = self.is_still_promised(*dot, &press.call);
@@ -168,27 +151,24 @@ impl Node {
         })
     }
 
-    /// Whether this press of an open call is promised. A later press of the same call takes over its
-    /// promise: in the same journal, or, once that is collected, in one that came after it.
+    /// Whether this press of an open call is promised. The press that takes its place takes over its
+    /// promise.
     fn is_still_promised(&self, dot: Dot, call: &Call) -> bool {
-        let store = self.orders.store();
-        match store.present(dot, call) {
-            Some(present) => self.orders.is_promised(present),
-            None => store.of_call(call).any(|order| self.orders.is_promised(order.dot)),
-        }
+        let present = self.store.orders().present(dot, call);
+        present.into_iter().any(|dot| self.store.is_promised(dot))
     }
 
     /// How many presses there were before those of [`presses`](Self::presses).
     #[must_use]
     pub fn forgotten_presses(&self) -> u64 {
-        self.presses.forgotten()
+        self.services.presses.forgotten()
     }
 
     /// A button was pressed.
     pub(super) fn press(&mut self, button: Button, now: Timestamp) {
         let call = Call::of_button(button, &self.hello.node);
         let fate = self.take_press(button, &call, now);
-        self.presses.add(call, fate, now);
+        self.services.presses.add(call, fate, now);
     }
 
     /// In a fire recall the buttons place no orders (ASME A17.1, phase I). Those in a car may be
@@ -210,7 +190,7 @@ impl Node {
                 return PressFate::Command;
             }
         }
-        if self.commands.is_fire_recalled() {
+        if self.services.commands.is_fire_recalled() {
             return OrderRefused::FireRecall { call: call.clone() }.into();
         }
         if self.cabin.absorbs(call, now) {
@@ -237,17 +217,17 @@ impl Node {
         let call = HallCall::to(trip.from(), trip.to()).map(Call::Hall);
         if let Some(call) = call.filter(|call| call.is_within(self.hello.floors)) {
             let fate = self.take_request(&call, now);
-            self.presses.add(call, fate, now);
+            self.services.presses.add(call, fate, now);
         }
     }
 
     fn take_request(&mut self, call: &Call, now: Timestamp) -> PressFate {
-        if self.commands.is_fire_recalled() {
+        if self.services.commands.is_fire_recalled() {
             self.refuse_request(OrderRefused::FireRecall { call: call.clone() }, now)
         } else if let Some(refused) = self.lock_against(call, now) {
             self.refuse_press(&refused, now);
             refused.into()
-        } else if self.orders.may_place(call) {
+        } else if self.store.may_place(call) {
             let taken = self.place(call.clone(), now);
             self.fate_of(call, taken)
         } else {
@@ -267,25 +247,20 @@ impl Node {
     fn fate_of(&self, call: &Call, taken: Taken) -> PressFate {
         match taken {
             Taken::Placed => {
-                PressFate::Open { press: self.orders.latest_press(call), promised: false }
+                PressFate::Open { press: self.store.latest_press(call), promised: false }
             }
             Taken::Absorbed => PressFate::Absorbed,
-            Taken::Waiting => PressFate::Waiting,
         }
     }
 
     /// The orders have changed in this way.
     pub(super) fn update_presses(&mut self, report: &Report) {
-        let store = self.orders.store();
-        if let Report::Placed { call, origin, press: Some(dot) } = report
-            && *origin == self.hello.node
-        {
-            self.presses.place(call, *dot);
-        } else if let Report::Served { call, waited, here: _, car } = report {
+        let store = self.store.orders();
+        if let Report::Served { call, waited, here: _, car } = report {
             let fate = PressFate::Served { car: car.clone(), waited: *waited };
-            self.presses.close(call, store, &fate);
+            self.services.presses.close(call, store, &fate);
         } else if let Report::Dropped { call } = report {
-            self.presses.close(call, store, &PressFate::Dropped);
+            self.services.presses.close(call, store, &PressFate::Dropped);
         }
     }
 }
@@ -295,14 +270,15 @@ mod tests {
     use elevator_driver::{Direction, Floor};
 
     use super::*;
-    use crate::model::{HallCall, JournalId};
+    use crate::model::HallCall;
+    use crate::model::Nonce;
 
     fn hall(index: u8) -> Call {
         Call::Hall(HallCall::new(Floor::try_from(index).expect("a floor"), Direction::Up))
     }
 
     fn open(sequence: u64) -> PressFate {
-        let press = Some(Dot { journal: JournalId(1), sequence });
+        let press = Some(Dot { incarnation: Nonce(1), sequence });
         PressFate::Open { press, promised: false }
     }
 
@@ -333,7 +309,7 @@ mod tests {
     fn the_same_button_with_another_result_is_another_press() {
         let mut presses = Presses::default();
         let refused = |reason: &str| PressFate::Refused { reason: reason.to_owned() };
-        let fates = [refused("fire"), refused("locked"), PressFate::Command, PressFate::Waiting];
+        let fates = [refused("fire"), refused("locked"), PressFate::Command, PressFate::Absorbed];
         for fate in &fates {
             presses.add(hall(0), fate.clone(), at(0));
         }

@@ -63,17 +63,18 @@ impl Node {
     /// As master: a priority call that was for any car goes to another one if the node of its car is
     /// lost.
     pub(super) fn refresh_priorities(&mut self, now: Timestamp) {
-        if !self.commands.may_pass_on() && self.priorities.cars.is_empty() {
+        if !self.services.commands.may_pass_on() && self.services.priorities.cars.is_empty() {
             return;
         }
         let members = self.peers.members();
         let is_heard = |car: &NodeId| *car == self.hello.node || members.get(car).is_some();
-        let directives = self.commands.directives();
-        self.priorities.note(directives, is_heard, now);
+        let directives = self.services.commands.directives();
+        self.services.priorities.note(directives, is_heard, now);
         if !self.leadership.leads() {
             return;
         }
-        let is_lost = |car: &NodeId| !is_heard(car) && self.priorities.may_pass_on(car, now);
+        let is_lost =
+            |car: &NodeId| !is_heard(car) && self.services.priorities.may_pass_on(car, now);
         let lost = directives.priorities().find(|(car, call)| call.any && is_lost(car));
         let Some((car, PriorityCall { floor, .. })) = lost else {
             return;

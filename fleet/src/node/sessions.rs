@@ -194,16 +194,16 @@ impl Node {
         };
         // As it was asked for: its floor changes, and receipts are kept for longer than sessions.
         let asked = Receipt::of_session(&session);
-        let receipt = self.commands.directives().receipt(*id);
+        let receipt = self.services.commands.directives().receipt(*id);
         if receipt.as_ref().is_some_and(|receipt| *receipt != asked) {
             return Err(SessionRefused::Reused);
         }
         // Also without its receipt, which is forgotten sooner, or still on its way.
-        if let Some(known) = self.commands.directives().session(*id) {
+        if let Some(known) = self.services.commands.directives().session(*id) {
             return Ok((known.clone(), false));
         }
         if receipt.is_some() {
-            let end = self.sessions.end_of(*id).ok_or(SessionRefused::NotOpen)?;
+            let end = self.services.sessions.end_of(*id).ok_or(SessionRefused::NotOpen)?;
             return Ok((session.with(SessionState::Ended(end)), false));
         }
         if let Some(car) = car.as_ref().filter(|car| !self.has_heard_of_car(car)) {
@@ -215,16 +215,21 @@ impl Node {
         for there in [*floor].into_iter().chain(*to) {
             self.check_session(there, *seconds, *access)?;
         }
-        let open =
-            self.commands.directives().remembered_sessions().filter(|it| it.is_open()).count();
-        let slot = self.commands.directives().free_slot().filter(|_| open < MOST_SESSIONS);
+        let open = self
+            .services
+            .commands
+            .directives()
+            .remembered_sessions()
+            .filter(|it| it.is_open())
+            .count();
+        let slot = self.services.commands.directives().free_slot().filter(|_| open < MOST_SESSIONS);
         let slot = slot.ok_or(SessionRefused::TooMany)?;
-        self.sessions.note_ends(self.commands.directives());
+        self.services.sessions.note_ends(self.services.commands.directives());
         self.command(&Topic::Session(slot), &session.to_string(), bearer, now)?;
         self.add_receipt(*id, bearer, &asked, now);
         self.settle(now);
         // The master may have found a car at once.
-        Ok((self.commands.directives().session(*id).cloned().unwrap_or(session), true))
+        Ok((self.services.commands.directives().session(*id).cloned().unwrap_or(session), true))
     }
 
     /// Whether there is such a car: it is heard, was heard before it was lost, or has a mode.
@@ -234,7 +239,7 @@ impl Node {
         let is_lost = members.lost().get(car).is_some_and(|peer| peer.role == Role::Cabin);
         let is_here = *car == self.hello.node && self.cabin.car().is_some();
         let mode = Topic::Mode(car.clone()).key();
-        is_here || is_heard || is_lost || self.commands.directives().get(&mode).is_some()
+        is_here || is_heard || is_lost || self.services.commands.directives().get(&mode).is_some()
     }
 
     /// The robot asks for the next floor, or for more time at this one.
@@ -249,7 +254,7 @@ impl Node {
         (access, bearer): (Access, &str),
         now: Timestamp,
     ) -> Result<Session, SessionRefused> {
-        let known = self.commands.directives().session_in_slot(id);
+        let known = self.services.commands.directives().session_in_slot(id);
         let (slot, session) =
             known.filter(|(_, it)| it.is_open()).ok_or(SessionRefused::NotOpen)?;
         let session = session.clone();
@@ -266,7 +271,7 @@ impl Node {
         let leg = session.leg.wrapping_add(1);
         let session = Session { floor, to, seconds, leg, state, ..session };
         self.command(&Topic::Session(slot), &session.to_string(), bearer, now)?;
-        Ok(self.commands.directives().session(id).cloned().unwrap_or(session))
+        Ok(self.services.commands.directives().session(id).cloned().unwrap_or(session))
     }
 
     /// The robot needs the car no more. Ending a session again changes nothing. A trip that has not
@@ -326,7 +331,7 @@ impl Node {
         operator: &str,
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
-        let directives = self.commands.directives();
+        let directives = self.services.commands.directives();
         let held = directives.session_of(car).and_then(|it| directives.session_in_slot(it.id));
         let Some((slot, session)) = held else { return Ok(()) };
         let ended = session.clone().with(SessionState::Ended(SessionEnd::Operator));
@@ -351,7 +356,7 @@ impl Node {
         bearer: &str,
         now: Timestamp,
     ) -> Result<Session, SessionRefused> {
-        let known = self.commands.directives().session_in_slot(id);
+        let known = self.services.commands.directives().session_in_slot(id);
         let (slot, session) = known.ok_or(SessionRefused::NotOpen)?;
         let session = session.clone();
         if !session.is_open() {
@@ -375,10 +380,10 @@ impl Node {
         if !(1..=LONGEST_HOLD).contains(&seconds) {
             return Err(SessionRefused::Time);
         }
-        if self.commands.is_fire_recalled() {
+        if self.services.commands.is_fire_recalled() {
             return Err(SessionRefused::Recalled);
         }
-        if self.commands.emergency().is_some() {
+        if self.services.commands.emergency().is_some() {
             return Err(SessionRefused::EmergencyPower);
         }
         if access == Access::Public && self.directives().is_locked(floor) {
@@ -388,7 +393,7 @@ impl Node {
     }
 
     fn is_recalled_or_in_emergency(&self) -> bool {
-        self.commands.is_fire_recalled() || self.commands.emergency().is_some()
+        self.services.commands.is_fire_recalled() || self.services.commands.emergency().is_some()
     }
 
     /// What the car of this node is to do besides its calls: a priority call goes first.
@@ -400,23 +405,26 @@ impl Node {
 
     /// What sessions ask of this node's car, and of this node as master.
     pub(super) fn refresh_sessions(&mut self, now: Timestamp) {
-        self.sessions.due = None;
-        if !self.commands.has_sessions() && self.sessions.given.is_empty() {
-            self.sessions.waiting.clear();
+        self.services.sessions.due = None;
+        if !self.services.commands.has_sessions() && self.services.sessions.given.is_empty() {
+            self.services.sessions.waiting.clear();
             return;
         }
         let open: Vec<(u8, Session)> = self.open_sessions();
         let given: BTreeSet<NodeId> =
             open.iter().filter_map(|(_, session)| session.car().cloned()).collect();
-        let before = std::mem::replace(&mut self.sessions.given, given.clone());
+        let before = std::mem::replace(&mut self.services.sessions.given, given.clone());
         for car in before.difference(&given) {
-            self.sessions.given_back.insert(car.clone(), now);
+            self.services.sessions.given_back.insert(car.clone(), now);
         }
-        self.sessions.given_back.retain(|_, at| now.since(*at) < PASSENGERS_FIRST);
-        self.sessions.waiting.retain(|id, _| open.iter().any(|(_, session)| session.id == *id));
+        self.services.sessions.given_back.retain(|_, at| now.since(*at) < PASSENGERS_FIRST);
+        self.services
+            .sessions
+            .waiting
+            .retain(|id, _| open.iter().any(|(_, session)| session.id == *id));
         self.limit_own_session(now);
         if !self.leadership.leads() {
-            self.sessions.waiting.clear();
+            self.services.sessions.waiting.clear();
             return;
         }
         for (slot, session) in open {
@@ -426,7 +434,7 @@ impl Node {
                 self.next_of_session(&session, now)
             };
             if let Some(state) = next {
-                self.sessions.waiting.remove(&session.id);
+                self.services.sessions.waiting.remove(&session.id);
                 self.set_session(slot, &session.with(state), now);
             }
         }
@@ -434,7 +442,7 @@ impl Node {
 
     /// Those that are open, the first in the queue first.
     fn open_sessions(&self) -> Vec<(u8, Session)> {
-        let sessions = self.commands.directives().sessions();
+        let sessions = self.services.commands.directives().sessions();
         let mut open: Vec<_> = sessions.iter().filter(|it| it.session.is_open()).collect();
         open.sort_by_key(|it| it.version);
         open.into_iter().map(|it| (it.slot, it.session.clone())).collect()
@@ -443,14 +451,14 @@ impl Node {
     /// The session of this node's car ends, whatever the robot asks for.
     fn limit_own_session(&mut self, now: Timestamp) {
         let Some(session) = self.directives().session_of(&self.hello.node) else {
-            self.sessions.own = None;
+            self.services.sessions.own = None;
             return;
         };
-        let known = self.sessions.own.filter(|(id, _)| *id == session.id);
+        let known = self.services.sessions.own.filter(|(id, _)| *id == session.id);
         let (id, since) = known.unwrap_or((session.id, now));
-        self.sessions.own = Some((id, since));
+        self.services.sessions.own = Some((id, since));
         if now.since(since) < LONGEST_SESSION {
-            return self.sessions.wake(since + LONGEST_SESSION);
+            return self.services.sessions.wake(since + LONGEST_SESSION);
         }
         if let Some((slot, session)) = self.directives().session_in_slot(id) {
             let over = session.clone().with(SessionState::Ended(SessionEnd::Time));
@@ -464,20 +472,20 @@ impl Node {
             if let Some(car) = self.car_for(session, now) {
                 return Some(SessionState::Coming(car));
             }
-            let waited = self.sessions.waits(session.id, now);
+            let waited = self.services.sessions.waits(session.id, now);
             if waited >= QUEUE_LIMIT {
                 return Some(SessionState::Ended(SessionEnd::NoCar));
             }
-            self.sessions.wake(now + QUEUE_LIMIT.saturating_sub(waited));
+            self.services.sessions.wake(now + QUEUE_LIMIT.saturating_sub(waited));
             return None;
         };
         if *car == self.hello.node || self.peers.members().get(car).is_some() {
-            self.sessions.waiting.remove(&session.id);
+            self.services.sessions.waiting.remove(&session.id);
             return None;
         }
-        let away = self.sessions.waits(session.id, now);
+        let away = self.services.sessions.waits(session.id, now);
         if away < ABSENCE {
-            self.sessions.wake(now + ABSENCE.saturating_sub(away));
+            self.services.sessions.wake(now + ABSENCE.saturating_sub(away));
             return None;
         }
         // Once a car has been there, the robot may be in it.
@@ -493,18 +501,18 @@ impl Node {
     /// first.
     fn car_for(&mut self, session: &Session, now: Timestamp) -> Option<NodeId> {
         let mut taken = self.cars_with_errands();
-        if !self.sessions.given_back.is_empty() {
+        if !self.services.sessions.given_back.is_empty() {
             let rides = |car: &NodeId| {
-                let mut calls = self.orders.store().calls();
+                let mut calls = self.store.orders().calls();
                 calls.any(|call| match call {
                     Call::Hall(_) => true,
                     Call::Car { car: of, .. } => of == car,
                 })
             };
-            let resting = self.sessions.given_back.iter().filter(|(car, _)| rides(car));
+            let resting = self.services.sessions.given_back.iter().filter(|(car, _)| rides(car));
             let resting: Vec<_> = resting.map(|(car, at)| (car.clone(), *at)).collect();
             for (car, at) in resting {
-                self.sessions.wake(at + PASSENGERS_FIRST);
+                self.services.sessions.wake(at + PASSENGERS_FIRST);
                 taken.insert(car);
             }
         }
@@ -561,17 +569,17 @@ impl Node {
     /// restores it, for the caller to pass to the car, the disk and the peers.
     pub(super) fn restore_session(&mut self, replaced: &Directive) -> Option<Directive> {
         let before = replaced.session()?;
-        let directives = self.commands.directives();
+        let directives = self.services.commands.directives();
         if let Some((slot, session)) = directives.session_in_slot(before.id) {
             let was_further = before.progress() > session.progress();
             return was_further.then(|| self.write_session(slot, &before)).flatten();
         }
-        let is_from_here = replaced.version.journal == self.orders.journal();
+        let is_from_here = replaced.version.incarnation == self.hello.nonce;
         let is_here = before.car() == Some(&self.hello.node);
         if !before.is_open() || !(is_from_here || is_here) {
             return None;
         }
-        self.sessions.note_ends(directives);
+        self.services.sessions.note_ends(directives);
         let slot = directives.free_slot();
         if slot.is_none() {
             let text = format!("there is no room for the session {}", before.id);
@@ -585,7 +593,7 @@ impl Node {
     pub(super) fn end_sessions_again(&mut self) -> Vec<Directive> {
         let open = self.open_sessions().into_iter();
         let ended = open.filter_map(|(slot, session)| {
-            let end = self.sessions.end_of(session.id)?;
+            let end = self.services.sessions.end_of(session.id)?;
             Some((slot, session.with(SessionState::Ended(end))))
         });
         let ended: Vec<_> = ended.collect();

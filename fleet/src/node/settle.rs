@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::boarding::Ride;
 use super::{Action, Node, Report, Taken};
 use crate::car::{CarEvent, ServedCall, Stops};
 use crate::directives::{OFF, Topic};
+use crate::model::NodeState;
 use crate::model::{Call, HallCall, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
-use crate::wire::NodeState;
+use crate::store::Ride;
 
 impl Node {
     pub(super) fn settle(&mut self, now: Timestamp) {
-        if !self.started {
+        if !self.leadership.has_started() {
             return;
         }
         self.take_over(now);
@@ -21,8 +21,8 @@ impl Node {
         self.refresh_power(now);
         self.keep_keys(now);
         self.withdraw_hang(now);
-        if is_seeded(SeededBug::RecallNeverEnds) && self.orders.store().recalls() > 0 {
-            self.orders.cancel(u64::MAX);
+        if is_seeded(SeededBug::RecallNeverEnds) && self.store.orders().recalls() > 0 {
+            self.store.cancel(u64::MAX);
         }
         // Serving a call changes the orders, which changes the stops. In each round at least one
         // order is served, or its passenger enters the car, so this ends.
@@ -35,9 +35,8 @@ impl Node {
                 break;
             }
         }
-        self.orders.collect_in_time(self.peers.members(), now);
         self.send_states(now);
-        self.orders.review_promises(|| self.peers.members().names());
+        self.store.review_promises(|| self.peers.members().names());
         self.serve_boarded(now);
         self.route_orders();
         self.refresh_climate(now);
@@ -46,10 +45,10 @@ impl Node {
             if let Some(view) = self.cabin.view(now) {
                 self.dispatching.note_view(&self.hello.node, &view, now);
             }
-            self.cabin.update_panel(self.orders.lamps(), self.kiosks(now), now);
+            self.cabin.update_panel(self.store.lamps(), self.kiosks(now), now);
         }
         self.update_disk(now);
-        if self.orders.take_dirty() || is_dirty {
+        if self.store.take_dirty() || is_dirty {
             self.send_deltas(now);
         }
         self.broadcast_if_due(now);
@@ -58,10 +57,10 @@ impl Node {
 
     /// The open hall calls whose passengers are not in the car yet.
     pub(super) fn waiting_calls(&self) -> BTreeSet<HallCall> {
-        let mut calls = self.orders.hall_calls();
+        let mut calls = self.store.hall_calls();
         calls.retain(|call| {
-            let mut presses = self.orders.presses(*call);
-            presses.any(|press| !self.boarding.contains(*call, press))
+            let mut presses = self.store.presses(*call);
+            presses.any(|press| !self.services.boarding.contains(*call, press))
         });
         calls
     }
@@ -102,7 +101,7 @@ impl Node {
                 self.board(*landing, now);
             }
         }
-        let car_calls = self.orders.own_car_calls();
+        let car_calls = self.store.own_car_calls();
         let stops = Stops { car_calls: &car_calls, assigned: &assigned, hall: &hall };
         self.cabin.set_stops(stops, now);
     }
@@ -114,11 +113,12 @@ impl Node {
             match event {
                 CarEvent::Served(calls) => {
                     for call in calls {
-                        self.orders.serve(call, now);
+                        let car = self.hello.node.clone();
+                        self.store.serve(call.at(car), now);
                         self.route_orders();
                         match call {
                             ServedCall::Hall(landing) => self.board(landing, now),
-                            ServedCall::Car(floor) => self.boarding.arrive(floor),
+                            ServedCall::Car(floor) => self.services.boarding.arrive(floor),
                         }
                     }
                 }
@@ -139,7 +139,7 @@ impl Node {
                 CarEvent::OffTarget { stop_at, at } => {
                     self.report(Report::OffTarget { stop_at, at });
                 }
-                CarEvent::FlightLearned(record) => self.orders.note_flight_times(record),
+                CarEvent::FlightLearned(record) => self.store.note_flight_times(record),
                 CarEvent::PriorityOver => {
                     let own = self.hello.node.clone();
                     self.direct(&Topic::Priority(own), OFF, now);
@@ -160,13 +160,13 @@ impl Node {
         let own = self.calls_of_own_car(&open, now);
         for call in own.into_iter().filter(|call| call.landing() == landing) {
             let Some(to) = call.to else { continue };
-            self.boarding.begin(call, self.orders.presses(call).collect(), now);
+            self.services.boarding.begin(call, self.store.presses(call).collect(), now);
             self.cabin.invalidate_stops();
-            if self.orders.ride_to(to) == Ride::Absent {
+            if self.store.ride_to(to) == Ride::Absent {
                 let ride = Call::Car { car: self.hello.node.clone(), floor: to };
                 match self.place(ride, now) {
                     // It is in the store, or will be: the boarding waits for that.
-                    Taken::Placed | Taken::Waiting | Taken::Absorbed => {}
+                    Taken::Placed | Taken::Absorbed => {}
                 }
             }
         }
@@ -174,15 +174,15 @@ impl Node {
 
     /// Serves the destination calls whose trips are safe by now.
     fn serve_boarded(&mut self, now: Timestamp) {
-        for (call, presses) in self.boarding.take_safe(|to| self.orders.ride_to(to), now) {
-            self.orders.serve_boarded(call, &presses, now);
+        for (call, presses) in self.services.boarding.take_safe(|to| self.store.ride_to(to), now) {
+            self.store.serve_boarded(call, &presses, now);
         }
     }
 
     /// Passes the next batch to the disk.
     fn update_disk(&mut self, now: Timestamp) {
         let term = self.leadership.terms.known();
-        let batch = self.orders.batch(term, &mut self.random, now);
+        let batch = self.store.batch(term, now);
         self.route_orders();
         if let Some((lsn, changes)) = batch {
             self.actions.push_back(Action::Persist { lsn, changes });

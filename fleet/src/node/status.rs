@@ -8,22 +8,22 @@ use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use elevator_driver::{Button, DoorState, Floor, FloorCount, KeySwitch, LampSet, LineCounters};
+use elevator_driver::{Floor, FloorCount};
 use serde::{Deserialize, Serialize};
 
-use super::peers::{ConflictKind, LossCause};
 use super::{Node, PacketCounts};
+use crate::cabin::{CarStatus, ClimateStatus};
 use crate::car::{Car, HangEvidence};
-use crate::climate::Reading;
 use crate::directives::{Directive, Key, OFF, Session, Topic, Value, Words, is_recall};
 use crate::election::{Carrier, Detail};
 use crate::json::{
-    self, CarForm, NodeStateForm, connection, hang, hexadecimal, is_zero, optional_car,
-    optional_fine_seconds, optional_seconds, seconds, text,
+    self, NodeStateForm, hang, hexadecimal, is_zero, optional_car, optional_fine_seconds, seconds,
+    text,
 };
 use crate::model::{Call, CarView, FleetName, Mac, NodeId, Role, Term, Timestamp};
-use crate::orders::Holding;
-use crate::wire::{NodeState, Protocol};
+use crate::model::{NodeState, Protocol};
+use crate::peers::{ConflictKind, LossCause};
+use crate::store::{Holding, Refused};
 
 /// The fleet keys of a node, by their ids. All empty: no key is configured.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -72,18 +72,12 @@ pub struct Status {
     /// The digest of the order store; equal stores have equal digests.
     #[serde(with = "hexadecimal")]
     pub digest: u64,
-    /// How many registers the store has: one per journal and call that was ever pressed.
+    /// How many registers the store has: one per call and node at which it was ever pressed.
     #[serde(default)]
     pub registers: usize,
-    /// How many journals the store has: one per running node, and a bounded number of others.
-    #[serde(default)]
-    pub journals: usize,
-    /// How many unused journals were dropped since the start to stay within that bound.
-    #[serde(default)]
-    pub collected: u64,
     /// How many records of peers were refused since the start.
     #[serde(default)]
-    pub refused: RefusedStatus,
+    pub refused: Refused,
     /// How much the node has planned since the start.
     #[serde(default)]
     pub dispatch: DispatchStatus,
@@ -190,18 +184,6 @@ pub struct ReleaseStatus {
     pub left: Duration,
 }
 
-/// How many records of peers were refused, by reason. JSON omits the zeros.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct RefusedStatus {
-    /// No press can have made them.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub impossible: u64,
-    /// They exceed the number of journals or calls that a fleet can have.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub no_room: u64,
-}
-
 /// How much a node has planned since its start. Both grow with what happens in the building, never
 /// with each other (N4). JSON omits the zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -213,38 +195,6 @@ pub struct DispatchStatus {
     /// How often its car was told another stop, departures included.
     #[serde(skip_serializing_if = "is_zero")]
     pub target_changes: u64,
-}
-
-/// The climate, and what the indicator shows.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ClimateStatus {
-    /// What the node's own sensors read.
-    #[serde(flatten)]
-    pub own: Reading,
-    /// The fleet's average temperature in °C, as sent by the master.
-    pub average: Option<f64>,
-    /// The backlight as sent by the master, 0 to 255.
-    pub brightness: Option<u8>,
-    /// The age of these values; `None` once they have expired (K1).
-    #[serde(with = "optional_seconds", default)]
-    pub age: Option<Duration>,
-    /// The indicator's text.
-    pub display: String,
-    /// The unexpired readings that this node has gathered as master.
-    pub units: Vec<UnitStatus>,
-}
-
-/// The readings of one unit's sensors.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnitStatus {
-    /// The node's name, or the address of a device that is not a node.
-    pub unit: String,
-    /// The values.
-    #[serde(flatten)]
-    pub reading: Reading,
-    /// Their age.
-    #[serde(with = "seconds")]
-    pub age: Duration,
 }
 
 /// A peer, as this node sees it.
@@ -346,38 +296,6 @@ pub struct OrderStatus {
 /// The most nodes that are named for each order.
 const MOST_NAMED: usize = 8;
 
-/// The node's own car.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CarStatus {
-    /// As the group sees it.
-    #[serde(flatten, with = "CarForm")]
-    pub view: CarView,
-    /// The panel's address, such as `serial:///dev/ttyUSB0`. Filled in by the process.
-    #[serde(default)]
-    pub panel: String,
-    /// Whether the panel answers, or why not.
-    #[serde(flatten, with = "connection")]
-    pub connection: Result<(), String>,
-    /// The counters of the line to the panel. Filled in by the process.
-    #[serde(default)]
-    pub line: LineCounters,
-    /// The state of the door.
-    pub door: DoorState,
-    /// The floor whose sensor is active, or `None` between floors.
-    pub at: Option<Floor>,
-    /// Whether the stop switch is pulled.
-    pub stopped: bool,
-    /// Whether something stands in the door.
-    pub obstructed: bool,
-    /// The key switch.
-    pub key: KeySwitch,
-    /// The buttons that have been pressed for too long, as if stuck.
-    #[serde(default)]
-    pub stuck: BTreeSet<Button>,
-    /// The lamps that are lit on its panel.
-    pub lamps: LampSet,
-}
-
 impl Status {
     /// The names of this node and of all peers that it hears.
     pub fn nodes(&self) -> impl Iterator<Item = &NodeId> {
@@ -437,14 +355,12 @@ impl Node {
             node_state: self.leadership.node_state().clone(),
             state_since: now.since(self.leadership.node_state_since()),
             term: self.leadership.term(),
-            digest: self.orders.store().digest(),
-            registers: self.orders.store().registers(),
-            journals: self.orders.store().journals(),
-            collected: self.orders.collected(),
-            refused: self.orders.refused_counts(),
+            digest: self.store.orders().digest(),
+            registers: self.store.orders().registers(),
+            refused: self.store.refused_counts(),
             dispatch: self.dispatch_status(),
-            durable: self.orders.all_durable(),
-            disk_failed: self.orders.has_lost_disk(),
+            durable: self.store.all_durable(),
+            disk_failed: self.store.has_lost_disk(),
             fleet_keys: FleetKeysStatus::default(),
             log_lines_lost: 0,
             mqtt_refused: Vec::new(),
@@ -459,7 +375,7 @@ impl Node {
             access: self.access_status(now),
             schedule: self.schedule_status(),
             orders: self.order_status(now),
-            car: self.cabin.car_status(self.orders.lamps(), now),
+            car: self.cabin.car_status(self.store.lamps(), now),
             climate: self.cabin.climate_status(now),
         }
     }
@@ -487,7 +403,7 @@ impl Node {
                 // To what can be told from a minute's beacons.
                 loss: peer.loss(now).map(|loss| (loss * 10_000.0).round() / 10_000.0),
                 synced: self.peers.links().is_synced(name),
-                in_step: peer.digest == self.orders.store().digest(),
+                in_step: peer.digest == self.store.orders().digest(),
                 car: peer.car.map(|(view, _)| self.with_mode(name, view)),
             })
             .collect()
@@ -520,11 +436,11 @@ impl Node {
     fn access_status(&self, now: Timestamp) -> AccessStatus {
         let locked: BTreeSet<Floor> = self.directives().locked_floors().collect();
         let is_here = |floor: &Floor| self.hello.floors.contains(*floor);
-        let released = self.access.released(now);
+        let released = self.services.access.released(now);
         AccessStatus {
             locked: locked.into_iter().filter(is_here).collect(),
             released: released.map(|(floor, left)| ReleaseStatus { floor, left }).collect(),
-            refused: self.access.refused(),
+            refused: self.services.access.refused(),
         }
     }
 
@@ -572,8 +488,8 @@ impl Node {
     fn order_status(&self, now: Timestamp) -> Vec<OrderStatus> {
         let heard = self.peers.members().names();
         let mut orders: Vec<OrderStatus> = self
-            .orders
-            .store()
+            .store
+            .orders()
             .calls()
             .map(|call| {
                 let named = self.holders_of(call, &heard);
@@ -583,21 +499,21 @@ impl Node {
                     held_by: named.iter().map(name).collect(),
                     durable_at: named.iter().filter(durable).map(name).collect(),
                     call: call.clone(),
-                    waited: self.orders.store().waited(call, now).unwrap_or_default(),
+                    waited: self.store.orders().waited(call, now).unwrap_or_default(),
                     car: match call {
                         Call::Hall(hall) => self.car_of(*hall, now).cloned(),
                         Call::Car { car, .. } => Some(car.clone()),
                     },
                     promised: self
-                        .orders
-                        .store()
+                        .store
+                        .orders()
                         .of_call(call)
-                        .any(|order| self.orders.is_promised(order.dot)),
+                        .any(|order| self.store.is_promised(order.dot)),
                     holders: self
-                        .orders
-                        .store()
+                        .store
+                        .orders()
                         .of_call(call)
-                        .map(|order| self.orders.holders(order.dot, &heard))
+                        .map(|order| self.store.holders(order.dot, &heard))
                         .max()
                         .unwrap_or(0),
                 }
@@ -609,9 +525,9 @@ impl Node {
 
     /// The living nodes that hold the press of a call which most of them hold, by name.
     fn holders_of(&self, call: &Call, heard: &BTreeSet<NodeId>) -> Vec<(NodeId, Holding)> {
-        let presses = self.orders.store().of_call(call);
-        let best = presses.max_by_key(|order| self.orders.holders(order.dot, heard));
-        let holders = best.map(|order| self.orders.holdings(order.dot, heard).take(MOST_NAMED));
+        let presses = self.store.orders().of_call(call);
+        let best = presses.max_by_key(|order| self.store.holders(order.dot, heard));
+        let holders = best.map(|order| self.store.holdings(order.dot, heard).take(MOST_NAMED));
         holders.into_iter().flatten().map(|(node, how)| (node.clone(), how)).collect()
     }
 

@@ -1,6 +1,7 @@
 //! Whole nodes, told what happens one thing at a time.
 
 mod access;
+mod climate;
 mod commands;
 mod destination;
 mod disk;
@@ -29,8 +30,9 @@ use crate::dispatch::Plan;
 use crate::election::testing::{address, floor, name};
 use crate::election::{ElectionSettings, Preset};
 use crate::model::{Call, CarView, FleetName, HallCall, Mac, Role};
-use crate::orders::Record;
-use crate::wire::{Beacon, Echo, Frame, Nonce, Protocol};
+use crate::model::{Nonce, Protocol};
+use crate::store::Record;
+use crate::wire::{Beacon, Echo, Frame};
 use elevator_driver::{
     Direction, DoorState, DriveFeedback, Floor, FloorCount, PanelEvent, PanelInputs,
 };
@@ -38,7 +40,7 @@ use elevator_driver::{
 const PERIOD: Duration = Duration::from_millis(25);
 
 /// The node whose address ends so, in one of its incarnations.
-pub(super) fn node(index: u8, incarnation: u64) -> Node {
+pub(crate) fn node(index: u8, incarnation: u64) -> Node {
     electing(index, incarnation, ElectionSettings::of(Protocol::LowestIp))
 }
 
@@ -78,9 +80,7 @@ fn settings(index: u8, incarnation: u64, election: ElectionSettings) -> NodeSett
 fn cabin(index: u8) -> (Node, Timestamp) {
     let settings = settings(index, 1, ElectionSettings::of(Protocol::LowestIp));
     let car = Some(crate::car::CarSettings::new(settings.floors));
-    // A disk on which presses need not wait for a sequence.
-    let restored = Restored { reserved: 1_000, ..Restored::default() };
-    let mut node = Node::new(NodeSettings { car, restored, ..settings });
+    let mut node = Node::new(NodeSettings { car, ..settings });
     let mut now = Timestamp::START;
     node.start(now);
     node.handle_panel(PanelEvent::Connected, now);
@@ -131,12 +131,12 @@ impl Node {
 
     /// Takes in a record as if it had come through the gate.
     fn merge_record(&mut self, record: &Record, from: Option<&NodeId>, now: Timestamp) {
-        self.orders.merge_record(record, from, now);
+        self.store.merge_record(record, from, now);
         self.route_orders();
     }
 }
 
-pub(super) fn drain(node: &mut Node) -> Vec<Action> {
+pub(crate) fn drain(node: &mut Node) -> Vec<Action> {
     std::iter::from_fn(|| node.poll_action()).collect()
 }
 
@@ -168,7 +168,7 @@ fn plan_requests(node: &mut Node) -> Vec<PlanRequest> {
 
 /// The two tell each other their beacons until `until`, each delivered at once; hands back what
 /// the first wanted done in that time.
-pub(super) fn talk(
+pub(crate) fn talk(
     one: &mut Node,
     other: &mut Node,
     from: Timestamp,
@@ -241,7 +241,7 @@ fn a_link_to_the_next_incarnation_of_a_dialled_peer_carries() {
 }
 
 /// Joins the second to the first over a link of this number.
-pub(super) fn join(second: &mut Node, first: &mut Node, link: LinkId, now: Timestamp) {
+pub(crate) fn join(second: &mut Node, first: &mut Node, link: LinkId, now: Timestamp) {
     first.handle_link_up(link, second.hello(), LinkSide::Accepted, now);
     second.handle_link_up(link, first.hello(), LinkSide::Dialled, now);
     for _ in 0..4 {
@@ -334,20 +334,4 @@ fn persists(actions: &[Action]) -> Vec<(Lsn, Vec<Change>)> {
         }
     };
     actions.iter().filter_map(batch).collect()
-}
-
-/// O4: before the disk has reserved a sequence there is no order, and nobody is told of one.
-#[test]
-fn an_order_without_a_sequence_waits_and_is_placed_later() {
-    let mut node = node(1, 1);
-    let batches = persists(&drain(&mut node));
-    let floor = FloorCount::new(4).and_then(|floors| floors.floor(2));
-    let call = Call::Hall(HallCall::new(floor.expect("a floor"), Direction::Up));
-    let now = Timestamp::START;
-    assert_eq!(node.handle_order(call.clone(), now), Ok(Taken::Waiting));
-    assert_eq!(node.orders().calls().count(), 0);
-    let (lsn, _) = batches.last().expect("a reservation");
-    node.handle_durable(*lsn, now);
-    assert_eq!(node.orders().calls().collect::<Vec<_>>(), [&call]);
-    assert_eq!(node.handle_order(call, now), Ok(Taken::Placed));
 }

@@ -13,8 +13,11 @@ pub mod keyring;
 #[cfg(test)]
 pub(crate) mod listing;
 mod message;
+mod room;
 
 pub use message::{
-    Ack, Beacon, Delta, Echo, Frame, Hello, NodeState, Nonce, Piggybacked, PlanEntry, Protocol,
-    StateTransfer, StoreDigest, UnknownProtocol,
+    Ack, Beacon, Delta, Echo, Frame, LinkId, Piggybacked, PlanEntry, StateTransfer, StoreDigest,
 };
+pub(crate) use room::Room;
+
+pub use crate::model::{Hello, NodeState, Nonce, Protocol, UnknownProtocol};

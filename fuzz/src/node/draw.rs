@@ -12,11 +12,11 @@ use elevator_fleet::directives::{Directive, Key, OFF, ON, Topic, Value, Version,
 use elevator_fleet::dispatch::CarPlan;
 use elevator_fleet::election::Message;
 use elevator_fleet::model::{
-    Availability, Call, CarPhase, CarView, Dot, HallCall, JournalId, Mac, Mode, NodeId, Role, Term,
+    Availability, Call, CarPhase, CarView, Dot, HallCall, Mac, Mode, NodeId, Role, Term,
     Unavailable,
 };
 use elevator_fleet::node::Node;
-use elevator_fleet::orders::{Record, RecordState, Service};
+use elevator_fleet::store::{Record, RecordState, Service};
 use elevator_fleet::wire::{
     Ack, Beacon, Delta, Echo, Frame, Hello, NodeState, Nonce, Piggybacked, PlanEntry, Protocol,
     StateTransfer, StoreDigest,
@@ -28,7 +28,9 @@ use crate::wire::{fleet, node as name};
 pub(super) const SELF: &str = "B";
 pub(super) const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 pub(super) const NONCE: Nonce = Nonce(2);
-pub(super) const JOURNAL: JournalId = JournalId(2);
+
+/// The incarnation before this one, of which the disk has presses.
+const BEFORE: Nonce = Nonce(5);
 
 /// The peers, and the last byte of the address of each.
 const PEERS: [(&str, u8); 3] = [("A", 1), ("C", 3), ("D", 4)];
@@ -109,11 +111,6 @@ impl Draw {
         let from = if script.ratio(1_u8, 40)? { any_address(script)? } else { hello.address };
         let digest =
             if script.arbitrary()? { own.orders().digest() } else { script.arbitrary()? };
-        let journal = match script.int_in_range(0..=15_u8)? {
-            0 => JOURNAL,
-            1 => JournalId(script.arbitrary()?),
-            _ => JournalId(u64::from(PEERS[index].1)),
-        };
         let message = if script.ratio(1_u8, 3)? { message(script)? } else { None };
         let piggybacked = match message {
             Some(message) => Some(Piggybacked {
@@ -138,7 +135,6 @@ impl Draw {
             estimate: if script.arbitrary()? { 0 } else { script.arbitrary()? },
             digest,
             durable: script.arbitrary()?,
-            journal,
             probe: script.ratio(1_u8, 8)?,
             echoes: vec![Echo { nonce: NONCE, sequence: heard }],
             delta: self.delta(script, own)?,
@@ -186,7 +182,8 @@ impl Draw {
             records: self.some(script, |draw, script| draw.record(script, Some(own)))?,
             acks: self.some(script, |_, script| {
                 let dot = dot(script, Some(own))?;
-                Ok(Ack { dot, served: script.arbitrary()?, durable: script.arbitrary()? })
+                let (served, durable) = (script.arbitrary()?, script.arbitrary()?);
+                Ok(Ack { dot, served, durable, recall: script.int_in_range(0..=2)? })
             })?,
             plan: self.some(script, |draw, script| {
                 let version = script.int_in_range(0..=9)?;
@@ -203,7 +200,7 @@ impl Draw {
     ) -> Result<Record> {
         let dot = match own {
             Some(_) => dot(script, own)?,
-            None => Dot { journal: JOURNAL, sequence: script.int_in_range(1..=4)? },
+            None => Dot { incarnation: BEFORE, sequence: script.int_in_range(1..=4)? },
         };
         let origin = match own {
             Some(_) => peer(script)?,
@@ -214,7 +211,8 @@ impl Draw {
             0 | 1 if own.is_some() => RecordState::Served(Service { waited, car: peer(script)? }),
             _ => RecordState::Open { waited, recall: script.int_in_range(0..=2)? },
         };
-        Ok(Record { dot, origin, call: self.call(script)?, state })
+        let absorbed = self.some(script, |_, script| stray(script))?;
+        Ok(Record { dot, origin, call: self.call(script)?, state, absorbed })
     }
 
     /// A call; now and then one that the building does not have.
@@ -378,7 +376,7 @@ fn directive(script: &mut Unstructured<'_>) -> Result<Directive> {
         if script.ratio(1_u8, 20)? { script.arbitrary()? } else { script.int_in_range(0..=9)? };
     Ok(Directive {
         key,
-        version: Version { counter, journal: JournalId(script.int_in_range(0..=4)?) },
+        version: Version { counter, incarnation: Nonce(script.int_in_range(0..=4)?) },
         value: Value::new(value).expect("a value"),
         operator: Words::new("kovac").expect("a name"),
     })
@@ -420,11 +418,17 @@ fn dot(script: &mut Unstructured<'_>, own: Option<&Node>) -> Result<Dot> {
     if !known.is_empty() && script.ratio(2_u8, 3)? {
         return Ok(*script.choose(&known)?);
     }
+    stray(script)
+}
+
+/// A press that there may be.
+fn stray(script: &mut Unstructured<'_>) -> Result<Dot> {
     Ok(match script.int_in_range(0..=7_u8)? {
-        0 => Dot { journal: JournalId(script.arbitrary()?), sequence: script.arbitrary()? },
-        1 => Dot { journal: JOURNAL, sequence: script.int_in_range(0..=9)? },
+        0 => Dot { incarnation: Nonce(script.arbitrary()?), sequence: script.arbitrary()? },
+        1 => Dot { incarnation: NONCE, sequence: script.int_in_range(0..=9)? },
+        2 => Dot { incarnation: BEFORE, sequence: script.int_in_range(0..=9)? },
         _ => Dot {
-            journal: JournalId(u64::from(PEERS[script.choose_index(PEERS.len())?].1)),
+            incarnation: Nonce(u64::from(PEERS[script.choose_index(PEERS.len())?].1)),
             sequence: script.int_in_range(1..=40)?,
         },
     })

@@ -8,7 +8,7 @@ use elevator_driver::{
 use elevator_fleet::directives::{Directive, Key, Version};
 use elevator_fleet::model::{Call, Dot, HallCall, Term, Timestamp};
 use elevator_fleet::node::{Action, Change, Lsn, Node, Restored, Status};
-use elevator_fleet::orders::Record;
+use elevator_fleet::store::Record;
 use elevator_fleet::wire::codec::{decode_beacon, decode_frame, encode_beacon, encode_frame};
 use elevator_fleet::wire::{Beacon, Delta, Frame};
 

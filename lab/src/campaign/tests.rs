@@ -138,15 +138,15 @@ fn what_is_void_has_not_passed() {
     assert_eq!(hashes.len(), 3, "one for each number of seeds");
 }
 
-/// Each row of the table happens, and is as ARCHITECTURE says.
+/// Each row of the table happens, and is as FAULTS says.
 #[test]
 fn every_kind_of_fault_happens_and_is_documented() {
-    let documented = include_str!("../../../docs/ARCHITECTURE.md");
+    let documented = include_str!("../../../docs/FAULTS.md");
     let (_, table) = documented.split_once("| kind | range | healed |").expect("the table");
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
     assert_eq!(rows.count(), KINDS.len(), "rows of kinds that are gone");
     for (kind, row) in KINDS.iter().zip(fault_table()) {
-        assert!(documented.contains(&row), "ARCHITECTURE lacks {row}");
+        assert!(documented.contains(&row), "FAULTS lacks {row}");
         let settings = WorldSettings { key: true, ..WorldSettings::new(4, 1) };
         let mut world = World::new(settings).expect("a world");
         world.start_all();

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use elevator_driver::{Button, Climate, Direction, Floor, Trip};
 use elevator_fleet::directives::{DirectiveError, RequestId, Session};
-use elevator_fleet::model::{JournalId, NodeId, Timestamp};
+use elevator_fleet::model::{NodeId, Timestamp};
 use elevator_fleet::node::{Access, FireRecall, FloorLock, Node, SessionRequest};
 
 use super::Fault;
 use crate::World;
 use crate::agenda::{Event, TimedFault};
-use crate::disk::Disk;
 use crate::history::Note;
 use crate::machine::Line;
 use crate::snapshot::LINGERS;
@@ -389,8 +388,7 @@ impl World {
 
     fn replace(&mut self, node: usize) {
         if self.machines[node].process.is_none() {
-            let journal = JournalId(self.random.u64(1..));
-            let disk = std::mem::replace(&mut self.machines[node].disk, Disk::new(journal));
+            let disk = std::mem::take(&mut self.machines[node].disk);
             self.machines[node].lost = Some(disk);
             self.start(node);
         }
@@ -428,8 +426,7 @@ impl World {
             backlog.push_back(Event::FaultEnds(TimedFault::FullDiskIsNoticed { node }));
             return;
         }
-        let fresh = JournalId(self.random.u64(1..));
-        self.with(node, |node, now| node.handle_disk_failed(fresh, now));
+        self.with(node, Node::handle_disk_failed);
     }
 }
 

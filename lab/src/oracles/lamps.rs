@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_driver::Button;
 use elevator_fleet::model::{Call, Dot};
 use elevator_fleet::node::Node;
-use elevator_fleet::orders::RecordState;
+use elevator_fleet::store::RecordState;
 
 use super::{Finding, WITHIN};
 use crate::machine::Machine;

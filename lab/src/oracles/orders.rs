@@ -12,7 +12,7 @@ use super::{Finding, WITHIN};
 use crate::machine::{Line, Machine};
 use crate::snapshot::Snapshot;
 
-/// A press becomes an order within this time. A disk may have to reserve its sequence first.
+/// A press becomes an order within this time.
 const TAKEN_WITHIN: Duration = Duration::from_secs(2);
 
 /// How often the contents of stores are compared.

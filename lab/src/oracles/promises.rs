@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::Button;
-use elevator_fleet::model::{Call, Dot, JournalId};
-use elevator_fleet::orders::Record;
+use elevator_fleet::model::{Call, Dot, NodeId, Order};
+use elevator_fleet::store::Record;
+use elevator_fleet::wire::Nonce;
 
 use super::lamps::has_lamp;
 use super::{Finding, Violation};
@@ -27,12 +28,12 @@ const WRITTEN_WITHIN: Duration = Duration::from_secs(5);
 pub(crate) struct Promises {
     /// The presses that some lamp has promised and no car has served, and when a lamp did last.
     pub(super) open: BTreeMap<Dot, (Call, Duration)>,
-    /// The latest press of each register that a car has served.
-    closed: BTreeMap<(JournalId, Call), u64>,
+    /// The latest press of each incarnation that a car has served.
+    closed: BTreeMap<(Nonce, Call), u64>,
     /// When each call was last dropped in a fire recall.
     dropped: BTreeMap<Call, Duration>,
-    /// By node: the latest press of each register that its lamps and its kiosk show as promised.
-    shown: Vec<BTreeMap<Call, BTreeMap<JournalId, Dot>>>,
+    /// By node and origin: the latest presses that its lamps and its kiosk show as promised.
+    shown: Vec<BTreeMap<Call, BTreeMap<NodeId, BTreeMap<Nonce, Dot>>>>,
     /// What the process of a node held which has ended, and when that was. Others may count on it until
     /// they have noticed.
     former: Vec<(usize, Record, Duration)>,
@@ -66,13 +67,14 @@ impl Promises {
         let Some(process) = machine.node().filter(|_| !call.button().is_some_and(is_dark)) else {
             return findings;
         };
-        for dot in process.orders().presses_of(call) {
-            let known = self.shown[node].get(call).and_then(|dots| dots.get(&dot.journal));
-            if known == Some(&dot) || !process.has_promised(dot) {
+        for Order { dot, origin, .. } in process.orders().of_call(call) {
+            let (dot, shown) = (*dot, self.shown[node].entry(call.clone()).or_default());
+            let known = shown.entry(origin.clone()).or_default();
+            if known.get(&dot.incarnation) == Some(&dot) || !process.has_promised(dot) {
                 continue;
             }
-            let repeats = known.is_some() || machine.disk.repeats(dot, call);
-            self.shown[node].entry(call.clone()).or_default().insert(dot.journal, dot);
+            let repeats = !known.is_empty() || machine.disk.repeats(dot, call, origin);
+            known.insert(dot.incarnation, dot);
             if !repeats {
                 self.open.insert(dot, (call.clone(), snapshot.now));
                 findings.extend(some_disk_knows(snapshot, node, dot, call));
@@ -101,8 +103,8 @@ impl Promises {
             return None;
         }
         let holds = |other: &Machine| {
-            let present = other.node().and_then(|node| node.orders().present(dot, call));
-            present.is_some_and(|present| present >= dot) || other.disk.knows(dot, call)
+            let present = other.node().map(|node| node.orders().present(dot, call));
+            present.is_some_and(|it| !it.is_empty()) || other.disk.knows(dot, call)
         };
         let held = |(other, record, ended): &(usize, Record, Duration)| {
             let counts = snapshot.now.saturating_sub(*ended) < NOTICED_WITHIN;
@@ -125,6 +127,7 @@ impl Promises {
     ) -> Vec<Finding> {
         let call = Call::of_button(button, &snapshot.machines[node].name);
         let dots = self.shown[node].remove(&call).unwrap_or_default().into_values();
+        let dots = dots.flat_map(BTreeMap::into_values);
         let is_dropped = |dot: &Dot| {
             let promised = self.open.get(dot).map(|(_, at)| *at);
             self.dropped.get(&call).is_some_and(|at| promised.is_none_or(|last| last <= *at))
@@ -149,8 +152,10 @@ impl Promises {
     /// A car has served this call, as its node reports: every press of it that the node knows.
     pub(crate) fn served(&mut self, snapshot: &Snapshot, node: usize, call: &Call) {
         for record in snapshot.records(node).filter(|it| it.call == *call && it.state.is_served()) {
-            let latest = self.closed.entry((record.dot.journal, record.call)).or_default();
-            *latest = record.dot.sequence.max(*latest);
+            for press in record.presses() {
+                let latest = self.closed.entry((press.incarnation, call.clone())).or_default();
+                *latest = press.sequence.max(*latest);
+            }
         }
     }
 
@@ -166,9 +171,9 @@ impl Promises {
         (!is_recalled).then(|| Finding::new("O1", node, format!("{call} was dropped")))
     }
 
-    /// Whether a car has served this press, or a later one of its register.
+    /// Whether a car has served this press, or one that took its place.
     fn is_closed(&self, dot: Dot, call: &Call) -> bool {
-        let latest = self.closed.get(&(dot.journal, call.clone()));
+        let latest = self.closed.get(&(dot.incarnation, call.clone()));
         latest.is_some_and(|latest| *latest >= dot.sequence)
     }
 

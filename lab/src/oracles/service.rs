@@ -7,7 +7,7 @@ use std::time::Duration;
 use elevator_driver::{DoorCommand, DoorState, KeySwitch};
 use elevator_fleet::directives::{RequestId, Session, SessionState};
 use elevator_fleet::model::{Availability, Call, HallCall, Mode, Timestamp, Unavailable};
-use elevator_fleet::orders::RecordState;
+use elevator_fleet::store::RecordState;
 
 use super::Finding;
 use super::cars::CarWatch;

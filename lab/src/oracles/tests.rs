@@ -3,15 +3,16 @@
 
 use elevator_driver::{Direction, Floor, KeySwitch, Trip};
 use elevator_fleet::dispatch::WeekTime;
-use elevator_fleet::model::{Dot, JournalId, NodeId};
+use elevator_fleet::model::{Dot, NodeId};
 use elevator_fleet::node::{Change, Lsn};
-use elevator_fleet::orders::{Record, RecordState};
+use elevator_fleet::store::{Record, RecordState};
+use elevator_fleet::wire::Nonce;
 
 use super::*;
 use crate::snapshot::LINGERS;
 use crate::{Fault, MotorFault, World, WorldSettings};
 
-const DOT: Dot = Dot { journal: JournalId(7), sequence: 7 };
+const DOT: Dot = Dot { incarnation: Nonce(7), sequence: 7 };
 const SECOND: Duration = Duration::from_secs(1);
 
 fn floor(index: u8) -> Floor {
@@ -29,7 +30,7 @@ fn call(index: u8) -> Call {
 fn open(dot: Dot) -> Change {
     let origin = NodeId::new("A").expect("a name");
     let state = RecordState::Open { waited: Duration::ZERO, recall: 0 };
-    Change::Record(Record { dot, origin, call: call(1), state })
+    Change::Record(Record { dot, origin, call: call(1), state, absorbed: Vec::new() })
 }
 
 /// Three machines in calm, of which nothing is to be complained.

@@ -1,7 +1,7 @@
 //! Each fault does what it says.
 
 use elevator_fleet::model::Timestamp;
-use elevator_fleet::orders::RecordState;
+use elevator_fleet::store::RecordState;
 use elevator_fleet::wire::NodeState;
 use liftmesh_lab::{Fault, World, WorldSettings};
 

@@ -39,8 +39,6 @@ fn says(node: &str, node_state: NodeState) -> Box<Status> {
         term: Term(2),
         digest: 0,
         registers: 0,
-        journals: 0,
-        collected: 0,
         refused: RefusedStatus::default(),
         dispatch: DispatchStatus::default(),
         durable: true,

@@ -3,27 +3,25 @@
 use elevator_fleet::node::FleetKeysStatus;
 
 use super::*;
-use crate::journal::audit::{MOST_RECORDS, UNREADABLE};
+use crate::journal::audit::{AUDIT, MOST_RECORDS, UNREADABLE};
 
 /// H3
 #[tokio::test]
-async fn the_audit_log_is_kept_in_order_beside_the_orders() {
+async fn the_audit_log_is_kept_in_order() {
     let directory = TempDir::new().expect("a directory");
     let (journal, _) = open(&directory);
     assert_eq!(journal.audit().expect("read"), []);
     journal.record(&[hang("1"), hang("2")]).expect("on disk");
     let writer = JournalWriter::start(journal).expect("a thread");
-    writer.record(hang("3")).expect("room");
+    let record = |at| writer.queue(Work::Record(Box::new(hang(at)))).expect("room");
+    record("3");
     let (answer, records) = tokio::sync::oneshot::channel();
-    writer.audit(answer).expect("room");
-    let all = [hang("1"), hang("2"), hang("3")];
-    assert_eq!(records.await.expect("an answer"), all);
-    writer.record(hang("4")).expect("room");
+    writer.ask(answer, Journal::audit).expect("room");
+    let all = [hang("1"), hang("2"), hang("3"), hang("4")];
+    assert_eq!(records.await.expect("an answer"), all[..3]);
+    record("4");
     writer.finish().await;
-    assert_eq!(audit_of(directory.path()).expect("read").len(), 4);
-    let (journal, restored) = open(&directory);
-    assert_eq!(restored.records, []);
-    assert_eq!(journal.audit().expect("read")[..3], all);
+    assert_eq!(audit_of(directory.path(), None).expect("read"), all);
 }
 
 #[test]
@@ -39,21 +37,31 @@ fn the_audit_log_keeps_its_latest_records() {
     assert_eq!((&records[0], records.last()), (&number(7), Some(&hang("last"))));
 }
 
+/// P5: also what a node left that was killed, and that the database would repair.
 #[test]
-fn reading_the_audit_log_makes_nothing_and_sets_nothing_aside() {
+fn reading_a_journal_makes_nothing_and_changes_nothing() {
     let directory = TempDir::new().expect("a directory");
-    assert_eq!(audit_of(directory.path()).expect("read"), []);
+    assert_eq!(audit_of(directory.path(), None).expect("read"), []);
+    complete_audit(directory.path(), &node(), |_| Some(hang("1"))).expect("nothing to do");
     assert!(!exists(directory.path()));
+
+    let live = TempDir::new().expect("a directory");
+    let (journal, _) = open(&live);
+    write(&journal, vec![Change::Record(open_order(1))]);
+    journal.record(&[hang("1")]).expect("on disk");
     let path = directory.path().join(FILE);
+    fs::copy(live.path().join(FILE), &path).expect("copied");
+    let left = bytes(&directory);
+    let seen = look(&path, Some(&node())).expect("sound").expect("a journal");
+    assert_eq!(seen.1.records, [open_order(1)]);
+    assert_eq!(audit_of(directory.path(), None).expect("read"), [hang("1")]);
+    assert!(bytes(&directory) == left, "it has changed");
+
     fs::write(&path, [7; 4096]).expect("written");
-    let refused = audit_of(directory.path());
-    assert!(matches!(refused, Err(JournalError::Unreadable(_))), "{refused:?}");
-    assert_eq!(fs::read(&path).expect("there"), [7; 4096]);
-    fs::remove_file(&path).expect("removed");
-    let (journal, _) = open(&directory);
-    let refused = audit_of(directory.path());
-    assert!(matches!(refused, Err(JournalError::InUse { .. })));
-    drop(journal);
+    let refused = audit_of(directory.path(), None);
+    assert!(matches!(refused, Err(JournalError::Damaged { .. })), "{refused:?}");
+    assert_eq!(bytes(&directory), [7; 4096]);
+    assert_eq!(fs::read_dir(directory.path()).expect("there").count(), 1);
 }
 
 /// H3: a record of a later program is kept word by word, and one that is no record is shown.
@@ -67,8 +75,7 @@ fn an_audit_record_of_another_program_is_kept_and_shown() {
     ];
     let transaction = journal.database.begin_write().expect("a transaction");
     {
-        let table = redb::TableDefinition::<u64, &[u8]>::new("audit");
-        let mut table = transaction.open_table(table).expect("a table");
+        let mut table = transaction.open_table(AUDIT).expect("a table");
         for (number, text) in (1..).zip(later.into_iter().chain(["no JSON"])) {
             table.insert(number, text.as_bytes()).expect("inserted");
         }

@@ -1,11 +1,8 @@
 //! One flipped bit in what a node leaves behind that was killed.
 
-use elevator_fleet::directives::{Directive, Key, Value, Version, Words};
-use elevator_fleet::model::Term;
 use fastrand::Rng;
 
 use super::*;
-use crate::journal::audit;
 
 /// How many bits are flipped, one at a time.
 const FLIPS: u64 = 1_000;
@@ -23,47 +20,44 @@ struct Image {
 
 /// What opens in these bytes, as text; `None` if that is refused.
 fn opened(bytes: &[u8]) -> Option<String> {
-    let memory = medium::in_memory(bytes).expect("memory");
-    match attempt(|| Ok(memory)) {
-        Attempt::Open(database, contents) => {
-            let log = audit::read(&database).expect("an audit log");
-            Some(format!("{contents:?} {log:?}"))
+    match in_memory(bytes, Path::new("memory"), None) {
+        Ok((database, restored)) => {
+            let log = crate::journal::audit::read(&database).expect("an audit log");
+            Some(format!("{restored:?} {log:?}"))
         }
         // Of a read past its end memory says something else than a file.
-        Attempt::Damaged(_) | Attempt::Other(_) | Attempt::Failing(_) => None,
-        other => panic!("{other:?}"),
+        Err(
+            JournalError::Damaged { .. }
+            | JournalError::Format { .. }
+            | JournalError::Failing { .. },
+        ) => None,
+        Err(other) => panic!("{other:?}"),
     }
 }
 
-fn revoked(counter: u64) -> Change {
-    let directive = |index: u64| Directive {
-        key: Key::new(&format!("token/{index}")).expect("a key"),
-        version: Version { counter, journal: JournalId(7) },
-        value: Value::new(if index < counter { "revoked" } else { "valid" }).expect("a value"),
-        operator: Words::new("kovac").expect("a name"),
-    };
-    Change::Directives((0..6).map(directive).collect())
+/// Six tokens, of which so many are revoked.
+fn revoked(count: u64) -> Change {
+    let state = |index| if index < count { "revoked" } else { "valid" };
+    let token = |index| directive(&format!("token/{index}"), count, state(index));
+    Change::Directives((0..6).map(token).collect())
 }
 
 /// Images with a newest commit of each kind.
 fn images() -> Vec<Image> {
     let directory = TempDir::new().expect("a directory");
-    let (journal, restored) = open(&directory);
-    let path = directory.path().join(FILE);
-    let order = |sequence: u64| {
-        let index = u8::try_from(sequence % 8).expect("small");
-        Change::Record(record(restored.journal, sequence, index, served()))
-    };
-    let mut before = fs::read(&path).expect("the file");
+    let (journal, _) = open(&directory);
+    let mut before = bytes(&directory);
     let image = |step: u64| {
         match step % 4 {
             0 => drop(journal.record(&[hang(&step.to_string())]).expect("recorded")),
-            1 => tables::write(&journal.database, &[revoked(step)], UNSET).expect("written"),
-            2 => tables::write(&journal.database, &[Change::Term(Term(step))], UNSET)
-                .expect("written"),
-            _ => tables::write(&journal.database, &[order(step)], UNSET).expect("written"),
+            1 => write(&journal, vec![revoked(step)]),
+            2 => write(&journal, vec![Change::Term(Term(step))]),
+            _ => {
+                let served = Change::Record(record(step, 3, served()));
+                write(&journal, vec![served, Change::Forget(dot(step.saturating_sub(8)))]);
+            }
         }
-        let bytes = fs::read(&path).expect("the file");
+        let bytes = bytes(&directory);
         let is_new = |at: &usize| before.get(*at) != Some(&bytes[*at]);
         let newest = (HEADER..bytes.len()).filter(is_new).collect();
         before.clone_from(&bytes);

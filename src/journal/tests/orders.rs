@@ -1,104 +1,82 @@
-//! What a journal restores, and which sequences it reserves.
+//! What a journal restores.
 
 use super::*;
+use crate::statistics::{CarState, Kind, Quarter, Slot};
 
-/// F13, P3
+/// F13, P3, O6: the later state of a press takes the place of the earlier one, and what is forgotten
+/// is gone.
 #[tokio::test]
 async fn what_was_durable_is_there_after_the_next_start() {
     let directory = TempDir::new().expect("a directory");
     let (journal, restored) = open(&directory);
     assert_eq!(restored.records, []);
-    let mine = open_order(restored.journal, 1, 3);
-    let theirs = open_order(JournalId(77), 5, 4);
     let mut writer = JournalWriter::start(journal).expect("a thread");
-    for (lsn, record) in [(1, &mine), (2, &theirs)] {
-        let changes = vec![Change::Record(record.clone())];
-        writer.submit(Lsn(lsn), changes).expect("room");
+    let later = record(2, 3, served());
+    let mut pressed = open_order(5);
+    pressed.origin = car("car-2");
+    pressed.absorbed = vec![dot(1), Dot { incarnation: Nonce(77), sequence: 300 }];
+    for (lsn, change) in (1..).zip([
+        Change::Record(open_order(1)),
+        Change::Record(open_order(2)),
+        Change::Record(later.clone()),
+        Change::Record(pressed.clone()),
+        Change::Forget(dot(1)),
+        Change::Forget(dot(77)),
+    ]) {
+        writer.submit(Lsn(lsn), vec![change]).expect("room");
     }
-    durable(&mut writer, Lsn(2)).await;
+    durable(&mut writer, Lsn(6)).await;
     writer.finish().await;
 
-    let (_, again) = open(&directory);
-    assert_eq!(again.journal, restored.journal);
-    for record in [&mine, &theirs] {
-        let found = again.records.iter().find(|found| found.dot == record.dot);
-        assert!(found.is_some_and(|found| is_same(found, record)), "{record:?} is lost");
+    let mut found = open(&directory).1.records;
+    let RecordState::Open { waited, .. } = &mut found[1].state else {
+        panic!("{found:?}");
+    };
+    let grown = waited.checked_sub(Duration::from_secs(3)).expect("no younger");
+    assert!(grown < Duration::from_mins(1), "{grown:?}");
+    *waited -= grown;
+    assert_eq!(found, [later, pressed]);
+}
+
+/// E3
+#[test]
+fn a_term_is_kept_and_never_becomes_less() {
+    let directory = TempDir::new().expect("a directory");
+    for (written, kept) in [(5, 5), (9, 9), (4, 9), (0, 9)] {
+        let (journal, _) = open(&directory);
+        write(&journal, vec![Change::Term(Term(written))]);
+        drop(journal);
+        assert_eq!(open(&directory).1.term, Term(kept));
     }
-    assert_eq!(again.records.len(), 2);
 }
 
-/// O6
-#[tokio::test]
-async fn a_register_is_replaced_by_its_later_record() {
-    let directory = TempDir::new().expect("a directory");
-    let (journal, restored) = open(&directory);
-    let id = restored.journal;
-    let later = record(id, 2, 3, served());
-    let writer = JournalWriter::start(journal).expect("a thread");
-    let first = vec![Change::Record(open_order(id, 1, 3))];
-    writer.submit(Lsn(1), first).expect("room");
-    let second = vec![Change::Record(later.clone())];
-    writer.submit(Lsn(2), second).expect("room");
-    assert_eq!(writer.finish().await.durable, Lsn(2));
-    assert_eq!(open(&directory).1.records, [later]);
-}
-
-/// O4: whatever the process was doing when it ended.
-#[tokio::test]
-async fn a_reserved_sequence_is_never_handed_out_again() {
-    let directory = TempDir::new().expect("a directory");
-    let (journal, first) = open(&directory);
-    assert_eq!((first.used, first.reserved), (0, FIRST_BLOCK));
-    drop(journal);
-    let (journal, second) = open(&directory);
-    assert_eq!(second.used, first.reserved);
-    assert_eq!(second.reserved, second.used + FIRST_BLOCK);
-    let writer = JournalWriter::start(journal).expect("a thread");
-    for (lsn, upto) in [(1, 9000), (2, 5)] {
-        writer.submit(Lsn(lsn), vec![Change::Reserve(upto)]).expect("room");
+fn quarter(calls: u8) -> Quarter {
+    let mut quarter = Quarter::default();
+    for call in 0..calls {
+        let hall = HallCall::new(floor(call % 9), Direction::Up);
+        let waited = Duration::from_millis(1_500 * u64::from(call));
+        quarter.record_call(Kind::Hall, &Call::Hall(hall), waited);
     }
-    writer.finish().await;
-    assert_eq!(open(&directory).1.used, 9000);
+    quarter.record_car(&node(), CarState::InService, Duration::from_mins(5));
+    quarter.record_watch(Duration::from_secs(302));
+    quarter
 }
 
-/// O4: a journal in which nothing is left to reserve is given up; what stood in it stays.
 #[tokio::test]
-async fn a_renewed_journal_starts_with_its_own_sequences() {
+async fn statistics_are_kept_until_they_are_removed() {
     let directory = TempDir::new().expect("a directory");
-    let (journal, first) = open(&directory);
-    let old = [open_order(first.journal, 3, 1), record(first.journal, u64::MAX, 2, served())];
-    let mut changes: Vec<Change> = old.iter().cloned().map(Change::Record).collect();
-    changes.push(Change::Reserve(u64::MAX));
-    let fresh = JournalId(first.journal.0 ^ 1);
-    let writer = JournalWriter::start(journal).expect("a thread");
-    writer.submit(Lsn(1), changes).expect("room");
-    writer.finish().await;
-    let (journal, spent) = open(&directory);
-    assert_eq!((spent.journal, spent.used), (first.journal, u64::MAX));
-    let writer = JournalWriter::start(journal).expect("a thread");
-    let changes = vec![Change::Journal(fresh), Change::Reserve(257)];
-    writer.submit(Lsn(1), changes).expect("room");
-    writer.finish().await;
-    let (_, renewed) = open(&directory);
-    assert_eq!((renewed.journal, renewed.used), (fresh, 257));
-    assert_eq!(renewed.records.len(), 2);
-}
-
-/// O4: the file as it stands on disk at the moment of a crash, not after an orderly end.
-#[tokio::test]
-async fn a_crash_leaves_what_was_durable() {
-    let directory = TempDir::new().expect("a directory");
-    let crashed = TempDir::new().expect("a directory");
-    let (journal, restored) = open(&directory);
-    let order = open_order(restored.journal, 1, 3);
-    let mut writer = JournalWriter::start(journal).expect("a thread");
-    let changes = vec![Change::Record(order.clone())];
-    writer.submit(Lsn(1), changes).expect("room");
-    durable(&mut writer, Lsn(1)).await;
-    let copy = crashed.path().join(FILE);
-    fs::copy(directory.path().join(FILE), copy).expect("a copy");
-    let (_, after) = open(&crashed);
-    assert_eq!(after.records.len(), 1);
-    assert!(is_same(&after.records[0], &order), "{:?}", after.records);
-    assert_eq!(after.used, restored.reserved);
+    let writer = JournalWriter::start(open(&directory).0).expect("a thread");
+    let changed = vec![(Slot(7), quarter(3)), (Slot(8), quarter(4))];
+    for changes in [
+        Changes { changed, removed: Vec::new() },
+        Changes { changed: vec![(Slot(9), quarter(5))], removed: vec![Slot(7), Slot(1)] },
+    ] {
+        writer.queue(Work::KeepStatistics(changes)).expect("room");
+    }
+    let kept = [(Slot(8), quarter(4)), (Slot(9), quarter(5))];
+    let (answer, quarters) = tokio::sync::oneshot::channel();
+    writer.ask(answer, Journal::statistics).expect("room");
+    assert_eq!(quarters.await.expect("an answer"), kept);
+    assert_eq!(writer.finish().await.failure, None);
+    assert_eq!(open(&directory).0.statistics().expect("read"), kept);
 }

@@ -1,101 +1,53 @@
 //! The thread that writes: its queue, and a disk that takes no more.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
 
+use super::torn_disk::TornDisk;
 use super::*;
-use crate::journal::writer::{Batch, WRITE_QUEUE, Work};
+use crate::journal::writer::WRITE_QUEUE;
 
-/// P1: the batches that wait behind the first are written in the same transaction, and all of them
-/// are durable when the writer says so.
-#[test]
-fn batches_that_wait_are_committed_together() {
+/// P1, P5: the batches that wait behind the first are written in the same transaction, and all of
+/// them are durable when the writer says so. A queue that is full is told.
+#[tokio::test]
+async fn batches_that_wait_are_committed_together() {
     let directory = TempDir::new().expect("a directory");
-    let (journal, restored) = open(&directory);
-    let (report, mut progress) = tokio::sync::watch::channel(Progress::default());
-    let (batches, queue) = std::sync::mpsc::sync_channel(WRITE_QUEUE);
-    for lsn in 1..=40 {
-        let record = open_order(restored.journal, lsn, u8::try_from(lsn % 8).expect("small"));
-        let changes = vec![Change::Record(record)];
-        batches.send(Work::Write(Batch { lsn: Lsn(lsn), changes })).expect("room");
+    let times = CommitTimes::new().expect("a histogram");
+    let (journal, _) = open(&directory);
+    let writer = JournalWriter::start_counting(journal, Some(times.clone())).expect("a thread");
+    let ((entered, waits), (go_on, gate)) = (sync_channel(1), sync_channel::<()>(1));
+    let held_up = move |_: &Journal| {
+        entered.send(()).expect("the test waits");
+        gate.recv().expect_err("the gate opens");
+    };
+    writer.queue(Work::Question(Box::new(held_up))).expect("room");
+    waits.recv().expect("the thread is busy");
+    let submit = |lsn| writer.submit(Lsn(lsn), vec![Change::Record(open_order(lsn))]);
+    for lsn in 1..=WRITE_QUEUE as u64 {
+        assert_eq!(submit(lsn), Ok(()));
     }
-    drop(batches);
-    let commits = writer::write_all(&journal, &queue, &report, None);
-    assert_eq!(commits, 1);
-    assert_eq!(progress.borrow_and_update().durable, Lsn(40));
-    drop(journal);
-    assert_eq!(open(&directory).1.records.len(), 8);
-}
-
-/// P5
-#[test]
-fn a_queue_that_is_full_is_told_and_so_is_a_writer_that_has_ended() {
-    let (batches, queue) = std::sync::mpsc::sync_channel(1);
-    let (_report, progress) = tokio::sync::watch::channel(Progress::default());
-    let thread = std::thread::spawn(|| {});
-    let writer = writer::JournalWriter::over(batches, progress, thread);
-    assert_eq!(writer.submit(Lsn(1), Vec::new()), Ok(()));
-    assert_eq!(writer.submit(Lsn(2), Vec::new()), Err(SubmitError::Full));
-    drop(queue);
-    assert_eq!(writer.submit(Lsn(3), Vec::new()), Err(SubmitError::Ended));
-}
-
-/// A medium that takes no more from some moment on.
-#[derive(Debug)]
-struct FullDisk {
-    memory: redb::backends::InMemoryBackend,
-    full: Arc<AtomicBool>,
-}
-
-impl FullDisk {
-    fn check(&self) -> io::Result<()> {
-        if self.full.load(Ordering::Relaxed) {
-            Err(io::ErrorKind::StorageFull.into())
-        } else {
-            Ok(())
-        }
-    }
-}
-
-impl redb::StorageBackend for FullDisk {
-    fn len(&self) -> io::Result<u64> {
-        self.memory.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.memory.read(offset, out)
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.check().and_then(|()| self.memory.set_len(len))
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.check().and_then(|()| self.memory.sync_data())
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.check().and_then(|()| self.memory.write(offset, data))
-    }
+    assert_eq!(submit(999), Err(SubmitError::Full));
+    assert_eq!(writer.queued(), WRITE_QUEUE as u64);
+    drop(go_on);
+    assert_eq!(writer.finish().await.durable, Lsn(WRITE_QUEUE as u64));
+    assert_eq!(times.collector().get_sample_count(), 1);
+    assert_eq!(open(&directory).1.records.len(), WRITE_QUEUE);
 }
 
 /// P5
 #[tokio::test]
 async fn a_full_disk_is_told_once_and_vouches_for_nothing_more() {
-    let full = Arc::new(AtomicBool::new(false));
-    let disk = FullDisk { memory: redb::backends::InMemoryBackend::new(), full: Arc::clone(&full) };
-    let database = Database::builder().create_with_backend(disk);
-    let id = JournalId(1);
-    let database = database.expect("a database");
-    tables::make(&database, &node(), id).expect("made");
-    let mut writer = JournalWriter::start(Journal { database, place: None }).expect("a thread");
-    let order = |sequence| vec![Change::Record(open_order(id, sequence, 3))];
+    let disk = TornDisk::new(Vec::new(), u32::MAX);
+    let path = Path::new("the disk");
+    let (database, found) = open_database(|| Ok(disk.clone()), path, None).expect("a database");
+    let (journal, _) = Journal::begin(database, found, &node(), path).expect("a journal");
+    let mut writer = JournalWriter::start(journal).expect("a thread");
+    let order = |sequence| vec![Change::Record(open_order(sequence))];
     writer.submit(Lsn(1), order(1)).expect("room");
     durable(&mut writer, Lsn(1)).await;
-    full.store(true, Ordering::Relaxed);
+    disk.set_fuse(0);
     writer.submit(Lsn(2), order(2)).expect("room");
     assert_eq!(failure(&mut writer).await.durable, Lsn(1));
-    full.store(false, Ordering::Relaxed);
+    disk.set_fuse(u32::MAX);
     // It may take a moment for the thread to be gone; what it took in then is not written.
     let refused = writer.submit(Lsn(3), order(3));
     assert!(matches!(refused, Ok(()) | Err(SubmitError::Ended)));
@@ -108,14 +60,12 @@ async fn a_journal_that_was_deleted_or_replaced_is_a_failed_disk() {
     for replaced in [false, true] {
         let directory = TempDir::new().expect("a directory");
         let path = directory.path().join(FILE);
-        let (journal, restored) = open(&directory);
-        let mut writer = JournalWriter::start(journal).expect("a thread");
+        let mut writer = JournalWriter::start(open(&directory).0).expect("a thread");
         fs::remove_file(&path).expect("deleted");
         if replaced {
             fs::write(&path, "another file").expect("written");
         } else {
-            let order = Change::Record(open_order(restored.journal, 1, 3));
-            writer.submit(Lsn(1), vec![order]).expect("room");
+            writer.submit(Lsn(1), vec![Change::Record(open_order(1))]).expect("room");
         }
         let progress = failure(&mut writer).await;
         assert_eq!(progress.durable, Lsn(0), "it vouches for nothing");

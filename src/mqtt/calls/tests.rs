@@ -92,19 +92,6 @@ async fn a_call_is_acknowledged_once_its_order_is_promised() {
 }
 
 #[tokio::test]
-async fn a_call_that_waits_for_the_disk_is_acknowledged_when_its_order_has_come_and_gone() {
-    let mut tasks = JoinSet::new();
-    let mut desk = desk(Taken::Waiting, &mut tasks);
-    let (handled, _) = place(&mut desk, &message(None, 1, 7, "robot")).await;
-    assert!(handled.acknowledge.is_none());
-    let (mut gone, call) = (busy_status(), busy_status().orders[0].call.clone());
-    gone.orders.clear();
-    assert!(desk.settle(&gone).is_empty(), "there was no order yet");
-    desk.note(&Report::Promised { call });
-    assert_eq!(desk.settle(&gone).len(), 1);
-}
-
-#[tokio::test]
 async fn the_fleet_remembers_a_request_where_its_answers_go() {
     let mut tasks = JoinSet::new();
     let mut desk = desk(Taken::Placed, &mut tasks);

@@ -185,7 +185,6 @@ pub(super) fn cabin() -> Status {
     ];
     let usual = status(orders);
     Status {
-        collected: 6,
         peers,
         lost: lost.collect(),
         hangs: ["lost-2", "N"].map(node).into_iter().zip(hangs()).map(hang_status).collect(),
@@ -417,13 +416,6 @@ fn audit_records() -> Vec<AuditRecord> {
     };
     let mut events = vec![
         AuditEvent::LatchFound { latch: Latch::JournalLost },
-        AuditEvent::Repair {
-            operator: "kovac".to_owned(),
-            reason: "restored from a copy".to_owned(),
-            account: Account::default(),
-            old: JournalId(1).to_string(),
-            fresh: JournalId(2).to_string(),
-        },
         AuditEvent::FleetKeys { sent: Some(143), accepted: vec![143, 12], accepts_anybody: false },
         AuditEvent::Directive {
             operator: "kovac".to_owned(),
@@ -446,10 +438,9 @@ fn audit_records() -> Vec<AuditRecord> {
 }
 
 /// Everything that can become of a press.
-fn fates() -> [PressFate; 9] {
+fn fates() -> [PressFate; 8] {
     let waited = Duration::from_millis(9_377);
     [
-        PressFate::Waiting,
         PressFate::Open { press: None, promised: false },
         PressFate::Open { press: None, promised: true },
         PressFate::Served { car: Some(node("B")), waited },
@@ -474,13 +465,8 @@ fn replies_are_as_in_the_golden_file() {
     let mut replies = vec![
         ReplyLine::Placed,
         ReplyLine::Absorbed,
-        ReplyLine::Waiting,
         ReplyLine::Rewired,
         ReplyLine::NothingToClear,
-        ReplyLine::Repaired {
-            old: JournalId(0x00f3_a1c2_9d5e_7b84).to_string(),
-            fresh: JournalId(0x9b0c_4d7e_21f6_a358).to_string(),
-        },
         ReplyLine::Set,
         ReplyLine::Released,
         ReplyLine::Sent { car: "B".to_owned() },
@@ -521,8 +507,7 @@ fn queries_are_as_in_the_golden_file() {
         order(&car_call("A", 5)),
         QueryLine::Network { cable: Cable::Cut },
         QueryLine::Network { cable: Cable::Whole },
-        QueryLine::ClearHang { operator: operator.clone(), reason: reason.clone() },
-        QueryLine::Repair { operator, reason },
+        QueryLine::ClearHang { operator, reason },
         QueryLine::Token {
             change: TokenChange::Create {
                 name: "kiosk".parse().unwrap(),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::election::ballot::packet;
 use elevator_fleet::model::{Call, Dot, HallCall, Mac, NodeId, Term};
-use elevator_fleet::orders::{Record, RecordState, Service};
+use elevator_fleet::store::{Record, RecordState, Service};
 use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, SealedPacket};
 use elevator_fleet::wire::keyring::{Credential, FleetKey, Keyring, SECRET, TAG};
 use elevator_fleet::wire::{Beacon, Echo, Hello, NodeState, Nonce};
@@ -397,12 +397,13 @@ fn forged(old: &[u8], number: usize) -> Beacon {
     let floor = Floor::try_from(2).expect("a floor");
     beacon.delta.records.push(Record {
         dot: Dot {
-            journal: beacon.journal,
+            incarnation: beacon.hello.nonce,
             sequence: 10_000 + u64::try_from(number).expect("a number"),
         },
         origin: beacon.hello.node.clone(),
         call: Call::Hall(HallCall::new(floor, Direction::Up)),
         state: RecordState::Open { waited: Duration::ZERO, recall: 0 },
+        absorbed: Vec::new(),
     });
     beacon
 }

@@ -24,11 +24,10 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor};
 
 pub(super) use self::flight_times::FlightTimes;
-pub use self::flight_times::{FlightRecord, Leg, LegEnd};
 pub(super) use self::progress::{DrivenTime, Progress};
 pub(super) use self::strikes::{Strike, Strikes, Verdict};
 use super::{CarSettings, CarTimer};
-use crate::model::{Timestamp, Unavailable};
+use crate::model::{LegEnd, Timestamp, Unavailable};
 
 /// Everything that a car knows about its own faults.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,7 +2,6 @@
 
 use elevator_driver::{Direction, Floor, FloorCount};
 
-use crate::car::CarSettings;
 use crate::dispatch::predict::{Predictor, micros, seconds};
 use crate::dispatch::{CarDetail, CarSituation, Kinematics};
 use crate::model::CarPhase;
@@ -108,7 +107,7 @@ impl Model {
             closing: kinematics.door_closing.as_secs_f64(),
             dwell: kinematics.dwell.as_secs_f64(),
             transfer: kinematics.transfer.as_secs_f64(),
-            bypass: share(CarSettings::BYPASS_LOAD) * capacity,
+            bypass: share(crate::dispatch::BYPASS_LOAD) * capacity,
             capacity,
             kinematics,
         }

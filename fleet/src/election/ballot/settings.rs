@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Ballot, PROFILE};
 use crate::election::{Candidate, Election, Profile, Rules};
-use crate::wire::{Nonce, Protocol};
+use crate::model::{Nonce, Protocol};
 
 /// The rules and times of `ballot`; alike on every node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

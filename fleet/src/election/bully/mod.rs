@@ -69,9 +69,9 @@ use serde::{Deserialize, Serialize};
 use super::{
     Candidate, Detail, Election, ElectionTimer, Input, Message as Any, Output, Preferred, Profile,
 };
+use crate::model::NodeState;
 use crate::model::{NodeId, Term};
 use crate::seeded::{SeededBug, is_seeded};
-use crate::wire::NodeState;
 
 pub use settings::{Estimate, Settings, Wins};
 

@@ -34,8 +34,8 @@ use super::{
     Candidate, Detail, Election, ElectionTimer, Input, LinkRule, Output, Preferred, Profile, Rules,
 };
 use crate::model::NodeId;
+use crate::model::{NodeState, Nonce, Protocol};
 use crate::seeded::{SeededBug, is_seeded};
-use crate::wire::{NodeState, Nonce, Protocol};
 
 pub use source::Source;
 

@@ -42,7 +42,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Candidate, Detail, Election, ElectionTimer, Input, Output, Preferred, Profile};
 use crate::model::NodeId;
-use crate::wire::NodeState;
+use crate::model::NodeState;
 
 use member::{Kind, Member};
 pub use settings::Settings;

@@ -27,7 +27,7 @@ use crate::election::testing::model::{
 use crate::election::testing::{candidate, control_unit};
 use crate::election::{Candidate, Election, ElectionTimer, Input, Message as Any, Output};
 use crate::model::NodeId;
-use crate::wire::NodeState;
+use crate::model::NodeState;
 
 #[derive(Debug)]
 struct Fleet {

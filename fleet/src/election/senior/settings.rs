@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{PROFILE, Senior, Timer};
 use crate::election::{Candidate, Election, Profile, Rules};
-use crate::wire::{Nonce, Protocol};
+use crate::model::{Nonce, Protocol};
 
 /// How long things take, and how often they are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

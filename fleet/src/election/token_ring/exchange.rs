@@ -4,8 +4,8 @@ use super::message::{Exchange, Message, Survivor, Token};
 use super::state::{Member, Phase, State, Timer};
 use super::{Output, TokenRing};
 use crate::model::NodeId;
+use crate::model::NodeState;
 use crate::seeded::{SeededBug, is_seeded};
-use crate::wire::NodeState;
 
 impl TokenRing {
     /// Another holder is heard: freezes, and sends it *wait*. A frozen holder talks only to the

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::Nonce;
 use crate::model::{Mac, NodeId};
-use crate::wire::Nonce;
 
 /// A message of `token-ring`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{PROFILE, TokenRing};
 use crate::election::{Candidate, Election, Profile, Rules};
-use crate::wire::{Nonce, Protocol};
+use crate::model::{Nonce, Protocol};
 
 /// Every interval, count and rule of `token-ring`. The defaults suit a fleet on a LAN with 40 ms of
 /// jitter and 5 % of loss.

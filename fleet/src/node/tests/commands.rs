@@ -4,13 +4,13 @@ use elevator_driver::KeySwitch;
 
 use super::*;
 use crate::directives::{Topic, Value, Version};
-use crate::model::{JournalId, Mode};
+use crate::model::Mode;
 
 /// Process number `nonce` of a node with a car, which starts now.
 pub(super) fn with_car(index: u8, nonce: u64, now: Timestamp) -> Node {
     let settings = settings(index, nonce, ElectionSettings::of(Protocol::LowestIp));
     let car = Some(crate::car::CarSettings::new(settings.floors));
-    let restored = forged::sound(index);
+    let restored = Restored::default();
     let mut node = Node::new(NodeSettings { car, restored, ..settings });
     node.start(now);
     node
@@ -140,7 +140,7 @@ fn a_key_that_was_turned_while_its_node_was_off_is_a_command() {
         let directives = first.directives().iter().cloned().collect();
         let settings = settings(1, 2, ElectionSettings::of(Protocol::LowestIp));
         let car = Some(crate::car::CarSettings::new(settings.floors));
-        let restored = Restored { reserved: 1_000, directives, ..Restored::default() };
+        let restored = Restored { directives, ..Restored::default() };
         let mut node = Node::new(NodeSettings { car, restored, ..settings });
         let mut now = Timestamp::START;
         node.start(now);
@@ -155,7 +155,7 @@ fn directives_that_count_too_far_ahead_close_the_link() {
     let (mut one, _, now) = forged::pair();
     one.handle_mode(&name(1), Mode::Independent, "kovac", now).expect("room");
     let mut directive = one.directives().iter().next().expect("a directive").clone();
-    directive.version = Version { counter: 1 << 48, journal: JournalId(3) };
+    directive.version = Version { counter: 1 << 48, incarnation: Nonce(3) };
     directive.value = Value::new("out-of-service").expect("a value");
     one.handle_frame(forged::LINK, Frame::Directives(vec![directive]), now);
     assert_eq!(one.directives().mode(&name(1)), Mode::Independent);

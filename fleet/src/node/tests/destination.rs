@@ -5,7 +5,7 @@ use elevator_driver::{Button, DoorCommand, DoorState, Trip};
 use super::planning::{LINK, idle_at, master, request, slave_tells, up};
 use super::*;
 use crate::dispatch::Assignments;
-use crate::node::orders::MOST_OPEN_TRIPS;
+use crate::store::MOST_OPEN_TRIPS;
 use crate::wire::{Delta, PlanEntry};
 
 /// A panel that was gone when a passenger entered is noticed by then.
@@ -165,19 +165,11 @@ fn a_trip_that_the_building_does_not_have_is_no_order() {
 fn after_restart(written: &[Change]) -> Vec<Call> {
     let records = written.iter().filter_map(|change| match change {
         Change::Record(record) => Some(record.clone()),
-        Change::Reserve(_)
-        | Change::Term(_)
-        | Change::Journal(_)
-        | Change::Collect(_)
-        | Change::Directives(_)
-        | Change::FlightTimes(_) => None,
+        Change::Forget(_) | Change::Term(_) | Change::Directives(_) | Change::FlightTimes(_) => {
+            None
+        }
     });
-    let restored = Restored {
-        records: records.collect(),
-        reserved: 2_000,
-        used: 1_000,
-        ..Restored::default()
-    };
+    let restored = Restored { records: records.collect(), ..Restored::default() };
     let before = settings(1, 2, ElectionSettings::of(Protocol::LowestIp));
     calls(&Node::new(NodeSettings { restored, ..before }))
 }
@@ -229,8 +221,7 @@ fn a_destination_call_of_another_car_stays_open() {
 fn tall() -> (Node, Vec<HallCall>, Timestamp) {
     let floors = FloorCount::new(40).expect("floors");
     let settings = settings(1, 1, ElectionSettings::of(Protocol::LowestIp));
-    let restored = Restored { reserved: 1_000, ..Restored::default() };
-    let mut node = Node::new(NodeSettings { floors, restored, ..settings });
+    let mut node = Node::new(NodeSettings { floors, ..settings });
     node.start(Timestamp::START);
     drain(&mut node);
     let from = |from: Floor| floors.floors().filter_map(move |to| HallCall::to(from, to));
@@ -262,9 +253,9 @@ fn a_node_places_a_bounded_number_of_trips() {
     place(&mut node, button, now);
 }
 
-/// N1: what a node leaves behind when it announces another journal stays.
+/// N1
 #[test]
-fn invented_trips_of_a_journal_are_bounded_and_counted() {
+fn invented_trips_of_a_node_are_bounded_and_counted() {
     let (mut node, trips, now) = tall();
     let floors = node.hello().floors;
     let peer = Node::new(NodeSettings {
@@ -272,27 +263,24 @@ fn invented_trips_of_a_journal_are_bounded_and_counted() {
         ..settings(2, 1, ElectionSettings::of(Protocol::LowestIp))
     });
     node.handle_link_up(LINK, peer.hello(), crate::election::LinkSide::Accepted, now);
-    let record = |journal: u64, sequence: u64, call: HallCall| Record {
-        dot: Dot { journal: crate::model::JournalId(journal), sequence },
-        origin: name(2),
-        call: Call::Hall(call),
-        state: crate::orders::RecordState::open(Duration::ZERO),
+    let open = |sequence, call| {
+        forged::press(
+            2,
+            sequence,
+            Call::Hall(call),
+            crate::store::RecordState::open(Duration::ZERO),
+        )
     };
-    for journal in 100..103 {
-        let records =
-            (1..).zip(&trips[..600]).map(|(sequence, call)| record(journal, sequence, *call));
-        let records: Vec<Record> = records.collect();
-        for records in records.chunks(300) {
-            let delta = Delta { records: records.to_vec(), ..Delta::default() };
-            node.handle_frame(LINK, Frame::Delta(delta), now);
-            drain(&mut node);
-        }
-        let open = node.orders().orders().filter(|order| order.dot.journal.0 == journal).count();
-        assert_eq!(open, 2 * MOST_OPEN_TRIPS);
+    let records = (1..).zip(&trips[..600]).map(|(sequence, call)| open(sequence, *call));
+    for records in records.collect::<Vec<_>>().chunks(300) {
+        let delta = Delta { records: records.to_vec(), ..Delta::default() };
+        node.handle_frame(LINK, Frame::Delta(delta), now);
+        drain(&mut node);
     }
-    assert_eq!(node.status(now).refused.no_room, 3 * 88);
+    assert_eq!(node.orders().orders().count(), 2 * MOST_OPEN_TRIPS);
+    assert_eq!(node.status(now).refused.no_room, 88);
     // A later press of an open trip takes the place of the earlier one.
-    let again = record(100, 1_000, trips[0]);
+    let again = open(1_000, trips[0]);
     let delta = Delta { records: vec![again.clone()], ..Delta::default() };
     node.handle_frame(LINK, Frame::Delta(delta), now);
     assert!(node.orders().get(again.dot).is_some());
@@ -319,7 +307,12 @@ fn a_kiosk_shows_no_car_that_was_withdrawn() {
     assign(&mut node, &[(trip(), 2)], now);
     write_all(&mut node, now);
     let dots: Vec<Dot> = node.orders().orders().map(|order| order.dot).collect();
-    let acks = dots.into_iter().map(|dot| crate::wire::Ack { dot, served: false, durable: true });
+    let acks = dots.into_iter().map(|dot| crate::wire::Ack {
+        dot,
+        served: false,
+        durable: true,
+        recall: 0,
+    });
     let held = Delta { acks: acks.collect(), ..Delta::default() };
     node.handle_frame(LINK, Frame::Delta(held), now);
     assert_eq!(shown(&node), [(asked, name(2).to_string())]);

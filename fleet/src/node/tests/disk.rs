@@ -2,8 +2,8 @@
 
 use super::planning::up;
 use super::*;
-use crate::model::{Dot, JournalId, Mode};
-use crate::orders::RecordState;
+use crate::model::Mode;
+use crate::store::RecordState;
 
 /// What the node wants written, with the last batch.
 fn written(node: &mut Node) -> (Option<Lsn>, Vec<Change>) {
@@ -13,7 +13,7 @@ fn written(node: &mut Node) -> (Option<Lsn>, Vec<Change>) {
 }
 
 fn is_promised(node: &Node, call: HallCall) -> bool {
-    node.orders.presses(call).any(|press| node.orders.is_promised(press))
+    node.store.presses(call).any(|press| node.store.is_promised(press))
 }
 
 /// P5, P1, O1: alone, it lights no lamp before its disk has the order, and serves what stands there.
@@ -21,25 +21,25 @@ fn is_promised(node: &Node, call: HallCall) -> bool {
 fn a_disk_that_works_again_gets_everything_before_a_lamp_depends_on_it() {
     let (mut node, now) = cabin(1);
     written(&mut node);
-    node.handle_disk_failed(JournalId(9), now);
+    node.handle_disk_failed(now);
     let (while_failed, on_disk) = (up(2), up(1));
     node.handle_mode(&name(2), Mode::OutOfService, "kovac", now).expect("taken");
     assert_eq!(node.handle_order(Call::Hall(while_failed), now), Ok(Taken::Placed));
     assert_eq!(written(&mut node), (None, Vec::new()));
-    let record = Record {
-        dot: Dot { journal: JournalId(5), sequence: 4 },
-        origin: name(1),
-        call: Call::Hall(on_disk),
-        state: RecordState::open(Duration::from_secs(3)),
-    };
-    let restored = Restored { records: vec![record], ..Restored::default() };
+    let waits = RecordState::open(Duration::from_secs(3));
+    let record = forged::press(9, 4, Call::Hall(on_disk), waits.clone());
+    // The node has served it while the disk did not work.
+    let over = forged::press(9, 1, Call::Hall(while_failed), waits);
+    let later = forged::press(9, 5, over.call.clone(), RecordState::served());
+    node.merge_record(&later, None, now);
+    let restored = Restored { records: vec![record, over.clone()], ..Restored::default() };
     node.handle_disk_recovered(&restored, now);
     let (lsn, changes) = written(&mut node);
     let is_record_of = |change: &Change, call: HallCall| matches!(change, Change::Record(record) if record.call == Call::Hall(call));
     for call in [while_failed, on_disk] {
         assert!(changes.iter().any(|change| is_record_of(change, call)), "{changes:?}");
     }
-    assert!(changes.contains(&Change::Journal(JournalId(9))), "{changes:?}");
+    assert!(changes.contains(&Change::Forget(over.dot)), "{changes:?}");
     let has_directive =
         |change: &Change| matches!(change, Change::Directives(all) if all.len() == 1);
     assert!(changes.iter().any(has_directive), "{changes:?}");

@@ -4,9 +4,9 @@ use elevator_driver::{Button, Direction, MotorCommand};
 
 use super::planning::idle_at;
 use super::*;
-use crate::car::{HangCause, HangEvidence};
 use crate::directives::{Key, Value, hang_key};
 use crate::model::{Availability, Unavailable};
+use crate::model::{HangCause, HangEvidence};
 use crate::node::HangStatus;
 use crate::wire::Delta;
 
@@ -81,7 +81,7 @@ fn the_evidence_of_a_hang_comes_to_other_nodes_and_goes() {
     // Also after a restart, from the disk.
     let directives: Vec<_> = two.directives().with_receipts().cloned().collect();
     let settings = settings(2, 2, ElectionSettings::of(Protocol::LowestIp));
-    let restored = Restored { directives, ..forged::sound(2) };
+    let restored = Restored { directives, ..Restored::default() };
     let mut two = Node::new(NodeSettings { restored, ..settings });
     two.start(now);
     assert_eq!(two.status(now).hangs, hangs, "and nobody knows it any more");

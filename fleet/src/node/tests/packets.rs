@@ -5,8 +5,8 @@ use core::net::Ipv4Addr;
 use super::*;
 use crate::climate::Reading;
 use crate::election::{Message, ballot};
+use crate::model::Protocol;
 use crate::node::PacketCounts;
-use crate::wire::Protocol;
 
 fn ballot(index: u8) -> Node {
     electing(index, 1, ElectionSettings::of(Protocol::Ballot))

@@ -48,7 +48,7 @@ fn a_press_is_followed_until_it_is_served() {
     assert_eq!((seen[0].times, seen[0].ago, seen[0].last.as_secs()), (2, later.since(now), 0));
     let hall = HallCall::new(floor(2), Direction::Up);
     assert_eq!(seen[0].call, Call::Hall(hall));
-    node.orders.serve(crate::car::ServedCall::Hall(hall), later);
+    node.store.serve(Call::Hall(hall), later);
     node.route_orders();
     let served = PressFate::Served { car: Some(name(1)), waited: later.since(now) };
     assert_eq!(fates(&node, later), std::slice::from_ref(&served));
@@ -97,28 +97,6 @@ fn an_order_that_a_recall_drops_is_noted_as_dropped() {
     assert_eq!(fates(&node, now), [PressFate::Dropped]);
 }
 
-/// O4: without a disk that reserves a sequence, the order waits, and a recall drops it as well.
-#[test]
-fn a_press_that_waits_for_the_disk_is_open_once_it_has_a_sequence() {
-    let mut node = unstarted(1, 1, ElectionSettings::of(Protocol::LowestIp));
-    let now = Timestamp::START;
-    node.start(now);
-    press(&mut node, up(1), now);
-    assert_eq!(fates(&node, now), [PressFate::Waiting]);
-    write(&mut node, now);
-    assert!(
-        matches!(&fates(&node, now)[..], [fate] if is_open(fate, false)),
-        "{:?}",
-        fates(&node, now)
-    );
-
-    let mut recalled = unstarted(2, 1, ElectionSettings::of(Protocol::LowestIp));
-    recalled.start(now);
-    press(&mut recalled, up(1), now);
-    recalled.handle_fire_recall(FireRecall::Start, "fire panel", now).expect("room");
-    assert_eq!(fates(&recalled, now), [PressFate::Dropped]);
-}
-
 /// F18
 #[test]
 fn a_press_that_keeps_the_door_open_is_absorbed() {
@@ -132,29 +110,4 @@ fn a_press_that_keeps_the_door_open_is_absorbed() {
     press(&mut node, Button::Car(floor(0)), now);
     let seen = fates(&node, now);
     assert!(matches!(&seen[..], [PressFate::Served { .. }, PressFate::Absorbed]), "{seen:?}");
-}
-
-/// A repair places the order again, and a journal that nobody announces is collected at some time.
-#[test]
-fn a_press_stays_promised_when_its_journal_is_gone() {
-    let (mut node, now) = cabin(1);
-    press(&mut node, up(2), now);
-    write(&mut node, now);
-    let call = Call::Hall(HallCall::new(floor(2), Direction::Up));
-    let first = node.orders().of_call(&call).next().expect("an order").dot;
-    let mut later = now;
-    for _ in 0..400 {
-        later = later + Duration::from_millis(1);
-        node.handle_repair(later);
-        write(&mut node, later);
-    }
-    // A journal whose orders were open a moment ago is kept.
-    later = later + Duration::from_secs(11);
-    node.handle_repair(later);
-    write(&mut node, later);
-    assert_eq!(node.orders().present(first, &call), None, "it is collected");
-    let lit = node.outputs().map(|outputs| outputs.lamps.orders.contains(&up(2)));
-    assert_eq!(lit, Some(true));
-    let seen = fates(&node, later);
-    assert!(matches!(&seen[..], [fate] if is_open(fate, true)), "{seen:?}");
 }

@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::directives::{DirectiveError, Value, Words};
+use crate::model::Order;
 use crate::model::bounds::JUMP;
-use crate::model::{JournalId, Order};
-use crate::orders::{Record, RecordState};
+use crate::store::{Record, RecordState};
 
 const NODES: usize = 4;
 const NOW: Timestamp = Timestamp::START;
@@ -16,14 +16,14 @@ const NOW: Timestamp = Timestamp::START;
 /// A node, and what it knew at the last look. Whom it meets decides the test.
 struct Member {
     node: Node,
+    incarnation: u64,
     is_dead: bool,
     open: Vec<Order>,
 }
 
 impl Member {
     fn new(index: u8) -> Self {
-        let node = forged::with_journal(index, forged::sound(index));
-        Self { node, is_dead: false, open: Vec::new() }
+        Self { node: node(index, 1), incarnation: 1, is_dead: false, open: Vec::new() }
     }
 
     /// After each step: while a recall is in force it has ended what is older, and nothing else has
@@ -32,8 +32,8 @@ impl Member {
         drain(&mut self.node);
         let (orders, directives) = (self.node.orders(), self.node.directives());
         for Order { dot, call, recall, .. } in &self.open {
-            let present = orders.present(*dot, call).filter(|present| present >= dot);
-            let is_open = present.is_some_and(|present| orders.get(present).is_some());
+            let present = orders.present(*dot, call);
+            let is_open = present.iter().any(|present| orders.get(*present).is_some());
             let is_spared = !directives.is_fire_recalled() || *recall >= directives.recall_count();
             assert_eq!(is_open, is_spared, "{dot}");
         }
@@ -44,8 +44,9 @@ impl Member {
         let records = self.node.orders().records(NOW).collect();
         let directives = self.node.directives().iter().cloned().collect();
         let index = self.node.hello().address.octets()[3];
-        let restored = Restored { used: 100, records, directives, ..forged::sound(index) };
-        self.node = forged::with_journal(index, restored);
+        self.incarnation += 1;
+        let restored = Restored { records, directives, ..Restored::default() };
+        self.node = forged::restarted(index, self.incarnation, restored);
     }
 
     /// Another node tells of its directives.
@@ -59,7 +60,7 @@ impl Member {
     fn merge(&mut self, other: &Self, keep: u8) {
         let records = other.node.orders().records(NOW);
         for record in records.filter(|it| keep >> (it.dot.sequence % 8) & 1 == 1) {
-            self.node.orders.merge_record(&record, None, NOW);
+            self.node.store.merge_record(&record, None, NOW);
         }
         self.look();
     }
@@ -130,20 +131,20 @@ proptest! {
 /// N1: one message can't make an order outlive every recall, nor use up the numbers of recalls.
 #[test]
 fn a_recall_number_out_of_reach_is_refused() {
-    let mut one = forged::with_journal(1, forged::sound(1));
-    let mut two = forged::with_journal(2, forged::sound(2));
+    let mut one = node(1, 1);
+    let mut two = node(2, 1);
     for (recall, is_taken) in [(JUMP, true), (JUMP + 1, false)] {
         let dot = forged::dot(9, recall);
         let state = RecordState::Open { waited: Duration::ZERO, recall };
         let call = forged::call(1);
-        let record = Record { dot, origin: name(9), call, state };
+        let record = Record { dot, origin: name(9), call, state, absorbed: Vec::new() };
         forged::send_beacon(&mut two, &mut one, vec![record], NOW);
         assert_eq!(one.orders().get(dot).is_some(), is_taken, "{recall}");
         let mut directives = two.directives().clone();
         let (key, _) = directives.next_recall(two.hello().nonce);
         let value = Value::new(&format!("on {recall}")).expect("a value");
         let by = Words::new("kovac").expect("a name");
-        let directive = directives.set(key, value, by, JournalId(2)).expect("room");
+        let directive = directives.set(key, value, by, Nonce(2)).expect("room");
         assert_eq!(one.directives().is_in_reach(&directive), is_taken, "{recall}");
     }
 }
@@ -151,7 +152,7 @@ fn a_recall_number_out_of_reach_is_refused() {
 /// ASME A17.1, phase I: in a fire recall nothing is placed, and what was open is over.
 #[test]
 fn a_fire_recall_ends_every_call_and_takes_none() {
-    let mut one = forged::with_journal(1, forged::sound(1));
+    let mut one = node(1, 1);
     let call = forged::call(2);
     one.handle_order(call.clone(), NOW).expect("placed");
     let before = one.orders().records(NOW).next().expect("a record");
@@ -164,7 +165,7 @@ fn a_fire_recall_ends_every_call_and_takes_none() {
     assert_eq!(refused, Err(OrderRefused::FireRecall { call: call.clone() }));
 
     one.handle_fire_recall(FireRecall::End, "kovac", NOW).expect("room");
-    one.orders.merge_record(&before, None, NOW);
+    one.store.merge_record(&before, None, NOW);
     assert_eq!(one.orders().calls().count(), 0);
     assert!(one.handle_order(call, NOW).is_ok());
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::directives::{Directive, RequestId};
 use crate::model::bounds::JUMP;
 use crate::node::{CallRequest, Fate, FollowedCall, Requested};
-use crate::orders::Service;
+use crate::store::Service;
 
 fn name_of(id: u8) -> RequestId {
     RequestId { owner: 7, request: id.into() }
@@ -16,8 +16,7 @@ pub(super) fn request(id: u8, call: Call) -> CallRequest {
 
 /// Two nodes over a link, which place orders at once.
 pub(super) fn linked() -> (Node, Node, Timestamp) {
-    let (mut one, mut two) =
-        (forged::with_journal(1, forged::sound(1)), forged::with_journal(2, forged::sound(2)));
+    let (mut one, mut two) = (node(1, 1), node(2, 1));
     let now = Timestamp::START + PERIOD * 8;
     talk(&mut one, &mut two, Timestamp::START, now);
     join(&mut two, &mut one, LinkId(1), now);
@@ -58,7 +57,7 @@ fn a_request_is_fulfilled_once_by_all_nodes_together() {
 fn an_order_that_never_came_is_placed_again() {
     let (mut one, mut two, now) = linked();
     for id in [1, 2] {
-        // The second time there is an order of that journal.
+        // The second time there is an order of that incarnation.
         let asked = request(id, forged::call(id));
         one.handle_request(&asked, now).expect("placed");
         deliver(&mut one, &mut two, now, |frame| matches!(frame, Frame::Directives(_)));
@@ -71,7 +70,7 @@ fn an_order_that_never_came_is_placed_again() {
 
 /// The receipt for a request, as another fleet has counted it.
 fn counted(request: &CallRequest, counter: u64, now: Timestamp) -> Directive {
-    let mut other = forged::with_journal(9, forged::sound(9));
+    let mut other = node(9, 1);
     other.handle_request(request, now).expect("placed");
     let mut receipt = other.directives().with_receipts().next().expect("a receipt").clone();
     receipt.version.counter = counter;
@@ -103,7 +102,8 @@ fn receipts_go_on_after_one_that_nobody_can_have_given() {
 fn receipts_that_can_no_longer_be_given_are_reported() {
     let now = Timestamp::START + PERIOD;
     let last = counted(&request(7, forged::call(2)), 1 << 48, now);
-    let mut one = forged::with_journal(1, Restored { directives: vec![last], ..forged::sound(1) });
+    let mut one =
+        forged::restarted(1, 2, Restored { directives: vec![last], ..Restored::default() });
     let next = request(1, forged::call(1));
     for (asked, reports) in [(&next, 1), (&next, 0)] {
         drain(&mut one);
@@ -117,7 +117,7 @@ fn receipts_that_can_no_longer_be_given_are_reported() {
 /// The receipt is on disk with the order, in one batch.
 #[test]
 fn a_receipt_is_written_with_its_order() {
-    let mut one = forged::with_journal(1, forged::sound(1));
+    let mut one = node(1, 1);
     let now = Timestamp::START + PERIOD;
     drain(&mut one);
     let asked = request(1, forged::call(2));
@@ -129,16 +129,12 @@ fn a_receipt_is_written_with_its_order() {
         match change {
             Change::Record(record) => records.push(record),
             Change::Directives(all) => directives = all,
-            Change::Collect(_)
-            | Change::Journal(_)
-            | Change::Reserve(_)
-            | Change::Term(_)
-            | Change::FlightTimes(_) => {}
+            Change::Forget(_) | Change::Term(_) | Change::FlightTimes(_) => {}
         }
     }
     assert_eq!((records.len(), directives.len()), (1, 1), "{changes:?}");
-    let restored = Restored { records, directives, ..forged::sound(1) };
-    let again = forged::with_journal(1, restored);
+    let restored = Restored { records, directives, ..Restored::default() };
+    let again = forged::restarted(1, 2, restored);
     assert_eq!(again.earlier(&asked), Some(Requested::Before(Taken::Placed)));
     assert_eq!(one.directives().iter().count(), 0, "no operator has commanded it");
 }
@@ -153,7 +149,7 @@ fn fate(node: &Node, id: u8) -> Fate {
 
 fn serve(node: &mut Node, call: &Call, now: Timestamp) {
     let Call::Hall(hall) = call else { panic!("{call}") };
-    node.orders.serve(crate::car::ServedCall::Hall(*hall), now);
+    node.store.serve(Call::Hall(*hall), now);
     node.route_orders();
     node.settle(now);
 }
@@ -187,9 +183,9 @@ fn a_call_is_followed_to_its_end_at_every_node() {
     let restored = Restored {
         records: one.orders().records(later).collect(),
         directives: one.directives().with_receipts().cloned().collect(),
-        ..forged::sound(1)
+        ..Restored::default()
     };
-    assert_eq!(fate(&forged::with_journal(1, restored), 1), served, "after a restart");
+    assert_eq!(fate(&forged::restarted(1, 2, restored), 1), served, "after a restart");
     one.handle_request(&request(2, forged::call(2)), later).expect("placed");
     deliver(&mut one, &mut two, later, |_| true);
     for node in [&one, &two] {

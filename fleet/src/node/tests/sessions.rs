@@ -306,8 +306,8 @@ fn a_session_that_loses_its_slot_keeps_its_car() {
         let (mut node, now) = cabin(1);
         open(&mut node, 1, 0, now);
         obey(&mut node, now);
-        let versioned = |counter, journal, directive: &Directive| {
-            let version = Version { counter, journal: JournalId(journal) };
+        let versioned = |counter, incarnation, directive: &Directive| {
+            let version = Version { counter, incarnation: Nonce(incarnation) };
             [Directive { version, ..directive.clone() }]
         };
         let held = node.directives().in_force().next().cloned().expect("a session");

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::forged::{call, dot, exchange, pair, sound, with_journal};
+use super::forged::{call, exchange, pair, press};
 use super::*;
+use crate::model::Hello;
 use crate::model::NodeId;
-use crate::node::peers::{MOST_ECHOES, STRANGERS_ECHOED};
-use crate::orders::{Record, RecordState};
-use crate::wire::Hello;
+use crate::peers::{MOST_ECHOES, STRANGERS_ECHOED};
+use crate::store::RecordState;
 
 /// So many processes that are heard and hear nobody. Their nonces mix with those of the peers.
 fn invent(one: &mut Node, count: u64, now: Timestamp) {
-    let template = with_journal(200, sound(200)).plain_beacon(now);
+    let template = node(200, 1).plain_beacon(now);
     for number in 0..count {
         let node = NodeId::new(&format!("GHOST{number}")).expect("a name");
         let address = core::net::Ipv4Addr::from_bits(0x7f02_0000 + u32::try_from(number).unwrap());
@@ -92,13 +92,12 @@ fn a_beacon_that_is_sent_again_draws_no_answer() {
 
     let mut gone = node(9, 1);
     gone.handle_fire_recall(FireRecall::Start, "kovac", now).expect("room");
-    let open =
-        Record { dot: dot(2, 7), origin: name(2), call: call(0), state: RecordState::open(PERIOD) };
+    let open = press(2, 7, call(0), RecordState::open(PERIOD));
     let peers = one.peers.members().names();
     let known = (one.orders().digest(), one.directives().clone());
     for index in [1, 2, 3] {
         // The same names and addresses yesterday: other incarnations, which know this one not.
-        let mut yesterday = probe(with_journal(index, sound(index)).plain_beacon(now));
+        let mut yesterday = probe(node(index, 1).plain_beacon(now));
         yesterday.hello.nonce = Nonce(77);
         yesterday.echoes = vec![Echo { nonce: Nonce(78), sequence: 5 }];
         yesterday.directives = gone.directives().iter().cloned().collect();

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::model::{Dot, JournalId};
-use crate::node::orders::Purpose;
-use crate::orders::{Holding, Record, RecordState};
+use crate::model::Dot;
+use crate::store::Purpose;
+use crate::store::{Holding, Record, RecordState};
 use crate::wire::codec::{self, MAX_FRAME};
 use crate::wire::{Delta, StateTransfer, StoreDigest};
 
 const LINK: LinkId = LinkId(1);
 const FLOORS: u8 = 40;
 
-/// Served presses of every hall button, in so many journals.
-fn tombstones(journals: u64) -> Vec<Record> {
+/// Served presses of every hall button, of so many incarnations of nodes.
+fn tombstones(nodes: u64) -> Vec<Record> {
     let floors = FloorCount::new(FLOORS).expect("floors");
     let calls: Vec<HallCall> = (0..FLOORS)
         .filter_map(|index| floors.floor(index))
@@ -22,16 +22,17 @@ fn tombstones(journals: u64) -> Vec<Record> {
         })
         .filter(|call| Call::Hall(*call).is_within(floors))
         .collect();
-    let of_journal = |journal: u64| {
+    let of_incarnation = |incarnation: u64| {
         let calls = calls.clone().into_iter();
         (1..).zip(calls).map(move |(sequence, call)| Record {
-            dot: Dot { journal: JournalId((1 << 60) + journal), sequence },
-            origin: name(9),
+            dot: Dot { incarnation: Nonce((1 << 60) + incarnation), sequence },
+            origin: NodeId::new(&format!("z{incarnation}")).expect("a name"),
             call: Call::Hall(call),
             state: RecordState::served(),
+            absorbed: Vec::new(),
         })
     };
-    (0..journals).flat_map(of_journal).collect()
+    (0..nodes).flat_map(of_incarnation).collect()
 }
 
 /// An open order.
@@ -42,12 +43,7 @@ fn waits() -> Record {
 fn with(index: u8, records: Vec<Record>) -> Node {
     let mut settings = settings(index, 1, ElectionSettings::of(Protocol::LowestIp));
     settings.floors = FloorCount::new(FLOORS).expect("floors");
-    settings.restored = Restored {
-        journal: JournalId(u64::from(index)),
-        reserved: 1_000,
-        records,
-        ..Restored::default()
-    };
+    settings.restored = Restored { records, ..Restored::default() };
     let mut node = Node::new(settings);
     node.start(Timestamp::START);
     node
@@ -120,7 +116,7 @@ fn equal_digests_tell_who_holds_an_order() {
     shake_hands(&mut one, &mut two, now);
     assert_eq!(carry(&mut one, &mut two, now), (0, 0));
     for (node, other) in [(&one, 2), (&two, 1)] {
-        let holding = node.orders.holding(waits.dot, &name(other));
+        let holding = node.store.holding(waits.dot, &name(other));
         assert_eq!(holding, Some(Holding::Durable));
     }
 }
@@ -139,7 +135,7 @@ fn a_press_on_its_way_to_the_disk_hides_no_order_that_is_there() {
     assert!(are_synced(&one, &two));
     let pressed = two.orders().of_call(&call).next().expect("it is known").dot;
     for (dot, how) in [(waits.dot, Holding::Durable), (pressed, Holding::Held)] {
-        assert_eq!(two.orders.holding(dot, &name(1)), Some(how), "{dot}");
+        assert_eq!(two.store.holding(dot, &name(1)), Some(how), "{dot}");
     }
 }
 
@@ -151,15 +147,15 @@ fn a_repair_tells_which_orders_are_on_a_busy_disk() {
     carry(&mut one, &mut two, now);
     let waits = waits();
     // On its disk for long, and owed to nobody.
-    one.orders.store_mut().merge(waits.clone(), now);
+    one.store.orders_mut().merge(waits.clone(), now);
     let call = forged::call(3);
     assert_eq!(one.handle_order(call, now), Ok(Taken::Placed));
     carry(&mut one, &mut two, now);
-    assert_eq!(two.orders.holding(waits.dot, &name(1)), None);
-    one.orders.begin_transfer(LINK, Purpose::Repair, now);
+    assert_eq!(two.store.holding(waits.dot, &name(1)), None);
+    one.store.begin_transfer(LINK, Purpose::Repair, now);
     one.handle_frame(LINK, Frame::Next, now);
     carry(&mut one, &mut two, now);
-    assert_eq!(two.orders.holding(waits.dot, &name(1)), Some(Holding::Durable));
+    assert_eq!(two.store.holding(waits.dot, &name(1)), Some(Holding::Durable));
 }
 
 /// A press between the two digests: both ends still agree on whether states are sent.
@@ -201,7 +197,7 @@ fn a_repair_in_vain_is_tried_ever_more_rarely() {
     assert!(repairs_in(&mut one, &mut two, now + minute, later) <= 3);
     assert_ne!(one.orders().digest(), two.orders().digest());
     for record in tombstones(1) {
-        two.orders.store_mut().merge(record, later);
+        two.store.orders_mut().merge(record, later);
     }
     let equal = later + Duration::from_secs(1);
     assert_eq!(repairs_in(&mut one, &mut two, later, equal), 0);

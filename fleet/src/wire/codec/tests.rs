@@ -10,15 +10,14 @@ use crate::dispatch::CarPlan;
 use crate::election::Message;
 use crate::election::testing::floor;
 use crate::model::{
-    Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, JournalId, Mac,
-    Mode, Role, Term, Timestamp,
+    Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, Mac, Mode, Role,
+    Term, Timestamp,
 };
-use crate::orders::{OrderStore, Record, RecordState, Service};
+use crate::model::{NodeState, Protocol};
+use crate::store::{OrderStore, Record, RecordState, Service};
 use crate::wire::keyring::{Credential, SECRET};
 use crate::wire::listing::documented;
-use crate::wire::{
-    Ack, Delta, Echo, NodeState, Piggybacked, PlanEntry, Protocol, StateTransfer, StoreDigest,
-};
+use crate::wire::{Ack, Delta, Echo, Piggybacked, PlanEntry, StateTransfer, StoreDigest};
 
 fn node(name: &str) -> NodeId {
     NodeId::new(name).expect("a name")
@@ -29,9 +28,9 @@ fn hall(index: u8, direction: Direction) -> HallCall {
     HallCall::new(floor, direction)
 }
 
-fn dot(journal: u64, sequence: u64) -> Dot {
-    let journal = JournalId(journal);
-    Dot { journal, sequence }
+fn dot(incarnation: u64, sequence: u64) -> Dot {
+    let incarnation = Nonce(incarnation);
+    Dot { incarnation, sequence }
 }
 
 fn hello() -> Hello {
@@ -64,7 +63,7 @@ fn delta() -> Delta {
             mode: Mode::default(),
         }),
         records: vec![open_record()],
-        acks: vec![Ack { dot: dot(9, 7), served: false, durable: true }],
+        acks: vec![Ack { dot: dot(9, 7), served: false, durable: true, recall: 2 }],
         plan: vec![
             PlanEntry { version: 6, call: hall(2, Direction::Down), car: node("A") },
             PlanEntry {
@@ -82,6 +81,7 @@ fn open_record() -> Record {
         origin: node("A"),
         call: Call::Hall(hall(2, Direction::Down)),
         state: RecordState::Open { waited: Duration::from_secs(2), recall: 1 },
+        absorbed: vec![dot(400, 6)],
     }
 }
 
@@ -94,6 +94,7 @@ fn served_record() -> Record {
             waited: Duration::from_millis(9_380),
             car: node("B"),
         }),
+        absorbed: Vec::new(),
     }
 }
 
@@ -109,7 +110,6 @@ fn beacon() -> Beacon {
         estimate: 7,
         digest: 0xabcd,
         durable: true,
-        journal: JournalId(500),
         probe: false,
         echoes: vec![Echo { nonce: Nonce(2000), sequence: 299 }],
         delta: delta(),
@@ -122,7 +122,7 @@ fn beacon() -> Beacon {
 fn directive() -> Directive {
     Directive {
         key: Topic::Mode(node("B")).key(),
-        version: Version { counter: 3, journal: JournalId(500) },
+        version: Version { counter: 3, incarnation: Nonce(500) },
         value: Value::new(Mode::Independent.name()).expect("a value"),
         operator: Words::new("kovac").expect("a name"),
     }

@@ -32,7 +32,7 @@ use crate::election::{
     Candidate, Detail, Election, ElectionTimer, Input, LinkSide, Output, Profile, redial,
 };
 use crate::model::NodeId;
-use crate::wire::NodeState;
+use crate::model::NodeState;
 
 /// `lowest-ip` as in its source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

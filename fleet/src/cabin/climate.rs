@@ -1,0 +1,197 @@
+//! Requests for sensor data, the answers, and display data (C4).
+//!
+//! ```text
+//!   master                                   every other unit
+//!        │ ── SensorRequest, to all ──────────────────▶ │
+//!        │ ◀───────────── SensorData, to the asker ──── │   for `gather_time` at most
+//!        │ ── DisplayData, to all ────────────────────▶ │
+//! ```
+//!
+//! Under a protocol with requests of its own, the protocol sends the first line. The rest is the
+//! same under each protocol. The node carries the messages; this module does not know who is
+//! master.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use elevator_driver::Display;
+
+use crate::climate::{
+    ClimateSettings, Dimmer, DisplayData, Reading, Readings, Source, display_text,
+};
+use crate::model::{NodeId, Timestamp};
+
+/// What a node knows about the climate of the building.
+#[derive(Debug, Clone)]
+pub(crate) struct Climate {
+    pub(crate) settings: ClimateSettings,
+    readings: Readings,
+    dimmer: Dimmer,
+    /// When any node last requested sensor data.
+    requested_at: Option<Timestamp>,
+    gathering: Option<Gathering>,
+    pub(crate) latest: Option<(DisplayData, Timestamp)>,
+    /// The wall clock, and when it was read.
+    wall_clock: Option<(u32, Timestamp)>,
+}
+
+/// A pending request of this node.
+#[derive(Debug, Clone)]
+struct Gathering {
+    until: Timestamp,
+    /// The nodes that have not answered yet.
+    waits_for: BTreeSet<NodeId>,
+}
+
+/// The timers of the climate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ClimateTimer {
+    /// A request for sensor data is due.
+    Request,
+    /// The request ends, even if not all nodes have answered.
+    Gather,
+    /// The shown data expires.
+    Display,
+}
+
+impl Climate {
+    pub(super) fn new(settings: ClimateSettings) -> Self {
+        Self {
+            readings: Readings::new(settings.reading_limit),
+            settings,
+            dimmer: Dimmer::default(),
+            requested_at: None,
+            gathering: None,
+            latest: None,
+            wall_clock: None,
+        }
+    }
+
+    pub(super) fn set_wall_clock(&mut self, unix_seconds: u32, now: Timestamp) {
+        self.wall_clock = Some((unix_seconds, now));
+    }
+
+    fn wall_clock(&self, now: Timestamp) -> Option<u32> {
+        let (seconds, at) = self.wall_clock?;
+        let passed = u32::try_from(now.since(at).as_secs()).unwrap_or(u32::MAX);
+        Some(seconds.saturating_add(passed))
+    }
+
+    /// The next deadline. `asks`: whether this node requests sensor data.
+    pub(crate) fn due(&self, asks: bool) -> Option<(Timestamp, ClimateTimer)> {
+        let gather = self.gathering.as_ref();
+        let gather = gather.map(|gathering| (gathering.until, ClimateTimer::Gather));
+        let display = self.latest.as_ref().map(|(_, at)| {
+            let limit = self.settings.display_limit;
+            (*at + limit, ClimateTimer::Display)
+        });
+        let request = self.request_due(asks);
+        let request = request.map(|at| (at, ClimateTimer::Request));
+        request.into_iter().chain(gather).chain(display).min()
+    }
+
+    /// Counted from the last request of any node: if the mastership rotates, the node that is
+    /// master when a request is due makes it.
+    pub(crate) fn request_due(&self, asks: bool) -> Option<Timestamp> {
+        let period = self.settings.poll_period;
+        asks.then(|| self.requested_at.map_or(Timestamp::START, |at| at + period))
+    }
+
+    /// Whether a request for sensor data is due, if this node `asks`.
+    pub(crate) fn is_request_due(&self, asks: bool, now: Timestamp) -> bool {
+        self.request_due(asks).is_some_and(|at| at <= now)
+    }
+
+    /// Another node has requested sensor data.
+    pub(super) fn note_request(&mut self, now: Timestamp) {
+        self.requested_at = Some(now);
+    }
+
+    /// This node has requested sensor data of these nodes. The request ends with display data even
+    /// if the node is no longer master by then.
+    pub(crate) fn start_gathering(&mut self, waits_for: BTreeSet<NodeId>, now: Timestamp) {
+        self.requested_at = Some(now);
+        self.gathering = Some(Gathering { until: now + self.settings.gather_time, waits_for });
+    }
+
+    /// The process was interrupted and missed answers, so the gathered readings are not worth
+    /// sending. The next request waits until its own sensors are heard again.
+    pub(super) fn forget_request(&mut self, now: Timestamp) {
+        self.gathering = None;
+        self.requested_at = Some(now);
+    }
+
+    pub(crate) fn handle_reading(&mut self, source: Source, reading: Reading, now: Timestamp) {
+        if let Source::Node(node) = &source
+            && let Some(gathering) = &mut self.gathering
+        {
+            gathering.waits_for.remove(node);
+        }
+        self.readings.record(source, reading, now);
+    }
+
+    /// Ends the request once all nodes have answered or the time is over. Returns the data that
+    /// every indicator, including this node's own, shows from now on.
+    pub(super) fn gathered(
+        &mut self,
+        own: (Source, Reading),
+        now: Timestamp,
+    ) -> Option<DisplayData> {
+        let complete = |gathering: &Gathering| gathering.waits_for.is_empty();
+        let over = |gathering: &mut Gathering| complete(gathering) || gathering.until <= now;
+        self.gathering.take_if(over)?;
+        let (source, reading) = own;
+        self.readings.record(source, reading, now);
+        let illuminance = self.readings.illuminance(now);
+        let data = DisplayData {
+            temperature: self.readings.temperature(now),
+            time: self.wall_clock(now).unwrap_or(0),
+            brightness: self.dimmer.dim(illuminance, &self.settings, now),
+        };
+        self.latest = Some((data, now));
+        Some(data)
+    }
+
+    /// Shows the data of a master.
+    pub(super) fn follow(&mut self, data: DisplayData, now: Timestamp) {
+        self.dimmer.follow(data.brightness, now);
+        self.latest = Some((data, now));
+    }
+
+    /// Drops the shown data if it has expired; `true` if it did.
+    pub(super) fn expire(&mut self, now: Timestamp) -> bool {
+        let is_expired = self.latest.is_some() && self.display_data(now).is_none();
+        if is_expired {
+            self.latest = None;
+        }
+        is_expired
+    }
+
+    /// The display data and when it was received, unless it has expired.
+    pub(super) fn display_data(&self, now: Timestamp) -> Option<(DisplayData, Timestamp)> {
+        let limit = self.settings.display_limit;
+        self.latest.filter(|(_, at)| now.since(*at) < limit)
+    }
+
+    /// What the indicator shows.
+    pub(crate) fn display(&self, now: Timestamp) -> Display {
+        let latest = self.display_data(now).map(|(data, _)| data);
+        let time = match latest {
+            Some(data) => Some(data.time).filter(|time| *time > 0),
+            None => self.wall_clock(now),
+        };
+        let temperature = latest.and_then(|data| data.temperature);
+        Display {
+            text: display_text(temperature, time, self.settings.utc_offset),
+            brightness: latest.map(|data| data.brightness),
+        }
+    }
+
+    /// The unexpired readings and their ages.
+    pub(super) fn fresh_readings(
+        &self,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (&Source, Reading, Duration)> {
+        self.readings.fresh(now)
+    }
+}

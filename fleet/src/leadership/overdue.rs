@@ -1,0 +1,202 @@
+//! Overdue calls (E8): a hall call that has had no car for too long, or waits for its car much longer
+//! than it ever should, is also served by the next able car by rank, under any master.
+//!
+//! A sound master assigns a call at once if any car can serve it, and otherwise as soon as one can.
+//! So a call counts only while this node sees a car that could serve it besides the assigned one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use elevator_driver::FloorCount;
+
+use crate::dispatch::Predictor;
+use crate::model::{CarView, HallCall, NodeId, Timestamp};
+
+/// The period of the checks.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// How long a call may be without a car: longer than a plan takes on a slow computer.
+const WITHOUT_CAR: Duration = Duration::from_secs(5);
+
+/// How long a call may wait for its car: longer than in the busiest bank. The same again is added
+/// for each floor.
+const UNSERVED: (Duration, Duration) = (Duration::from_secs(90), Duration::from_secs(20));
+
+/// The delay between the cars that serve such a call, by rank.
+const STAGGER: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Clone)]
+pub(crate) struct Bank<'a> {
+    pub(crate) own: &'a NodeId,
+    pub(crate) floors: FloorCount,
+    /// The open hall calls, each with its car if the node of that car is heard.
+    pub(crate) calls: BTreeMap<HallCall, Option<NodeId>>,
+    /// The cars of this node's group, ordered by address. Not used while no call is open.
+    pub(crate) cars: Vec<(NodeId, CarView)>,
+}
+
+impl Bank<'_> {
+    /// The cars that could serve this call besides the one to which it is assigned.
+    fn helpers(&self, call: HallCall) -> impl Iterator<Item = &NodeId> {
+        let assigned = self.calls.get(&call).and_then(Option::as_ref);
+        let able = self.cars.iter().filter(move |(_, view)| serves(view, call));
+        able.map(|(name, _)| name).filter(move |name| Some(*name) != assigned)
+    }
+
+    /// This node's rank among them.
+    fn rank(&self, call: HallCall) -> Option<u32> {
+        let rank = self.helpers(call).position(|name| name == self.own)?;
+        u32::try_from(rank).ok()
+    }
+}
+
+fn serves(view: &CarView, call: HallCall) -> bool {
+    Predictor::can_serve(view) && view.reaches(call)
+}
+
+/// The calls that are watched, and those that this node's car has taken over.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Overdue {
+    looked_at: Option<Timestamp>,
+    /// Bounded by the open hall calls.
+    waits: BTreeMap<HallCall, Wait>,
+    taken: BTreeSet<HallCall>,
+}
+
+/// Since when a call has waited, as far as this node knows.
+#[derive(Debug, Clone, Copy)]
+struct Wait {
+    open: Timestamp,
+    without_car: Option<Timestamp>,
+}
+
+impl Wait {
+    fn due(&self, floors: FloorCount) -> Timestamp {
+        let (base, floor) = UNSERVED;
+        let unserved = self.open + base + floor * u32::from(floors.get());
+        self.without_car.map_or(unserved, |since| unserved.min(since + WITHOUT_CAR))
+    }
+}
+
+impl Overdue {
+    /// This node did not run for `late`, and received nothing: that time does not count.
+    pub(crate) fn excuse(&mut self, late: Duration, now: Timestamp) {
+        for Wait { open, without_car } in self.waits.values_mut() {
+            for at in [Some(open), without_car.as_mut()].into_iter().flatten() {
+                *at = (*at + late).min(now);
+            }
+        }
+    }
+
+    /// The calls that this node's car serves although they were not assigned to it.
+    pub(crate) fn taken(&self) -> &BTreeSet<HallCall> {
+        &self.taken
+    }
+
+    /// Whether a check is due; `true` once per period.
+    pub(crate) fn is_due(&mut self, now: Timestamp) -> bool {
+        let due = self.looked_at.is_none_or(|at| now.since(at) >= LOOK_EVERY);
+        if due {
+            self.looked_at = Some(now);
+        }
+        due
+    }
+
+    /// Takes over the calls that are overdue, and keeps them until they are served. The cars start one
+    /// after the other: a call that the first serves soon costs the others no trip. Returns the calls
+    /// that are new, or `None` if the calls taken over are the same as before.
+    pub(crate) fn look(&mut self, bank: &Bank<'_>, now: Timestamp) -> Option<Vec<HallCall>> {
+        self.waits.retain(|call, _| bank.calls.contains_key(call));
+        for (call, car) in &bank.calls {
+            if bank.helpers(*call).next().is_none() {
+                self.waits.remove(call);
+                continue;
+            }
+            let wait = self.waits.entry(*call).or_insert(Wait { open: now, without_car: None });
+            wait.without_car = wait.without_car.or(Some(now)).filter(|_| car.is_none());
+        }
+        let is_due = |call: HallCall, wait: &Wait| {
+            let rank = bank.rank(call);
+            rank.is_some_and(|rank| now >= wait.due(bank.floors) + STAGGER * rank)
+        };
+        let due = self.waits.iter().filter(|(call, wait)| is_due(**call, wait));
+        let due = due.map(|(call, _)| *call).filter(|call| !self.taken.contains(call));
+        let fresh: Vec<_> = due.collect();
+        let before = self.taken.len();
+        self.taken.retain(|call| bank.calls.contains_key(call));
+        let is_changed = self.taken.len() < before || !fresh.is_empty();
+        self.taken.extend(&fresh);
+        is_changed.then_some(fresh)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use elevator_driver::{Direction, Floor};
+
+    use super::*;
+    use crate::election::testing::name;
+
+    const CALL: HallCall = HallCall::new(Floor::BOTTOM, Direction::Up);
+
+    /// Cars 1 to 3 could serve a call, which is assigned to this car or none.
+    fn bank(own: &NodeId, car: Option<NodeId>) -> Bank<'_> {
+        let view = CarView::idle_at(Floor::BOTTOM);
+        Bank {
+            own,
+            floors: FloorCount::new(4).expect("floors"),
+            calls: BTreeMap::from([(CALL, car)]),
+            cars: (1..=3).map(|car| (name(car), view)).collect(),
+        }
+    }
+
+    /// When, in quarters of a second, node `own` takes the call over that is assigned to this car.
+    fn taken_after(own: u8, car: Option<u8>) -> Option<u32> {
+        let (mut overdue, own) = (Overdue::default(), name(own));
+        let bank = bank(&own, car.map(name));
+        (0..1_000).find(|looks| {
+            let fresh = overdue.look(&bank, Timestamp::START + LOOK_EVERY * *looks);
+            fresh == Some(vec![CALL])
+        })
+    }
+
+    /// E8
+    #[test]
+    fn an_overdue_call_is_taken_over_by_one_car_after_the_other() {
+        assert_eq!([1, 2, 3].map(|own| taken_after(own, None)), [20, 24, 28].map(Some));
+        let late = (90 + 4 * 20) * 4;
+        let expected = [Some(late), None, Some(late + 4)];
+        assert_eq!([1, 2, 3].map(|own| taken_after(own, Some(2))), expected);
+    }
+
+    /// The call stays with the car that has departed for it.
+    #[test]
+    fn a_call_that_was_taken_over_is_kept_until_it_is_served() {
+        let (mut overdue, own, start) = (Overdue::default(), name(1), Timestamp::START);
+        let mut look = |bank: Bank<'_>, after| overdue.look(&bank, start + after);
+        assert_eq!(look(bank(&own, None), Duration::ZERO), None);
+        assert_eq!(look(bank(&own, None), WITHOUT_CAR), Some(vec![CALL]));
+        assert_eq!(look(bank(&own, Some(name(2))), WITHOUT_CAR * 2), None);
+        let served = Bank { calls: BTreeMap::new(), ..bank(&own, None) };
+        assert_eq!(look(served, WITHOUT_CAR * 3), Some(Vec::new()));
+    }
+
+    /// Nobody can expect a master to assign what no car can serve.
+    #[test]
+    fn a_call_counts_from_when_a_car_can_serve_it() {
+        let (mut overdue, own, start) = (Overdue::default(), name(1), Timestamp::START);
+        let mut look = |bank: Bank<'_>, after| overdue.look(&bank, start + after);
+        let without = Bank { cars: Vec::new(), ..bank(&own, None) };
+        assert_eq!(look(without, Duration::ZERO), None);
+        assert_eq!(look(bank(&own, None), WITHOUT_CAR), None);
+        assert_eq!(look(bank(&own, None), WITHOUT_CAR * 2), Some(vec![CALL]));
+    }
+
+    #[test]
+    fn time_in_which_the_node_did_not_run_does_not_count() {
+        let (mut overdue, own, start) = (Overdue::default(), name(1), Timestamp::START);
+        assert_eq!(overdue.look(&bank(&own, None), start), None);
+        overdue.excuse(WITHOUT_CAR, start + WITHOUT_CAR);
+        assert_eq!(overdue.look(&bank(&own, None), start + WITHOUT_CAR), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! The term of this node's mastership, and what it knows of the terms of others (E3).
+//!
+//! Two masters that meet again after a partition, or after a restart, began without hearing each
+//! other, so either may have the higher term, or both the same. The one that stays master takes a
+//! term above the other's. Only an end of such a conflict raises a term: two masters that hear each
+//! other and can't yield do not outbid each other.
+
+use crate::model::Term;
+
+#[derive(Debug)]
+pub(crate) struct Terms {
+    known: Term,
+    /// While this node leads: the term of its mastership.
+    own: Option<Term>,
+    /// The term of its latest mastership since it started.
+    led: Term,
+}
+
+impl Terms {
+    pub(super) fn new(known: Term) -> Self {
+        Self { known, own: None, led: Term::default() }
+    }
+
+    /// The term of this node's mastership; without one, the highest known.
+    pub(super) fn present(&self) -> Term {
+        self.own.unwrap_or(self.known)
+    }
+
+    /// The highest known term, of whichever mastership.
+    pub(crate) fn known(&self) -> Term {
+        self.known
+    }
+
+    pub(crate) fn hear(&mut self, term: Term) {
+        self.known = self.known.hear(term);
+    }
+
+    /// This node becomes master.
+    pub(super) fn begin(&mut self) {
+        self.known = self.known.next();
+        self.own = Some(self.known);
+        self.led = self.known;
+    }
+
+    /// This node is not master any more.
+    pub(super) fn end(&mut self) {
+        self.own = None;
+    }
+
+    /// The term of this node's latest mastership since it started.
+    pub(crate) fn led(&self) -> Term {
+        self.led
+    }
+
+    /// This node stays master, and another node, which led under this term, yields to it or follows
+    /// it already.
+    pub(super) fn outlive(&mut self, other: Term) {
+        // A term beyond what is known has come by too great a jump: nobody led under it.
+        if self.own.is_some_and(|own| own <= other) && other <= self.known {
+            self.begin();
+        }
+    }
+
+    /// A node has begun to follow this one, or is lost: so a mastership may have ended of which a
+    /// higher term is known.
+    pub(super) fn catch_up(&mut self) {
+        if self.own.is_some_and(|own| own < self.known) {
+            self.begin();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn master(known: u64) -> Terms {
+        let mut terms = Terms::new(Term(known));
+        terms.begin();
+        terms
+    }
+
+    #[test]
+    fn the_master_that_stays_has_the_higher_term() {
+        for (other, taken) in [(6, 8), (7, 8), (8, 9), (20, 21)] {
+            let mut terms = master(7);
+            terms.hear(Term(other));
+            terms.outlive(Term(other));
+            assert_eq!(terms.present(), Term(taken), "it outlives {other}");
+        }
+        let mut loser = master(7);
+        loser.end();
+        loser.hear(Term(30));
+        let mut winner = master(7);
+        winner.hear(loser.present());
+        winner.outlive(loser.led());
+        assert_eq!(winner.present(), Term(31), "it has not heard the other as a master");
+    }
+
+    #[test]
+    fn a_master_that_only_hears_a_higher_term_keeps_its_own() {
+        let mut terms = master(7);
+        terms.hear(Term(20));
+        assert_eq!((terms.present(), terms.known()), (Term(8), Term(20)));
+        terms.end();
+        assert_eq!(terms.present(), Term(20));
+    }
+}

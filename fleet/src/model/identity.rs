@@ -1,0 +1,115 @@
+//! Who a node is, and what it is in its fleet.
+
+use core::net::Ipv4Addr;
+use std::fmt;
+use std::str::FromStr;
+
+use elevator_driver::FloorCount;
+use serde::{Deserialize, Serialize};
+
+use super::{FleetName, Mac, NodeId, Role};
+
+/// The identity of one incarnation of a node's process: a random number drawn at its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Nonce(pub u64);
+
+impl fmt::Display for Nonce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// The protocol that elects the master (C1). The same on all nodes of a fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// The master with the lowest IPv4 address (F3).
+    LowestIp,
+    /// The node with the highest estimate (B1).
+    Bully,
+    /// The unit with the highest MAC address, or the control unit (M1).
+    Senior,
+    /// A regular master, and votes while it is away (V1).
+    Ballot,
+    /// The node with the token, which rotates (T1 to T9).
+    TokenRing,
+}
+
+impl Protocol {
+    /// Every protocol.
+    pub const ALL: [Self; 5] =
+        [Self::LowestIp, Self::Bully, Self::Senior, Self::Ballot, Self::TokenRing];
+}
+
+/// Text that does not name a protocol.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not an election protocol; there are {names}", names = Protocol::ALL.map(|known| known.to_string()).join(", "))]
+pub struct UnknownProtocol(String);
+
+impl FromStr for Protocol {
+    type Err = UnknownProtocol;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|known| known.to_string() == text)
+            .ok_or_else(|| UnknownProtocol(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::LowestIp => "lowest-ip",
+            Self::Bully => "bully",
+            Self::Senior => "senior",
+            Self::Ballot => "ballot",
+            Self::TokenRing => "token-ring",
+        })
+    }
+}
+
+/// The state of a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NodeState {
+    /// It has no master and serves alone.
+    Seeking,
+    /// It follows a master.
+    Slave {
+        /// The master's name.
+        master: NodeId,
+    },
+    /// It assigns the calls. Under `lowest-ip` a beacon with this state is an announcement (F2).
+    Master,
+}
+
+impl fmt::Display for NodeState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Seeking => f.pad("seeking"),
+            Self::Slave { master } => f.pad(&format!("slave of {master}")),
+            Self::Master => f.pad("master"),
+        }
+    }
+}
+
+/// The identity of a node: the first frame on a link, in both directions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The fleet; a node of another fleet is refused.
+    pub fleet: FleetName,
+    /// The node's name.
+    pub node: NodeId,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// The incarnation of its process.
+    pub nonce: Nonce,
+    /// The number of floors of its shaft; a node with another number is refused.
+    pub floors: FloorCount,
+    /// Its election protocol; a node with another protocol is refused.
+    pub protocol: Protocol,
+    /// The MAC address of its interface.
+    pub mac: Mac,
+    /// Its configured role.
+    pub role: Role,
+}

@@ -1,0 +1,84 @@
+//! What nodes and disks keep of a press.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Call, Dot, NodeId};
+
+/// One entry of a register, as sent between nodes and as stored on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The press.
+    pub dot: Dot,
+    /// The node at which it was made.
+    pub origin: NodeId,
+    /// The call.
+    pub call: Call,
+    /// Whether it was served.
+    pub state: RecordState,
+    /// The presses in the same register that later presses have absorbed.
+    pub absorbed: Vec<Dot>,
+}
+
+impl Record {
+    /// The latest press of each incarnation of which it says something.
+    pub fn presses(&self) -> impl Iterator<Item = Dot> {
+        self.absorbed.iter().copied().chain([self.dot])
+    }
+
+    /// Whether it says something of this press, or of one that took its place in the register.
+    #[must_use]
+    pub fn covers(&self, dot: Dot, call: &Call) -> bool {
+        let is_later = |of: Dot| of.incarnation == dot.incarnation && of.sequence >= dot.sequence;
+        self.call == *call && self.presses().any(is_later)
+    }
+}
+
+/// The state of a press.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RecordState {
+    /// It is open.
+    Open {
+        /// How long it had waited when the record was made: nodes share no clock.
+        waited: Duration,
+        /// Its recall number.
+        recall: u64,
+    },
+    /// It was served.
+    Served(Service),
+}
+
+/// How a press was served, at the floor of its call.
+///
+/// It is shown to people. It does not affect the equality of stores: of two services of one press every merge keeps the shorter wait,
+/// and stores that differ in nothing else are equal.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Service {
+    /// How long the press had waited when it was served: nodes share no clock.
+    pub waited: Duration,
+    /// The car.
+    pub car: NodeId,
+}
+
+impl RecordState {
+    /// Whether the press has been served.
+    #[must_use]
+    pub fn is_served(&self) -> bool {
+        match self {
+            Self::Open { .. } => false,
+            Self::Served(_) => true,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn open(waited: Duration) -> Self {
+        Self::Open { waited, recall: 0 }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn served() -> Self {
+        let car = NodeId::new("B").unwrap_or_else(|error| unreachable!("{error}"));
+        Self::Served(Service { waited: Duration::from_secs(9), car })
+    }
+}

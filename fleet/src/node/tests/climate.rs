@@ -1,0 +1,248 @@
+//! Sensors, and what indicators show of them (C4).
+
+use elevator_driver::Display;
+
+use super::*;
+use crate::car::{Car, CarSettings};
+use crate::climate::{DisplayData, Reading, Source};
+use crate::election::{Detail, Election, Input, Message, Output, Profile};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// 2026-05-01, 10:05:00 UTC
+const MORNING: u32 = 1_777_629_900;
+
+fn at(millis: u64) -> Timestamp {
+    Timestamp::after_start(Duration::from_millis(millis))
+}
+
+fn reads(temperature: i8, illuminance: u8) -> Reading {
+    Reading { temperature: Some(temperature), illuminance: Some(illuminance) }
+}
+
+fn senses(node: &mut Node, reading: Reading, now: Timestamp) {
+    let inputs = PanelInputs {
+        floor: Some(Floor::BOTTOM),
+        climate: elevator_driver::Climate {
+            temperature: reading.temperature,
+            illuminance: reading.illuminance,
+        },
+        ..PanelInputs::default()
+    };
+    node.handle_panel(PanelEvent::Connected, now);
+    node.handle_panel(PanelEvent::Inputs(inputs), now);
+}
+
+/// A node with a car, alone, whose sensors read this.
+fn alone(reading: Reading) -> Node {
+    let mut node = node(1, 1);
+    node.cabin.car = Some(Car::new(CarSettings::default()));
+    node.handle_wall_clock(MORNING, at(0));
+    senses(&mut node, reading, at(10));
+    node
+}
+
+/// Lets time pass; hands back what the node wanted done, and when.
+fn pass(node: &mut Node, until: Timestamp) -> Vec<(Timestamp, Action)> {
+    let mut wanted = Vec::new();
+    while let Some((at, _)) = node.poll_timeout().filter(|(at, _)| *at <= until) {
+        node.handle_timeout(at);
+        wanted.extend(drain(node).into_iter().map(|action| (at, action)));
+    }
+    wanted
+}
+
+fn messages(actions: impl IntoIterator<Item = Action>) -> Vec<Message> {
+    let piggybacked = actions.into_iter().filter_map(|action| {
+        let (Action::Broadcast(beacon) | Action::Unicast { beacon, .. }) = action else {
+            return None;
+        };
+        beacon.piggybacked
+    });
+    piggybacked.map(|piggybacked| piggybacked.message).collect()
+}
+
+fn requests(wanted: &[(Timestamp, Action)]) -> usize {
+    let messages = messages(wanted.iter().map(|(_, action)| action.clone()));
+    let requests = messages.iter().filter(|m| **m == Message::SensorRequest);
+    requests.count()
+}
+
+/// C4, K2
+#[test]
+fn a_node_alone_shows_what_its_own_sensors_read() {
+    let mut node = alone(reads(-4, 100));
+    drain(&mut node);
+    let wanted = pass(&mut node, at(10_500));
+    assert_eq!(requests(&wanted), 10, "once a second");
+    assert_eq!(node.cabin.climate.display(at(10_500)).text, "-4.0 C 10:05");
+    let status = node.status(at(10_500)).climate;
+    assert_eq!(status.average, Some(-4.0));
+    assert_eq!(status.own, reads(-4, 100));
+    assert_eq!(status.units.len(), 1);
+}
+
+/// The panel's line has better things to do.
+#[test]
+fn a_steady_climate_is_told_to_the_panel_once_and_the_time_once_a_minute() {
+    let mut node = alone(reads(21, 100));
+    pass(&mut node, at(30_000));
+    let wanted = pass(&mut node, at(150_000));
+    let panels = wanted.iter().filter_map(|(_, action)| {
+        if let Action::Panel(outputs) = action { Some(outputs.display.text.as_str()) } else { None }
+    });
+    assert_eq!(panels.collect::<Vec<_>>(), ["21.0 C 10:06", "21.0 C 10:07"]);
+}
+
+/// K1, K2
+#[test]
+fn what_nobody_tells_any_more_is_unknown() {
+    let mut node = alone(reads(21, 100));
+    pass(&mut node, at(3_000));
+    let told = node.cabin.climate.latest.map(|(_, at)| at).expect("told");
+    node.leadership.set_state(NodeState::Seeking);
+    let limit = node.cabin.climate.settings.display_limit;
+    pass(&mut node, told + limit - Duration::from_millis(1));
+    let outputs = |node: &Node| node.outputs().expect("a car").display.clone();
+    assert_eq!(outputs(&node).text, "21.0 C 10:05");
+    pass(&mut node, told + limit);
+    let unknown = Display { text: "-- C 10:05".to_owned(), brightness: None };
+    assert_eq!(outputs(&node), unknown);
+    assert_eq!(node.status(told + limit).climate.age, None);
+}
+
+/// K1: the line to the panel is cut.
+#[test]
+fn a_panel_that_is_gone_reads_nothing() {
+    let mut node = alone(reads(21, 100));
+    pass(&mut node, at(3_000));
+    node.handle_panel(PanelEvent::Disconnected("cut".to_owned()), at(3_000));
+    pass(&mut node, at(4_100));
+    assert_eq!(node.cabin.climate.display(at(4_100)).text, "-- C 10:05");
+}
+
+/// Two nodes, of which the first is the master, and a request that the second has not heard.
+fn unanswered() -> (Node, Node, Timestamp) {
+    let (mut first, mut second) = (node(1, 1), node(2, 1));
+    let start = at(100);
+    talk(&mut second, &mut first, at(0), start);
+    join(&mut second, &mut first, LinkId(1), start);
+    let asked = start + SECOND * 2;
+    talk(&mut second, &mut first, start, asked);
+    first.gather_readings(asked);
+    drain(&mut first);
+    (first, second, asked)
+}
+
+#[test]
+fn display_data_follows_the_last_answer_at_once() {
+    let (mut first, _, asked) = unanswered();
+    first.settle(asked);
+    assert_eq!(messages(drain(&mut first)), [], "it waits");
+    first.cabin.climate.handle_reading(Source::Node(name(2)), reads(30, 10), asked);
+    first.settle(asked);
+    let told = messages(drain(&mut first));
+    let [Message::DisplayData(data)] = told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(data.temperature, Some(300));
+}
+
+/// C4: also where the mastership rotates, by a node that has asked and leads no longer.
+#[test]
+fn who_does_not_answer_is_waited_for_no_longer_than_the_gather_time() {
+    for leads in [true, false] {
+        let (mut first, _, asked) = unanswered();
+        let due = asked + first.cabin.climate.settings.gather_time;
+        if leads {
+            let asks = first.leadership.asks_for_readings();
+            assert_eq!(first.cabin.climate.due(asks), Some((due, ClimateTimer::Gather)));
+        } else {
+            first.leadership.set_state(NodeState::Slave { master: name(2) });
+        }
+        first.handle_timeout(due);
+        let told = messages(drain(&mut first));
+        assert!(matches!(told[..], [Message::DisplayData(_)]), "{told:?}");
+    }
+}
+
+/// C4: it is for the period that the next one waits, not for its own last request.
+#[test]
+fn a_request_is_due_a_period_after_the_last_one_of_anybody() {
+    let (_, mut second, asked) = unanswered();
+    second.on_climate_message(&name(1), &Message::SensorRequest, asked);
+    second.leadership.set_state(NodeState::Master);
+    let due = second.cabin.climate.request_due(second.leadership.asks_for_readings());
+    assert_eq!(due, Some(asked + second.cabin.climate.settings.poll_period));
+}
+
+#[test]
+fn a_request_is_answered_to_the_asker_alone() {
+    let (first, mut second, asked) = unanswered();
+    drain(&mut second);
+    second.on_climate_message(&name(1), &Message::SensorRequest, asked);
+    let actions = drain(&mut second);
+    let [Action::Unicast { to, beacon }] = &actions[..] else {
+        panic!("{actions:?}");
+    };
+    assert_eq!(*to, first.hello.address);
+    let piggybacked = beacon.piggybacked.clone().expect("a piggybacked message");
+    assert_eq!(piggybacked.to, Some(name(1)));
+    assert_eq!(piggybacked.message, Message::SensorData(Reading::default()));
+}
+
+/// Between two groups that hear each other in part a display would change with every word.
+#[test]
+fn a_display_shows_what_its_own_master_sends() {
+    let (_, mut second, now) = unanswered();
+    let told = |temperature| {
+        Message::DisplayData(DisplayData {
+            temperature: Some(temperature),
+            time: MORNING,
+            brightness: 90,
+        })
+    };
+    second.on_climate_message(&name(1), &told(215), now);
+    second.on_climate_message(&name(3), &told(10), now);
+    assert_eq!(second.cabin.climate.display(now).text, "21.5 C 10:05");
+    assert_eq!(second.cabin.climate.display(now).brightness, Some(90));
+}
+
+/// A protocol that asks by itself, once, when it starts.
+#[derive(Debug)]
+struct AsksByItself;
+
+impl Election for AsksByItself {
+    fn handle(&mut self, input: Input<'_>, _: u64, outputs: &mut Vec<Output>) {
+        if input == Input::Start {
+            outputs.push(Output::Broadcast(Message::SensorRequest));
+        }
+    }
+
+    fn node_state(&self) -> NodeState {
+        NodeState::Master
+    }
+
+    fn details(&self) -> Vec<Detail> {
+        Vec::new()
+    }
+
+    fn profile(&self) -> &Profile {
+        &Profile { requests_sensor_data: true, ..Profile::USUAL }
+    }
+}
+
+/// C4, M7, V2
+#[test]
+fn a_protocol_that_asks_by_itself_is_left_to_it() {
+    let mut node = alone(reads(21, 100));
+    pass(&mut node, at(3_500));
+    node.leadership.set_election(Box::new(AsksByItself));
+    let wanted = pass(&mut node, at(20_000));
+    assert_eq!(requests(&wanted), 0);
+    node.step_election(Input::Start, at(20_000));
+    node.settle(at(20_000));
+    let told = messages(drain(&mut node));
+    assert!(matches!(told[..], [Message::SensorRequest, Message::DisplayData(_)]), "{told:?}");
+    assert_eq!(node.cabin.climate.display(at(20_000)).text, "21.0 C 10:05");
+}

@@ -1,0 +1,194 @@
+//! The links to other nodes.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::election::LinkSide;
+use crate::model::NodeState;
+use crate::model::{NodeId, Timestamp};
+use crate::wire::LinkId;
+
+/// The most probes under way over a link. More would only wait behind these.
+const MOST_PROBES: usize = 128;
+
+/// The open links; at most one to each peer.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Links {
+    links: BTreeMap<LinkId, Link>,
+    by_peer: BTreeMap<NodeId, LinkId>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Link {
+    pub(crate) peer: NodeId,
+    pub(crate) side: LinkSide,
+    /// The digest of this node's store as sent to the peer, until the peer's has arrived. Both ends
+    /// compare these two, so that they agree on the result even though stores change.
+    sent: Option<u64>,
+    state_received: bool,
+    /// The peer has received this node's state.
+    state_delivered: bool,
+    /// When the probes were sent that the peer has not answered, the oldest first.
+    probes: VecDeque<Timestamp>,
+}
+
+impl Link {
+    /// Full states have been exchanged (F14).
+    pub(super) fn is_synced(&self) -> bool {
+        self.state_received && self.state_delivered
+    }
+}
+
+/// The progress of the exchange of states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handshake {
+    Going,
+    /// With this frame, full states have been exchanged.
+    Done,
+}
+
+impl Links {
+    /// Opens a link; returns the link to the same peer that it replaces, if any.
+    pub(super) fn open(
+        &mut self,
+        id: LinkId,
+        peer: NodeId,
+        side: LinkSide,
+        sent: u64,
+    ) -> Option<LinkId> {
+        let before = self.by_peer.insert(peer.clone(), id);
+        if let Some(before) = before {
+            self.links.remove(&before);
+        }
+        let link = Link {
+            peer,
+            side,
+            sent: Some(sent),
+            state_received: false,
+            state_delivered: false,
+            probes: VecDeque::new(),
+        };
+        self.links.insert(id, link);
+        before
+    }
+
+    pub(super) fn close(&mut self, id: LinkId) -> Option<Link> {
+        let link = self.links.remove(&id)?;
+        self.by_peer.remove(&link.peer);
+        Some(link)
+    }
+
+    pub(crate) fn get(&self, id: LinkId) -> Option<&Link> {
+        self.links.get(&id)
+    }
+
+    /// Compares the peer's digest with the one sent to it; `None` if that was done before.
+    pub(crate) fn equals(&mut self, id: LinkId, digest: u64) -> Option<bool> {
+        let sent = self.links.get_mut(&id)?.sent.take()?;
+        Some(sent == digest)
+    }
+
+    pub(crate) fn to(&self, peer: &NodeId) -> Option<LinkId> {
+        self.by_peer.get(peer).copied()
+    }
+
+    /// Every link, whether or not states have been exchanged over it.
+    pub(crate) fn all(&self) -> impl Iterator<Item = LinkId> {
+        self.links.keys().copied()
+    }
+
+    /// Every link except the one to this peer.
+    pub(crate) fn all_but(&self, peer: &NodeId) -> Vec<LinkId> {
+        self.links.iter().filter(|(_, link)| link.peer != *peer).map(|(id, _)| *id).collect()
+    }
+
+    /// The links over which full states have been exchanged.
+    pub(crate) fn synced(&self) -> impl Iterator<Item = (LinkId, &NodeId)> {
+        self.links.iter().filter(|(_, link)| link.is_synced()).map(|(id, link)| (*id, &link.peer))
+    }
+
+    pub(crate) fn is_synced(&self, peer: &NodeId) -> bool {
+        let link = self.to(peer).and_then(|id| self.get(id));
+        link.is_some_and(Link::is_synced)
+    }
+
+    /// A probe is sent to a peer; returns the link to it, unless too many are under way there.
+    pub(crate) fn probe(&mut self, peer: &NodeId, now: Timestamp) -> Option<LinkId> {
+        let id = self.to(peer)?;
+        let probes = &mut self.links.get_mut(&id)?.probes;
+        if probes.len() >= MOST_PROBES {
+            return None;
+        }
+        probes.push_back(now);
+        Some(id)
+    }
+
+    /// The peer has answered a probe, which is the oldest one, as frames keep their order; returns
+    /// when that was sent.
+    pub(super) fn answered(&mut self, id: LinkId) -> Option<Timestamp> {
+        self.links.get_mut(&id)?.probes.pop_front()
+    }
+
+    pub(crate) fn state_received(&mut self, id: LinkId) -> Handshake {
+        self.advance(id, |link| link.state_received = true)
+    }
+
+    pub(crate) fn state_delivered(&mut self, id: LinkId) -> Handshake {
+        self.advance(id, |link| link.state_delivered = true)
+    }
+
+    fn advance(&mut self, id: LinkId, step: impl FnOnce(&mut Link)) -> Handshake {
+        let Some(link) = self.links.get_mut(&id) else {
+            return Handshake::Going;
+        };
+        let before = link.is_synced();
+        step(link);
+        if !before && link.is_synced() { Handshake::Done } else { Handshake::Going }
+    }
+}
+
+/// Whether a node in this state accepts links, if a slave has only the one to its master (F1).
+pub(crate) fn accepts(node_state: &NodeState) -> bool {
+    match node_state {
+        NodeState::Master | NodeState::Seeking => true,
+        NodeState::Slave { .. } => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const AT: fn(u64) -> Timestamp = |millis| Timestamp::START + Duration::from_millis(millis);
+
+    /// An answer that got lost with its probe makes later ones show less, never more.
+    #[test]
+    fn an_answer_is_to_the_oldest_probe_of_its_link() {
+        let (mut links, peer) = (Links::default(), NodeId::new("B").expect("a name"));
+        assert_eq!(links.probe(&peer, AT(0)), None, "there is no link");
+        links.open(LinkId(1), peer.clone(), LinkSide::Dialled, 0);
+        assert_eq!(links.answered(LinkId(1)), None);
+        for millis in [10, 20, 30] {
+            assert_eq!(links.probe(&peer, AT(millis)), Some(LinkId(1)));
+        }
+        assert_eq!(links.answered(LinkId(1)), Some(AT(10)));
+        assert_eq!(links.answered(LinkId(1)), Some(AT(20)));
+        // What was sent over the link before is not answered over this one.
+        links.open(LinkId(2), peer.clone(), LinkSide::Accepted, 0);
+        assert_eq!((links.answered(LinkId(1)), links.answered(LinkId(2))), (None, None));
+        assert_eq!(links.probe(&peer, AT(40)), Some(LinkId(2)));
+        assert_eq!(links.answered(LinkId(2)), Some(AT(40)));
+    }
+
+    #[test]
+    fn a_link_carries_a_limited_number_of_probes() {
+        let (mut links, peer) = (Links::default(), NodeId::new("B").expect("a name"));
+        links.open(LinkId(1), peer.clone(), LinkSide::Dialled, 0);
+        let sent = (0..1_000).filter(|at| links.probe(&peer, AT(*at)).is_some()).count();
+        assert_eq!(sent, MOST_PROBES);
+        assert_eq!(links.answered(LinkId(1)), Some(AT(0)));
+        assert_eq!(links.probe(&peer, AT(2_000)), Some(LinkId(1)));
+        assert_eq!(links.probe(&peer, AT(2_010)), None);
+    }
+}

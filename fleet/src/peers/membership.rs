@@ -1,0 +1,464 @@
+//! The membership: which nodes are heard, and hear this one.
+//!
+//! A peer counts while its packets arrive *and* it keeps echoing recent beacons of this node's
+//! current incarnation. So a one-way link discovers nobody, and a replayed beacon proves nothing
+//! (E1).
+
+mod conflict;
+mod echoes;
+mod lost;
+pub(super) mod pace;
+mod peer;
+mod reception;
+mod silence;
+mod window;
+
+use core::net::Ipv4Addr;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use crate::election::LinkSide;
+use crate::model::MeshTimes;
+use crate::model::{Hello, Nonce};
+use crate::model::{NodeId, Timestamp};
+use crate::seeded::{SeededBug, is_seeded};
+use crate::wire::Beacon;
+use crate::wire::codec::VERSION;
+
+pub use conflict::ConflictKind;
+pub use lost::LossCause;
+
+use conflict::{Conflicts, Sighting};
+use echoes::Sent;
+use lost::LostPeers;
+use pace::Delay;
+pub(crate) use peer::Peer;
+use window::Order;
+
+/// The most incarnations that are tracked. Beyond it, nodes that don't hear this one are ignored,
+/// so that a flood of strangers costs little.
+const MOST_INCARNATIONS: usize = 512;
+
+/// The most incarnations that are remembered to have ended. Only a process that its peers hear can
+/// end an earlier one, so more would take as many restarts within about half a second.
+const MOST_ENDED: usize = 64;
+
+/// What became of a beacon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BeaconFate {
+    /// It is of a peer, or of a node whose conflict with this one is reported.
+    Used,
+    /// This node has nothing to do with its sender for now.
+    Ignored,
+    /// It is of another fleet.
+    Foreign,
+    /// It is of a process that does not hear this node: one that has just started, one whose way here
+    /// is open in one direction only, or one that has ended and was recorded.
+    Unproven,
+    /// It was heard before, or is so old that nobody can tell: nothing of it was used.
+    Replayed,
+}
+
+/// The incarnations of nodes that were heard lately.
+#[derive(Debug, Clone)]
+pub(crate) struct Membership {
+    own: Hello,
+    times: MeshTimes,
+    incarnations: BTreeMap<Nonce, Peer>,
+    /// The incarnation that counts, by name.
+    found: BTreeMap<NodeId, Nonce>,
+    /// Incarnations that have ended, and until when their packets could still prove something.
+    ended: VecDeque<(Nonce, Timestamp)>,
+    /// This node's latest beacons of which an echo still counts.
+    sent: VecDeque<Sent>,
+    /// The longest period of them.
+    slowest: Duration,
+    /// How late this node's own loop has been.
+    delay: Delay,
+    /// How much longer than usual any peer may currently be silent.
+    granted: Duration,
+    lost: LostPeers,
+    conflicts: Conflicts,
+    /// Where the echoes of the next beacon start, for peers and for others.
+    rotation: (usize, usize),
+    /// The earliest time at which an incarnation may have to be probed or dropped, and which one.
+    /// Hearing others only defers it.
+    check_at: Option<(Timestamp, Option<Nonce>)>,
+}
+
+/// The assessment of a beacon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// Ignored: this node's own, or one whose number is too far ahead.
+    Ignored,
+    /// From a node of another fleet.
+    Foreign,
+    /// From an incarnation that does not count yet, or has ended.
+    Unproven,
+    /// Overtaken by a later beacon, and not heard before: its orders are accepted, its state is
+    /// outdated.
+    Reordered,
+    /// Heard before, or too old to tell. What its sender still needs to have acknowledged, it says
+    /// again in later beacons.
+    Replayed,
+    /// From a peer that counts.
+    Current {
+        /// The peer did not count before.
+        found: bool,
+        /// This incarnation replaces an earlier one of the same node.
+        replaced: bool,
+    },
+    /// The installation is wrong; reported once.
+    Conflict(String),
+}
+
+impl Heard {
+    /// Whether the beacon counts and was not heard before.
+    pub(crate) fn is_first(&self) -> bool {
+        matches!(self, Self::Current { .. } | Self::Reordered)
+    }
+
+    /// Whether the beacon is of a process of this fleet that may run now, even if nothing proves yet
+    /// that it hears this one.
+    pub(crate) fn is_up_to_date(&self) -> bool {
+        matches!(self, Self::Current { .. } | Self::Unproven)
+    }
+
+    /// What became of the beacon, for those outside the brain.
+    pub(crate) fn fate(&self) -> BeaconFate {
+        match self {
+            Self::Current { .. } | Self::Reordered | Self::Conflict(_) => BeaconFate::Used,
+            Self::Ignored => BeaconFate::Ignored,
+            Self::Foreign => BeaconFate::Foreign,
+            Self::Unproven => BeaconFate::Unproven,
+            Self::Replayed => BeaconFate::Replayed,
+        }
+    }
+}
+
+impl Membership {
+    pub(super) fn new(own: Hello, times: MeshTimes) -> Self {
+        Self {
+            own,
+            times,
+            incarnations: BTreeMap::new(),
+            found: BTreeMap::new(),
+            ended: VecDeque::new(),
+            sent: VecDeque::new(),
+            slowest: times.beacon_period,
+            delay: Delay::default(),
+            granted: Duration::ZERO,
+            lost: LostPeers::default(),
+            conflicts: Conflicts::default(),
+            rotation: (0, 0),
+            check_at: None,
+        }
+    }
+
+    /// The peers that count, by name.
+    pub(crate) fn peers(&self) -> impl Iterator<Item = (&NodeId, &Peer)> {
+        self.found.iter().filter_map(|(name, nonce)| Some((name, self.incarnations.get(nonce)?)))
+    }
+
+    pub(crate) fn names(&self) -> BTreeSet<NodeId> {
+        self.found.keys().cloned().collect()
+    }
+
+    pub(crate) fn get(&self, name: &NodeId) -> Option<&Peer> {
+        self.incarnations.get(self.found.get(name)?)
+    }
+
+    /// The peer at this address; if there are two, the first by name.
+    pub(crate) fn at(&self, address: Ipv4Addr) -> Option<&NodeId> {
+        let mut peers = self.peers();
+        let (name, _) = peers.find(|(_, peer)| peer.hello.address == address)?;
+        Some(name)
+    }
+
+    pub(super) fn get_mut(&mut self, name: &NodeId) -> Option<&mut Peer> {
+        self.incarnations.get_mut(self.found.get(name)?)
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.found.len()
+    }
+
+    pub(crate) fn hear(&mut self, beacon: &Beacon, now: Timestamp) -> Heard {
+        if let Some(ignored) = self.ignored(&beacon.hello, now) {
+            return ignored;
+        }
+        let echoed_beacon = self.echoed(&beacon.echoes);
+        let echoed = echoed_beacon.map(|sent| sent.at);
+        let told = Duration::from_millis(beacon.period.into());
+        let period = pace::bounded(told, self.incarnations.len(), &self.times);
+        if echoed.is_some() {
+            self.make_room(beacon.hello.nonce);
+        }
+        // It came to this node alone.
+        let addressee = beacon.piggybacked.as_ref().and_then(|it| it.to.as_ref());
+        let is_addressed = beacon.probe || addressee == Some(&self.own.node);
+        let Some(peer) = self.incarnation(&beacon.hello, now) else {
+            return Heard::Ignored;
+        };
+        peer.note_delay(beacon.sequence, now);
+        if let Some(sent_at) = echoed {
+            peer.echo_age.note(now.since(sent_at), now);
+        }
+        let is_single = peer.note_echo(echoed_beacon, now) || is_addressed;
+        match peer.window.mark(beacon.sequence, now) {
+            Order::Latest => {
+                peer.echoed_at = peer.echoed_at.max(echoed);
+                if is_single {
+                    peer.reception.note_single();
+                } else {
+                    peer.reception.note_latest(beacon.sequence, peer.period, now);
+                }
+            }
+            Order::Reordered { first } => {
+                peer.echoed_at = peer.echoed_at.max(echoed);
+                if first && !is_single {
+                    peer.reception.note_late();
+                }
+                return match (first, self.counts(&beacon.hello)) {
+                    (false, true | false) => Heard::Replayed,
+                    (true, true) => Heard::Reordered,
+                    (true, false) => Heard::Unproven,
+                };
+            }
+            Order::Impossible => return Heard::Ignored,
+        }
+        peer.term = beacon.term;
+        peer.estimate = beacon.estimate;
+        peer.heard_at = now;
+        peer.link_port = beacon.link_port;
+        peer.node_state = beacon.node_state.clone();
+        peer.digest = beacon.digest;
+        peer.directive_digest = beacon.directive_digest;
+        let before = std::mem::replace(&mut peer.period, period);
+        if period < before {
+            self.check_by(now + self.times.probe_after);
+        }
+        let heard = self.prove(&beacon.hello, now);
+        self.defer_check(beacon.hello.nonce, now);
+        heard
+    }
+
+    /// Assesses the node at the other end of a link: a handshake proves that it hears and is heard.
+    /// An accepted link does not end an earlier incarnation that is still heard; that takes an
+    /// echo.
+    pub(crate) fn meet(&mut self, hello: &Hello, side: LinkSide, now: Timestamp) -> Heard {
+        if let Some(ignored) = self.ignored(hello, now) {
+            return ignored;
+        }
+        let is_rivalled = side == LinkSide::Accepted
+            && self.get(&hello.node).is_some_and(|known| {
+                known.hello.nonce != hello.nonce
+                    && known.hello.address == hello.address
+                    && self.shows(known, now)
+            });
+        let is_proven = |peer| self.shows(peer, now);
+        if is_rivalled && !self.incarnations.get(&hello.nonce).is_some_and(is_proven) {
+            return Heard::Unproven;
+        }
+        let Some(peer) = self.incarnation(hello, now) else {
+            return Heard::Ignored;
+        };
+        peer.heard_at = now;
+        peer.echoed_at = Some(now);
+        self.prove(hello, now)
+    }
+
+    /// The peer has answered over a link what was sent to it at this time: it was alive then, and
+    /// heard this node.
+    ///
+    /// Not when the answer arrives: the system of a suspended process still sends again what got
+    /// lost, 200 ms and more after the process wrote it.
+    ///
+    /// A beacon counts when it arrives, so the answer may have what the network takes at best. That
+    /// matters only where it is slow.
+    pub(super) fn alive(&mut self, name: &NodeId, at: Timestamp, now: Timestamp) {
+        let travel = self.get(name).map(|peer| self.travel(peer)).unwrap_or_default();
+        if let Some(peer) = self.get_mut(name) {
+            peer.heard_at = peer.heard_at.max((at + travel).min(now));
+            peer.echoed_at = peer.echoed_at.max(Some(at));
+            let incarnation = peer.hello.nonce;
+            self.defer_check(incarnation, now);
+        }
+    }
+
+    /// A peer sent over its link what no node may send.
+    pub(crate) fn note_garbage(
+        &mut self,
+        peer: &NodeId,
+        what: &str,
+        now: Timestamp,
+    ) -> Option<String> {
+        let what = format!("node {peer} sent {what}: its link was closed");
+        self.conflict(ConflictKind::Garbage, Some(peer), what, now)
+    }
+
+    /// A node at this address sends datagrams of another version of the wire protocol, which can't
+    /// be read.
+    pub(crate) fn hear_version(
+        &mut self,
+        from: Ipv4Addr,
+        version: u8,
+        now: Timestamp,
+    ) -> Option<String> {
+        let what = format!(
+            "a node at {from} speaks version {version} of the wire protocol, this one {VERSION}"
+        );
+        self.conflict(ConflictKind::Version, None, what, now)
+    }
+
+    /// The peers that were lost and have not come back.
+    pub(crate) fn lost(&self) -> &LostPeers {
+        &self.lost
+    }
+
+    /// The nodes that conflict with this one.
+    pub(crate) fn conflicts(&self) -> &Conflicts {
+        &self.conflicts
+    }
+
+    /// Why this node has nothing to do with the other one: it is itself, or one of another fleet, or
+    /// its process has ended.
+    fn ignored(&mut self, hello: &Hello, now: Timestamp) -> Option<Heard> {
+        if hello.nonce == self.own.nonce {
+            return Some(Heard::Ignored);
+        }
+        if self.ended.iter().any(|(nonce, until)| *nonce == hello.nonce && now < *until) {
+            return Some(Heard::Unproven);
+        }
+        if hello.fleet == self.own.fleet {
+            return None;
+        }
+        let what = format!(
+            "nodes of fleet {} are heard, this one is of fleet {}",
+            hello.fleet, self.own.fleet
+        );
+        // Several fleets may share a network: nothing to report.
+        self.conflict(ConflictKind::Fleet, None, what, now);
+        Some(Heard::Foreign)
+    }
+
+    /// Why a node of this fleet can't be a peer.
+    fn misfit(&self, hello: &Hello) -> Option<(ConflictKind, String)> {
+        let Hello { node, address, floors, protocol, .. } = hello;
+        let own = &self.own;
+        if *node == own.node {
+            let what = format!("another node, at {address}, is named {node} like this one");
+            Some((ConflictKind::Name, what))
+        } else if *floors != own.floors {
+            let (floors, own) = (floors.get(), own.floors.get());
+            let what = format!("node {node} has {floors} floors, this one {own}");
+            Some((ConflictKind::Floors, what))
+        } else if *protocol != own.protocol {
+            let what = format!("node {node} elects by {protocol}, this one by {}", own.protocol);
+            Some((ConflictKind::Election, what))
+        } else {
+            None
+        }
+    }
+
+    /// Notes a conflict; returns it if it is new and has to be reported.
+    fn conflict(
+        &mut self,
+        kind: ConflictKind,
+        node: Option<&NodeId>,
+        what: String,
+        now: Timestamp,
+    ) -> Option<String> {
+        match self.conflicts.note(kind, node, &what, now) {
+            Sighting::New => Some(what),
+            Sighting::Known => None,
+        }
+    }
+
+    /// Makes room for an incarnation that hears this node, if there is none: one gives way that may
+    /// be no more than a recording.
+    fn make_room(&mut self, nonce: Nonce) {
+        if self.incarnations.len() < MOST_INCARNATIONS || self.incarnations.contains_key(&nonce) {
+            return;
+        }
+        let unproven = self.incarnations.iter().filter(|(_, peer)| peer.echoed_at.is_none());
+        let oldest = unproven.min_by_key(|(_, peer)| peer.heard_at).map(|(nonce, _)| *nonce);
+        if let Some(oldest) = oldest {
+            self.incarnations.remove(&oldest);
+        }
+    }
+
+    fn incarnation(&mut self, hello: &Hello, now: Timestamp) -> Option<&mut Peer> {
+        if self.incarnations.len() >= MOST_INCARNATIONS
+            && !self.incarnations.contains_key(&hello.nonce)
+        {
+            return None;
+        }
+        let met = || Peer::new(hello.clone(), self.times.beacon_period, now);
+        Some(self.incarnations.entry(hello.nonce).or_insert_with(met))
+    }
+
+    /// This incarnation has ended. What it sent may still be under way, and echo recent beacons of
+    /// this node; it must not come back in the place of the next one.
+    fn end(&mut self, nonce: Nonce, now: Timestamp) {
+        self.incarnations.remove(&nonce);
+        self.ended.retain(|(_, until)| now < *until);
+        if self.ended.len() == MOST_ENDED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back((nonce, now + self.echoes_count_for()));
+    }
+
+    fn counts(&self, hello: &Hello) -> bool {
+        self.found.get(&hello.node) == Some(&hello.nonce)
+    }
+
+    fn prove(&mut self, hello: &Hello, now: Timestamp) -> Heard {
+        let peer = self.incarnations.get(&hello.nonce);
+        if peer.is_none_or(|peer| !self.shows(peer, now)) {
+            return Heard::Unproven;
+        }
+        // Not before it is proven: an old beacon, sent again, would be a conflict with its own node.
+        let node = Some(&hello.node);
+        if let Some((kind, what)) = self.misfit(hello) {
+            let told = self.conflict(kind, node, what, now);
+            return told.map_or(Heard::Ignored, Heard::Conflict);
+        }
+        if hello.address == self.own.address {
+            let (name, address) = (&hello.node, hello.address);
+            let what = format!("node {name} has the address {address} like this one");
+            if let Some(told) = self.conflict(ConflictKind::Address, node, what, now) {
+                return Heard::Conflict(told);
+            }
+        }
+        let before = self.found.get(&hello.node).copied();
+        if before == Some(hello.nonce) {
+            return Heard::Current { found: false, replaced: false };
+        }
+        let rival = before.and_then(|nonce| self.incarnations.get(&nonce));
+        if let Some(rival) = rival.filter(|rival| {
+            rival.hello.address != hello.address || is_seeded(SeededBug::RestartIsConflict)
+        }) {
+            // Both are alive: the first one stays, so that neither takes over from the other.
+            let (name, first, second) = (&hello.node, rival.hello.address, hello.address);
+            let what = format!("two nodes are named {name}: one at {first}, one at {second}");
+            let told = self.conflict(ConflictKind::Name, node, what, now);
+            return told.map_or(Heard::Unproven, Heard::Conflict);
+        }
+        self.lost.remove(&hello.node);
+        // One address has one process: the earlier incarnation has ended.
+        if let Some(nonce) = before {
+            self.end(nonce, now);
+        }
+        if let Some(peer) = self.incarnations.get_mut(&hello.nonce) {
+            peer.counts_since = Some(now);
+        }
+        self.found.insert(hello.node.clone(), hello.nonce);
+        self.conflicts.clear(&hello.node);
+        self.check_by(now);
+        Heard::Current { found: true, replaced: before.is_some() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

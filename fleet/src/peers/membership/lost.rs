@@ -1,0 +1,77 @@
+//! Lost peers, for the operator.
+
+use core::net::Ipv4Addr;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Peer;
+use crate::model::{NodeId, Role, Timestamp};
+
+/// The most lost peers that are kept. The oldest one makes room for the next, first of those that may
+/// be made up.
+const MOST: usize = 64;
+
+/// How long a lost peer is kept.
+const KEPT_FOR: Duration = Duration::from_hours(24);
+
+/// The peers that were lost, until they come back.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LostPeers(BTreeMap<NodeId, LostPeer>);
+
+/// A peer as it was when last heard.
+#[derive(Debug, Clone)]
+pub(crate) struct LostPeer {
+    pub(crate) address: Ipv4Addr,
+    pub(crate) role: Role,
+    pub(crate) heard_at: Timestamp,
+    pub(crate) cause: LossCause,
+}
+
+/// The reason for a loss, as far as known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LossCause {
+    /// Unknown: it fell silent because it stopped or failed, or because the network did.
+    Silent,
+    /// Its car hung (F9). Its node stays down until an operator clears the hang.
+    Hung,
+}
+
+impl LostPeers {
+    pub(super) fn add(&mut self, name: NodeId, peer: &Peer) {
+        let oldest = self.0.iter().min_by_key(|(_, lost)| lost.heard_at);
+        if self.0.len() >= MOST
+            && let Some(oldest) = oldest.map(|(name, _)| name.clone())
+        {
+            self.0.remove(&oldest);
+        }
+        self.0.insert(name, LostPeer::of(peer));
+    }
+
+    pub(crate) fn get(&self, name: &NodeId) -> Option<&LostPeer> {
+        self.0.get(name)
+    }
+
+    pub(super) fn remove(&mut self, name: &NodeId) -> Option<LostPeer> {
+        self.0.remove(name)
+    }
+
+    /// The peers that were heard within the last day, by name.
+    pub(crate) fn recent(&self, now: Timestamp) -> impl Iterator<Item = (&NodeId, &LostPeer)> {
+        self.0.iter().filter(move |(_, lost)| now.since(lost.heard_at) < KEPT_FOR)
+    }
+}
+
+impl LostPeer {
+    fn of(peer: &Peer) -> Self {
+        let has_hung = peer.car.is_some_and(|(car, _)| car.availability.is_hung());
+        Self {
+            address: peer.hello.address,
+            role: peer.hello.role,
+            heard_at: peer.heard_at,
+            cause: if has_hung { LossCause::Hung } else { LossCause::Silent },
+        }
+    }
+}

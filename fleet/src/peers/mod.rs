@@ -1,0 +1,404 @@
+//! The other nodes: membership, links and beacons.
+//!
+//! ```text
+//!   beacon, handshake, answer ─▶ Membership ──▶ Heard, lost peers, probes, echoes
+//!                                    │
+//!   link up, link down ──▶ Links ◀───┴──▶ Pairing ──▶ whom to dial
+//!
+//!   Facts of this node ──▶ BeaconClock ──▶ Beacon
+//! ```
+//!
+//! It knows no order and no election. What a beacon says about them comes in as [`Facts`]; others
+//! decide what a lost peer or a closed link means.
+
+mod beacon;
+mod comparison;
+mod links;
+mod membership;
+mod packets;
+mod pairing;
+
+use core::net::{Ipv4Addr, SocketAddrV4};
+use std::time::Duration;
+
+use self::beacon::BeaconClock;
+use self::pairing::{Choice, Known, Pairing};
+use crate::election::LinkSide;
+use crate::election::{LinkRule, redial};
+use crate::model::{CarView, MeshTimes, NodeId, Term, Timestamp};
+use crate::model::{Hello, NodeState};
+use crate::wire::LinkId;
+
+#[cfg(test)]
+pub(crate) use beacon::{MOST_ECHOES, STRANGERS_ECHOED};
+
+pub(crate) use comparison::Difference;
+pub(crate) use links::{Handshake, Links, accepts};
+pub use membership::{BeaconFate, ConflictKind, LossCause};
+pub(crate) use membership::{Heard, Membership};
+pub use packets::PacketCounts;
+pub(crate) use pairing::Due;
+
+/// How long a master tolerates a peer that claims to be its slave without a link, if a slave has no
+/// other links.
+const CLAIM_LIMIT: Duration = Duration::from_secs(1);
+
+/// With standby links a slave may follow before it has a link, and gives up after
+/// [`redial::limit`]. A master tolerates that for a part of the limit more, a quarter: the slave's
+/// clock may be slower, and the beacons that say that it has given up may be lost.
+const CLAIM_MARGIN: u32 = 4;
+
+/// How long a master keeps a link that does not fit the announced state of its peer: longer than
+/// the peer waits for such a link to sync.
+const MISFIT_LIMIT: Duration = Duration::from_secs(2);
+
+/// The other nodes, as this one sees them.
+#[derive(Debug)]
+pub(crate) struct Peers {
+    own: Hello,
+    link_port: u16,
+    times: MeshTimes,
+    rule: LinkRule,
+    pub(crate) membership: Membership,
+    pub(crate) links: Links,
+    /// Which peers to dial, if links don't follow the election.
+    pairing: Option<Pairing>,
+    clock: BeaconClock,
+    pub(crate) packets: PacketCounts,
+}
+
+/// What a beacon says about its sender.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Facts {
+    pub(crate) node_state: NodeState,
+    pub(crate) term: Term,
+    /// The term of the node's latest mastership.
+    pub(crate) led: Term,
+    pub(crate) estimate: u32,
+    pub(crate) digest: u64,
+    /// Whether the whole store is on disk.
+    pub(crate) durable: bool,
+    pub(crate) car: Option<CarView>,
+    pub(crate) directive_digest: u64,
+}
+
+/// A peer's state from this node's point of view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Relation {
+    Leads,
+    FollowsThisNode,
+    FollowsAnother,
+    /// It has not told its state yet.
+    Unknown,
+}
+
+/// The receivers of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Addressee {
+    Everybody,
+    One(Ipv4Addr),
+    /// The addressee is not heard.
+    Nobody,
+}
+
+impl Peers {
+    pub(crate) fn new(own: Hello, link_port: u16, times: MeshTimes, rule: LinkRule) -> Self {
+        let pairing = match rule {
+            LinkRule::FollowState => None,
+            LinkRule::EveryPair => Some(Choice::Every),
+            LinkRule::Standby => Some(Choice::LowestTwo),
+        };
+        let pairing = pairing
+            .map(|choice| Pairing::new(choice, own.address, own.node.clone(), times.redial_after));
+        Self {
+            membership: Membership::new(own.clone(), times),
+            own,
+            link_port,
+            times,
+            rule,
+            links: Links::default(),
+            pairing,
+            clock: BeaconClock::default(),
+            packets: PacketCounts::default(),
+        }
+    }
+
+    pub(crate) fn members(&self) -> &Membership {
+        &self.membership
+    }
+
+    pub(crate) fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// Whether the node dials peers by itself, and not because the election wants it.
+    pub(crate) fn keeps_links(&self) -> bool {
+        self.pairing.is_some()
+    }
+
+    /// Whether orders are exchanged with a peer: over a synced link, or by datagram until the first
+    /// link to it is made.
+    pub(crate) fn exchanges_orders(&self, peer: &NodeId) -> bool {
+        self.links.is_synced(peer)
+            || self.pairing.as_ref().is_some_and(|pairing| pairing.believes(peer))
+    }
+
+    /// A beacon of a peer was accepted. `equal`: it is a master whose store is equal to this node's,
+    /// so that each has all orders of the other.
+    pub(crate) fn note_heard(&mut self, peer: &NodeId, equal: bool, now: Timestamp) {
+        if let Some(pairing) = self.pairing.as_mut() {
+            pairing.heard(peer, equal, now);
+        }
+    }
+
+    /// What the links and the plan depend on in the state of a peer, under [`LinkRule::Standby`].
+    pub(crate) fn relation(&self, state: &NodeState) -> Option<Relation> {
+        (self.rule == LinkRule::Standby).then(|| match state {
+            NodeState::Master => Relation::Leads,
+            NodeState::Slave { master } if *master == self.own.node => Relation::FollowsThisNode,
+            NodeState::Slave { .. } => Relation::FollowsAnother,
+            NodeState::Seeking => Relation::Unknown,
+        })
+    }
+
+    /// Updates the choice of links, if what it depends on has changed. `follows` is this node's
+    /// master.
+    pub(crate) fn choose_links(&mut self, follows: Option<&NodeId>) {
+        let Some(pairing) = self.pairing.as_mut().filter(|pairing| pairing.is_stale()) else {
+            return;
+        };
+        let peers = self.membership.peers().map(|(name, peer)| Known {
+            rank: (peer.hello.address, name),
+            leads: peer.node_state == NodeState::Master,
+        });
+        pairing.choose(peers, follows);
+    }
+
+    /// The states of nodes have changed, and with them, maybe, which links to keep.
+    pub(crate) fn review_links(&mut self) {
+        if let Some(pairing) = self.pairing.as_mut() {
+            pairing.invalidate();
+        }
+    }
+
+    /// Whether a link that this node has opened is one that it keeps.
+    pub(crate) fn wants_link(&self, peer: &NodeId) -> bool {
+        self.pairing.as_ref().is_none_or(|pairing| pairing.dials(peer))
+    }
+
+    pub(crate) fn link_address(&self, peer: &NodeId) -> Option<SocketAddrV4> {
+        let known = self.membership.get(peer)?;
+        Some(SocketAddrV4::new(known.hello.address, known.link_port))
+    }
+
+    /// The receivers of a message to this node, or to all.
+    pub(crate) fn addressee(&self, to: Option<&NodeId>) -> Addressee {
+        match to {
+            None => Addressee::Everybody,
+            Some(to) => {
+                let known = self.membership.get(to);
+                known.map_or(Addressee::Nobody, |peer| Addressee::One(peer.hello.address))
+            }
+        }
+    }
+
+    /// A peer has answered the oldest probe over this link: it was alive when that was sent.
+    pub(crate) fn note_answer(&mut self, link: LinkId, now: Timestamp) {
+        if let Some(at) = self.links.answered(link)
+            && let Some(known) = self.links.get(link)
+        {
+            self.membership.alive(&known.peer, at, now);
+        }
+    }
+
+    pub(crate) fn note_car(&mut self, peer: &NodeId, view: CarView, now: Timestamp) {
+        if let Some(known) = self.membership.get_mut(peer) {
+            known.car = Some((view, now));
+        }
+    }
+
+    pub(crate) fn find(&mut self, hello: &Hello) {
+        if let Some(peer) = self.membership.get_mut(&hello.node) {
+            peer.comparison.forget_equal();
+        }
+        if let Some(pairing) = self.pairing.as_mut() {
+            pairing.found(hello.address, &hello.node);
+        }
+        self.clock.hurry();
+    }
+
+    /// A peer is lost; returns its link, which is now closed.
+    pub(crate) fn lose(&mut self, peer: &NodeId) -> Option<LinkId> {
+        let link = self.links.to(peer);
+        if let Some(link) = link {
+            self.links.close(link);
+        }
+        if let Some(pairing) = self.pairing.as_mut() {
+            pairing.lost(peer);
+        }
+        link
+    }
+
+    /// Opens a link over which the peer gets this digest; returns the link that it replaces.
+    pub(crate) fn open_link(
+        &mut self,
+        link: LinkId,
+        peer: &NodeId,
+        side: LinkSide,
+        sent: u64,
+        now: Timestamp,
+    ) -> Option<LinkId> {
+        let before = self.links.open(link, peer.clone(), side, sent);
+        self.link_has_changed(peer);
+        if let Some(pairing) = self.pairing.as_mut() {
+            pairing.opened(peer, now);
+        }
+        before
+    }
+
+    /// Closes a link; returns its peer.
+    pub(crate) fn close_link(&mut self, link: LinkId) -> Option<NodeId> {
+        let peer = self.links.close(link)?.peer;
+        self.link_has_changed(&peer);
+        Some(peer)
+    }
+
+    /// Restarts the time in which a peer's announced state has to fit the links.
+    fn link_has_changed(&mut self, peer: &NodeId) {
+        if let Some(known) = self.membership.get_mut(peer) {
+            known.disputed_since = None;
+        }
+    }
+
+    /// Full states have been exchanged with a peer.
+    pub(crate) fn note_synced(&mut self, peer: &NodeId) {
+        if let Some(pairing) = self.pairing.as_mut() {
+            pairing.synced(peer);
+        }
+    }
+
+    /// If this node dials by itself: the link to this peer is closed, or could not be opened. `draw`
+    /// is a random number.
+    pub(crate) fn redial_later(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
+        if let Some(pairing) = self.pairing.as_mut() {
+            pairing.disconnected(peer, draw, now);
+        }
+    }
+
+    /// When [`due_dials`](Self::due_dials) may have something.
+    pub(crate) fn next_dial(&self) -> Option<Timestamp> {
+        self.pairing.as_ref().and_then(Pairing::next)
+    }
+
+    /// Which peers to dial, and whose links to give up (C6). Call
+    /// [`choose_links`](Self::choose_links) before.
+    pub(crate) fn due_dials(&mut self, now: Timestamp) -> Vec<Due> {
+        let due = self.pairing.as_mut().map(|pairing| pairing.due(now));
+        due.unwrap_or_default()
+    }
+
+    /// If a slave has a link to its master: as master, if this node `leads`, compares a peer's
+    /// announced state with the links. A link may have been closed at one end only if the close was
+    /// lost (E1). Returns the link to close.
+    ///
+    /// A peer that keeps calling itself a slave without a link is not echoed until it notices: it
+    /// loses its master and joins again. Without standby links, a link is closed if its peer follows
+    /// another master, or if its peer follows this one but the last frame of the exchange of states
+    /// does not arrive.
+    pub(crate) fn reconcile(
+        &mut self,
+        peer: &NodeId,
+        says: &NodeState,
+        leads: bool,
+        now: Timestamp,
+    ) -> Option<LinkId> {
+        let follows = matches!(says, NodeState::Slave { master } if *master == self.own.node);
+        let link = self.links.to(peer);
+        let claims = leads && follows && link.is_none();
+        let (is_misfit, limit) = match self.rule {
+            LinkRule::FollowState => (self.links.is_synced(peer) != follows, CLAIM_LIMIT),
+            LinkRule::Standby => {
+                let given_up = redial::limit(self.times.redial_after);
+                (false, given_up + given_up / CLAIM_MARGIN)
+            }
+            LinkRule::EveryPair => return None,
+        };
+        let misfit = leads && link.is_some() && is_misfit;
+        let known = self.membership.get_mut(peer)?;
+        if !claims && !misfit {
+            known.disputed_since = None;
+            known.unechoed = false;
+            return None;
+        }
+        let stood = now.since(*known.disputed_since.get_or_insert(now));
+        known.unechoed = claims && stood >= limit;
+        link.filter(|_| misfit && stood >= MISFIT_LIMIT)
+    }
+
+    /// The peer's store has this digest, like this node's, and is `durable` on its disk or not.
+    /// Returns whether that is new, or `None` if there is no such peer.
+    pub(crate) fn note_equal(&mut self, peer: &NodeId, digest: u64, durable: bool) -> Option<bool> {
+        let peer = self.membership.get_mut(peer)?;
+        Some(peer.comparison.note_equal(digest, durable))
+    }
+
+    /// The peer's store differs from this node's.
+    pub(crate) fn note_difference(&mut self, peer: &NodeId, now: Timestamp) -> Option<Difference> {
+        let peer = self.membership.get_mut(peer)?;
+        Some(peer.comparison.note_difference(peer.period, &self.times, now))
+    }
+
+    /// The difference to the peer's store, which has this digest, is being repaired.
+    pub(crate) fn note_repair(&mut self, peer: &NodeId, digest: u64, now: Timestamp) {
+        if let Some(peer) = self.membership.get_mut(peer) {
+            peer.comparison.note_repair(digest, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::election::testing::name;
+    use crate::node::tests::node;
+
+    fn peers(index: u8) -> Peers {
+        let (hello, times) = (node(index, 1).hello().clone(), MeshTimes::default());
+        Peers::new(hello, 46_000, times, LinkRule::FollowState)
+    }
+
+    fn facts(node_state: NodeState) -> Facts {
+        Facts {
+            node_state,
+            term: Term(1),
+            led: Term(1),
+            estimate: 0,
+            digest: 0,
+            durable: true,
+            car: None,
+            directive_digest: 0,
+        }
+    }
+
+    /// E1: a slave may call itself one without a link to its master.
+    #[test]
+    fn a_peer_whose_claim_fits_no_link_is_not_echoed() {
+        let (mut master, mut slave) = (peers(1), peers(2));
+        let claim = NodeState::Slave { master: name(1) };
+        let (mut now, mut echoed) = (Timestamp::START, Vec::new());
+        for _ in 0..60 {
+            let beacon = master.broadcast(facts(NodeState::Master), true, now);
+            slave.membership.hear(&beacon, now);
+            echoed.push(!beacon.echoes.is_empty());
+            let beacon = slave.broadcast(facts(claim.clone()), false, now);
+            if master.membership.hear(&beacon, now).is_first() {
+                let link = master.reconcile(&name(2), &claim, true, now);
+                assert_eq!(link, None, "there is none to close");
+            }
+            now = now + MeshTimes::default().beacon_period;
+        }
+        assert!(master.members().get(&name(2)).is_some());
+        let until = echoed.iter().rposition(|echoed| *echoed).expect("echoed");
+        assert!((40..50).contains(&until), "{until}");
+    }
+}

@@ -1,0 +1,557 @@
+//! The links that a node keeps by itself, whichever node is master: one between each pair of nodes,
+//! or those to the two lowest addresses (C6).
+//!
+//! The node with the higher address dials the other. Failed dials are repeated with growing waits.
+//! Either end gives up a link that is not synced in time: it may be the only one that still waits,
+//! because TCP may take long to send a lost frame again.
+//!
+//! # The two lowest addresses
+//!
+//! They are usually the master and its heir. A node also keeps a link to its master if that is
+//! another node, and a master dials the lowest other master. A peer that can't be reached does not
+//! count: it is dialled, and the next one too. A link that is no longer needed is closed once the
+//! others are synced.
+//!
+//! Until the first link to a peer is made, a peer that is master is *believed* for a while if its
+//! beacon shows that its store is equal to this node's: then states are exchanged already, and
+//! packet loss on the way to the link delays nothing.
+
+use core::net::Ipv4Addr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::election::redial;
+use crate::model::{NodeId, Timestamp};
+
+/// How many links a node keeps to lower addresses, if not to all.
+const KEPT: usize = 2;
+
+/// A peer counts as out of reach after this many failed dials in a row. A line that loses packets
+/// fails one now and then.
+const OUT_OF_REACH: u32 = 3;
+
+/// Which peers a node keeps links to, of those with lower addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    Every,
+    LowestTwo,
+}
+
+/// A peer as far as the choice depends on it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) rank: (Ipv4Addr, &'a NodeId),
+    pub(super) leads: bool,
+}
+
+/// The peers that this node dials, and those that dial it.
+#[derive(Debug, Clone)]
+pub(super) struct Pairing {
+    choice: Choice,
+    own: (Ipv4Addr, NodeId),
+    redial_after: Duration,
+    dials: BTreeMap<NodeId, Dial>,
+    /// The accepted links that are not synced, and their deadlines.
+    accepted: BTreeMap<NodeId, Timestamp>,
+    /// The peers that were believed, and to which there was no link in time.
+    doubted: BTreeSet<NodeId>,
+    /// The choice may have changed.
+    is_stale: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Dial {
+    state: DialState,
+    /// How many dials in a row have failed to lead to a synced link.
+    failures: u32,
+    /// The link is kept only until others are synced.
+    is_spare: bool,
+    word: Word,
+}
+
+/// Whether the peer is believed before there is a link to it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Word {
+    /// It may be, once, unless it was doubted before.
+    #[default]
+    Unused,
+    Believed {
+        until: Timestamp,
+    },
+    /// Only a link counts.
+    Used,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum DialState {
+    /// To be dialled at the next opportunity.
+    #[default]
+    Due,
+    /// Dialled or linked; given up if it is not synced by then.
+    Going {
+        until: Timestamp,
+    },
+    Synced,
+    /// The link was closed. Not to be dialled before the peer is heard again: it may have ended.
+    Unheard,
+    /// Not to be dialled before then.
+    Waiting {
+        until: Timestamp,
+    },
+}
+
+/// An action that is due for a peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Due {
+    Dial(NodeId),
+    /// The link was not synced in time, or is not needed any more.
+    GiveUp(NodeId),
+    /// The peer was believed for long enough without a link.
+    Doubt(NodeId),
+}
+
+impl Pairing {
+    pub(super) fn new(
+        choice: Choice,
+        address: Ipv4Addr,
+        node: NodeId,
+        redial_after: Duration,
+    ) -> Self {
+        Self {
+            choice,
+            own: (address, node),
+            redial_after,
+            dials: BTreeMap::new(),
+            accepted: BTreeMap::new(),
+            doubted: BTreeSet::new(),
+            is_stale: false,
+        }
+    }
+
+    pub(super) fn found(&mut self, address: Ipv4Addr, peer: &NodeId) {
+        match self.choice {
+            Choice::Every => {
+                if (address, peer) < (self.own.0, &self.own.1) {
+                    self.dials.entry(peer.clone()).or_default();
+                }
+            }
+            Choice::LowestTwo => self.is_stale = true,
+        }
+    }
+
+    pub(super) fn lost(&mut self, peer: &NodeId) {
+        self.dials.remove(peer);
+        self.accepted.remove(peer);
+        self.doubted.remove(peer);
+        self.invalidate();
+    }
+
+    /// The choice may have changed.
+    pub(super) fn invalidate(&mut self) {
+        self.is_stale = self.choice == Choice::LowestTwo;
+    }
+
+    /// Whether to call [`choose`](Self::choose).
+    pub(super) fn is_stale(&self) -> bool {
+        self.is_stale
+    }
+
+    /// Chooses among the two lowest: `follows` is this node's master.
+    pub(super) fn choose<'a>(
+        &mut self,
+        peers: impl Iterator<Item = Known<'a>>,
+        follows: Option<&NodeId>,
+    ) {
+        self.is_stale = false;
+        let mut lower: Vec<Known<'a>> =
+            peers.filter(|peer| peer.rank < (self.own.0, &self.own.1)).collect();
+        lower.sort_by_key(|peer| peer.rank);
+        let mut wanted: BTreeSet<&NodeId> = follows.into_iter().collect();
+        let names = lower.iter().map(|peer| peer.rank.1);
+        wanted.extend(self.first_in_reach(KEPT, names));
+        if follows.is_none() {
+            let masters = lower.iter().filter(|peer| peer.leads);
+            wanted.extend(self.first_in_reach(1, masters.map(|peer| peer.rank.1)));
+        }
+        for (peer, dial) in &mut self.dials {
+            dial.is_spare = !wanted.contains(peer);
+        }
+        self.dials.retain(|_, dial| !dial.is_spare || dial.is_going() || dial.is_believed());
+        for peer in wanted {
+            if !self.dials.contains_key(peer) {
+                self.dials.insert(peer.clone(), Dial::default());
+            }
+        }
+    }
+
+    /// The first of these peers, up to so many that are not out of reach.
+    fn first_in_reach<'a>(
+        &self,
+        count: usize,
+        peers: impl Iterator<Item = &'a NodeId>,
+    ) -> Vec<&'a NodeId> {
+        let (mut chosen, mut reached) = (Vec::new(), 0);
+        for peer in peers {
+            if reached == count {
+                break;
+            }
+            let failures = self.dials.get(peer).map_or(0, |dial| dial.failures);
+            reached += usize::from(failures < OUT_OF_REACH);
+            chosen.push(peer);
+        }
+        chosen
+    }
+
+    pub(super) fn dials(&self, peer: &NodeId) -> bool {
+        self.dials.contains_key(peer)
+    }
+
+    /// Whether the peer is believed although there is no link to it yet.
+    pub(super) fn believes(&self, peer: &NodeId) -> bool {
+        self.dials.get(peer).is_some_and(Dial::is_believed)
+    }
+
+    /// The peer was heard; it is a master whose store is `equal` to this node's, or is not.
+    pub(super) fn heard(&mut self, peer: &NodeId, equal: bool, now: Timestamp) {
+        let until = now + redial::limit(self.redial_after);
+        let Some(dial) = self.dials.get_mut(peer) else {
+            return;
+        };
+        if dial.state == DialState::Unheard {
+            dial.state = DialState::Due;
+        }
+        let may_believe = self.choice == Choice::LowestTwo
+            && dial.word == Word::Unused
+            && !self.doubted.contains(peer);
+        if equal && may_believe && !dial.is_spare {
+            dial.word = Word::Believed { until };
+        }
+    }
+
+    /// A link was opened, and has to be synced in time.
+    pub(super) fn opened(&mut self, peer: &NodeId, now: Timestamp) {
+        let until = now + redial::limit(self.redial_after);
+        if let Some(dial) = self.dials.get_mut(peer) {
+            dial.state = DialState::Going { until };
+        } else {
+            self.accepted.insert(peer.clone(), until);
+        }
+    }
+
+    pub(super) fn synced(&mut self, peer: &NodeId) {
+        self.accepted.remove(peer);
+        self.doubted.remove(peer);
+        if let Some(dial) = self.dials.get_mut(peer) {
+            dial.state = DialState::Synced;
+            dial.failures = 0;
+            dial.word = Word::Used;
+        }
+        self.invalidate();
+    }
+
+    /// The link was closed or could not be opened. A link that was synced is dialled again at once,
+    /// because its peer may have restarted, or, if this node does not dial every peer, when the peer
+    /// is heard again.
+    pub(super) fn disconnected(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
+        self.accepted.remove(peer);
+        let Some(dial) = self.dials.get_mut(peer) else {
+            return;
+        };
+        dial.state = match (dial.state, self.choice) {
+            (DialState::Synced, Choice::Every) => DialState::Due,
+            (DialState::Synced | DialState::Unheard, _) => DialState::Unheard,
+            (DialState::Due | DialState::Going { .. } | DialState::Waiting { .. }, _) => {
+                let wait = redial::wait(self.redial_after, dial.failures, draw);
+                dial.failures += 1;
+                DialState::Waiting { until: now + wait }
+            }
+        };
+        self.invalidate();
+    }
+
+    /// The actions that are due now. A dial counts as started.
+    pub(super) fn due(&mut self, now: Timestamp) -> Vec<Due> {
+        let limit = redial::limit(self.redial_after);
+        let mut due = Vec::new();
+        let wanted: Vec<&Dial> = self.dials.values().filter(|dial| !dial.is_spare).collect();
+        let synced = wanted.iter().filter(|dial| dial.state == DialState::Synced);
+        let may_part = synced.count() >= KEPT.min(wanted.len());
+        for (peer, dial) in &mut self.dials {
+            if let Word::Believed { until } = dial.word
+                && until <= now
+            {
+                dial.word = Word::Used;
+                self.doubted.insert(peer.clone());
+                due.push(Due::Doubt(peer.clone()));
+            }
+            if may_part && dial.may_go() {
+                due.push(Due::GiveUp(peer.clone()));
+                continue;
+            }
+            match dial.state {
+                DialState::Waiting { until } if now < until => {}
+                DialState::Due | DialState::Waiting { .. } => {
+                    dial.state = DialState::Going { until: now + limit };
+                    due.push(Due::Dial(peer.clone()));
+                }
+                DialState::Going { until } if until <= now => due.push(Due::GiveUp(peer.clone())),
+                DialState::Going { .. } | DialState::Synced | DialState::Unheard => {}
+            }
+        }
+        self.dials.retain(|_, dial| !(may_part && dial.may_go()));
+        let stalled = self.accepted.iter().filter(|(_, until)| **until <= now);
+        due.extend(stalled.map(|(peer, _)| Due::GiveUp(peer.clone())));
+        due
+    }
+
+    /// When [`due`](Self::due) may have work.
+    pub(super) fn next(&self) -> Option<Timestamp> {
+        let dials = self.dials.values().filter_map(|dial| match dial.state {
+            DialState::Due => Some(Timestamp::START),
+            DialState::Going { until } | DialState::Waiting { until } => Some(until),
+            DialState::Synced | DialState::Unheard => None,
+        });
+        let doubts = self.dials.values().filter_map(|dial| match dial.word {
+            Word::Believed { until } => Some(until),
+            Word::Unused | Word::Used => None,
+        });
+        let choice = self.is_stale.then_some(Timestamp::START);
+        dials.chain(doubts).chain(choice).chain(self.accepted.values().copied()).min()
+    }
+}
+
+impl Dial {
+    fn is_believed(&self) -> bool {
+        matches!(self.word, Word::Believed { .. })
+    }
+
+    /// Whether nothing depends on it. A peer that is believed has to be doubted first.
+    fn may_go(&self) -> bool {
+        self.is_spare && !self.is_believed()
+    }
+
+    /// Whether there is a link, or a dial under way.
+    fn is_going(&self) -> bool {
+        match self.state {
+            DialState::Going { .. } | DialState::Synced => true,
+            DialState::Due | DialState::Unheard | DialState::Waiting { .. } => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::election::testing::{address, name};
+
+    const REDIAL: Duration = Duration::from_millis(50);
+
+    fn third() -> Pairing {
+        Pairing::new(Choice::LowestTwo, address(3), name(3), REDIAL)
+    }
+
+    /// The lower peers that a third node hears, and its master.
+    fn chooses(node: &mut Pairing, peers: &[(u8, bool)], follows: Option<u8>) -> Vec<Due> {
+        let names: Vec<_> =
+            peers.iter().map(|(index, leads)| (name(*index), *index, *leads)).collect();
+        let known = names
+            .iter()
+            .map(|(name, index, leads)| Known { rank: (address(*index), name), leads: *leads });
+        node.choose(known, follows.map(name).as_ref());
+        node.due(at(0))
+    }
+
+    fn dials(peers: &[u8]) -> Vec<Due> {
+        peers.iter().map(|peer| Due::Dial(name(*peer))).collect()
+    }
+
+    /// C6
+    #[test]
+    fn a_standby_link_leads_to_the_next_lowest_address() {
+        let mut node = third();
+        let all = [(5, false), (2, false), (4, false), (1, true), (0, false)];
+        assert_eq!(chooses(&mut node, &[(1, true), (4, false)], None), dials(&[1]));
+        assert_eq!(chooses(&mut node, &[(1, true), (2, false)], Some(1)), dials(&[2]));
+        for peer in [1, 2] {
+            node.synced(&name(peer));
+        }
+        assert_eq!(chooses(&mut node, &all, Some(1)), dials(&[0]));
+        node.synced(&name(0));
+        let parts = chooses(&mut node, &all, Some(1));
+        assert_eq!(parts, [Due::GiveUp(name(2))], "the third lowest, once the others are synced");
+        assert!(!node.dials(&name(2)) && node.dials(&name(1)));
+    }
+
+    /// E1, E7: a node reaches the master that it should follow, wherever that ranks.
+    #[test]
+    fn a_master_dials_the_lowest_other_master_too() {
+        let mut node = Pairing::new(Choice::LowestTwo, address(9), name(9), REDIAL);
+        let all = [(1, false), (2, false), (3, false), (4, true), (5, true)];
+        assert_eq!(chooses(&mut node, &all, None), dials(&[1, 2, 4]));
+        assert_eq!(chooses(&mut node, &all, Some(5)), dials(&[5]));
+    }
+
+    /// E1
+    #[test]
+    fn a_peer_that_cannot_be_reached_does_not_stand_in_the_way_of_another() {
+        let mut node = Pairing::new(Choice::LowestTwo, address(9), name(9), REDIAL);
+        let all = [(1, true), (2, false), (3, false), (4, false)];
+        assert_eq!(chooses(&mut node, &all, None), dials(&[1, 2]));
+        for _ in 0..OUT_OF_REACH {
+            node.disconnected(&name(1), 0, at(0));
+        }
+        assert_eq!(chooses(&mut node, &all, None), dials(&[3]));
+        node.synced(&name(1));
+        assert_eq!(chooses(&mut node, &all, None), []);
+        node.synced(&name(2));
+        assert_eq!(chooses(&mut node, &all, None), [Due::GiveUp(name(3))]);
+    }
+
+    /// A link that ends is the sign of a dead peer more often than not.
+    #[test]
+    fn a_peer_whose_link_has_ended_is_dialled_when_it_is_heard_again() {
+        let mut node = third();
+        chooses(&mut node, &[(1, true)], None);
+        node.synced(&name(1));
+        chooses(&mut node, &[(1, true)], Some(1));
+        node.disconnected(&name(1), 0, at(0));
+        assert_eq!((chooses(&mut node, &[(1, true)], None), node.next()), (vec![], None));
+        node.heard(&name(1), true, at(5));
+        assert!(!node.believes(&name(1)), "it has had its link");
+        assert_eq!(node.due(at(5)), dials(&[1]));
+    }
+
+    /// E4, E6: equal stores are exchanged states, but only a link shows that the peer can be reached.
+    #[test]
+    fn a_master_with_an_equal_store_is_believed_until_the_first_link_should_be_there() {
+        let limit = redial::limit(REDIAL);
+        for is_reached in [true, false] {
+            let mut node = third();
+            chooses(&mut node, &[(1, true)], None);
+            node.heard(&name(1), false, at(0));
+            assert!(!node.believes(&name(1)), "its store differs");
+            node.heard(&name(1), true, at(0));
+            node.disconnected(&name(1), 0, at(1));
+            assert!(node.believes(&name(1)), "the next dial may succeed");
+            if is_reached {
+                node.synced(&name(1));
+                assert!(!node.believes(&name(1)));
+                continue;
+            }
+            let until = at(0) + limit;
+            assert!(node.due(until).contains(&Due::Doubt(name(1))));
+            node.heard(&name(1), true, until);
+            assert!(!node.believes(&name(1)), "once");
+        }
+    }
+
+    /// E6: a peer that can be heard and not reached is not believed again because it is needed again.
+    #[test]
+    fn a_peer_that_was_doubted_is_believed_again_after_a_link() {
+        let (alone, others) = ([(2, true)], [(0, true), (1, false), (2, true)]);
+        for is_reached in [false, true] {
+            let mut node = third();
+            chooses(&mut node, &alone, None);
+            node.heard(&name(2), true, at(0));
+            node.due(at(0) + redial::limit(REDIAL));
+            if is_reached {
+                node.synced(&name(2));
+            }
+            node.disconnected(&name(2), 0, at(2000));
+            chooses(&mut node, &others, None);
+            for peer in [0, 1] {
+                node.synced(&name(peer));
+            }
+            chooses(&mut node, &others, Some(0));
+            assert!(!node.dials(&name(2)), "it is not needed");
+            chooses(&mut node, &alone, None);
+            node.heard(&name(2), true, at(3000));
+            assert_eq!(node.believes(&name(2)), is_reached);
+        }
+    }
+
+    fn second() -> Pairing {
+        Pairing::new(Choice::Every, address(2), name(2), REDIAL)
+    }
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::START + Duration::from_millis(millis)
+    }
+
+    /// C6
+    #[test]
+    fn the_higher_address_dials_the_lower_once() {
+        let mut node = second();
+        node.found(address(1), &name(1));
+        node.found(address(3), &name(3));
+        assert_eq!(node.due(at(0)), [Due::Dial(name(1))]);
+        assert_eq!(node.due(at(1)), []);
+        node.synced(&name(1));
+        assert_eq!(node.next(), None);
+    }
+
+    /// Two nodes with one address: the name decides.
+    #[test]
+    fn of_two_nodes_with_one_address_one_dials() {
+        let mut node = second();
+        node.found(address(2), &name(1));
+        node.found(address(2), &name(3));
+        assert_eq!(node.due(at(0)), [Due::Dial(name(1))]);
+    }
+
+    /// C6: a peer that is heard and can't be reached is dialled less and less often.
+    #[test]
+    fn failed_dials_are_repeated_after_growing_waits() {
+        let mut node = second();
+        node.found(address(1), &name(1));
+        let (mut now, mut waits) = (at(0), Vec::new());
+        for _ in 0..8 {
+            assert_eq!(node.due(now), [Due::Dial(name(1))]);
+            node.disconnected(&name(1), 0, now);
+            let next = node.next().expect("a wait");
+            waits.push(next.since(now).as_millis());
+            now = next;
+        }
+        assert_eq!(waits, [50, 100, 200, 400, 400, 400, 400, 400]);
+    }
+
+    #[test]
+    fn a_link_that_does_not_carry_in_time_is_given_up_and_dialled_again() {
+        let mut node = second();
+        node.found(address(1), &name(1));
+        node.due(at(0));
+        assert_eq!(node.due(at(1600)), [Due::GiveUp(name(1))]);
+        node.disconnected(&name(1), 0, at(1600));
+        assert_eq!(node.due(at(1650)), [Due::Dial(name(1))]);
+    }
+
+    /// C3: the end that dialled may have synced, while the last frame to this one is lost.
+    #[test]
+    fn an_accepted_link_that_does_not_carry_in_time_is_given_up() {
+        let mut node = second();
+        node.found(address(3), &name(3));
+        node.opened(&name(3), at(0));
+        assert_eq!(node.next(), Some(at(1600)));
+        assert_eq!(node.due(at(1599)), []);
+        assert_eq!(node.due(at(1600)), [Due::GiveUp(name(3))]);
+        node.disconnected(&name(3), 0, at(1600));
+        assert_eq!((node.due(at(1601)), node.next()), (vec![], None), "its peer dials");
+        for over in [Pairing::synced, Pairing::lost] {
+            node.opened(&name(3), at(2000));
+            over(&mut node, &name(3));
+            assert_eq!(node.next(), None);
+        }
+    }
+
+    #[test]
+    fn a_link_that_carried_is_dialled_again_at_once() {
+        let mut node = second();
+        node.found(address(1), &name(1));
+        node.due(at(0));
+        node.synced(&name(1));
+        node.disconnected(&name(1), 0, at(9));
+        assert_eq!(node.due(at(9)), [Due::Dial(name(1))]);
+        node.lost(&name(1));
+        assert_eq!(node.next(), None);
+    }
+}

@@ -1,0 +1,293 @@
+//! The reports of a node.
+
+use core::net::Ipv4Addr;
+use std::fmt;
+use std::time::Duration;
+
+use elevator_driver::{DoorState, Floor};
+use serde::{Deserialize, Serialize};
+
+use crate::directives::{Key, Session, Value, Words};
+use crate::json::{NodeStateForm, availability, call, conflict, hang, panel, seconds};
+use crate::model::NodeState;
+use crate::model::{Call, Dot, NodeId, Reason, Term};
+use crate::model::{HangCause, HangEvidence};
+
+/// A transition that the log and the operator see.
+///
+/// In JSON it is an event: the field `event` has its kind, as given by [`name`](Self::name).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Report {
+    /// The node's state changed.
+    NodeState {
+        /// The old state.
+        #[serde(with = "NodeStateForm")]
+        from: NodeState,
+        /// The new state.
+        #[serde(with = "NodeStateForm")]
+        to: NodeState,
+        /// The term of the new state.
+        term: Term,
+    },
+    /// The mastership rotated, which is the normal operation of some protocols: the node's state
+    /// changed, but nothing went wrong.
+    #[serde(rename = "node_state", skip_deserializing)]
+    Rotated {
+        /// The old state.
+        #[serde(with = "NodeStateForm")]
+        from: NodeState,
+        /// The new state.
+        #[serde(with = "NodeStateForm")]
+        to: NodeState,
+        /// The term of the new state.
+        term: Term,
+    },
+    /// Another node is heard, and hears this one.
+    PeerDiscovered {
+        /// The node.
+        node: NodeId,
+        /// Its address.
+        address: Ipv4Addr,
+    },
+    /// A peer is no longer heard.
+    PeerLost {
+        /// The node.
+        node: NodeId,
+    },
+    /// Full states have been exchanged with a node.
+    Synced {
+        /// The node.
+        node: NodeId,
+    },
+    /// Stores differed for too long: the whole state is transferred.
+    Repair {
+        /// The receiver.
+        node: NodeId,
+    },
+    /// An order was placed, here or elsewhere.
+    Placed {
+        /// The call.
+        #[serde(with = "call")]
+        call: Call,
+        /// The node at which it was placed.
+        origin: NodeId,
+        /// The press. It is the same at every node, and no part of the JSON.
+        #[serde(skip)]
+        press: Option<Dot>,
+    },
+    /// An order's lamp may be lit (F12).
+    Promised {
+        /// The call.
+        #[serde(with = "call")]
+        call: Call,
+    },
+    /// An order has been served, here or elsewhere.
+    Served {
+        /// The call.
+        #[serde(with = "call")]
+        call: Call,
+        /// How long it waited.
+        #[serde(with = "seconds")]
+        waited: Duration,
+        /// Whether this node's car served it.
+        here: bool,
+        /// The car that served it; `None` in records of older journals.
+        car: Option<NodeId>,
+    },
+    /// An order was dropped because of a fire recall: nobody serves it.
+    Dropped {
+        /// The call.
+        #[serde(with = "call")]
+        call: Call,
+    },
+    /// The master has assigned or reassigned a call.
+    Assigned {
+        /// The call.
+        #[serde(with = "call")]
+        call: Call,
+        /// The assigned car.
+        car: NodeId,
+        /// Whether this node is the master that did so.
+        here: bool,
+    },
+    /// A call is overdue, so this node's car serves it too.
+    TakenOver {
+        /// The call.
+        #[serde(with = "call")]
+        call: Call,
+    },
+    /// The door of this node's car.
+    Door {
+        /// Its state.
+        door: DoorState,
+    },
+    /// This node's car is at, or passes, a floor.
+    Floor {
+        /// The floor.
+        floor: Floor,
+    },
+    /// Whether the group can count on this node's car: `None`, or why not.
+    Availability(#[serde(with = "availability")] Option<Reason>),
+    /// The panel's line is up, or down for the reason given.
+    Panel(#[serde(with = "panel")] Result<(), String>),
+    /// A press or a request of the panel was refused. Reported once a minute.
+    PressRefused {
+        /// What was asked for, and why it was refused.
+        text: String,
+    },
+    /// The car stopped at this floor, but its sensor was silent: the floor is locked out for a
+    /// while.
+    FloorUnreachable {
+        /// The floor.
+        floor: Floor,
+    },
+    /// The drive was told to run and did not start; it is tried again after a while.
+    DriveRefused,
+    /// A flight of this node's car did not end at its stop, or went the wrong way.
+    OffTarget {
+        /// The floor at which it should have stopped.
+        stop_at: Floor,
+        /// The floor at which the car is, or `None` between floors. In JSON it is `floor`, because
+        /// `at` is the time of an event.
+        #[serde(rename = "floor")]
+        at: Option<Floor>,
+    },
+    /// Two nodes have one name or one address, or one sends impossible orders.
+    Conflict(#[serde(with = "conflict")] String),
+    /// The car did not reach a floor in time (F9): the motor is stopped, and the process must end.
+    Hung(#[serde(with = "hang")] HangEvidence),
+    /// An operator has commanded something that holds until it is commanded otherwise, or a node has set
+    /// something about its own car, here or elsewhere.
+    Directive {
+        /// What it sets, such as `mode/A`.
+        key: Key,
+        /// To what.
+        value: Value,
+        /// Who commanded it.
+        operator: Words,
+    },
+    /// The disk has failed: no lamp is lit because of it (P5).
+    DiskFailed,
+}
+
+impl Report {
+    /// The names of all kinds, as in the field `event`.
+    pub const NAMES: [&str; 23] = [
+        "node_state",
+        "peer_discovered",
+        "peer_lost",
+        "synced",
+        "repair",
+        "placed",
+        "promised",
+        "served",
+        "dropped",
+        "assigned",
+        "taken_over",
+        "door",
+        "floor",
+        "availability",
+        "panel",
+        "press_refused",
+        "floor_unreachable",
+        "drive_refused",
+        "off_target",
+        "conflict",
+        "hung",
+        "directive",
+        "disk_failed",
+    ];
+
+    /// The kind's name, as in the field `event`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NodeState { .. } | Self::Rotated { .. } => "node_state",
+            Self::PeerDiscovered { .. } => "peer_discovered",
+            Self::PeerLost { .. } => "peer_lost",
+            Self::Synced { .. } => "synced",
+            Self::Repair { .. } => "repair",
+            Self::Placed { .. } => "placed",
+            Self::Promised { .. } => "promised",
+            Self::Served { .. } => "served",
+            Self::Dropped { .. } => "dropped",
+            Self::Assigned { .. } => "assigned",
+            Self::TakenOver { .. } => "taken_over",
+            Self::Door { .. } => "door",
+            Self::Floor { .. } => "floor",
+            Self::Availability(_) => "availability",
+            Self::Panel(_) => "panel",
+            Self::PressRefused { .. } => "press_refused",
+            Self::FloorUnreachable { .. } => "floor_unreachable",
+            Self::DriveRefused => "drive_refused",
+            Self::OffTarget { .. } => "off_target",
+            Self::Conflict(_) => "conflict",
+            Self::Hung(_) => "hung",
+            Self::Directive { .. } => "directive",
+            Self::DiskFailed => "disk_failed",
+        }
+    }
+}
+
+/// One line of text.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NodeState { from, to, term } | Self::Rotated { from, to, term } => {
+                write!(f, "{from} → {to}, term {term}")
+            }
+            Self::PeerDiscovered { node, address } => write!(f, "{node} is heard, at {address}"),
+            Self::PeerLost { node } => write!(f, "{node} is not heard any more"),
+            Self::Synced { node } => write!(f, "states exchanged with {node}"),
+            Self::Repair { node } => write!(f, "whole state sent to {node}, whose store differed"),
+            Self::Placed { call, origin, .. } => write!(f, "{call} placed at {origin}"),
+            Self::Promised { call } => write!(f, "{call} promised"),
+            Self::Served { call, waited, car, .. } => {
+                let car = car.as_ref().map_or("another car", NodeId::as_str);
+                let waited = waited.as_secs_f64();
+                write!(f, "{call} served by {car} after {waited:.1} s")
+            }
+            Self::Dropped { call } => write!(f, "{call} dropped: fire recall"),
+            Self::Assigned { call, car, .. } => write!(f, "{call} assigned to {car}"),
+            Self::TakenOver { call } => write!(f, "{call} taken over: it is overdue"),
+            Self::Door { door } => write!(f, "door {door}"),
+            Self::Floor { floor } => write!(f, "floor {floor}"),
+            Self::Availability(None) => f.write_str("in service"),
+            Self::Availability(Some(why)) => write!(f, "not in service: {why}"),
+            Self::Panel(Ok(())) => f.write_str("panel connected"),
+            Self::Panel(Err(why)) => write!(f, "panel disconnected: {why}"),
+            Self::PressRefused { text } => write!(f, "press refused: {text}"),
+            Self::FloorUnreachable { floor } => write!(f, "floor {floor} could not be found"),
+            Self::DriveRefused => f.write_str("the drive does not run"),
+            Self::OffTarget { stop_at, at: None } => {
+                write!(f, "the drive stopped between floors, and was to stop at {stop_at}")
+            }
+            Self::OffTarget { stop_at, at: Some(at) } => {
+                write!(f, "the drive stopped at {at}, and was to stop at {stop_at}")
+            }
+            Self::Conflict(text) => write!(f, "conflict: {text}"),
+            Self::Hung(evidence) => write_hang(f, evidence),
+            Self::Directive { key, value, operator } => match Session::at(key, value) {
+                Some(session) => {
+                    write!(f, "session {}: {}, by {operator}", session.id, session.in_words())
+                }
+                None => write!(f, "{key} is {value}, by {operator}"),
+            },
+            Self::DiskFailed => f.write_str("the disk has failed"),
+        }
+    }
+}
+
+fn write_hang(f: &mut fmt::Formatter<'_>, evidence: &HangEvidence) -> fmt::Result {
+    let actual = evidence.actual.as_secs_f64();
+    match (evidence.floor, evidence.cause) {
+        (Some(floor), _) => write!(f, "hung on the way to {floor} after {actual:.1} s"),
+        (None, HangCause::NotStopped) => {
+            write!(f, "hung: the motor did not stop for {actual:.1} s")
+        }
+        (None, HangCause::NoProgress | HangCause::OffTarget(_)) => {
+            write!(f, "hung while homing after {actual:.1} s")
+        }
+    }
+}

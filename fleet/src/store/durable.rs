@@ -1,0 +1,73 @@
+//! Durability of orders: what is on disk.
+
+use super::{Change, Effect, Holding, Lsn, Record, Store, admission};
+use crate::directives::Directive;
+use crate::model::{FlightRecord, Term, Timestamp};
+
+impl Store {
+    /// Everything up to and including this batch is on disk.
+    pub(crate) fn handle_durable(&mut self, lsn: Lsn, now: Timestamp) {
+        for dot in self.ledger.written(lsn, now) {
+            if self.orders.get(dot).is_some() {
+                self.promise.record(dot, &self.own.node, Holding::Durable);
+                self.replication.acknowledge(dot);
+                self.hurry();
+            }
+        }
+    }
+
+    /// The disk has failed (P5).
+    pub(crate) fn lose_disk(&mut self) {
+        if !self.ledger.failed() {
+            self.ledger.fail();
+            self.promise.doubt_own();
+            self.effects.push_back(Effect::DiskFailed);
+        }
+    }
+
+    /// The disk works again, and holds these records: what the node did not know of them, it takes in.
+    /// Then the disk gets everything, and counts once it has it (P5).
+    pub(crate) fn regain_disk(&mut self, records: &[Record], now: Timestamp) {
+        if !self.ledger.failed() {
+            return;
+        }
+        for record in records {
+            if admission::is_possible(record, self.own.floors) {
+                self.merge_record(record, None, now);
+            }
+        }
+        // What the disk has and the store does not is dropped from the disk.
+        let on_disk = records.iter().map(|record| record.dot);
+        let known = self.orders.records(now).map(|record| record.dot);
+        self.ledger.recover(known.chain(on_disk).collect());
+    }
+
+    /// The car has learned the duration of a leg.
+    pub(crate) fn note_flight_times(&mut self, record: FlightRecord) {
+        self.ledger.note_flight_times(record);
+    }
+
+    /// The directives have changed: these are all of them.
+    pub(crate) fn note_directives(&mut self, directives: Vec<Directive>) {
+        self.ledger.note_directives(directives);
+    }
+
+    /// Whether all directives are on disk.
+    pub(crate) fn are_directives_durable(&self) -> bool {
+        self.ledger.are_directives_durable()
+    }
+
+    /// The next batch to write, if any. The node knows this term.
+    pub(crate) fn batch(&mut self, term: Term, now: Timestamp) -> Option<(Lsn, Vec<Change>)> {
+        self.ledger.note_term(term);
+        if self.ledger.hangs(now) {
+            self.lose_disk();
+        }
+        let (lsn, dots, others) = self.ledger.batch(now)?;
+        let presses = dots.into_iter().map(|dot| match self.orders.record(dot, now) {
+            Some(record) => Change::Record(record),
+            None => Change::Forget(dot),
+        });
+        Some((lsn, others.into_iter().chain(presses).collect()))
+    }
+}

@@ -1,0 +1,327 @@
+//! What is to be written to disk, and what is on disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::{Change, Lsn, Restored};
+use crate::directives::Directive;
+use crate::model::{Dot, FlightRecord, Term, Timestamp};
+use crate::seeded::{SeededBug, is_seeded};
+
+/// How many batches may be in flight to the disk. Further changes wait and share the next batch, so
+/// that no number of messages fills the writer's queue, which would count as a failed disk.
+const MOST_UNWRITTEN: u64 = 16;
+
+/// How long a batch may be in flight. A disk that hangs is detected by this time, because the queue
+/// does not fill.
+const WRITE_LIMIT: Duration = Duration::from_secs(30);
+
+/// How far ahead terms are written under a protocol that rotates the mastership: it uses about one
+/// per second, and the disk should not be written to as often.
+const TERMS_AHEAD: u64 = 1024;
+
+/// The journal from the brain's point of view: batches in flight to the disk.
+#[derive(Debug, Clone)]
+pub(super) struct Ledger {
+    lsn: Lsn,
+    /// The latest batch that is on disk.
+    durable: Lsn,
+    /// Since when the disk has made no progress although there is something to write.
+    waiting_since: Option<Timestamp>,
+    /// Presses that changed, or went, since the last batch.
+    changed: BTreeSet<Dot>,
+    /// The batch with the latest change of each press that is not on disk yet.
+    unwritten: BTreeMap<Dot, Lsn>,
+    /// The term on disk or in flight; it covers every term that the node knows.
+    term: Term,
+    /// How many terms are written ahead.
+    ahead: u64,
+    /// The term is not in a batch yet.
+    raised: bool,
+    /// What the car has learned since the last batch.
+    flight_times: Vec<FlightRecord>,
+    /// All directives, if they have changed since the last batch.
+    directives: Option<Vec<Directive>>,
+    /// The latest batch with directives.
+    directed: Lsn,
+    failed: bool,
+}
+
+impl Ledger {
+    pub(super) fn new(restored: &Restored, rotates: bool) -> Self {
+        Self {
+            lsn: Lsn::default(),
+            durable: Lsn::default(),
+            waiting_since: None,
+            changed: BTreeSet::new(),
+            unwritten: BTreeMap::new(),
+            term: restored.term.restored(),
+            ahead: if rotates { TERMS_AHEAD } else { 0 },
+            raised: false,
+            flight_times: Vec::new(),
+            directives: None,
+            directed: Lsn::default(),
+            failed: false,
+        }
+    }
+
+    /// A press has changed, or is no longer kept.
+    pub(super) fn note(&mut self, dot: Dot) {
+        if !self.failed {
+            self.changed.insert(dot);
+        }
+    }
+
+    /// The node knows this term (E3).
+    pub(super) fn note_term(&mut self, term: Term) {
+        if term > self.term && !self.failed {
+            self.term = Term(term.0.saturating_add(self.ahead));
+            self.raised = true;
+        }
+    }
+
+    /// The car has learned the duration of a leg. The next batch carries it; if it is lost, it is
+    /// learned again.
+    pub(super) fn note_flight_times(&mut self, record: FlightRecord) {
+        self.flight_times.retain(|known| known.leg != record.leg);
+        self.flight_times.push(record);
+    }
+
+    /// The directives have changed: these are all of them.
+    pub(super) fn note_directives(&mut self, directives: Vec<Directive>) {
+        if !self.failed {
+            self.directives = Some(directives);
+        }
+    }
+
+    /// The next batch, if there is anything to write and the disk keeps up: its number, the
+    /// presses, and the changes to write before them.
+    pub(super) fn batch(&mut self, now: Timestamp) -> Option<(Lsn, BTreeSet<Dot>, Vec<Change>)> {
+        let idle = self.changed.is_empty() && self.directives.is_none() && !self.raised;
+        if self.failed || idle {
+            return None;
+        }
+        if self.lsn.0 - self.durable.0 >= MOST_UNWRITTEN {
+            return None;
+        }
+        self.waiting_since.get_or_insert(now);
+        self.lsn = Lsn(self.lsn.0 + 1);
+        let raised = std::mem::take(&mut self.raised);
+        let term = raised.then_some(Change::Term(self.term));
+        let dots = std::mem::take(&mut self.changed);
+        self.unwritten.extend(dots.iter().map(|dot| (*dot, self.lsn)));
+        let learned = std::mem::take(&mut self.flight_times);
+        let learned = learned.into_iter().map(Change::FlightTimes);
+        let directives = self.directives.take().map(Change::Directives);
+        if directives.is_some() {
+            self.directed = self.lsn;
+        }
+        let others = term.into_iter().chain(learned).chain(directives).collect();
+        Some((self.lsn, dots, others))
+    }
+
+    /// Everything up to `lsn` is on disk; returns the registers that are now durable.
+    pub(super) fn written(&mut self, lsn: Lsn, now: Timestamp) -> Vec<Dot> {
+        self.durable = self.durable.max(lsn).min(self.lsn);
+        self.waiting_since = (self.durable < self.lsn).then_some(now);
+        let done: Vec<Dot> = self
+            .unwritten
+            .iter()
+            .filter(|(dot, batch)| **batch <= lsn && !self.changed.contains(dot))
+            .map(|(dot, _)| *dot)
+            .collect();
+        self.unwritten.retain(|_, batch| *batch > lsn);
+        if self.failed { Vec::new() } else { done }
+    }
+
+    /// Whether the disk hangs: it has taken too long to write a batch (P5).
+    pub(super) fn hangs(&self, now: Timestamp) -> bool {
+        let since = self.waiting_since.filter(|_| !self.failed);
+        since.is_some_and(|since| now.since(since) >= WRITE_LIMIT)
+    }
+
+    /// The whole process, including the disk's writer, did not run for `late`.
+    pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
+        if let Some(since) = self.waiting_since.as_mut() {
+            *since = (*since + late).min(now);
+        }
+    }
+
+    /// The disk has failed: nothing is written until it [works again](Self::recover) (P5).
+    pub(super) fn fail(&mut self) {
+        self.changed.clear();
+        self.directives = None;
+        self.unwritten.clear();
+        self.raised = false;
+        self.failed = true;
+    }
+
+    /// The disk works again: it gets the term, and these presses: all that the node has, and those
+    /// that it has no longer. Until they are written, nothing is durable (P5).
+    pub(super) fn recover(&mut self, presses: BTreeSet<Dot>) {
+        self.failed = false;
+        self.durable = self.lsn;
+        self.waiting_since = None;
+        self.changed = presses;
+        self.raised = true;
+    }
+
+    pub(super) fn failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Whether the latest state of a register is on disk.
+    pub(super) fn is_durable(&self, dot: Dot) -> bool {
+        if is_seeded(SeededBug::AckBeforeDisk)
+            || self.failed && is_seeded(SeededBug::FailedDiskTrusted)
+        {
+            return true;
+        }
+        !self.failed && !self.changed.contains(&dot) && !self.unwritten.contains_key(&dot)
+    }
+
+    /// Whether everything is on disk.
+    pub(super) fn all_durable(&self) -> bool {
+        !self.failed && self.changed.is_empty() && self.unwritten.is_empty()
+    }
+
+    /// Whether all directives are on disk.
+    pub(super) fn are_directives_durable(&self) -> bool {
+        !self.failed && self.directives.is_none() && self.directed <= self.durable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Nonce;
+
+    fn ledger() -> Ledger {
+        ledger_under(false)
+    }
+
+    fn ledger_under(rotates: bool) -> Ledger {
+        let restored = Restored { term: Term(7), ..Restored::default() };
+        Ledger::new(&restored, rotates)
+    }
+
+    /// The changes that the next batches carry beside registers.
+    fn others(ledger: &mut Ledger, term: u64) -> Vec<Change> {
+        ledger.note_term(Term(term));
+        let batch = ledger.batch(Timestamp::START);
+        let (lsn, others) =
+            batch.map_or((Lsn::default(), Vec::new()), |(lsn, _, others)| (lsn, others));
+        ledger.written(lsn, Timestamp::START);
+        others
+    }
+
+    #[test]
+    fn directives_are_durable_once_their_batch_is_written() {
+        let mut ledger = ledger();
+        let first = others(&mut ledger, 8);
+        assert!(!first.is_empty() && ledger.are_directives_durable());
+        ledger.note_directives(Vec::new());
+        assert!(!ledger.are_directives_durable());
+        let (lsn, ..) = ledger.batch(Timestamp::START).expect("a batch");
+        assert!(!ledger.are_directives_durable());
+        ledger.written(lsn, Timestamp::START);
+        assert!(ledger.are_directives_durable());
+        ledger.fail();
+        assert!(!ledger.are_directives_durable());
+    }
+
+    /// E3
+    #[test]
+    fn a_term_is_written_when_it_grows() {
+        let mut ledger = ledger();
+        assert_eq!(others(&mut ledger, 7), []);
+        assert_eq!(others(&mut ledger, 8), [Change::Term(Term(8))]);
+        assert_eq!(others(&mut ledger, 8), []);
+        assert_eq!(others(&mut ledger, 6), []);
+        assert_eq!(others(&mut ledger, 20), [Change::Term(Term(20))]);
+        ledger.fail();
+        assert_eq!(others(&mut ledger, 21), []);
+    }
+
+    /// E3
+    #[test]
+    fn terms_of_a_protocol_that_rotates_are_written_ahead() {
+        let mut ledger = ledger_under(true);
+        let written = (8..8 + 3 * TERMS_AHEAD).flat_map(|term| others(&mut ledger, term));
+        let written: Vec<Change> = written.collect();
+        let terms = [8, 9 + TERMS_AHEAD, 10 + 2 * TERMS_AHEAD];
+        assert_eq!(written, terms.map(|term| Change::Term(Term(term + TERMS_AHEAD))));
+    }
+
+    /// P1: a change that overtakes the write of an earlier one waits for its own.
+    #[test]
+    fn a_register_is_durable_once_its_latest_change_is() {
+        let mut ledger = ledger();
+        let dot = press(1);
+        ledger.note(dot);
+        let (first, _, _) = ledger.batch(Timestamp::START).expect("a change");
+        ledger.note(dot);
+        assert_eq!(ledger.written(first, Timestamp::START), []);
+        assert!(!ledger.is_durable(dot));
+        let (second, _, _) = ledger.batch(Timestamp::START).expect("a change");
+        assert_eq!(ledger.written(second, Timestamp::START), [dot]);
+        assert!(ledger.is_durable(dot) && ledger.all_durable());
+    }
+
+    /// P5
+    #[test]
+    fn a_disk_that_works_again_gets_everything_before_it_counts() {
+        let (mut ledger, now) = (ledger(), Timestamp::START);
+        ledger.note(press(1));
+        ledger.batch(now).expect("a change, which the disk does not take");
+        ledger.fail();
+        assert!(ledger.batch(now).is_none() && !ledger.all_durable());
+        ledger.recover([press(2)].into());
+        assert!(!ledger.all_durable() && !ledger.is_durable(press(2)));
+        ledger.note_term(Term(3));
+        let (lsn, presses, others) = ledger.batch(now).expect("all of it");
+        assert_eq!((presses, others), ([press(2)].into(), vec![Change::Term(Term(7))]));
+        assert_eq!(ledger.written(lsn, now), [press(2)]);
+        assert!(ledger.all_durable() && ledger.is_durable(press(2)));
+    }
+
+    fn press(sequence: u64) -> Dot {
+        Dot { incarnation: Nonce(2), sequence }
+    }
+
+    /// However many messages come while the disk writes, what they change waits for it.
+    #[test]
+    fn changes_wait_for_a_disk_that_is_behind_and_then_share_a_batch() {
+        let (mut ledger, now) = (ledger(), Timestamp::START);
+        let mut batches = Vec::new();
+        for sequence in 0..10_000 {
+            ledger.note(press(sequence));
+            batches.extend(ledger.batch(now).map(|(lsn, dots, _)| (lsn, dots.len())));
+        }
+        let expected = (1..=MOST_UNWRITTEN).map(|lsn| (Lsn(lsn), 1));
+        assert_eq!(batches, expected.collect::<Vec<_>>());
+        assert_eq!(ledger.written(Lsn(MOST_UNWRITTEN), now).len(), 16);
+        let (_, rest, _) = ledger.batch(now).expect("the rest");
+        assert_eq!(rest.len(), 10_000 - 16);
+        assert!(ledger.batch(now).is_none());
+    }
+
+    /// P5: a disk that hangs is noticed by the time that it takes, and by nothing else.
+    #[test]
+    fn a_disk_that_hangs_is_noticed() {
+        let (mut ledger, start) = (ledger(), Timestamp::START);
+        assert!(!ledger.hangs(start + WRITE_LIMIT * 2), "nothing to write");
+        ledger.note(press(1));
+        let (first, _, _) = ledger.batch(start).expect("a change");
+        ledger.note(press(2));
+        let (second, _, _) = ledger.batch(start).expect("a change");
+        ledger.written(first, start + WRITE_LIMIT / 2);
+        let late = Duration::from_mins(1);
+        ledger.excuse(late, start + WRITE_LIMIT / 2 + late);
+        let since = start + WRITE_LIMIT / 2 + late;
+        assert!(!ledger.hangs(since + WRITE_LIMIT * 9 / 10));
+        assert!(ledger.hangs(since + WRITE_LIMIT));
+        ledger.written(second, since + WRITE_LIMIT);
+        assert!(!ledger.hangs(since + WRITE_LIMIT * 9));
+    }
+}

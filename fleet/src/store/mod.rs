@@ -1,0 +1,340 @@
+//! The orders that this node knows: the store, the promises, and what disk and peers have not got
+//! yet.
+//!
+//! ```text
+//!   press ───────────────────────┐
+//!   records of a peer ──▶ admission ──▶ OrderStore ──▶ Promise ──▶ lamps
+//!                                          ├──▶ Ledger ──▶ disk
+//!                                          └──▶ Replication, Transfers ──▶ peers
+//! ```
+//!
+//! It knows no link, plan or car. What it needs to know of the membership comes in as an
+//! argument, and what other components need to know goes out as [`Effect`]s, in order.
+
+mod admission;
+mod disk;
+mod durable;
+mod ends;
+mod ledger;
+mod orders;
+mod parts;
+mod promise;
+mod records;
+mod replication;
+mod transfers;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use elevator_driver::{Floor, LampSet};
+
+use self::admission::Refusals;
+use self::ends::Ends;
+use self::ledger::Ledger;
+use self::promise::Promise;
+use self::replication::Replication;
+use self::transfers::Transfers;
+use crate::model::Hello;
+use crate::model::{Call, Dot, HallCall, NodeId, Order, Timestamp};
+use crate::seeded::{SeededBug, is_seeded};
+
+pub use self::admission::Refused;
+pub(crate) use self::admission::garbage;
+pub use self::disk::{Change, Lsn, Restored};
+pub(crate) use self::orders::MOST_OPEN_TRIPS;
+pub use self::orders::OrderStore;
+pub(crate) use self::promise::Holding;
+pub(crate) use self::records::Ride;
+pub use self::records::{Fate, Taken};
+pub(crate) use self::transfers::Purpose;
+pub use crate::model::{Record, RecordState, Service};
+
+/// The orders, and everything that is known about them.
+#[derive(Debug)]
+pub(crate) struct Store {
+    own: Hello,
+    /// The sequence of the latest press.
+    sequence: u64,
+    orders: OrderStore,
+    promise: Promise,
+    ledger: Ledger,
+    replication: Replication,
+    transfers: Transfers,
+    refusals: Refusals,
+    ends: Ends,
+    effects: VecDeque<Effect>,
+}
+
+/// A change that concerns other components.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// A press is an order. `press` is its dot.
+    Placed {
+        call: Call,
+        origin: NodeId,
+        press: Option<Dot>,
+    },
+    /// Its lamp may be lit.
+    Promised {
+        call: Call,
+    },
+    Served {
+        call: Call,
+        waited: Duration,
+        /// By the car of this node.
+        here: bool,
+        car: Option<NodeId>,
+    },
+    /// A fire recall has ended it.
+    Dropped {
+        call: Call,
+    },
+    /// What operators should know, in words.
+    Conflict(String),
+    DiskFailed,
+    /// There are changes that should not wait for the next periodic beacon.
+    Hurry,
+    /// The set of open orders has changed.
+    Changed,
+    LampsChanged,
+    /// This call has its first open press.
+    Opened(HallCall),
+    /// This call has no open press left.
+    Closed(HallCall),
+}
+
+impl Store {
+    /// Orders with the contents of this node's disk, which tells of so many fire recalls. `rotates`:
+    /// whether the mastership rotates while all is well.
+    pub(crate) fn new(own: Hello, restored: &Restored, recalls: u64, rotates: bool) -> Self {
+        let mut store = OrderStore::default();
+        store.set_recalls(recalls);
+        let mut promise = Promise::new(own.node.clone());
+        let mut ledger = Ledger::new(restored, rotates);
+        let mut effects = VecDeque::new();
+        let mut impossible = 0_usize;
+        for record in &restored.records {
+            if admission::is_possible(record, own.floors) {
+                store.merge(record.clone(), Timestamp::START);
+            } else {
+                // Written before such records were refused.
+                impossible += 1;
+            }
+        }
+        // Calls that a recall has ended may still be on the disk.
+        let on_disk = restored.records.iter().map(|record| record.dot);
+        on_disk.filter(|dot| !store.knows(*dot)).for_each(|dot| ledger.note(dot));
+        let has_lamps = !is_seeded(SeededBug::LampsNotRestored);
+        for order in store.orders().filter(|_| has_lamps) {
+            promise.record(order.dot, &own.node, Holding::Durable);
+        }
+        if impossible > 0 {
+            let what = format!("{impossible} orders on the disk are impossible: they are ignored");
+            effects.push_back(Effect::Conflict(what));
+        }
+        Self {
+            own,
+            sequence: 0,
+            orders: store,
+            promise,
+            ledger,
+            replication: Replication::default(),
+            transfers: Transfers::default(),
+            refusals: Refusals::default(),
+            ends: Ends::default(),
+            effects,
+        }
+    }
+
+    /// Every order that the node knows of.
+    pub(crate) fn orders(&self) -> &OrderStore {
+        &self.orders
+    }
+
+    /// Returns the next effect of the latest call, oldest first.
+    pub(crate) fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    fn hurry(&mut self) {
+        self.effects.push_back(Effect::Hurry);
+    }
+
+    /// The set of open orders has changed.
+    fn invalidate(&mut self) {
+        self.effects.push_back(Effect::Changed);
+    }
+
+    /// The open hall calls.
+    pub(crate) fn hall_calls(&self) -> BTreeSet<HallCall> {
+        let calls = self.orders.calls().filter_map(|call| match call {
+            Call::Hall(hall) => Some(*hall),
+            Call::Car { .. } => None,
+        });
+        calls.collect()
+    }
+
+    /// The open car calls of this node's own car.
+    pub(crate) fn own_car_calls(&self) -> BTreeSet<Floor> {
+        let calls = self.orders.calls().filter_map(|call| match call {
+            Call::Car { car, floor } if *car == self.own.node => Some(*floor),
+            Call::Car { .. } | Call::Hall(_) => None,
+        });
+        calls.collect()
+    }
+
+    /// The open presses of a hall call.
+    pub(crate) fn presses(&self, call: HallCall) -> impl Iterator<Item = Dot> {
+        let call = Call::Hall(call);
+        let presses: Vec<Dot> = self.orders.of_call(&call).map(|order| order.dot).collect();
+        presses.into_iter()
+    }
+
+    /// The call of this node's own car to this floor.
+    pub(crate) fn ride_to(&self, floor: Floor) -> Ride {
+        let call = Call::Car { car: self.own.node.clone(), floor };
+        let mut orders = self.orders.of_call(&call).peekable();
+        if orders.peek().is_none() {
+            Ride::Absent
+        } else if orders.any(|order| self.promise.is_made(order.dot)) {
+            Ride::Promised
+        } else {
+            Ride::Open
+        }
+    }
+
+    /// Whether this press is promised to the passenger (P1).
+    pub(crate) fn is_promised(&self, dot: Dot) -> bool {
+        self.promise.is_made(dot)
+    }
+
+    /// How many nodes hold an order, of this node and the `heard` ones.
+    pub(crate) fn holders(&self, dot: Dot, heard: &BTreeSet<NodeId>) -> usize {
+        self.promise.living_holders(dot, heard)
+    }
+
+    /// Which nodes hold an order, and how, of this node and the `heard` ones, by name.
+    pub(crate) fn holdings<'a>(
+        &'a self,
+        dot: Dot,
+        heard: &'a BTreeSet<NodeId>,
+    ) -> impl Iterator<Item = (&'a NodeId, Holding)> {
+        self.promise.living_holdings(dot, heard)
+    }
+
+    /// The order lamps that may be lit on this node's panel: every hall call of the fleet, and the
+    /// car calls of its own car (F12).
+    pub(crate) fn lamps(&self) -> LampSet {
+        let is_shown = |order: &Order| {
+            order.origin == self.own.node || !is_seeded(SeededBug::HallLampsNotReplicated)
+        };
+        self.orders
+            .orders()
+            .filter(|order| self.promise.is_made(order.dot))
+            .filter(|order| match &order.call {
+                Call::Hall(_) => is_shown(order),
+                Call::Car { car, .. } => *car == self.own.node,
+            })
+            .filter_map(|order| order.call.button())
+            .collect()
+    }
+
+    /// The destination calls with a promised press, and when the first of those was made.
+    pub(crate) fn promised_trips(&self) -> impl Iterator<Item = (Timestamp, HallCall)> {
+        let trips = self.orders.calls().filter_map(|call| match call {
+            Call::Hall(hall) if hall.to.is_some() => Some((call, *hall)),
+            Call::Hall(_) | Call::Car { .. } => None,
+        });
+        trips.filter_map(|(call, hall)| {
+            let presses = self.orders.of_call(call);
+            let promised = presses.filter(|order| self.promise.is_made(order.dot));
+            Some((promised.map(|order| order.placed).min()?, hall))
+        })
+    }
+
+    /// Makes the promises that have become possible while exactly these peers are heard (P1).
+    pub(crate) fn review_promises(&mut self, heard: impl FnOnce() -> BTreeSet<NodeId>) {
+        if is_seeded(SeededBug::NothingPromised) {
+            return;
+        }
+        for dot in self.promise.review(heard) {
+            if let Some(call) = self.orders.get(dot).map(|order| order.call.clone()) {
+                self.effects.push_back(Effect::Promised { call });
+            }
+            self.effects.push_back(Effect::LampsChanged);
+        }
+    }
+
+    /// Whether everything is on disk.
+    pub(crate) fn all_durable(&self) -> bool {
+        self.ledger.all_durable()
+    }
+
+    /// Whether the disk has failed (P5).
+    pub(crate) fn has_lost_disk(&self) -> bool {
+        self.ledger.failed()
+    }
+
+    /// How many records were refused since the start.
+    pub(crate) fn refused_counts(&self) -> Refused {
+        self.refusals.counts()
+    }
+
+    /// How long the stores of this peer and this node have to differ before a repair, where `usual`
+    /// applies to a peer of which nothing was refused.
+    pub(crate) fn repair_after(&self, peer: &NodeId, usual: Duration, now: Timestamp) -> Duration {
+        self.refusals.repair_after(peer, usual, now)
+    }
+
+    /// This node did not run for `late`, until this moment.
+    pub(crate) fn excuse(&mut self, late: Duration, now: Timestamp) {
+        self.ledger.excuse(late, now);
+    }
+
+    /// A peer was discovered. It may not know any of the open orders.
+    pub(crate) fn peer_discovered(&mut self, peer: &NodeId) {
+        let open: Vec<Dot> = self.orders.orders().map(|order| order.dot).collect();
+        self.replication.found(peer, open.into_iter());
+        self.promise.invalidate();
+    }
+
+    pub(crate) fn peer_lost(&mut self, peer: &NodeId) {
+        self.replication.lost(peer);
+        self.refusals.peer_lost(peer);
+        self.promise.forget_node(peer);
+        self.promise.invalidate();
+    }
+
+    /// Full states have been exchanged with a peer over a new link.
+    ///
+    /// A state says only whether all of it is on the disk. While that is busy it is not, and under
+    /// steady load it may be busy for long: the peer learns here which open orders are there, so that
+    /// its lamps don't wait for its own disk (P4).
+    pub(crate) fn peer_synced(&mut self, peer: &NodeId) {
+        let is_told = self.ledger.all_durable();
+        let open = self.orders.orders().map(|order| order.dot).filter(|_| !is_told);
+        let on_disk = open.filter(|dot| self.ledger.is_durable(*dot)).collect();
+        self.replication.linked(peer, on_disk);
+    }
+
+    /// The link to a peer is closed.
+    pub(crate) fn peer_disconnected(&mut self, peer: &NodeId) {
+        self.replication.disconnected(peer);
+    }
+
+    /// The peer's store equals this node's.
+    pub(crate) fn settle_all(&mut self, peer: &NodeId) {
+        self.replication.acked_all(peer);
+    }
+}
+
+#[cfg(test)]
+impl Store {
+    pub(crate) fn orders_mut(&mut self) -> &mut OrderStore {
+        &mut self.orders
+    }
+
+    pub(crate) fn holding(&self, dot: Dot, peer: &NodeId) -> Option<Holding> {
+        self.promise.holding(dot, peer)
+    }
+}

@@ -1,0 +1,340 @@
+use elevator_driver::{Direction, FloorCount};
+use proptest::prelude::*;
+
+use super::*;
+use crate::model::HallCall;
+
+pub(super) fn node(index: usize) -> NodeId {
+    NodeId::new(["A", "B", "C"][index]).expect("a name")
+}
+
+pub(super) fn call(index: u8) -> Call {
+    let floor = FloorCount::new(9).and_then(|floors| floors.floor(index)).expect("a floor");
+    match index % 3 {
+        0 => Call::Hall(HallCall::new(floor, Direction::Up)),
+        1 => Call::Hall(HallCall::new(floor, Direction::Down)),
+        _ => Call::Car { car: node(0), floor },
+    }
+}
+
+pub(super) fn at(seconds: u64) -> Timestamp {
+    Timestamp::after_start(Duration::from_secs(seconds))
+}
+
+fn dot(incarnation: u64, sequence: u64) -> Dot {
+    Dot { incarnation: Nonce(incarnation), sequence }
+}
+
+fn record(dot: Dot, state: RecordState, absorbed: &[Dot]) -> Record {
+    Record { dot, origin: node(0), call: call(0), state, absorbed: absorbed.to_vec() }
+}
+
+fn open(dot: Dot) -> Record {
+    record(dot, RecordState::open(Duration::ZERO), &[])
+}
+
+/// What happens to a fleet of three stores.
+#[derive(Debug, Clone)]
+enum Step {
+    Place {
+        at: usize,
+        call: u8,
+    },
+    Serve {
+        at: usize,
+        call: u8,
+    },
+    Sync {
+        from: usize,
+        to: usize,
+    },
+    /// Only some records arrive, in reverse order.
+    Lossy {
+        from: usize,
+        to: usize,
+        keep: u64,
+    },
+    /// Its node is started again, with its disk.
+    Restart {
+        at: usize,
+    },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let (node, call) = (0..3_usize, 0..6_u8);
+    prop_oneof![
+        4 => (node.clone(), call.clone()).prop_map(|(at, call)| Step::Place { at, call }),
+        4 => (node.clone(), call).prop_map(|(at, call)| Step::Serve { at, call }),
+        4 => (node.clone(), node.clone()).prop_map(|(from, to)| Step::Sync { from, to }),
+        4 => (node.clone(), node.clone(), any::<u64>())
+            .prop_map(|(from, to, keep)| Step::Lossy { from, to, keep }),
+        1 => node.prop_map(|at| Step::Restart { at }),
+    ]
+}
+
+/// With few enough restarts for all incarnations of a register.
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(step(), 0..80).prop_map(|mut steps| {
+        let mut restarts = [0; 3];
+        steps.retain(|step| match step {
+            Step::Restart { at } => {
+                restarts[*at] += 1;
+                restarts[*at] < MOST_INCARNATIONS
+            }
+            Step::Place { .. } | Step::Serve { .. } | Step::Sync { .. } | Step::Lossy { .. } => {
+                true
+            }
+        });
+        steps
+    })
+}
+
+/// Three stores after a history of steps.
+#[derive(Default)]
+struct History {
+    stores: [OrderStore; 3],
+    /// The presses that a service or a later press has seen.
+    over: BTreeSet<Dot>,
+    placed: BTreeSet<Dot>,
+}
+
+fn history(steps: &[Step]) -> History {
+    let mut history = History::default();
+    let (mut lives, mut sequence) = ([0_u64; 3], 0);
+    for (second, step) in (0..).zip(steps) {
+        let now = at(second);
+        match *step {
+            Step::Place { at, call: pressed } => {
+                sequence += 1;
+                let dot = dot(10 * at as u64 + lives[at], sequence);
+                let pressed = call(pressed);
+                let seen = history.stores[at].of_call(&pressed);
+                let seen = seen.filter(|order| order.origin == node(at)).map(|order| order.dot);
+                history.over.extend(seen);
+                history.stores[at].place(dot, &node(at), pressed, now);
+                history.placed.insert(dot);
+            }
+            Step::Serve { at, call: of } => {
+                let served = history.stores[at].serve(&call(of), &node(at), now);
+                history.over.extend(served.into_iter().map(|order| order.dot));
+            }
+            Step::Sync { from, to } => pull(&mut history.stores, from, to, second, u64::MAX),
+            Step::Lossy { from, to, keep } => pull(&mut history.stores, from, to, second, keep),
+            Step::Restart { at } => lives[at] += 1,
+        }
+    }
+    history
+}
+
+fn pull(stores: &mut [OrderStore; 3], from: usize, to: usize, second: u64, keep: u64) {
+    let mut records: Vec<Record> = stores[from].records(at(second)).collect();
+    records.reverse();
+    records.retain(|record| keep >> (record.dot.sequence % 64) & 1 == 1);
+    for record in records {
+        stores[to].merge(record, at(second));
+    }
+}
+
+fn fleet(steps: &[Step]) -> [OrderStore; 3] {
+    history(steps).stores
+}
+
+/// The registers without ages: what the merge laws speak of.
+fn essence(store: &OrderStore) -> (u64, Vec<(Dot, Call, Option<u64>, Vec<Dot>)>) {
+    let open = |state| match state {
+        RecordState::Open { recall, .. } => Some(recall),
+        RecordState::Served(_) => None,
+    };
+    let records = store.records(at(0)).map(|r| (r.dot, r.call, open(r.state), r.absorbed));
+    (store.recalls(), records.collect())
+}
+
+fn merged(left: &OrderStore, right: &OrderStore) -> OrderStore {
+    let mut store = left.clone();
+    for record in right.records(at(0)) {
+        store.merge(record, at(0));
+    }
+    store
+}
+
+proptest! {
+    /// O2
+    #[test]
+    fn merge_is_commutative_associative_and_idempotent(steps in steps()) {
+        let [a, b, c] = fleet(&steps);
+        prop_assert_eq!(essence(&merged(&a, &b)), essence(&merged(&b, &a)));
+        prop_assert_eq!(
+            essence(&merged(&merged(&a, &b), &c)),
+            essence(&merged(&a, &merged(&b, &c)))
+        );
+        prop_assert_eq!(essence(&merged(&a, &a)), essence(&a));
+        prop_assert_eq!(essence(&merged(&merged(&a, &b), &b)), essence(&merged(&a, &b)));
+    }
+
+    /// F14, O2, O3: after all have merged, exactly those presses are open everywhere that nobody
+    /// who had seen them has served, and that no later press of their node had seen.
+    #[test]
+    fn nothing_unserved_is_lost_and_nothing_served_comes_back(steps in steps()) {
+        let History { stores: [a, b, c], over, placed } = history(&steps);
+        let all = merged(&merged(&a, &b), &c);
+        let open: BTreeSet<Dot> = all.orders().map(|order| order.dot).collect();
+        let expected: BTreeSet<Dot> = placed.difference(&over).copied().collect();
+        let lost = expected.iter().filter(|dot| !open.contains(dot));
+        for dot in lost {
+            let is_replaced = placed.iter().any(|it| it.incarnation == dot.incarnation && it > dot);
+            prop_assert!(is_replaced, "{dot} is lost");
+        }
+        prop_assert!(open.is_subset(&expected), "{open:?} {expected:?}");
+    }
+
+    /// O7
+    #[test]
+    fn digests_agree_exactly_where_stores_do(steps in steps()) {
+        let [a, b, c] = fleet(&steps);
+        for (left, right) in [(&a, &b), (&b, &c), (&a, &c)] {
+            prop_assert_eq!(left.digest() == right.digest(), essence(left) == essence(right));
+        }
+    }
+
+    /// O6: also under loss and reordering.
+    #[test]
+    fn the_memory_is_bounded_by_the_calls_that_can_exist(steps in steps()) {
+        for store in fleet(&steps) {
+            let mut presses = BTreeSet::new();
+            for record in store.records(at(0)) {
+                prop_assert!(record.absorbed.len() <= MOST_INCARNATIONS);
+                prop_assert!(presses.insert((record.dot.incarnation, record.call)));
+            }
+        }
+    }
+
+    /// The indices say what the registers say.
+    #[test]
+    fn every_open_order_is_found_by_its_call(steps in steps()) {
+        for store in fleet(&steps) {
+            let records = store.records(at(0)).filter(|record| !record.state.is_served());
+            let open: BTreeSet<Dot> = records.map(|record| record.dot).collect();
+            let found: BTreeSet<Dot> =
+                store.calls().flat_map(|call| store.of_call(call)).map(|order| order.dot).collect();
+            prop_assert_eq!(&open, &found);
+            let counted: usize = store.origins.values().map(|origin| origin.open).sum();
+            prop_assert_eq!(open.len(), counted);
+        }
+    }
+
+    /// O2: what a merge reports is what it did.
+    #[test]
+    fn a_merge_reports_what_it_changed(steps in steps()) {
+        let [mut a, b, _] = fleet(&steps);
+        for record in b.records(at(0)) {
+            let before = essence(&a);
+            let dot = record.dot;
+            let Merged { change, gone } = a.merge(record, at(0));
+            prop_assert!(gone.iter().all(|entry| !a.knows(entry.order.dot)));
+            match change {
+                Change::Nothing => prop_assert!(!gone.is_empty() || before.1.len() == essence(&a).1.len()),
+                Change::Refused => prop_assert_eq!(before, essence(&a)),
+                Change::Raised => prop_assert!(a.get(dot).is_some() && before != essence(&a)),
+                Change::Placed => prop_assert!(a.get(dot).is_some()),
+                Change::Served { closed } => {
+                    prop_assert!(a.get(dot).is_none());
+                    prop_assert!(closed.is_none_or(|order| order.dot == dot));
+                }
+            }
+        }
+    }
+}
+
+/// F18
+#[test]
+fn a_repeated_press_replaces_the_earlier_one_and_keeps_its_age() {
+    for again in [dot(0, 2), dot(9, 1)] {
+        let mut store = OrderStore::default();
+        store.place(dot(0, 1), &node(0), call(0), at(5));
+        let Merged { change, gone } = store.place(again, &node(0), call(0), at(9));
+        assert_eq!(change, Change::Placed);
+        assert_eq!(gone.iter().map(|entry| entry.order.dot).collect::<Vec<_>>(), [dot(0, 1)]);
+        assert_eq!(store.orders().count(), 1);
+        assert_eq!(store.waited(&call(0), at(10)), Some(Duration::from_secs(5)));
+        assert_eq!(store.present(dot(0, 1), &call(0)), [again]);
+    }
+}
+
+/// F18: a press after the service starts to wait afresh.
+#[test]
+fn a_press_after_the_service_has_an_age_of_its_own() {
+    let mut store = OrderStore::default();
+    store.place(dot(0, 1), &node(0), call(0), at(5));
+    store.serve(&call(0), &node(0), at(9));
+    store.place(dot(0, 2), &node(0), call(0), at(9));
+    assert_eq!(store.waited(&call(0), at(10)), Some(Duration::from_secs(1)));
+}
+
+#[test]
+fn a_merge_keeps_the_longer_wait() {
+    let mut store = OrderStore::default();
+    let waits = |seconds| record(dot(0, 1), RecordState::open(Duration::from_secs(seconds)), &[]);
+    store.merge(waits(0), at(9));
+    assert_eq!(store.merge(waits(6), at(9)).change, Change::Nothing);
+    assert_eq!(store.waited(&call(0), at(10)), Some(Duration::from_secs(7)));
+}
+
+/// O2: what a later press has absorbed does not come back, wherever it was served.
+#[test]
+fn an_absorbed_press_stays_absorbed() {
+    for old in [open(dot(1, 5)), record(dot(1, 5), RecordState::served(), &[])] {
+        let mut store = OrderStore::default();
+        store.merge(open(dot(1, 5)), at(0));
+        store.place(dot(2, 1), &node(0), call(0), at(1));
+        store.serve(&call(0), &node(0), at(2));
+        assert_eq!(store.merge(old, at(3)), Merged { change: Change::Nothing, gone: Vec::new() });
+        assert!(!store.is_open(&call(0)));
+    }
+}
+
+/// O6, O1: of five incarnations a served one has to go, and no open one; then a sixth is refused.
+#[test]
+fn a_full_register_drops_what_is_served_and_refuses_what_is_open() {
+    let mut store = OrderStore::default();
+    store.merge(record(dot(7, 1), RecordState::served(), &[]), at(0));
+    for incarnation in 1..=3 {
+        store.merge(open(dot(incarnation, 1)), at(0));
+    }
+    let Merged { change, gone } = store.merge(open(dot(4, 1)), at(0));
+    assert_eq!((change, gone.len(), store.knows(dot(7, 1))), (Change::Placed, 1, false));
+    let before = store.digest();
+    for (state, expected) in [
+        (RecordState::open(Duration::ZERO), Change::Refused),
+        (RecordState::served(), Change::Nothing),
+    ] {
+        let merged = store.merge(record(dot(9, 1), state, &[]), at(0));
+        assert_eq!(merged, Merged { change: expected, gone: Vec::new() });
+    }
+    assert_eq!((store.digest(), store.orders().count()), (before, 4));
+}
+
+/// The car and the wait go with the record, and merges in any order end with the same.
+#[test]
+fn of_two_services_of_one_press_both_sides_keep_the_same() {
+    let service = |seconds, car| {
+        let waited = Duration::from_secs(seconds);
+        let car = node(car);
+        Service { waited, car }
+    };
+    let tellings = [service(9, 1), service(4, 2), service(4, 1)];
+    for turn in 0..tellings.len() {
+        let mut store = OrderStore::default();
+        store.place(dot(1, 1), &node(0), call(0), at(0));
+        let mut digests = BTreeSet::new();
+        for told in tellings.iter().cycle().skip(turn).take(tellings.len()) {
+            store.merge(record(dot(1, 1), RecordState::Served(told.clone()), &[]), at(10));
+            digests.insert(store.digest());
+        }
+        assert_eq!(store.service(dot(1, 1)), Some(&service(4, 1)));
+        assert_eq!(digests.len(), 1, "it takes no part in the digest");
+    }
+    let mut store = OrderStore::default();
+    store.place(dot(1, 1), &node(0), call(0), at(1));
+    store.serve(&call(0), &node(2), at(8));
+    assert_eq!(store.service(dot(1, 1)), Some(&service(7, 2)));
+}
