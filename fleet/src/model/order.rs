@@ -15,6 +15,14 @@ pub struct Dot {
     pub sequence: u64,
 }
 
+impl Dot {
+    /// Whether this is the same press, or a later one of its incarnation.
+    #[must_use]
+    pub fn is_later_press_of(self, press: Self) -> bool {
+        self.incarnation == press.incarnation && self.sequence >= press.sequence
+    }
+}
+
 /// The greatest possible sequence: no node makes so many presses, and adding to it does not
 /// overflow.
 pub(crate) const MOST_SEQUENCE: u64 = 1 << 56;

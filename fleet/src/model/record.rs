@@ -30,8 +30,7 @@ impl Record {
     /// Whether it says something of this press, or of one that took its place in the register.
     #[must_use]
     pub fn covers(&self, dot: Dot, call: &Call) -> bool {
-        let is_later = |of: Dot| of.incarnation == dot.incarnation && of.sequence >= dot.sequence;
-        self.call == *call && self.presses().any(is_later)
+        self.call == *call && self.presses().any(|press| press.is_later_press_of(dot))
     }
 }
 

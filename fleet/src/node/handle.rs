@@ -394,7 +394,7 @@ impl Node {
         if !self.store.may_place(&call) {
             return Err(OrderRefused::TooManyTrips { call, most: MOST_OPEN_TRIPS });
         }
-        Ok(if self.cabin.absorbs(&call, now) { Taken::Absorbed } else { self.place(call, now) })
+        Ok(if self.cabin.absorbs(&call, now) { Taken::Absorbed } else { self.place(&call, now) })
     }
 
     /// Everything up to and including this batch is on disk.
@@ -420,7 +420,8 @@ impl Node {
         }
         self.leadership.terms.hear(restored.term);
         self.on_directives(&restored.directives, now);
-        self.store.regain_disk(&restored.records, now);
+        let is_recalled = self.services.commands.is_fire_recalled();
+        self.store.regain_disk(&restored.records, is_recalled, now);
         let directives = self.services.commands.directives().with_receipts().cloned().collect();
         self.store.note_directives(directives);
         self.route_orders();
@@ -489,7 +490,7 @@ impl Node {
         }
     }
 
-    pub(super) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
+    pub(super) fn place(&mut self, call: &Call, now: Timestamp) -> Taken {
         let taken = self.store.place(call, now);
         self.route_orders();
         taken

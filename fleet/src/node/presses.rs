@@ -208,7 +208,7 @@ impl Node {
             let (call, top) = (call.clone(), self.hello.floors.top().index());
             return OrderRefused::NoSuchButton { call, top }.into();
         }
-        let taken = self.place(call.clone(), now);
+        let taken = self.place(call, now);
         self.fate_of(call, taken)
     }
 
@@ -228,7 +228,7 @@ impl Node {
             self.refuse_press(&refused, now);
             refused.into()
         } else if self.store.may_place(call) {
-            let taken = self.place(call.clone(), now);
+            let taken = self.place(call, now);
             self.fate_of(call, taken)
         } else {
             let (call, most) = (call.clone(), MOST_OPEN_TRIPS);

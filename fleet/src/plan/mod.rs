@@ -10,9 +10,9 @@
 //!
 //! It knows no order, link or car: the open calls and the cars of the group come in as arguments.
 
+mod assigned;
 mod guidance;
 mod outside;
-mod plan;
 mod planning;
 mod timetable;
 
@@ -21,9 +21,9 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, FloorCount};
 
+use self::assigned::Plan;
 use self::guidance::Guidance;
 use self::outside::Outside;
-use self::plan::Plan;
 use self::planning::Planning;
 use self::timetable::Timetable;
 use crate::dispatch::{

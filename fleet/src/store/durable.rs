@@ -1,6 +1,6 @@
 //! Durability of orders: what is on disk.
 
-use super::{Change, Effect, Holding, Lsn, Record, Store, admission};
+use super::{Change, Effect, Holding, Lsn, Record, RecordState, Store, admission};
 use crate::directives::Directive;
 use crate::model::{FlightRecord, Term, Timestamp};
 
@@ -27,17 +27,26 @@ impl Store {
 
     /// The disk works again, and holds these records: what the node did not know of them, it takes in.
     /// Then the disk gets everything, and counts once it has it (P5).
-    pub(crate) fn regain_disk(&mut self, records: &[Record], now: Timestamp) {
+    pub(crate) fn regain_disk(&mut self, records: &[Record], is_recalled: bool, now: Timestamp) {
         if !self.ledger.failed() {
             return;
         }
         for record in records {
-            if admission::is_possible(record, self.own.floors) {
-                self.merge_record(record, None, now);
+            if !admission::is_possible(record, self.own.floors) {
+                continue;
             }
+            let mut record = record.clone();
+            // As if it had been there when the node learned of a recall that is over.
+            if let RecordState::Open { recall, .. } = &mut record.state
+                && !is_recalled
+            {
+                *recall = self.orders.recalls().max(*recall);
+            }
+            self.merge_record(&record, None, now);
         }
         // What the disk has and the store does not is dropped from the disk.
-        let on_disk = records.iter().map(|record| record.dot);
+        let possible = records.iter().filter(|it| admission::is_possible(it, self.own.floors));
+        let on_disk = possible.map(|record| record.dot);
         let known = self.orders.records(now).map(|record| record.dot);
         self.ledger.recover(known.chain(on_disk).collect());
     }

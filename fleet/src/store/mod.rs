@@ -122,7 +122,9 @@ impl Store {
             }
         }
         // Calls that a recall has ended may still be on the disk.
-        let on_disk = restored.records.iter().map(|record| record.dot);
+        let possible = restored.records.iter();
+        let possible = possible.filter(|it| admission::is_possible(it, own.floors));
+        let on_disk = possible.map(|record| record.dot);
         on_disk.filter(|dot| !store.knows(*dot)).for_each(|dot| ledger.note(dot));
         let has_lamps = !is_seeded(SeededBug::LampsNotRestored);
         for order in store.orders().filter(|_| has_lamps) {

@@ -26,8 +26,8 @@ const MOST_INCARNATIONS: usize = 4;
 /// There is one register per call and origin, the node at which it was pressed. A register has one
 /// entry per incarnation of its origin: the latest press made by that process, and whether it has
 /// been served. The later press wins; for the same press, *served* wins. A new press *absorbs* the
-/// entries of all other incarnations that its node knows, and the register remembers that, so that
-/// they don't come back. A call is open while any entry is.
+/// entries of all other incarnations that its node knows, and remembers them, so that they don't come
+/// back while it stands. A call is open while any entry is.
 ///
 /// So a merge takes the greater of two registers, pointwise: it is commutative, associative and
 /// idempotent (O2). A press that was served and seen never comes back; a press that nobody served
@@ -41,7 +41,8 @@ const MOST_INCARNATIONS: usize = 4;
 /// that it knows of, as if nobody had made it.
 #[derive(Debug, Clone, Default)]
 pub struct OrderStore {
-    registers: BTreeMap<Place, Register>,
+    /// The incarnations with an entry, of each call and origin.
+    registers: BTreeMap<Place, BTreeSet<Nonce>>,
     entries: BTreeMap<Dot, Entry>,
     /// The dot of each entry.
     dots: BTreeMap<(Nonce, Call), Dot>,
@@ -56,20 +57,14 @@ pub struct OrderStore {
 /// A call and its origin.
 type Place = (Call, NodeId);
 
-/// What the store has of one call and origin.
-#[derive(Debug, Clone, Default)]
-struct Register {
-    entries: BTreeSet<Nonce>,
-    /// The latest press of each incarnation that a later press has absorbed.
-    absorbed: BTreeMap<Nonce, u64>,
-}
-
 /// The latest press of a call by one incarnation of its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) order: Order,
     /// How it was served, if it was.
     pub(crate) service: Option<Service>,
+    /// The presses of other incarnations that it has absorbed, the latest of each.
+    pub(crate) absorbed: Vec<Dot>,
 }
 
 /// How much the store has of one origin.
@@ -123,14 +118,24 @@ impl OrderStore {
         call: Call,
         now: Timestamp,
     ) -> Merged {
-        let known = self.registers.get(&(call.clone(), origin.clone()));
-        let others = known.into_iter().flat_map(|register| &register.entries);
-        let others = others.filter(|incarnation| **incarnation != dot.incarnation);
-        let absorbed = others.filter_map(|it| self.dots.get(&(*it, call.clone()))).copied();
+        let place = (call, origin.clone());
+        let mut absorbed = BTreeMap::new();
+        for entry in self.register(&place) {
+            let others = entry.absorbed.iter().chain([&entry.order.dot]);
+            for other in others.filter(|other| other.incarnation != dot.incarnation) {
+                let last: &mut u64 = absorbed.entry(other.incarnation).or_default();
+                *last = other.sequence.max(*last);
+            }
+        }
+        while absorbed.len() > MOST_INCARNATIONS {
+            absorbed.pop_first();
+        }
+        let absorbed = absorbed.into_iter();
+        let absorbed = absorbed.map(|(incarnation, sequence)| Dot { incarnation, sequence });
         let absorbed = absorbed.collect();
-        let (origin, waited) = (origin.clone(), Duration::ZERO);
-        let state = RecordState::Open { waited, recall: self.recalls };
-        self.merge(Record { dot, origin, call, state, absorbed }, now)
+        let (call, origin) = place;
+        let state = RecordState::Open { waited: Duration::ZERO, recall: self.recalls };
+        self.merge_admitted(Record { dot, origin, call, state, absorbed }, Vec::new(), now)
     }
 
     /// Records that the car of this node serves a call: closes and returns every press of it known so
@@ -201,37 +206,17 @@ impl OrderStore {
             let change = if is_served { Change::Nothing } else { Change::Refused };
             return Merged { change, gone };
         }
-        let place = (record.call.clone(), record.origin.clone());
-        for dot in &record.absorbed {
-            self.absorb(*dot, &place, &mut gone);
-        }
+        self.merge_admitted(record, gone, now)
+    }
+
+    /// The same, of an origin for which there is room. These entries were dropped for it.
+    fn merge_admitted(&mut self, record: Record, mut gone: Vec<Entry>, now: Timestamp) -> Merged {
         let change = self.merge_entry(record, &mut gone, now);
-        self.drop_if_empty(&place);
         Merged { change, gone }
     }
 
-    /// A later press has absorbed this one, and all earlier ones of its incarnation.
-    fn absorb(&mut self, dot: Dot, place: &Place, gone: &mut Vec<Entry>) {
-        let register = self.register(place);
-        let before = register.absorbed.get(&dot.incarnation).copied();
-        if before.is_some_and(|before| before >= dot.sequence) {
-            return;
-        }
-        register.absorbed.insert(dot.incarnation, dot.sequence);
-        let is_over = register.absorbed.len() > MOST_INCARNATIONS;
-        let forgotten = if is_over { register.absorbed.pop_first() } else { None };
-        let earlier = before.map(|sequence| Dot { sequence, ..dot });
-        let forgotten = forgotten.map(|(incarnation, sequence)| Dot { incarnation, sequence });
-        for changed in [Some(dot), earlier, forgotten].into_iter().flatten() {
-            self.digest ^= hash_absorbed(place, changed);
-        }
-        if let Some(entry) = self.latest(dot.incarnation, &place.0).filter(|entry| *entry <= dot) {
-            gone.extend(self.take(entry));
-        }
-    }
-
     fn merge_entry(&mut self, record: Record, gone: &mut Vec<Entry>, now: Timestamp) -> Change {
-        let Record { dot, origin, call, state, absorbed: _ } = record;
+        let Record { dot, origin, call, state, absorbed } = record;
         let other = self.entries.get(&dot).map(|entry| &entry.order);
         if other.is_some_and(|order| (&order.call, &order.origin) != (&call, &origin)) {
             return Change::Refused;
@@ -240,9 +225,7 @@ impl OrderStore {
         let takes_all = state.is_served() && is_seeded(SeededBug::ServiceClosesLaterPress);
         let dot = known.filter(|known| takes_all && *known > dot).unwrap_or(dot);
         let place = (call, origin);
-        let register = self.registers.get(&place);
-        let absorbed = register.and_then(|register| register.absorbed.get(&dot.incarnation));
-        let is_absorbed = absorbed.is_some_and(|last| *last >= dot.sequence);
+        let is_absorbed = self.register(&place).any(|entry| entry.absorbs(dot));
         if is_absorbed || known.is_some_and(|known| known > dot) {
             return Change::Nothing;
         }
@@ -259,21 +242,28 @@ impl OrderStore {
                     .map_or(Change::Nothing, |order| Change::Served { closed: Some(order) }),
             };
         }
-        if let Some(known) = known {
-            gone.extend(self.take(known));
-        } else if !self.make_room(&place, dot.incarnation, state.is_served(), gone) {
+        let is_replaced =
+            |of: &Dot| known == Some(*of) || absorbed.iter().any(|by| by.is_later_press_of(*of));
+        let replaced = self.register(&place).map(|entry| entry.order.dot).filter(is_replaced);
+        let replaced: Vec<Dot> = replaced.collect();
+        if replaced.is_empty() && !self.make_room(&place, dot.incarnation, state.is_served(), gone)
+        {
             return if state.is_served() { Change::Nothing } else { Change::Refused };
         }
         let (told, recall, service) = match state {
             RecordState::Open { waited, recall } => (now - waited, recall, None),
             RecordState::Served(service) => (now, 0, Some(service)),
         };
-        let open = gone.iter().filter(|it| !it.is_served());
-        let placed = open.map(|entry| entry.order.placed).fold(told, Timestamp::min);
+        let open = replaced.iter().filter_map(|dot| self.get(*dot));
+        let placed = open.map(|order| order.placed).fold(told, Timestamp::min);
+        for dot in replaced {
+            gone.extend(self.take(dot));
+        }
         let change =
             if service.is_some() { Change::Served { closed: None } } else { Change::Placed };
         let (call, origin) = place;
-        self.insert(Entry { order: Order { dot, origin, call, placed, recall }, service });
+        let order = Order { dot, origin, call, placed, recall };
+        self.insert(Entry { order, service, absorbed });
         change
     }
 
@@ -286,14 +276,12 @@ impl OrderStore {
         is_served: bool,
         gone: &mut Vec<Entry>,
     ) -> bool {
-        let Some(register) = self.registers.get(place) else { return true };
-        if register.entries.len() < MOST_INCARNATIONS {
+        if self.register(place).count() < MOST_INCARNATIONS {
             return true;
         }
-        let dots = register.entries.iter().filter_map(|it| self.latest(*it, &place.0));
-        let mut served = dots.filter(|dot| self.get(*dot).is_none());
-        let Some(first) = served.next().filter(|it| !is_served || it.incarnation < incarnation)
-        else {
+        let first = self.register(place).find(|entry| entry.is_served());
+        let first = first.map(|entry| entry.order.dot);
+        let Some(first) = first.filter(|it| !is_served || it.incarnation < incarnation) else {
             return false;
         };
         gone.extend(self.take(first));
@@ -304,7 +292,7 @@ impl OrderStore {
     /// place.
     #[must_use]
     pub fn record(&self, dot: Dot, now: Timestamp) -> Option<Record> {
-        self.entries.get(&dot).map(|entry| self.record_of(entry, now))
+        self.entries.get(&dot).map(|entry| entry.record(now))
     }
 
     /// Whether the store has this press, open or served.
@@ -337,16 +325,16 @@ impl OrderStore {
         if let Some(latest) = self.latest(press.incarnation, call) {
             return if latest >= press { vec![latest] } else { Vec::new() };
         }
-        let of_call = self.registers_of(call);
-        let absorbing = of_call.filter(|register| {
-            register.absorbed.get(&press.incarnation).is_some_and(|last| *last >= press.sequence)
-        });
-        let incarnations = absorbing.flat_map(|register| &register.entries);
-        incarnations.filter_map(|incarnation| self.latest(*incarnation, call)).collect()
+        let origins = self.origins.keys().map(|origin| (call.clone(), origin.clone()));
+        let entries = origins.flat_map(|place| self.register(&place).collect::<Vec<_>>());
+        entries.filter(|entry| entry.absorbs(press)).map(|entry| entry.order.dot).collect()
     }
 
-    fn registers_of(&self, call: &Call) -> impl Iterator<Item = &Register> {
-        self.origins.keys().filter_map(|it| self.registers.get(&(call.clone(), it.clone())))
+    /// The entries of a call and origin.
+    fn register(&self, place: &Place) -> impl Iterator<Item = &Entry> {
+        let incarnations = self.registers.get(place).into_iter().flatten();
+        let dots = incarnations.filter_map(|it| self.latest(*it, &place.0));
+        dots.filter_map(|dot| self.entries.get(&dot)).collect::<Vec<_>>().into_iter()
     }
 
     /// How much there is of this origin, if anything.
@@ -356,7 +344,7 @@ impl OrderStore {
 
     /// All records.
     pub fn records(&self, now: Timestamp) -> impl Iterator<Item = Record> {
-        self.entries.values().map(move |entry| self.record_of(entry, now))
+        self.entries.values().map(move |entry| entry.record(now))
     }
 
     /// The records with dots below this one, greatest first; all of them if `None`.
@@ -367,7 +355,7 @@ impl OrderStore {
     ) -> impl Iterator<Item = Record> {
         let end = dot.map_or(Bound::Unbounded, Bound::Excluded);
         let below = self.entries.range((Bound::Unbounded, end)).rev();
-        below.map(move |(_, entry)| self.record_of(entry, now))
+        below.map(move |(_, entry)| entry.record(now))
     }
 
     /// The open orders, by dot.
@@ -427,49 +415,15 @@ impl OrderStore {
         self.digest.wrapping_add(self.recalls)
     }
 
-    fn record_of(&self, entry: &Entry, now: Timestamp) -> Record {
-        let Order { dot, origin, call, placed, recall } = entry.order.clone();
-        let state = match entry.service.clone() {
-            Some(service) => RecordState::Served(service),
-            None => RecordState::Open { waited: now.since(placed), recall },
-        };
-        let place = (call, origin);
-        let absorbed = self.registers.get(&place).map(|it| &it.absorbed).into_iter().flatten();
-        let dots = absorbed
-            .map(|(incarnation, sequence)| Dot { incarnation: *incarnation, sequence: *sequence });
-        let absorbed = dots.collect();
-        let (call, origin) = place;
-        Record { dot, origin, call, state, absorbed }
-    }
-
-    /// The register of a call and origin, which may be new.
-    fn register(&mut self, place: &Place) -> &mut Register {
-        if !self.registers.contains_key(place) {
-            let origin = self.origins.entry(place.1.clone()).or_default();
-            origin.registers += 1;
-            origin.elsewhere += usize::from(is_elsewhere(&place.0, &place.1));
-        }
-        self.registers.entry(place.clone()).or_default()
-    }
-
-    /// Forgets a register without entries.
-    fn drop_register(&mut self, place: &Place) {
-        let Some(register) = self.registers.remove(place) else { return };
-        for (incarnation, sequence) in register.absorbed {
-            self.digest ^= hash_absorbed(place, Dot { incarnation, sequence });
-        }
-        if let Some(origin) = self.origins.get_mut(&place.1) {
-            origin.registers -= 1;
-            origin.elsewhere -= usize::from(is_elsewhere(&place.0, &place.1));
-            if origin.registers == 0 {
-                self.origins.remove(&place.1);
-            }
-        }
-    }
-
     fn insert(&mut self, entry: Entry) {
         let Order { dot, call, origin, .. } = &entry.order;
-        self.register(&(call.clone(), origin.clone())).entries.insert(dot.incarnation);
+        let place = (call.clone(), origin.clone());
+        let count = self.origins.entry(origin.clone()).or_default();
+        if !self.registers.contains_key(&place) {
+            count.registers += 1;
+            count.elsewhere += usize::from(is_elsewhere(call, origin));
+        }
+        self.registers.entry(place).or_default().insert(dot.incarnation);
         self.dots.insert((dot.incarnation, call.clone()), *dot);
         if !entry.is_served() {
             self.open.entry(call.clone()).or_default().insert(*dot);
@@ -482,33 +436,34 @@ impl OrderStore {
         self.entries.insert(*dot, entry);
     }
 
-    /// Removes an entry from its register, which stays.
+    /// Removes an entry.
     fn take(&mut self, dot: Dot) -> Option<Entry> {
         let entry = self.entries.remove(&dot)?;
         self.digest ^= entry.hash();
         let Order { call, origin, .. } = &entry.order;
         self.dots.remove(&(dot.incarnation, call.clone()));
-        if let Some(register) = self.registers.get_mut(&(call.clone(), origin.clone())) {
-            register.entries.remove(&dot.incarnation);
-        }
         if !entry.is_served() {
             self.close_order(&entry.order);
+        }
+        let place = (call.clone(), origin.clone());
+        let incarnations = self.registers.get_mut(&place)?;
+        incarnations.remove(&dot.incarnation);
+        if incarnations.is_empty() {
+            self.registers.remove(&place);
+            let count = self.origins.get_mut(origin)?;
+            count.registers -= 1;
+            count.elsewhere -= usize::from(is_elsewhere(call, origin));
+            if count.registers == 0 {
+                self.origins.remove(origin);
+            }
         }
         Some(entry)
     }
 
     /// Forgets an open press that a recall has ended.
-    pub(crate) fn cancel(&mut self, dot: Dot) -> Option<Order> {
+    pub(crate) fn cancel(&mut self, dot: Dot) -> Option<Entry> {
         self.get(dot)?;
-        let Entry { order, .. } = self.take(dot)?;
-        self.drop_if_empty(&(order.call.clone(), order.origin.clone()));
-        Some(order)
-    }
-
-    fn drop_if_empty(&mut self, place: &Place) {
-        if self.registers.get(place).is_some_and(|register| register.entries.is_empty()) {
-            self.drop_register(place);
-        }
+        self.take(dot)
     }
 
     /// Closes a press if it is open, and records the service in any case.
@@ -546,43 +501,49 @@ impl Entry {
         self.service.is_some()
     }
 
-    /// The call is included because a faulty node may send one press as two calls: nodes with
-    /// different calls must not count as holders of each other's orders.
+    /// Whether it has absorbed this press, or a later one of its incarnation.
+    fn absorbs(&self, press: Dot) -> bool {
+        self.absorbed.iter().any(|absorbed| absorbed.is_later_press_of(press))
+    }
+
+    fn record(&self, now: Timestamp) -> Record {
+        let Order { dot, origin, call, placed, recall } = self.order.clone();
+        let state = match self.service.clone() {
+            Some(service) => RecordState::Served(service),
+            None => RecordState::Open { waited: now.since(placed), recall },
+        };
+        Record { dot, origin, call, state, absorbed: self.absorbed.clone() }
+    }
+
+    /// Each number is written out, so that nodes of any word size and byte order agree. The call is
+    /// included because a faulty node may send one press as two calls: nodes with different calls
+    /// must not count as holders of each other's orders.
     fn hash(&self) -> u64 {
         let Order { dot, call, recall, .. } = &self.order;
         let served = self.is_served() && !is_seeded(SeededBug::DigestOmitsServices);
         let recall = if self.is_served() { 0 } else { *recall };
-        let mut hasher = hasher_of(*dot, call);
+        let mut hasher = SipHasher13::new();
+        hasher.write(&dot.incarnation.0.to_le_bytes());
+        hasher.write(&dot.sequence.to_le_bytes());
+        let (kind, car, to) = match call {
+            Call::Hall(HallCall { to: Some(to), .. }) => (3, None, Some(to)),
+            Call::Hall(HallCall { direction: Direction::Up, .. }) => (0, None, None),
+            Call::Hall(HallCall { direction: Direction::Down, .. }) => (1, None, None),
+            Call::Car { car, .. } => (2, Some(car), None),
+        };
+        hasher.write(&[kind, call.floor().index()]);
+        hasher.write(car.map_or(&[], |car| car.as_str().as_bytes()));
+        if let Some(to) = to {
+            hasher.write(&[to.index()]);
+        }
         hasher.write(&[u8::from(served)]);
         hasher.write(&recall.to_le_bytes());
+        for absorbed in &self.absorbed {
+            hasher.write(&absorbed.incarnation.0.to_le_bytes());
+            hasher.write(&absorbed.sequence.to_le_bytes());
+        }
         hasher.finish()
     }
-}
-
-/// What one absorbed press adds to the digest.
-fn hash_absorbed((call, origin): &Place, dot: Dot) -> u64 {
-    let mut hasher = hasher_of(dot, call);
-    hasher.write(origin.as_str().as_bytes());
-    hasher.finish()
-}
-
-/// Each number is written out, so that nodes of any word size and byte order agree.
-fn hasher_of(dot: Dot, call: &Call) -> SipHasher13 {
-    let mut hasher = SipHasher13::new();
-    hasher.write(&dot.incarnation.0.to_le_bytes());
-    hasher.write(&dot.sequence.to_le_bytes());
-    let (kind, car, to) = match call {
-        Call::Hall(HallCall { to: Some(to), .. }) => (3, None, Some(to)),
-        Call::Hall(HallCall { direction: Direction::Up, .. }) => (0, None, None),
-        Call::Hall(HallCall { direction: Direction::Down, .. }) => (1, None, None),
-        Call::Car { car, .. } => (2, Some(car), None),
-    };
-    hasher.write(&[kind, call.floor().index()]);
-    hasher.write(car.map_or(&[], |car| car.as_str().as_bytes()));
-    if let Some(to) = to {
-        hasher.write(&[to.index()]);
-    }
-    hasher
 }
 
 /// Whether it is a car call for the car of another node than its origin.

@@ -128,7 +128,7 @@ impl Store {
 
 fn ack(store: &OrderStore, ledger: &Ledger, dot: Dot) -> Ack {
     let open = store.get(dot);
-    let (served, recall) = (open.is_none(), open.map_or(0, |order| order.recall));
+    let (served, recall) = (open.is_none(), open.map_or(store.recalls(), |order| order.recall));
     Ack { dot, served, durable: ledger.is_durable(dot), recall }
 }
 

@@ -59,9 +59,9 @@ pub(crate) enum Outcome {
 }
 
 impl Store {
-    pub(crate) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
+    pub(crate) fn place(&mut self, call: &Call, now: Timestamp) -> Taken {
         let own = self.own.node.clone();
-        if is_seeded(SeededBug::PressLostAfterService) && self.latest_press(&call).is_some() {
+        if is_seeded(SeededBug::PressLostAfterService) && self.latest_press(call).is_some() {
             return Taken::Absorbed;
         }
         if !is_seeded(SeededBug::SequencesReused) {
@@ -70,7 +70,7 @@ impl Store {
         let dot = Dot { incarnation: self.own.nonce, sequence: self.sequence };
         let merged = self.orders.place(dot, &own, call.clone(), now);
         debug_assert_eq!(merged.change, Change::Placed, "{dot} is fresh");
-        self.on_merged(dot, &call, &own, merged, None);
+        self.on_merged(dot, call, &own, merged, None);
         Taken::Placed
     }
 
@@ -127,12 +127,11 @@ impl Store {
     ) {
         let Merged { change, gone } = merged;
         let was_open = gone.iter().any(|entry| entry.order.call == *call && !entry.is_served());
-        for Entry { order, service } in gone {
-            self.forget(order, service, call);
+        for entry in gone {
+            self.forget(entry, dot);
         }
         match change {
-            Change::Nothing | Change::Refused if !was_open => return,
-            Change::Nothing | Change::Refused => self.closed_elsewhere(call, dot),
+            Change::Nothing | Change::Refused => return,
             // Who holds it under the old number may not under the new one.
             Change::Raised => self.promise.forget_holdings(dot),
             Change::Placed => {
@@ -167,19 +166,18 @@ impl Store {
         self.invalidate();
     }
 
-    /// The store no longer keeps an entry of a register. Another press has taken its place.
-    fn forget(&mut self, order: Order, service: Option<Service>, call: &Call) {
+    /// The store no longer keeps an entry. If a press has taken its place that is open, this one's
+    /// promise goes on with that.
+    fn forget(&mut self, Entry { order, service, .. }: Entry, heir: Dot) {
         let dot = order.dot;
         self.ledger.note(dot);
         self.replication.replaced(dot);
         if let Some(service) = service {
             self.ends.note(dot, &order.call, Some(service));
-            return;
-        }
-        let heir = self.orders.of_call(call).filter(|heir| heir.origin == order.origin);
-        match heir.map(|heir| heir.dot).max() {
-            Some(heir) => self.promise.inherit(dot, heir),
-            None => self.promise.forget(dot),
+        } else if self.orders.get(heir).is_some() {
+            self.promise.inherit(dot, heir);
+        } else {
+            self.promise.forget(dot);
         }
     }
 
@@ -208,10 +206,9 @@ impl Store {
         let has_closed = merged.gone.iter().any(|entry| entry.service.is_none());
         let outcome = match merged.change {
             Change::Refused => Outcome::Refused,
-            Change::Nothing | Change::Served { closed: None } if !has_closed => Outcome::Settled,
-            Change::Nothing | Change::Served { .. } | Change::Placed | Change::Raised => {
-                Outcome::Changed
-            }
+            Change::Nothing => Outcome::Settled,
+            Change::Served { closed: None } if !has_closed => Outcome::Settled,
+            Change::Served { .. } | Change::Placed | Change::Raised => Outcome::Changed,
         };
         self.on_merged(record.dot, &record.call, &record.origin, merged, from);
         outcome
@@ -257,6 +254,10 @@ impl Store {
 
     fn on_ack(&mut self, peer: &NodeId, ack: Ack) {
         let open = self.orders.get(ack.dot);
+        if open.is_some_and(|order| ack.served && ack.recall < order.recall) {
+            // It ignores the press under an earlier recall number.
+            return;
+        }
         if open.is_some() && ack.served {
             self.promise.forget_holding(ack.dot, peer);
         }
@@ -404,11 +405,16 @@ impl Store {
     /// learns of the recall, and ignores such orders from then on.
     pub(crate) fn cancel(&mut self, below: u64) {
         for dot in self.orders.older_than(below) {
-            let Some(Order { call, .. }) = self.orders.cancel(dot) else { continue };
+            let Some(Entry { order, absorbed, .. }) = self.orders.cancel(dot) else { continue };
+            let call = order.call;
             self.ledger.note(dot);
+            for press in absorbed {
+                self.ends.note(press, &call, None);
+            }
             self.promise.forget(dot);
             self.replication.collected(dot);
             self.ends.note(dot, &call, None);
+            self.invalidate();
             if self.orders.is_open(&call) {
                 continue;
             }
@@ -416,7 +422,6 @@ impl Store {
                 self.effects.push_back(Effect::Closed(hall));
             }
             self.effects.push_back(Effect::Dropped { call });
-            self.invalidate();
         }
     }
 

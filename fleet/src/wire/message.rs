@@ -116,7 +116,7 @@ pub struct Ack {
     pub served: bool,
     /// Whether that is on the sender's disk.
     pub durable: bool,
-    /// The recall number under which the sender knows it; 0 if it is not open.
+    /// The recall number under which the sender has it open; if it does not, how many recalls it knows.
     pub recall: u64,
 }
 

@@ -49,9 +49,7 @@ impl OrderStore {
         let of_last = self.entries.values().filter(|entry| entry.order.origin == last);
         let dots: Vec<_> = of_last.map(|entry| entry.order.dot).collect();
         for dot in dots {
-            let Some(entry) = self.take(dot) else { continue };
-            self.drop_if_empty(&(entry.order.call.clone(), last.clone()));
-            gone.push(entry);
+            gone.extend(self.take(dot));
         }
         true
     }

@@ -438,9 +438,8 @@ fn no_history_loses_a_promised_press() {
         // More incarnations than a register keeps.
         Budget { presses: 5, services: 1, crashes: 4, ..NEVER },
     ] {
-        let began = std::time::Instant::now();
         let checked = budget.checker().threads(2).spawn_bfs().join();
-        eprintln!("{budget:?}: {} states, {:?}", checked.unique_state_count(), began.elapsed());
+        assert!(checked.unique_state_count() > 10_000, "{budget:?}");
         checked.assert_properties();
     }
 }

@@ -140,7 +140,9 @@ fn fleet(steps: &[Step]) -> [OrderStore; 3] {
 }
 
 /// The registers without ages: what the merge laws speak of.
-fn essence(store: &OrderStore) -> (u64, Vec<(Dot, Call, Option<u64>, Vec<Dot>)>) {
+type Essence = (u64, Vec<(Dot, Call, Option<u64>, Vec<Dot>)>);
+
+fn essence(store: &OrderStore) -> Essence {
     let open = |state| match state {
         RecordState::Open { recall, .. } => Some(recall),
         RecordState::Served(_) => None,
