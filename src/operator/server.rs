@@ -21,11 +21,10 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
-use super::Event;
 use super::node_loop::{ANSWER_LIMIT, NodeLoop, Refused};
 use super::protocol::{ErrorCode, LONGEST_QUERY, Press, QueryLine, Recall, ReplyLine};
 use super::socket::OperatorSocket;
-use super::words;
+use super::{Event, words};
 use crate::config::FaultInjection;
 use crate::journal::{Account, AuditRecord};
 use crate::mesh::Cable;

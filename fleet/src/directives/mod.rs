@@ -26,9 +26,8 @@ use elevator_driver::Floor;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
-use crate::model::Nonce;
 use crate::model::bounds::JUMP;
-use crate::model::{Mode, NodeId};
+use crate::model::{Mode, NodeId, Nonce};
 
 pub use self::errands::{EmergencyPower, PriorityCall, Turn};
 use self::errands::{is_priority_key, read_priorities};

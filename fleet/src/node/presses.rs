@@ -270,8 +270,7 @@ mod tests {
     use elevator_driver::{Direction, Floor};
 
     use super::*;
-    use crate::model::HallCall;
-    use crate::model::Nonce;
+    use crate::model::{HallCall, Nonce};
 
     fn hall(index: u8) -> Call {
         Call::Hall(HallCall::new(Floor::try_from(index).expect("a floor"), Direction::Up))

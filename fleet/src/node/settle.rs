@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use super::{Action, Node, Report, Taken};
 use crate::car::{CarEvent, ServedCall, Stops};
 use crate::directives::{OFF, Topic};
-use crate::model::NodeState;
-use crate::model::{Call, HallCall, Timestamp};
+use crate::model::{Call, HallCall, NodeState, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::store::Ride;
 

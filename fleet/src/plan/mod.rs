@@ -29,8 +29,7 @@ use self::timetable::Timetable;
 use crate::dispatch::{
     Assignments, CarPlan, CarSituation, HallDemand, Predictor, Schedule, WeekTime,
 };
-use crate::model::NodeState;
-use crate::model::{CarView, HallCall, NodeId, Timestamp};
+use crate::model::{CarView, HallCall, NodeId, NodeState, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::PlanEntry;
 

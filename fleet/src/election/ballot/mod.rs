@@ -63,8 +63,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Candidate, Carrier, Detail, Election, ElectionTimer, Input, Output, Preferred, Profile,
 };
-use crate::model::NodeState;
-use crate::model::{NodeId, Role};
+use crate::model::{NodeId, NodeState, Role};
 
 pub use settings::Settings;
 

@@ -26,8 +26,7 @@ use crate::election::testing::model::{
 };
 use crate::election::testing::{candidate, control_unit};
 use crate::election::{Candidate, Election, ElectionTimer, Input, Message as Any, Output};
-use crate::model::NodeId;
-use crate::model::NodeState;
+use crate::model::{NodeId, NodeState};
 
 #[derive(Debug)]
 struct Fleet {
