@@ -77,7 +77,8 @@ pub(crate) enum Query {
     Network(Cable),
     /// Whether there is a hang to clear: answered by [`Reply::NothingToClear`].
     ClearHang,
-    /// `Node::handle_mode`, `Node::handle_fire_recall`, `Node::handle_floor_lock`: answered by [`Reply::Directive`].
+    /// `Node::handle_mode`, `Node::handle_fire_recall`, `Node::handle_floor_lock`: answered by
+    /// [`Reply::Directive`].
     Directive {
         command: Command,
         operator: String,

@@ -179,8 +179,8 @@ impl Node {
         self.command(&Topic::Mode(car.clone()), mode.name(), operator, now)
     }
 
-    /// An operator starts a fire recall of all cars, or ends all that this node knows of. Nothing but this
-    /// command ends them.
+    /// An operator starts a fire recall of all cars, or ends all that this node knows of. Nothing but
+    /// this command ends them.
     ///
     /// # Errors
     /// [`DirectiveError`]: nothing has changed.

@@ -132,8 +132,8 @@ impl Dispatching {
     }
 
     /// As master: requests a plan for the open calls, with their waiting times, and the cars of the
-    /// group. Of very many trips some stand for the others. Without open calls the plan becomes empty, and idle cars are parked: once, until
-    /// something happens.
+    /// group. Of very many trips some stand for the others. Without open calls the plan becomes
+    /// empty, and idle cars are parked: once, until something happens.
     pub(crate) fn request(
         &mut self,
         calls: &BTreeMap<HallCall, Duration>,

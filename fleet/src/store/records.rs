@@ -407,7 +407,7 @@ impl Store {
             let Some(Order { call, .. }) = self.orders.cancel(dot) else { continue };
             self.ledger.note(dot);
             self.promise.forget(dot);
-            self.replication.collected(dot);
+            self.replication.dropped(dot);
             self.ends.note(dot, &call, None);
             if self.orders.is_open(&call) {
                 continue;
