@@ -281,7 +281,7 @@ impl Store {
     }
 
     /// Takes in those of these records for which there is room, and acknowledges them.
-    pub(super) fn take_in(&mut self, peer: &NodeId, records: &[Record], now: Timestamp) {
+    fn take_in(&mut self, peer: &NodeId, records: &[Record], now: Timestamp) {
         for record in records {
             if !self.admits(peer, record, now) {
                 continue;
