@@ -90,7 +90,7 @@ pub enum Report {
         waited: Duration,
         /// Whether this node's car served it.
         here: bool,
-        /// The car that served it; `None` in records of older journals.
+        /// The car that served it.
         car: Option<NodeId>,
     },
     /// An order was dropped because of a fire recall: nobody serves it.

@@ -48,7 +48,7 @@ pub enum PressFate {
     },
     /// A car has served it.
     Served {
-        /// The car, if known.
+        /// The car.
         car: Option<NodeId>,
         /// How long the call had waited.
         #[serde(with = "seconds")]
