@@ -2,7 +2,8 @@
 //! besides the configuration, and what `liftmesh doctor` examines besides that.
 //!
 //! It reads and opens, and changes nothing: no file is created, nothing is sent to the panel or the
-//! fleet. `doctor` connects with the MQTT broker, and says nothing there. While the node itself runs, everything that it uses counts as correct.
+//! fleet. `doctor` connects with the MQTT broker, and says nothing there. While the node itself runs,
+//! everything that it uses counts as correct.
 
 mod certificate;
 mod clock;

@@ -19,8 +19,7 @@ pub(crate) use self::number::{
     hexadecimal, is_zero, optional_fine_seconds, optional_seconds, seconds, text,
 };
 pub(crate) use self::report::{availability, conflict, hang, panel};
-use crate::model::NodeState;
-use crate::model::{Call, HallCall, NameError, NodeId};
+use crate::model::{Call, HallCall, NameError, NodeId, NodeState};
 
 /// `{"kind":"slave","master":"A"}`.
 #[derive(Serialize, Deserialize)]

@@ -9,9 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::directives::{Key, Session, Value, Words};
 use crate::json::{NodeStateForm, availability, call, conflict, hang, panel, seconds};
-use crate::model::NodeState;
-use crate::model::{Call, Dot, NodeId, Reason, Term};
-use crate::model::{HangCause, HangEvidence};
+use crate::model::{Call, Dot, HangCause, HangEvidence, NodeId, NodeState, Reason, Term};
 
 /// A transition that the log and the operator see.
 ///
@@ -92,7 +90,7 @@ pub enum Report {
         waited: Duration,
         /// Whether this node's car served it.
         here: bool,
-        /// The car that served it; `None` in records of older journals.
+        /// The car that served it.
         car: Option<NodeId>,
     },
     /// An order was dropped because of a fire recall: nobody serves it.

@@ -73,7 +73,7 @@ impl Disk {
         self.records.values().any(|(record, _)| is_it(record) && is_open(record))
     }
 
-    /// Whether this press, or a one that took its place, is on it, open or served.
+    /// Whether this press, or one that took its place, is on it, open or served.
     pub(super) fn knows(&self, dot: Dot, call: &Call) -> bool {
         self.records.values().any(|(record, _)| record.covers(dot, call))
     }

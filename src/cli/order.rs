@@ -23,10 +23,8 @@ Examples:
 
 Floors count from 0 at the bottom. The order is placed when the command returns with 0; --wait lit
 waits until it is promised (its lamp may be lit), --wait assigned until it also has a car, --wait
-served until a car has come. No order is
-needed, and none is placed, where the car stands there with its door open: the command says so and
-ends with 0. While the node's disk does not answer an order may not be placed yet: the command says
-so and ends with 1.";
+served until a car has come. No order is needed, and none is placed, where the car stands there with
+its door open: the command says so and ends with 0.";
 
 /// The arguments of `liftmesh order`.
 #[derive(Debug, Clone, Args)]

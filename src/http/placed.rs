@@ -21,8 +21,8 @@ pub(crate) struct PlacedCall {
     /// Names the order in `/api/v1/orders`, once it is there; of a robot, its session.
     #[schema(example = "hall-3-up")]
     id: String,
-    /// By which `/api/v1/calls/{receipt}` says how far this call is. Null if there is no order yet, and
-    /// for a passenger's call without `request_id` over MQTT.
+    /// By which `/api/v1/calls/{receipt}` says how far this call is. Null for a passenger's call
+    /// without `request_id` over MQTT.
     #[schema(example = "5bd1e99500c0ffee00c0ffee")]
     pub(super) receipt: Option<String>,
     pub(crate) state: PlacedState,

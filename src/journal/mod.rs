@@ -156,8 +156,8 @@ impl Journal {
         Ok((Self { file: place, ..journal }, restored))
     }
 
-    /// The same for who has claimed the directory: it waits for the caretaker, which reads the tokens in
-    /// the journal without a claim.
+    /// Like [`open_or`](Self::open_or), for a process that has claimed the directory: it waits for
+    /// the caretaker, which reads the tokens in the journal without a claim.
     ///
     /// # Errors
     /// As [`open_or`](Self::open_or).

@@ -21,11 +21,10 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
-use super::Event;
 use super::node_loop::{ANSWER_LIMIT, NodeLoop, Refused};
 use super::protocol::{ErrorCode, LONGEST_QUERY, Press, QueryLine, Recall, ReplyLine};
 use super::socket::OperatorSocket;
-use super::words;
+use super::{Event, words};
 use crate::config::FaultInjection;
 use crate::journal::{Account, AuditRecord};
 use crate::mesh::Cable;
@@ -78,7 +77,8 @@ pub(crate) enum Query {
     Network(Cable),
     /// Whether there is a hang to clear: answered by [`Reply::NothingToClear`].
     ClearHang,
-    /// `Node::handle_mode`, `Node::handle_fire_recall`, `Node::handle_floor_lock`: answered by [`Reply::Directive`].
+    /// `Node::handle_mode`, `Node::handle_fire_recall`, `Node::handle_floor_lock`: answered by
+    /// [`Reply::Directive`].
     Directive {
         command: Command,
         operator: String,

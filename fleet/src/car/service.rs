@@ -30,10 +30,11 @@ impl Car {
     /// The service mode: the most restrictive one of key switch and command.
     ///
     /// From the least restrictive on: in service, attendant, priority, independent, out of service,
-    /// emergency power, fire recall, fire service, and out of service by the key switch. That comes last because a mechanic
-    /// may be in the shaft: such a car must not be moved by a fire recall (ASME A17.1, phase I; EN
-    /// 81-73). A turn of the key to *fire recall* in a car that a command has recalled puts it into
-    /// fire service (ASME A17.1, phase II), until the key is turned elsewhere: see `firefighter.rs`.
+    /// emergency power, fire recall, fire service, and out of service by the key switch. That comes
+    /// last because a mechanic may be in the shaft: such a car must not be moved by a fire recall
+    /// (ASME A17.1, phase I; EN 81-73). A turn of the key to *fire recall* in a car that a command
+    /// has recalled puts it into fire service (ASME A17.1, phase II), until the key is turned
+    /// elsewhere: see `firefighter.rs`.
     #[must_use]
     pub fn mode(&self) -> Mode {
         if self.fire_key == FireKey::Drives {
@@ -273,7 +274,7 @@ impl Car {
             return Some(Unavailable::Stopped);
         }
         match self.mode() {
-            // The nearest that the beacons of version 4 can name; `Reason` has the mode.
+            // The nearest that messages can name; `Reason` has the mode.
             Mode::Priority | Mode::Independent => return Some(Unavailable::Independent),
             Mode::FireRecall | Mode::FireService => return Some(Unavailable::FireRecall),
             Mode::EmergencyPower | Mode::OutOfService => return Some(Unavailable::OutOfService),

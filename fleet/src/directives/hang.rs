@@ -8,8 +8,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor};
 
 use super::{Directives, Key, OFF, Value, of_kind};
-use crate::model::NodeId;
-use crate::model::{HangCause, HangEvidence};
+use crate::model::{HangCause, HangEvidence, NodeId};
 
 /// The beginning of these keys.
 const HANG: &str = "hang/";

@@ -26,9 +26,8 @@ use elevator_driver::Floor;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
-use crate::model::Nonce;
 use crate::model::bounds::JUMP;
-use crate::model::{Mode, NodeId};
+use crate::model::{Mode, NodeId, Nonce};
 
 pub use self::errands::{EmergencyPower, PriorityCall, Turn};
 use self::errands::{is_priority_key, read_priorities};
@@ -262,10 +261,10 @@ impl Directives {
         self.registers.keys().max_by_key(|key| Precedence::of(key))
     }
 
-    /// Whether the version of a directive of a peer, or the number of a recall, is not too far ahead of
-    /// those that are known here. Without this bound a single one would use up those of the whole fleet. A node that knows
-    /// none yet has to believe what operators have commanded, but no receipt: a request that is not
-    /// remembered is fulfilled again.
+    /// Whether the version of a directive of a peer, or the number of a recall, is not too far ahead
+    /// of those that are known here. Without this bound a single one would use up those of the whole
+    /// fleet. A node that knows none yet has to believe what operators have commanded, but no
+    /// receipt: a request that is not remembered is fulfilled again.
     pub(crate) fn is_in_reach(&self, directive: &Directive) -> bool {
         let known = if directive.is_receipt() {
             self.receipts.highest().unwrap_or(0)
@@ -335,8 +334,9 @@ impl Directives {
         self.digest
     }
 
-    /// The commanded mode of a car, what is commanded for the whole fleet included. A mode that this program does
-    /// not know takes the car out of service: who commanded it did not want it to run as usual.
+    /// The commanded mode of a car, what is commanded for the whole fleet included. A mode that this
+    /// program does not know takes the car out of service: who commanded it did not want it to run
+    /// as usual.
     #[must_use]
     pub fn mode(&self, car: &NodeId) -> Mode {
         let directive = self.about(&Topic::Mode(car.clone()));

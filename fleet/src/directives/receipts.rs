@@ -12,8 +12,7 @@ use std::fmt;
 use elevator_driver::Floor;
 
 use super::{Directive, DirectiveError, Key, MOST_CHANGES, Session, Value, Version, Words};
-use crate::model::Nonce;
-use crate::model::{Call, Dot, NodeId};
+use crate::model::{Call, Dot, NodeId, Nonce};
 
 /// The most receipts of a fleet. Of more, the bearers with the most lose their oldest ones, so that a
 /// busy bearer can't use up what others need, and all nodes keep the same ones.

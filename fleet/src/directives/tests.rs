@@ -5,8 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::election::testing::name;
-use crate::model::Nonce;
-use crate::model::{HangCause, HangEvidence};
+use crate::model::{HangCause, HangEvidence, Nonce};
 
 fn incarnation(number: u64) -> Nonce {
     Nonce(number)

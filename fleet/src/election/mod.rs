@@ -50,9 +50,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::climate::{DisplayData, Reading};
-use crate::model::MeshTimes;
-use crate::model::{Hello, NodeState, Nonce, Protocol};
-use crate::model::{Mac, NodeId, Role, Term};
+use crate::model::{Hello, Mac, MeshTimes, NodeId, NodeState, Nonce, Protocol, Role, Term};
 
 pub use ballot::Ballot;
 pub use bully::Bully;

@@ -11,8 +11,7 @@ use elevator_driver::{Direction, Floor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::seconds;
-use crate::model::Reason;
-use crate::model::{HangCause, HangEvidence};
+use crate::model::{HangCause, HangEvidence, Reason};
 
 /// Whether a car is in service: `in_service`, and `unavailable` with the reason.
 pub(crate) mod availability {

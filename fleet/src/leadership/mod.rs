@@ -24,8 +24,7 @@ use self::terms::Terms;
 use crate::election::{
     Candidate, Election, ElectionSettings, ElectionTimer, Input, LinkRule, Message, Output,
 };
-use crate::model::{Hello, NodeState};
-use crate::model::{MeshTimes, NodeId, Term, Timestamp};
+use crate::model::{Hello, MeshTimes, NodeId, NodeState, Term, Timestamp};
 use crate::peers::Membership;
 use crate::report::Report;
 use crate::seeded::{SeededBug, is_seeded};

@@ -10,8 +10,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::model::NodeState;
-use crate::model::{NodeId, Term, Timestamp};
+use crate::model::{NodeId, NodeState, Term, Timestamp};
 
 /// What the election was told last of each peer.
 #[derive(Debug)]

@@ -86,7 +86,7 @@ impl Mode {
         }
     }
 
-    /// The mode as the beacons of version 4 name it, which have four modes only.
+    /// The mode as messages name it, which have four modes only.
     pub(crate) fn on_the_wire(self) -> Self {
         match self {
             Self::InService | Self::Attendant => Self::InService,

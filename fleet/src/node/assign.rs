@@ -6,8 +6,7 @@ use elevator_driver::{Floor, Kiosks, MOST_TRIPS, Trip};
 
 use super::{Action, LinkId, Node, PlanVersion, Report};
 use crate::dispatch::{CarPlan, CarSituation, Plan, Predictor};
-use crate::model::NodeState;
-use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
+use crate::model::{Call, CarView, HallCall, NodeId, NodeState, Timestamp};
 use crate::peers::Relation;
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Delta, Frame, PlanEntry};

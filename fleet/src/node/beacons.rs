@@ -5,8 +5,7 @@ use core::net::Ipv4Addr;
 use super::{Action, Node};
 use crate::model::Timestamp;
 use crate::peers::Facts;
-use crate::wire::Beacon;
-use crate::wire::Room;
+use crate::wire::{Beacon, Room};
 
 impl Node {
     pub(super) fn facts(&self, now: Timestamp) -> Facts {

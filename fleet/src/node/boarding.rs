@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(all_served(&mut boarding, Ride::Absent), [1]);
     }
 
-    /// Its car call waited for a sequence until the car was there for another reason.
+    /// Its car call is served as soon as it is placed: the car was there for another reason.
     #[test]
     fn a_press_is_served_though_the_ride_was_placed_and_over_between_two_looks() {
         let mut boarding = begun();

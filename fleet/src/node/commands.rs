@@ -26,9 +26,8 @@ use crate::directives::{
 use crate::dispatch::{Kinematics, Predictor};
 use crate::model::{Call, Dot, Mode, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
-use crate::wire::Room;
 use crate::wire::codec::{CHUNK, size};
-use crate::wire::{Beacon, Frame};
+use crate::wire::{Beacon, Frame, Room};
 
 /// How many bytes of a beacon directives take at most: the largest one, and most often several.
 /// The rest is for orders.
@@ -180,8 +179,8 @@ impl Node {
         self.command(&Topic::Mode(car.clone()), mode.name(), operator, now)
     }
 
-    /// An operator starts a fire recall of all cars, or ends all that this node knows of. Nothing but this
-    /// command ends them.
+    /// An operator starts a fire recall of all cars, or ends all that this node knows of. Nothing but
+    /// this command ends them.
     ///
     /// # Errors
     /// [`DirectiveError`]: nothing has changed.

@@ -4,8 +4,7 @@ use super::{Node, Report};
 use crate::dispatch::CarPlan;
 use crate::election::{Input, LinkRule};
 use crate::leadership::{Bank, Change, Wish};
-use crate::model::NodeState;
-use crate::model::{Call, CarView, NodeId, Timestamp};
+use crate::model::{Call, CarView, NodeId, NodeState, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
 impl Node {

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::status::{ConflictStatus, HangStatus, LostStatus, OrderStatus, PeerStatus, Status};
 use crate::directives::{Topic, Turn};
-use crate::model::{FleetName, NodeId, Term};
-use crate::model::{NodeState, Protocol};
+use crate::model::{FleetName, NodeId, NodeState, Protocol, Term};
 
 /// The whole fleet as one node sees it: what `liftmesh status --fleet --json` prints.
 ///

@@ -2,8 +2,7 @@
 
 use super::{Action, LinkId, Node, Report};
 use crate::election::Input;
-use crate::model::{Hello, NodeState};
-use crate::model::{NodeId, Timestamp};
+use crate::model::{Hello, NodeId, NodeState, Timestamp};
 use crate::peers::{Due, Heard};
 use crate::wire::{Delta, Frame, PlanEntry};
 

@@ -117,7 +117,8 @@ impl Node {
     fn set_own(&mut self, key: Key, value: &str, by: Words, now: Timestamp) {
         let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
         match self.set_directive(key, value, by, now) {
-            // Without room others don't hear of it: the car obeys its key, and the latch has the evidence.
+            // Without room others don't hear of it: the car obeys its key, and the latch has the
+            // evidence.
             Ok(())
             | Err(DirectiveError::NoRecall | DirectiveError::Full | DirectiveError::Spent) => {}
         }

@@ -22,9 +22,8 @@ use elevator_driver::{Floor, KeySwitch};
 use super::{Node, Report};
 use crate::car::{Car, Power};
 use crate::directives::{Directive, Directives, EmergencyPower, Topic, Turn, Value, Words};
-use crate::model::NodeState;
 use crate::model::{
-    Availability, Call, CarPhase, CarView, Mode, NodeId, Role, Timestamp, Unavailable,
+    Availability, Call, CarPhase, CarView, Mode, NodeId, NodeState, Role, Timestamp, Unavailable,
 };
 use crate::seeded::{SeededBug, is_seeded};
 

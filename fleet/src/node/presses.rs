@@ -48,7 +48,7 @@ pub enum PressFate {
     },
     /// A car has served it.
     Served {
-        /// The car, if known.
+        /// The car.
         car: Option<NodeId>,
         /// How long the call had waited.
         #[serde(with = "seconds")]
@@ -270,8 +270,7 @@ mod tests {
     use elevator_driver::{Direction, Floor};
 
     use super::*;
-    use crate::model::HallCall;
-    use crate::model::Nonce;
+    use crate::model::{HallCall, Nonce};
 
     fn hall(index: u8) -> Call {
         Call::Hall(HallCall::new(Floor::try_from(index).expect("a floor"), Direction::Up))

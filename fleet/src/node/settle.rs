@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use super::{Action, Node, Report, Taken};
 use crate::car::{CarEvent, ServedCall, Stops};
 use crate::directives::{OFF, Topic};
-use crate::model::NodeState;
-use crate::model::{Call, HallCall, Timestamp};
+use crate::model::{Call, HallCall, NodeState, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::store::Ride;
 
@@ -165,7 +164,7 @@ impl Node {
             if self.store.ride_to(to) == Ride::Absent {
                 let ride = Call::Car { car: self.hello.node.clone(), floor: to };
                 match self.place(&ride, now) {
-                    // It is in the store, or will be: the boarding waits for that.
+                    // The boarding looks for it in the store, and waits until it is promised.
                     Taken::Placed | Taken::Absorbed => {}
                 }
             }

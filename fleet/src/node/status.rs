@@ -20,8 +20,9 @@ use crate::json::{
     self, NodeStateForm, hang, hexadecimal, is_zero, optional_car, optional_fine_seconds, seconds,
     text,
 };
-use crate::model::{Call, CarView, FleetName, Mac, NodeId, Role, Term, Timestamp};
-use crate::model::{NodeState, Protocol};
+use crate::model::{
+    Call, CarView, FleetName, Mac, NodeId, NodeState, Protocol, Role, Term, Timestamp,
+};
 use crate::peers::{ConflictKind, LossCause};
 use crate::store::{Holding, Refused};
 

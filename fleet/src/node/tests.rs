@@ -29,8 +29,7 @@ use crate::climate::ClimateSettings;
 use crate::dispatch::Plan;
 use crate::election::testing::{address, floor, name};
 use crate::election::{ElectionSettings, Preset};
-use crate::model::{Call, CarView, FleetName, HallCall, Mac, Role};
-use crate::model::{Nonce, Protocol};
+use crate::model::{Call, CarView, FleetName, HallCall, Mac, Nonce, Protocol, Role};
 use crate::store::Record;
 use crate::wire::{Beacon, Echo, Frame};
 use elevator_driver::{

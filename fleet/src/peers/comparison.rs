@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::membership::pace;
-use crate::model::MeshTimes;
-use crate::model::Timestamp;
+use crate::model::{MeshTimes, Timestamp};
 
 /// The longest time that a difference lasts before it is repaired, however often that has failed.
 const MOST_REPAIR_WAIT: Duration = Duration::from_mins(1);

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::election::LinkSide;
-use crate::model::NodeState;
-use crate::model::{NodeId, Timestamp};
+use crate::model::{NodeId, NodeState, Timestamp};
 use crate::wire::LinkId;
 
 /// The most probes under way over a link. More would only wait behind these.

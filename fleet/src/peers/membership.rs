@@ -18,9 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use crate::election::LinkSide;
-use crate::model::MeshTimes;
-use crate::model::{Hello, Nonce};
-use crate::model::{NodeId, Timestamp};
+use crate::model::{Hello, MeshTimes, NodeId, Nonce, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::Beacon;
 use crate::wire::codec::VERSION;

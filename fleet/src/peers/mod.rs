@@ -23,10 +23,8 @@ use std::time::Duration;
 
 use self::beacon::BeaconClock;
 use self::pairing::{Choice, Known, Pairing};
-use crate::election::LinkSide;
-use crate::election::{LinkRule, redial};
-use crate::model::{CarView, MeshTimes, NodeId, Term, Timestamp};
-use crate::model::{Hello, NodeState};
+use crate::election::{LinkRule, LinkSide, redial};
+use crate::model::{CarView, Hello, MeshTimes, NodeId, NodeState, Term, Timestamp};
 use crate::wire::LinkId;
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dispatch::Assignments;
-use crate::model::NodeState;
-use crate::model::{HallCall, NodeId};
+use crate::model::{HallCall, NodeId, NodeState};
 use crate::wire::PlanEntry;
 
 /// The assignments of the present master, or of this node if it is master.

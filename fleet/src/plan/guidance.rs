@@ -7,8 +7,7 @@ use std::time::Duration;
 use elevator_driver::{Floor, FloorCount};
 
 use crate::dispatch::{CarPlan, CarSituation, Predictor};
-use crate::model::NodeState;
-use crate::model::{CarPhase, CarView, FloorSet, NodeId, Timestamp};
+use crate::model::{CarPhase, CarView, FloorSet, NodeId, NodeState, Timestamp};
 
 /// What a master tells the cars, and what it knows of them for that.
 ///

@@ -29,8 +29,7 @@ use self::timetable::Timetable;
 use crate::dispatch::{
     Assignments, CarPlan, CarSituation, HallDemand, Predictor, Schedule, WeekTime,
 };
-use crate::model::NodeState;
-use crate::model::{CarView, HallCall, NodeId, Timestamp};
+use crate::model::{CarView, HallCall, NodeId, NodeState, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::PlanEntry;
 
@@ -133,8 +132,8 @@ impl Dispatching {
     }
 
     /// As master: requests a plan for the open calls, with their waiting times, and the cars of the
-    /// group. Of very many trips some stand for the others. Without open calls the plan becomes empty, and idle cars are parked: once, until
-    /// something happens.
+    /// group. Of very many trips some stand for the others. Without open calls the plan becomes
+    /// empty, and idle cars are parked: once, until something happens.
     pub(crate) fn request(
         &mut self,
         calls: &BTreeMap<HallCall, Duration>,

@@ -30,7 +30,7 @@ pub enum Change {
 pub struct Restored {
     /// The highest term that the node has known (E3).
     pub term: Term,
-    /// Every register on disk, with its present age.
+    /// Every press on disk, with its present age.
     pub records: Vec<Record>,
     /// The learned durations of the legs of the node's car.
     pub flight_times: Vec<FlightRecord>,

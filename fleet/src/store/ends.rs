@@ -6,8 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Service;
-use crate::model::Nonce;
-use crate::model::{Call, Dot};
+use crate::model::{Call, Dot, Nonce};
 
 /// How many ends are kept; of more, the oldest is forgotten.
 const MOST: usize = 1024;

@@ -120,7 +120,7 @@ impl Ledger {
         Some((self.lsn, dots, others))
     }
 
-    /// Everything up to `lsn` is on disk; returns the registers that are now durable.
+    /// Everything up to `lsn` is on disk; returns the presses that are now durable.
     pub(super) fn written(&mut self, lsn: Lsn, now: Timestamp) -> Vec<Dot> {
         self.durable = self.durable.max(lsn).min(self.lsn);
         self.waiting_since = (self.durable < self.lsn).then_some(now);
@@ -170,7 +170,7 @@ impl Ledger {
         self.failed
     }
 
-    /// Whether the latest state of a register is on disk.
+    /// Whether the latest state of a press is on disk.
     pub(super) fn is_durable(&self, dot: Dot) -> bool {
         if is_seeded(SeededBug::AckBeforeDisk)
             || self.failed && is_seeded(SeededBug::FailedDiskTrusted)
@@ -205,7 +205,7 @@ mod tests {
         Ledger::new(&restored, rotates)
     }
 
-    /// The changes that the next batches carry beside registers.
+    /// The changes that the next batches carry beside presses.
     fn others(ledger: &mut Ledger, term: u64) -> Vec<Change> {
         ledger.note_term(Term(term));
         let batch = ledger.batch(Timestamp::START);
@@ -255,7 +255,7 @@ mod tests {
 
     /// P1: a change that overtakes the write of an earlier one waits for its own.
     #[test]
-    fn a_register_is_durable_once_its_latest_change_is() {
+    fn a_press_is_durable_once_its_latest_change_is() {
         let mut ledger = ledger();
         let dot = press(1);
         ledger.note(dot);

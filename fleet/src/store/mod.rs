@@ -34,8 +34,7 @@ use self::ledger::Ledger;
 use self::promise::Promise;
 use self::replication::Replication;
 use self::transfers::Transfers;
-use crate::model::Hello;
-use crate::model::{Call, Dot, HallCall, NodeId, Order, Timestamp};
+use crate::model::{Call, Dot, HallCall, Hello, NodeId, Order, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
 pub use self::admission::Refused;

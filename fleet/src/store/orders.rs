@@ -69,11 +69,11 @@ pub(crate) struct Entry {
 
 /// How much the store has of one origin.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Origin {
+pub(super) struct Origin {
     registers: usize,
     open: usize,
     /// How many destination calls are open.
-    pub(crate) open_trips: usize,
+    pub(super) open_trips: usize,
     /// How many registers are of car calls for the cars of other nodes, which operators can place.
     elsewhere: usize,
 }
@@ -111,7 +111,7 @@ impl OrderStore {
     /// press absorbs what other incarnations of its node have left.
     ///
     /// If one of the entries that it replaces is open, it keeps that one's age (F18).
-    pub(crate) fn place(
+    pub(super) fn place(
         &mut self,
         dot: Dot,
         origin: &NodeId,
@@ -140,7 +140,7 @@ impl OrderStore {
 
     /// Records that the car of this node serves a call: closes and returns every press of it known so
     /// far (O3).
-    pub(crate) fn serve(&mut self, call: &Call, car: &NodeId, now: Timestamp) -> Vec<Order> {
+    pub(super) fn serve(&mut self, call: &Call, car: &NodeId, now: Timestamp) -> Vec<Order> {
         let mut dots = self.open.get(call).cloned().unwrap_or_default();
         if is_seeded(SeededBug::ServiceClosesWholeLanding) {
             let others = self.open.iter().filter(|(open, _)| open.floor() == call.floor());
@@ -151,7 +151,7 @@ impl OrderStore {
 
     /// Records that the car of this node serves these presses: closes and returns those that are
     /// open.
-    pub(crate) fn serve_presses(
+    pub(super) fn serve_presses(
         &mut self,
         dots: &BTreeSet<Dot>,
         car: &NodeId,
@@ -174,17 +174,17 @@ impl OrderStore {
     }
 
     /// There have been so many fire recalls. The caller ends or renumbers the orders that are older.
-    pub(crate) fn set_recalls(&mut self, recalls: u64) {
+    pub(super) fn set_recalls(&mut self, recalls: u64) {
         self.recalls = self.recalls.max(recalls);
     }
 
     /// The open presses with smaller recall numbers than this.
-    pub(crate) fn older_than(&self, recall: u64) -> Vec<Dot> {
+    pub(super) fn older_than(&self, recall: u64) -> Vec<Dot> {
         self.orders().filter(|order| order.recall < recall).map(|order| order.dot).collect()
     }
 
     /// Gives a press this recall number, if it is open with a smaller one; whether it was.
-    pub(crate) fn raise(&mut self, dot: Dot, recall: u64) -> bool {
+    pub(super) fn raise(&mut self, dot: Dot, recall: u64) -> bool {
         let open = self.entries.get_mut(&dot).filter(|entry| !entry.is_served());
         let Some(entry) = open.filter(|entry| entry.order.recall < recall) else {
             return false;
@@ -296,7 +296,7 @@ impl OrderStore {
     }
 
     /// Whether the store has this press, open or served.
-    pub(crate) fn knows(&self, dot: Dot) -> bool {
+    pub(super) fn knows(&self, dot: Dot) -> bool {
         self.entries.contains_key(&dot)
     }
 
@@ -308,7 +308,7 @@ impl OrderStore {
 
     /// Whether a press of this call by this node is open.
     #[must_use]
-    pub(crate) fn is_open_at(&self, origin: &NodeId, call: &Call) -> bool {
+    pub(super) fn is_open_at(&self, origin: &NodeId, call: &Call) -> bool {
         self.of_call(call).any(|order| order.origin == *origin)
     }
 
@@ -338,7 +338,7 @@ impl OrderStore {
     }
 
     /// How much there is of this origin, if anything.
-    pub(crate) fn origin(&self, node: &NodeId) -> Option<&Origin> {
+    pub(super) fn origin(&self, node: &NodeId) -> Option<&Origin> {
         self.origins.get(node)
     }
 
@@ -348,7 +348,7 @@ impl OrderStore {
     }
 
     /// The records with dots below this one, greatest first; all of them if `None`.
-    pub(crate) fn records_below(
+    pub(super) fn records_below(
         &self,
         dot: Option<Dot>,
         now: Timestamp,
@@ -461,7 +461,7 @@ impl OrderStore {
     }
 
     /// Forgets an open press that a recall has ended.
-    pub(crate) fn cancel(&mut self, dot: Dot) -> Option<Entry> {
+    pub(super) fn cancel(&mut self, dot: Dot) -> Option<Entry> {
         self.get(dot)?;
         self.take(dot)
     }
@@ -497,7 +497,7 @@ impl OrderStore {
 }
 
 impl Entry {
-    pub(crate) fn is_served(&self) -> bool {
+    pub(super) fn is_served(&self) -> bool {
         self.service.is_some()
     }
 

@@ -20,7 +20,7 @@ pub(crate) enum Holding {
 /// building: two living nodes hold it, and at least one of them has it on disk. A node that hears
 /// nobody needs its own disk (F12, F13). A promise stands until the order is served.
 #[derive(Debug, Clone)]
-pub(crate) struct Promise {
+pub(super) struct Promise {
     own: NodeId,
     holdings: BTreeMap<Dot, BTreeMap<NodeId, Holding>>,
     made: BTreeSet<Dot>,
@@ -33,7 +33,7 @@ pub(crate) struct Promise {
 impl Promise {
     /// Creates an empty set of promises for the node of this name.
     #[must_use]
-    pub(crate) fn new(own: NodeId) -> Self {
+    pub(super) fn new(own: NodeId) -> Self {
         Self {
             own,
             holdings: BTreeMap::new(),
@@ -45,12 +45,12 @@ impl Promise {
 
     /// The set of peers that are heard has changed, so the next [`review`](Self::review) has to
     /// look at every order that is not promised.
-    pub(crate) fn invalidate(&mut self) {
+    pub(super) fn invalidate(&mut self) {
         self.is_dirty = true;
     }
 
     /// Records that a node holds an open order. A holding never becomes weaker.
-    pub(crate) fn record(&mut self, dot: Dot, node: &NodeId, holding: Holding) {
+    pub(super) fn record(&mut self, dot: Dot, node: &NodeId, holding: Holding) {
         self.is_dirty = true;
         if !self.made.contains(&dot) {
             self.pending.insert(dot);
@@ -65,7 +65,7 @@ impl Promise {
     }
 
     /// Forgets an order that has been served.
-    pub(crate) fn forget(&mut self, dot: Dot) {
+    pub(super) fn forget(&mut self, dot: Dot) {
         self.holdings.remove(&dot);
         self.made.remove(&dot);
         self.pending.remove(&dot);
@@ -73,7 +73,7 @@ impl Promise {
 
     /// A later press replaces an earlier one. If that was promised, so is the later one, because
     /// other stores keep the earlier one until they receive the later.
-    pub(crate) fn inherit(&mut self, earlier: Dot, later: Dot) {
+    pub(super) fn inherit(&mut self, earlier: Dot, later: Dot) {
         self.holdings.remove(&earlier);
         self.pending.remove(&earlier);
         if self.made.remove(&earlier) && !is_seeded(SeededBug::PromiseLostWithRepeat) {
@@ -83,7 +83,7 @@ impl Promise {
     }
 
     /// Forgets what a node was known to hold: it was lost, and may have lost its orders.
-    pub(crate) fn forget_node(&mut self, node: &NodeId) {
+    pub(super) fn forget_node(&mut self, node: &NodeId) {
         for known in self.holdings.values_mut() {
             known.remove(node);
         }
@@ -93,18 +93,18 @@ impl Promise {
     }
 
     /// Forgets who holds an order.
-    pub(crate) fn forget_holdings(&mut self, dot: Dot) {
+    pub(super) fn forget_holdings(&mut self, dot: Dot) {
         self.holdings.remove(&dot);
     }
 
-    pub(crate) fn forget_holding(&mut self, dot: Dot, node: &NodeId) {
+    pub(super) fn forget_holding(&mut self, dot: Dot, node: &NodeId) {
         if let Some(known) = self.holdings.get_mut(&dot) {
             known.remove(node);
         }
     }
 
     /// This node's disk has failed: the orders on it count as held in memory only (P5).
-    pub(crate) fn doubt_own(&mut self) {
+    pub(super) fn doubt_own(&mut self) {
         for known in self.holdings.values_mut() {
             if let Some(holding) = known.get_mut(&self.own) {
                 *holding = Holding::Held;
@@ -114,18 +114,18 @@ impl Promise {
 
     /// How a node is known to hold an order.
     #[cfg(test)]
-    pub(crate) fn holding(&self, dot: Dot, node: &NodeId) -> Option<Holding> {
+    pub(super) fn holding(&self, dot: Dot, node: &NodeId) -> Option<Holding> {
         self.holdings.get(&dot)?.get(node).copied()
     }
 
     /// How many nodes hold an order, of this node and the `heard` ones.
     #[must_use]
-    pub(crate) fn living_holders(&self, dot: Dot, heard: &BTreeSet<NodeId>) -> usize {
+    pub(super) fn living_holders(&self, dot: Dot, heard: &BTreeSet<NodeId>) -> usize {
         self.living_holdings(dot, heard).count()
     }
 
     /// Which nodes hold an order, and how, of this node and the `heard` ones, by name.
-    pub(crate) fn living_holdings<'a>(
+    pub(super) fn living_holdings<'a>(
         &'a self,
         dot: Dot,
         heard: &'a BTreeSet<NodeId>,
@@ -138,7 +138,7 @@ impl Promise {
     /// Makes every promise that can be made while just these other nodes are heard, and returns the
     /// orders that are promised from now on. Does nothing if no holding was recorded since the last
     /// review and [`invalidate`](Self::invalidate) was not called.
-    pub(crate) fn review(&mut self, heard: impl FnOnce() -> BTreeSet<NodeId>) -> Vec<Dot> {
+    pub(super) fn review(&mut self, heard: impl FnOnce() -> BTreeSet<NodeId>) -> Vec<Dot> {
         if !std::mem::take(&mut self.is_dirty) {
             return Vec::new();
         }
@@ -162,7 +162,7 @@ impl Promise {
 
     /// Whether the order is promised.
     #[must_use]
-    pub(crate) fn is_made(&self, dot: Dot) -> bool {
+    pub(super) fn is_made(&self, dot: Dot) -> bool {
         self.made.contains(&dot)
     }
 }

@@ -282,7 +282,7 @@ impl Store {
     }
 
     /// Takes in those of these records for which there is room, and acknowledges them.
-    pub(super) fn take_in(&mut self, peer: &NodeId, records: &[Record], now: Timestamp) {
+    fn take_in(&mut self, peer: &NodeId, records: &[Record], now: Timestamp) {
         for record in records {
             if !self.admits(peer, record, now) {
                 continue;
@@ -412,7 +412,7 @@ impl Store {
                 self.ends.note(press, &call, None);
             }
             self.promise.forget(dot);
-            self.replication.collected(dot);
+            self.replication.dropped(dot);
             self.ends.note(dot, &call, None);
             self.invalidate();
             if self.orders.is_open(&call) {

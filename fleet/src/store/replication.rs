@@ -9,7 +9,7 @@ use crate::model::{Dot, NodeId};
 
 /// The outboxes of all peers: records that they have not acknowledged, and acknowledgements.
 ///
-/// Bounded by the registers that can exist times the peers.
+/// Bounded by the presses that the store keeps times the peers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Replication {
     outbox: BTreeMap<NodeId, Outbox>,
@@ -88,7 +88,7 @@ impl Replication {
         self.link_acks.remove(peer);
     }
 
-    /// A register has changed: it goes to every outbox except that of the peer that sent it.
+    /// A record has changed: it goes to every outbox except that of the peer that sent it.
     pub(super) fn changed(&mut self, dot: Dot, from: Option<&NodeId>) {
         self.turn += 1;
         self.is_dirty = true;
@@ -133,15 +133,15 @@ impl Replication {
         }
     }
 
-    /// The register was replaced by a later press.
+    /// A later press has taken the place of this one.
     pub(super) fn replaced(&mut self, dot: Dot) {
-        self.collected(dot);
+        self.dropped(dot);
         self.acks.remove(&dot);
     }
 
-    /// The register is no longer kept. Records of it are still acknowledged, as served, so that
-    /// peers stop sending them.
-    pub(super) fn collected(&mut self, dot: Dot) {
+    /// The press is no longer kept. Records of it are still acknowledged, as served, so that peers
+    /// stop sending them.
+    pub(super) fn dropped(&mut self, dot: Dot) {
         for outbox in self.outbox.values_mut() {
             if outbox.remove(dot) {
                 self.turns.remove(dot);
@@ -275,7 +275,7 @@ mod tests {
                     4 => replication.changed(dot, Some(peer)),
                     5 => replication.enqueue(peer, dot),
                     6 => replication.acked(peer, dot),
-                    7 => replication.collected(dot),
+                    7 => replication.dropped(dot),
                     _ => drop(replication.take_for_link(peer, 2)),
                 }
                 let queued = |dot| {

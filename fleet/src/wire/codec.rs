@@ -18,8 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keyring::{FleetKey, KeyError, Keyring, NO_KEY, Purpose, TAG};
 use super::{Beacon, Frame};
-use crate::model::NodeId;
-use crate::model::{Hello, Nonce};
+use crate::model::{Hello, NodeId, Nonce};
 use crate::seeded::{SeededBug, is_seeded};
 
 /// The largest datagram, in bytes. It crosses every LAN in one piece.

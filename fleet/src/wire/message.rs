@@ -112,7 +112,7 @@ impl Delta {
 pub struct Ack {
     /// The press.
     pub dot: Dot,
-    /// The sender knows the press as served, or a later one in its place.
+    /// The press is not open at the sender: it was served, recalled, or a later one has its place.
     pub served: bool,
     /// Whether that is on the sender's disk.
     pub durable: bool,

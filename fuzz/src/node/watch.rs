@@ -158,8 +158,8 @@ impl Watch {
         }
     }
 
-    /// A directive gives way to a later one only, but for a fire recall, whose number counts. No open call is older than a fire recall, and on
-    /// emergency power a motor runs in its turn alone (S1).
+    /// A directive gives way to a later one only, but for a fire recall, whose number counts. No open
+    /// call is older than a fire recall, and on emergency power a motor runs in its turn alone (S1).
     fn check_directives(&mut self, node: &Node) {
         let directives = node.directives();
         let is_recall = |it: &&Directive| it.key.as_str().starts_with("fire-recall/");

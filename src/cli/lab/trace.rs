@@ -27,8 +27,8 @@ Examples:
 /// The arguments of `liftmesh lab trace`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TraceArgs {
-    /// The election protocol; of a situation also a variant of it, or a control, as for `lab
-    /// elections`
+    /// The election protocol; of a situation also a variant of it, or a control, as for
+    /// `lab elections`
     #[arg(long, value_name = "NAME", visible_alias = "protocol", default_value = "lowest-ip")]
     pub(crate) election: Contestant,
     /// Which settings of the protocol; not for a control [default: fleet]

@@ -6,8 +6,7 @@ use std::time::Duration;
 use elevator_driver::Direction;
 
 use super::model::Model;
-use crate::dispatch::CarSituation;
-use crate::dispatch::side;
+use crate::dispatch::{CarSituation, side};
 use crate::model::NodeId;
 
 /// What was seen weighs about a third as much after so many seconds.

@@ -25,8 +25,9 @@
 //! A node answers votes at most once in the time of a round, whatever ends its vote. A control
 //! packet or a reset ends a vote: the voter follows its sender and at once waits for the next control
 //! packet (V6), but answers no further votes until the round would have been over: they belong to the
-//! vote that has ended. A stand-in leader answers the votes of a round with one control packet. So a round costs at most n votes and, as each control packet
-//! draws n − 1 answers, two control packets with their answers: O(n) messages.
+//! vote that has ended. A stand-in leader answers the votes of a round with one control packet. So a
+//! round costs at most n votes and, as each control packet draws n − 1 answers, two control packets
+//! with their answers: O(n) messages.
 //!
 //! # What it adds to the source
 //!
@@ -63,8 +64,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Candidate, Carrier, Detail, Election, ElectionTimer, Input, Output, Preferred, Profile,
 };
-use crate::model::NodeState;
-use crate::model::{NodeId, Role};
+use crate::model::{NodeId, NodeState, Role};
 
 pub use settings::Settings;
 

@@ -69,8 +69,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Candidate, Detail, Election, ElectionTimer, Input, Message as Any, Output, Preferred, Profile,
 };
-use crate::model::NodeState;
-use crate::model::{NodeId, Term};
+use crate::model::{NodeId, NodeState, Term};
 use crate::seeded::{SeededBug, is_seeded};
 
 pub use settings::{Estimate, Settings, Wins};

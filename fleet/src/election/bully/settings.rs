@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::{Bully, PROFILE};
 use crate::election::{Candidate, Election, Profile, Rules};
-use crate::model::NodeId;
-use crate::model::{Nonce, Protocol};
+use crate::model::{NodeId, Nonce, Protocol};
 
 /// The estimate of a node without any health, where the lowest wins: high enough to take a bonus
 /// off it.

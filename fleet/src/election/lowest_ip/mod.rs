@@ -33,8 +33,7 @@ use std::time::Duration;
 use super::{
     Candidate, Detail, Election, ElectionTimer, Input, LinkRule, Output, Preferred, Profile, Rules,
 };
-use crate::model::NodeId;
-use crate::model::{NodeState, Nonce, Protocol};
+use crate::model::{NodeId, NodeState, Nonce, Protocol};
 use crate::seeded::{SeededBug, is_seeded};
 
 pub use source::Source;

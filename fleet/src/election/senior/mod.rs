@@ -41,8 +41,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Candidate, Detail, Election, ElectionTimer, Input, Output, Preferred, Profile};
-use crate::model::NodeId;
-use crate::model::NodeState;
+use crate::model::{NodeId, NodeState};
 
 use member::{Kind, Member};
 pub use settings::Settings;

@@ -4,8 +4,8 @@
 //! In every state: a node becomes master only after all its attempts; the control unit leads; a
 //! master that hears of one above it yields. And from each of them, as soon as nothing more breaks,
 //! the nodes come to one master and stay with it in every fair schedule (M8, M9). What the protocol
-//! relies on about its times: messages are under way for less than the wait for an answer, and a master that is there
-//! sends requests more often than it counts as lost.
+//! relies on about its times: messages are under way for less than the wait for an answer, and a
+//! master that is there sends requests more often than it counts as lost.
 //!
 //! The states are finite but for the count of nodes seen, which the machine only compares with
 //! zero: here it ends at 1. There is no other boundary.
@@ -26,8 +26,7 @@ use crate::election::testing::model::{
 };
 use crate::election::testing::{candidate, control_unit};
 use crate::election::{Candidate, Election, ElectionTimer, Input, Message as Any, Output};
-use crate::model::NodeId;
-use crate::model::NodeState;
+use crate::model::{NodeId, NodeState};
 
 #[derive(Debug)]
 struct Fleet {

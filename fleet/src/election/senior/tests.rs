@@ -6,12 +6,11 @@ use proptest::prelude::*;
 
 use super::*;
 
-use crate::election::Message as Any;
-use crate::election::Rules;
 use crate::election::testing::{
     Given, candidate, control_unit as control, detail, feed, fires, hears, loses, name, play,
     receives, slave_of,
 };
+use crate::election::{Message as Any, Rules};
 use crate::model::Role;
 
 fn settings() -> Settings {

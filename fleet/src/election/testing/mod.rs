@@ -10,8 +10,7 @@ use std::time::Duration;
 use elevator_driver::Floor;
 
 use super::{Candidate, Election, ElectionTimer, Input, Message, Output};
-use crate::model::NodeState;
-use crate::model::{Mac, NodeId, Role, Term};
+use crate::model::{Mac, NodeId, NodeState, Role, Term};
 
 pub(crate) fn floor(index: u8) -> Floor {
     Floor::try_from(index).expect("a floor")

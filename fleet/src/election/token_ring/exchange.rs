@@ -3,8 +3,7 @@
 use super::message::{Exchange, Message, Survivor, Token};
 use super::state::{Member, Phase, State, Timer};
 use super::{Output, TokenRing};
-use crate::model::NodeId;
-use crate::model::NodeState;
+use crate::model::{NodeId, NodeState};
 use crate::seeded::{SeededBug, is_seeded};
 
 impl TokenRing {

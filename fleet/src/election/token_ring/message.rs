@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Nonce;
-use crate::model::{Mac, NodeId};
+use crate::model::{Mac, NodeId, Nonce};
 
 /// A message of `token-ring`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

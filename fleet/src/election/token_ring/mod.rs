@@ -76,8 +76,7 @@ use std::time::Duration;
 
 use super::{Candidate, Detail, Election, ElectionTimer, Input, Output, Profile};
 use crate::model::bounds::bounded;
-use crate::model::{Mac, NodeId};
-use crate::model::{NodeState, Nonce};
+use crate::model::{Mac, NodeId, NodeState, Nonce};
 use state::{Member, Phase, State};
 
 pub use message::{Exchange, Generation, Life, Message, Stamp, Survivor, Token};

@@ -7,11 +7,12 @@
 //! The state space is made finite by [`Reach`]: states beyond it have no successors, and what is
 //! sent while so many messages are under way gets lost.
 //!
-//! What is checked: once nothing more breaks, every run comes to exactly one token, in whatever order
-//! messages arrive, timers fire (after what is under way) and nodes are heard; no two nodes ever hold a token under one stamp (E7); a holder knows of no later
-//! hop of its own token, so no stale hand-over acts; each node waits for the timers of its state;
-//! and, where nobody crashes, a token that was once made is always held by a node or kept by its
-//! sender (T5, T8: of two that are compared one always stays).
+//! What is checked: once nothing more breaks, every run comes to exactly one token, in whatever
+//! order messages arrive, timers fire (after what is under way) and nodes are heard; no two nodes
+//! ever hold a token under one stamp (E7); a holder knows of no later hop of its own token, so no
+//! stale hand-over acts; each node waits for the timers of its state; and, where nobody crashes, a
+//! token that was once made is always held by a node or kept by its sender (T5, T8: of two that are
+//! compared one always stays).
 //!
 //! The largest models that the tests exhaust, with one hop of each token and one exchange a node: two
 //! nodes with two messages under way; two nodes and tokens of two generations; these come to one

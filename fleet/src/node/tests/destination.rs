@@ -286,7 +286,7 @@ fn invented_trips_of_a_node_are_bounded_and_counted() {
     assert!(node.orders().get(again.dot).is_some());
 }
 
-/// Its car call waits for the disk, and no passenger for a car.
+/// Its car call is not on the disk yet, but no passenger waits for a car.
 #[test]
 fn a_passenger_who_is_in_the_car_is_not_planned_for() {
     let (mut node, now) = boarded();

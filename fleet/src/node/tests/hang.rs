@@ -5,8 +5,7 @@ use elevator_driver::{Button, Direction, MotorCommand};
 use super::planning::idle_at;
 use super::*;
 use crate::directives::{Key, Value, hang_key};
-use crate::model::{Availability, Unavailable};
-use crate::model::{HangCause, HangEvidence};
+use crate::model::{Availability, HangCause, HangEvidence, Unavailable};
 use crate::node::HangStatus;
 use crate::wire::Delta;
 

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::forged::{call, exchange, pair, press};
 use super::*;
-use crate::model::Hello;
-use crate::model::NodeId;
+use crate::model::{Hello, NodeId};
 use crate::peers::{MOST_ECHOES, STRANGERS_ECHOED};
 use crate::store::RecordState;
 

@@ -4,8 +4,7 @@ use core::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::{Membership, Peer, pace};
-use crate::model::Nonce;
-use crate::model::Timestamp;
+use crate::model::{Nonce, Timestamp};
 use crate::peers::beacon::{MOST_ECHOES, STRANGERS_ECHOED};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::Echo;

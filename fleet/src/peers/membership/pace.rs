@@ -8,8 +8,7 @@
 use std::time::Duration;
 
 use super::MOST_INCARNATIONS;
-use crate::model::MeshTimes;
-use crate::model::Timestamp;
+use crate::model::{MeshTimes, Timestamp};
 
 /// What each peer adds to the period: together they send 333 beacons a second.
 const SHARE: Duration = Duration::from_millis(3);

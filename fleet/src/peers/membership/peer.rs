@@ -7,9 +7,7 @@ use super::pace::{Delay, EchoAge, Limits};
 use super::reception::Reception;
 use super::window::Window;
 use crate::election::Candidate;
-use crate::model::MeshTimes;
-use crate::model::{CarView, Term, Timestamp};
-use crate::model::{Hello, NodeState};
+use crate::model::{CarView, Hello, MeshTimes, NodeState, Term, Timestamp};
 use crate::peers::comparison::Comparison;
 use crate::seeded::{SeededBug, is_seeded};
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use super::pace::Limits;
 use super::{Membership, Peer};
-use crate::model::Nonce;
-use crate::model::{NodeId, Timestamp};
+use crate::model::{NodeId, Nonce, Timestamp};
 
 impl Membership {
     /// Checks for silent peers; returns those that are lost, and those to probe.

@@ -3,8 +3,9 @@ use elevator_driver::{Floor, FloorCount};
 use std::time::Duration;
 
 use super::*;
-use crate::model::{Availability, CarView, FleetName, Mac, Role, Term, Unavailable};
-use crate::model::{NodeState, Protocol};
+use crate::model::{
+    Availability, CarView, FleetName, Mac, NodeState, Protocol, Role, Term, Unavailable,
+};
 use crate::wire::{Delta, Echo};
 
 fn hello(node: &str, address: u8, nonce: u64) -> Hello {

@@ -10,10 +10,9 @@ use crate::dispatch::CarPlan;
 use crate::election::Message;
 use crate::election::testing::floor;
 use crate::model::{
-    Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, Mac, Mode, Role,
-    Term, Timestamp,
+    Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, Mac, Mode,
+    NodeState, Protocol, Role, Term, Timestamp,
 };
-use crate::model::{NodeState, Protocol};
 use crate::store::{OrderStore, Record, RecordState, Service};
 use crate::wire::keyring::{Credential, SECRET};
 use crate::wire::listing::documented;

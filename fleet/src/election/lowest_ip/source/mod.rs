@@ -31,8 +31,7 @@ use super::{SOURCE, Timer};
 use crate::election::{
     Candidate, Detail, Election, ElectionTimer, Input, LinkSide, Output, Profile, redial,
 };
-use crate::model::NodeId;
-use crate::model::NodeState;
+use crate::model::{NodeId, NodeState};
 
 /// `lowest-ip` as in its source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -8,11 +8,11 @@
 //! A run is fair if nothing waits for ever: what can happen in every state from some moment on,
 //! does happen (a message arrives, a timer fires, a node hears another), and so does, sooner or
 //! later, every number that a node may draw. A timer that is armed in every state from some moment
-//! on fires too, even if it is due in some of them only. Where a fair run goes round for ever is a *component*
-//! of the graph: states that lead to each other, that no draw leaves, and in which nothing is put
-//! off for ever. Every state of such a component has to be [right](Calms::is_right). So the verdict
-//! is exact: a wrong state there is one that a fair run comes back to again and again, and
-//! without one every fair run is right from some moment on.
+//! on fires too, even if it is due in some of them only. Where a fair run goes round for ever is a
+//! *component* of the graph: states that lead to each other, that no draw leaves, and in which
+//! nothing is put off for ever. Every state of such a component has to be [right](Calms::is_right).
+//! So the verdict is exact: a wrong state there is one that a fair run comes back to again and again,
+//! and without one every fair run is right from some moment on.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;

@@ -21,8 +21,7 @@ use stateright::{Checker as _, Model, Property};
 
 use super::candidate;
 use crate::election::{Candidate, Election, ElectionTimer, Input, Message, Output};
-use crate::model::NodeState;
-use crate::model::{NodeId, Term};
+use crate::model::{NodeId, NodeState, Term};
 
 pub(in crate::election) use calm::{Calms, Due, settles};
 
