@@ -114,11 +114,14 @@ impl Climate {
         self.gathering = Some(Gathering { until: now + self.settings.gather_time, waits_for });
     }
 
-    /// The process was interrupted and missed answers, so the gathered readings are not worth
-    /// sending. The next request waits until its own sensors are heard again.
-    pub(super) fn forget_request(&mut self, now: Timestamp) {
+    /// The process was interrupted for `late` and missed answers, so the gathered readings are not
+    /// worth sending. If the reading of its own sensors may have expired (K1), the next request waits
+    /// until they are heard again.
+    pub(super) fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.gathering = None;
-        self.requested_at = Some(now);
+        if late >= self.settings.reading_limit {
+            self.requested_at = Some(now);
+        }
     }
 
     pub(crate) fn handle_reading(&mut self, source: Source, reading: Reading, now: Timestamp) {

@@ -222,7 +222,7 @@ impl Cabin {
 
     /// The process did not run for `late`, until this moment.
     pub(crate) fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
-        self.climate.forget_request(now);
+        self.climate.handle_interrupted(late, now);
         self.change_car(|car| car.handle_interrupted(late, now));
         self.is_dirty = true;
     }

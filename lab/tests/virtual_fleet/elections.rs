@@ -143,6 +143,7 @@ impl Fleet {
                 building.until(limit, "it has its turn", |world| world.master() == Some(*node));
             }
         } else {
+            assert!(self.agrees(building, group), "{self:?}");
             building.run_for(secs(4));
             assert_eq!(building.master_of(group), master, "{self:?}");
         }
@@ -174,7 +175,9 @@ impl Fleet {
             }
         };
         let running: Vec<usize> = building.running().collect();
-        self.agree(&mut building, &running, &format!("{scenario:?}"));
+        let took = self.agree(&mut building, &running, &format!("{scenario:?}"));
+        // Until then a vote of the same election may still be under way (C3).
+        building.run_for(self.bound().saturating_sub(took));
         self.stays(&mut building, &running);
         building.recovers_under(|world| self.agrees(world, &all()));
     }

@@ -121,6 +121,33 @@ fn a_panel_that_is_gone_reads_nothing() {
     assert_eq!(node.cabin.climate.display(at(4_100)).text, "-- C 10:05");
 }
 
+/// K1: what its own sensors read before a long suspension is not shown after it.
+#[test]
+fn a_node_that_was_suspended_shows_nothing_until_its_sensors_are_heard() {
+    let mut node = alone(reads(21, 100));
+    pass(&mut node, at(3_000));
+    let late = node.cabin.climate.settings.reading_limit;
+    let resumed = at(3_000) + late;
+    node.handle_interrupted(late, resumed);
+    assert_eq!(node.cabin.climate.display(resumed).text, "-- C 10:05");
+    senses(&mut node, reads(10, 100), resumed);
+    pass(&mut node, resumed + SECOND);
+    assert_eq!(node.cabin.climate.display(resumed + SECOND).text, "10.0 C 10:05");
+}
+
+/// C4
+#[test]
+fn a_node_that_is_often_held_up_requests_nevertheless() {
+    let (mut node, mut now) = (alone(reads(21, 100)), at(10));
+    let [runs, late] = [130, 170].map(Duration::from_millis);
+    while now < at(20_000) {
+        pass(&mut node, now + runs);
+        now = now + runs + late;
+        node.handle_interrupted(late, now);
+    }
+    assert_eq!(node.cabin.climate.display(now).text, "21.0 C 10:05");
+}
+
 /// Two nodes, of which the first is the master, and a request that the second has not heard.
 fn unanswered() -> (Node, Node, Timestamp) {
     let (mut first, mut second) = (node(1, 1), node(2, 1));

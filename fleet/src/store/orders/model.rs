@@ -94,7 +94,8 @@ enum Step {
     RestoreBackup,
     StartCopy,
     Tell(usize, usize),
-    Send(usize),
+    /// One entry, as a beacon may carry it.
+    Send(usize, usize),
     Deliver(usize),
     Serve(usize, u8),
     Recall(usize),
@@ -319,7 +320,7 @@ impl Model for Budget {
             let others = (0..NODES).filter(running).filter(|to| *to != node);
             steps.extend(others.map(|to| Step::Tell(node, to)));
             if left.messages > 0 {
-                steps.push(Step::Send(node));
+                steps.extend((0..contents.entries.len()).map(|entry| Step::Send(node, entry)));
             }
             if world.message != Contents::default() {
                 steps.push(Step::Deliver(node));
@@ -394,9 +395,10 @@ impl Model for Budget {
                 world.tell(&contents, is_recalled, to);
                 world.promise(from, to);
             }
-            Step::Send(from) => {
+            Step::Send(from, entry) => {
                 world.left.messages -= 1;
                 world.message = world.nodes[from].contents.clone();
+                world.message.entries = vec![world.message.entries.swap_remove(entry)];
             }
             Step::Deliver(to) => world.tell(&world.message.clone(), false, to),
             Step::Serve(at_node, of) => {
