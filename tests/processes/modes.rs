@@ -345,7 +345,8 @@ fn a_recall_by_key_drops_every_call_and_begins_once_a_turn() {
     assert!(!is_recall(&building));
 
     turn_key(&building, "B", "normal");
-    building.wait("B is back", |building| mode(building, "B") == Some(Mode::InService));
+    // The key has stood there for long enough to be turned, and no contact bounced.
+    building.wait("B is back", |building| !shows(&fleet_page(building, "A"), "B", "fire-recall"));
     turn_key(&building, "B", "recall-all");
     building.wait("both are down", |building| TWO.iter().all(|name| is_recalled(building, name)));
     assert!(is_recall(&building));

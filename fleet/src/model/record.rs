@@ -17,7 +17,7 @@ pub struct Record {
     pub call: Call,
     /// Whether it was served.
     pub state: RecordState,
-    /// The presses in the same register that later presses have absorbed.
+    /// The presses of other incarnations that it has absorbed, the latest of each.
     pub absorbed: Vec<Dot>,
 }
 
