@@ -38,7 +38,7 @@ pub enum CarEvent {
     FloorUnreachable(Floor),
     /// The drive did not report that it runs after the command; it is retried after a while.
     DriveRefused,
-    /// A flight did not end at its stop, or went the wrong way: see [`HangCause::OffTarget`].
+    /// A flight did not end at its stop, or went the wrong way: see [`HangCause::OffTarget`](crate::model::HangCause::OffTarget).
     OffTarget {
         /// The floor at which it should have stopped.
         stop_at: Floor,

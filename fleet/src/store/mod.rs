@@ -9,7 +9,7 @@
 //! ```
 //!
 //! It knows no link, plan or car. What it needs to know of the membership comes in as an
-//! argument, and what other components need to know goes out as [`Effect`]s, in order.
+//! argument, and what other components need to know goes out as `Effect`s, in order.
 
 mod admission;
 mod disk;

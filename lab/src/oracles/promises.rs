@@ -24,6 +24,9 @@ const NOTICED_WITHIN: Duration = Duration::from_mins(1);
 /// of the slowest disk.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(5);
 
+/// By incarnation of their origin.
+type Shown = BTreeMap<Nonce, Dot>;
+
 #[derive(Debug)]
 pub(crate) struct Promises {
     /// The presses that some lamp has promised and no car has served, and when a lamp did last.
@@ -33,7 +36,7 @@ pub(crate) struct Promises {
     /// When each call was last dropped in a fire recall.
     dropped: BTreeMap<Call, Duration>,
     /// By node and origin: the latest presses that its lamps and its kiosk show as promised.
-    shown: Vec<BTreeMap<Call, BTreeMap<NodeId, BTreeMap<Nonce, Dot>>>>,
+    shown: Vec<BTreeMap<Call, BTreeMap<NodeId, Shown>>>,
     /// What the process of a node held which has ended, and when that was. Others may count on it until
     /// they have noticed.
     former: Vec<(usize, Record, Duration)>,
