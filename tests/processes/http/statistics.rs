@@ -34,7 +34,7 @@ fn kept(directory: &Path) -> Option<[u32; 4]> {
     for entry in quarters.iter().expect("a table") {
         let (_, record) = entry.expect("a quarter");
         let kinds: ([Times; 4], &[u8]) =
-            postcard::take_from_bytes(&record.value()[1..]).expect("a record");
+            postcard::take_from_bytes(record.value()).expect("a record");
         for (sum, (bins, _, _)) in sums.iter_mut().zip(kinds.0) {
             *sum += bins.iter().map(|(_, count)| count).sum::<u32>();
         }
