@@ -31,9 +31,13 @@ fn with_every_disk_failed(seed: u64) -> Script {
     let fails = |node| Step { at, act: Act::Fault(Fault::DiskFail(node)) };
     let floor = elevator_driver::Floor::BOTTOM;
     let button = elevator_driver::Button::Hall(floor, elevator_driver::Direction::Up);
-    let press = Step { at, act: Act::Press { node: 0, button } };
     let failures = (0..script.world.nodes).map(fails);
-    script.steps.splice(behind..behind, failures.chain([press]));
+    script.steps.splice(behind..behind, failures);
+    // Its lamp is lit by then.
+    let at = at - Duration::from_millis(300);
+    let behind = script.steps.iter().position(|step| step.at > at).expect("it lasts longer");
+    let press = Step { at, act: Act::Press { node: 0, button } };
+    script.steps.splice(behind..behind, [press]);
     script
 }
 
