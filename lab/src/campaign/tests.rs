@@ -29,8 +29,9 @@ fn with_every_disk_failed(seed: u64) -> Script {
     let at = Duration::from_secs(12);
     let behind = script.steps.iter().position(|step| step.at > at).expect("it lasts longer");
     let fails = |node| Step { at, act: Act::Fault(Fault::DiskFail(node)) };
-    let floor = elevator_driver::Floor::BOTTOM;
-    let button = elevator_driver::Button::Hall(floor, elevator_driver::Direction::Up);
+    // Where no idle car waits.
+    let top = script.world.floors.top();
+    let button = elevator_driver::Button::Hall(top, elevator_driver::Direction::Down);
     let failures = (0..script.world.nodes).map(fails);
     script.steps.splice(behind..behind, failures);
     // Its lamp is lit by then.
