@@ -100,7 +100,7 @@ fn bully_b8() -> Scene {
 
 /// Three parts with a token each meet. Each holder hears another one first, and asks it to wait.
 fn ring_freeze() -> Scene {
-    let mut world = WorldSettings::without_parking(3, 23);
+    let mut world = WorldSettings::without_parking(3, 121);
     world.election = ElectionSettings::TokenRing(token_ring::Settings {
         mesh_detection: false,
         ..token_ring::Settings::default()

@@ -260,10 +260,10 @@ const CLAIMS: [Claim; 4] = [
         &[0, 1, 2],
         &[2],
         ": wait|: busy|: agreed|: result|: no longer holder",
-        "B: wait to C|A: wait to B|C: wait to A|C: busy to B|A: busy to C|B: busy to A",
+        "A: wait to C|C: wait to B|B: wait to A|C: busy to A|B: busy to C|A: busy to B",
     ),
     (&[0, 1, 2], &[0], " is ", ""),
-    (&[20, 31], &[20], " is ", ""),
+    (&[0, 15], &[0], " is ", ""),
 ];
 
 /// `LIFTMESH_DRAW=1 cargo test -p liftmesh-lab --lib documented` draws them anew. If a protocol has
