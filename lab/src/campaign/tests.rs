@@ -26,6 +26,8 @@ fn a_script_runs_the_same_as_what_it_was_taken_from() {
 /// Nobody can keep an order when every disk fails.
 fn with_every_disk_failed(seed: u64) -> Script {
     let mut script = campaign(seed).script;
+    let pressed = Duration::from_millis(11_700);
+    // The lamp is lit by then.
     let at = Duration::from_secs(12);
     let behind = script.steps.iter().position(|step| step.at > at).expect("it lasts longer");
     let fails = |node| Step { at, act: Act::Fault(Fault::DiskFail(node)) };
@@ -34,10 +36,8 @@ fn with_every_disk_failed(seed: u64) -> Script {
     let button = elevator_driver::Button::Hall(top, elevator_driver::Direction::Down);
     let failures = (0..script.world.nodes).map(fails);
     script.steps.splice(behind..behind, failures);
-    // Its lamp is lit by then.
-    let at = at - Duration::from_millis(300);
-    let behind = script.steps.iter().position(|step| step.at > at).expect("it lasts longer");
-    let press = Step { at, act: Act::Press { node: 0, button } };
+    let behind = script.steps.iter().position(|step| step.at > pressed).expect("it lasts longer");
+    let press = Step { at: pressed, act: Act::Press { node: 0, button } };
     script.steps.splice(behind..behind, [press]);
     script
 }
