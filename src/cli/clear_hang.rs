@@ -140,8 +140,8 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                     ["clear-hang", operator, &by, reason, &*what(cleared)].map(str::to_owned)
                 }
                 AuditEvent::Directive { operator, reason, account: by, entered_at, key, value } => {
-                    let elsewhere = || entered_at.as_ref().map(|node| format!("at node {node}"));
-                    let by = by.as_ref().map(account).or_else(elsewhere).unwrap_or_default();
+                    let elsewhere = || format!("at node {entered_at}");
+                    let by = by.as_ref().map_or_else(elsewhere, account);
                     let reason = reason.as_deref().unwrap_or_default();
                     let what = format!("{key} is {value}");
                     ["directive", operator, &by, reason, &*what].map(str::to_owned)

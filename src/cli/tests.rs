@@ -365,7 +365,7 @@ fn an_audit_record_of_a_command_says_where_it_was_entered() {
         operator: "kovac".to_owned(),
         reason: None,
         account,
-        entered_at: Some(node("B")),
+        entered_at: node("B"),
         key: "mode/C".to_owned(),
         value: "independent".to_owned(),
     };

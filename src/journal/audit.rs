@@ -71,10 +71,8 @@ pub(crate) enum AuditEvent {
         /// The account that gave the command, if it was entered at this node.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         account: Option<Account>,
-        /// The node at which it was entered; absent in records of older programs, which have those of
-        /// their own node only.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        entered_at: Option<NodeId>,
+        /// The node at which it was entered.
+        entered_at: NodeId,
         /// What was set, such as `mode/A`.
         key: String,
         /// To what.

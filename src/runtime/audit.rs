@@ -84,13 +84,12 @@ impl Running {
             None => (operator.to_owned(), None, None),
         };
         let mut counted = account.as_ref().map_or_else(|| by.to_string(), Account::name);
-        // However much an account commands, a recall is on record.
+        // A recall is audited however much its account commands.
         if is_recall_key(key) {
             counted.push_str(" (fire recall)");
         }
         if self.commands.hours.admits(counted, self.turned) {
             let (key, value) = (key.to_string(), value.to_string());
-            let entered_at = Some(entered_at);
             self.record_or_warn(AuditEvent::Directive {
                 operator,
                 reason,

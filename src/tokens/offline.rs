@@ -110,7 +110,7 @@ impl Offline {
             operator: operator.to_owned(),
             reason: None,
             account: Some(account),
-            entered_at: Some(self.node.clone()),
+            entered_at: self.node.clone(),
             value: shown(&key, value).to_string(),
             key: key.to_string(),
         };

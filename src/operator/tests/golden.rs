@@ -421,7 +421,7 @@ fn audit_records() -> Vec<AuditRecord> {
             operator: "kovac".to_owned(),
             reason: Some("new carpet".to_owned()),
             account: Some(Account::default()),
-            entered_at: Some(node("A")),
+            entered_at: node("A"),
             key: "mode/B".to_owned(),
             value: "out-of-service".to_owned(),
         },
