@@ -261,7 +261,7 @@ impl Journal {
 }
 
 /// Whether a directory has a journal file, sound or not. A file that can't be examined counts as
-/// present; an empty one is no journal.
+/// present; an empty one isn't a journal.
 #[must_use]
 pub(crate) fn exists(directory: &Path) -> bool {
     match fs::metadata(directory.join(FILE)) {
@@ -286,7 +286,7 @@ pub(crate) fn audit_of(
 /// The directives of a node that does not run. Nothing is changed.
 ///
 /// # Errors
-/// As [`audit_of`], or [`JournalError::Lost`] if there is no journal.
+/// As [`audit_of`], or [`JournalError::Lost`] if the journal is missing.
 pub(crate) fn directives_of(directory: &Path, node: &NodeId) -> Result<Directives, JournalError> {
     let path = directory.join(FILE);
     let Some((_, restored)) = look(&path, Some(node))? else {
@@ -455,7 +455,7 @@ fn unusable(path: &Path, error: ReadError) -> JournalError {
 
 /// Whether the medium is to blame for this error: it is full, read-only or broken.
 pub(crate) fn is_failing(error: &io::Error) -> bool {
-    // EIO has no kind of its own.
+    // EIO has no `ErrorKind`.
     const EIO: i32 = 5;
     matches!(
         error.kind(),

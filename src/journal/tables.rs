@@ -11,7 +11,7 @@
 //! | `audit` | number → JSON, see [`super::audit`] |
 //!
 //! All but names, numbers and the audit log is in postcard. `numbers` and `names` keep their types
-//! for ever: they say whose journal it is, and of which format. Any other change of a table needs a
+//! for ever: they say whose journal it is, and in which format. Any other change of a table needs a
 //! new format.
 
 use std::collections::BTreeSet;

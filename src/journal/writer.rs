@@ -54,7 +54,7 @@ pub(crate) enum Work {
     Question(Box<dyn FnOnce(&Journal) + Send>),
 }
 
-/// Writes on a thread of its own, in order, all that waits in one transaction.
+/// Writes on a separate thread, in order, all that waits in one transaction.
 ///
 /// After the first failed write it writes nothing more: a disk that lost one batch can't be trusted
 /// with the next. Dropping it lets the thread write its queue and end.
@@ -130,7 +130,7 @@ impl JournalWriter {
         read: fn(&Journal) -> Result<T, JournalError>,
     ) -> Result<(), SubmitError> {
         self.queue(Work::Question(Box::new(move |journal| match read(journal) {
-            // Whoever asked may be gone.
+            // The one that asked may be gone.
             Ok(found) => drop(answer.send(found)),
             Err(error) => warn!(%error, "a question to the journal can't be answered"),
         })))

@@ -29,7 +29,7 @@ pub(super) const SELF: &str = "B";
 pub(super) const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 pub(super) const NONCE: Nonce = Nonce(2);
 
-/// The incarnation before this one, of which the disk has presses.
+/// The incarnation before this one, with presses on the disk.
 const BEFORE: Nonce = Nonce(5);
 
 /// The peers, and the last byte of the address of each.

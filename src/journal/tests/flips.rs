@@ -35,7 +35,7 @@ fn opened(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Six tokens, of which so many are revoked.
+/// Six tokens, so many of them revoked.
 fn revoked(count: u64) -> Change {
     let state = |index| if index < count { "revoked" } else { "valid" };
     let token = |index| directive(&format!("token/{index}"), count, state(index));

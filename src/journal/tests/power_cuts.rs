@@ -112,7 +112,7 @@ struct Machine {
     random: Rng,
     image: Vec<u8>,
     /// What may be on the disk: what was acknowledged, or one transaction more. Nothing else was ever
-    /// written. `None` is no journal.
+    /// written. `None`: the journal is missing.
     known: Vec<Option<Contents>>,
     /// How many records there were for the audit log.
     incidents: u64,

@@ -59,7 +59,7 @@ fn the_mode_of_a_car_is_set_and_on_record() {
     let nobody = json!({"mode": "in-service", "operator": " "});
     assert_eq!(refused(to_b, &phone, nobody), is(400, "malformed"));
     assert_eq!(mode(&building, "B"), Some(Mode::OutOfService));
-    assert_eq!(audit(&building, "A").len(), records.len(), "a refusal is not on record");
+    assert_eq!(audit(&building, "A").len(), records.len(), "a refusal is not audited");
     building.assert_safe();
 }
 
@@ -90,7 +90,7 @@ fn a_fire_recall_is_commanded_and_ended() {
     let again = put(b, path, &phone, &json!({"on": false, "operator": "kovac"}));
     assert_eq!((again.status, again.problem()), (409, "no_fire_recall".to_owned()));
     assert!(again.body.contains("end it at a node that shows it"), "{again:?}");
-    assert_eq!(audit(&building, "B").len(), records.len(), "a refusal is not on record");
+    assert_eq!(audit(&building, "B").len(), records.len(), "a refusal is not audited");
     building.assert_safe();
 }
 
