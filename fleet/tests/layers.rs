@@ -7,6 +7,7 @@ use std::{fs, io};
 const LAYERS: [&str; 16] = [
     "seeded",
     "model",
+    "json",
     "climate",
     "directives",
     "election",
@@ -15,7 +16,6 @@ const LAYERS: [&str; 16] = [
     "peers",
     "dispatch",
     "car",
-    "json",
     "report",
     "leadership",
     "plan",

@@ -22,7 +22,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The latest press of each incarnation of which it says something.
+    /// The latest press of each incarnation that it names.
     pub fn presses(&self) -> impl Iterator<Item = Dot> {
         self.absorbed.iter().copied().chain([self.dot])
     }

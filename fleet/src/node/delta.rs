@@ -14,11 +14,11 @@ impl Node {
         while let Some(effect) = self.store.poll_effect() {
             match effect {
                 Effect::Placed { call, origin, press } => {
-                    self.report(Report::Placed { call, origin, press });
+                    self.report(Report::Placed { call, origin, press: Some(press) });
                 }
                 Effect::Promised { call } => self.report(Report::Promised { call }),
                 Effect::Served { call, waited, here, car } => {
-                    let served = Report::Served { call, waited, here, car };
+                    let served = Report::Served { call, waited, here, car: Some(car) };
                     self.update_presses(&served);
                     self.report(served);
                 }

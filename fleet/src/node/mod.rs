@@ -124,7 +124,7 @@ pub struct Node {
     actions: VecDeque<Action>,
 }
 
-/// What the node does beside assigning and serving calls, each in a file of its own.
+/// What the node does beside assigning and serving calls, one file each.
 #[derive(Debug)]
 struct Services {
     boarding: Boarding,

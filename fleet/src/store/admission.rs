@@ -9,6 +9,7 @@ use elevator_driver::FloorCount;
 use serde::{Deserialize, Serialize};
 
 use crate::directives::Directive;
+use crate::json::is_zero;
 use crate::model::{Call, Dot, MOST_SEQUENCE, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::store::Record;
@@ -92,11 +93,6 @@ impl Refusals {
             )
         })
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Whether it is time for what is done once in a [`REPORT_PERIOD`].

@@ -31,10 +31,9 @@ impl Store {
         if !self.ledger.failed() {
             return;
         }
-        for record in records {
-            if !admission::is_possible(record, self.own.floors) {
-                continue;
-            }
+        let floors = self.own.floors;
+        let possible = || records.iter().filter(move |it| admission::is_possible(it, floors));
+        for record in possible() {
             let mut record = record.clone();
             // As if it had been there when the node learned of a recall that is over.
             if let RecordState::Open { recall, .. } = &mut record.state
@@ -45,8 +44,7 @@ impl Store {
             self.merge_record(&record, None, now);
         }
         // What the disk has and the store does not is dropped from the disk.
-        let possible = records.iter().filter(|it| admission::is_possible(it, self.own.floors));
-        let on_disk = possible.map(|record| record.dot);
+        let on_disk = possible().map(|record| record.dot);
         let known = self.orders.records(now).map(|record| record.dot);
         self.ledger.recover(known.chain(on_disk).collect());
     }

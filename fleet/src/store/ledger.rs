@@ -65,7 +65,7 @@ impl Ledger {
         }
     }
 
-    /// A press has changed, or is no longer kept.
+    /// A press has changed, or was dropped.
     pub(super) fn note(&mut self, dot: Dot) {
         if !self.failed {
             self.changed.insert(dot);

@@ -67,11 +67,11 @@ pub(crate) struct Store {
 /// A change that concerns other components.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// A press is an order. `press` is its dot.
+    /// A press is an order.
     Placed {
         call: Call,
         origin: NodeId,
-        press: Option<Dot>,
+        press: Dot,
     },
     /// Its lamp may be lit.
     Promised {
@@ -82,7 +82,7 @@ pub(crate) enum Effect {
         waited: Duration,
         /// By the car of this node.
         here: bool,
-        car: Option<NodeId>,
+        car: NodeId,
     },
     /// A fire recall has ended it.
     Dropped {
@@ -111,26 +111,23 @@ impl Store {
         let mut promise = Promise::new(own.node.clone());
         let mut ledger = Ledger::new(restored, rotates);
         let mut effects = VecDeque::new();
-        let mut impossible = 0_usize;
-        for record in &restored.records {
-            if admission::is_possible(record, own.floors) {
-                store.merge(record.clone(), Timestamp::START);
-            } else {
-                // Written before such records were refused.
-                impossible += 1;
-            }
+        let records = restored.records.iter();
+        let (possible, impossible): (Vec<_>, Vec<_>) =
+            records.partition(|record| admission::is_possible(record, own.floors));
+        for record in &possible {
+            store.merge((*record).clone(), Timestamp::START);
         }
         // Calls that a recall has ended may still be on the disk.
-        let possible = restored.records.iter();
-        let possible = possible.filter(|it| admission::is_possible(it, own.floors));
-        let on_disk = possible.map(|record| record.dot);
+        let on_disk = possible.iter().map(|record| record.dot);
         on_disk.filter(|dot| !store.knows(*dot)).for_each(|dot| ledger.note(dot));
         let has_lamps = !is_seeded(SeededBug::LampsNotRestored);
         for order in store.orders().filter(|_| has_lamps) {
             promise.record(order.dot, &own.node, Holding::Durable);
         }
-        if impossible > 0 {
-            let what = format!("{impossible} orders on the disk are impossible: they are ignored");
+        // With more floors, they were possible.
+        if !impossible.is_empty() {
+            let count = impossible.len();
+            let what = format!("{count} orders on the disk are impossible: they are ignored");
             effects.push_back(Effect::Conflict(what));
         }
         Self {

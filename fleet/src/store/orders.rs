@@ -135,7 +135,10 @@ impl OrderStore {
         let absorbed = absorbed.collect();
         let (call, origin) = place;
         let state = RecordState::Open { waited: Duration::ZERO, recall: self.recalls };
-        self.merge_admitted(Record { dot, origin, call, state, absorbed }, Vec::new(), now)
+        let mut gone = Vec::new();
+        let record = Record { dot, origin, call, state, absorbed };
+        let change = self.merge_entry(record, &mut gone, now);
+        Merged { change, gone }
     }
 
     /// Records that the car of this node serves a call: closes and returns every press of it known so
@@ -206,15 +209,11 @@ impl OrderStore {
             let change = if is_served { Change::Nothing } else { Change::Refused };
             return Merged { change, gone };
         }
-        self.merge_admitted(record, gone, now)
-    }
-
-    /// The same, of an origin for which there is room. These entries were dropped for it.
-    fn merge_admitted(&mut self, record: Record, mut gone: Vec<Entry>, now: Timestamp) -> Merged {
         let change = self.merge_entry(record, &mut gone, now);
         Merged { change, gone }
     }
 
+    /// Merges a record of an origin for which there is room.
     fn merge_entry(&mut self, record: Record, gone: &mut Vec<Entry>, now: Timestamp) -> Change {
         let Record { dot, origin, call, state, absorbed } = record;
         let other = self.entries.get(&dot).map(|entry| &entry.order);
@@ -334,7 +333,7 @@ impl OrderStore {
     fn register(&self, place: &Place) -> impl Iterator<Item = &Entry> {
         let incarnations = self.registers.get(place).into_iter().flatten();
         let dots = incarnations.filter_map(|it| self.latest(*it, &place.0));
-        dots.filter_map(|dot| self.entries.get(&dot)).collect::<Vec<_>>().into_iter()
+        dots.filter_map(|dot| self.entries.get(&dot))
     }
 
     /// How much there is of this origin, if anything.

@@ -27,7 +27,7 @@ pub enum Fate {
     Unknown,
     /// Its order is open.
     Open,
-    /// There was no order: a car stood there with its door open.
+    /// No order was placed: a car stood there with its door open.
     Absorbed,
     /// A car has served it.
     Served(Service),
@@ -141,12 +141,12 @@ impl Store {
                 {
                     self.effects.push_back(Effect::Opened(*hall));
                 }
-                let (call, origin, press) = (call.clone(), origin.clone(), Some(dot));
-                self.effects.push_back(Effect::Placed { call, origin, press });
+                let (call, origin) = (call.clone(), origin.clone());
+                self.effects.push_back(Effect::Placed { call, origin, press: dot });
             }
             Change::Served { closed } => {
                 self.promise.forget(dot);
-                // No lamp waits for it. Where there is no room for it, it comes again and again.
+                // No lamp waits for it. Where it does not fit, it comes again and again.
                 if closed.is_none() && !was_open {
                     self.ledger.note(dot);
                     self.replication.changed(dot, from);
@@ -191,7 +191,7 @@ impl Store {
         }
         if let Some(Service { waited, car }) = self.orders.service(dot).cloned() {
             let call = call.clone();
-            self.effects.push_back(Effect::Served { call, waited, here: false, car: Some(car) });
+            self.effects.push_back(Effect::Served { call, waited, here: false, car });
         }
     }
 
@@ -439,7 +439,7 @@ impl Store {
             call,
             waited: now.since(placed),
             here: true,
-            car: Some(own),
+            car: own,
         });
         self.hurry();
         self.invalidate();

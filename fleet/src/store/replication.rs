@@ -139,8 +139,8 @@ impl Replication {
         self.acks.remove(&dot);
     }
 
-    /// The press is no longer kept. Records of it are still acknowledged, as served, so that peers
-    /// stop sending them.
+    /// The press was dropped. Records of it are still acknowledged, as served, so that peers stop
+    /// sending them.
     pub(super) fn dropped(&mut self, dot: Dot) {
         for outbox in self.outbox.values_mut() {
             if outbox.remove(dot) {

@@ -24,7 +24,7 @@ pub(crate) struct Orders {
     /// What each dot names: the call, and where it was pressed. When, as the first report of it shows:
     /// a node that was cut off may report it much later.
     known: BTreeMap<Dot, ((Call, NodeId), Duration)>,
-    /// Presses in calm that have come to nothing yet: of which node, and when.
+    /// Presses in calm that no order has followed yet: at which node, and when.
     waiting: Vec<(usize, Button, Duration)>,
     /// By node: the locked floor whose button was pressed last.
     refused: BTreeMap<NodeId, Call>,
@@ -90,7 +90,11 @@ impl Orders {
         });
         let late = self.waiting.iter().filter(|(.., at)| snapshot.now > *at + TAKEN_WITHIN);
         late.map(|(node, button, at)| {
-            Finding::new("F4", *node, format!("{button} was pressed at {at:?}, and is no order"))
+            Finding::new(
+                "F4",
+                *node,
+                format!("{button} was pressed at {at:?}, and no order was placed"),
+            )
         })
         .collect()
     }

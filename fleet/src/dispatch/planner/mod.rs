@@ -280,8 +280,8 @@ impl Dispatcher for Planner {
 /// too late, and calls are only assigned.
 const MOST_WORK: usize = 120_000;
 
-/// The most calls of which the best distribution is found, whether they may move or not: so a plan
-/// that is fed back, when fewer may move, is searched in the same way.
+/// The most calls whose best distribution is found, whether they may move or not: so a plan that is
+/// fed back, when fewer may move, is searched in the same way.
 const MOST_EXACT: usize = 6;
 
 /// How many drives that may take: each car is driven through each subset of the calls.

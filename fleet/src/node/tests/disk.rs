@@ -50,3 +50,19 @@ fn a_disk_that_works_again_gets_everything_before_a_lamp_depends_on_it() {
     assert!([while_failed, on_disk].iter().all(|call| is_promised(&node, *call)));
     assert!(node.status(now).durable);
 }
+
+/// O1: what stands on it was promised before a recall that was over before the disk could be read.
+#[test]
+fn a_disk_that_works_again_after_a_recall_keeps_its_calls() {
+    let (mut node, now) = cabin(1);
+    node.handle_disk_failed(now);
+    for recall in [FireRecall::Start, FireRecall::End] {
+        node.handle_fire_recall(recall, "kovac", now).expect("room");
+    }
+    let waits = RecordState::open(Duration::from_secs(3));
+    let record = forged::press(9, 4, Call::Hall(up(2)), waits);
+    let dot = record.dot;
+    let restored = Restored { records: vec![record], ..Restored::default() };
+    node.handle_disk_recovered(&restored, now);
+    assert_eq!(node.orders().get(dot).map(|order| order.recall), Some(1));
+}

@@ -48,6 +48,18 @@ fn invented_nodes_stay_within_bounds() {
     }
 }
 
+/// O1: a node's own presses need no room.
+#[test]
+fn a_node_places_orders_however_full_its_store_is() {
+    let (mut one, now) = (node(1, 1), Timestamp::START);
+    for record in hall_calls(0..200, &RecordState::open(PERIOD)) {
+        one.merge_record(&record, None, now);
+    }
+    assert_eq!(one.orders().origins(), MOST);
+    assert_eq!(one.handle_order(call(2), now), Ok(Taken::Placed));
+    assert!(one.orders().is_open(&call(2)));
+}
+
 /// O7: whatever each was told, the stores come to be equal, and repairs end.
 #[test]
 fn stores_that_were_flooded_differently_come_to_be_equal() {

@@ -8,7 +8,9 @@ use super::*;
 use crate::directives::{DirectiveError, Value, Words};
 use crate::model::Order;
 use crate::model::bounds::JUMP;
+use crate::node::Fate;
 use crate::store::{Record, RecordState};
+use crate::wire::{Ack, Delta};
 
 const NODES: usize = 4;
 const NOW: Timestamp = Timestamp::START;
@@ -168,4 +170,42 @@ fn a_fire_recall_ends_every_call_and_takes_none() {
     one.store.merge_record(&before, None, NOW);
     assert_eq!(one.orders().calls().count(), 0);
     assert!(one.handle_order(call, NOW).is_ok());
+}
+
+/// O1, F14: a peer that ignores a press under its old number acknowledges it as over, after which the
+/// press has the new one.
+#[test]
+fn an_acknowledgement_under_an_earlier_recall_number_counts_for_nothing() {
+    let (mut one, two, now) = forged::pair();
+    let placed: Vec<Dot> = one.orders().orders().map(|order| order.dot).collect();
+    let mut directives = two.directives().clone();
+    let (key, _) = directives.next_recall(two.hello().nonce);
+    let (value, by) = (Value::new("off 1").expect("a value"), Words::new("kovac").expect("a name"));
+    let over = directives.set(key, value, by, Nonce(2)).expect("room");
+    one.on_directives(&[over], now);
+    for (recall, holding) in [(0, true), (1, false)] {
+        let acks = placed.iter().map(|dot| Ack { dot: *dot, served: true, durable: false, recall });
+        let delta = Delta { acks: acks.collect(), ..Delta::default() };
+        one.store.handle_delta(&name(2), &delta, now);
+        assert_eq!(one.store.has_unsent(), holding, "{recall}");
+    }
+}
+
+/// A program that follows its call learns of the recall, though its node was restarted, and its button
+/// pressed again, in between.
+#[test]
+fn an_absorbed_press_ends_with_the_recall_as_well() {
+    let (mut first, now) = (node(1, 1), NOW);
+    let asked = receipts::request(1, forged::call(2));
+    first.handle_request(&asked, now).expect("placed");
+    let restored = Restored {
+        records: first.orders().records(now).collect(),
+        directives: first.directives().with_receipts().cloned().collect(),
+        ..Restored::default()
+    };
+    let mut again = forged::restarted(1, 2, restored);
+    again.handle_order(asked.call.clone(), now).expect("placed");
+    assert_eq!(receipts::fate(&again, 1), Fate::Open);
+    again.handle_fire_recall(FireRecall::Start, "kovac", now).expect("room");
+    assert_eq!(receipts::fate(&again, 1), Fate::Dropped);
 }

@@ -140,7 +140,7 @@ fn a_receipt_is_written_with_its_order() {
 }
 
 /// How far the call of a request is, as a node sees it.
-fn fate(node: &Node, id: u8) -> Fate {
+pub(super) fn fate(node: &Node, id: u8) -> Fate {
     match node.followed_call(name_of(id)) {
         Some(FollowedCall::Call { fate, .. }) => fate,
         other => panic!("{other:?}"),

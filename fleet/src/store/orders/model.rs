@@ -34,6 +34,8 @@ struct Budget {
     messages: u8,
     copies: u8,
     recalls: u8,
+    /// Whether a press is promised once it is on A's disk, as where A hears nobody.
+    alone: bool,
 }
 
 /// Nothing happens.
@@ -46,6 +48,7 @@ const NEVER: Budget = Budget {
     messages: 0,
     copies: 0,
     recalls: 0,
+    alone: false,
 };
 
 /// A store, in a form that can be compared.
@@ -201,10 +204,6 @@ impl World {
         self.nodes[node].incarnation > 0
     }
 
-    fn is_alone(&self) -> bool {
-        self.left.faults == 0 && self.left.copies == 0 && self.left.messages == 0
-    }
-
     /// One node is told what another one holds: both hold what is open at both.
     fn tell(&mut self, from: &Contents, is_recalled: bool, to: usize) {
         let told = self.nodes[to].contents.told(from, is_recalled);
@@ -273,7 +272,7 @@ impl World {
 
     fn keeps_promises(&self) -> bool {
         let variants: &[bool] =
-            if self.runs(A) || self.is_alone() { &[true] } else { &[true, false] };
+            if self.runs(A) || self.left.alone { &[true] } else { &[true, false] };
         variants.iter().all(|with_a| {
             let united = self.united(*with_a);
             (0..2_u8).all(|of| self.owed[usize::from(of)].is_empty() || !united.open(of).is_empty())
@@ -365,7 +364,7 @@ impl Model for Budget {
             }
             Step::Commit => {
                 world.disk = world.nodes[A].contents.clone();
-                if world.is_alone() {
+                if world.left.alone {
                     for of in 0..2 {
                         let kept = &world.disk.open(of) & &world.unserved[usize::from(of)];
                         world.owed[usize::from(of)].extend(kept);
@@ -432,6 +431,7 @@ fn no_history_loses_a_promised_press() {
     let one = Budget { presses: 2, services: 2, crashes: 1, ..NEVER };
     for budget in [
         Budget { crashes: 2, ..one },
+        Budget { crashes: 2, alone: true, ..one },
         Budget { faults: 1, ..one },
         Budget { calls: 2, services: 1, ..one },
         Budget { messages: 1, services: 1, ..one },

@@ -294,6 +294,22 @@ fn an_absorbed_press_stays_absorbed() {
     }
 }
 
+/// P1, O1: no other entry of the register says what a press has absorbed, and none says it once that
+/// press is gone.
+#[test]
+fn what_a_press_has_absorbed_goes_with_it_alone() {
+    let (earlier, promised, later) = (dot(1, 1), dot(2, 1), dot(3, 1));
+    let mut store = OrderStore::default();
+    store.merge(open(promised), at(0));
+    store.place(later, &node(0), call(0), at(1));
+    store.merge(record(earlier, RecordState::served(), &[]), at(2));
+    let absorbed = |dot| store.record(dot, at(2)).map(|record| record.absorbed);
+    assert_eq!(absorbed(later), Some(vec![promised]));
+    assert_eq!(absorbed(earlier), Some(Vec::new()));
+    store.cancel(later).expect("it is open");
+    assert_eq!(store.merge(open(promised), at(3)).change, Change::Placed);
+}
+
 /// O6, O1: of five incarnations a served one has to go, and no open one; then a sixth is refused.
 #[test]
 fn a_full_register_drops_what_is_served_and_refuses_what_is_open() {
