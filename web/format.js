@@ -177,8 +177,8 @@ export function carOf(event, node) {
 }
 
 /** The car that a directive is about, or null. */
-function carOfDirective({ key, value }) {
-  const [kind, subject] = partsOf(key);
+function carOfDirective(directive) {
+  const [kind, subject] = partsOf(directive.key);
   switch (kind) {
     case "mode":
     case "priority":
@@ -187,11 +187,11 @@ function carOfDirective({ key, value }) {
     case "hang":
       return subject;
     case "session": {
-      const session = sessionOf(value);
+      const session = sessionOf(directive);
       return session?.car ?? session?.wish ?? null;
     }
     case "emergency-power":
-      return subject === "turn" ? turnOf(value).car : null;
+      return subject === "turn" ? turnOf(directive.value).car : null;
     default:
       return null;
   }
@@ -199,8 +199,7 @@ function carOfDirective({ key, value }) {
 
 /** The session that an event is about: its name, and the car that it has; null if it is about none. */
 export function sessionOfEvent(event) {
-  const isAboutSession = event.event === "directive" && event.key.startsWith("session/");
-  return isAboutSession ? sessionOf(event.value) : null;
+  return event.event === "directive" ? sessionOf(event) : null;
 }
 
 /** The kind and the subject of a directive: `mode/A`. */
@@ -209,20 +208,12 @@ function partsOf(key) {
   return [kind, rest.length === 0 ? null : rest.join("/")];
 }
 
-/** A robot's session, as its directive has it; null if this page does not understand it. */
-function sessionOf(value) {
-  const [id, floor, to, , , wish, state, about] = value.split(" ");
-  if (state === undefined) return null;
-  const hasCar = state === "coming" || state === "open";
-  return {
-    id,
-    floor,
-    to: to === "-" ? null : to,
-    wish: wish === "*" ? null : wish,
-    state,
-    car: hasCar ? about : null,
-    reason: state === "ended" ? about : null,
-  };
+/** The robot's session that a directive is about; null if it is about none. */
+function sessionOf({ set }) {
+  const session = set?.request?.[1]?.session;
+  if (session === undefined) return null;
+  const { id, asked, floor, state } = session;
+  return { id, floor, wish: asked.car, car: state.coming ?? state.open ?? null, reason: state.ended ?? null };
 }
 
 /** Whose turn it is on emergency power: `B by A`, `B by A serves`, `B done` or `none`. */
@@ -287,7 +278,8 @@ export function eventText(event) {
 }
 
 /** A directive in a sentence. Nodes set some of them by themselves: there the operator says nothing. */
-function directiveText({ key, value, operator }) {
+function directiveText(directive) {
+  const { key, value, operator } = directive;
   const [kind, subject] = partsOf(key);
   const isOff = value.split(" ")[0] === "off";
   switch (kind) {
@@ -304,7 +296,7 @@ function directiveText({ key, value, operator }) {
       if (subject === "cars") return `Emergency power: the fleet has ${plural(Number(value), "car")}`;
       return `${powerText(value)}, by ${operator}`;
     case "session":
-      return sessionText(value) ?? rawText(key, value, operator);
+      return sessionText(directive);
     case "firefighter":
       return isOff ? `No firefighter has car ${subject} any more` : `A firefighter has car ${subject}`;
     case "key":
@@ -314,13 +306,8 @@ function directiveText({ key, value, operator }) {
     case "token":
       return `${tokenText(subject, value)}, by ${operator}`;
     default:
-      return rawText(key, value, operator);
+      return `${key} is ${value}, by ${operator}`;
   }
-}
-
-/** What a later program has commanded. */
-function rawText(key, value, operator) {
-  return `${key} is ${value}, by ${operator}`;
 }
 
 function priorityText(car, value) {
@@ -342,33 +329,9 @@ function turnText(value) {
   return serves ? `Emergency power: car ${car} serves calls` : `Emergency power: it is the turn of car ${car}`;
 }
 
-/** Why a session has ended; a reason that is newer than this page has its name only. */
-const SESSION_ENDS = {
-  done: "done",
-  time: "its time was up",
-  recalled: "fire recall or emergency power",
-  car_lost: "its car was lost",
-  no_car: "no car became free",
-  withdrawn: "withdrawn",
-  operator: "by an operator",
-};
-
-function sessionText(value) {
-  const session = sessionOf(value);
-  if (session === null) return null;
-  const name = `Session ${sessionName(session.id)}`;
-  switch (session.state) {
-    case "queued":
-      return `${name}: waits for ${session.wish ? `car ${session.wish}` : "a car"} at floor ${session.floor}`;
-    case "coming":
-      return `${name}: car ${session.car} is coming to floor ${session.floor}`;
-    case "open":
-      return `${name}: car ${session.car} holds its door open at floor ${session.floor}`;
-    case "ended":
-      return `${name} ended: ${SESSION_ENDS[session.reason] ?? session.reason}`;
-    default:
-      return null;
-  }
+function sessionText(directive) {
+  const { id, reason } = sessionOf(directive);
+  return `Session ${sessionName(id)}${reason === null ? ": " : " "}${directive.value}`;
 }
 
 function tokenText(name, value) {

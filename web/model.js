@@ -404,7 +404,7 @@ export class Model {
   /** The car that an event is about, or null: for the end of a session, the car that it had until then. */
   #carOf(event, node) {
     const session = sessionOfEvent(event);
-    if (session?.state !== "ended") return carOf(event, node);
+    if ((session?.reason ?? null) === null) return carOf(event, node);
     const before = this.events.find((one) => sessionOfEvent(one.event)?.id === session.id);
     return before?.car ?? carOf(event, node);
   }

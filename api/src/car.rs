@@ -3,14 +3,13 @@
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, DoorState, Floor};
-use elevator_fleet::directives::{PriorityCall, Topic};
 use elevator_fleet::model::{CarPhase, CarView, Mode, NodeId, Reason};
 use elevator_fleet::node::Status;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::estimate::{Flights, Motion};
-use super::{is_on_emergency_power, seconds, views};
+use super::{seconds, views};
 
 /// How long a peer may be silent before the data of its car count as old.
 const HEARD: Duration = Duration::from_secs(1);
@@ -147,12 +146,8 @@ impl Car {
                 direction: view.direction,
                 load: view.load,
                 mode: view.mode,
-                mode_set: status
-                    .directive(&Topic::Mode(node.clone()))
-                    .and_then(|value| value.parse().ok()),
-                priority: status
-                    .directive(&Topic::Priority(node.clone()))
-                    .and_then(|value| Some(PriorityCall::parse(value)?.floor)),
+                mode_set: status.mode_set(node),
+                priority: status.priority(node).map(|call| call.floor),
                 session: session.clone(),
                 door,
                 locked_out: view.locked_out.iter().collect(),
@@ -230,8 +225,8 @@ impl LiftState {
             available_modes: Self::MODES.to_vec(),
             current_mode: current_mode(
                 view,
-                session.is_some() && !has_priority_call(status, node),
-                is_on_emergency_power(status),
+                session.is_some() && status.priority(node).is_none(),
+                status.is_on_emergency_power(),
             ),
             session_id: session.unwrap_or_default(),
         }
@@ -254,10 +249,6 @@ fn motion_state(phase: CarPhase) -> (u8, Option<Floor>) {
         CarPhase::Homing => (3, None),
         CarPhase::Idle | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => (0, None),
     }
-}
-
-fn has_priority_call(status: &Status, car: &NodeId) -> bool {
-    status.directive(&Topic::Priority(car.clone())).and_then(PriorityCall::parse).is_some()
 }
 
 /// `is_session`: the car goes where a robot wants. `emergency`: the building runs on emergency

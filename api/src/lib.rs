@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, Floor};
-use elevator_fleet::directives::{SessionState, Topic, Turn};
+use elevator_fleet::directives::SessionState;
 use elevator_fleet::election::Detail;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, CarPhase, CarView, FleetName, HallCall, Mode, NodeId, Role};
@@ -271,11 +271,8 @@ impl Fleet {
             fire_recall: status.is_fire_recalled(),
             locked_floors: status.access.locked.clone(),
             locked_floor_refusals: status.access.refused,
-            emergency_power: is_on_emergency_power(status),
-            turn: status
-                .directive(&Topic::Turn)
-                .filter(|_| is_on_emergency_power(status))
-                .and_then(|value| Turn::parse(value).holder().map(|(car, _)| car.clone())),
+            emergency_power: status.is_on_emergency_power(),
+            turn: status.emergency_car().filter(|_| status.is_on_emergency_power()).cloned(),
         }
     }
 }
@@ -290,10 +287,6 @@ pub fn hung(status: &Status) -> Vec<NodeId> {
     let others = lost.map(|lost| &lost.node).chain(status.hangs.iter().map(|hang| &hang.car));
     let all: BTreeSet<&NodeId> = living.chain(others).collect();
     all.into_iter().cloned().collect()
-}
-
-fn is_on_emergency_power(status: &Status) -> bool {
-    status.is_commanded(&Topic::EmergencyPower)
 }
 
 /// The cars that are known, the node's own first.

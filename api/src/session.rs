@@ -46,8 +46,8 @@ enum State {
     Ended,
 }
 
-impl From<Session> for SessionView {
-    fn from(session: Session) -> Self {
+impl From<&Session> for SessionView {
+    fn from(session: &Session) -> Self {
         let car = session.car().cloned();
         let (state, reason) = match &session.state {
             SessionState::Queued => (State::Queued, None),
@@ -55,7 +55,7 @@ impl From<Session> for SessionView {
             SessionState::Open(_) => (State::Open, None),
             SessionState::Ended(end) => (State::Ended, Some(end.name())),
         };
-        let Session { id, floor, to, seconds, .. } = session;
+        let Session { id, floor, to, seconds, .. } = *session;
         Self { id: id.to_string(), state, reason, car, floor, to, seconds }
     }
 }

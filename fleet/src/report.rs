@@ -7,7 +7,7 @@ use std::time::Duration;
 use elevator_driver::{DoorState, Floor};
 use serde::{Deserialize, Serialize};
 
-use crate::directives::{Key, Session, Value, Words};
+use crate::directives::{Request, Setting, Words};
 use crate::json::{NodeStateForm, availability, call, conflict, hang, panel, seconds};
 use crate::model::{Call, Dot, HangCause, HangEvidence, NodeId, NodeState, Reason, Term};
 
@@ -158,10 +158,9 @@ pub enum Report {
     /// An operator has commanded something that holds until it is commanded otherwise, or a node has set
     /// something about its own car, here or elsewhere.
     Directive {
-        /// What it sets, such as `mode/A`.
-        key: Key,
-        /// To what.
-        value: Value,
+        /// What it sets, and to what.
+        #[serde(flatten, with = "crate::directives::json")]
+        setting: Setting,
         /// Who commanded it.
         operator: Words,
     },
@@ -266,12 +265,12 @@ impl fmt::Display for Report {
             }
             Self::Conflict(text) => write!(f, "conflict: {text}"),
             Self::Hung(evidence) => write_hang(f, evidence),
-            Self::Directive { key, value, operator } => match Session::at(key, value) {
-                Some(session) => {
-                    write!(f, "session {}: {}, by {operator}", session.id, session.in_words())
-                }
-                None => write!(f, "{key} is {value}, by {operator}"),
-            },
+            Self::Directive { setting: Setting::Request(id, Request::Session(it)), operator } => {
+                write!(f, "session {id}: {}, by {operator}", it.in_words())
+            }
+            Self::Directive { setting, operator } => {
+                write!(f, "{} is {setting}, by {operator}", setting.subject())
+            }
             Self::DiskFailed => f.write_str("the disk has failed"),
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crc::{CRC_32_ISCSI, Crc};
 use elevator_driver::{Direction, Floor, FloorCount};
-use elevator_fleet::directives::{Directive, Topic, Value, Version, Words};
+use elevator_fleet::directives::{Directive, Setting, Version, Words};
 use elevator_fleet::dispatch::CarPlan;
 use elevator_fleet::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, Mode, NodeId, Role, Term,
@@ -137,9 +137,8 @@ fn floor(index: u8) -> Floor {
 /// A delta with some of everything.
 pub(crate) fn directive() -> Directive {
     Directive {
-        key: Topic::Mode(node("B")).key(),
         version: Version { counter: 3, incarnation: Nonce(7) },
-        value: Value::new("independent").expect("a value"),
+        setting: Setting::Mode(node("B"), Mode::Independent),
         operator: Words::new("kovac").expect("a name"),
     }
 }

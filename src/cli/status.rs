@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use clap::Args;
 use elevator_driver::{KeySwitch, LineCounters};
-use elevator_fleet::directives::Session;
 use elevator_fleet::model::{CarView, Mode, NodeId, Role};
 use elevator_fleet::node::{
     CarStatus, ConflictKind, ConflictStatus, DirectiveStatus, FleetKeysStatus, FleetStatus,
@@ -432,12 +431,8 @@ fn write_directives(page: &mut String, status: &Status) -> fmt::Result {
     if status.directives.is_empty() {
         return Ok(());
     }
-    let rows = status.directives.iter().map(|DirectiveStatus { key, value, operator }| {
-        let [what, set_to] = match Session::at(key, value) {
-            Some(session) => [format!("session {}", session.id), session.in_words()],
-            None => [key.to_string(), value.to_string()],
-        };
-        [what, set_to, operator.to_string()]
+    let rows = status.directives.iter().map(|DirectiveStatus { setting, operator }| {
+        [setting.subject(), setting.to_string(), operator.to_string()]
     });
     write!(page, "\nDirectives\n{}", table(["WHAT", "SET TO", "BY"], rows))
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use elevator_fleet::directives::{Key, Value};
+use elevator_fleet::directives::Setting;
 
 use super::table::table;
 use super::{CommandError, NodeArgs, output};
@@ -45,7 +46,7 @@ enum TokenCommand {
         #[arg(long)]
         name: TokenName,
         /// What its bearer may do
-        #[arg(long, value_enum)]
+        #[arg(long, value_parser = scopes())]
         scope: Scope,
         /// How long it counts, such as `90d` or `8h`: up to 10 years [default: until it is revoked]
         #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
@@ -59,6 +60,19 @@ enum TokenCommand {
         #[arg(long)]
         name: TokenName,
     },
+}
+
+fn scopes() -> impl TypedValueParser<Value = Scope> {
+    let known = Scope::ALL.map(|scope| {
+        PossibleValue::new(scope.name()).help(match scope {
+            Scope::View => "Read",
+            Scope::Call => "Also place calls",
+            Scope::Access => "Also place calls to locked floors, and release those in a car",
+            Scope::Operate => "Also what an operator does",
+        })
+    });
+    let named = |name: String| Scope::ALL.into_iter().find(|scope| scope.name() == name);
+    PossibleValuesParser::new(known).try_map(move |name| named(name).ok_or("no scope"))
 }
 
 impl TokenArgs {
@@ -75,10 +89,9 @@ impl TokenArgs {
                 output::print(&format!("{}\n", token.as_str()))?;
             }
             TokenCommand::List => {
-                let rows = keeper.directives()?.into_iter().filter_map(|(key, value, operator)| {
-                    tokens::listed(&key, &value).map(|[name, scope, created, expires]| {
-                        [name, scope, created, expires, operator]
-                    })
+                let rows = keeper.directives()?.into_iter().filter_map(|(setting, operator)| {
+                    let [name, scope, created, expires] = tokens::listed(&setting)?;
+                    Some([name, scope, created, expires, operator])
                 });
                 output::print(&table(["name", "scope", "created", "expires", "by"], rows))?;
             }
@@ -141,16 +154,16 @@ impl Keeper {
         ))
     }
 
-    /// Every directive: its key, its value and who commanded it.
-    fn directives(&mut self) -> Result<Vec<(Key, Value, String)>, CommandError> {
+    /// Every directive, and who commanded it.
+    fn directives(&mut self) -> Result<Vec<(Setting, String)>, CommandError> {
         Ok(match self {
             Self::Node(client) => {
                 let directives = client.status()?.directives.into_iter();
-                directives.map(|it| (it.key, it.value, it.operator.to_string())).collect()
+                directives.map(|it| (it.setting, it.operator.to_string())).collect()
             }
             Self::Journal(offline) => {
                 let directives = offline.directives().iter().cloned();
-                directives.map(|it| (it.key, it.value, it.operator.to_string())).collect()
+                directives.map(|it| (it.setting, it.operator.to_string())).collect()
             }
         })
     }

@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use elevator_driver::Floor;
-use elevator_fleet::directives::{RequestId, Session};
+use elevator_fleet::directives::{Asked, RequestId, Session};
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{Access, LONGEST_HOLD, SessionRefused, SessionRequest};
 use liftmesh_api::{RobotTrip, SessionView};
@@ -69,15 +69,13 @@ impl OpenSession {
         access: Access,
     ) -> Result<SessionRequest, Problem> {
         let Self { car, floor: at, to, seconds, request_id: _, access: _ } = self;
-        Ok(SessionRequest {
-            id,
-            bearer,
-            car: car.as_deref().map(NodeId::new).transpose().map_err(|cause| no_car(&cause))?,
+        let asked = Asked {
             floor: floor(at)?,
             to: to.map(floor).transpose()?,
             seconds: seconds.unwrap_or(USUAL_HOLD),
-            access,
-        })
+            car: car.as_deref().map(NodeId::new).transpose().map_err(|cause| no_car(&cause))?,
+        };
+        Ok(SessionRequest { id, bearer, asked, access })
     }
 }
 
@@ -222,10 +220,10 @@ pub(super) async fn open(
     let token = authorize(&app, &parts.headers, Scope::Call).await?;
     let (session, is_new) = open_for(&app, &token, parsed(body).await?).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(json(status, &SessionView::from(session)))
+    Ok(json(status, &SessionView::from(&session)))
 }
 
-/// How far a session is. One that has ended is known for a while: the fleet remembers 32.
+/// How far a session is. One that has ended is known for a while: the latest 32 are.
 #[utoipa::path(
     get,
     path = "/sessions/{id}",
@@ -280,7 +278,7 @@ pub(super) async fn go(
     let change = SessionChange::Floor { floor: floor(to)?, seconds, access };
     let bearer = token.name.to_string();
     let session = app.node_loop.change_session(id, change, bearer).await?.map_err(refused)?;
-    Ok(json(StatusCode::OK, &SessionView::from(session)))
+    Ok(json(StatusCode::OK, &SessionView::from(&session)))
 }
 
 /// Ends a session: the car is back in service. To end it again changes nothing. With the scope `operate`
@@ -316,7 +314,7 @@ pub(super) async fn end(
     let bearer = token.name.to_string();
     let ended = app.node_loop.change_session(id, change, bearer).await?;
     let session = ended.map_err(refused)?;
-    Ok(json(StatusCode::OK, &SessionView::from(session)))
+    Ok(json(StatusCode::OK, &SessionView::from(&session)))
 }
 
 const _: () = assert!(USUAL_HOLD <= LONGEST_HOLD);

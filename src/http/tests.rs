@@ -113,8 +113,8 @@ fn tokens() -> Tokens {
     for (scope, text) in TOKENS {
         let (name, hash) = (format!("of-{scope}").parse().unwrap(), TokenHash::of(text));
         let change = Change::Create { name, scope, hash, lifetime_s: None };
-        let (key, value) = change.directive(&directives, SystemTime::now()).unwrap();
-        directives.set(key, value, Words::new("kovac").unwrap(), Nonce(1)).unwrap();
+        let setting = change.directive(&directives, SystemTime::now()).unwrap();
+        directives.set(setting, Words::new("kovac").unwrap(), Nonce(1)).unwrap();
     }
     Tokens::of(&directives)
 }

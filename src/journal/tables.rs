@@ -14,16 +14,13 @@
 //! for ever: they say whose journal it is, and in which format. Any other change of a table needs a
 //! new format.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::time::SystemTime;
 
-use elevator_fleet::directives::Directive;
 use elevator_fleet::model::{NodeId, Term};
 use elevator_fleet::node::{Change, Restored};
 use redb::{
-    Database, ReadTransaction, ReadableDatabase, ReadableTable, Table, TableDefinition,
-    WriteTransaction,
+    Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -168,32 +165,19 @@ pub(super) fn write(
                 let before = numbers.get(KEY_TERM)?.map_or(0, |before| before.value());
                 numbers.insert(KEY_TERM, before.max(term.0))?;
             }
-            Change::Directives(all) => {
-                write_directives(&mut transaction.open_table(DIRECTIVES)?, all)?;
+            Change::Directive(directive) => {
+                let (key, value) = (encode(&directive.setting.key())?, encode(directive)?);
+                let mut directives = transaction.open_table(DIRECTIVES)?;
+                directives.insert(key.as_slice(), value.as_slice())?;
+            }
+            Change::ForgetDirective(key) => {
+                transaction.open_table(DIRECTIVES)?.remove(encode(key)?.as_slice())?;
             }
             Change::FlightTimes(learned) => {
                 let (leg, times) = (encode(&learned.leg)?, encode(learned)?);
                 let mut legs = transaction.open_table(FLIGHT_TIMES)?;
                 legs.insert(leg.as_slice(), times.as_slice())?;
             }
-        }
-    }
-    Ok(())
-}
-
-/// Replaces all directives, of which most are usually as before.
-fn write_directives(
-    directives: &mut Table<'_, Bytes, Bytes>,
-    all: &[Directive],
-) -> Result<(), redb::Error> {
-    let key = |directive: &Directive| directive.key.as_str().as_bytes().to_vec();
-    let keys: BTreeSet<Vec<u8>> = all.iter().map(key).collect();
-    directives.retain(|key, _| keys.contains(key))?;
-    for directive in all {
-        let (key, value) = (key(directive), encode(directive)?);
-        let known = directives.get(key.as_slice())?.is_some_and(|known| known.value() == value);
-        if !known {
-            directives.insert(key.as_slice(), value.as_slice())?;
         }
     }
     Ok(())

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::car::{FlightRecord, Leg, LegEnd};
-use elevator_fleet::directives::{Directive, Key, Value, Version, Words};
-use elevator_fleet::model::{Call, Dot, HallCall, Term};
+use elevator_fleet::directives::{Directive, Setting, Version, Words};
+use elevator_fleet::model::{Call, Dot, HallCall, Mode, Term};
 use elevator_fleet::node::Lsn;
 use elevator_fleet::store::{Record, RecordState, Service};
 use elevator_fleet::wire::Nonce;
@@ -59,12 +59,11 @@ fn open_order(sequence: u64) -> Record {
     record(sequence, 3, RecordState::Open { waited, recall: 0 })
 }
 
-/// A directive of this key, given for the `counter`th time.
-fn directive(key: &str, counter: u64, value: &str) -> Directive {
+/// This setting, given for the `counter`th time.
+fn directive(setting: Setting, counter: u64) -> Directive {
     Directive {
-        key: Key::new(key).expect("a key"),
+        setting,
         version: Version { counter, incarnation: dot(0).incarnation },
-        value: Value::new(value).expect("a value"),
         operator: Words::new("kovac").expect("a name"),
     }
 }

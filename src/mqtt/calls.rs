@@ -343,7 +343,7 @@ impl Desk {
 
 impl Done {
     fn session(session: Session, outcome: CallOutcome) -> Self {
-        let said = Said::Session(SessionView::from(session));
+        let said = Said::Session(SessionView::from(&session));
         Self { said, outcome, awaits: Some(Awaited::Directives) }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use elevator_driver::Floor;
-use elevator_fleet::directives::{DirectiveError, RequestId, Session, Topic};
+use elevator_fleet::directives::{DirectiveError, RequestId, Session};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId, Role};
 use elevator_fleet::node::{
@@ -270,9 +270,8 @@ impl NodeLoop {
     /// have a mode already.
     async fn check_known(&self, car: &NodeId) -> Result<(), Refused> {
         let status = self.status().await?;
-        let key = Topic::Mode(car.clone()).key();
         let lost = status.lost.iter().any(|lost| lost.node == *car && lost.role == Role::Cabin);
-        if lost || status.directives.iter().any(|directive| directive.key == key) {
+        if lost || status.mode_set(car).is_some() {
             return Ok(());
         }
         self.check_car(car).await

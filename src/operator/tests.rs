@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, KeySwitch, LineCounters};
 use elevator_fleet::climate::Reading;
-use elevator_fleet::directives::{DirectiveError, Key, Value, Words};
+use elevator_fleet::directives::{DirectiveError, Setting, Words};
 use elevator_fleet::election::Detail;
 use elevator_fleet::model::{
     Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, Mac, Mode, NodeId,
@@ -163,8 +163,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         }],
         directives_held: true,
         directives: vec![DirectiveStatus {
-            key: Key::new("mode/B").unwrap(),
-            value: Value::new("independent").unwrap(),
+            setting: Setting::Mode(NodeId::new("B").unwrap(), Mode::Independent),
             operator: Words::new("kovac").unwrap(),
         }],
         access: AccessStatus {
@@ -667,8 +666,7 @@ fn an_event_reads_back_as_it_was_written() {
             car: None,
         },
         Report::Directive {
-            key: Key::new("mode/B").unwrap(),
-            value: Value::new("independent").unwrap(),
+            setting: Setting::Mode(NodeId::new("B").unwrap(), Mode::Independent),
             operator: Words::new("kovac").unwrap(),
         },
         Report::DiskFailed,

@@ -17,7 +17,7 @@ use crate::journal::{Account, AuditEvent};
 use crate::log;
 use crate::mqtt::Mqtt;
 use crate::operator::{Command, Query, Reply, Request, SessionChange, TokenError};
-use crate::tokens::{self, Change as TokenChange, Tokens};
+use crate::tokens::{Change as TokenChange, Tokens};
 
 impl Running {
     pub(super) fn answer(&mut self, request: Request, now: Timestamp) {
@@ -136,13 +136,13 @@ impl Running {
         operator: &str,
         now: Timestamp,
     ) -> Result<(), TokenError> {
-        let (key, value) = change.directive(self.node.directives(), SystemTime::now())?;
+        let setting = change.directive(self.node.directives(), SystemTime::now())?;
         // First, so that other nodes have nothing left to end once they learn that it is revoked.
         if let TokenChange::Revoke { name } = change {
             let after = self.tokens.borrow().without(name);
             self.end_sessions_of_revoked(&after, now);
         }
-        self.node.handle_directive(key, value, operator, now)?;
+        self.node.handle_setting(setting, operator, now)?;
         Ok(())
     }
 
@@ -163,9 +163,6 @@ impl Running {
         status.mesh = self.mesh.counters().by_name();
         status.queues = self.queues();
         status.fleet_keys = self.mesh.fleet_keys();
-        for directive in &mut status.directives {
-            directive.value = tokens::shown(&directive.key, directive.value.clone());
-        }
         if let (Some(car), Some(panel)) = (&mut status.car, &self.panel) {
             car.line = panel.counters();
             car.panel = panel.url().to_string();

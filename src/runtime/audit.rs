@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use elevator_fleet::directives::{Key, Value, Words, is_recall_key};
+use elevator_fleet::directives::{Setting, Words};
 use elevator_fleet::model::Timestamp;
 use tracing::warn;
 
@@ -71,7 +71,7 @@ impl Hours {
 impl Running {
     /// Records what somebody has commanded, here or elsewhere. What a node has set by itself is no
     /// command.
-    pub(super) fn record_command(&mut self, key: &Key, value: &Value, by: &Words) {
+    pub(super) fn record_command(&mut self, setting: &Setting, by: &Words) {
         let Some((operator, entered_at)) = by.command() else {
             return;
         };
@@ -85,11 +85,11 @@ impl Running {
         };
         let mut counted = account.as_ref().map_or_else(|| by.to_string(), Account::name);
         // A recall is audited however much its account commands.
-        if is_recall_key(key) {
+        if setting.recall().is_some() {
             counted.push_str(" (fire recall)");
         }
         if self.commands.hours.admits(counted, self.turned) {
-            let (key, value) = (key.to_string(), value.to_string());
+            let (key, value) = (setting.subject(), setting.to_string());
             self.record_or_warn(AuditEvent::Directive {
                 operator,
                 reason,

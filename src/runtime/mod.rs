@@ -34,6 +34,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use elevator_driver::{MotorCommand, OpenError};
 use elevator_fleet::car::HangEvidence;
+use elevator_fleet::directives::Setting;
 use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::Timestamp;
 use elevator_fleet::node::{Action, FleetKeysStatus, Node, Report};
@@ -64,7 +65,7 @@ use crate::mqtt::{self, Mqtt};
 use crate::operator::{self, BindError, NodeLoop, OperatorSocket, ReadingError, Request};
 use crate::panel::Panel;
 use crate::telemetry::Telemetry;
-use crate::tokens::{self, Tokens};
+use crate::tokens::Tokens;
 
 /// How a node ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -598,19 +599,14 @@ impl Running {
     }
 
     fn report(&mut self, report: Report) {
-        let report = match report {
-            Report::Directive { key, value, operator } => {
-                if tokens::is_key(&key) {
-                    let tokens = Tokens::of(self.node.directives());
-                    self.end_sessions_of_revoked(&tokens, self.turned);
-                    self.tokens.send_replace(Arc::new(tokens));
-                }
-                let value = tokens::shown(&key, value);
-                self.record_command(&key, &value, &operator);
-                Report::Directive { key, value, operator }
+        if let Report::Directive { setting, operator } = &report {
+            if matches!(setting, Setting::Token(..)) {
+                let tokens = Tokens::of(self.node.directives());
+                self.end_sessions_of_revoked(&tokens, self.turned);
+                self.tokens.send_replace(Arc::new(tokens));
             }
-            report => report,
-        };
+            self.record_command(setting, operator);
+        }
         let report = &report;
         self.log.log(report);
         self.supervisor.note(report);

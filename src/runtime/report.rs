@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use elevator_fleet::car::HangEvidence;
-use elevator_fleet::directives::hang_of;
+use elevator_fleet::directives::Setting;
 use elevator_fleet::model::{Call, NodeId, Reason, Unavailable};
 use elevator_fleet::node::Report;
 use tracing::field::display;
@@ -75,15 +75,15 @@ impl ReportLog {
             }
             Report::Conflict(what) => error!(what, "two nodes in conflict"),
             Report::Hung(evidence) => hung(evidence),
-            Report::Directive { key, value, operator } => match hang_of(key, value) {
-                // It has said so already.
-                Some((car, _)) if car == self.own => {}
-                Some((car, evidence)) => {
-                    let evidence = evidence.map(|evidence| display(Evidence::from(&evidence)));
-                    warn!(%car, evidence, "a car hung: its node has ended");
-                }
-                None => info!(%key, %value, %operator, "directive"),
-            },
+            // It has said so already.
+            Report::Directive { setting: Setting::Hang(car, Some(_)), .. } if *car == self.own => {}
+            Report::Directive { setting: Setting::Hang(car, Some(evidence)), .. } => {
+                let evidence = display(Evidence::from(evidence));
+                warn!(%car, evidence, "a car hung: its node has ended");
+            }
+            Report::Directive { setting, operator } => {
+                info!(key = %setting.subject(), value = %setting, %operator, "directive");
+            }
             Report::DiskFailed => error!("the node runs without its disk"),
         }
     }
@@ -120,7 +120,7 @@ mod tests {
     use std::time::Duration;
 
     use elevator_driver::{Direction, Floor};
-    use elevator_fleet::directives::{Key, Value, Words};
+    use elevator_fleet::directives::Words;
     use elevator_fleet::model::HallCall;
 
     use super::*;
@@ -197,22 +197,17 @@ mod tests {
             last_sensor: floor(2),
         };
         let words = |text: &str| Words::new(text).expect("words");
-        let told = |value: &str| Report::Directive {
-            key: Key::new("hang/B").expect("a key"),
-            value: Value::new(value).expect("a value"),
+        let told = |hang| Report::Directive {
+            setting: Setting::Hang(NodeId::new("B").expect("a name"), hang),
             operator: words("B"),
         };
         assert_eq!(
-            logged("A", &[told("up 5 2 10040 10000 no-progress")]),
+            logged("A", &[told(Some(evidence))]),
             " WARN a car hung: its node has ended car=B evidence=on its way up to floor 5: driven \
              for 10.0 s (10.0 s allowed) without a new floor sensor, the last was floor 2\n"
         );
-        assert_eq!(logged("A", &[told("?")]), " WARN a car hung: its node has ended car=B\n");
-        assert_eq!(
-            logged("A", &[told("off")]),
-            " INFO directive key=hang/B value=off operator=B\n"
-        );
-        assert_eq!(logged("B", &[told("?")]), "");
+        assert_eq!(logged("A", &[told(None)]), " INFO directive key=hang/B value=off operator=B\n");
+        assert_eq!(logged("B", &[told(Some(evidence))]), "");
         assert_eq!(
             logged("A", &[Report::Hung(evidence)]),
             "ERROR hung: motor stopped, the node ends; it was on its way up to floor 5: driven for \

@@ -1,8 +1,8 @@
 //! The bearer tokens with which programs may change something over HTTP.
 //!
 //! ```text
-//!   liftmesh token ─▶ the node's loop ─▶ directives `token/NAME` ─▶ every node's disk
-//!                 └─▶ offline ─▶ journal ┘           └─▶ Tokens ─▶ http
+//!   liftmesh token ─▶ the node's loop ─▶ directives ─▶ every node's disk
+//!                 └─▶ offline ─▶ journal ┘  └─▶ Tokens ─▶ http
 //! ```
 //!
 //! A token is a directive, so that it counts at every node of the fleet, and so is that it was
@@ -17,7 +17,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
-use elevator_fleet::directives::{Directive, Directives, Key, Value};
+pub use elevator_fleet::directives::Scope;
+use elevator_fleet::directives::{self, Directives, Key, Name, Setting};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -44,47 +45,6 @@ const LONGEST_NAME: usize = 32;
 /// The longest lifetime of a token that expires.
 const MAX_LIFETIME: Duration = Duration::from_hours(10 * 365 * 24);
 
-/// What the key of a token's directive begins with.
-const KIND: &str = "token/";
-
-/// The value of a token that is revoked.
-const REVOKED: &str = "revoked";
-
-/// What the bearer of a token may do. Each includes those before it.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    /// Read
-    View,
-    /// Also place calls
-    Call,
-    /// Also place calls to locked floors, and release those in a car
-    Access,
-    /// Also what an operator does
-    Operate,
-}
-
-impl Scope {
-    const ALL: [Self; 4] = [Self::View, Self::Call, Self::Access, Self::Operate];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::View => "view",
-            Self::Call => "call",
-            Self::Access => "access",
-            Self::Operate => "operate",
-        }
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// The name of a token: 1 to 32 letters, digits, dots, dashes or underscores.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -96,10 +56,9 @@ pub struct TokenName(String);
 pub struct TokenNameError;
 
 impl TokenName {
-    /// The key of the token's directive.
-    pub(crate) fn key(&self) -> Key {
-        Key::new(&format!("{KIND}{self}"))
-            .unwrap_or_else(|error| unreachable!("a name is short: {error}"))
+    /// As in directives.
+    fn name(&self) -> Name {
+        Name::new(&self.0).unwrap_or_else(|error| unreachable!("it is checked: {error}"))
     }
 }
 
@@ -172,29 +131,22 @@ impl From<TokenHash> for String {
 pub(crate) struct Token {
     pub(crate) name: TokenName,
     pub(crate) scope: Scope,
-    /// When it was made, in UTC.
-    pub(crate) created: String,
     /// From when on it no longer counts; `None` if it counts until it is revoked.
     pub(crate) expires: Option<SystemTime>,
     pub(crate) hash: TokenHash,
 }
 
 impl Token {
-    /// The token of a directive: `SCOPE CREATED [EXPIRES] HASH`. `None` if it is revoked, or not
-    /// understood by this program.
-    fn of(directive: &Directive) -> Option<Self> {
-        let name = directive.key.as_str().strip_prefix(KIND)?.parse().ok()?;
-        let words: Vec<&str> = directive.value.as_str().split(' ').collect();
-        let (scope, created, expires, hash) = match *words {
-            [scope, created, hash] => (scope, created, None, hash),
-            [scope, created, expires, hash] => {
-                (scope, created, Some(humantime::parse_rfc3339(expires).ok()?), hash)
-            }
-            _ => return None,
-        };
-        let scope = Scope::ALL.into_iter().find(|known| known.name() == scope)?;
-        let hash = TokenHash::try_from(hash.to_owned()).ok()?;
-        Some(Self { name, scope, created: created.to_owned(), expires, hash })
+    /// That of a directive, if it is one about a token that was not revoked.
+    fn of(setting: &Setting) -> Option<Self> {
+        let Setting::Token(name, Some(token)) = setting else { return None };
+        let expires = token.expires.map(Duration::from_secs);
+        Some(Self {
+            name: name.as_str().parse().ok()?,
+            scope: token.scope,
+            expires: expires.and_then(|at| SystemTime::UNIX_EPOCH.checked_add(at)),
+            hash: TokenHash(token.hash.0.into()),
+        })
     }
 
     fn counts_at(&self, now: SystemTime) -> bool {
@@ -273,80 +225,61 @@ impl Change {
         &self,
         directives: &Directives,
         now: SystemTime,
-    ) -> Result<(Key, Value), TokenRefused> {
+    ) -> Result<Setting, TokenRefused> {
         let tokens = Tokens::of(directives);
         let counting = || tokens.0.iter().filter(|token| token.counts_at(now));
         let is_there = |name: &TokenName| counting().any(|token| token.name == *name);
-        let (name, value) = match self {
+        Ok(match self {
             Self::Create { name, .. } if is_there(name) => {
                 return Err(TokenRefused::NameTaken(name.clone()));
             }
             Self::Create { .. } if counting().count() >= MOST => return Err(TokenRefused::TooMany),
             Self::Create { name, .. }
-                if directives.get(&name.key()).is_none() && names(directives) >= MOST_NAMES =>
+                if directives.get(&Key::Token(name.name())).is_none()
+                    && names(directives) >= MOST_NAMES =>
             {
                 return Err(TokenRefused::TooManyNames);
             }
             Self::Create { name, scope, hash, lifetime_s } => {
-                let created = humantime::format_rfc3339_seconds(now);
-                let expires = match lifetime_s {
-                    None => String::new(),
-                    Some(seconds) => format!("{} ", expiry(now, *seconds)?),
-                };
-                (name, format!("{scope} {created} {expires}{}", String::from(*hash)))
+                let since_1970 = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+                let created = since_1970.as_secs();
+                let expires = lifetime_s.map(|seconds| expiry(created, seconds)).transpose()?;
+                let hash = directives::TokenHash(*hash.as_bytes());
+                let token = directives::Token { scope: *scope, created, expires, hash };
+                Setting::Token(name.name(), Some(token))
             }
             // Also an expired one: it may still count at a node whose clock is behind.
             Self::Revoke { name } if !tokens.0.iter().any(|token| token.name == *name) => {
                 return Err(TokenRefused::NoToken(name.clone()));
             }
-            Self::Revoke { name } => (name, REVOKED.to_owned()),
-        };
-        let value = Value::new(&value).unwrap_or_else(|error| unreachable!("short: {error}"));
-        Ok((name.key(), value))
+            Self::Revoke { name } => Setting::Token(name.name(), None),
+        })
     }
 }
 
-/// When a token expires that is made now.
+/// When a token expires that is made now, in seconds since 1970.
 ///
 /// # Errors
 /// [`TokenRefused::Lifetime`].
-fn expiry(now: SystemTime, seconds: u64) -> Result<humantime::Rfc3339Timestamp, TokenRefused> {
-    let expires = now.checked_add(Duration::from_secs(seconds)).ok_or(TokenRefused::Lifetime)?;
+fn expiry(now: u64, seconds: u64) -> Result<u64, TokenRefused> {
     if !(1..=MAX_LIFETIME.as_secs()).contains(&seconds) {
         return Err(TokenRefused::Lifetime);
     }
-    Ok(humantime::format_rfc3339_seconds(expires))
+    now.checked_add(seconds).ok_or(TokenRefused::Lifetime)
 }
 
 /// How many tokens there are or were.
 fn names(directives: &Directives) -> usize {
-    directives.iter().filter(|directive| is_key(&directive.key)).count()
+    directives.iter().filter(|it| matches!(it.setting, Setting::Token(..))).count()
 }
 
-/// Whether a directive with this key is about a token.
-pub(crate) fn is_key(key: &Key) -> bool {
-    key.as_str().starts_with(KIND)
-}
-
-/// The value of a directive as it is shown and logged: a token without its hash.
-pub(crate) fn shown(key: &Key, value: Value) -> Value {
-    if !is_key(key) {
-        return value;
-    }
-    let is_time = |word: &&str| humantime::parse_rfc3339(word).is_ok();
-    let mut words = value.as_str().split(' ');
-    let kept: Vec<&str> = words.next().into_iter().chain(words.take(2).filter(is_time)).collect();
-    Value::new(&kept.join(" ")).unwrap_or(value)
-}
-
-/// Name, scope, creation and expiry of a token that was not revoked, from a directive as it is
-/// [`shown`] or as it is.
-pub(crate) fn listed(key: &Key, value: &Value) -> Option<[String; 4]> {
-    let name = key.as_str().strip_prefix(KIND)?;
-    let shown = shown(key, value.clone());
-    let mut words = shown.as_str().split(' ');
+/// Name, scope, creation and expiry of a token that was not revoked.
+pub(crate) fn listed(setting: &Setting) -> Option<[String; 4]> {
+    let Setting::Token(name, Some(token)) = setting else { return None };
+    let shown = token.to_string();
+    let mut words = shown.split(' ');
     let (scope, created) = (words.next()?, words.next()?);
-    Some([name, scope, created, words.next().unwrap_or("never")].map(str::to_owned))
+    Some([name.as_str(), scope, created, words.next().unwrap_or("never")].map(str::to_owned))
 }
 
 /// The tokens that were not revoked. Each question gives the time, because a token may expire.
@@ -356,7 +289,7 @@ pub(crate) struct Tokens(Vec<Token>);
 impl Tokens {
     /// The tokens among these directives.
     pub(crate) fn of(directives: &Directives) -> Self {
-        Self(directives.iter().filter_map(Token::of).collect())
+        Self(directives.iter().filter_map(|it| Token::of(&it.setting)).collect())
     }
 
     /// Whether there is a token whose bearer may do that.

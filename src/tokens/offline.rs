@@ -10,7 +10,7 @@ use elevator_fleet::model::NodeId;
 use elevator_fleet::node;
 use elevator_fleet::wire::Nonce;
 
-use super::{Change, TokenRefused, shown};
+use super::{Change, TokenRefused};
 use crate::journal::{Account, AuditEvent, AuditRecord, Journal, JournalError, Lost};
 use crate::latch::{self, commission};
 use crate::operator::{BindError, Claim};
@@ -100,19 +100,21 @@ impl Offline {
         account: Account,
     ) -> Result<(), OfflineError> {
         let now = SystemTime::now();
-        let (key, value) = change.directive(&self.directives, now)?;
+        let setting = change.directive(&self.directives, now)?;
         let by = Words::entered(operator, &self.node);
         let incarnation = Nonce(getrandom::u64()?);
-        self.directives.set(key.clone(), value.clone(), by, incarnation)?;
-        let all = self.directives.with_receipts().cloned().collect();
-        self.journal.write(&node::Change::Directives(all))?;
+        let set = self.directives.set(setting.clone(), by, incarnation)?;
+        self.journal.write(&node::Change::Directive(set))?;
+        for key in self.directives.take_dropped() {
+            self.journal.write(&node::Change::ForgetDirective(key))?;
+        }
         let event = AuditEvent::Directive {
             operator: operator.to_owned(),
             reason: None,
             account: Some(account),
             entered_at: self.node.clone(),
-            value: shown(&key, value).to_string(),
-            key: key.to_string(),
+            value: setting.to_string(),
+            key: setting.subject(),
         };
         self.journal.record(&[AuditRecord::now(self.node.clone(), event, now)])?;
         Ok(())

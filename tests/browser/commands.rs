@@ -1,8 +1,8 @@
 //! What an operator commands from the page Bank, and how the page shows it.
 
 use elevator_driver::Button;
-use elevator_fleet::directives::{OFF, Topic};
 use elevator_fleet::model::{Mode, NodeId};
+use elevator_fleet::node::Status;
 use liftmesh_harness::building::Building;
 use serde_json::json;
 
@@ -28,15 +28,14 @@ fn wait_for_api(browser: &Browser, path: &str, expression: &str) {
     browser.wait(&format!("{expression} in {path}"), &script);
 }
 
-fn priority_of(car: &str) -> Topic {
-    Topic::Priority(NodeId::new(car).expect("a name"))
+fn priority_of(car: &str, status: &Status) -> Option<u8> {
+    let call = status.priority(&NodeId::new(car).expect("a name"))?;
+    Some(call.floor.index())
 }
 
-/// Whether every node has this value for a topic, as far as it is commanded at all.
-fn is_known(building: &Building, topic: &Topic, is_so: impl Fn(Option<&str>) -> bool) -> bool {
-    ["A", "B", "C"]
-        .iter()
-        .all(|name| building.status(name).is_some_and(|status| is_so(status.directive(topic))))
+/// Whether that is so by the status of every node.
+fn is_known(building: &Building, is_so: impl Fn(&Status) -> bool) -> bool {
+    ["A", "B", "C"].iter().all(|name| building.status(name).is_some_and(|status| is_so(&status)))
 }
 
 /// Of other nodes' cars as well, whose beacons say that they are independent.
@@ -107,7 +106,7 @@ fn an_operator_sends_a_car_and_commands_emergency_power() {
     browser.wait_for_text(".notices", "Car B goes to floor 5 with priority");
     wait_for_api(&browser, "cars", "it.find(({ car }) => car === 'B').priority === 5");
     building.wait("every node knows of the priority call", |building| {
-        is_known(building, &priority_of("B"), |call| call == Some("5"))
+        is_known(building, |status| priority_of("B", status) == Some(5))
     });
     building.wait("B obeys", |building| mode(building, "B") == Some(Mode::Priority));
     browser.wait_for_text("button[data-mode-of=B]", "Priority");
@@ -121,7 +120,7 @@ fn an_operator_sends_a_car_and_commands_emergency_power() {
     browser.wait_for_text(".notices", "End of the priority call of B");
     wait_for_api(&browser, "cars", "it.find(({ car }) => car === 'B').priority === null");
     building.wait("the priority call is over", |building| {
-        is_known(building, &priority_of("B"), |call| call == Some(OFF))
+        is_known(building, |status| priority_of("B", status).is_none())
             && mode(building, "B") == Some(Mode::InService)
     });
 
@@ -132,7 +131,7 @@ fn an_operator_sends_a_car_and_commands_emergency_power() {
     browser.wait_for_text(".banner.power", "it is the turn of");
     wait_for_api(&browser, "fleet", "it.emergency_power && it.turn !== null");
     building.wait("every node knows of it", |building| {
-        is_known(building, &Topic::EmergencyPower, |power| power.is_some_and(|it| it != OFF))
+        is_known(building, Status::is_on_emergency_power)
     });
     browser.click(".banner.power button");
     browser.write("dialog input[name=reason]", "the mains are back");
@@ -142,7 +141,7 @@ fn an_operator_sends_a_car_and_commands_emergency_power() {
     wait_for_api(&browser, "fleet", "!it.emergency_power && it.turn === null");
     building.wait("every car has its own mode again", |building| {
         let names = ["A", "B", "C"];
-        is_known(building, &Topic::EmergencyPower, |power| power == Some(OFF))
+        is_known(building, |status| !status.is_on_emergency_power())
             && names.iter().all(|name| mode(building, name) == Some(Mode::InService))
     });
 }

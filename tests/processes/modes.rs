@@ -6,8 +6,8 @@ use std::process::Output;
 use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState};
-use elevator_fleet::model::Mode;
-use elevator_fleet::node::DirectiveStatus;
+use elevator_fleet::directives::{Setting, Turn};
+use elevator_fleet::model::{Mode, NodeId};
 use liftmesh_harness::building::{Building, Line};
 
 const TWO: [&str; 2] = ["A", "B"];
@@ -625,10 +625,12 @@ fn emergency_power_brings_the_cars_down_one_at_a_time() {
     building.wait("both are down, and B serves", |building| {
         let moving = TWO.iter().filter(|name| building.car(name).speed.abs() > 0.01).count();
         worst = worst.max(moving);
-        let turn = |directive: &DirectiveStatus| directive.key.as_str() == "emergency-power/turn";
-        let status = building.status("A");
-        let turn = status.and_then(|status| status.directives.into_iter().find(turn));
-        is_recalled(building, "A") && turn.is_some_and(|it| it.value.as_str() == "B by A serves")
+        let status = building.status("A").expect("a status");
+        let node = |name| NodeId::new(name).expect("a name");
+        let serves = Turn::Serves { car: node("B"), master: node("A") };
+        let is_given =
+            status.directives.iter().any(|it| it.setting == Setting::Turn(serves.clone()));
+        is_recalled(building, "A") && is_given
     });
     assert!(worst <= 1, "{worst} cars move at a time");
     let call = building.hall(2, Direction::Up);

@@ -1,57 +1,41 @@
-//! Directives: what operators command the fleet until they command something else.
+//! Directives: what operators command the fleet until they command something else, what nodes set
+//! about their own cars, and what programs have asked for.
 //!
-//! A directive is a register: a [`Key`], which says what it sets, and the latest value. Every node
-//! has all of them, on disk as well. Of two directives with one key the later [`Version`] wins, and of
-//! two with one version the greater value, so that [`Directives::merge`] is commutative, associative
-//! and idempotent like the merge of orders. Of fire recalls the greater number wins.
-//!
-//! Keys and values are text of bounded length. A node keeps and passes on what it does not
-//! understand, so that a later program can set more than this one without another wire version.
-//! [`Topic`] names what the brain understands; what else this program does, such as the tokens of the
-//! HTTP API (`token/NAME`), is the process's.
+//! A directive is a register: a [`Key`], which says what it sets, and the latest [`Setting`]. Every
+//! node has all of them, on disk as well. Of two with one key the one that has come further wins, of
+//! two of those the later [`Version`], and then the greater value, so that [`Directives::merge`] is
+//! commutative, associative and idempotent like the merge of orders.
 
-mod errands;
-mod firefighter;
-mod hang;
-mod key_switch;
+pub(crate) mod json;
 mod recalls;
-mod receipts;
-mod sessions;
+mod requests;
+mod session;
+mod setting;
 mod text;
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
 
-use elevator_driver::Floor;
+use elevator_driver::{Floor, KeySwitch};
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
 use crate::model::bounds::JUMP;
-use crate::model::{Mode, NodeId, Nonce};
+use crate::model::{HangEvidence, Mode, NodeId, Nonce};
 
-pub use self::errands::{EmergencyPower, PriorityCall, Turn};
-use self::errands::{is_priority_key, read_priorities};
-pub(crate) use self::firefighter::firefighter_key;
-use self::firefighter::is_firefighter_key;
-pub use self::hang::hang_of;
-use self::hang::is_hang_key;
-pub(crate) use self::hang::{hang_key, hang_value};
-pub(crate) use self::key_switch::key_switch_key;
-pub use self::recalls::is_recall_key;
-pub(crate) use self::recalls::{Recall, is_recall};
-use self::receipts::Receipts;
-pub(crate) use self::receipts::{Asked, Receipt};
-pub use self::receipts::{MOST_RECEIPTS, RequestId};
-pub use self::sessions::{MOST_SESSIONS, Session, SessionEnd, SessionState};
-pub(crate) use self::sessions::{SESSION_SLOTS, SlotSession};
-use self::sessions::{is_session_key, read_sessions};
-pub use self::text::{Key, TextError, Value, Words, is_hidden};
+pub use self::recalls::Recall;
+use self::requests::Requests;
+pub use self::requests::{MOST_REQUESTS, Request, RequestId};
+use self::session::MOST_ENDED;
+pub use self::session::{Asked, MOST_SESSIONS, Session, SessionEnd, SessionState};
+pub use self::setting::{
+    EmergencyPower, Key, PriorityCall, Scope, Setting, Token, TokenHash, Turn,
+};
+pub use self::text::{Name, TextError, Words, is_hidden};
 
-/// The most directives of a fleet: with the modes of the largest fleet, room for as many others.
-///
-/// If there are more, those with the greatest keys are dropped, so that all nodes keep the same ones:
-/// why cars hung before all others, and never a fire recall or one of `Topic::URGENT`, nor, for less
-/// than these, which cars firefighters have.
+/// The most directives of a fleet, requests apart: with the modes of the largest fleet, room for as
+/// many others. If there are more, those with the greatest [`Key`]s are dropped, so that all nodes keep
+/// the same ones.
 pub const MOST_DIRECTIVES: usize = 512;
 
 /// The greatest counter of a version. Nobody gives so many commands; a greater one is refused, so
@@ -61,12 +45,10 @@ const MOST_CHANGES: u64 = 1 << 48;
 /// One directive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directive {
-    /// What it sets.
-    pub key: Key,
+    /// What it sets, and to what.
+    pub setting: Setting,
     /// Which of two is the later one.
     pub version: Version,
-    /// To what.
-    pub value: Value,
     /// Who set it, for people.
     pub operator: Words,
 }
@@ -79,76 +61,6 @@ pub struct Version {
     /// The incarnation of the node that took the command: it decides between two nodes that took one
     /// at the same time.
     pub incarnation: Nonce,
-}
-
-/// What this program understands of directives.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Topic {
-    /// `mode/CAR`: the service mode of a car, a [`Mode`] by its name.
-    Mode(NodeId),
-    /// `lock/FLOOR`: whether a call to a floor needs a right of access: `on` or `off`.
-    FloorLock(Floor),
-    /// `priority/CAR`: the [`PriorityCall`] of a car, or `off`.
-    Priority(NodeId),
-    /// `emergency-power`: an [`EmergencyPower`], or `off`.
-    EmergencyPower,
-    /// `emergency-power/cars`: how many cars the fleet has, as far as any master has known since
-    /// emergency power was commanded.
-    Cars,
-    /// `emergency-power/turn`: a [`Turn`], which the master gives.
-    Turn,
-    /// `session/SLOT`: the [`Session`] that was last given this slot.
-    Session(u8),
-}
-
-impl Topic {
-    const MODE: &str = "mode/";
-    const FLOOR_LOCK: &str = "lock/";
-    const PRIORITY: &str = "priority/";
-    const EMERGENCY_POWER: &str = "emergency-power";
-    const CARS: &str = "emergency-power/cars";
-    const TURN: &str = "emergency-power/turn";
-    const SESSION: &str = "session/";
-
-    /// What decides whether a motor may run: beacons carry these ahead of all others.
-    pub(crate) const URGENT: [Self; 3] = [Self::EmergencyPower, Self::Cars, Self::Turn];
-
-    /// The key of directives about it.
-    #[must_use]
-    pub fn key(&self) -> Key {
-        let text = match self {
-            Self::Mode(car) => format!("{}{car}", Self::MODE),
-            Self::FloorLock(floor) => format!("{}{floor}", Self::FLOOR_LOCK),
-            Self::Priority(car) => format!("{}{car}", Self::PRIORITY),
-            Self::EmergencyPower => Self::EMERGENCY_POWER.to_owned(),
-            Self::Cars => Self::CARS.to_owned(),
-            Self::Turn => Self::TURN.to_owned(),
-            Self::Session(slot) => format!("{}{slot}", Self::SESSION),
-        };
-        Key::new(&text).unwrap_or_else(|error| unreachable!("a name is short: {error}"))
-    }
-
-    /// What a key is about, if this program understands it.
-    #[must_use]
-    pub fn of(key: &Key) -> Option<Self> {
-        let key = key.as_str();
-        let names = [Self::EMERGENCY_POWER, Self::CARS, Self::TURN];
-        if let Some(found) = names.iter().position(|name| *name == key) {
-            return Self::URGENT.into_iter().nth(found);
-        }
-        if let Some(floor) = key.strip_prefix(Self::FLOOR_LOCK) {
-            let topic = Floor::try_from(floor.parse::<u8>().ok()?).ok().map(Self::FloorLock)?;
-            // `lock/05` is none, as only `lock/5` is looked at.
-            return (topic.key().as_str() == key).then_some(topic);
-        }
-        if let Some(slot) = key.strip_prefix(Self::SESSION) {
-            let slot = slot.parse().ok().filter(|slot| *slot < SESSION_SLOTS)?;
-            let topic = Self::Session(slot);
-            return (topic.key().as_str() == key).then_some(topic);
-        }
-        let of_car = |kind: &str| NodeId::new(key.strip_prefix(kind)?).ok();
-        of_car(Self::MODE).map(Self::Mode).or_else(|| of_car(Self::PRIORITY).map(Self::Priority))
-    }
 }
 
 /// A command that can't become a directive. Nothing has changed.
@@ -171,35 +83,45 @@ pub enum DirectiveError {
 }
 
 /// Every directive that this node knows of.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Directives {
     registers: BTreeMap<Key, Directive>,
+    requests: Requests,
     digest: u64,
-    /// What [`Self::registers`] say of sessions.
-    sessions: Vec<SlotSession>,
-    /// What they say of priority calls.
-    priorities: BTreeMap<NodeId, PriorityCall>,
-    receipts: Receipts,
+    /// Those that were dropped for want of room, which the disk has still.
+    dropped: Vec<Key>,
 }
 
+impl PartialEq for Directives {
+    fn eq(&self, other: &Self) -> bool {
+        self.all().eq(other.all())
+    }
+}
+
+impl Eq for Directives {}
+
 impl Directives {
-    /// Sets a value, as the latest one; returns the directive.
+    /// Sets something, as the latest word on it; returns the directive.
     ///
     /// # Errors
     /// [`DirectiveError`]: nothing has changed.
     pub fn set(
         &mut self,
-        key: Key,
-        value: Value,
+        setting: Setting,
         operator: Words,
         incarnation: Nonce,
     ) -> Result<Directive, DirectiveError> {
-        if self.has_no_room_for(&key) && !self.may_displace(&key) {
+        let key = setting.key();
+        let is_full = self.registers.len() >= MOST_DIRECTIVES && self.get(&key).is_none();
+        let displaces = || {
+            let last = self.registers.keys().next_back();
+            last.is_some_and(|last| key.class() < last.class())
+        };
+        if is_full && !matches!(key, Key::Request(_)) && !displaces() {
             return Err(DirectiveError::Full);
         }
-        let counter = self.highest().unwrap_or(0) + 1;
-        let version = Version { counter, incarnation };
-        let directive = Directive { key, version, value, operator };
+        let version = Version { counter: self.highest().unwrap_or(0) + 1, incarnation };
+        let directive = Directive { setting, version, operator };
         if !directive.is_possible() {
             return Err(DirectiveError::Spent);
         }
@@ -209,139 +131,99 @@ impl Directives {
 
     /// Merges a directive of any source; `true` if that changed anything.
     pub fn merge(&mut self, directive: Directive) -> bool {
-        if !directive.is_possible() {
+        let key = directive.setting.key();
+        let is_known = |known: &Directive| known.rank() >= directive.rank();
+        if !directive.is_possible() || self.get(&key).is_some_and(is_known) {
             return false;
         }
-        if directive.is_receipt() {
-            return self.receipts.merge(directive);
-        }
-        let known = self.registers.get(&directive.key);
-        if known.is_some_and(|known| known.rank() >= directive.rank()) {
-            return false;
-        }
-        if self.has_no_room_for(&directive.key)
-            && let Some(last) = self.last().cloned()
-        {
-            if Precedence::of(&directive.key) > Precedence::of(&last) {
+        let hash = directive.hash();
+        let gone: Vec<Directive> = if let Key::Request(id) = key {
+            let Ok(gone) = self.requests.insert(id, directive) else { return false };
+            gone
+        } else {
+            let is_last = self.registers.keys().next_back().is_some_and(|last| *last < key);
+            let is_full =
+                self.registers.len() >= MOST_DIRECTIVES && !self.registers.contains_key(&key);
+            if is_full && is_last {
                 return false;
             }
-            self.remove(&last);
-        }
-        self.remove(&directive.key);
-        self.digest ^= directive.hash();
-        let key = directive.key.clone();
-        self.registers.insert(key.clone(), directive);
-        self.read_again(&key);
+            let dropped =
+                is_full.then(|| self.registers.pop_last()).flatten().map(|(_, last)| last);
+            self.registers.insert(key.clone(), directive).into_iter().chain(dropped).collect()
+        };
+        self.digest = gone.iter().fold(self.digest ^ hash, |digest, gone| digest ^ gone.hash());
+        self.dropped.extend(gone.iter().map(|it| it.setting.key()).filter(|gone| *gone != key));
         true
     }
 
-    /// The register of this key has changed.
-    fn read_again(&mut self, key: &Key) {
-        if is_session_key(key) {
-            self.sessions = read_sessions(&self.registers);
-        } else if is_priority_key(key) {
-            self.priorities = read_priorities(&self.registers);
-        }
-    }
-
-    fn has_no_room_for(&self, key: &Key) -> bool {
-        !self.registers.contains_key(key) && self.registers.len() >= MOST_DIRECTIVES
-    }
-
-    /// Whether a command about this key may take the place of another directive: in a fire the number
-    /// of locks and tokens does not count.
-    fn may_displace(&self, key: &Key) -> bool {
-        let Precedence { weight, .. } = Precedence::of(key);
-        let last = self.last().map(|last| Precedence::of(last).weight);
-        last.is_some_and(|last| weight < last)
-    }
-
-    /// The key that is dropped first.
-    fn last(&self) -> Option<&Key> {
-        self.registers.keys().max_by_key(|key| Precedence::of(key))
+    /// Those that were dropped since the last time, for the disk to forget.
+    pub fn take_dropped(&mut self) -> Vec<Key> {
+        std::mem::take(&mut self.dropped)
     }
 
     /// Whether the version of a directive of a peer, or the number of a recall, is not too far ahead
     /// of those that are known here. Without this bound a single one would use up those of the whole
-    /// fleet. A node that knows none yet has to believe what operators have commanded, but no
-    /// receipt: a request that is not remembered is fulfilled again.
+    /// fleet. A node that knows none yet has to believe what it hears.
     pub(crate) fn is_in_reach(&self, directive: &Directive) -> bool {
-        let known = if directive.is_receipt() {
-            self.receipts.highest().unwrap_or(0)
-        } else {
-            self.highest().unwrap_or(MOST_CHANGES)
-        };
-        let recalls = Recall::of(&directive.key, &directive.value).map_or(0, |it| it.number);
+        let known = self.highest().unwrap_or(MOST_CHANGES);
+        let recalls = directive.setting.recall().map_or(0, |recall| recall.number);
         directive.version.counter <= known.saturating_add(JUMP)
             && recalls <= self.recall_count().saturating_add(JUMP)
     }
 
     fn highest(&self) -> Option<u64> {
-        self.registers.values().map(|directive| directive.version.counter).max()
+        self.all().map(|directive| directive.version.counter).max()
     }
 
-    /// All directives but receipts, by key.
+    /// All directives but requests, by key.
     pub fn iter(&self) -> impl Iterator<Item = &Directive> {
         self.registers.values()
     }
 
-    /// All directives, and then all receipts: what is on disk, and what a new link carries.
-    pub fn with_receipts(&self) -> impl Iterator<Item = &Directive> {
-        self.iter().chain(self.receipts.iter())
+    /// All directives, and then all requests: what is on disk, and what a new link carries.
+    pub fn all(&self) -> impl Iterator<Item = &Directive> {
+        self.iter().chain(self.requests.iter())
     }
 
-    /// What a request came to, if the fleet has fulfilled it and has not forgotten it yet.
-    pub(crate) fn receipt(&self, id: RequestId) -> Option<Receipt> {
-        self.receipts.get(id)
+    /// What is known of a request, if the fleet remembers it.
+    #[must_use]
+    pub fn request(&self, id: RequestId) -> Option<&Request> {
+        let Setting::Request(_, request) = &self.requests.get(id)?.setting else { return None };
+        Some(request)
     }
 
-    /// Adds the receipt for a request, as the latest one.
-    ///
-    /// # Errors
-    /// [`DirectiveError::Spent`]: nothing has changed.
-    pub(crate) fn add_receipt(
-        &mut self,
-        id: RequestId,
-        receipt: &Receipt,
-        bearer: Words,
-        incarnation: Nonce,
-    ) -> Result<Directive, DirectiveError> {
-        self.receipts.add(id, receipt, bearer, incarnation)
-    }
-
-    /// The directives from this key on, by key, and then those before it.
+    /// What beacons carry, from this key on, and then those before it: passengers' calls go over links
+    /// alone.
     pub(crate) fn from(&self, key: Option<&Key>) -> impl Iterator<Item = &Directive> {
-        let is_before = move |it: &&Directive| key.is_some_and(|key| it.key < *key);
-        let (later, earlier) = (self.iter(), self.iter());
-        later.filter(move |it| !is_before(it)).chain(earlier.filter(is_before))
+        let is_before = move |it: &&Directive| key.is_some_and(|key| it.setting.key() < *key);
+        let counted = || self.all().filter(|it| it.counts());
+        counted().filter(move |it| !is_before(it)).chain(counted().filter(is_before))
     }
 
     /// The directive of a key.
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<&Directive> {
-        self.registers.get(key)
+        if let Key::Request(id) = key { self.requests.get(*id) } else { self.registers.get(key) }
     }
 
-    /// The directive about a topic. As a rule there are none at all, and then no key is built: this is
-    /// asked at every beacon.
-    fn about(&self, topic: &Topic) -> Option<&Directive> {
-        if self.registers.is_empty() { None } else { self.get(&topic.key()) }
+    fn about(&self, key: &Key) -> Option<&Setting> {
+        self.registers.get(key).map(|it| &it.setting)
     }
 
-    /// A number that is equal if, and in practice only if, the directives are equal; 0 without any.
+    /// A number that is equal if, and in practice only if, the directives are equal, passengers' calls
+    /// apart; 0 without any.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// The commanded mode of a car, what is commanded for the whole fleet included. A mode that this
-    /// program does not know takes the car out of service: who commanded it did not want it to run
-    /// as usual.
+    /// The commanded mode of a car, what is commanded for the whole fleet included.
     #[must_use]
     pub fn mode(&self, car: &NodeId) -> Mode {
-        let directive = self.about(&Topic::Mode(car.clone()));
-        let own = directive
-            .map_or(Mode::InService, |it| it.value.as_str().parse().unwrap_or(Mode::OutOfService));
+        let own = match self.about(&Key::Mode(car.clone())) {
+            Some(Setting::Mode(_, mode)) => *mode,
+            Some(_) | None => Mode::InService,
+        };
         let is_sent = self.priority(car).is_some() || self.session_of(car).is_some();
         let waits = is_sent.then_some(Mode::Priority);
         let serves = matches!(self.turn(), Turn::Serves { car: serving, .. } if serving == *car);
@@ -351,114 +233,153 @@ impl Directives {
         [waits, by_power, by_fire].into_iter().flatten().fold(own, Mode::max)
     }
 
-    /// Whether a call to this floor needs a right of access. Only `off` ends that.
+    /// The mode of a car as it follows from commands, its key switch, and who holds the key.
+    pub(crate) fn mode_with_key(&self, car: &NodeId) -> Mode {
+        if self.has_firefighter(car) {
+            return Mode::FireService;
+        }
+        self.mode(car).with_key(self.key_switch(car))
+    }
+
+    /// Whether a call to this floor needs a right of access.
     #[must_use]
     pub fn is_locked(&self, floor: Floor) -> bool {
-        self.about(&Topic::FloorLock(floor)).is_some_and(|it| it.value.as_str() != OFF)
+        matches!(self.about(&Key::FloorLock(floor)), Some(Setting::FloorLock(_, true)))
     }
 
     /// The floors to which a call needs a right of access.
     pub fn locked_floors(&self) -> impl Iterator<Item = Floor> {
-        let locked = self.iter().filter(|it| it.value.as_str() != OFF);
-        locked.filter_map(|it| match Topic::of(&it.key)? {
-            Topic::FloorLock(floor) => Some(floor),
-            Topic::Mode(_)
-            | Topic::Priority(_)
-            | Topic::EmergencyPower
-            | Topic::Cars
-            | Topic::Turn
-            | Topic::Session(_) => None,
+        self.iter().filter_map(|it| {
+            let Setting::FloorLock(floor, true) = it.setting else { return None };
+            Some(floor)
         })
     }
 
-    fn remove(&mut self, key: &Key) {
-        if let Some(removed) = self.registers.remove(key) {
-            self.digest ^= removed.hash();
-            self.read_again(key);
-        }
-    }
-}
-
-/// The directives of the keys that begin with `kind`, by key.
-fn of_kind<'a>(
-    registers: &'a BTreeMap<Key, Directive>,
-    kind: &'static str,
-) -> impl Iterator<Item = &'a Directive> {
-    let from = Key::new(kind).ok().into_iter().flat_map(|from| registers.range(from..));
-    let of_kind = from.take_while(move |(key, _)| key.as_str().starts_with(kind));
-    of_kind.map(|(_, directive)| directive)
-}
-
-/// Which directives are kept if there are too many: the lesser ones.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Precedence<'a> {
-    weight: Weight,
-    key: &'a Key,
-}
-
-/// How much depends on a directive, the most important first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
-    /// A fire recall, or one of [`Topic::URGENT`].
-    Urgent,
-    /// A firefighter has a car.
-    Firefighter,
-    Other,
-    /// Why a car hung: it is only shown.
-    Hang,
-}
-
-impl<'a> Precedence<'a> {
-    fn of(key: &'a Key) -> Self {
-        let is_urgent = is_recall_key(key)
-            || Topic::of(key).is_some_and(|topic| Topic::URGENT.contains(&topic));
-        let weight = match is_urgent {
-            true => Weight::Urgent,
-            false if is_firefighter_key(key) => Weight::Firefighter,
-            false if is_hang_key(key) => Weight::Hang,
-            false => Weight::Other,
+    /// The priority call of a car.
+    #[must_use]
+    pub fn priority(&self, car: &NodeId) -> Option<PriorityCall> {
+        let Some(Setting::Priority(_, call)) = self.about(&Key::Priority(car.clone())) else {
+            return None;
         };
-        Self { weight, key }
+        *call
+    }
+
+    /// The priority calls, by car.
+    pub fn priorities(&self) -> impl Iterator<Item = (&NodeId, PriorityCall)> {
+        self.iter().filter_map(|it| {
+            let Setting::Priority(car, Some(call)) = &it.setting else { return None };
+            Some((car, *call))
+        })
+    }
+
+    /// Whether the building runs on emergency power.
+    #[must_use]
+    pub fn emergency_power(&self) -> Option<EmergencyPower> {
+        let Setting::EmergencyPower(Some(commanded)) = self.about(&Key::EmergencyPower)? else {
+            return None;
+        };
+        let mut commanded = commanded.clone();
+        if let Some(Setting::Cars(known)) = self.about(&Key::Cars) {
+            commanded.cars = commanded.cars.max(*known);
+        }
+        Some(commanded)
+    }
+
+    /// Whose turn it is on emergency power.
+    #[must_use]
+    pub fn turn(&self) -> Turn {
+        let Some(Setting::Turn(turn)) = self.about(&Key::Turn) else { return Turn::None };
+        turn.clone()
+    }
+
+    /// Whether a firefighter has this car by its key, as far as is known here.
+    #[must_use]
+    pub fn has_firefighter(&self, car: &NodeId) -> bool {
+        let said = self.about(&Key::Firefighter(car.clone()));
+        matches!(said, Some(Setting::Firefighter(_, true)))
+    }
+
+    /// Where the key switch of this car stands, as far as is known here.
+    #[must_use]
+    pub fn key_switch(&self, car: &NodeId) -> KeySwitch {
+        let Some(Setting::KeySwitch(_, position)) = self.about(&Key::KeySwitch(car.clone())) else {
+            return KeySwitch::Normal;
+        };
+        *position
+    }
+
+    /// Whether this car hung, as its node has said.
+    pub(crate) fn is_hung(&self, car: &NodeId) -> bool {
+        matches!(self.about(&Key::Hang(car.clone())), Some(Setting::Hang(_, Some(_))))
+    }
+
+    /// The cars that hung, as their nodes have said, with the evidence.
+    pub fn hangs(&self) -> impl Iterator<Item = (&NodeId, HangEvidence)> {
+        self.iter().filter_map(|it| {
+            let Setting::Hang(car, Some(evidence)) = &it.setting else { return None };
+            Some((car, *evidence))
+        })
+    }
+
+    /// The session of a name, if it is remembered.
+    #[must_use]
+    pub fn session(&self, id: RequestId) -> Option<&Session> {
+        self.requests.get(id)?.session()
+    }
+
+    /// The sessions that are remembered.
+    pub fn sessions(&self) -> impl Iterator<Item = &Session> {
+        self.requests.iter().filter_map(Directive::session)
+    }
+
+    /// The session that has this car.
+    #[must_use]
+    pub fn session_of(&self, car: &NodeId) -> Option<&Session> {
+        self.requests.open().filter_map(Directive::session).find(|it| it.car() == Some(car))
+    }
+
+    /// The sessions that are open, those whose last word is the oldest first.
+    pub fn open_sessions(&self) -> Vec<&Session> {
+        let mut open: Vec<&Directive> = self.requests.open().collect();
+        open.sort_by_key(|it| it.version);
+        open.into_iter().filter_map(Directive::session).collect()
+    }
+
+    /// What is shown: all but requests, the sessions that are open, and of the others the latest.
+    pub(crate) fn in_force(&self) -> impl Iterator<Item = &Directive> {
+        let has_ended = |it: &&Directive| it.session().is_some_and(|session| !session.is_open());
+        let mut ended: Vec<&Directive> = self.requests.iter().filter(has_ended).collect();
+        ended.sort_by_key(|it| std::cmp::Reverse(it.version));
+        ended.truncate(MOST_ENDED);
+        self.iter().chain(self.requests.open()).chain(ended)
     }
 }
-
-/// The value that locks a floor.
-pub const ON: &str = "on";
-
-/// The value that ends it.
-pub const OFF: &str = "off";
 
 impl Directive {
     /// Whether operators can have given so many commands.
     #[must_use]
     pub fn is_possible(&self) -> bool {
-        let recall = self.recall().map_or(0, |recall| recall.number);
+        let recall = self.setting.recall().map_or(0, |recall| recall.number);
         self.version.counter.max(recall) <= MOST_CHANGES
     }
 
-    fn recall(&self) -> Option<Recall> {
-        Recall::of(&self.key, &self.value)
+    /// Whether it is more than what came of a passenger's call.
+    pub(crate) fn counts(&self) -> bool {
+        !matches!(self.setting, Setting::Request(_, Request::Call { .. }))
     }
 
-    /// Whether it is the receipt for a request, which no operator has commanded.
-    pub(crate) fn is_receipt(&self) -> bool {
-        Receipts::hold(&self.key)
+    /// The greater one wins. A faulty node may have used one version twice.
+    fn rank(&self) -> ((u64, u64, bool), Version, &Setting, &Words) {
+        (self.setting.progress(), self.version, &self.setting, &self.operator)
     }
 
-    /// The greater one wins. The version decides unless it is about a fire recall, or a faulty node has
-    /// used one twice.
-    fn rank(&self) -> (Option<Recall>, Version, &Value, &Words) {
-        (self.recall(), self.version, &self.value, &self.operator)
-    }
-
+    /// What it adds to the digest.
     fn hash(&self) -> u64 {
-        let mut hasher = SipHasher13::new();
-        for text in [self.key.as_str(), self.value.as_str(), self.operator.as_str()] {
-            hasher.write(text.as_bytes());
-            hasher.write(&[u8::MAX]);
+        if !self.counts() {
+            return 0;
         }
-        hasher.write(&self.version.counter.to_le_bytes());
-        hasher.write(&self.version.incarnation.0.to_le_bytes());
+        let mut hasher = SipHasher13::new();
+        hasher.write(&postcard::to_allocvec(self).unwrap_or_default());
         hasher.finish()
     }
 }

@@ -101,13 +101,8 @@ macro_rules! text {
 }
 
 text! {
-    /// What a directive sets: its kind and, behind a slash, its subject, such as `mode/A`.
-    Key, 64
-}
-
-text! {
-    /// The value of a directive.
-    Value, 128
+    /// The name of a token.
+    Name, 32
 }
 
 text! {

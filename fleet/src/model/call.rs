@@ -158,22 +158,6 @@ impl Call {
             Self::Car { floor, .. } => *floor,
         }
     }
-
-    /// Reads what [`Display`](fmt::Display) writes.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let words: Vec<&str> = text.split(' ').collect();
-        let floor = |text: &str| Floor::try_from(text.parse::<u8>().ok()?).ok();
-        match words[..] {
-            ["hall", from, "to", to] => Some(Self::Hall(HallCall::to(floor(from)?, floor(to)?)?)),
-            ["hall", at, way] => {
-                let ways = [Direction::Up, Direction::Down];
-                let direction = ways.into_iter().find(|known| known.to_string() == way)?;
-                Some(Self::Hall(HallCall::new(floor(at)?, direction)))
-            }
-            ["car", car, to] => Some(Self::Car { car: NodeId::new(car).ok()?, floor: floor(to)? }),
-            _ => None,
-        }
-    }
 }
 
 impl fmt::Display for Call {
@@ -189,24 +173,6 @@ impl fmt::Display for Call {
 mod tests {
     use super::*;
     use crate::election::testing::floor;
-
-    #[test]
-    fn a_call_is_read_as_it_was_written() {
-        let calls = [
-            Call::Hall(HallCall::new(floor(3), Direction::Up)),
-            Call::Hall(HallCall::new(floor(0), Direction::Down)),
-            Call::Hall(HallCall::to(floor(3), floor(12)).expect("a trip")),
-            Call::Car { car: NodeId::new("A").expect("a name"), floor: floor(5) },
-        ];
-        for call in calls {
-            assert_eq!(Call::parse(&call.to_string()), Some(call));
-        }
-        for none in
-            ["", "hall", "hall 3", "hall 3 left", "hall 3 to 3", "hall x up", "car A", "car A 5 6"]
-        {
-            assert_eq!(Call::parse(none), None, "{none}");
-        }
-    }
 
     #[test]
     fn a_call_takes_two_bytes_with_and_without_a_destination() {

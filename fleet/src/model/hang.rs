@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor};
+use serde::{Deserialize, Serialize};
 
 /// The evidence of a hang (F9), for the latch and the operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HangEvidence {
     /// Why it counts as hung.
     pub cause: HangCause,
@@ -23,7 +24,8 @@ pub struct HangEvidence {
 }
 
 /// Why a car counts as hung.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum HangCause {
     /// The motor was driven for too long without a new floor (H5).
     NoProgress,

@@ -1,7 +1,7 @@
 //! Locked floors: which calls need a right of access, and how many were refused for lack of it.
 //!
 //! ```text
-//!   operator ──▶ handle_floor_lock ──▶ Directives `lock/FLOOR` ──▶ every node
+//!   operator ──▶ handle_floor_lock ──▶ Directives ──▶ every node
 //!   access control ──▶ handle_release ──▶ Access, of this car alone, for seconds
 //!                                            │
 //!   a press, a trip, an order ──▶ lock_against ▼ ──▶ refused, unless it came with a right
@@ -18,7 +18,7 @@ use elevator_driver::Floor;
 
 use super::{Node, OrderRefused};
 use crate::car::Car;
-use crate::directives::{DirectiveError, OFF, ON, Topic};
+use crate::directives::{DirectiveError, Setting};
 use crate::model::{Call, Mode, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
@@ -106,11 +106,8 @@ impl Node {
         operator: &str,
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
-        let value = match lock {
-            FloorLock::Lock => ON,
-            FloorLock::Unlock => OFF,
-        };
-        self.command(&Topic::FloorLock(floor), value, operator, now)
+        let is_locked = lock == FloorLock::Lock;
+        self.handle_setting(Setting::FloorLock(floor, is_locked), operator, now)
     }
 
     /// An access-control system lets somebody in this node's car press the button of a locked floor,

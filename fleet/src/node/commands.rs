@@ -20,11 +20,11 @@ use super::own_car::{self, OwnCar};
 use super::{Action, LinkId, Node, Report};
 use crate::car::{FireKey, Power};
 use crate::directives::{
-    Directive, DirectiveError, Directives, EmergencyPower, Key, OFF, PriorityCall, Receipt,
-    RequestId, Session, Topic, Value, Words,
+    Directive, DirectiveError, Directives, EmergencyPower, Key, PriorityCall, Request, RequestId,
+    Setting, Words,
 };
 use crate::dispatch::{Kinematics, Predictor};
-use crate::model::{Call, Dot, Mode, NodeId, Timestamp};
+use crate::model::{Mode, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::codec::{CHUNK, size};
 use crate::wire::{Beacon, Frame, Room};
@@ -52,7 +52,7 @@ pub(super) struct Commands {
     has_sessions: bool,
     /// What every node knows of this node's car.
     pub(super) own: OwnCar,
-    /// When a receipt that could not be given was last reported.
+    /// When a request that can't be remembered was last reported.
     refused_reported: Option<Timestamp>,
 }
 
@@ -81,7 +81,7 @@ impl Commands {
         self.fire_recalled = self.directives.is_fire_recalled();
         self.emergency = self.directives.emergency_power();
         self.may_pass_on = self.directives.priorities().any(|(_, call)| call.any);
-        self.has_sessions = self.directives.remembered_sessions().any(Session::is_open);
+        self.has_sessions = !self.directives.open_sessions().is_empty();
         self.own.refresh(&self.directives);
     }
 
@@ -127,8 +127,8 @@ impl Commands {
         ahead.map(|_| "a directive that is too far ahead")
     }
 
-    /// A receipt can't be given: what to report, once per [`REFUSED_PERIOD`].
-    fn receipts_refused(&mut self, error: &DirectiveError, now: Timestamp) -> Option<String> {
+    /// A request can't be remembered: what to report, once per [`REFUSED_PERIOD`].
+    fn request_refused(&mut self, error: &DirectiveError, now: Timestamp) -> Option<String> {
         let is_due = self.refused_reported.is_none_or(|at| now.since(at) >= REFUSED_PERIOD);
         is_due.then(|| {
             self.refused_reported = Some(now);
@@ -139,8 +139,8 @@ impl Commands {
     /// Adds directives to a beacon: first those that can't wait, and what no later beacon will say, then
     /// those that had to wait.
     fn enclose(&mut self, list: &mut Vec<Directive>, room: &mut Room) {
-        let mut urgent = Topic::URGENT.map(|topic| topic.key()).to_vec();
-        urgent.extend(self.directives.latest_recall().cloned());
+        let mut urgent = Key::URGENT.to_vec();
+        urgent.extend(self.directives.latest_recall().map(|it| it.setting.key()));
         urgent.extend(self.own.hang());
         for directive in urgent.iter().filter_map(|key| self.directives.get(key)) {
             room.add(list, directive.clone());
@@ -148,10 +148,10 @@ impl Commands {
         let mut left = MOST_BYTES;
         let mut next = None;
         let others = self.directives.from(self.next.as_ref());
-        for directive in others.filter(|directive| !urgent.contains(&directive.key)) {
+        for directive in others.filter(|it| !urgent.contains(&it.setting.key())) {
             let bytes = size(directive);
             if bytes > left || !room.add(list, directive.clone()) {
-                next = Some(directive.key.clone());
+                next = Some(directive.setting.key());
                 break;
             }
             left -= bytes;
@@ -176,7 +176,7 @@ impl Node {
         operator: &str,
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
-        self.command(&Topic::Mode(car.clone()), mode.name(), operator, now)
+        self.handle_setting(Setting::Mode(car.clone(), mode), operator, now)
     }
 
     /// An operator starts a fire recall of all cars, or ends all that this node knows of. Nothing but
@@ -199,7 +199,7 @@ impl Node {
             return Err(DirectiveError::NoRecall);
         }
         let by = Words::entered(operator, &self.hello.node);
-        let set = set.into_iter().map(|(key, value)| self.write_directive(key, value, by.clone()));
+        let set = set.into_iter().map(|setting| self.write_directive(setting, by.clone()));
         let changed = set.collect::<Result<Vec<_>, _>>()?;
         self.directives_have_changed(changed, now);
         self.settle(now);
@@ -236,8 +236,8 @@ impl Node {
         }
         let chosen = car.cloned().or_else(|| self.first_car_to(floor, now));
         let chosen = chosen.ok_or(PriorityRefused::NoCar { floor })?;
-        let value = PriorityCall { floor, any: car.is_none() }.to_string();
-        self.command(&Topic::Priority(chosen.clone()), &value, operator, now)?;
+        let call = Some(PriorityCall { floor, any: car.is_none() });
+        self.handle_setting(Setting::Priority(chosen.clone(), call), operator, now)?;
         Ok(chosen)
     }
 
@@ -252,7 +252,7 @@ impl Node {
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
         self.end_session_of(car, operator, now)?;
-        self.command(&Topic::Priority(car.clone()), OFF, operator, now)
+        self.handle_setting(Setting::Priority(car.clone(), None), operator, now)
     }
 
     /// An operator says that the building runs on emergency power, or no longer does. `serving` is the
@@ -270,11 +270,10 @@ impl Node {
     ) -> Result<(), DirectiveError> {
         let cars = self.known_cars(now);
         let emergency = EmergencyPower { cars, serving: serving.cloned() };
-        let value = if on { emergency.to_string() } else { OFF.to_owned() };
-        self.command(&Topic::EmergencyPower, &value, operator, now)?;
+        self.handle_setting(Setting::EmergencyPower(on.then_some(emergency)), operator, now)?;
         // The count begins anew: cars may have been taken out of the fleet since the last time.
-        if on && self.directives().get(&Topic::Cars.key()).is_some() {
-            self.direct(&Topic::Cars, &cars.to_string(), now);
+        if on && self.directives().get(&Key::Cars).is_some() {
+            self.direct(Setting::Cars(cars), now);
         }
         Ok(())
     }
@@ -288,7 +287,7 @@ impl Node {
     pub(super) fn cars_with_errands(&self) -> BTreeSet<NodeId> {
         let directives = self.directives();
         let called = directives.priorities().map(|(car, _)| car.clone());
-        let sessions = directives.remembered_sessions().filter_map(|it| it.car().cloned());
+        let sessions = directives.open_sessions().into_iter().filter_map(|it| it.car().cloned());
         called.chain(sessions).collect()
     }
 
@@ -317,33 +316,20 @@ impl Node {
         times.min().map(|(_, car)| car)
     }
 
-    pub(super) fn command(
-        &mut self,
-        topic: &Topic,
-        value: &str,
-        operator: &str,
-        now: Timestamp,
-    ) -> Result<(), DirectiveError> {
-        let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
-        self.handle_directive(topic.key(), value, operator, now)
-    }
-
-    /// Somebody sets a directive that is none of the brain's business, such as a token of the HTTP API.
-    /// It reaches every node, and holds until it is set again.
+    /// Somebody sets something. It reaches every node, and holds until it is set again.
     ///
     /// `operator` is cut to what [`Words::entered`] has room for.
     ///
     /// # Errors
     /// [`DirectiveError`]: nothing has changed.
-    pub fn handle_directive(
+    pub fn handle_setting(
         &mut self,
-        key: Key,
-        value: Value,
+        setting: Setting,
         operator: &str,
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
         let by = Words::entered(operator, &self.hello.node);
-        self.set_directive(key, value, by, now)?;
+        self.set_directive(setting, by, now)?;
         self.settle(now);
         Ok(())
     }
@@ -351,52 +337,39 @@ impl Node {
     /// Sets a directive, for the disk, this node's car and all other nodes.
     pub(super) fn set_directive(
         &mut self,
-        key: Key,
-        value: Value,
+        setting: Setting,
         by: Words,
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
-        let directive = self.write_directive(key, value, by)?;
+        let directive = self.write_directive(setting, by)?;
         self.directives_have_changed(vec![directive], now);
         Ok(())
     }
 
     /// Sets a directive in memory only, for the caller to pass to [`Self::directives_have_changed`].
-    pub(super) fn write_directive(
+    fn write_directive(
         &mut self,
-        key: Key,
-        value: Value,
+        setting: Setting,
         by: Words,
     ) -> Result<Directive, DirectiveError> {
-        let directive = self.services.commands.directives.set(key, value, by, self.hello.nonce)?;
+        let directive = self.services.commands.directives.set(setting, by, self.hello.nonce)?;
         self.peers.hurry();
         Ok(directive)
     }
 
+    /// This node sets a directive, not an operator. If there is no room it is as if it were lost.
+    pub(super) fn direct(&mut self, setting: Setting, now: Timestamp) {
+        let by = Words::from(&self.hello.node);
+        if let Err(error) = self.set_directive(setting, by, now) {
+            self.report(Report::Conflict(error.to_string()));
+        }
+    }
+
     /// Handles the directives of an accepted peer, but for those that count too far ahead.
     pub(super) fn on_directives(&mut self, directives: &[Directive], now: Timestamp) {
-        let are_about_sessions = directives.iter().any(|it| it.session().is_some());
-        if are_about_sessions {
-            self.services.sessions.note_ends(&self.services.commands.directives);
-        }
         let known = &mut self.services.commands.directives;
-        let (mut changed, mut replaced) = (Vec::new(), Vec::new());
-        for directive in directives.iter().filter(|it| !it.is_receipt()) {
-            replaced.extend(known.get(&directive.key).filter(|it| it.session().is_some()).cloned());
-        }
-        for directive in directives {
-            if known.is_in_reach(directive) && known.merge(directive.clone()) {
-                changed.push(directive.clone());
-            }
-        }
-        // The car must not learn that its session has lost its slot before that has another one: it would
-        // be in service for a moment, and serve the calls at its open door.
-        for session in &replaced {
-            changed.extend(self.restore_session(session));
-        }
-        if are_about_sessions {
-            changed.extend(self.end_sessions_again());
-        }
+        let mut changed = directives.to_vec();
+        changed.retain(|directive| known.is_in_reach(directive) && known.merge(directive.clone()));
         if !changed.is_empty() {
             self.directives_have_changed(changed, now);
         }
@@ -405,14 +378,14 @@ impl Node {
     /// Passes the directives to the car, the disk and the linked peers, before anything that
     /// follows from them.
     pub(super) fn directives_have_changed(&mut self, mut changed: Vec<Directive>, now: Timestamp) {
-        let directives = &self.services.commands.directives;
-        self.store.note_directives(directives.with_receipts().cloned().collect());
+        let dropped = self.services.commands.directives.take_dropped();
+        self.store.note_directives(&changed, dropped);
         // The states that a fresh link exchanges may be a consequence, and it has had all others.
         let links: Vec<LinkId> = self.peers.links().all().collect();
         for link in links {
             self.send_directives(link, &changed);
         }
-        changed.retain(|directive| !directive.is_receipt());
+        changed.retain(Directive::counts);
         if changed.is_empty() {
             return;
         }
@@ -421,8 +394,8 @@ impl Node {
         // In the same batch for the disk: what goes on under a new number must not be ended by a restart.
         let is_recalled = self.services.commands.is_fire_recalled();
         self.store.learn_recalls(directives.recall_count(), is_recalled);
-        let is_about = |topic: &Topic| changed.iter().any(|it| it.key == topic.key());
-        self.services.turns.note(directives, is_about(&Topic::EmergencyPower));
+        let is_new = changed.iter().any(|it| it.setting.key() == Key::EmergencyPower);
+        self.services.turns.note(directives, is_new);
         let own = &self.hello.node;
         // What takes the motor's power comes first.
         if self.services.commands.emergency.is_some()
@@ -436,8 +409,8 @@ impl Node {
         self.cabin.change_car(|car| car.set_command(mode, now));
         self.cabin.invalidate_stops();
         self.dispatching.invalidate();
-        for Directive { key, version: _, value, operator } in changed {
-            self.report(Report::Directive { key, value, operator });
+        for Directive { setting, version: _, operator } in changed {
+            self.report(Report::Directive { setting, operator });
         }
         self.route_orders();
     }
@@ -447,42 +420,23 @@ impl Node {
         if is_seeded(SeededBug::DirectivesSentOnce) {
             return;
         }
-        let all: Vec<Directive> =
-            self.services.commands.directives.with_receipts().cloned().collect();
+        let all: Vec<Directive> = self.services.commands.directives.all().cloned().collect();
         self.send_directives(link, &all);
     }
 
-    /// Remembers, at every node, that a request for this call was fulfilled. `press` is the order, if
-    /// the call was not absorbed.
-    pub(super) fn give_receipt(
-        &mut self,
-        id: RequestId,
-        bearer: &str,
-        press: Option<Dot>,
-        call: &Call,
-        now: Timestamp,
-    ) {
-        self.add_receipt(id, bearer, &Receipt::new(press, call), now);
-    }
-
     /// Remembers, at every node, what a request came to.
-    pub(super) fn add_receipt(
+    pub(super) fn remember(
         &mut self,
         id: RequestId,
+        request: Request,
         bearer: &str,
-        receipt: &Receipt,
         now: Timestamp,
     ) {
-        let bearer = Words::of(bearer).unwrap_or_else(Words::unnamed);
-        let by = self.hello.nonce;
-        let directives = &mut self.services.commands.directives;
-        match directives.add_receipt(id, receipt, bearer, by) {
-            Ok(added) => self.directives_have_changed(vec![added], now),
-            Err(error) => {
-                if let Some(text) = self.services.commands.receipts_refused(&error, now) {
-                    self.report(Report::Conflict(text));
-                }
-            }
+        let by = Words::of(bearer).unwrap_or_else(Words::unnamed);
+        if let Err(error) = self.set_directive(Setting::Request(id, request), by, now)
+            && let Some(text) = self.services.commands.request_refused(&error, now)
+        {
+            self.report(Report::Conflict(text));
         }
     }
 

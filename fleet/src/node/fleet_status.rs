@@ -7,7 +7,6 @@ use elevator_driver::{Floor, FloorCount};
 use serde::{Deserialize, Serialize};
 
 use super::status::{ConflictStatus, HangStatus, LostStatus, OrderStatus, PeerStatus, Status};
-use crate::directives::{Topic, Turn};
 use crate::model::{FleetName, NodeId, NodeState, Protocol, Term};
 
 /// The whole fleet as one node sees it: what `liftmesh status --fleet --json` prints.
@@ -100,10 +99,8 @@ impl From<&Status> for FleetStatus {
             conflicts: status.conflicts.clone(),
             orders: status.orders.clone(),
             fire_recall: status.is_fire_recalled(),
-            emergency_power: status.is_commanded(&Topic::EmergencyPower),
-            turn: status
-                .directive(&Topic::Turn)
-                .and_then(|value| Turn::parse(value).holder().map(|(car, _)| car.clone())),
+            emergency_power: status.is_on_emergency_power(),
+            turn: status.emergency_car().cloned(),
             locked_floors: status.access.locked.clone(),
         }
     }

@@ -1,13 +1,13 @@
 //! What has become of the calls that programs have placed, for as long as the fleet remembers their
 //! requests.
 //!
-//! Nothing is kept for this but the receipts, which say which press or session came of a request. How
-//! far that is follows from the order store and the sessions, at every node.
+//! A request says which press or session came of it. How far a press is follows from the order store,
+//! at every node.
 
 use elevator_driver::Floor;
 
 use super::Node;
-use crate::directives::{Asked, RequestId, Session};
+use crate::directives::{Asked, Request, RequestId, Session};
 use crate::model::{Call, NodeId};
 use crate::store::Fate;
 
@@ -39,21 +39,15 @@ impl Node {
     /// `None` for a session that is no trip.
     #[must_use]
     pub fn followed_call(&self, id: RequestId) -> Option<FollowedCall> {
-        let directives = self.services.commands.directives();
-        let receipt = directives.receipt(id)?;
-        match receipt.asked()? {
-            Asked::Call(call) => {
-                let fate = match receipt.press {
-                    None => Fate::Absorbed,
-                    Some(press) => self.store.fate(press, &call),
-                };
+        match self.directives().request(id)?.clone() {
+            Request::Call { call, press } => {
+                let fate = press.map_or(Fate::Absorbed, |press| self.store.fate(press, &call));
                 Some(FollowedCall::Call { call, fate })
             }
-            Asked::Trip { from, to, car } => {
-                let session = directives.session(id)?.clone();
-                Some(FollowedCall::Trip { from, to, car, session })
+            Request::Session(session) => {
+                let Asked { floor: from, to, car, seconds: _ } = session.asked.clone();
+                Some(FollowedCall::Trip { from, to: to?, car, session })
             }
-            Asked::Session => None,
         }
     }
 }

@@ -10,7 +10,7 @@ use super::neighbours::Acceptance;
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report, Restored};
 use crate::cabin::Occurrence;
 use crate::car::Car;
-use crate::directives::RequestId;
+use crate::directives::{Request, RequestId};
 use crate::dispatch::WeekTime;
 use crate::election::{Input, LinkRule};
 use crate::model::{Call, Hello, Mode, NodeId, NodeState, Timestamp};
@@ -317,7 +317,7 @@ impl Node {
 
     /// A program places an order, and may ask again because the answer did not arrive: the fleet
     /// places nothing again for a request that it has fulfilled, whichever node is asked, and after a
-    /// restart, too. It remembers up to [`MOST_RECEIPTS`](crate::directives::MOST_RECEIPTS)
+    /// restart, too. It remembers up to [`MOST_REQUESTS`](crate::directives::MOST_REQUESTS)
     /// requests.
     ///
     /// # Errors
@@ -333,33 +333,32 @@ impl Node {
         let CallRequest { id, bearer, call, access } = request;
         let taken = self.take_order(call.clone(), *access, now)?;
         // In the same batch for the disk as the order. Peers may get it before the order: `earlier`.
-        match taken {
-            Taken::Placed => {
-                let press = self.store.latest_press(call);
-                self.give_receipt(*id, bearer, press, call, now);
-            }
-            Taken::Absorbed => self.give_receipt(*id, bearer, None, call, now),
-        }
+        let press = match taken {
+            Taken::Placed => self.store.latest_press(call),
+            Taken::Absorbed => None,
+        };
+        self.remember(*id, Request::Call { call: call.clone(), press }, bearer, now);
         self.settle(now);
         Ok(Requested::Now(taken))
     }
 
     /// What became of an earlier request with this id, if the fleet remembers it.
     ///
-    /// Receipts travel ahead of orders. One whose press is not known here may be that of a node which was
+    /// Requests travel ahead of orders. One whose press is not known here may be that of a node which was
     /// lost before the order got here: then the order is placed again, as it may be lost. If it is not,
     /// it is the same open order.
     #[must_use]
     pub fn earlier(&self, CallRequest { id, call, .. }: &CallRequest) -> Option<Requested> {
-        let receipt = self.services.commands.directives().receipt(*id)?;
-        if !receipt.is_for(call) {
-            return Some(Requested::ForAnotherCall);
+        match self.directives().request(*id)? {
+            Request::Call { call: asked, press } if asked == call => {
+                let Some(press) = press else {
+                    return Some(Requested::Before(Taken::Absorbed));
+                };
+                let is_known = self.store.knows_press(*press, call);
+                is_known.then_some(Requested::Before(Taken::Placed))
+            }
+            Request::Call { .. } | Request::Session(_) => Some(Requested::ForAnotherCall),
         }
-        let Some(press) = receipt.press else {
-            return Some(Requested::Before(Taken::Absorbed));
-        };
-        let is_known = self.store.knows_press(press, call);
-        is_known.then_some(Requested::Before(Taken::Placed))
     }
 
     /// Places an order. The caller settles what follows.
@@ -421,8 +420,8 @@ impl Node {
         self.on_directives(&restored.directives, now);
         let is_recalled = self.services.commands.is_fire_recalled();
         self.store.regain_disk(&restored.records, is_recalled, now);
-        let directives = self.services.commands.directives().with_receipts().cloned().collect();
-        self.store.note_directives(directives);
+        let all: Vec<_> = self.directives().all().cloned().collect();
+        self.store.note_directives(&all, Vec::new());
         self.route_orders();
         self.settle(now);
     }

@@ -7,10 +7,7 @@ use elevator_driver::KeySwitch;
 
 use super::Node;
 use crate::car::{Car, FireKey, HangEvidence};
-use crate::directives::{
-    DirectiveError, Directives, Key, OFF, ON, Value, Words, firefighter_key, hang_key, hang_value,
-    key_switch_key,
-};
+use crate::directives::{DirectiveError, Directives, Key, Setting, Words};
 use crate::model::{NodeId, Timestamp};
 
 /// How long the key stands in a position before every node knows. Contacts bounce for less, and a switch
@@ -66,7 +63,7 @@ impl OwnCar {
 
     /// The key of the directive that says why the car hung, if there is one.
     pub(super) fn hang(&self) -> Option<Key> {
-        self.is_hung.then(|| hang_key(&self.name))
+        self.is_hung.then(|| Key::Hang(self.name.clone()))
     }
 }
 
@@ -78,24 +75,21 @@ impl Node {
     /// A turn to *recall all* is a command to the fleet: the key turned back does not end it, as only an
     /// operator does, and nor does a restart of the node with the key still there begin it again.
     pub(super) fn keep_keys(&mut self, now: Timestamp) {
-        let by = Words::entered("key switch", &self.hello.node);
+        let own = self.hello.node.clone();
+        let by = Words::entered("key switch", &own);
         let fire_key = self.cabin.fire_key();
         if fire_key != self.services.commands.own.fire_key {
-            let value = match fire_key {
-                FireKey::Drives => ON,
-                FireKey::Recalls => OFF,
-            };
-            self.set_own(firefighter_key(&self.hello.node), value, (&self.hello.node).into(), now);
+            let has_firefighter = fire_key == FireKey::Drives;
+            self.set_own(Setting::Firefighter(own.clone(), has_firefighter), (&own).into(), now);
         }
         if let Some(key) = self.services.commands.own.turned(self.cabin.key_switch(), now) {
-            self.set_own(key_switch_key(&self.hello.node), &key.to_string(), by.clone(), now);
+            self.set_own(Setting::KeySwitch(own, key), by.clone(), now);
             // Where there is no room to keep that it was turned, it counts as turned again all the time.
             let is_kept = self.services.commands.own.key == key;
             if key == KeySwitch::RecallAll
                 && (is_kept || !self.services.commands.is_fire_recalled())
             {
-                let (key, value) = self.directives().next_recall(self.hello.nonce);
-                self.set_own(key, value.as_str(), by, now);
+                self.set_own(self.directives().next_recall(self.hello.nonce), by, now);
             }
         }
     }
@@ -103,20 +97,19 @@ impl Node {
     /// This node's car hung: the others can show why.
     pub(super) fn broadcast_hang(&mut self, evidence: &HangEvidence, now: Timestamp) {
         let node = self.hello.node.clone();
-        self.set_own(hang_key(&node), &hang_value(evidence), (&node).into(), now);
+        self.set_own(Setting::Hang(node.clone(), Some(*evidence)), (&node).into(), now);
     }
 
     /// This node runs, so a hang of its car that others know of is over.
     pub(super) fn withdraw_hang(&mut self, now: Timestamp) {
         if self.services.commands.own.is_hung && !self.cabin.car().is_some_and(Car::is_hung) {
             let node = self.hello.node.clone();
-            self.set_own(hang_key(&node), OFF, (&node).into(), now);
+            self.set_own(Setting::Hang(node.clone(), None), (&node).into(), now);
         }
     }
 
-    fn set_own(&mut self, key: Key, value: &str, by: Words, now: Timestamp) {
-        let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
-        match self.set_directive(key, value, by, now) {
+    fn set_own(&mut self, setting: Setting, by: Words, now: Timestamp) {
+        match self.set_directive(setting, by, now) {
             // Without room others don't hear of it: the car obeys its key, and the latch has the
             // evidence.
             Ok(())

@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use elevator_driver::{Floor, KeySwitch};
 
-use super::{Node, Report};
+use super::Node;
 use crate::car::{Car, Power};
-use crate::directives::{Directive, Directives, EmergencyPower, Topic, Turn, Value, Words};
+use crate::directives::{Directives, EmergencyPower, Setting, Turn};
 use crate::model::{
     Availability, Call, CarPhase, CarView, Mode, NodeId, NodeState, Role, Timestamp, Unavailable,
 };
@@ -88,8 +88,8 @@ impl Turns {
     }
 
     /// As master: takes note of who follows. `false` while that is not most of the fleet.
-    fn muster(&mut self, followers: BTreeSet<NodeId>, cars: usize, now: Timestamp) -> bool {
-        let has_most = followers.len() > cars / 2;
+    fn muster(&mut self, followers: BTreeSet<NodeId>, cars: u16, now: Timestamp) -> bool {
+        let has_most = followers.len() > usize::from(cars / 2);
         if !has_most {
             self.unsure_since = None;
         } else if self.unsure_since.is_none() || !self.followers.is_subset(&followers) {
@@ -200,7 +200,7 @@ impl Node {
             return;
         }
         let hold_off = self.services.turns.unsure_since.map_or(now, |since| since + HOLD_OFF);
-        if self.services.turns.followers.len() < cars && now < hold_off {
+        if self.services.turns.followers.len() < usize::from(cars) && now < hold_off {
             self.services.turns.due = Some(hold_off);
             return;
         }
@@ -358,43 +358,25 @@ impl Node {
     }
 
     /// How many cars this node has heard of.
-    pub(super) fn known_cars(&self, now: Timestamp) -> usize {
+    pub(super) fn known_cars(&self, now: Timestamp) -> u16 {
         let members = self.peers.members();
         let heard = members.peers().filter(|(_, peer)| peer.hello.role == Role::Cabin).count();
         let lost = members.lost().recent(now).filter(|(_, peer)| peer.role == Role::Cabin).count();
-        usize::from(self.cabin.car().is_some()) + heard + lost
+        let all = usize::from(self.cabin.car().is_some()) + heard + lost;
+        u16::try_from(all).unwrap_or(u16::MAX)
     }
 
     /// As master: how many cars the fleet has. Where emergency power was commanded not all of them may
     /// have been known: after a power cut, say. Who starts again alone has to know of them, too.
-    fn count_cars(&mut self, emergency: &EmergencyPower, now: Timestamp) -> usize {
+    fn count_cars(&mut self, emergency: &EmergencyPower, now: Timestamp) -> u16 {
         let known = self.known_cars(now);
         if known > emergency.cars {
-            self.direct(&Topic::Cars, &known.to_string(), now);
+            self.direct(Setting::Cars(known), now);
         }
         known.max(emergency.cars)
     }
 
     fn set_turn(&mut self, turn: &Turn, now: Timestamp) {
-        self.direct(&Topic::Turn, &turn.to_string(), now);
-    }
-
-    /// This node sets a directive, not an operator. If there is no room it is as if it were lost.
-    pub(super) fn direct(&mut self, topic: &Topic, value: &str, now: Timestamp) {
-        if let Some(directive) = self.write_own_directive(topic, value) {
-            self.directives_have_changed(vec![directive], now);
-        }
-    }
-
-    /// This node sets a directive in memory only, for the caller to pass to
-    /// [`Self::directives_have_changed`].
-    pub(super) fn write_own_directive(&mut self, topic: &Topic, value: &str) -> Option<Directive> {
-        let value = Value::new(value).unwrap_or_else(|error| unreachable!("{error}"));
-        let by = Words::from(&self.hello.node);
-        let written = self.write_directive(topic.key(), value, by);
-        if let Err(error) = &written {
-            self.report(Report::Conflict(error.to_string()));
-        }
-        written.ok()
+        self.direct(Setting::Turn(turn.clone()), now);
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Node;
-use crate::directives::{Directives, OFF, PriorityCall, Topic};
+use crate::directives::{Directives, PriorityCall, Setting};
 use crate::model::{NodeId, Timestamp};
 
 /// After this time a call is passed on though its car has never been heard since, as after a power
@@ -81,9 +81,8 @@ impl Node {
         };
         let car = car.clone();
         if let Some(next) = self.first_car_to(floor, now) {
-            let call = PriorityCall { floor, any: true };
-            self.direct(&Topic::Priority(car), OFF, now);
-            self.direct(&Topic::Priority(next), &call.to_string(), now);
+            self.direct(Setting::Priority(car, None), now);
+            self.direct(Setting::Priority(next, Some(PriorityCall { floor, any: true })), now);
         }
     }
 }

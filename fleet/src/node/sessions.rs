@@ -8,21 +8,21 @@
 //!   the robot or an operator is done; CAR: the time is over; a recall ──▶ ended
 //! ```
 //!
-//! A session is a directive, so that it survives the master and the restart of the car's node. The car
+//! A session is a request, so that it survives the master and the restart of the car's node. The car
 //! is taken out of the group as for a priority call: its hall calls go to others, no order is dropped,
 //! and its riders get off on the way. Nodes share no clock: the time at a floor is counted by the node
 //! of the car, and starts anew with it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use elevator_driver::Floor;
 
-use super::{Access, FollowedCall, Node, Report};
+use super::{Access, Node};
 use crate::car::{Errand, SessionLeg};
 use crate::directives::{
-    Directive, DirectiveError, Directives, MOST_SESSIONS, Receipt, RequestId, Session, SessionEnd,
-    SessionState, Topic,
+    Asked, DirectiveError, Key, MOST_SESSIONS, Request, RequestId, Session, SessionEnd,
+    SessionState, Setting,
 };
 use crate::model::{Call, NodeId, Role, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
@@ -45,9 +45,6 @@ const ABSENCE: Duration = Duration::from_secs(30);
 /// one.
 const PASSENGERS_FIRST: Duration = Duration::from_secs(30);
 
-/// How many sessions a node knows to have ended, with those whose slots others have taken.
-const MOST_ENDED: usize = 128;
-
 /// A robot's request for a session, which it may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRequest {
@@ -55,14 +52,8 @@ pub struct SessionRequest {
     pub id: RequestId,
     /// Who makes it, for people; cut to 64 bytes.
     pub bearer: String,
-    /// Which car; `None`: the one that gets there first.
-    pub car: Option<NodeId>,
-    /// Where it is to hold its door open.
-    pub floor: Floor,
-    /// Where it is to go then by itself, to hold its door open once more.
-    pub to: Option<Floor>,
-    /// For how many seconds, at each floor.
-    pub seconds: u16,
+    /// What it is for. Without a car it gets the one that is there first.
+    pub asked: Asked,
     /// Whether the robot has shown a right of access.
     pub access: Access,
 }
@@ -120,9 +111,6 @@ pub(super) struct Sessions {
     given: BTreeSet<NodeId>,
     /// When cars were last given back.
     given_back: BTreeMap<NodeId, Timestamp>,
-    /// Those that have ended, as this process knows, in the order in which it noted them: a node that
-    /// has missed the end may say that one is open after another has taken its slot.
-    ended: VecDeque<(RequestId, SessionEnd)>,
     due: Option<Timestamp>,
 }
 
@@ -133,23 +121,6 @@ impl Sessions {
 
     fn wake(&mut self, at: Timestamp) {
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
-    }
-
-    /// Remembers which of these have ended.
-    pub(super) fn note_ends(&mut self, directives: &Directives) {
-        for session in directives.remembered_sessions() {
-            if let SessionState::Ended(end) = session.state
-                && self.end_of(session.id).is_none()
-            {
-                self.ended.push_back((session.id, end));
-            }
-        }
-        let excess = self.ended.len().saturating_sub(MOST_ENDED);
-        self.ended.drain(..excess);
-    }
-
-    fn end_of(&self, id: RequestId) -> Option<SessionEnd> {
-        self.ended.iter().find(|(ended, _)| *ended == id).map(|(_, end)| *end)
     }
 
     /// How long a session has waited.
@@ -182,54 +153,43 @@ impl Node {
         request: &SessionRequest,
         now: Timestamp,
     ) -> Result<(Session, bool), SessionRefused> {
-        let SessionRequest { id, bearer, car, floor, to, seconds, access } = request;
-        let session = Session {
-            id: *id,
-            floor: *floor,
-            to: *to,
-            seconds: *seconds,
-            leg: 0,
-            wish: car.clone(),
-            state: SessionState::Queued,
-        };
-        // As it was asked for: its floor changes, and receipts are kept for longer than sessions.
-        let asked = Receipt::of_session(&session);
-        let receipt = self.services.commands.directives().receipt(*id);
-        if receipt.as_ref().is_some_and(|receipt| *receipt != asked) {
-            return Err(SessionRefused::Reused);
+        let SessionRequest { id, bearer, asked, access } = request;
+        match self.directives().request(*id) {
+            Some(Request::Session(known)) if known.asked == *asked => {
+                return Ok((known.clone(), false));
+            }
+            Some(Request::Session(_) | Request::Call { .. }) => return Err(SessionRefused::Reused),
+            None => {}
         }
-        // Also without its receipt, which is forgotten sooner, or still on its way.
-        if let Some(known) = self.services.commands.directives().session(*id) {
-            return Ok((known.clone(), false));
+        let Asked { floor, to, seconds, car } = asked.clone();
+        if let Some(car) = car.filter(|car| !self.has_heard_of_car(car)) {
+            return Err(SessionRefused::UnknownCar(car));
         }
-        if receipt.is_some() {
-            let end = self.services.sessions.end_of(*id).ok_or(SessionRefused::NotOpen)?;
-            return Ok((session.with(SessionState::Ended(end)), false));
+        if to == Some(floor) {
+            return Err(SessionRefused::SameFloor(floor));
         }
-        if let Some(car) = car.as_ref().filter(|car| !self.has_heard_of_car(car)) {
-            return Err(SessionRefused::UnknownCar(car.clone()));
+        for there in [floor].into_iter().chain(to) {
+            self.check_session(there, seconds, *access)?;
         }
-        if *to == Some(*floor) {
-            return Err(SessionRefused::SameFloor(*floor));
+        if self.directives().open_sessions().len() >= MOST_SESSIONS {
+            return Err(SessionRefused::TooMany);
         }
-        for there in [*floor].into_iter().chain(*to) {
-            self.check_session(there, *seconds, *access)?;
-        }
-        let open = self
-            .services
-            .commands
-            .directives()
-            .remembered_sessions()
-            .filter(|it| it.is_open())
-            .count();
-        let slot = self.services.commands.directives().free_slot().filter(|_| open < MOST_SESSIONS);
-        let slot = slot.ok_or(SessionRefused::TooMany)?;
-        self.services.sessions.note_ends(self.services.commands.directives());
-        self.command(&Topic::Session(slot), &session.to_string(), bearer, now)?;
-        self.add_receipt(*id, bearer, &asked, now);
-        self.settle(now);
+        let (id, state) = (*id, SessionState::Queued);
+        let session = Session { id, asked: asked.clone(), floor, to, seconds, leg: 0, state };
+        self.change_session(session.clone(), bearer, now)?;
         // The master may have found a car at once.
-        Ok((self.services.commands.directives().session(*id).cloned().unwrap_or(session), true))
+        Ok((self.directives().session(id).cloned().unwrap_or(session), true))
+    }
+
+    /// Somebody says what becomes of a session.
+    fn change_session(
+        &mut self,
+        session: Session,
+        by: &str,
+        now: Timestamp,
+    ) -> Result<(), DirectiveError> {
+        let setting = Setting::Request(session.id, Request::Session(session));
+        self.handle_setting(setting, by, now)
     }
 
     /// Whether there is such a car: it is heard, was heard before it was lost, or has a mode.
@@ -238,7 +198,7 @@ impl Node {
         let is_heard = members.get(car).is_some_and(|peer| peer.hello.role == Role::Cabin);
         let is_lost = members.lost().get(car).is_some_and(|peer| peer.role == Role::Cabin);
         let is_here = *car == self.hello.node && self.cabin.car().is_some();
-        let mode = Topic::Mode(car.clone()).key();
+        let mode = Key::Mode(car.clone());
         is_here || is_heard || is_lost || self.services.commands.directives().get(&mode).is_some()
     }
 
@@ -254,10 +214,8 @@ impl Node {
         (access, bearer): (Access, &str),
         now: Timestamp,
     ) -> Result<Session, SessionRefused> {
-        let known = self.services.commands.directives().session_in_slot(id);
-        let (slot, session) =
-            known.filter(|(_, it)| it.is_open()).ok_or(SessionRefused::NotOpen)?;
-        let session = session.clone();
+        let known = self.directives().session(id).filter(|it| it.is_open());
+        let session = known.ok_or(SessionRefused::NotOpen)?.clone();
         let seconds = seconds.unwrap_or(session.seconds);
         self.check_session(floor, seconds, access)?;
         let state = match session.state {
@@ -268,10 +226,10 @@ impl Node {
         };
         // More time here delays a trip. Another floor is where it wants to go now.
         let to = session.to.filter(|_| floor == session.floor);
-        let leg = session.leg.wrapping_add(1);
+        let leg = session.leg.saturating_add(1);
         let session = Session { floor, to, seconds, leg, state, ..session };
-        self.command(&Topic::Session(slot), &session.to_string(), bearer, now)?;
-        Ok(self.services.commands.directives().session(id).cloned().unwrap_or(session))
+        self.change_session(session.clone(), bearer, now)?;
+        Ok(self.directives().session(id).cloned().unwrap_or(session))
     }
 
     /// The robot needs the car no more. Ending a session again changes nothing. A trip that has not
@@ -285,14 +243,12 @@ impl Node {
         bearer: &str,
         now: Timestamp,
     ) -> Result<Session, SessionRefused> {
-        let trip = self.followed_call(id);
-        let end = match trip {
-            Some(FollowedCall::Trip { to, session, .. })
-                if session.floor != to || !matches!(session.state, SessionState::Open(_)) =>
-            {
-                SessionEnd::Withdrawn
-            }
-            Some(FollowedCall::Trip { .. } | FollowedCall::Call { .. }) | None => SessionEnd::Done,
+        let session = self.directives().session(id).ok_or(SessionRefused::NotOpen)?;
+        let is_there = matches!(session.state, SessionState::Open(_));
+        let is_on_the_way = |to: Floor| session.floor != to || !is_there;
+        let end = match session.asked.to.is_some_and(is_on_the_way) {
+            true => SessionEnd::Withdrawn,
+            false => SessionEnd::Done,
         };
         self.end_session(id, end, bearer, now)
     }
@@ -331,19 +287,16 @@ impl Node {
         operator: &str,
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
-        let directives = self.services.commands.directives();
-        let held = directives.session_of(car).and_then(|it| directives.session_in_slot(it.id));
-        let Some((slot, session)) = held else { return Ok(()) };
-        let ended = session.clone().with(SessionState::Ended(SessionEnd::Operator));
-        self.command(&Topic::Session(slot), &ended.to_string(), operator, now)
+        let Some(session) = self.directives().session_of(car).cloned() else { return Ok(()) };
+        let ended = session.with(SessionState::Ended(SessionEnd::Operator));
+        self.change_session(ended, operator, now)
     }
 
     /// A program may do nothing any more: ends all its sessions.
     pub fn handle_owner_revoked(&mut self, owner: u32, now: Timestamp) {
-        for (slot, session) in self.open_sessions() {
+        for session in self.open_sessions() {
             if session.id.owner == owner {
-                let ended = session.with(SessionState::Ended(SessionEnd::Operator));
-                self.set_session(slot, &ended, now);
+                self.set_session(session.with(SessionState::Ended(SessionEnd::Operator)), now);
             }
         }
         self.settle(now);
@@ -356,14 +309,12 @@ impl Node {
         bearer: &str,
         now: Timestamp,
     ) -> Result<Session, SessionRefused> {
-        let known = self.services.commands.directives().session_in_slot(id);
-        let (slot, session) = known.ok_or(SessionRefused::NotOpen)?;
-        let session = session.clone();
+        let session = self.directives().session(id).ok_or(SessionRefused::NotOpen)?.clone();
         if !session.is_open() {
             return Ok(session);
         }
         let session = session.with(SessionState::Ended(end));
-        self.command(&Topic::Session(slot), &session.to_string(), bearer, now)?;
+        self.change_session(session.clone(), bearer, now)?;
         Ok(session)
     }
 
@@ -410,24 +361,21 @@ impl Node {
             self.services.sessions.waiting.clear();
             return;
         }
-        let open: Vec<(u8, Session)> = self.open_sessions();
+        let open = self.open_sessions();
         let given: BTreeSet<NodeId> =
-            open.iter().filter_map(|(_, session)| session.car().cloned()).collect();
+            open.iter().filter_map(|session| session.car().cloned()).collect();
         let before = std::mem::replace(&mut self.services.sessions.given, given.clone());
         for car in before.difference(&given) {
             self.services.sessions.given_back.insert(car.clone(), now);
         }
         self.services.sessions.given_back.retain(|_, at| now.since(*at) < PASSENGERS_FIRST);
-        self.services
-            .sessions
-            .waiting
-            .retain(|id, _| open.iter().any(|(_, session)| session.id == *id));
+        self.services.sessions.waiting.retain(|id, _| open.iter().any(|session| session.id == *id));
         self.limit_own_session(now);
         if !self.leadership.leads() {
             self.services.sessions.waiting.clear();
             return;
         }
-        for (slot, session) in open {
+        for session in open {
             let next = if self.is_recalled_or_in_emergency() {
                 Some(SessionState::Ended(SessionEnd::Recalled))
             } else {
@@ -435,22 +383,19 @@ impl Node {
             };
             if let Some(state) = next {
                 self.services.sessions.waiting.remove(&session.id);
-                self.set_session(slot, &session.with(state), now);
+                self.set_session(session.with(state), now);
             }
         }
     }
 
     /// Those that are open, the first in the queue first.
-    fn open_sessions(&self) -> Vec<(u8, Session)> {
-        let sessions = self.services.commands.directives().sessions();
-        let mut open: Vec<_> = sessions.iter().filter(|it| it.session.is_open()).collect();
-        open.sort_by_key(|it| it.version);
-        open.into_iter().map(|it| (it.slot, it.session.clone())).collect()
+    fn open_sessions(&self) -> Vec<Session> {
+        self.directives().open_sessions().into_iter().cloned().collect()
     }
 
     /// The session of this node's car ends, whatever the robot asks for.
     fn limit_own_session(&mut self, now: Timestamp) {
-        let Some(session) = self.directives().session_of(&self.hello.node) else {
+        let Some(session) = self.directives().session_of(&self.hello.node).cloned() else {
             self.services.sessions.own = None;
             return;
         };
@@ -460,10 +405,7 @@ impl Node {
         if now.since(since) < LONGEST_SESSION {
             return self.services.sessions.wake(since + LONGEST_SESSION);
         }
-        if let Some((slot, session)) = self.directives().session_in_slot(id) {
-            let over = session.clone().with(SessionState::Ended(SessionEnd::Time));
-            self.set_session(slot, &over, now);
-        }
+        self.set_session(session.with(SessionState::Ended(SessionEnd::Time)), now);
     }
 
     /// As master: what becomes of an open session, if anything does.
@@ -490,7 +432,7 @@ impl Node {
         }
         // Once a car has been there, the robot may be in it.
         let is_empty = matches!(session.state, SessionState::Coming(_)) && session.leg == 0;
-        Some(if is_empty && session.wish.is_none() {
+        Some(if is_empty && session.asked.car.is_none() {
             SessionState::Queued
         } else {
             SessionState::Ended(SessionEnd::CarLost)
@@ -516,25 +458,25 @@ impl Node {
                 taken.insert(car);
             }
         }
-        self.first_car_of(session.floor, &taken, session.wish.as_ref(), now)
+        self.first_car_of(session.floor, &taken, session.asked.car.as_ref(), now)
     }
 
-    fn set_session(&mut self, slot: u8, session: &Session, now: Timestamp) {
-        self.direct(&Topic::Session(slot), &session.to_string(), now);
+    fn set_session(&mut self, session: Session, now: Timestamp) {
+        self.direct(Setting::Request(session.id, Request::Session(session)), now);
     }
 
     /// The door of this node's car is held open for its session.
     pub(super) fn on_session_open(&mut self, leg: SessionLeg, now: Timestamp) {
         let own = self.hello.node.clone();
-        if let Some((slot, session)) = self.own_session(leg) {
-            self.set_session(slot, &session.with(SessionState::Open(own)), now);
+        if let Some(session) = self.own_session(leg) {
+            self.set_session(session.with(SessionState::Open(own)), now);
         }
     }
 
     /// The time at the floor is over, or something more important has taken the place of the session.
     pub(super) fn on_session_over(&mut self, leg: SessionLeg, end: SessionEnd, now: Timestamp) {
         let own = self.hello.node.clone();
-        let Some((slot, session)) = self.own_session(leg) else {
+        let Some(session) = self.own_session(leg) else {
             return;
         };
         if end == SessionEnd::Time && is_seeded(SeededBug::SessionNeverEnds) {
@@ -542,7 +484,7 @@ impl Node {
         }
         let next = match session.to {
             Some(to) if end == SessionEnd::Time && session.floor != to => {
-                let leg = session.leg.wrapping_add(1);
+                let leg = session.leg.saturating_add(1);
                 Session { floor: to, leg, state: SessionState::Coming(own), ..session }
             }
             Some(_) if end == SessionEnd::Time => {
@@ -550,57 +492,13 @@ impl Node {
             }
             Some(_) | None => session.with(SessionState::Ended(end)),
         };
-        self.set_session(slot, &next, now);
+        self.set_session(next, now);
     }
 
     /// The session of this node's car, if it is still the one that the car speaks of.
-    fn own_session(&self, SessionLeg { id, leg }: SessionLeg) -> Option<(u8, Session)> {
+    fn own_session(&self, SessionLeg { id, leg }: SessionLeg) -> Option<Session> {
         let own = Some(&self.hello.node);
-        let known = self.directives().session_in_slot(id);
-        let (slot, session) =
-            known.filter(|(_, session)| session.car() == own && session.leg == leg)?;
-        Some((slot, session.clone()))
-    }
-
-    /// What this node knew of a session was replaced. Two nodes may have written at the same time:
-    /// neither the end of the session nor the next floor must be lost by that, nor the session to
-    /// another one that was opened elsewhere in the same slot. The node that has said the last word on
-    /// it gives it another slot, and so does the node whose car it has. Returns the directive that
-    /// restores it, for the caller to pass to the car, the disk and the peers.
-    pub(super) fn restore_session(&mut self, replaced: &Directive) -> Option<Directive> {
-        let before = replaced.session()?;
-        let directives = self.services.commands.directives();
-        if let Some((slot, session)) = directives.session_in_slot(before.id) {
-            let was_further = before.progress() > session.progress();
-            return was_further.then(|| self.write_session(slot, &before)).flatten();
-        }
-        let is_from_here = replaced.version.incarnation == self.hello.nonce;
-        let is_here = before.car() == Some(&self.hello.node);
-        if !before.is_open() || !(is_from_here || is_here) {
-            return None;
-        }
-        self.services.sessions.note_ends(directives);
-        let slot = directives.free_slot();
-        if slot.is_none() {
-            let text = format!("there is no room for the session {}", before.id);
-            self.report(Report::Conflict(text));
-        }
-        self.write_session(slot?, &before)
-    }
-
-    /// What has ended stays so, whatever a node says that has missed it. Returns the directives that say
-    /// so, for the caller to pass to the car, the disk and the peers.
-    pub(super) fn end_sessions_again(&mut self) -> Vec<Directive> {
-        let open = self.open_sessions().into_iter();
-        let ended = open.filter_map(|(slot, session)| {
-            let end = self.services.sessions.end_of(session.id)?;
-            Some((slot, session.with(SessionState::Ended(end))))
-        });
-        let ended: Vec<_> = ended.collect();
-        ended.iter().filter_map(|(slot, session)| self.write_session(*slot, session)).collect()
-    }
-
-    fn write_session(&mut self, slot: u8, session: &Session) -> Option<Directive> {
-        self.write_own_directive(&Topic::Session(slot), &session.to_string())
+        let known = self.directives().session(id);
+        known.filter(|session| session.car() == own && session.leg == leg).cloned()
     }
 }

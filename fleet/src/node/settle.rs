@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Action, Node, Report, Taken};
 use crate::car::{CarEvent, ServedCall, Stops};
-use crate::directives::{OFF, Topic};
+use crate::directives::Setting;
 use crate::model::{Call, HallCall, NodeState, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::store::Ride;
@@ -141,7 +141,7 @@ impl Node {
                 CarEvent::FlightLearned(record) => self.store.note_flight_times(record),
                 CarEvent::PriorityOver => {
                     let own = self.hello.node.clone();
-                    self.direct(&Topic::Priority(own), OFF, now);
+                    self.direct(Setting::Priority(own, None), now);
                 }
                 CarEvent::SessionOpen(leg) => self.on_session_open(leg, now),
                 CarEvent::SessionOver(leg, end) => self.on_session_over(leg, end, now),

@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 use super::{Node, PacketCounts};
 use crate::cabin::{CarStatus, ClimateStatus};
 use crate::car::{Car, HangEvidence};
-use crate::directives::{Directive, Key, OFF, Session, Topic, Value, Words, is_recall};
+use crate::directives::{Directive, Key, PriorityCall, Request, Session, Setting, Words};
 use crate::election::{Carrier, Detail};
 use crate::json::{
     self, NodeStateForm, hang, hexadecimal, is_zero, optional_car, optional_fine_seconds, seconds,
     text,
 };
 use crate::model::{
-    Call, CarView, FleetName, Mac, NodeId, NodeState, Protocol, Role, Term, Timestamp,
+    Call, CarView, FleetName, Mac, Mode, NodeId, NodeState, Protocol, Role, Term, Timestamp,
 };
 use crate::peers::{ConflictKind, LossCause};
 use crate::store::{Holding, Refused};
@@ -139,18 +139,20 @@ pub struct Status {
 
 impl Status {
     /// The sessions of robots that are remembered.
-    pub fn sessions(&self) -> impl Iterator<Item = Session> {
-        self.directives.iter().filter_map(|it| Session::at(&it.key, &it.value))
+    pub fn sessions(&self) -> impl Iterator<Item = &Session> {
+        self.directives.iter().filter_map(|it| {
+            let Setting::Request(_, Request::Session(session)) = &it.setting else { return None };
+            Some(session)
+        })
     }
 }
 
 /// A directive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectiveStatus {
-    /// What it sets, such as `mode/A`.
-    pub key: Key,
-    /// To what.
-    pub value: Value,
+    /// What it sets, and to what.
+    #[serde(flatten, with = "crate::directives::json")]
+    pub setting: Setting,
     /// Who commanded it.
     pub operator: Words,
 }
@@ -311,24 +313,43 @@ impl Status {
         own.into_iter().chain(peers.map(|peer| &peer.node))
     }
 
-    /// What is commanded about a topic, if anything.
-    #[must_use]
-    pub fn directive(&self, topic: &Topic) -> Option<&str> {
-        let key = topic.key();
-        let found = self.directives.iter().find(|directive| directive.key == key);
-        found.map(|directive| directive.value.as_str())
+    fn setting(&self, key: &Key) -> Option<&Setting> {
+        self.directives.iter().map(|it| &it.setting).find(|setting| setting.key() == *key)
     }
 
-    /// Whether something that ends with `off` alone, such as emergency power, is commanded.
+    /// The mode that an operator has set for a car.
     #[must_use]
-    pub fn is_commanded(&self, topic: &Topic) -> bool {
-        self.directive(topic).is_some_and(|value| value != OFF)
+    pub fn mode_set(&self, car: &NodeId) -> Option<Mode> {
+        let Setting::Mode(_, mode) = self.setting(&Key::Mode(car.clone()))? else { return None };
+        Some(*mode)
+    }
+
+    /// The priority call of a car.
+    #[must_use]
+    pub fn priority(&self, car: &NodeId) -> Option<PriorityCall> {
+        let Setting::Priority(_, call) = self.setting(&Key::Priority(car.clone()))? else {
+            return None;
+        };
+        *call
+    }
+
+    /// Whether the building runs on emergency power.
+    #[must_use]
+    pub fn is_on_emergency_power(&self) -> bool {
+        matches!(self.setting(&Key::EmergencyPower), Some(Setting::EmergencyPower(Some(_))))
+    }
+
+    /// The car whose turn it is on emergency power.
+    #[must_use]
+    pub fn emergency_car(&self) -> Option<&NodeId> {
+        let Setting::Turn(turn) = self.setting(&Key::Turn)? else { return None };
+        turn.holder().map(|(car, _)| car)
     }
 
     /// Whether all cars are recalled because of a fire.
     #[must_use]
     pub fn is_fire_recalled(&self) -> bool {
-        self.directives.iter().any(|it| is_recall(&it.key, &it.value))
+        self.directives.iter().any(|it| it.setting.is_recall())
     }
 
     /// The open order for a call, if any.
@@ -421,9 +442,8 @@ impl Node {
     fn directive_status(&self) -> Vec<DirectiveStatus> {
         let directives = self.directives().in_force().cloned();
         directives
-            .map(|Directive { key, version: _, value, operator }| DirectiveStatus {
-                key,
-                value,
+            .map(|Directive { setting, version: _, operator }| DirectiveStatus {
+                setting,
                 operator,
             })
             .collect()
@@ -470,8 +490,8 @@ impl Node {
                 })
             }
         };
-        let hangs = self.directives().hangs().filter(|(car, _)| !runs(car));
-        hangs.filter_map(|(car, evidence)| Some(HangStatus { car, evidence: evidence? })).collect()
+        let hangs = self.directives().hangs().filter(|(car, _)| !runs(*car));
+        hangs.map(|(car, evidence)| HangStatus { car: car.clone(), evidence }).collect()
     }
 
     fn conflict_status(&self, now: Timestamp) -> Vec<ConflictStatus> {

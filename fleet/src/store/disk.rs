@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Record;
-use crate::directives::Directive;
+use crate::directives::{Directive, Key};
 use crate::model::{Dot, FlightRecord, Term};
 
 /// The sequence number of a batch of changes for the disk.
@@ -21,8 +21,10 @@ pub enum Change {
     Term(Term),
     /// The learned duration of one leg of this node's car.
     FlightTimes(FlightRecord),
-    /// These are all directives.
-    Directives(Vec<Directive>),
+    /// A directive.
+    Directive(Directive),
+    /// The directive of this key was dropped.
+    ForgetDirective(Key),
 }
 
 /// The contents of the journal when the node starts.
@@ -34,6 +36,6 @@ pub struct Restored {
     pub records: Vec<Record>,
     /// The learned durations of the legs of the node's car.
     pub flight_times: Vec<FlightRecord>,
-    /// The directives.
+    /// Every directive on disk.
     pub directives: Vec<Directive>,
 }

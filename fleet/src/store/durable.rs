@@ -1,7 +1,7 @@
 //! Durability of orders: what is on disk.
 
 use super::{Change, Effect, Holding, Lsn, Record, RecordState, Store, admission};
-use crate::directives::Directive;
+use crate::directives::{Directive, Key};
 use crate::model::{FlightRecord, Term, Timestamp};
 
 impl Store {
@@ -54,9 +54,19 @@ impl Store {
         self.ledger.note_flight_times(record);
     }
 
-    /// The directives have changed: these are all of them.
-    pub(crate) fn note_directives(&mut self, directives: Vec<Directive>) {
-        self.ledger.note_directives(directives);
+    /// These directives have changed, and the disk forgets those of these keys.
+    pub(crate) fn note_directives<'a>(
+        &mut self,
+        changed: impl IntoIterator<Item = &'a Directive>,
+        dropped: Vec<Key>,
+    ) {
+        for key in dropped {
+            self.ledger.note_directive(key.clone(), Change::ForgetDirective(key));
+        }
+        for directive in changed {
+            let change = Change::Directive(directive.clone());
+            self.ledger.note_directive(directive.setting.key(), change);
+        }
     }
 
     /// Whether all directives are on disk.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Change, Lsn, Restored};
-use crate::directives::Directive;
+use crate::directives::Key;
 use crate::model::{Dot, FlightRecord, Term, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
@@ -40,8 +40,8 @@ pub(super) struct Ledger {
     raised: bool,
     /// What the car has learned since the last batch.
     flight_times: Vec<FlightRecord>,
-    /// All directives, if they have changed since the last batch.
-    directives: Option<Vec<Directive>>,
+    /// What has changed of directives since the last batch.
+    directives: BTreeMap<Key, Change>,
     /// The latest batch with directives.
     directed: Lsn,
     failed: bool,
@@ -59,7 +59,7 @@ impl Ledger {
             ahead: if rotates { TERMS_AHEAD } else { 0 },
             raised: false,
             flight_times: Vec::new(),
-            directives: None,
+            directives: BTreeMap::new(),
             directed: Lsn::default(),
             failed: false,
         }
@@ -87,17 +87,17 @@ impl Ledger {
         self.flight_times.push(record);
     }
 
-    /// The directives have changed: these are all of them.
-    pub(super) fn note_directives(&mut self, directives: Vec<Directive>) {
+    /// The directive of this key has changed, or was dropped.
+    pub(super) fn note_directive(&mut self, key: Key, change: Change) {
         if !self.failed {
-            self.directives = Some(directives);
+            self.directives.insert(key, change);
         }
     }
 
     /// The next batch, if there is anything to write and the disk keeps up: its number, the
     /// presses, and the changes to write before them.
     pub(super) fn batch(&mut self, now: Timestamp) -> Option<(Lsn, BTreeSet<Dot>, Vec<Change>)> {
-        let idle = self.changed.is_empty() && self.directives.is_none() && !self.raised;
+        let idle = self.changed.is_empty() && self.directives.is_empty() && !self.raised;
         if self.failed || idle {
             return None;
         }
@@ -112,11 +112,11 @@ impl Ledger {
         self.unwritten.extend(dots.iter().map(|dot| (*dot, self.lsn)));
         let learned = std::mem::take(&mut self.flight_times);
         let learned = learned.into_iter().map(Change::FlightTimes);
-        let directives = self.directives.take().map(Change::Directives);
-        if directives.is_some() {
+        let directives = std::mem::take(&mut self.directives);
+        if !directives.is_empty() {
             self.directed = self.lsn;
         }
-        let others = term.into_iter().chain(learned).chain(directives).collect();
+        let others = term.into_iter().chain(learned).chain(directives.into_values()).collect();
         Some((self.lsn, dots, others))
     }
 
@@ -150,7 +150,7 @@ impl Ledger {
     /// The disk has failed: nothing is written until it [works again](Self::recover) (P5).
     pub(super) fn fail(&mut self) {
         self.changed.clear();
-        self.directives = None;
+        self.directives.clear();
         self.unwritten.clear();
         self.raised = false;
         self.failed = true;
@@ -187,7 +187,7 @@ impl Ledger {
 
     /// Whether all directives are on disk.
     pub(super) fn are_directives_durable(&self) -> bool {
-        !self.failed && self.directives.is_none() && self.directed <= self.durable
+        !self.failed && self.directives.is_empty() && self.directed <= self.durable
     }
 }
 
@@ -220,7 +220,7 @@ mod tests {
         let mut ledger = ledger();
         let first = others(&mut ledger, 8);
         assert!(!first.is_empty() && ledger.are_directives_durable());
-        ledger.note_directives(Vec::new());
+        ledger.note_directive(Key::Turn, Change::ForgetDirective(Key::Turn));
         assert!(!ledger.are_directives_durable());
         let (lsn, ..) = ledger.batch(Timestamp::START).expect("a batch");
         assert!(!ledger.are_directives_durable());

@@ -8,7 +8,7 @@ use elevator_driver::{
     Button, Climate, Direction, DoorState, DriveFeedback, Floor, FloorCount, KeySwitch, PanelEvent,
     PanelInputs, Trip,
 };
-use elevator_fleet::directives::{Directive, Key, OFF, ON, Topic, Value, Version, Words};
+use elevator_fleet::directives::{Directive, Recall, Setting, Version, Words};
 use elevator_fleet::dispatch::CarPlan;
 use elevator_fleet::election::Message;
 use elevator_fleet::model::{
@@ -360,24 +360,22 @@ impl Draw {
     }
 }
 
-/// What operators command, or something that this program does not understand.
+/// What operators command.
 fn directive(script: &mut Unstructured<'_>) -> Result<Directive> {
-    let key = match script.int_in_range(0..=3_u8)? {
-        0 => Key::new(&format!("fire-recall/{}", script.int_in_range(0..=2)?)).expect("a key"),
-        1 => Key::new("of/a-later-program").expect("a key"),
-        _ => Topic::Mode(peer(script)?).key(),
-    };
-    let value = match script.int_in_range(0..=3_u8)? {
-        0 => ON,
-        1 => OFF,
-        _ => script.choose(&Mode::ALL)?.name(),
+    let setting = match script.int_in_range(0..=3_u8)? {
+        0 => {
+            let number = script.int_in_range(0..=3)?;
+            let recall = Recall { number, is_over: script.arbitrary()? };
+            Setting::FireRecall(Nonce(script.int_in_range(0..=2)?), recall)
+        }
+        1 => Setting::Firefighter(peer(script)?, script.arbitrary()?),
+        _ => Setting::Mode(peer(script)?, *script.choose(&Mode::ALL)?),
     };
     let counter =
         if script.ratio(1_u8, 20)? { script.arbitrary()? } else { script.int_in_range(0..=9)? };
     Ok(Directive {
-        key,
+        setting,
         version: Version { counter, incarnation: Nonce(script.int_in_range(0..=4)?) },
-        value: Value::new(value).expect("a value"),
         operator: Words::new("kovac").expect("a name"),
     })
 }

@@ -162,8 +162,9 @@ impl Watch {
     /// call is older than a fire recall, and on emergency power a motor runs in its turn alone (S1).
     fn check_directives(&mut self, node: &Node) {
         let directives = node.directives();
-        let is_recall = |it: &&Directive| it.key.as_str().starts_with("fire-recall/");
-        for Directive { key, version, .. } in directives.iter().filter(|it| !is_recall(it)) {
+        let is_recall = |it: &&Directive| it.setting.recall().is_some();
+        for Directive { setting, version, .. } in directives.iter().filter(|it| !is_recall(it)) {
+            let key = setting.key();
             let before = self.versions.insert(key.clone(), *version);
             assert!(
                 before.is_none_or(|before| before <= *version),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, Climate, Direction, Floor, Trip};
-use elevator_fleet::directives::{DirectiveError, RequestId, Session};
+use elevator_fleet::directives::{Asked, DirectiveError, RequestId, Session};
 use elevator_fleet::model::{NodeId, Timestamp};
 use elevator_fleet::node::{Access, FireRecall, FloorLock, Node, SessionRequest};
 
@@ -255,8 +255,8 @@ impl World {
                 }
                 Some(floor) => {
                     let bearer = OPERATOR.to_owned();
-                    let (to, seconds, access) = (None, SESSION_SECONDS, Access::Public);
-                    let request = SessionRequest { id, bearer, car, floor, to, seconds, access };
+                    let asked = Asked { floor, to: None, seconds: SESSION_SECONDS, car };
+                    let request = SessionRequest { id, bearer, asked, access: Access::Public };
                     node.handle_session(&request, now).map(drop)
                 }
             };

@@ -1,7 +1,7 @@
 //! Everything put right.
 
 use elevator_driver::KeySwitch;
-use elevator_fleet::directives::Topic;
+use elevator_fleet::directives::{Key, Setting};
 use elevator_fleet::model::Mode;
 use elevator_fleet::node::Node;
 
@@ -62,16 +62,15 @@ impl World {
             return faults;
         };
         for (car, machine) in self.machines.iter().enumerate() {
-            let set = directives.get(&Topic::Mode(machine.name.clone()).key());
-            if set.is_some_and(|it| it.value.as_str() != Mode::InService.name()) {
+            let set = directives.get(&Key::Mode(machine.name.clone())).map(|it| &it.setting);
+            if matches!(set, Some(Setting::Mode(_, mode)) if *mode != Mode::InService) {
                 faults.push(Fault::Mode { at, car, mode: Mode::InService });
             }
             if directives.priority(&machine.name).is_some() {
                 faults.push(Fault::Priority { at, car: Some(car), floor: None });
             }
         }
-        let open = directives.remembered_sessions().filter(|session| session.is_open());
-        faults.extend(open.map(|session| {
+        faults.extend(directives.open_sessions().into_iter().map(|session| {
             let session = session.id.request;
             Fault::Session { at, session, car: None, floor: None }
         }));

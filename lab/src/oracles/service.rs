@@ -79,7 +79,7 @@ impl Service {
         let before = self.held.remove(&node);
         let machine = &snapshot.machines[node];
         let incarnation = machine.incarnation;
-        for session in machine.awake()?.directives().remembered_sessions() {
+        for session in machine.awake()?.directives().sessions() {
             let known = (node, incarnation, session.id);
             if !session.is_open() {
                 self.ended.insert(known);

@@ -35,11 +35,9 @@ fn opened(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Six tokens, so many of them revoked.
-fn revoked(count: u64) -> Change {
-    let state = |index| if index < count { "revoked" } else { "valid" };
-    let token = |index| directive(&format!("token/{index}"), count, state(index));
-    Change::Directives((0..6).map(token).collect())
+/// A floor is locked for the so manieth time.
+fn locked(count: u64) -> Change {
+    Change::Directive(directive(Setting::FloorLock(floor(3), true), count))
 }
 
 /// Images with a newest commit of each kind.
@@ -50,7 +48,7 @@ fn images() -> Vec<Image> {
     let image = |step: u64| {
         match step % 4 {
             0 => drop(journal.record(&[hang(&step.to_string())]).expect("recorded")),
-            1 => write(&journal, vec![revoked(step)]),
+            1 => write(&journal, vec![locked(step)]),
             2 => write(&journal, vec![Change::Term(Term(step))]),
             _ => {
                 let served = Change::Record(record(step, 3, served()));

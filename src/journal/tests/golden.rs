@@ -98,7 +98,7 @@ fn restored() -> Restored {
         term: Term(5),
         records: records(),
         flight_times: vec![flights(2, vec![205, 207, 205, 311, 206])],
-        directives: vec![directive("mode/A", 3, "out-of-service")],
+        directives: vec![directive(Setting::Mode(car("A"), Mode::OutOfService), 3)],
     }
 }
 
@@ -109,7 +109,8 @@ fn write_golden(path: &Path) {
     let Restored { term, records, flight_times, directives } = restored();
     let mut changes: Vec<Change> = records.into_iter().map(Change::Record).collect();
     changes.extend(flight_times.into_iter().map(Change::FlightTimes));
-    changes.extend([Change::Term(term), Change::Directives(directives)]);
+    changes.push(Change::Term(term));
+    changes.extend(directives.into_iter().map(Change::Directive));
     let statistics = vec![Changes { changed: statistics(), removed: Vec::new() }];
     let group = Group { changes, records: audit_records(), statistics };
     journal.commit_at(&group, UNIX_EPOCH + Duration::from_secs(WRITTEN)).expect("written");

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
 
+use elevator_fleet::directives::Key;
 use fastrand::Rng;
 use tokio::sync::watch;
 
@@ -33,7 +34,7 @@ struct Contents {
     term: Term,
     records: BTreeMap<Dot, Record>,
     flight_times: BTreeMap<Leg, FlightRecord>,
-    directives: Vec<Directive>,
+    directives: BTreeMap<Key, Directive>,
     statistics: BTreeMap<Slot, Quarter>,
     audit: Vec<AuditRecord>,
 }
@@ -46,7 +47,7 @@ impl Contents {
             term,
             records: records.iter().map(|record| (record.dot, aged(record))).collect(),
             flight_times: flight_times.into_iter().map(|record| (record.leg, record)).collect(),
-            directives,
+            directives: directives.into_iter().map(|it| (it.setting.key(), it)).collect(),
             statistics: tables::read_statistics(database)
                 .expect("statistics")
                 .into_iter()
@@ -60,7 +61,10 @@ impl Contents {
             Change::Record(record) => drop(self.records.insert(record.dot, aged(record))),
             Change::Forget(dot) => drop(self.records.remove(dot)),
             Change::Term(term) => self.term = self.term.max(*term),
-            Change::Directives(all) => self.directives.clone_from(all),
+            Change::Directive(directive) => {
+                self.directives.insert(directive.setting.key(), directive.clone());
+            }
+            Change::ForgetDirective(key) => drop(self.directives.remove(key)),
             Change::FlightTimes(times) => {
                 self.flight_times.insert(times.leg, times.clone());
             }
@@ -82,8 +86,12 @@ fn change(random: &mut Rng) -> Change {
     match random.u8(0..10) {
         0 => Change::Term(Term(number)),
         1 => {
-            let one = |index| directive(&format!("mode/{index}"), number, "independent");
-            Change::Directives((0..random.u8(0..4)).map(one).collect())
+            let setting = Setting::FloorLock(floor(random.u8(0..4)), true);
+            if random.bool() {
+                Change::ForgetDirective(setting.key())
+            } else {
+                Change::Directive(directive(setting, number))
+            }
         }
         2 => {
             let sample = u16::try_from(number).expect("small");

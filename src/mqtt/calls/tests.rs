@@ -1,4 +1,4 @@
-use elevator_fleet::directives::SessionState;
+use elevator_fleet::directives::{Asked, SessionState};
 use elevator_fleet::model::FleetName;
 use elevator_fleet::node::{SessionRefused, SessionRequest, Taken};
 use rumqttc::v5::mqttbytes::QoS;
@@ -26,9 +26,10 @@ async fn node(mut asked: mpsc::Receiver<Request>, taken: Taken) {
                 known.push(request);
                 Reply::Requested(Ok(requested))
             }
-            Query::OpenSession(SessionRequest { id, floor, to, seconds, .. }) => {
+            Query::OpenSession(SessionRequest { id, asked, .. }) => {
                 let state = SessionState::Queued;
-                let session = Session { id, floor, to, seconds, leg: 0, wish: None, state };
+                let Asked { floor, to, seconds, .. } = asked;
+                let session = Session { id, asked, floor, to, seconds, leg: 0, state };
                 Reply::Session(Ok((session, true)))
             }
             Query::ChangeSession { .. } => Reply::Session(Err(SessionRefused::NotOpen)),

@@ -359,8 +359,7 @@ fn reports() -> Vec<Report> {
     ]);
     reports.extend(hangs().map(Report::Hung));
     reports.push(Report::Directive {
-        key: Key::new("mode/B").unwrap(),
-        value: Value::new("out-of-service").unwrap(),
+        setting: Setting::Mode(NodeId::new("B").unwrap(), Mode::OutOfService),
         operator: Words::new("kovac").unwrap(),
     });
     reports.push(Report::DiskFailed);

@@ -110,7 +110,7 @@ fn a_session_is_ended_by_an_operator_or_with_its_token() {
     ended_by_operator(&second);
     let of_sessions: Vec<Value> = audit(&building, "A")
         .into_iter()
-        .filter(|it| it["value"].as_str().is_some_and(|value| value.ends_with(" ended operator")))
+        .filter(|it| it["value"].as_str().is_some_and(|value| value == "has ended: by an operator"))
         .collect();
     let who: Vec<_> = of_sessions.iter().map(|record| &record["operator"]).collect();
     assert_eq!(who, ["desk", "kovac"], "{of_sessions:?}");

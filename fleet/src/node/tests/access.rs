@@ -3,7 +3,6 @@
 use elevator_driver::{Button, DoorCommand, DoorState, KeySwitch, MotorCommand, Trip};
 
 use super::*;
-use crate::directives::Topic;
 use crate::model::Mode;
 
 fn ride(to: u8) -> Call {
@@ -152,18 +151,4 @@ fn fire_service_passes_every_lock() {
     }
     assert!(goes_up(&node));
     assert_eq!((calls(&node), node.status(now).access.refused), (vec![], 0));
-}
-
-/// A value that this program does not know, and a floor that is written in another way.
-#[test]
-fn only_off_unlocks_a_floor() {
-    let (mut node, now) = locked();
-    let value = crate::directives::Value::new("half").expect("a value");
-    node.handle_directive(Topic::FloorLock(floor(3)).key(), value, "x", now).expect("room");
-    assert!(node.directives().is_locked(floor(3)));
-    let key = crate::directives::Key::new("lock/03").expect("a key");
-    assert_eq!(Topic::of(&key), None);
-    let key = Topic::FloorLock(floor(3)).key();
-    assert_eq!(key.as_str(), "lock/3");
-    assert_eq!(Topic::of(&key), Some(Topic::FloorLock(floor(3))));
 }

@@ -3,7 +3,7 @@
 use elevator_driver::KeySwitch;
 
 use super::*;
-use crate::directives::{Topic, Value, Version};
+use crate::directives::{Setting, Version};
 use crate::model::Mode;
 
 /// Process number `nonce` of a node with a car, which starts now.
@@ -99,9 +99,9 @@ fn turns(node: &mut Node, now: &mut Timestamp, key: KeySwitch, time: Duration) -
         node.handle_panel(PanelEvent::Inputs(PanelInputs { key, ..at_rest() }), *now);
         node.handle_timeout(*now);
         for action in drain(node) {
-            if let Action::Report(Report::Directive { key, value, operator }) = action {
+            if let Action::Report(Report::Directive { setting, operator }) = action {
                 assert_eq!(operator.command(), Some(("key switch", name(1))));
-                turns.push(format!("{key} {value}"));
+                turns.push(format!("{} {setting}", setting.key()));
             }
         }
         *now = *now + PERIOD;
@@ -113,7 +113,7 @@ fn turns(node: &mut Node, now: &mut Timestamp, key: KeySwitch, time: Duration) -
 #[test]
 fn a_turn_of_the_key_is_a_command_once_it_stands() {
     let (mut node, mut now) = cabin(1);
-    let recall = format!("{} on 1", node.directives().next_recall(node.hello().nonce).0);
+    let recall = format!("{} on 1", node.directives().next_recall(node.hello().nonce).key());
     let long = Duration::from_secs(1);
     for (key, time, expected) in [
         (KeySwitch::Attendant, PERIOD * 2, vec![]),
@@ -156,7 +156,7 @@ fn directives_that_count_too_far_ahead_close_the_link() {
     one.handle_mode(&name(1), Mode::Independent, "kovac", now).expect("room");
     let mut directive = one.directives().iter().next().expect("a directive").clone();
     directive.version = Version { counter: 1 << 48, incarnation: Nonce(3) };
-    directive.value = Value::new("out-of-service").expect("a value");
+    directive.setting = Setting::Mode(name(1), Mode::OutOfService);
     one.handle_frame(forged::LINK, Frame::Directives(vec![directive]), now);
     assert_eq!(one.directives().mode(&name(1)), Mode::Independent);
     assert!(one.peers.links().get(forged::LINK).is_none());
@@ -170,7 +170,7 @@ fn each_command_of_emergency_power_counts_the_cars_anew() {
     let cars = |node: &Node| node.directives().emergency_power().map(|it| it.cars);
     one.handle_emergency_power(true, None, "kovac", now).expect("room");
     assert_eq!(cars(&one), Some(2));
-    one.direct(&Topic::Cars, "8", now);
+    one.direct(Setting::Cars(8), now);
     assert_eq!(cars(&one), Some(8));
     one.handle_emergency_power(false, None, "kovac", now).expect("room");
     assert_eq!(cars(&one), None);

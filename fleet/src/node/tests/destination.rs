@@ -165,9 +165,11 @@ fn a_trip_that_the_building_does_not_have_is_no_order() {
 fn after_restart(written: &[Change]) -> Vec<Call> {
     let records = written.iter().filter_map(|change| match change {
         Change::Record(record) => Some(record.clone()),
-        Change::Forget(_) | Change::Term(_) | Change::Directives(_) | Change::FlightTimes(_) => {
-            None
-        }
+        Change::Forget(_)
+        | Change::Term(_)
+        | Change::Directive(_)
+        | Change::ForgetDirective(_)
+        | Change::FlightTimes(_) => None,
     });
     let restored = Restored { records: records.collect(), ..Restored::default() };
     let before = settings(1, 2, ElectionSettings::of(Protocol::LowestIp));

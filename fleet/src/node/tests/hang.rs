@@ -4,7 +4,7 @@ use elevator_driver::{Button, Direction, MotorCommand};
 
 use super::planning::idle_at;
 use super::*;
-use crate::directives::{Key, Value, hang_key};
+use crate::directives::{Name, Setting};
 use crate::model::{Availability, HangCause, HangEvidence, Unavailable};
 use crate::node::HangStatus;
 use crate::wire::Delta;
@@ -78,7 +78,7 @@ fn the_evidence_of_a_hang_comes_to_other_nodes_and_goes() {
     two.handle_timeout(now);
     assert_eq!(two.status(now).hangs, hangs, "and lost");
     // Also after a restart, from the disk.
-    let directives: Vec<_> = two.directives().with_receipts().cloned().collect();
+    let directives: Vec<_> = two.directives().all().cloned().collect();
     let settings = settings(2, 2, ElectionSettings::of(Protocol::LowestIp));
     let restored = Restored { directives, ..Restored::default() };
     let mut two = Node::new(NodeSettings { restored, ..settings });
@@ -106,9 +106,8 @@ fn the_last_beacon_has_the_evidence() {
         last_sensor: Some(Floor::BOTTOM),
     };
     for number in 0..100 {
-        let key = Key::new(&format!("early/{number:02}")).expect("a key");
-        let value = Value::new("something that takes room in a beacon").expect("a value");
-        one.handle_directive(key, value, "kovac", now).expect("room");
+        let token = Name::new(&format!("takes-room-in-a-beacon-{number:02}")).expect("a name");
+        one.handle_setting(Setting::Token(token, None), "kovac", now).expect("room");
     }
     drain(&mut one);
     one.broadcast_hang(&evidence, now);
@@ -119,19 +118,6 @@ fn the_last_beacon_has_the_evidence() {
         two.handle_beacon(address(1), beacon, now);
     }
     assert!(two.directives().is_hung(&name(1)), "{actions:?}");
-}
-
-/// Evidence that is not understood, as from a later program, is taken back as well.
-#[test]
-fn a_node_that_runs_takes_back_what_it_does_not_understand() {
-    let (mut one, mut two, now) = commands::two_cars();
-    let value = Value::new("bent cable").expect("a value");
-    two.handle_directive(hang_key(&name(1)), value, "A", now).expect("room");
-    assert!(two.directives().is_hung(&name(1)));
-    assert_eq!(two.status(now).hangs, [], "it is heard, and runs");
-    talk(&mut one, &mut two, now, now + PERIOD * 8);
-    assert!(!two.directives().is_hung(&name(1)));
-    assert_eq!(one.directives(), two.directives());
 }
 
 /// A beacon from before the hang, which was held back, comes after what the link had to say.

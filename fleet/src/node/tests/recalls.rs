@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::directives::{DirectiveError, Value, Words};
+use crate::directives::{DirectiveError, Recall, Setting, Words};
 use crate::model::Order;
 use crate::model::bounds::JUMP;
 use crate::node::Fate;
@@ -88,14 +88,13 @@ proptest! {
                 // In a recall it is refused.
                 0..6 => drop(node.handle_order(forged::call(any % 3), NOW)),
                 6 | 7 => {
-                    let key = node.directives().next_recall(node.hello().nonce).0;
+                    let next = node.directives().next_recall(node.hello().nonce);
                     node.handle_fire_recall(FireRecall::Start, "kovac", NOW).expect("room");
-                    let number = node.directives().recalls().find(|it| *it.0 == key);
-                    prop_assert!(started.insert((key.clone(), number.map(|it| it.1.number))));
+                    prop_assert!(node.directives().is_fire_recalled() && started.insert(next));
                 }
                 8 | 9 => {
                     let recalls = node.directives().recalls();
-                    ended.extend(recalls.map(|(key, it)| (key.clone(), it.number)));
+                    ended.extend(recalls.map(|(origin, it)| (origin, it.number)));
                     let in_force = node.directives().is_fire_recalled();
                     let result = node.handle_fire_recall(FireRecall::End, "kovac", NOW);
                     let refused = if in_force { Ok(()) } else { Err(DirectiveError::NoRecall) };
@@ -123,9 +122,9 @@ proptest! {
             prop_assert_eq!(member.node.directives(), node.directives());
             prop_assert_eq!(member.node.orders().digest(), store.digest());
         }
-        for (key, recall) in node.directives().recalls() {
-            let is_ended = ended.contains(&(key.clone(), recall.number));
-            prop_assert!(!recall.is_over || is_ended, "{key} {} was not ended", recall.number);
+        for (origin, recall) in node.directives().recalls() {
+            let is_ended = ended.contains(&(origin, recall.number));
+            prop_assert!(!recall.is_over || is_ended, "{origin} {} was not ended", recall.number);
         }
     }
 }
@@ -143,10 +142,9 @@ fn a_recall_number_out_of_reach_is_refused() {
         forged::send_beacon(&mut two, &mut one, vec![record], NOW);
         assert_eq!(one.orders().get(dot).is_some(), is_taken, "{recall}");
         let mut directives = two.directives().clone();
-        let (key, _) = directives.next_recall(two.hello().nonce);
-        let value = Value::new(&format!("on {recall}")).expect("a value");
-        let by = Words::new("kovac").expect("a name");
-        let directive = directives.set(key, value, by, Nonce(2)).expect("room");
+        let on = Recall { number: recall, is_over: false };
+        let on = Setting::FireRecall(two.hello().nonce, on);
+        let directive = directives.set(on, Words::unnamed(), Nonce(2)).expect("room");
         assert_eq!(one.directives().is_in_reach(&directive), is_taken, "{recall}");
     }
 }
@@ -179,9 +177,8 @@ fn an_acknowledgement_under_an_earlier_recall_number_counts_for_nothing() {
     let (mut one, two, now) = forged::pair();
     let placed: Vec<Dot> = one.orders().orders().map(|order| order.dot).collect();
     let mut directives = two.directives().clone();
-    let (key, _) = directives.next_recall(two.hello().nonce);
-    let (value, by) = (Value::new("off 1").expect("a value"), Words::new("kovac").expect("a name"));
-    let over = directives.set(key, value, by, Nonce(2)).expect("room");
+    let over = Setting::FireRecall(two.hello().nonce, Recall { number: 1, is_over: true });
+    let over = directives.set(over, Words::unnamed(), Nonce(2)).expect("room");
     one.on_directives(&[over], now);
     for (recall, holding) in [(0, true), (1, false)] {
         let acks = placed.iter().map(|dot| Ack { dot: *dot, served: true, durable: false, recall });
@@ -200,7 +197,7 @@ fn an_absorbed_press_ends_with_the_recall_as_well() {
     first.handle_request(&asked, now).expect("placed");
     let restored = Restored {
         records: first.orders().records(now).collect(),
-        directives: first.directives().with_receipts().cloned().collect(),
+        directives: first.directives().all().cloned().collect(),
         ..Restored::default()
     };
     let mut again = forged::restarted(1, 2, restored);

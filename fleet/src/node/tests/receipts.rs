@@ -72,7 +72,7 @@ fn an_order_that_never_came_is_placed_again() {
 fn counted(request: &CallRequest, counter: u64, now: Timestamp) -> Directive {
     let mut other = node(9, 1);
     other.handle_request(request, now).expect("placed");
-    let mut receipt = other.directives().with_receipts().next().expect("a receipt").clone();
+    let mut receipt = other.directives().all().next().expect("a receipt").clone();
     receipt.version.counter = counter;
     receipt
 }
@@ -90,7 +90,7 @@ fn receipts_go_on_after_one_that_nobody_can_have_given() {
         let receipt = counted(&request(7, forged::call(2)), counter, now);
         one.handle_frame(LinkId(1), Frame::Directives(vec![receipt]), now);
         assert_eq!(one.peers.links().get(LinkId(1)).is_some(), is_believed, "{counter}");
-        assert_eq!(one.directives().with_receipts().count(), 1 + usize::from(is_believed));
+        assert_eq!(one.directives().all().count(), 1 + usize::from(is_believed));
         let next = request(2, forged::call(2));
         assert_eq!(one.handle_request(&next, now), Ok(Requested::Now(Taken::Placed)));
         assert_eq!(one.earlier(&next), Some(Requested::Before(Taken::Placed)), "{counter}");
@@ -128,8 +128,11 @@ fn a_receipt_is_written_with_its_order() {
     for change in changes.clone() {
         match change {
             Change::Record(record) => records.push(record),
-            Change::Directives(all) => directives = all,
-            Change::Forget(_) | Change::Term(_) | Change::FlightTimes(_) => {}
+            Change::Directive(directive) => directives.push(directive),
+            Change::Forget(_)
+            | Change::ForgetDirective(_)
+            | Change::Term(_)
+            | Change::FlightTimes(_) => {}
         }
     }
     assert_eq!((records.len(), directives.len()), (1, 1), "{changes:?}");
@@ -182,7 +185,7 @@ fn a_call_is_followed_to_its_end_at_every_node() {
     let served = Fate::Served(Service { waited: Duration::from_secs(9), car: name(2) });
     let restored = Restored {
         records: one.orders().records(later).collect(),
-        directives: one.directives().with_receipts().cloned().collect(),
+        directives: one.directives().all().cloned().collect(),
         ..Restored::default()
     };
     assert_eq!(fate(&forged::restarted(1, 2, restored), 1), served, "after a restart");

@@ -5,7 +5,8 @@ use elevator_driver::{Button, DoorCommand};
 use super::receipts::{self, deliver, linked};
 use super::*;
 use crate::directives::{
-    Directive, MOST_SESSIONS, RequestId, Session, SessionEnd, SessionState, Topic, Version,
+    Asked, MOST_REQUESTS, MOST_SESSIONS, Request, RequestId, Session, SessionEnd, SessionState,
+    Setting,
 };
 use crate::model::Mode;
 use crate::node::{FollowedCall, Requested, SessionRefused, SessionRequest};
@@ -18,12 +19,21 @@ fn request(number: u64, at: u8) -> SessionRequest {
     SessionRequest {
         id: id(number),
         bearer: "robot".to_owned(),
-        car: None,
-        floor: floor(at),
-        to: None,
-        seconds: 30,
+        asked: Asked { floor: floor(at), to: None, seconds: 30, car: None },
         access: Access::Public,
     }
+}
+
+/// The request for a trip from the lowest floor, in a car or any.
+fn trip(number: u64, to: u8, car: Option<NodeId>) -> SessionRequest {
+    let asked = Asked { floor: floor(0), to: Some(floor(to)), seconds: 30, car };
+    SessionRequest { asked, ..request(number, 0) }
+}
+
+/// The robot's node says so.
+fn say(node: &mut Node, session: Session, now: Timestamp) {
+    let setting = Setting::Request(session.id, Request::Session(session));
+    node.handle_setting(setting, "robot", now).expect("room");
 }
 
 fn state(node: &Node, number: u64) -> SessionState {
@@ -72,13 +82,14 @@ fn a_session_holds_the_door_open_for_its_time() {
 #[test]
 fn a_session_is_for_a_car_that_is_known() {
     let (mut node, now) = cabin(1);
-    let asks = SessionRequest { car: Some(name(2)), ..request(1, 0) };
+    let asked = Asked { car: Some(name(2)), ..request(1, 0).asked };
+    let asks = SessionRequest { asked, ..request(1, 0) };
     assert_eq!(node.handle_session(&asks, now), Err(SessionRefused::UnknownCar(name(2))));
     let (mut one, mut two, now) = linked();
     let (session, is_new) = one.handle_session(&asks, now).expect("it is heard");
     assert!(is_new);
     deliver(&mut one, &mut two, now, |_| true);
-    let told: Vec<Directive> = one.directives().with_receipts().cloned().collect();
+    let told: Vec<_> = one.directives().all().cloned().collect();
     node.on_directives(&told, now);
     assert_eq!(node.handle_session(&asks, now), Ok((session, false)));
 }
@@ -111,15 +122,14 @@ fn a_robot_asks_for_more_time_and_repeats_its_requests() {
 #[test]
 fn a_request_is_for_one_thing_whatever_its_kind() {
     let (mut node, now) = cabin(1);
-    let trip = |number| SessionRequest { to: Some(floor(3)), ..request(number, 0) };
     let call = |number| receipts::request(number, forged::call(2));
-    for (number, robots) in [(1, request(1, 0)), (2, trip(2))] {
+    for (number, robots) in [(1, request(1, 0)), (2, trip(2, 3, None))] {
         node.handle_session(&robots, now).expect("room");
         let passengers = node.handle_request(&call(number), now);
         assert_eq!(passengers, Ok(Requested::ForAnotherCall), "{number}");
     }
     assert_eq!(node.handle_request(&call(3), now), Ok(Requested::Now(Taken::Placed)));
-    for robots in [request(3, 0), trip(3)] {
+    for robots in [request(3, 0), trip(3, 3, None)] {
         assert_eq!(node.handle_session(&robots, now), Err(SessionRefused::Reused));
     }
     assert_eq!((node.orders().calls().count(), node.directives().session(id(3))), (1, None));
@@ -132,8 +142,7 @@ fn a_trip_goes_on_by_itself() {
     let by = (Access::Public, "robot");
     for asks in [None, Some(0), Some(2)] {
         let (mut node, mut now) = cabin(1);
-        let trip = SessionRequest { to: Some(floor(3)), ..request(1, 0) };
-        node.handle_session(&trip, now).expect("room");
+        node.handle_session(&trip(1, 3, None), now).expect("room");
         obey(&mut node, now);
         if let Some(at) = asks {
             now = now + Duration::from_secs(20);
@@ -159,41 +168,6 @@ fn a_trip_goes_on_by_itself() {
         assert_eq!(state(&node, 1), SessionState::Open(name(1)));
         node.handle_timeout(now + Duration::from_secs(30));
         assert_eq!(state(&node, 1), ended(SessionEnd::Done));
-    }
-}
-
-/// The session comes with beacons, its receipt over a link: a robot that asks again meanwhile keeps its
-/// car.
-#[test]
-fn a_session_without_its_receipt_is_not_opened_again() {
-    let (mut one, mut two, now) = linked();
-    open(&mut one, 1, 0, now);
-    let session = one.directives().in_force().next().cloned().expect("a session");
-    two.on_directives(&[session], now);
-    let (known, is_new) = two.handle_session(&request(1, 0), now).expect("known");
-    assert_eq!((known.id, known.state, is_new), (id(1), state(&one, 1), false));
-    assert_eq!(two.directives().in_force().count(), 1);
-}
-
-/// Asked for again at a node that has not heard of it, a session may have a later copy, which waits.
-#[test]
-fn a_door_that_is_open_counts_for_more_than_a_later_request() {
-    let (mut one, mut two, now) = linked();
-    open(&mut one, 1, 0, now);
-    let (slot, session) = one.directives().session_in_slot(id(1)).expect("it has a slot");
-    let there = Session { state: SessionState::Open(name(1)), ..session.clone() };
-    one.command(&Topic::Session(slot), &there.to_string(), "robot", now).expect("room");
-    open(&mut two, 9, 0, now);
-    for number in 20..24 {
-        open(&mut two, number, 0, now);
-    }
-    open(&mut two, 1, 0, now);
-    for _ in 0..2 {
-        deliver(&mut one, &mut two, now, |_| true);
-        deliver(&mut two, &mut one, now, |_| true);
-    }
-    for node in [&one, &two] {
-        assert_eq!(state(node, 1), SessionState::Open(name(1)));
     }
 }
 
@@ -267,65 +241,51 @@ fn sessions_that_make_no_sense_are_refused() {
     let nowhere = SessionRefused::NoSuchFloor { floor: floor(4), top: 3 };
     assert_eq!(node.handle_session(&request(1, 4), now), Err(nowhere));
     for seconds in [0, 121] {
-        let request = SessionRequest { seconds, ..request(1, 0) };
+        let asked = Asked { seconds, ..request(1, 0).asked };
+        let request = SessionRequest { asked, ..request(1, 0) };
         assert_eq!(node.handle_session(&request, now), Err(SessionRefused::Time));
     }
     node.handle_floor_lock(floor(2), FloorLock::Lock, "kovac", now).expect("room");
     let locked = SessionRefused::FloorLocked(floor(2));
     assert_eq!(node.handle_session(&request(1, 2), now), Err(locked.clone()));
-    let trip = SessionRequest { to: Some(floor(2)), ..request(1, 0) };
-    assert_eq!(node.handle_session(&trip, now), Err(locked));
+    assert_eq!(node.handle_session(&trip(1, 2, None), now), Err(locked));
     let granted = SessionRequest { access: Access::Granted, ..request(1, 2) };
     node.handle_session(&granted, now).expect("a right of access");
 }
 
-/// However many there were, the directives have room for others.
 #[test]
 fn sessions_are_bounded() {
     let (mut node, now) = cabin(1);
-    for number in 0..100 {
+    for number in 0..=MOST_REQUESTS as u64 {
         open(&mut node, number, 0, now);
         node.handle_session_end(id(number), "robot", now).expect("open");
     }
-    assert!(node.directives().iter().count() <= 32);
     assert_eq!(node.directives().session(id(0)), None, "forgotten");
-    let (again, is_new) = node.handle_session(&request(0, 0), now).expect("a receipt");
+    assert_eq!(node.status(now).sessions().count(), 32);
+    let (again, is_new) = node.handle_session(&request(1, 0), now).expect("known");
     assert_eq!((again.state, is_new), (ended(SessionEnd::Done), false), "not opened again");
-    for number in 0..MOST_SESSIONS {
-        open(&mut node, 200 + number as u64, 0, now);
+    for number in 0..MOST_SESSIONS as u64 {
+        open(&mut node, 1_000 + number, 0, now);
     }
-    assert_eq!(node.handle_session(&request(300, 0), now), Err(SessionRefused::TooMany));
+    assert_eq!(node.handle_session(&request(2_000, 0), now), Err(SessionRefused::TooMany));
 }
 
-/// F18: the car of the one that loses its slot is in service at no moment, so it serves no hall call at
-/// the door that it holds open.
+/// A door that is open counts for more than a later request, whatever was said last.
 #[test]
-fn a_session_that_loses_its_slot_keeps_its_car() {
-    // The node of its car, or another one, has said the last word on it.
-    for is_from_here in [true, false] {
-        let (mut node, now) = cabin(1);
-        open(&mut node, 1, 0, now);
-        obey(&mut node, now);
-        let versioned = |counter, incarnation, directive: &Directive| {
-            let version = Version { counter, incarnation: Nonce(incarnation) };
-            [Directive { version, ..directive.clone() }]
-        };
-        let held = node.directives().in_force().next().cloned().expect("a session");
-        if !is_from_here {
-            node.on_directives(&versioned(900, 77, &held), now);
-        }
-        let hall = Call::Hall(HallCall::new(floor(0), Direction::Up));
-        assert_eq!(node.handle_order(hall.clone(), now), Ok(Taken::Placed));
-        let (mut other, ..) = linked();
-        open(&mut other, 2, 2, now);
-        let taken = other.directives().in_force().next().expect("a session");
-        assert_eq!(taken.key, held.key);
-        node.on_directives(&versioned(1_000, 78, taken), now);
-        node.handle_timeout(now);
-        assert_eq!(state(&node, 1), SessionState::Open(name(1)));
-        assert_eq!(state(&node, 2), SessionState::Queued);
-        let is_open = node.orders().of_call(&hall).next().is_some();
-        assert!(is_open, "it was served by a car that has a session");
+fn a_session_goes_on_where_it_has_come_furthest() {
+    let (mut one, mut two, now) = linked();
+    open(&mut one, 1, 0, now);
+    let session = one.directives().session(id(1)).expect("a session").clone();
+    say(&mut one, Session { state: SessionState::Open(name(1)), ..session }, now);
+    for number in [9, 20, 21, 1] {
+        open(&mut two, number, 0, now);
+    }
+    for _ in 0..2 {
+        deliver(&mut one, &mut two, now, |_| true);
+        deliver(&mut two, &mut one, now, |_| true);
+    }
+    for node in [&one, &two] {
+        assert_eq!(state(node, 1), SessionState::Open(name(1)));
     }
 }
 
@@ -337,7 +297,6 @@ fn a_session_that_was_opened_at_two_nodes_is_one_in_the_end() {
     {
         let (one, two, now) = linked();
         let mut nodes = [one, two];
-        // It has another slot there.
         open(&mut nodes[first], 9, 0, now);
         for node in &mut nodes {
             open(node, 1, 0, now);
@@ -354,54 +313,11 @@ fn a_session_that_was_opened_at_two_nodes_is_one_in_the_end() {
         for node in &mut nodes {
             let status = node.status(now);
             let copies = status.sessions().filter(|it| it.id == id(1));
-            let copies: Vec<_> = copies.map(|session| session.state).collect();
-            assert_eq!(copies, std::slice::from_ref(&left), "first at {first}, ended at {ends:?}");
+            let copies: Vec<_> = copies.map(|session| &session.state).collect();
+            assert_eq!(copies, [&left], "first at {first}, ended at {ends:?}");
             assert_eq!(state(node, 9), SessionState::Queued);
         }
         assert_eq!(nodes[0].directives().digest(), nodes[1].directives().digest());
-        // However many there are then, what has ended stays so.
-        for number in 20..60 {
-            open(&mut nodes[0], number, 0, now);
-            nodes[0].handle_session_end(id(number), "robot", now).expect("open");
-            let session = nodes[0].directives().session(id(1));
-            assert!(session.is_none_or(|session| session.state == left), "{number}");
-        }
-    }
-}
-
-/// A node that has missed the end says that the session is open, after another session has taken the
-/// slot of the end.
-#[test]
-fn a_session_that_has_ended_is_not_opened_by_who_has_missed_that() {
-    for at_the_node in [true, false] {
-        let (mut one, mut two, now) = linked();
-        open(&mut two, 9, 0, now);
-        open(&mut two, 1, 0, now);
-        open(&mut one, 1, 0, now);
-        one.handle_session_end(id(1), "robot", now).expect("open");
-        // Its slot is the first one of node one, and that of session 9 at node two.
-        if at_the_node {
-            for number in 20..60 {
-                open(&mut one, number, 0, now);
-                one.handle_session_end(id(number), "robot", now).expect("open");
-            }
-        } else {
-            let taken = two.directives().in_force().next().cloned().expect("a session");
-            one.on_directives(
-                &[Directive { version: Version { counter: 9, ..taken.version }, ..taken }],
-                now,
-            );
-        }
-        assert_eq!(one.directives().session(id(1)), None, "forgotten");
-        for _ in 0..3 {
-            deliver(&mut two, &mut one, now, |_| true);
-            deliver(&mut one, &mut two, now, |_| true);
-        }
-        for node in [&one, &two] {
-            let left = node.directives().session(id(1));
-            assert!(left.as_ref().is_none_or(|it| !it.is_open()), "{left:?}, {at_the_node}");
-        }
-        assert_eq!(one.directives().digest(), two.directives().digest());
     }
 }
 
@@ -453,8 +369,7 @@ fn the_end_of_a_session_wins_whatever_is_written_at_the_same_time() {
 #[test]
 fn a_trip_is_followed_from_its_request_until_it_is_withdrawn() {
     let (mut node, now) = cabin(1);
-    let trip = SessionRequest { to: Some(floor(3)), car: Some(name(1)), ..request(1, 0) };
-    node.handle_session(&trip, now).expect("room");
+    node.handle_session(&trip(1, 3, Some(name(1))), now).expect("room");
     open(&mut node, 2, 1, now);
     obey(&mut node, now);
     node.handle_timeout(now + Duration::from_secs(30));
@@ -477,24 +392,21 @@ fn a_trip_is_followed_from_its_request_until_it_is_withdrawn() {
 /// Nobody may take a trip for one that was made.
 #[test]
 fn a_trip_that_ends_before_its_floor_is_withdrawn() {
-    let trip = SessionRequest { to: Some(floor(3)), car: Some(name(1)), ..request(1, 0) };
+    let to_the_top = trip(1, 3, Some(name(1)));
     let end = |node: &mut Node, now| {
         node.handle_session_end(id(1), "robot", now).expect("known");
         state(node, 1)
     };
     let (mut node, now) = cabin(1);
-    node.handle_session(&trip, now).expect("room");
+    node.handle_session(&to_the_top, now).expect("room");
     assert_eq!(end(&mut node, now), ended(SessionEnd::Withdrawn), "on its way to the robot");
 
     let (mut node, now) = cabin(1);
-    let (session, _) = node.handle_session(&trip, now).expect("room");
-    let (slot, _) = node.directives().session_in_slot(id(1)).expect("it has a slot");
+    let (session, _) = node.handle_session(&to_the_top, now).expect("room");
     let state = SessionState::Open(name(1));
-    let there = Session { floor: floor(3), to: None, state, ..session };
-    node.command(&Topic::Session(slot), &there.to_string(), "robot", now).expect("room");
+    say(&mut node, Session { floor: floor(3), to: None, state, ..session }, now);
     assert_eq!(end(&mut node, now), ended(SessionEnd::Done), "it is there");
 
-    let nowhere = SessionRequest { to: Some(floor(0)), ..request(2, 0) };
-    let refused = node.handle_session(&nowhere, now);
+    let refused = node.handle_session(&trip(2, 0, None), now);
     assert_eq!(refused, Err(SessionRefused::SameFloor(floor(0))));
 }

@@ -5,7 +5,7 @@ use elevator_driver::{Direction, FloorCount};
 use proptest::prelude::*;
 
 use super::*;
-use crate::directives::{Directive, Directives, Topic, Value, Version, Words};
+use crate::directives::{Directive, Directives, Setting, Version, Words};
 use crate::dispatch::CarPlan;
 use crate::election::Message;
 use crate::election::testing::floor;
@@ -120,9 +120,8 @@ fn beacon() -> Beacon {
 
 fn directive() -> Directive {
     Directive {
-        key: Topic::Mode(node("B")).key(),
         version: Version { counter: 3, incarnation: Nonce(500) },
-        value: Value::new(Mode::Independent.name()).expect("a value"),
+        setting: Setting::Mode(node("B"), Mode::Independent),
         operator: Words::new("kovac").expect("a name"),
     }
 }

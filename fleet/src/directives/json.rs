@@ -1,0 +1,21 @@
+//! A setting in JSON: its key and its value for people, and itself for programs.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::Setting;
+
+#[derive(Serialize, Deserialize)]
+struct Form {
+    key: String,
+    value: String,
+    set: Setting,
+}
+
+pub(crate) fn serialize<S: Serializer>(setting: &Setting, to: S) -> Result<S::Ok, S::Error> {
+    let (key, value) = (setting.subject(), setting.to_string());
+    Form { key, value, set: setting.clone() }.serialize(to)
+}
+
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Setting, D::Error> {
+    Form::deserialize(from).map(|form| form.set)
+}

@@ -1,0 +1,169 @@
+//! What programs have asked for, and what came of it, so that a request that is repeated is not
+//! fulfilled again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::session::Session;
+use super::{Directive, Setting, Version};
+use crate::model::{Call, Dot};
+
+/// The most requests that a fleet remembers. Of more, the programs with the most lose their oldest
+/// ones, so that a busy one can't use up what others need, and all nodes keep the same ones. A session
+/// that is open goes last.
+pub const MOST_REQUESTS: usize = 512;
+
+/// The name of a program's request: that of the program, and of its request. It stands for one thing,
+/// a passenger's call, a robot's trip or a robot's session, and names the session as well. Displayed
+/// as 24 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequestId {
+    /// Who makes it, and may end what came of it.
+    pub owner: u32,
+    /// Which one of the owner's.
+    pub request: u64,
+}
+
+impl RequestId {
+    const DIGITS: usize = 24;
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_lower_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() != Self::DIGITS || !text.bytes().all(is_lower_hex) {
+            return None;
+        }
+        let (owner, request) = text.split_at_checked(8)?;
+        let owner = u32::from_str_radix(owner, 16).ok()?;
+        Some(Self { owner, request: u64::from_str_radix(request, 16).ok()? })
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}{:016x}", self.owner, self.request)
+    }
+}
+
+/// People and programs read it as it is displayed.
+impl Serialize for RequestId {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if to.is_human_readable() {
+            return to.collect_str(self);
+        }
+        (self.owner, self.request).serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for RequestId {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        if from.is_human_readable() {
+            let text = String::deserialize(from)?;
+            return Self::parse(&text).ok_or_else(|| serde::de::Error::custom("not 24 hex digits"));
+        }
+        <(u32, u64)>::deserialize(from).map(|(owner, request)| Self { owner, request })
+    }
+}
+
+/// What a program has asked for, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// A passenger's call.
+    Call {
+        /// The call.
+        call: Call,
+        /// The press that was made; `None` if the call was absorbed.
+        press: Option<Dot>,
+    },
+    /// A robot's trip, or session.
+    Session(Session),
+}
+
+/// Every request that this node remembers.
+///
+/// Ordered by how many later ones their owner has, and then by version, the latest first, the first
+/// [`MOST_REQUESTS`] are kept. This set is a function of the union of all that were merged, so that
+/// merging is commutative, associative and idempotent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Requests {
+    known: BTreeMap<RequestId, Directive>,
+    /// Those of each owner that has any, in the order in which they are dropped.
+    by_owner: BTreeMap<u32, BTreeSet<Place>>,
+    open: BTreeSet<RequestId>,
+}
+
+/// Where a request is among those of its owner: whether it is a session that is open, and since when.
+type Place = (bool, Version, RequestId);
+
+fn place(id: RequestId, directive: &Directive) -> Place {
+    (directive.session().is_some_and(Session::is_open), directive.version, id)
+}
+
+impl Requests {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Directive> {
+        self.known.values()
+    }
+
+    pub(super) fn get(&self, id: RequestId) -> Option<&Directive> {
+        self.known.get(&id)
+    }
+
+    /// The sessions that are open, by name.
+    pub(super) fn open(&self) -> impl Iterator<Item = &Directive> {
+        self.open.iter().filter_map(|id| self.known.get(id))
+    }
+
+    /// Takes in what is said of a request, which is later than what is known. Returns what it has taken
+    /// the place of: what was known of it, or another request; `Err` if there is no place for it.
+    pub(super) fn insert(&mut self, id: RequestId, said: Directive) -> Result<Vec<Directive>, ()> {
+        let mut gone: Vec<Directive> = self.remove(id).into_iter().collect();
+        self.by_owner.entry(id.owner).or_default().insert(place(id, &said));
+        if said.session().is_some_and(Session::is_open) {
+            self.open.insert(id);
+        }
+        self.known.insert(id, said);
+        if self.known.len() > MOST_REQUESTS
+            && let Some(last) = self.last()
+        {
+            let removed = self.remove(last);
+            if last == id {
+                return Err(());
+            }
+            gone.extend(removed);
+        }
+        Ok(gone)
+    }
+
+    /// The one to drop first: the oldest of the owner with the most; of several such owners, the oldest
+    /// of all.
+    fn last(&self) -> Option<RequestId> {
+        let most = self.by_owner.values().map(BTreeSet::len).max()?;
+        let greedy = self.by_owner.values().filter(|places| places.len() == most);
+        let (.., id) = greedy.filter_map(BTreeSet::first).min()?;
+        Some(*id)
+    }
+
+    fn remove(&mut self, id: RequestId) -> Option<Directive> {
+        let removed = self.known.remove(&id)?;
+        self.open.remove(&id);
+        if let Some(places) = self.by_owner.get_mut(&id.owner) {
+            places.remove(&place(id, &removed));
+            if places.is_empty() {
+                self.by_owner.remove(&id.owner);
+            }
+        }
+        Some(removed)
+    }
+}
+
+impl Directive {
+    /// The session that it is about, if it is about one.
+    pub(crate) fn session(&self) -> Option<&Session> {
+        let Setting::Request(_, Request::Session(session)) = &self.setting else { return None };
+        Some(session)
+    }
+}

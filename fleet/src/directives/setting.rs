@@ -1,0 +1,366 @@
+//! What can be commanded or set, each with its value.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use elevator_driver::{Floor, KeySwitch};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::recalls::Recall;
+use super::requests::{Request, RequestId};
+use super::text::Name;
+use crate::model::{HangCause, HangEvidence, Mode, NodeId, Nonce};
+
+/// What a directive sets. Where there are too many, the last ones in this order are dropped.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Key {
+    /// Whether the building runs on emergency power.
+    EmergencyPower,
+    /// How many cars the fleet has, as far as any master has known since that was commanded.
+    Cars,
+    /// Whose turn it is on emergency power.
+    Turn,
+    /// The fire recalls that nodes with this incarnation have started.
+    FireRecall(Nonce),
+    /// Whether a firefighter has this car.
+    Firefighter(NodeId),
+    /// The service mode of a car.
+    Mode(NodeId),
+    /// Whether a call to a floor needs a right of access.
+    FloorLock(Floor),
+    /// The priority call of a car.
+    Priority(NodeId),
+    /// Where the key switch of a car stands.
+    KeySwitch(NodeId),
+    /// A bearer token.
+    Token(Name),
+    /// Why a car hung: it is only shown.
+    Hang(NodeId),
+    /// What a program has asked for. These are kept apart from the others.
+    Request(RequestId),
+}
+
+impl Key {
+    /// What decides whether a motor may run: beacons carry these ahead of all others.
+    pub(crate) const URGENT: [Self; 3] = [Self::EmergencyPower, Self::Cars, Self::Turn];
+
+    /// How much depends on it, the most first: a command takes the place of one of a later class.
+    pub(super) fn class(&self) -> u8 {
+        match self {
+            Self::EmergencyPower | Self::Cars | Self::Turn | Self::FireRecall(_) => 0,
+            Self::Firefighter(_) => 1,
+            Self::Mode(_)
+            | Self::FloorLock(_)
+            | Self::Priority(_)
+            | Self::KeySwitch(_)
+            | Self::Token(_)
+            | Self::Request(_) => 2,
+            Self::Hang(_) => 3,
+        }
+    }
+}
+
+/// Such as `mode/A`.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EmergencyPower => f.write_str("emergency-power"),
+            Self::Cars => f.write_str("emergency-power/cars"),
+            Self::Turn => f.write_str("emergency-power/turn"),
+            Self::FireRecall(origin) => write!(f, "fire-recall/{origin}"),
+            Self::Firefighter(car) => write!(f, "firefighter/{car}"),
+            Self::Mode(car) => write!(f, "mode/{car}"),
+            Self::FloorLock(floor) => write!(f, "lock/{floor}"),
+            Self::Priority(car) => write!(f, "priority/{car}"),
+            Self::KeySwitch(car) => write!(f, "key/{car}"),
+            Self::Token(name) => write!(f, "token/{name}"),
+            Self::Hang(car) => write!(f, "hang/{car}"),
+            Self::Request(id) => write!(f, "request/{id}"),
+        }
+    }
+}
+
+/// What is set, and to what.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Setting {
+    /// `None`: the building has its usual power.
+    EmergencyPower(Option<EmergencyPower>),
+    /// See [`Key::Cars`].
+    Cars(u16),
+    /// See [`Turn`].
+    Turn(Turn),
+    /// The latest recall that nodes with this incarnation have started.
+    FireRecall(Nonce, Recall),
+    /// Whether a firefighter has this car by its key. The node of the car sets it as the key is turned:
+    /// it outlives a restart of that node, and tells the others that the car takes no calls.
+    Firefighter(NodeId, bool),
+    /// The service mode of a car.
+    Mode(NodeId, Mode),
+    /// Whether a call to this floor needs a right of access.
+    FloorLock(Floor, bool),
+    /// The priority call of a car.
+    Priority(NodeId, Option<PriorityCall>),
+    /// Where the key switch of a car stands. Its node sets it: beacons name four modes only, so that
+    /// without it the others could not tell a car that a mechanic has switched off from one that waits
+    /// for emergency power.
+    KeySwitch(NodeId, KeySwitch),
+    /// A bearer token of this name; `None` once it is revoked.
+    Token(Name, Option<Token>),
+    /// Why a car hung; `None` once it runs again. Its node sets it before it ends, so that every other
+    /// one can show the evidence, also after a restart.
+    Hang(NodeId, Option<HangEvidence>),
+    /// What a program has asked for, and what came of it.
+    Request(RequestId, Request),
+}
+
+impl Setting {
+    /// What it sets.
+    #[must_use]
+    pub fn key(&self) -> Key {
+        match self {
+            Self::EmergencyPower(_) => Key::EmergencyPower,
+            Self::Cars(_) => Key::Cars,
+            Self::Turn(_) => Key::Turn,
+            Self::FireRecall(origin, _) => Key::FireRecall(*origin),
+            Self::Firefighter(car, _) => Key::Firefighter(car.clone()),
+            Self::Mode(car, _) => Key::Mode(car.clone()),
+            Self::FloorLock(floor, _) => Key::FloorLock(*floor),
+            Self::Priority(car, _) => Key::Priority(car.clone()),
+            Self::KeySwitch(car, _) => Key::KeySwitch(car.clone()),
+            Self::Token(name, _) => Key::Token(name.clone()),
+            Self::Hang(car, _) => Key::Hang(car.clone()),
+            Self::Request(id, _) => Key::Request(*id),
+        }
+    }
+
+    /// What it sets, for people, such as `mode/A`.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        match self {
+            Self::Request(id, Request::Session(_)) => format!("session/{id}"),
+            setting => setting.key().to_string(),
+        }
+    }
+
+    /// How far what it says has come, where that decides before its version does: a recall or a session
+    /// that is over stays so, whatever a node says that has missed it.
+    pub(super) fn progress(&self) -> (u64, u64, bool) {
+        match self {
+            Self::FireRecall(_, recall) => (recall.number, recall.is_over.into(), false),
+            Self::Request(_, Request::Session(session)) => session.progress(),
+            Self::EmergencyPower(_)
+            | Self::Cars(_)
+            | Self::Turn(_)
+            | Self::Firefighter(..)
+            | Self::Mode(..)
+            | Self::FloorLock(..)
+            | Self::Priority(..)
+            | Self::KeySwitch(..)
+            | Self::Token(..)
+            | Self::Hang(..)
+            | Self::Request(_, Request::Call { .. }) => (0, 0, false),
+        }
+    }
+}
+
+/// Its value, for people.
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let on_off = |is_on| if is_on { "on" } else { "off" };
+        match self {
+            Self::EmergencyPower(Some(EmergencyPower { cars, serving })) => {
+                write!(f, "on {cars}")?;
+                serving.iter().try_for_each(|car| write!(f, " {car}"))
+            }
+            Self::EmergencyPower(None) | Self::Priority(_, None) | Self::Hang(_, None) => {
+                f.write_str("off")
+            }
+            Self::Cars(cars) => write!(f, "{cars}"),
+            Self::Turn(turn) => write!(f, "{turn}"),
+            Self::FireRecall(_, Recall { number, is_over }) => {
+                write!(f, "{} {number}", on_off(!is_over))
+            }
+            Self::Firefighter(_, is_on) | Self::FloorLock(_, is_on) => f.write_str(on_off(*is_on)),
+            Self::Mode(_, mode) => write!(f, "{mode}"),
+            Self::Priority(_, Some(PriorityCall { floor, any })) => {
+                write!(f, "{}{}", floor.index(), if *any { " any" } else { "" })
+            }
+            Self::KeySwitch(_, position) => write!(f, "{position}"),
+            Self::Token(_, Some(token)) => write!(f, "{token}"),
+            Self::Token(_, None) => f.write_str("revoked"),
+            Self::Hang(_, Some(evidence)) => write_hang(f, evidence),
+            Self::Request(_, Request::Session(session)) => f.write_str(&session.in_words()),
+            Self::Request(_, Request::Call { call, .. }) => write!(f, "{call}"),
+        }
+    }
+}
+
+/// Such as `up 3 2 10012 9980 no-progress`: the direction, the floors of the stop and of the last
+/// sensor, the driven and the allowed time in milliseconds, and the cause.
+fn write_hang(f: &mut fmt::Formatter<'_>, evidence: &HangEvidence) -> fmt::Result {
+    let HangEvidence { cause, floor, direction, expected, actual, last_sensor } = evidence;
+    let floor_of =
+        |floor: &Option<Floor>| floor.map_or("-".to_owned(), |it| it.index().to_string());
+    let (floor, last_sensor) = (floor_of(floor), floor_of(last_sensor));
+    write!(
+        f,
+        "{direction} {floor} {last_sensor} {} {} ",
+        actual.as_millis(),
+        expected.as_millis()
+    )?;
+    match cause {
+        HangCause::NoProgress => f.write_str("no-progress"),
+        HangCause::OffTarget(flights) => write!(f, "off-target {flights}"),
+        HangCause::NotStopped => f.write_str("not-stopped"),
+    }
+}
+
+/// A priority call of a car.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct PriorityCall {
+    /// Where the car goes.
+    pub floor: Floor,
+    /// Whether another car takes the call if this one is lost: no operator has named the car.
+    pub any: bool,
+}
+
+/// Emergency power.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct EmergencyPower {
+    /// How many cars the fleet has, as far as was known where it was commanded, or to any master since.
+    /// Turns are given by a master that most of them follow.
+    pub cars: u16,
+    /// The car that is to serve once all are down.
+    pub serving: Option<NodeId>,
+}
+
+/// Whose turn it is on emergency power.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Turn {
+    /// Nobody's.
+    #[default]
+    None,
+    /// That of a car which goes down.
+    Evacuates {
+        /// The car.
+        car: NodeId,
+        /// The master that has given it. It counts while the car's node follows this one.
+        master: NodeId,
+    },
+    /// That of a car which serves calls.
+    Serves {
+        /// The car.
+        car: NodeId,
+        /// The master, as above.
+        master: NodeId,
+    },
+    /// Nobody's, and a car has had it.
+    Done {
+        /// The car.
+        car: NodeId,
+    },
+}
+
+impl Turn {
+    /// The car whose turn it is, and the master that has given it.
+    #[must_use]
+    pub fn holder(&self) -> Option<(&NodeId, &NodeId)> {
+        match self {
+            Self::Evacuates { car, master } | Self::Serves { car, master } => Some((car, master)),
+            Self::None | Self::Done { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Evacuates { car, master } => write!(f, "{car} by {master}"),
+            Self::Serves { car, master } => write!(f, "{car} by {master} serves"),
+            Self::Done { car } => write!(f, "{car} done"),
+        }
+    }
+}
+
+/// What the bearer of a token may do. Each includes those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Read.
+    View,
+    /// Also place calls.
+    Call,
+    /// Also place calls to locked floors, and release those in a car.
+    Access,
+    /// Also what an operator does.
+    Operate,
+}
+
+impl Scope {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::View, Self::Call, Self::Access, Self::Operate];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::View => "view",
+            Self::Call => "call",
+            Self::Access => "access",
+            Self::Operate => "operate",
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A bearer token. Only the process knows what it opens.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Token {
+    /// What its bearer may do.
+    pub scope: Scope,
+    /// When it was made, in seconds since 1970, UTC.
+    pub created: u64,
+    /// From when on it no longer counts; `None` if it counts until it is revoked.
+    pub expires: Option<u64>,
+    /// The BLAKE3 hash of its text.
+    pub hash: TokenHash,
+}
+
+/// When it was made, when it expires, and no word of its hash.
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |seconds| {
+            let at = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+            at.map_or("-".to_owned(), |at| humantime::format_rfc3339_seconds(at).to_string())
+        };
+        write!(f, "{} {}", self.scope, time(self.created))?;
+        self.expires.iter().try_for_each(|at| write!(f, " {}", time(*at)))
+    }
+}
+
+/// The hash of a token's text. What people and programs read lacks it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TokenHash(pub [u8; 32]);
+
+impl Serialize for TokenHash {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if to.is_human_readable() { to.serialize_unit() } else { self.0.serialize(to) }
+    }
+}
+
+impl<'de> Deserialize<'de> for TokenHash {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        if from.is_human_readable() {
+            return <()>::deserialize(from).map(|()| Self([0; 32]));
+        }
+        <[u8; 32]>::deserialize(from).map(Self)
+    }
+}
