@@ -5,6 +5,7 @@
 //!                             ├─▶ journal   the disk
 //!                             ├─▶ latch     what keeps a hung car from starting again
 //!                             ├─▶ panel     the cabin's panel, by the driver
+//!                             ├─▶ presses   what became of its latest presses
 //!                             ├─▶ log       standard error, which nobody waits for
 //!                             ├─▶ operator  status, orders and events on a local socket
 //!                             └─▶ http      the web panel, the API and metrics
@@ -42,6 +43,7 @@ pub mod mesh;
 mod mqtt;
 pub mod operator;
 mod panel;
+mod presses;
 mod priority;
 mod probe;
 mod remote;

@@ -2,11 +2,10 @@
 
 use clap::Args;
 use elevator_fleet::model::Call;
-use elevator_fleet::node::PressFate;
 
 use super::table::table;
 use super::{CommandError, NodeArgs, PageArgs, output};
-use crate::operator::Press;
+use crate::presses::{PressFate, PressStatus};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -49,16 +48,16 @@ impl PressesArgs {
 }
 
 /// A press has nothing that JSON could not hold.
-fn json(press: &Press) -> String {
+fn json(press: &PressStatus) -> String {
     let text = serde_json::to_string(press).unwrap_or_else(|error| unreachable!("{error}"));
     format!("{text}\n")
 }
 
-pub(super) fn page(presses: &[Press]) -> Result<String, CommandError> {
+pub(super) fn page(presses: &[PressStatus]) -> Result<String, CommandError> {
     if presses.is_empty() {
         return Ok("no presses\n".to_owned());
     }
-    let row = |press: &Press| {
+    let row = |press: &PressStatus| {
         let call = Call::try_from(&press.call)?.to_string();
         let often = match &press.last {
             Some(last) => format!("{} times, last at {last}", press.times),
@@ -72,11 +71,11 @@ pub(super) fn page(presses: &[Press]) -> Result<String, CommandError> {
 
 fn what(fate: &PressFate) -> String {
     match fate {
-        PressFate::Open { promised: false, .. } => "open, not promised yet".to_owned(),
-        PressFate::Open { promised: true, .. } => "open, promised".to_owned(),
+        PressFate::Open { promised: false } => "open, not promised yet".to_owned(),
+        PressFate::Open { promised: true } => "open, promised".to_owned(),
         PressFate::Served { car, waited } => {
             let by = car.as_ref().map(|car| format!(" by {car}")).unwrap_or_default();
-            format!("served{by} after {:.1} s", waited.as_secs_f64())
+            format!("served{by} after {:.1} s", waited.0.as_secs_f64())
         }
         PressFate::Dropped => "dropped: fire recall".to_owned(),
         PressFate::Absorbed => "kept the door open".to_owned(),

@@ -10,12 +10,13 @@ use elevator_fleet::model::{Call, Mode, NodeId};
 use elevator_fleet::node::{Access, FloorLock, Status, Taken};
 
 use super::Event;
-use super::protocol::{ErrorCode, Press, QueryLine, Recall, ReplyLine};
+use super::protocol::{ErrorCode, QueryLine, Recall, ReplyLine};
 use super::socket::SOCKET;
 use super::stand_in::stand_ins;
 use crate::journal::AuditRecord;
 #[cfg(any(test, feature = "simulator"))]
 use crate::mesh::Cable;
+use crate::presses::PressStatus;
 use crate::tokens::Change as TokenChange;
 
 /// How long a node may take to answer: longer than it waits for its own loop.
@@ -324,7 +325,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub(crate) fn presses(&mut self) -> Result<(Vec<Press>, u64), ClientError> {
+    pub(crate) fn presses(&mut self) -> Result<(Vec<PressStatus>, u64), ClientError> {
         match self.ask(&QueryLine::Presses)? {
             ReplyLine::Presses { presses, forgotten } => Ok((presses, forgotten)),
             _ => Err(ClientError::Unfit),

@@ -30,7 +30,6 @@ pub use client::{Client, ClientError, Notice, Watch};
 pub use event::Event;
 pub(crate) use latched::LatchedNode;
 pub(crate) use node_loop::{NodeLoop, Refused};
-pub(crate) use protocol::Press;
 pub use protocol::{ErrorCode, Recall};
 pub(crate) use reading::{ReadingError, ReadingSettings};
 pub(crate) use server::{

@@ -1,16 +1,15 @@
 //! The lines on the socket.
 
-use std::time::{Duration, SystemTime};
-
 use elevator_driver::Floor;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Mode;
-use elevator_fleet::node::{PressFate, PressStatus, Status};
+use elevator_fleet::node::Status;
 use serde::{Deserialize, Serialize};
 
 use super::Event;
 use crate::journal::AuditRecord;
 use crate::mesh::Cable;
+use crate::presses::PressStatus;
 use crate::tokens::Change as TokenChange;
 
 /// The longest request, in bytes, with its line feed; a longer one is answered with
@@ -170,7 +169,7 @@ pub(crate) enum ReplyLine {
     /// The latest presses.
     Presses {
         /// The oldest first.
-        presses: Vec<Press>,
+        presses: Vec<PressStatus>,
         /// How many presses before them are no longer remembered.
         forgotten: u64,
     },
@@ -193,40 +192,6 @@ pub(crate) enum ReplyLine {
         /// Why, for people.
         message: String,
     },
-}
-
-/// A press of a button of the node's panel, or a destination given at its kiosk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Press {
-    /// When, in UTC by the machine's clock as it goes now.
-    pub(crate) at: String,
-    /// What was pressed.
-    pub(crate) call: CallForm,
-    /// How often this button in a row, with the same result.
-    pub(crate) times: u32,
-    /// When for the last time, if more than once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) last: Option<String>,
-    /// What became of it.
-    #[serde(flatten)]
-    pub(crate) fate: PressFate,
-}
-
-impl Press {
-    /// A press that the node remembers, at this moment of the wall clock.
-    pub(super) fn new(press: &PressStatus, now: SystemTime) -> Self {
-        let at = |ago: Duration| {
-            let at = now.checked_sub(ago).unwrap_or(SystemTime::UNIX_EPOCH);
-            humantime::format_rfc3339_millis(at).to_string()
-        };
-        Self {
-            at: at(press.ago),
-            call: (&press.call).into(),
-            times: press.times,
-            last: (press.times > 1).then(|| at(press.last)),
-            fate: press.fate.clone(),
-        }
-    }
 }
 
 /// Why a request was not fulfilled. Nothing was changed, except as said.

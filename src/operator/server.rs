@@ -1,14 +1,14 @@
 //! The node's side of the socket.
 
 use std::io;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use elevator_driver::Floor;
 use elevator_fleet::directives::{DirectiveError, RequestId, Session};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId};
 use elevator_fleet::node::{
-    Access as Right, CallRequest, FireRecall, FloorLock, FollowedCall, OrderRefused, PressStatus,
+    Access as Right, CallRequest, FireRecall, FloorLock, FollowedCall, OrderRefused,
     PriorityRefused, ReleaseRefused, Requested, SessionRefused, SessionRequest, Status, Taken,
 };
 use serde::Serialize;
@@ -22,12 +22,13 @@ use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
 use super::node_loop::{ANSWER_LIMIT, NodeLoop, Refused};
-use super::protocol::{ErrorCode, LONGEST_QUERY, Press, QueryLine, Recall, ReplyLine};
+use super::protocol::{ErrorCode, LONGEST_QUERY, QueryLine, Recall, ReplyLine};
 use super::socket::OperatorSocket;
 use super::{Event, words};
 use crate::config::FaultInjection;
 use crate::journal::{Account, AuditRecord};
 use crate::mesh::Cable;
+use crate::presses::PressStatus;
 use crate::statistics::{Changes, Quarter, Slot};
 use crate::tokens::{Change as TokenChange, TokenRefused};
 
@@ -523,11 +524,7 @@ impl Connection {
 
     async fn presses(&self) -> Result<ReplyLine, Refused> {
         match self.node_loop.ask(Query::Presses).await? {
-            Reply::Presses(presses, forgotten) => {
-                let now = SystemTime::now();
-                let presses = presses.iter().map(|press| Press::new(press, now)).collect();
-                Ok(ReplyLine::Presses { presses, forgotten })
-            }
+            Reply::Presses(presses, forgotten) => Ok(ReplyLine::Presses { presses, forgotten }),
             _ => Err(Refused::no_answer()),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::Floor;
-use elevator_fleet::model::{NodeId, Timestamp};
+use elevator_fleet::model::{Call, NodeId, Timestamp};
 use elevator_fleet::node::{PriorityRefused, ReleaseRefused, Status};
 use tracing::{debug, warn};
 
@@ -72,8 +72,13 @@ impl Running {
             }
             Query::Audit => Reply::Audit(self.disk.audit()),
             Query::Presses => {
-                let presses = self.node.presses(now).collect();
-                Reply::Presses(presses, self.node.forgotten_presses())
+                // The press that takes its place takes over its promise.
+                let is_promised = |press, call: &Call| {
+                    let present = self.node.orders().present(press, call);
+                    present.into_iter().any(|press| self.node.has_promised(press))
+                };
+                let presses = self.presses.latest(is_promised, now, SystemTime::now());
+                Reply::Presses(presses, self.presses.forgotten())
             }
             Query::Statistics => Reply::Statistics(self.disk.statistics()),
             Query::KeepStatistics(changes) => {

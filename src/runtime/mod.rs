@@ -64,6 +64,7 @@ use crate::mesh::{
 use crate::mqtt::{self, Mqtt};
 use crate::operator::{self, BindError, NodeLoop, OperatorSocket, ReadingError, Request};
 use crate::panel::Panel;
+use crate::presses::PressLog;
 use crate::telemetry::Telemetry;
 use crate::tokens::Tokens;
 
@@ -238,6 +239,7 @@ struct Running {
     planner: Planner,
     requests: mpsc::Receiver<Request>,
     log: ReportLog,
+    presses: PressLog,
     reports: broadcast::Sender<operator::Event>,
     operator: JoinSet<()>,
     stop_operator: oneshot::Sender<()>,
@@ -335,6 +337,7 @@ impl Running {
             planner,
             requests,
             log: ReportLog::new(settings.node.clone()),
+            presses: PressLog::default(),
             reports,
             operator,
             stop_operator,
@@ -485,7 +488,11 @@ impl Running {
         let now = self.turned;
         match event {
             Event::Mesh(event) => self.handle_mesh(event, now),
-            Event::Panel(event) => self.node.handle_panel(event, now),
+            Event::Panel(event) => {
+                if let Some(press) = self.node.handle_panel(event, now) {
+                    self.presses.add(press, now);
+                }
+            }
             Event::Disk(DiskEvent::Progress(progress)) => {
                 self.node.handle_durable(progress.durable, now);
                 if let Some(reason) = progress.failure {
@@ -609,6 +616,7 @@ impl Running {
         }
         let report = &report;
         self.log.log(report);
+        self.presses.note(report, |press| self.node.orders().get(press).is_some());
         self.supervisor.note(report);
         // There may be no listener. Rotations of the mastership are not an event.
         if self.reports.receiver_count() > 0

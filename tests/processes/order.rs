@@ -92,7 +92,12 @@ fn an_order_that_was_served_names_the_car() {
 #[test]
 fn presses_are_shown_with_what_became_of_them() {
     let building = Building::with_cars(4, Line::Serial, &["A"]);
+    building.take_out("A");
     building.press("A", building.hall(2, Direction::Down));
+    building.wait("the press is promised", |building| {
+        shown(building).iter().any(|press| press["fate"] == "open" && press["promised"] == true)
+    });
+    building.put_in("A");
     building.wait("the press is served", |building| {
         building.status("A").is_some_and(|status| status.orders.is_empty())
             && shown(building).iter().any(|press| press["fate"] == "served")

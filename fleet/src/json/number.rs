@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A duration in seconds, rounded to milliseconds.
+/// [`Seconds`] of a plain duration.
 pub(crate) mod seconds {
     use super::{Deserialize, Deserializer, Duration, Seconds, Serialize, Serializer};
 
@@ -64,7 +64,9 @@ pub(crate) mod optional_fine_seconds {
     }
 }
 
-struct Seconds(Duration);
+/// A duration whose JSON is in seconds, rounded to milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seconds(pub Duration);
 
 impl Serialize for Seconds {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

@@ -18,15 +18,9 @@ impl Node {
                 }
                 Effect::Promised { call } => self.report(Report::Promised { call }),
                 Effect::Served { call, waited, here, car } => {
-                    let served = Report::Served { call, waited, here, car: Some(car) };
-                    self.update_presses(&served);
-                    self.report(served);
+                    self.report(Report::Served { call, waited, here, car: Some(car) });
                 }
-                Effect::Dropped { call } => {
-                    let dropped = Report::Dropped { call };
-                    self.update_presses(&dropped);
-                    self.report(dropped);
-                }
+                Effect::Dropped { call } => self.report(Report::Dropped { call }),
                 Effect::Conflict(what) => self.report(Report::Conflict(what)),
                 Effect::DiskFailed => self.report(Report::DiskFailed),
                 Effect::Hurry => self.peers.hurry(),

@@ -7,7 +7,7 @@ use elevator_driver::{Floor, PanelEvent};
 
 use super::access::Access;
 use super::neighbours::Acceptance;
-use super::{Action, LinkId, LinkSide, Lsn, Node, Report, Restored};
+use super::{Action, LinkId, LinkSide, Lsn, Node, Press, Report, Restored};
 use crate::cabin::Occurrence;
 use crate::car::Car;
 use crate::directives::{Request, RequestId};
@@ -260,19 +260,23 @@ impl Node {
     }
 
     /// An event of the panel. A panel without a car, as in a lobby, has at most hall buttons.
-    pub fn handle_panel(&mut self, event: PanelEvent, now: Timestamp) {
+    /// Returns what the node makes of a press; what becomes of its order is reported.
+    pub fn handle_panel(&mut self, event: PanelEvent, now: Timestamp) -> Option<Press> {
         // A panel that restarts may send `Connected` alone.
         if matches!(event, PanelEvent::Connected | PanelEvent::Disconnected(_)) {
             self.services.boarding.lose_panel();
             self.orders_have_changed();
         }
-        match self.cabin.handle_panel(event, now) {
-            None => {}
-            Some(Occurrence::Report(report)) => self.report(report),
-            Some(Occurrence::Pressed(button)) => self.press(button, now),
-            Some(Occurrence::Requested(trip)) => self.request(trip, now),
-        }
+        let press = self.cabin.handle_panel(event, now).and_then(|occurrence| match occurrence {
+            Occurrence::Report(report) => {
+                self.report(report);
+                None
+            }
+            Occurrence::Pressed(button) => Some(self.press(button, now)),
+            Occurrence::Requested(trip) => self.request(trip, now),
+        });
         self.settle(now);
+        press
     }
 
     /// The wall clock, in seconds since 1970-01-01. Call it before the start and every few seconds.

@@ -4,7 +4,7 @@
 //!   beacon, frame, link, panel, disk, operator, timer
 //!        │ handle_*(…, now)
 //!        ▼
-//!       Node ──▶ Leadership, Peers, Store, Dispatching, Boarding, Commands, Access, Presses, Cabin
+//!       Node ──▶ Leadership, Peers, Store, Dispatching, Boarding, Commands, Access, Cabin
 //!        │            each owns its state, and changes no other
 //!        │ ◀───────── wishes, verdicts, effects, changes
 //!        ▼ poll_action(), poll_timeout()
@@ -27,7 +27,7 @@
 //!
 //! And here:
 //!
-//! - `presses.rs`: the latest presses of the panel, and what became of them;
+//! - `presses.rs`: which presses of the panel become orders, and which are refused;
 //! - `boarding.rs`: passengers with a destination who have entered the car;
 //! - `commands.rs`: the directives of operators, and their way to every node;
 //! - `own_car.rs`: what a node sets as directives about its own car;
@@ -72,7 +72,6 @@ use self::access::AccessControl;
 use self::boarding::Boarding;
 use self::commands::Commands;
 use self::power::Turns;
-use self::presses::Presses;
 use self::priority::Priorities;
 use self::sessions::Sessions;
 use crate::cabin::{Cabin, CabinTimer};
@@ -98,7 +97,7 @@ pub use commands::{FireRecall, PriorityRefused};
 pub use fleet_status::FleetStatus;
 pub use followed::FollowedCall;
 pub use handle::{CallRequest, OrderRefused, Requested};
-pub use presses::{MOST_PRESSES, PressFate, PressStatus};
+pub use presses::{Press, Pressed};
 pub use sessions::{LONGEST_HOLD, SessionRefused, SessionRequest};
 pub use settings::{Identity, NodeSettings};
 pub use status::{
@@ -133,7 +132,6 @@ struct Services {
     turns: Turns,
     priorities: Priorities,
     sessions: Sessions,
-    presses: Presses,
 }
 
 /// Why a node wants to wake up.
@@ -200,7 +198,6 @@ impl Node {
                 turns: Turns::default(),
                 priorities: Priorities::default(),
                 sessions: Sessions::default(),
-                presses: Presses::default(),
             },
             cabin,
             random: fastrand::Rng::with_seed(seed),

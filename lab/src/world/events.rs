@@ -60,7 +60,9 @@ impl World {
                     if let PanelEvent::Pressed(button) = &event {
                         self.oracles.orders.told(machine, *button);
                     }
-                    self.with(node, |node, now| node.handle_panel(event, now));
+                    self.with(node, |node, now| {
+                        node.handle_panel(event, now);
+                    });
                 }
             }
             Event::CarMoves { node } => self.car_moves(node),

@@ -15,13 +15,15 @@
 use std::path::PathBuf;
 
 use elevator_fleet::car::{HangCause, HangEvidence};
-use elevator_fleet::node::{HangStatus, PressFate, PressStatus};
+use elevator_fleet::json::Seconds;
+use elevator_fleet::node::HangStatus;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::*;
 use crate::journal::{Account, AuditEvent, AuditRecord};
 use crate::latch::{Hang, Latch};
+use crate::presses::{PressFate, PressStatus};
 use crate::tokens::{Change as TokenChange, Scope, TokenHash};
 
 /// 2027-01-15T08:00:00.250Z.
@@ -438,10 +440,10 @@ fn audit_records() -> Vec<AuditRecord> {
 
 /// Everything that can become of a press.
 fn fates() -> [PressFate; 8] {
-    let waited = Duration::from_millis(9_377);
+    let waited = Seconds(Duration::from_millis(9_377));
     [
-        PressFate::Open { press: None, promised: false },
-        PressFate::Open { press: None, promised: true },
+        PressFate::Open { promised: false },
+        PressFate::Open { promised: true },
         PressFate::Served { car: Some(node("B")), waited },
         PressFate::Served { car: None, waited },
         PressFate::Dropped,
@@ -452,11 +454,11 @@ fn fates() -> [PressFate; 8] {
 }
 
 /// A press 10 s ago, and again 2 s ago where it is open.
-fn press(call: &Call, fate: PressFate) -> Press {
-    let times = if matches!(fate, PressFate::Open { .. }) { 3 } else { 1 };
-    let [ago, last] = [10, 2].map(Duration::from_secs);
-    let press = PressStatus { call: call.clone(), ago, times, last, fate };
-    Press::new(&press, SystemTime::UNIX_EPOCH + NOW)
+fn press(call: &Call, fate: PressFate) -> PressStatus {
+    let [at, last] = ["2027-01-15T07:59:50.250Z", "2027-01-15T07:59:58.250Z"].map(str::to_owned);
+    let (times, last) =
+        if matches!(fate, PressFate::Open { .. }) { (3, Some(last)) } else { (1, None) };
+    PressStatus { at, call: call.into(), times, last, fate }
 }
 
 #[test]

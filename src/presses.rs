@@ -1,0 +1,162 @@
+//! The latest presses of the node's own panel, and what became of each.
+//!
+//! The brain says what it makes of a press, and reports what becomes of orders. All is kept in
+//! memory only: what has to survive a restart is the order, not who asked for it. The same button
+//! again, with the same result, counts up its latest press, so that stuck buttons do not push out
+//! all the others.
+
+use std::collections::VecDeque;
+use std::time::SystemTime;
+
+use elevator_fleet::json::{CallForm, Seconds};
+use elevator_fleet::model::{Call, Dot, NodeId, Timestamp};
+use elevator_fleet::node::{OrderRefused, Press, Pressed, Report};
+use serde::{Deserialize, Serialize};
+
+/// How many presses are remembered; the oldest ones are forgotten.
+const MOST_PRESSES: usize = 512;
+
+/// A press of a button of the node's panel, or a destination given at its kiosk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PressStatus {
+    /// When, in UTC by the machine's clock as it goes now.
+    pub(crate) at: String,
+    /// What was pressed.
+    pub(crate) call: CallForm,
+    /// How often this button in a row, with the same result.
+    pub(crate) times: u32,
+    /// When for the last time, if more than once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) last: Option<String>,
+    /// What became of it.
+    #[serde(flatten)]
+    pub(crate) fate: PressFate,
+}
+
+/// What became of a press.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "fate", rename_all = "snake_case")]
+pub(crate) enum PressFate {
+    /// Its order is open.
+    Open {
+        /// Whether its lamp may be lit (F12).
+        promised: bool,
+    },
+    /// A car has served it.
+    Served {
+        /// The car.
+        car: Option<NodeId>,
+        /// How long the call had waited.
+        waited: Seconds,
+    },
+    /// Its order was dropped because of a fire recall.
+    Dropped,
+    /// It made no order: it keeps the door open, which was open for it.
+    Absorbed,
+    /// It made no order: it drives a car in a special mode.
+    Command,
+    /// It made no order.
+    Refused {
+        /// Why, for people.
+        reason: String,
+    },
+}
+
+impl From<Result<Pressed, OrderRefused>> for PressFate {
+    fn from(outcome: Result<Pressed, OrderRefused>) -> Self {
+        match outcome {
+            Ok(Pressed::Order(_)) => Self::Open { promised: false },
+            Ok(Pressed::Absorbed) => Self::Absorbed,
+            Ok(Pressed::Command) => Self::Command,
+            Err(refused) => Self::Refused { reason: refused.to_string() },
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct PressLog {
+    /// The oldest first; at most [`MOST_PRESSES`].
+    ring: VecDeque<Entry>,
+    /// How many were forgotten.
+    forgotten: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    call: Call,
+    first: Timestamp,
+    last: Timestamp,
+    times: u32,
+    /// The latest press of its order, if it made one.
+    press: Option<Dot>,
+    /// Of an open order it does not say whether it is promised.
+    fate: PressFate,
+}
+
+impl PressLog {
+    /// The presses, the oldest first, at this moment of both clocks.
+    pub(crate) fn latest(
+        &self,
+        is_promised: impl Fn(Dot, &Call) -> bool,
+        now: Timestamp,
+        wall_clock: SystemTime,
+    ) -> Vec<PressStatus> {
+        let utc = |at: Timestamp| {
+            let at = wall_clock.checked_sub(now.since(at)).unwrap_or(SystemTime::UNIX_EPOCH);
+            humantime::format_rfc3339_millis(at).to_string()
+        };
+        let status = |entry: &Entry| {
+            let mut fate = entry.fate.clone();
+            if let PressFate::Open { promised } = &mut fate {
+                *promised = entry.press.is_some_and(|press| is_promised(press, &entry.call));
+            }
+            let (at, call, times) = (utc(entry.first), CallForm::from(&entry.call), entry.times);
+            PressStatus { at, call, times, last: (times > 1).then(|| utc(entry.last)), fate }
+        };
+        self.ring.iter().map(status).collect()
+    }
+
+    /// How many presses there were before those of [`latest`](Self::latest).
+    pub(crate) fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// A button was pressed.
+    pub(crate) fn add(&mut self, Press { call, outcome }: Press, now: Timestamp) {
+        let press = if let Ok(Pressed::Order(press)) = &outcome { *press } else { None };
+        let fate = PressFate::from(outcome);
+        let latest = self.ring.iter_mut().rev().find(|entry| entry.call == call);
+        if let Some(entry) = latest.filter(|entry| entry.fate == fate) {
+            entry.times = entry.times.saturating_add(1);
+            (entry.last, entry.press) = (now, press);
+            return;
+        }
+        if self.ring.len() == MOST_PRESSES {
+            self.ring.pop_front();
+            self.forgotten += 1;
+        }
+        self.ring.push_back(Entry { call, first: now, last: now, times: 1, press, fate });
+    }
+
+    /// The node reports this. If orders of a call have ended, so have those of its presses that are
+    /// not open any more.
+    pub(crate) fn note(&mut self, report: &Report, is_open: impl Fn(Dot) -> bool) {
+        let (call, fate) = match report {
+            Report::Served { call, waited, here: _, car } => {
+                (call, PressFate::Served { car: car.clone(), waited: Seconds(*waited) })
+            }
+            Report::Dropped { call } => (call, PressFate::Dropped),
+            _ => return,
+        };
+        for entry in self.ring.iter_mut().filter(|entry| entry.call == *call) {
+            if matches!(entry.fate, PressFate::Open { .. })
+                && entry.press.is_some_and(|press| !is_open(press))
+            {
+                entry.fate = fate.clone();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
