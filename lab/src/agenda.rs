@@ -11,8 +11,7 @@ use elevator_fleet::dispatch::Plan;
 use elevator_fleet::node::PlanVersion;
 use elevator_fleet::wire::Beacon;
 
-use super::connection::{ConnectionId, Side};
-use super::trace::ArrowId;
+use super::connection::{ArrowId, ConnectionId, Side};
 
 #[derive(Debug, Clone)]
 pub(super) enum Event {

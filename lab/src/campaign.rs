@@ -2,6 +2,7 @@
 //! in the end to rest.
 
 mod fate;
+mod kinds;
 mod script;
 mod shrink;
 mod summary;
@@ -17,8 +18,9 @@ use fastrand::Rng;
 use rayon::prelude::*;
 
 use self::fate::{Fate, RECOVERY};
+pub use self::kinds::fault_table;
 use self::script::PRELUDE;
-pub use self::script::{Act, Ending, Script, ScriptError, Step};
+pub use self::script::{Ending, Script, ScriptError};
 pub use self::shrink::{Progress, Shrunk, Size};
 pub use self::summary::{Failure, Summary};
 pub use self::tally::{Tally, Void, is_void};

@@ -8,7 +8,13 @@ use elevator_fleet::node::LinkId;
 use elevator_fleet::store::Record;
 use elevator_fleet::wire::{Frame, Hello};
 
-use super::trace::ArrowId;
+/// A message: its place among all that were recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SentId(pub(super) usize);
+
+/// An arrow: its message, and its place among the arrows of that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ArrowId(pub(super) SentId, pub(super) usize);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ConnectionId(pub(super) u64);

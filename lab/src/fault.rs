@@ -1,14 +1,9 @@
 //! What can be done to a world.
 //!
 //! A [`Fault`] is plain data: a run that is given the same faults at the same times is the same run.
-//! `inflict.rs` does what a fault says, `repair.rs` puts it right.
+//! `world/inflict.rs` does what a fault says, `world/repair.rs` puts it right.
 
-mod inflict;
-mod intruder;
-pub(crate) mod kinds;
-mod network;
 mod nodes;
-mod repair;
 
 use std::net::Ipv4Addr;
 
@@ -17,10 +12,6 @@ use elevator_fleet::model::Mode;
 use elevator_simulator::shaft::{LevellingFault, MotorFault};
 use serde::{Deserialize, Serialize};
 
-pub use self::intruder::Interference;
-pub(crate) use self::intruder::{Recordings, damage};
-use self::kinds::Kind;
-pub use self::kinds::fault_table;
 use super::network::{Bursts, Hit};
 
 /// Something that goes wrong, or is put right. Nodes are numbered from 0.
@@ -323,7 +314,7 @@ impl Fault {
 
     /// Whether it has happened once it is inflicted. The others wait for an occasion, which may never
     /// come, or need one: a packet that is lost, a transaction that is slow.
-    fn happens_at_once(&self) -> bool {
+    pub(crate) fn happens_at_once(&self) -> bool {
         self.awaited_hit().is_none()
             && !matches!(
                 self,
@@ -341,7 +332,7 @@ impl Fault {
     }
 
     /// What has to happen to a packet before it has happened.
-    fn awaited_hit(&self) -> Option<Hit> {
+    pub(crate) fn awaited_hit(&self) -> Option<Hit> {
         match self {
             Self::Loss(1..) | Self::LossBursts { .. } => Some(Hit::Lost),
             Self::Duplication(1..) => Some(Hit::Duplicated),
@@ -353,9 +344,15 @@ impl Fault {
 
     /// The invariants that may be violated until all is well again, and a while longer.
     pub(crate) fn invalidates(&self) -> &'static [&'static str] {
-        match self {
-            Self::Leads(_, Some(_)) => &["C7", "E3", "power"],
-            _ => Kind::named(self.kind()).map_or(&[], |kind| kind.invalidates),
+        Self::invalidated_by(self.kind())
+    }
+
+    /// The same of a fault of this kind.
+    pub(crate) fn invalidated_by(kind: &str) -> &'static [&'static str] {
+        match kind {
+            "corruption" | "damaged frame" | "new address" | "other version" => &["C7"],
+            "bad master" | "duplicate address" => &["C7", "E3", "power"],
+            _ => &[],
         }
     }
 }

@@ -47,36 +47,36 @@ pub mod elections;
 mod fault;
 mod fingerprint;
 mod history;
-mod links;
 mod machine;
 mod mastership;
 mod names;
 mod network;
 mod oracles;
 mod output;
-mod panel;
-mod perform;
-mod planner;
 mod plot;
+pub mod recording;
 mod schedule;
+mod settings;
 mod snapshot;
 mod statistics;
+mod step;
 pub mod trace;
 pub mod traffic;
-mod view;
 mod wire;
 mod world;
 
 pub use campaign::{
-    Act, Campaign, Ending, Failure, Outcome, Progress, Script, ScriptError, Shrunk, Size, Step,
-    Summary, Tally, Verdict, Void, is_void, sweep,
+    Campaign, Ending, Failure, Outcome, Progress, Script, ScriptError, Shrunk, Size, Summary,
+    Tally, Verdict, Void, fault_table, is_void, sweep,
 };
 pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
-pub use fault::{BadMaster, Boundary, Fault, Forgery, Interference, fault_table};
+pub use fault::{BadMaster, Boundary, Fault, Forgery};
 pub use history::{Assignment, Service};
 pub use mastership::Mastership;
 pub use network::{Bursts, Weather};
 pub use oracles::Violation;
 pub use schedule::{FaultKind, Schedule, ScheduleSettings, ScheduledFault, Toll};
+pub use settings::{Twins, WorldError, WorldSettings};
+pub use step::{Act, Step};
 pub use wire::{Flow, Wire};
-pub use world::{MeshTraffic, Traffic, Twins, World, WorldError, WorldSettings};
+pub use world::{Interference, MeshTraffic, Traffic, World};

@@ -20,7 +20,7 @@ use fastrand::Rng;
 use super::agenda::Event;
 use super::disk::Disk;
 use super::fault::{BadMaster, Boundary};
-use super::world::{WorldError, WorldSettings};
+use super::settings::{WorldError, WorldSettings};
 
 #[derive(Debug)]
 pub(super) struct Machine {

@@ -9,11 +9,11 @@ use elevator_fleet::node::Node;
 use elevator_fleet::store::Record;
 use elevator_fleet::wire::NodeState;
 
-use super::WorldSettings;
 use super::connection::Connections;
 use super::history::History;
 use super::machine::Machine;
 use super::network::Network;
+use super::settings::WorldSettings;
 
 /// Up to this much loss the network counts as quiet, in per cent, if the election bears loss.
 pub(super) const QUIET_LOSS: u8 = 5;

@@ -10,9 +10,6 @@
 //! number and enters no event, so a world does the same with it and without. It is bounded: what
 //! exceeds the bounds is counted and left out.
 //!
-//! A [`Subject`] says which run to record: a situation of [`elections`](crate::elections) or a
-//! [`Campaign`](crate::Campaign). An [`Example`] is a run of the documentation.
-//!
 //! ```
 //! use std::time::Duration;
 //!
@@ -29,13 +26,10 @@
 //! # Ok::<(), liftmesh_lab::WorldError>(())
 //! ```
 
-mod examples;
 mod fault;
-mod hooks;
 mod kind;
 mod recorder;
 mod story;
-mod subject;
 mod svg;
 #[cfg(test)]
 mod tests;
@@ -47,12 +41,10 @@ use std::time::Duration;
 use elevator_fleet::model::{NodeId, Term};
 use elevator_fleet::wire::{NodeState, Protocol};
 
-pub use self::examples::Example;
 use self::kind::CATEGORIES;
 pub use self::kind::Kind;
-pub(crate) use self::recorder::{ArrowId, Recorder, SentId};
+pub(crate) use self::recorder::Recorder;
 pub use self::story::story;
-pub use self::subject::Subject;
 pub use self::svg::svg;
 use crate::Fault;
 
@@ -180,6 +172,28 @@ struct Band {
 }
 
 impl Trace {
+    /// One that has nothing yet.
+    pub(crate) fn new(
+        title: String,
+        protocol: Protocol,
+        window: Window,
+        nodes: Vec<(NodeId, Ipv4Addr)>,
+    ) -> Self {
+        Self {
+            title,
+            command: String::new(),
+            protocol,
+            window,
+            nodes,
+            messages: Vec::new(),
+            states: Vec::new(),
+            marks: Vec::new(),
+            bands: Vec::new(),
+            only: Vec::new(),
+            left_out: 0,
+        }
+    }
+
     /// The kinds of its messages, each with its number, in the order of categories and names.
     #[must_use]
     pub fn kinds(&self) -> Vec<(Kind, usize)> {

@@ -1,7 +1,16 @@
 //! The world: machines, a network, and one agenda.
 
 mod events;
-mod settings;
+mod inflict;
+mod intruder;
+mod links;
+mod network;
+mod panel;
+mod perform;
+mod planner;
+mod recording;
+mod repair;
+mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -17,18 +26,20 @@ use elevator_fleet::wire::Nonce;
 use elevator_fleet::wire::keyring::{Credential, FleetKey, Keyring, SECRET};
 use fastrand::Rng;
 
-pub use self::settings::{Twins, WorldError, WorldSettings};
+pub use self::intruder::Interference;
+use self::intruder::Recordings;
 use super::agenda::{Agenda, Event};
-use super::campaign::{Act, Step};
 use super::connection::Connections;
-use super::fault::{Fault, Interference, Recordings};
+use super::fault::Fault;
 use super::fingerprint::Fingerprint;
 use super::history::{History, Note};
 use super::machine::{self, Given, Machine, Process};
 use super::mastership::MastershipWatch;
 use super::network::Network;
 use super::oracles::Oracles;
+use super::settings::{Twins, WorldError, WorldSettings};
 use super::snapshot::{Snapshot, Storm};
+use super::step::{Act, Step};
 use super::trace::Recorder;
 use super::wire::Wire;
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 use elevator_driver::{Button, Direction, Floor, Trip};
 use fastrand::Rng;
 
+use super::kinds::{Draw, KINDS, Kind};
 use super::{Dimension, chance};
-use crate::fault::kinds::{Draw, KINDS, Kind};
 use crate::{Fault, World};
 
 pub(super) struct Fate {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use rayon::prelude::*;
 
-use super::script::{Act, Ending, PRELUDE, Script};
+use super::script::{Ending, PRELUDE, Script};
+use crate::step::Act;
 use crate::{Violation, WorldError};
 
 /// How long a script goes on after a violation: panels keep their record in milliseconds.

@@ -7,7 +7,8 @@ use elevator_fleet::node::{Node, Report};
 use elevator_fleet::wire::{NodeState, Protocol};
 
 use super::{Arrow, Band, Fate, Kind, Mark, Sent, StateAt, Trace, Window, fault};
-use crate::Fault;
+use crate::connection::{ArrowId, SentId};
+use crate::fault::Fault;
 use crate::history::Note;
 
 /// The most messages that a recording holds; a broadcast counts once.
@@ -18,14 +19,6 @@ pub(super) const MOST_ARROWS: usize = 500_000;
 
 /// The most changes of state, marks and bands, each.
 const MOST_NOTES: usize = 50_000;
-
-/// A message: its place among all that were recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SentId(usize);
-
-/// An arrow: its message, and its place among the arrows of that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ArrowId(SentId, usize);
 
 #[derive(Debug)]
 pub(crate) struct Recorder {

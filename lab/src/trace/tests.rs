@@ -7,6 +7,7 @@ use elevator_fleet::wire::{NodeState, Protocol};
 use super::recorder::MOST_ARROWS;
 use super::*;
 use crate::elections::{Conditions, Contestant, Situation, Trial};
+use crate::recording::{Example, Subject};
 use crate::{Campaign, Fault, World, WorldSettings};
 
 fn millis(count: u64) -> Duration {

@@ -8,9 +8,9 @@ use elevator_fleet::node::Node;
 
 use super::World;
 use crate::agenda::Event;
-use crate::connection::Side;
+use crate::connection::{ArrowId, Side};
 use crate::fault::Boundary;
-use crate::trace::{ArrowId, Fate};
+use crate::trace::Fate;
 
 /// The most datagrams that wait for a suspended process; more are dropped, as by its kernel.
 const MOST_BACKLOG: usize = 2_000;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use elevator_fleet::election::{ElectionSettings, Preset, bully};
 use elevator_fleet::wire::Protocol;
-use liftmesh_lab::trace::Subject;
+use liftmesh_lab::recording::Subject;
 use liftmesh_lab::{Campaign, Mastership, is_void};
 
 use crate::building::lines;

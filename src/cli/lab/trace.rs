@@ -8,7 +8,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use elevator_fleet::election::Preset;
 use liftmesh_lab::Campaign;
 use liftmesh_lab::elections::{Conditions, Contestant, Situation, Trial};
-use liftmesh_lab::trace::{Example, Subject, story, svg};
+use liftmesh_lab::recording::{Example, Subject};
+use liftmesh_lab::trace::{story, svg};
 
 use super::{LabError, files};
 use crate::cli::{CommandError, output};

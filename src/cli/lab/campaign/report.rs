@@ -7,7 +7,7 @@ use std::time::Duration;
 use elevator_fleet::election::Preset;
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::elections::WriteError;
-use liftmesh_lab::trace::Subject;
+use liftmesh_lab::recording::Subject;
 use liftmesh_lab::{Campaign, Summary, Verdict, Violation};
 use serde::Serialize;
 

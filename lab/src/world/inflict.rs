@@ -7,9 +7,9 @@ use elevator_fleet::directives::{Asked, DirectiveError, RequestId, Session};
 use elevator_fleet::model::{NodeId, Timestamp};
 use elevator_fleet::node::{Access, FireRecall, FloorLock, Node, SessionRequest};
 
-use super::Fault;
-use crate::World;
+use super::World;
 use crate::agenda::{Event, TimedFault};
+use crate::fault::Fault;
 use crate::history::Note;
 use crate::machine::Line;
 use crate::snapshot::LINGERS;

@@ -6,9 +6,9 @@ use elevator_driver::{Button, Climate, PanelEvent, PanelOutputs, Trip};
 use elevator_simulator::SimulatedCar;
 
 use super::World;
-use super::agenda::Event;
-use super::history::Note;
-use super::machine::Line;
+use crate::agenda::Event;
+use crate::history::Note;
+use crate::machine::Line;
 
 /// How long the line takes.
 const LINE: Duration = Duration::from_millis(4);

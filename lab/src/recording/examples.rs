@@ -6,7 +6,7 @@ use elevator_fleet::election::bully::Estimate;
 use elevator_fleet::election::{ElectionSettings, bully, token_ring};
 use elevator_fleet::wire::Protocol;
 
-use super::{Trace, Window};
+use crate::trace::{Trace, Window};
 use crate::{Fault, World, WorldError, WorldSettings};
 
 /// A run of the documentation.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::wire::Protocol;
 
-use super::{Trace, Window};
 use crate::elections::{Conditions, Trial};
+use crate::trace::{Trace, Window};
 use crate::{Campaign, Outcome, Script, WorldError};
 
 /// A drawing of a situation begins so long before it, and ends twice as long after one node leads.

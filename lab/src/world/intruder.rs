@@ -15,9 +15,9 @@ use elevator_fleet::wire::keyring::{Keyring, Purpose, TAG};
 use elevator_fleet::wire::{Beacon, NodeState, Nonce};
 use fastrand::Rng;
 
-use super::{Fault, Forgery};
-use crate::World;
+use super::World;
 use crate::agenda::Event;
+use crate::fault::{Fault, Forgery};
 
 /// One datagram in so many is recorded.
 const RECORDED_EACH: u64 = 16;

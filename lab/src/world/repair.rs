@@ -5,8 +5,9 @@ use elevator_fleet::directives::{Key, Setting};
 use elevator_fleet::model::Mode;
 use elevator_fleet::node::Node;
 
-use super::Fault;
-use crate::{Twins, World};
+use super::World;
+use crate::fault::Fault;
+use crate::settings::Twins;
 
 impl World {
     /// Puts a car right, and its line. It stays latched if it hung.

@@ -9,10 +9,9 @@ use elevator_fleet::node::{Node, Report, Status};
 use elevator_fleet::wire::NodeState;
 use elevator_simulator::SimulatedCar;
 
-use super::machine::Line;
-use super::{
-    Assignment, Mastership, MeshTraffic, Service, Traffic, Violation, Weather, Wire, World,
-};
+use super::{MeshTraffic, Traffic, World};
+use crate::machine::Line;
+use crate::{Assignment, Mastership, Service, Violation, Weather, Wire};
 
 impl World {
     /// What has gone wrong so far, and what can be seen to be wrong at this moment.

@@ -8,11 +8,12 @@ use elevator_fleet::node::{LinkId, LinkSide};
 use elevator_fleet::wire::{Frame, codec};
 
 use super::World;
-use super::agenda::Event;
-use super::connection::{ConnectionId, EndState, Packet, Side, UnderWay};
-use super::fault::{Fault, damage};
-use super::trace::{Fate, Kind};
-use super::wire::Size;
+use super::intruder::damage;
+use crate::agenda::Event;
+use crate::connection::{ConnectionId, EndState, Packet, Side, UnderWay};
+use crate::fault::Fault;
+use crate::trace::{Fate, Kind};
+use crate::wire::Size;
 
 /// How long a dial may take.
 const DIAL_LIMIT: Duration = Duration::from_millis(200);
@@ -295,7 +296,7 @@ impl World {
     /// Packets that waited for a cut or a power cut to end set out again.
     pub(super) fn unstall(&mut self) {
         for (id, side) in self.connections.stalled() {
-            let stall = super::network::Network::stall(&mut self.random);
+            let stall = crate::network::Network::stall(&mut self.random);
             let now = self.now;
             let Some(connection) = self.connections.get_mut(id) else { continue };
             let end = connection.end_mut(side);

@@ -3,12 +3,12 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use super::Fault;
-use crate::World;
+use super::World;
 use crate::agenda::TimedFault;
+use crate::fault::Fault;
 use crate::machine::Machine;
 use crate::network::{Network, Weather};
-use crate::world::Twins;
+use crate::settings::Twins;
 
 /// How long the waits between dials may stay long after losses have ended. TCP does not notice the
 /// end either: retransmissions may be under way for longer.

@@ -9,8 +9,7 @@ use elevator_fleet::model::Mode;
 use elevator_fleet::node::Node;
 use fastrand::Rng;
 
-use super::Fault;
-use crate::{Boundary, Bursts, Forgery, LevellingFault, MotorFault, World};
+use crate::{Boundary, Bursts, Fault, Forgery, LevellingFault, MotorFault, World};
 
 /// A kind of fault. What a fault does, [`World::inflict`] says.
 pub(crate) struct Kind {
@@ -20,8 +19,6 @@ pub(crate) struct Kind {
     pub(crate) range: &'static str,
     /// What puts it right in a calm.
     pub(crate) heals: &'static str,
-    /// The invariants that it may violate, until all is well again and it is noticed no longer.
-    pub(crate) invalidates: &'static [&'static str],
     /// A fleet of two can't bear it, nor any that is not whole: of every order some disk has to know.
     pub(crate) takes_a_disk: bool,
     /// It breaks one car, and nothing else, until it heals.
@@ -117,15 +114,10 @@ const fn kind(
     draw: fn(&mut Draw) -> Vec<Fault>,
 ) -> Kind {
     let (takes_a_disk, breaks_a_car) = (false, false);
-    Kind { name, range, heals, invalidates: &[], takes_a_disk, breaks_a_car, draw }
+    Kind { name, range, heals, takes_a_disk, breaks_a_car, draw }
 }
 
 impl Kind {
-    const fn invalidating(mut self, invariants: &'static [&'static str]) -> Self {
-        self.invalidates = invariants;
-        self
-    }
-
     const fn taking_a_disk(mut self) -> Self {
         self.takes_a_disk = true;
         self
@@ -135,19 +127,14 @@ impl Kind {
         self.breaks_a_car = true;
         self
     }
-
-    /// The row of this name.
-    pub(crate) fn named(name: &str) -> Option<&'static Self> {
-        KINDS.iter().find(|kind| kind.name == name)
-    }
 }
 
 /// A line of Markdown for each kind: its name, how strong it is, what heals it, and which invariants it
 /// may violate.
 pub fn fault_table() -> impl Iterator<Item = String> {
     KINDS.iter().map(|kind| {
-        let Kind { name, range, heals, invalidates, .. } = kind;
-        format!("| `{name}` | {range} | {heals} | {} |", invalidates.join(", "))
+        let Kind { name, range, heals, .. } = kind;
+        format!("| `{name}` | {range} | {heals} | {} |", Fault::invalidated_by(name).join(", "))
     })
 }
 
@@ -178,8 +165,7 @@ pub(crate) static KINDS: &[Kind] = &[
         "1 to 30 % of the datagrams have bits flipped, are cut short, prolonged or replaced",
         "no damage",
         |it| vec![Fault::Corruption(it.percent(30))],
-    )
-    .invalidating(&["C7"]),
+    ),
     kind("delay", "up to 100 ms, different for each packet", "as usual", |it| {
         let most = it.up_to(100_000);
         vec![Fault::Delay { least: it.random.u64(0..=most), most }]
@@ -189,8 +175,7 @@ pub(crate) static KINDS: &[Kind] = &[
         "one frame of a link can't be read, which ends the link",
         "by itself",
         |it| vec![Fault::DamageFrame { from: it.node, to: it.other }],
-    )
-    .invalidating(&["C7"]),
+    ),
     kind("one-way cut", "from one node to another", "whole", |it| {
         vec![Fault::CutOneWay { from: it.node, to: it.other }]
     }),
@@ -237,8 +222,7 @@ pub(crate) static KINDS: &[Kind] = &[
             let address = Ipv4Addr::new(127, 0, 0, it.random.u8(1..=20));
             vec![Fault::NewAddress { node: it.node, address, millis: it.up_to(3_000) }]
         },
-    )
-    .invalidating(&["C7"]),
+    ),
     // Recordings in their order are a run of one node's beacons now and then. What processes said
     // that have ended meanwhile is the most tempting.
     kind(
@@ -260,8 +244,7 @@ pub(crate) static KINDS: &[Kind] = &[
     }),
     kind("other version", "1 to 20 datagrams of the next wire version", "by itself", |it| {
         it.datagrams(|_, _, from, to| Fault::OtherVersion { from, to })
-    })
-    .invalidating(&["C7"]),
+    }),
     kind("mains cut", "all machines go dark", "they start", |_| vec![Fault::MainsCut]),
     kind("clock rate", "±0.1 to ±20 %", "right", |it| {
         let wrong = u32::try_from(it.up_to(200)).unwrap_or(0);
@@ -278,8 +261,7 @@ pub(crate) static KINDS: &[Kind] = &[
     }),
     kind("duplicate address", "of two nodes", "each has its own", |it| {
         vec![Fault::SharedAddress { node: it.node, with: Some(it.other) }]
-    })
-    .invalidating(&["C7", "E3", "power"]),
+    }),
     kind("kill", "of one process", "it starts", |it| it.awake(Fault::Kill(it.node))),
     kind("power cut", "of one machine", "it starts", |it| it.awake(Fault::PowerCut(it.node))),
     kind(

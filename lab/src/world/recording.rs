@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use elevator_fleet::node::Node;
 
-use super::{ArrowId, Fate, Kind, Recorder, SentId, StateAt, Trace, Window};
-use crate::World;
+use super::World;
+use crate::connection::{ArrowId, SentId};
+use crate::trace::{Fate, Kind, Recorder, StateAt, Trace, Window};
 
 impl World {
     /// Records this part of the run, from here on. An earlier recording is dropped.
@@ -22,19 +23,8 @@ impl World {
             state: machine.node().map(|node| node.node_state().clone()),
             term: machine.node().map(Node::term).unwrap_or_default(),
         });
-        let trace = Trace {
-            title: format!("{protocol}, {} nodes, seed {}", self.size(), self.settings.seed),
-            command: String::new(),
-            protocol,
-            window,
-            nodes: nodes.collect(),
-            messages: Vec::new(),
-            states: Vec::new(),
-            marks: Vec::new(),
-            bands: Vec::new(),
-            only: Vec::new(),
-            left_out: 0,
-        };
+        let title = format!("{protocol}, {} nodes, seed {}", self.size(), self.settings.seed);
+        let trace = Trace::new(title, protocol, window, nodes.collect());
         Recorder::new(trace, states.collect())
     }
 

@@ -10,12 +10,12 @@ use elevator_fleet::seeded::{SeededBug, is_seeded};
 use elevator_fleet::wire::{Beacon, Frame, NodeState, codec};
 
 use super::World;
-use super::agenda::{Event, TimedFault};
-use super::connection::Packet;
-use super::fault::{Boundary, Fault};
-use super::history::{Assignment, Note, Service};
-use super::trace::{Kind, SentId};
-use super::wire::{Flow, Size};
+use crate::agenda::{Event, TimedFault};
+use crate::connection::{Packet, SentId};
+use crate::fault::{Boundary, Fault};
+use crate::history::{Assignment, Note, Service};
+use crate::trace::Kind;
+use crate::wire::{Flow, Size};
 
 /// What a machine sends over UDP.
 #[derive(Debug, Clone)]

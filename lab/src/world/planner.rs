@@ -8,8 +8,8 @@ use elevator_fleet::node::PlanRequest;
 use elevator_fleet::wire::{NodeState, PlanEntry};
 
 use super::World;
-use super::agenda::Event;
-use super::fault::BadMaster;
+use crate::agenda::Event;
+use crate::fault::BadMaster;
 
 impl World {
     pub(super) fn plan(&mut self, node: usize, request: &PlanRequest) {
