@@ -22,8 +22,8 @@ use tokio::time::sleep;
 use tracing::{info, warn};
 
 use crate::clearance::{self, ClearError};
-use crate::cli::Exit;
 use crate::config::Settings;
+use crate::exit::Exit;
 use crate::http::latched::{self, LatchedSettings};
 use crate::http::tls::{Renewal, TlsError};
 use crate::latch;

@@ -31,6 +31,7 @@ pub mod config;
 mod data_dir;
 #[cfg(feature = "simulator")]
 mod demo;
+pub mod exit;
 pub mod fleet_key;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -41,6 +42,8 @@ pub mod latch;
 pub mod log;
 pub mod mesh;
 mod mqtt;
+mod mqtt_metrics;
+mod offline;
 pub mod operator;
 mod panel;
 mod presses;

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use liftmesh::caretaker::{self, CaretakerError};
-use liftmesh::cli::{self, Cli, Exit, Next, output};
+use liftmesh::cli::{self, Cli, Next, output};
 use liftmesh::config::Settings;
+use liftmesh::exit::Exit;
 use liftmesh::log;
 use liftmesh::runtime::{self, Outcome, RunError};
 

@@ -15,7 +15,8 @@ use elevator_fleet::dispatch::one_shot::{Clearing, LONGEST, Rules};
 
 use self::input::Snapshot;
 pub(crate) use self::words::tolerant;
-use super::{CommandError, Exit, output};
+use super::{CommandError, output};
+use crate::exit::Exit;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

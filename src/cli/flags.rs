@@ -4,13 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::sync::LazyLock;
 
-#[cfg(feature = "simulator")]
-use clap::builder::PossibleValuesParser;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
-
-#[cfg(feature = "simulator")]
-use elevator_fleet::wire::Protocol;
 
 use crate::config::{KEYS, Key, KeyDefault, Kind, by_preset};
 
@@ -55,13 +50,6 @@ impl Args for SettingFlags {
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
     }
-}
-
-/// Parses the name of an election protocol.
-#[cfg(feature = "simulator")]
-pub(crate) fn protocol() -> impl TypedValueParser<Value = Protocol> {
-    let names = Protocol::ALL.map(|protocol| PossibleValue::new(protocol.to_string()));
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Protocol>())
 }
 
 fn argument(key: &'static Key, flag: &'static str) -> Arg {

@@ -8,7 +8,6 @@ mod clear_hang;
 mod completions;
 mod doctor;
 mod events;
-mod exit;
 mod flags;
 mod floors;
 #[cfg(feature = "fuzzing")]
@@ -36,23 +35,21 @@ use elevator_fleet::model::NodeId;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::clearance::{AuditError, ClearError};
-use crate::config::{ConfigErrors, FaultInjection, Settings, Sources, example};
+use crate::config::{ConfigErrors, Settings, Sources, example};
+use crate::exit::Exit;
 use crate::journal::JournalError;
 use crate::latch;
-use crate::operator::{Client, ClientError, ErrorCode, LatchedNode};
+use crate::offline::OfflineError;
+use crate::operator::{Client, ClientError, ErrorCode, FaultInjection, LatchedNode};
 use crate::probe::{self, Finding, Verdict};
 use crate::remote::{RemoteError, UrlError};
-use crate::tokens::OfflineError;
 
 pub(crate) use assign::AssignArgs;
 pub(crate) use caretaker::CaretakerArgs;
 pub(crate) use clear_hang::{AuditArgs, ClearHangArgs};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use events::EventsArgs;
-pub use exit::Exit;
 pub(crate) use flags::SettingFlags;
-#[cfg(feature = "simulator")]
-pub(crate) use flags::protocol;
 pub(crate) use floors::FloorsArgs;
 pub(crate) use keygen::KeygenArgs;
 pub use keygen::KeygenError;

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
+use crate::log::complaint;
+
 /// Standard output can't be written.
 #[derive(Debug, thiserror::Error)]
 #[error("the standard output can't be written to")]
@@ -55,18 +57,4 @@ pub(crate) fn redraw(text: &str) -> Result<(), OutputError> {
 /// Prints an error and its causes to standard error. If that is closed, nobody can be informed.
 pub fn complain(error: &dyn Error) {
     remark(&complaint(error));
-}
-
-/// An error and its causes in one line.
-#[must_use]
-pub(crate) fn complaint(error: &dyn Error) -> String {
-    let mut text = format!("liftmesh: {error}");
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text.push('\n');
-    text
 }

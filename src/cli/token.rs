@@ -9,9 +9,10 @@ use elevator_fleet::directives::Setting;
 use super::table::table;
 use super::{CommandError, NodeArgs, output};
 use crate::journal::Account;
+use crate::offline::Offline;
 use crate::operator::words::operator;
 use crate::operator::{Client, ClientError};
-use crate::tokens::{self, Change, Offline, Scope, TokenHash, TokenName};
+use crate::tokens::{self, Change, Scope, TokenHash, TokenName};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

@@ -30,10 +30,8 @@ use config::{Config, Value, ValueKind};
 pub(crate) use self::error::{ConfigError, ConfigErrors};
 pub(crate) use self::example::{by_preset, example};
 pub(crate) use self::key::{KEYS, Key, KeyDefault, Table};
+pub(crate) use self::settings::DispatchSettings;
 pub use self::settings::Settings;
-pub(crate) use self::settings::{
-    DispatchSettings, FaultInjection, LogFormat, LogSettings, OwnAddress,
-};
 pub(crate) use self::value::Kind;
 
 use self::check::Checker;

@@ -1,6 +1,5 @@
 //! A valid configuration.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,10 +17,10 @@ use super::check::Checker;
 use super::tables::{Tables, car_settings, election};
 use crate::fleet_key::KeyFiles;
 use crate::http::TlsFiles;
-use crate::log::LogFilter;
-use crate::mesh::PacketSettings;
+use crate::log::LogSettings;
+use crate::mesh::{OwnAddress, PacketSettings};
 use crate::mqtt::{Access, MqttSettings, Prefix};
-use crate::operator::ReadingSettings;
+use crate::operator::{FaultInjection, ReadingSettings};
 use crate::telemetry::TelemetrySettings;
 
 /// The configuration of one node: every value in its range, and right beside the others.
@@ -79,42 +78,6 @@ pub struct Settings {
     pub(crate) faults: FaultInjection,
 }
 
-/// Where a node has its IPv4 address on the fleet's LAN from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum OwnAddress {
-    /// From the configuration.
-    Fixed(Ipv4Addr),
-    /// From the interface of this name, whatever gives it one.
-    Of(String),
-}
-
-impl OwnAddress {
-    pub(crate) fn is_loopback(&self) -> bool {
-        match self {
-            Self::Fixed(address) => address.is_loopback(),
-            Self::Of(interface) => interface == "lo",
-        }
-    }
-}
-
-impl fmt::Display for OwnAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fixed(address) => address.fmt(f),
-            Self::Of(interface) => f.pad(interface),
-        }
-    }
-}
-
-/// Whether faults may be injected over the operator's socket: for demo and tests only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FaultInjection {
-    /// As in every building.
-    Refused,
-    /// The node was started with `--allow-faults`.
-    Allowed,
-}
-
 /// How a master assigns hall calls, and how an idle car follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DispatchSettings {
@@ -126,27 +89,6 @@ pub(crate) struct DispatchSettings {
     pub(crate) park_after: Duration,
     /// Where idle cars wait by the time of the week.
     pub(crate) schedule: Schedule,
-}
-
-/// What is logged, and how.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogSettings {
-    pub(crate) filter: LogFilter,
-    /// How it looks.
-    pub(crate) format: LogFormat,
-}
-
-/// How the log looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LogFormat {
-    /// For the system's journal where standard error leads there, for people otherwise.
-    Auto,
-    /// With times and, on a terminal, colours.
-    Human,
-    /// With neither, and with priorities, for the system's journal.
-    Journal,
-    /// A JSON object a line, with its priority before it for the system's journal.
-    Json,
 }
 
 impl Settings {

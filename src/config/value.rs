@@ -14,9 +14,9 @@ use elevator_fleet::election::bully::{Estimate, Wins};
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::wire::Protocol;
 
-use super::settings::{LogFormat, OwnAddress};
 use crate::fleet_key::KeyFiles;
-use crate::log::LogFilter;
+use crate::log::{LogFilter, LogFormat};
+use crate::mesh::OwnAddress;
 use crate::mqtt::{Broker, Prefix};
 
 /// The type of a key: the domain's own, or one of this module that adds a range or a unit.

@@ -7,7 +7,8 @@ use std::process::ExitStatus;
 use elevator_simulator::control::ControlError;
 use liftmesh_harness::Process;
 
-use crate::tokens::{OfflineError, TokenNameError};
+use crate::offline::OfflineError;
+use crate::tokens::TokenNameError;
 
 /// How many lines of a log are shown.
 const LOG_LINES: usize = 8;

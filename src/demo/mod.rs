@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use elevator_driver::FloorCount;
 use elevator_fleet::wire::Protocol;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -91,6 +92,12 @@ Everything runs on the loopback interface and in a temporary directory, and ends
 The exit code is 0, or 1 when an order was lost or stayed unserved to the end (the last line names
 it), a process failed, or the fleet was not whole again after chaos.";
 
+/// Parses the name of an election protocol.
+pub(crate) fn protocol() -> impl TypedValueParser<Value = Protocol> {
+    let names = Protocol::ALL.map(|protocol| PossibleValue::new(protocol.to_string()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Protocol>())
+}
+
 /// What the demo is to be.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -103,7 +110,7 @@ pub(crate) struct Args {
     pub(crate) floors: FloorCount,
     /// How the master is elected
     #[arg(long, default_value_t = Protocol::LowestIp, value_name = "PROTOCOL",
-          value_parser = crate::cli::protocol())]
+          value_parser = protocol())]
     pub(crate) election: Protocol,
     /// Lines of text instead of a screen, which is also what comes where there is no terminal
     #[arg(long)]

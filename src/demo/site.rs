@@ -21,7 +21,8 @@ use liftmesh_harness::{
 use super::error::DemoError;
 use crate::fleet_key::{self, KeyText};
 use crate::journal::Account;
-use crate::tokens::{self, Change, Offline, Scope, TokenHash};
+use crate::offline::Offline;
+use crate::tokens::{self, Change, Scope, TokenHash};
 
 /// Every node hears every other one, and all of them share this machine.
 const MOST_CARS: usize = 64;

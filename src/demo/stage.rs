@@ -24,7 +24,7 @@ use super::lines::{Line, Update};
 use super::scene::{CarScene, Event, Life, Phase, Power, Scene, Weight};
 use super::site::{Site, address};
 use super::traffic::{Arrivals, Crowd};
-use crate::cli::Exit;
+use crate::exit::Exit;
 use crate::mesh::Cable;
 
 mod caretaker;

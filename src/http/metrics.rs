@@ -22,7 +22,7 @@ use super::problem::Problem;
 use super::routes::App;
 use crate::journal::CommitTimes;
 use crate::mesh::Count;
-use crate::mqtt;
+use crate::mqtt_metrics;
 use liftmesh_api::OrderState;
 
 /// The upper bounds of the histogram of waiting times, in seconds.
@@ -39,13 +39,13 @@ pub(super) struct Counted {
     mastership: Option<(NodeState, Term)>,
     missed: IntCounter,
     missed_by_statistics: IntCounter,
-    mqtt: Option<mqtt::Counted>,
+    mqtt: Option<mqtt_metrics::Counted>,
     commits: Option<CommitTimes>,
 }
 
 impl Counted {
     pub(super) fn new(
-        mqtt: Option<mqtt::Counted>,
+        mqtt: Option<mqtt_metrics::Counted>,
         commits: Option<CommitTimes>,
     ) -> Result<Self, prometheus::Error> {
         let waiting = HistogramOpts::new(
@@ -138,7 +138,7 @@ impl Page {
         if let Some(commits) = &counted.commits {
             page.add(commits.collector())?;
         }
-        for collector in counted.mqtt.iter().flat_map(mqtt::Counted::collectors) {
+        for collector in counted.mqtt.iter().flat_map(mqtt_metrics::Counted::collectors) {
             page.0.register(collector)?;
         }
         Ok(page)

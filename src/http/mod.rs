@@ -63,7 +63,7 @@ use self::snapshot::Looker;
 use self::statistics::Collector;
 pub(crate) use self::tls::TlsFiles;
 use crate::journal::CommitTimes;
-use crate::mqtt;
+use crate::mqtt_metrics;
 use crate::operator::{Event, NodeLoop};
 use crate::priority::give_way;
 use crate::tokens::Tokens;
@@ -84,7 +84,7 @@ pub(crate) struct HttpSettings {
     /// By which positions are estimated.
     pub(crate) kinematics: Kinematics,
     /// What MQTT counts, if the node uses it.
-    pub(crate) mqtt: Option<mqtt::Counted>,
+    pub(crate) mqtt: Option<mqtt_metrics::Counted>,
     /// What the journal counts.
     pub(crate) commits: Option<CommitTimes>,
 }

@@ -37,7 +37,6 @@ use self::format::{Fields, Prefixed};
 use self::journal::Journal;
 use self::queue::Queue;
 pub(crate) use self::queue::{lost, queued};
-use crate::config::{LogFormat, LogSettings};
 
 /// How long what waits may take to be written when the process ends.
 pub(crate) const FLUSH_LIMIT: Duration = Duration::from_millis(500);
@@ -51,6 +50,27 @@ pub enum LogError {
     /// There is a log already.
     #[error("the log can't be started")]
     Start(#[from] TryInitError),
+}
+
+/// What is logged, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogSettings {
+    pub(crate) filter: LogFilter,
+    /// How it looks.
+    pub(crate) format: LogFormat,
+}
+
+/// How the log looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// For the system's journal where standard error leads there, for people otherwise.
+    Auto,
+    /// With times and, on a terminal, colours.
+    Human,
+    /// With neither, and with priorities, for the system's journal.
+    Journal,
+    /// A JSON object a line, with its priority before it for the system's journal.
+    Json,
 }
 
 /// The running log. It continues when this is dropped; [`finish`](Self::finish) flushes it.
@@ -120,7 +140,7 @@ impl Log {
     /// Writes an error and its causes as the last lines: as text for people, and in the log's
     /// format if a program reads it.
     pub fn complain(&self, failure: &dyn Error) {
-        let text = crate::cli::output::complaint(failure);
+        let text = complaint(failure);
         match self.look {
             Look::People => self.queue.pen().write_line(text.as_bytes()),
             Look::Journal => {
@@ -137,6 +157,20 @@ impl Log {
     pub fn finish(self) {
         self.queue.flush(FLUSH_LIMIT);
     }
+}
+
+/// An error and its causes in one line.
+#[must_use]
+pub(crate) fn complaint(error: &dyn Error) -> String {
+    let mut text = format!("liftmesh: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text.push('\n');
+    text
 }
 
 /// A time in the format of the log: a whole number of milliseconds, in a field whose name ends in

@@ -1,9 +1,9 @@
 //! Changes of this machine's network addresses, as the kernel reports them over netlink.
 
 use std::future::poll_fn;
-use std::io;
 use std::net::Ipv4Addr;
 use std::time::Duration;
+use std::{fmt, io};
 
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{AsyncSocket, SocketAddr, TokioSocket};
@@ -11,7 +11,6 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tracing::{debug, warn};
 
 use super::interface::address_of;
-use crate::config::OwnAddress;
 
 /// `RTMGRP_IPV4_IFADDR`: every IPv4 address that an interface gets or loses. An interface that is
 /// made anew gets its address again.
@@ -88,6 +87,33 @@ impl AddressChanges {
         let empty = |_: &usize| socket.socket_ref().recv(&mut &mut [0; 64][..], 0).is_err();
         let read = (0..READS).find(empty).unwrap_or(READS);
         debug!(more = read, "network addresses have changed");
+    }
+}
+
+/// Where a node has its IPv4 address on the fleet's LAN from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OwnAddress {
+    /// From the configuration.
+    Fixed(Ipv4Addr),
+    /// From the interface of this name, whatever gives it one.
+    Of(String),
+}
+
+impl OwnAddress {
+    pub(crate) fn is_loopback(&self) -> bool {
+        match self {
+            Self::Fixed(address) => address.is_loopback(),
+            Self::Of(interface) => interface == "lo",
+        }
+    }
+}
+
+impl fmt::Display for OwnAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(address) => address.fmt(f),
+            Self::Of(interface) => f.pad(interface),
+        }
     }
 }
 

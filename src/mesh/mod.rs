@@ -66,7 +66,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tracing::{error, info, trace, warn};
 
-pub(crate) use self::addresses::Residence;
+pub(crate) use self::addresses::{OwnAddress, Residence};
 pub(crate) use self::count::{Count, Counters};
 use self::datagram::{Channel, DatagramTask, Outgoing};
 pub(crate) use self::event::Cable;

@@ -22,12 +22,12 @@ use tokio::time::Instant;
 
 use super::asked::{Asked, Inbox, no_topic, too_large};
 use super::broker::Prefix;
-use super::count::CallOutcome;
 use super::line::{Ack, Message};
 use super::session::JSON;
 use crate::http::Problem;
 use crate::http::placed::{PlacedCall, PlacedState, Way, id_reused};
 use crate::http::sessions::{OpenSession, other_owner, refused};
+use crate::mqtt_metrics::CallOutcome;
 use crate::operator::{ErrorCode, NodeLoop, Refused};
 
 /// Between two calls: the node's loop has more to do.

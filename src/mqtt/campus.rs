@@ -18,11 +18,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::connection::{Connection, News};
-use super::count::Counted;
 use super::line::Ack;
-use super::refusals::Refused;
 use super::session::Session;
 use super::{Access, Broker, MqttSettings, Prefix, options, recent};
+use crate::mqtt_metrics::{Counted, Refused};
 use crate::operator::Event;
 
 /// How long the broker may take to accept everybody.

@@ -9,7 +9,8 @@ use tracing::{debug, info, warn};
 
 use super::access::Access;
 use super::line::{End, Heard, Line, Message};
-use super::refusals::{Refusals, Refused};
+use super::refusals::Refusals;
+use crate::mqtt_metrics::Refused;
 
 /// Between two attempts to connect: the first is doubled at each further one up to the second, with
 /// jitter.

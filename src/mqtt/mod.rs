@@ -24,7 +24,6 @@ mod calls;
 #[cfg(feature = "simulator")]
 mod campus;
 mod connection;
-mod count;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 mod line;
@@ -56,12 +55,11 @@ pub(crate) use self::broker::{Broker, Encryption, Prefix};
 use self::calls::{Desk, Handled, NoAnswer, Overflow};
 #[cfg(feature = "simulator")]
 pub(crate) use self::campus::{Campus, CampusError, run as run_campus};
-pub(crate) use self::count::Counted;
-use self::count::{CallOutcome, DropWatch};
 use self::line::{Heard, Line};
 use self::presence::Presence;
 use self::recent::Recent;
 use self::session::{Session, SessionNews};
+use crate::mqtt_metrics::{CallOutcome, Counted, DropWatch};
 use crate::operator::{Event, NodeLoop};
 use crate::priority::give_way;
 

@@ -12,8 +12,8 @@ use tokio::time::{Instant, timeout};
 use super::board::REFRESH;
 use super::connection::{Connection, News};
 use super::line::Message;
-use super::refusals::Refused;
 use super::{MqttSettings, options};
+use crate::mqtt_metrics::Refused;
 
 /// After this a rival that publishes no more is gone.
 const RIVAL_LIMIT: Duration = REFRESH.saturating_mul(3);

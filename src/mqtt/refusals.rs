@@ -1,10 +1,11 @@
 //! The topics that the broker refuses.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::Instant;
+
+use crate::mqtt_metrics::Refused;
 
 /// How often a message on a topic may end the connection before the topic is left out.
 const ENDS: u8 = 2;
@@ -14,9 +15,6 @@ const LEFT_OUT: Duration = Duration::from_mins(10);
 
 /// How many topics are known, as callers choose some; the one that was refused first gives way.
 const TOPICS: usize = 64;
-
-/// The refused topics of all connections, for others to see.
-pub(super) type Refused = watch::Sender<BTreeSet<String>>;
 
 /// What is known of the topics of one connection.
 #[derive(Debug)]
@@ -105,6 +103,8 @@ impl Drop for Refusals {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]

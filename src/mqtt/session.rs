@@ -21,9 +21,9 @@ use tokio::time::{Instant, timeout};
 use super::asked::Inbox;
 use super::board::Board;
 use super::connection::{Connection, News};
-use super::count::Counted;
 use super::line::{Ack, Message, WINDOW};
 use super::{MqttSettings, options};
+use crate::mqtt_metrics::Counted;
 
 /// How many events wait for the broker; when there are more, the oldest is dropped.
 const EVENTS: usize = 1024;

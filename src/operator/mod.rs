@@ -33,7 +33,8 @@ pub(crate) use node_loop::{NodeLoop, Refused};
 pub use protocol::{ErrorCode, Recall};
 pub(crate) use reading::{ReadingError, ReadingSettings};
 pub(crate) use server::{
-    Command, EVENTS, Query, REQUESTS, Reply, Request, SessionChange, TokenError, serve,
+    Command, EVENTS, FaultInjection, Query, REQUESTS, Reply, Request, SessionChange, TokenError,
+    serve,
 };
 pub(crate) use socket::{BindError, Claim, OperatorSocket};
 

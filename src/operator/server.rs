@@ -25,7 +25,6 @@ use super::node_loop::{ANSWER_LIMIT, NodeLoop, Refused};
 use super::protocol::{ErrorCode, LONGEST_QUERY, QueryLine, Recall, ReplyLine};
 use super::socket::OperatorSocket;
 use super::{Event, words};
-use crate::config::FaultInjection;
 use crate::journal::{Account, AuditRecord};
 use crate::mesh::Cable;
 use crate::presses::PressStatus;
@@ -155,6 +154,15 @@ pub(crate) enum TokenError {
     Refused(#[from] TokenRefused),
     #[error(transparent)]
     Directive(#[from] DirectiveError),
+}
+
+/// Whether faults may be injected over the operator's socket: for demo and tests only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FaultInjection {
+    /// As in every building.
+    Refused,
+    /// The node was started with `--allow-faults`.
+    Allowed,
 }
 
 /// What the node's loop answers.

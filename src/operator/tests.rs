@@ -30,7 +30,6 @@ use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 
 use super::protocol::{QueryLine, ReplyLine};
 use super::*;
-use crate::config::FaultInjection;
 use crate::mesh::Cable;
 
 /// Every code of an error.

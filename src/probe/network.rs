@@ -9,8 +9,9 @@ use nix::sys::socket::SockaddrIn;
 use elevator_fleet::wire::Protocol;
 
 use super::{Finding, Verdict, finding};
-use crate::config::{OwnAddress, Settings};
+use crate::config::Settings;
 use crate::mesh;
+use crate::mesh::OwnAddress;
 
 /// The broadcast address of 127.0.0.0/8.
 const OF_LOOPBACK: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 255);

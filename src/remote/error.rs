@@ -3,7 +3,7 @@
 use std::io;
 
 use super::url::NodeUrl;
-use crate::cli::Exit;
+use crate::exit::Exit;
 use crate::mqtt::access::AccessError;
 
 /// Why a node could not be asked over HTTP. No message has the token.

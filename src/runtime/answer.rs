@@ -11,12 +11,11 @@ use tracing::{debug, warn};
 
 use super::Running;
 use super::audit::Author;
-use crate::config::FaultInjection;
 use crate::http::sessions::owner;
 use crate::journal::{Account, AuditEvent};
 use crate::log;
 use crate::mqtt::Mqtt;
-use crate::operator::{Command, Query, Reply, Request, SessionChange, TokenError};
+use crate::operator::{Command, FaultInjection, Query, Reply, Request, SessionChange, TokenError};
 use crate::tokens::{Change as TokenChange, Tokens};
 
 impl Running {

@@ -52,7 +52,7 @@ use self::hang::Latching;
 use self::planner::Planner;
 use self::report::ReportLog;
 use self::supervisor::Supervisor;
-use crate::config::{FaultInjection, Settings};
+use crate::config::Settings;
 use crate::fleet_key::Keys;
 use crate::http::{Http, HttpSettings};
 use crate::journal::{AuditEvent, CommitTimes, JournalError};
@@ -61,8 +61,11 @@ use crate::log;
 use crate::mesh::{
     LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, Residence, gather_time, mac_of,
 };
-use crate::mqtt::{self, Mqtt};
-use crate::operator::{self, BindError, NodeLoop, OperatorSocket, ReadingError, Request};
+use crate::mqtt::Mqtt;
+use crate::mqtt_metrics;
+use crate::operator::{
+    self, BindError, FaultInjection, NodeLoop, OperatorSocket, ReadingError, Request,
+};
 use crate::panel::Panel;
 use crate::presses::PressLog;
 use crate::telemetry::Telemetry;
@@ -640,7 +643,7 @@ fn commit_times() -> Option<CommitTimes> {
 /// Starts the HTTP server, if the configuration has one. Without it a car runs as well.
 fn start_http(
     settings: &Settings,
-    (mqtt, commits): (Option<mqtt::Counted>, Option<CommitTimes>),
+    (mqtt, commits): (Option<mqtt_metrics::Counted>, Option<CommitTimes>),
     node_loop: &NodeLoop,
     reports: &broadcast::Sender<operator::Event>,
     tokens: watch::Receiver<Arc<Tokens>>,
@@ -661,9 +664,9 @@ fn start_mqtt(
     settings: &Settings,
     node_loop: &NodeLoop,
     reports: &broadcast::Sender<operator::Event>,
-) -> Option<(Mqtt, mqtt::Counted)> {
+) -> Option<(Mqtt, mqtt_metrics::Counted)> {
     let mqtt = settings.mqtt.clone()?;
-    let counted = mqtt::Counted::new();
+    let counted = mqtt_metrics::Counted::new();
     let counted = counted.inspect_err(|error| error!(%error, "MQTT can't be counted")).ok()?;
     let started = Mqtt::start(mqtt, counted.clone(), node_loop.clone(), reports.subscribe());
     let started = started.inspect_err(|error| error!(%error, "MQTT can't be started")).ok()?;

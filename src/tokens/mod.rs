@@ -10,7 +10,6 @@
 //! the command that prints it. HTTP has a snapshot of the tokens, which the node's loop renews when
 //! they change.
 
-mod offline;
 mod stored;
 
 use std::fmt;
@@ -22,8 +21,6 @@ use elevator_fleet::directives::{self, Directives, Key, Name, Setting};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-pub(crate) use self::offline::Offline;
-pub use self::offline::OfflineError;
 pub(crate) use self::stored::StoredTokens;
 
 /// What a token begins with, so that nobody takes it for something else.

@@ -4,6 +4,7 @@ use elevator_fleet::wire::Nonce;
 
 use super::*;
 use crate::journal::{Account, Journal};
+use crate::offline::{Offline, OfflineError};
 
 fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_hours(500_000)

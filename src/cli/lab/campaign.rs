@@ -90,7 +90,7 @@ impl TypedValueParser for ProtocolsParser {
             return Ok(Protocols(Protocol::ALL.to_vec()));
         }
         StringValueParser::new().parse_ref(command, arg, value)?;
-        let protocol = crate::cli::protocol().parse_ref(command, arg, value)?;
+        let protocol = crate::demo::protocol().parse_ref(command, arg, value)?;
         Ok(Protocols(vec![protocol]))
     }
 

@@ -9,8 +9,8 @@ use super::{Checker, Tables};
 use crate::config::check::human;
 use crate::config::key::KeyDefault::{Absent, Value};
 use crate::config::value::{Group, Time};
-use crate::config::{LogFormat, LogSettings};
 use crate::log::LogFilter;
+use crate::log::{LogFormat, LogSettings};
 
 table! {
     /// Who may look at the node, beside its own user.

@@ -127,7 +127,7 @@ tables! {
     mqtt: mqtt::Mqtt,
     telemetry: host::Telemetry,
     panel_line: elevator_driver::LineSettings,
-    log: super::LogSettings,
+    log: crate::log::LogSettings,
 }
 
 impl Tables {

@@ -9,9 +9,9 @@ use elevator_fleet::wire::Protocol;
 use super::{Checker, Tables};
 use crate::config::ConfigError;
 use crate::config::key::KeyDefault::{Absent, Required, Value};
-use crate::config::settings::OwnAddress;
 use crate::config::value::{Broadcast, Port};
 use crate::fleet_key::KeyFiles;
+use crate::mesh::OwnAddress;
 
 table! {
     [_] struct Node {

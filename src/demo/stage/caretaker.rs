@@ -2,9 +2,9 @@
 //! The demo is the supervisor of both.
 
 use super::{Stage, start};
-use crate::cli::Exit;
 use crate::demo::error::DemoError;
 use crate::demo::scene::{Life, Weight};
+use crate::exit::Exit;
 
 impl Stage {
     pub(super) fn start_caretaker(&mut self, car: usize) -> Result<(), DemoError> {

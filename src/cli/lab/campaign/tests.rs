@@ -2,7 +2,7 @@ use clap::Parser;
 use liftmesh_lab::{Tally, Violation, Void};
 
 use super::*;
-use crate::cli::Exit;
+use crate::exit::Exit;
 
 #[derive(Debug, Parser)]
 struct Line {

@@ -19,7 +19,7 @@ fn comparison(line: &str) -> Comparison {
 
 fn error(line: &str) -> String {
     let error = args(line).unwrap().execute().expect_err(line);
-    crate::cli::output::complaint(&error)
+    crate::log::complaint(&error)
 }
 
 #[test]

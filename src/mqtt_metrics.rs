@@ -1,20 +1,23 @@
 //! What `/metrics` says of MQTT.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::warn;
-
-use super::refusals::Refused;
 
 /// Between two warnings about dropped events.
 const WARN_PERIOD: Duration = Duration::from_mins(1);
 
 /// What the metric calls [`CallOutcome::Dropped`].
 const DROPPED: &str = "dropped";
+
+/// The refused topics of all connections, for others to see.
+pub(super) type Refused = watch::Sender<BTreeSet<String>>;
 
 /// What became of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use elevator_fleet::model::NodeId;
 use elevator_fleet::node;
 use elevator_fleet::wire::Nonce;
 
-use super::{Change, TokenRefused};
 use crate::journal::{Account, AuditEvent, AuditRecord, Journal, JournalError, Lost};
 use crate::latch::{self, commission};
 use crate::operator::{BindError, Claim};
+use crate::tokens::{Change, TokenRefused, shown};
 
 /// Why a token of a node that does not run could not be made, listed or revoked. Nothing has changed.
 #[derive(Debug, thiserror::Error)]

@@ -32,7 +32,7 @@ impl Exit {
     ];
 
     /// The table of codes for `--help`.
-    pub(super) fn table() -> String {
+    pub(crate) fn table() -> String {
         let mut table = String::from("Exit codes:");
         for (exit, meaning) in Self::ALL {
             // Writing to a string does not fail.
