@@ -13,7 +13,7 @@ use elevator_fleet::wire::Nonce;
 use crate::journal::{Account, AuditEvent, AuditRecord, Journal, JournalError, Lost};
 use crate::latch::{self, commission};
 use crate::operator::{BindError, Claim};
-use crate::tokens::{Change, TokenRefused, shown};
+use crate::tokens::{Change, TokenRefused};
 
 /// Why a token of a node that does not run could not be made, listed or revoked. Nothing has changed.
 #[derive(Debug, thiserror::Error)]

@@ -1,16 +1,16 @@
 //! What the documents say is what the program does: exit codes, alarms.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn read(path: &str) -> String {
+pub(crate) fn read(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     std::fs::read_to_string(path).expect("a document")
 }
 
 /// The rows of the table with this header: the cells of each.
-fn table(document: &str, header: &str) -> Vec<Vec<String>> {
+pub(crate) fn table(document: &str, header: &str) -> Vec<Vec<String>> {
     let rows = document.lines().skip_while(|line| !line.starts_with(header));
     let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
     let cells = |row: &str| {
@@ -42,7 +42,7 @@ fn the_exit_codes_are_the_same_everywhere() {
 }
 
 /// The sources below a directory, file by file, but those of files and directories with this name.
-fn sources(directory: &str, but: &str) -> Vec<String> {
+pub(crate) fn sources(directory: &str, but: &str) -> Vec<(PathBuf, String)> {
     let mut waiting = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(directory)];
     let mut sources = Vec::new();
     while let Some(path) = waiting.pop() {
@@ -53,7 +53,8 @@ fn sources(directory: &str, but: &str) -> Vec<String> {
             let entries = std::fs::read_dir(path).expect("a directory");
             waiting.extend(entries.map(|entry| entry.expect("an entry").path()));
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            sources.push(std::fs::read_to_string(&path).expect("text"));
+            let source = std::fs::read_to_string(&path).expect("text");
+            sources.push((path, source));
         }
     }
     sources
@@ -61,7 +62,7 @@ fn sources(directory: &str, but: &str) -> Vec<String> {
 
 /// The code below a directory, file by file, without comments and tests.
 fn code_of(directory: &str) -> Vec<String> {
-    let code = |source: &String| {
+    let code = |(_, source): &(PathBuf, String)| {
         let source = source.split("#[cfg(test)]").next().unwrap_or_default();
         let lines = source.lines().filter(|line| !line.trim_start().starts_with("//"));
         lines.flat_map(|line| [line, "\n"]).collect()
@@ -244,7 +245,8 @@ fn every_quoted_line_is_in_the_source() {
 /// The page claims only what a test shows.
 #[test]
 fn every_test_of_the_iec_page_exists() {
-    let sources = ["src", "tests"].map(|directory| sources(directory, "target").concat()).concat();
+    let sources = ["src", "tests"].map(|directory| sources(directory, "target")).concat();
+    let sources: String = sources.into_iter().map(|(_, source)| source).collect();
     let page = read("docs/IEC-62443.md");
     let cells = page.lines().filter(|line| line.starts_with('|')).filter_map(|row| {
         let tests = row.split(" | ").nth(2)?;

@@ -30,6 +30,7 @@ mod http;
 mod journal;
 mod key_files;
 mod keys;
+mod layers;
 mod mixed;
 mod modes;
 mod mqtt;
