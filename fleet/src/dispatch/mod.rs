@@ -35,6 +35,7 @@
 
 mod collective_cost;
 mod kinematics;
+mod named;
 mod nearest_car;
 pub mod one_shot;
 mod planner;
@@ -187,4 +188,4 @@ fn side(direction: Direction) -> usize {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

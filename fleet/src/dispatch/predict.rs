@@ -215,7 +215,6 @@ impl<S: FnMut(Button, Micros)> Sweep<'_, S> {
         }
     }
 
-    /// Stop by stop until no call is left.
     fn finish(&mut self) {
         while let Some((stop, heading)) = self.stops.next(self.at, self.direction) {
             self.pass(self.predictor.travel(self.at.distance(stop)));

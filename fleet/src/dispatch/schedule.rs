@@ -15,17 +15,14 @@ use crate::model::{CarPhase, NodeId};
 
 pub use self::text::ScheduleError;
 
-/// The most entries of a schedule.
 const MOST_ENTRIES: usize = 32;
 
-/// The most floors that an entry names.
 const MOST_PLACES: usize = 32;
 
 const HOUR: u16 = 60;
 const DAY: u16 = 24 * HOUR;
 const WEEK: u16 = 7 * DAY;
 
-/// The names of the days, in the order of the week.
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 /// A local time of the week, in minutes since Monday, 00:00.
@@ -111,7 +108,6 @@ impl Schedule {
         Some(self.0[covered].to_string())
     }
 
-    /// The number of the entry that counts at this time.
     pub(crate) fn number_at(&self, now: WeekTime) -> Option<usize> {
         self.0.iter().rposition(|entry| entry.holds(now))
     }
@@ -156,7 +152,6 @@ impl Parking {
     }
 }
 
-/// Where an idle car is, or stops next.
 fn place(car: &CarSituation) -> Option<Floor> {
     match car.view.phase {
         CarPhase::Moving { stop_at, .. } => Some(stop_at),

@@ -23,10 +23,8 @@ const LEAST_GAIN: f64 = 1e-6;
 
 /// What a strategy knows of its cars and calls; both are numbers here.
 pub(super) trait Costs {
-    /// The calls of one car.
     type Calls;
 
-    /// No calls for this car.
     fn none(&self, car: usize) -> Self::Calls;
 
     fn add(&self, calls: &mut Self::Calls, call: usize);
@@ -48,7 +46,6 @@ pub(super) trait Costs {
         true
     }
 
-    /// Whether a call stays with its present car.
     fn is_fixed(&self, _call: usize) -> bool {
         false
     }
@@ -69,7 +66,6 @@ pub(super) trait Costs {
     }
 }
 
-/// A car with its calls.
 struct Route<T> {
     calls: T,
     cost: f64,
@@ -77,7 +73,6 @@ struct Route<T> {
     marginal: Vec<f64>,
 }
 
-/// A plan under construction.
 pub(super) struct Search<'a, C: Costs> {
     costs: &'a mut C,
     routes: Vec<Route<C::Calls>>,
@@ -85,7 +80,6 @@ pub(super) struct Search<'a, C: Costs> {
     holders: Vec<Option<usize>>,
 }
 
-/// Two calls of different cars, each with its car.
 type Pair = ((usize, usize), (usize, usize));
 
 impl<'a, C: Costs> Search<'a, C> {
@@ -160,7 +154,6 @@ impl<'a, C: Costs> Search<'a, C> {
         }
     }
 
-    /// The calls that may move, with their cars.
     pub(super) fn movable(&self) -> Vec<(usize, usize)> {
         let holders = self.holders.iter().enumerate();
         let held = holders.filter_map(|(call, &car)| Some((call, car?)));

@@ -33,7 +33,6 @@ pub fn collective_stop(
     }
 }
 
-/// The calls that a car still has to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct StopSet {
     up: FloorSet,

@@ -1,17 +1,17 @@
 pub(super) mod properties;
 
-use elevator_driver::{Button, Direction, FloorCount};
+use elevator_driver::{Direction, FloorCount};
 
 use super::*;
 pub(super) use crate::election::testing::floor;
 use crate::model::CarPhase;
 use Direction::{Down, Up};
 
-pub(super) fn floors(count: u8) -> FloorCount {
+pub(crate) fn floors(count: u8) -> FloorCount {
     FloorCount::new(count).unwrap()
 }
 
-pub(super) fn call(at: u8, direction: Direction) -> HallCall {
+pub(crate) fn call(at: u8, direction: Direction) -> HallCall {
     HallCall::new(floor(at), direction)
 }
 
@@ -41,7 +41,7 @@ pub(super) fn car(name: &str, view: CarView, car_calls: &[u8]) -> CarSituation {
     }
 }
 
-pub(super) fn node(name: &str) -> NodeId {
+pub(crate) fn node(name: &str) -> NodeId {
     NodeId::new(name).unwrap()
 }
 
@@ -120,75 +120,26 @@ fn a_call_stays_with_its_car_unless_another_is_clearly_better() {
     assert_assigned(&cars, &demand(call(9, Up), 0, Some("a")), "b");
 }
 
-// --- Against a baseline ---
-
-fn total_wait(cars: &[CarSituation], assignments: &Assignments, count: u8) -> Duration {
-    let predictor = Predictor::new(Kinematics::default(), floors(count));
-    let waits = cars.iter().filter_map(|car| {
-        let calls = assignments.iter().filter(|(_, holder)| **holder == car.car);
-        let times = predictor.times(car, &calls.map(|(&call, _)| call).collect())?;
-        let hall = times.iter().filter(|(button, _)| matches!(button, Button::Hall(..)));
-        Some(hall.map(|(_, time)| *time).sum::<Duration>())
-    });
-    waits.sum()
-}
-
-/// Cars and calls drawn by seed.
-fn random_bank(seed: u64, count: u8, cars: usize) -> (Vec<CarSituation>, Vec<HallDemand>) {
-    let mut random = fastrand::Rng::with_seed(seed);
-    let cars = (0..cars).map(|number| {
-        let car_calls: Vec<_> = (0..random.u8(0..3)).map(|_| random.u8(0..count)).collect();
-        car(&format!("car-{number}"), idle_at(random.u8(0..count)), &car_calls)
-    });
-    let cars = cars.collect();
-    let calls: BTreeSet<_> = (0..random.usize(1..12))
-        .map(|_| {
-            if random.bool() {
-                call(random.u8(0..count - 1), Up)
-            } else {
-                call(random.u8(1..count), Down)
-            }
-        })
-        .collect();
-    (cars, calls.into_iter().map(fresh).collect())
-}
-
 #[test]
-fn waiting_is_clearly_shorter_than_with_the_nearest_car() {
-    let mut cost = Duration::ZERO;
-    let mut nearest = Duration::ZERO;
-    for seed in 0..300 {
-        let (cars, demand) = random_bank(seed, 16, 4);
-        cost += total_wait(&cars, &dispatcher(16).assign(&cars, &demand), 16);
-        nearest += total_wait(&cars, &NearestCar::new(floors(16)).assign(&cars, &demand), 16);
-    }
-    assert!(cost.mul_f64(1.2) < nearest, "{cost:?} against {nearest:?} with the nearest car");
-}
+fn the_next_stop_is_one_that_the_car_can_still_reach() {
+    type Case = (CarView, &'static [u8], &'static [(u8, Direction)], Option<(u8, Direction)>);
 
-// --- Collective control ---
-
-#[test]
-fn the_next_stop_of_a_moving_car_is_one_that_it_can_still_reach() {
     let moving = moving(1, 8, 4, Duration::from_secs(5));
-    let stop = |car_calls: &[u8], calls: &[(u8, Direction)]| {
-        let car_calls = car_calls.iter().map(|&index| floor(index)).collect();
-        let calls = calls.iter().map(|&(at, way)| call(at, way)).collect();
-        collective_stop(&moving, &car_calls, &calls)
-    };
-    assert_eq!(stop(&[8], &[(3, Up), (5, Up)]), Some((floor(5), Up)));
-    assert_eq!(stop(&[8], &[(5, Down)]), Some((floor(8), Up)));
-    assert_eq!(stop(&[], &[(5, Down), (6, Down)]), Some((floor(6), Down)));
-    assert_eq!(stop(&[], &[(3, Up)]), None);
-}
-
-#[test]
-fn the_door_of_a_car_at_rest_opens_for_the_way_on() {
-    let stop = |car_calls: &[u8], calls: &[HallCall]| {
-        let car_calls = car_calls.iter().map(|&index| floor(index)).collect();
-        let up = CarView { direction: Some(Up), ..idle_at(5) };
-        collective_stop(&up, &car_calls, &calls.iter().copied().collect())
-    };
-    assert_eq!(stop(&[5, 7], &[call(5, Down)]), Some((floor(5), Up)));
-    assert_eq!(stop(&[5], &[call(5, Down)]), Some((floor(5), Down)));
-    assert_eq!(stop(&[], &[]), None);
+    let at_rest = CarView { direction: Some(Up), ..idle_at(5) };
+    let cases: [Case; 7] = [
+        (moving, &[8], &[(3, Up), (5, Up)], Some((5, Up))),
+        (moving, &[8], &[(5, Down)], Some((8, Up))),
+        (moving, &[], &[(5, Down), (6, Down)], Some((6, Down))),
+        (moving, &[], &[(3, Up)], None),
+        // The door of a car at rest opens for the way on.
+        (at_rest, &[5, 7], &[(5, Down)], Some((5, Up))),
+        (at_rest, &[5], &[(5, Down)], Some((5, Down))),
+        (at_rest, &[], &[], None),
+    ];
+    for (view, car_calls, calls, expected) in cases {
+        let its = car_calls.iter().map(|&index| floor(index)).collect();
+        let hall = calls.iter().map(|&(at, way)| call(at, way)).collect();
+        let expected = expected.map(|(at, way)| (floor(at), way));
+        assert_eq!(collective_stop(&view, &its, &hall), expected, "{car_calls:?} {calls:?}");
+    }
 }

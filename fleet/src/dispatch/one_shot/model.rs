@@ -33,7 +33,6 @@ pub(super) struct CarModel {
     clearing: Clearing,
 }
 
-/// A car as the snapshot has it.
 #[derive(Debug, Clone)]
 pub(super) struct Start {
     behaviour: Behaviour,
@@ -42,7 +41,6 @@ pub(super) struct Start {
     car_calls: StopSet,
 }
 
-/// All cars and calls.
 pub(super) struct Snapshot<'a> {
     pub(super) model: CarModel,
     pub(super) starts: Vec<Start>,

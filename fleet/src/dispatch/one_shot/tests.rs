@@ -7,12 +7,10 @@ use Direction::{Down, Up};
 
 use super::*;
 
-/// A car with car calls at these floors.
 fn car(behaviour: Behaviour, floor: i64, direction: Option<Direction>, calls: &[usize]) -> Car {
     Car { behaviour, floor, direction, car_calls: (0..4).map(|at| calls.contains(&at)).collect() }
 }
 
-/// The hall calls of four floors.
 fn lit(up: &[usize], down: &[usize]) -> Vec<[bool; 2]> {
     (0..4).map(|at| [up.contains(&at), down.contains(&at)]).collect()
 }
@@ -48,14 +46,6 @@ fn a_stop_can_clear_all_calls() {
         alone(Clearing::InDirection, car(Idle, 0, None, &[1]), &[], &[1, 2]),
         8_000 + 8_000 + 5_500
     );
-}
-
-#[test]
-fn the_example_of_the_course_is_answered_alike() {
-    let cars = [car(Moving, 2, Some(Up), &[2, 3]), car(Idle, 0, None, &[])];
-    let bank = Bank::new(&lit(&[1], &[3]), &cars).unwrap();
-    let expected = [(vec![], vec![3]), (vec![1], vec![])];
-    assert_eq!(served(&bank, &Rules::default()), expected);
 }
 
 #[test]
@@ -100,25 +90,4 @@ fn a_snapshot_that_describes_no_bank_is_refused() {
         assert_eq!(problem(wrong), told);
     }
     assert!(Bank::new(&[[true, true]], &[Car { car_calls: vec![true], ..fine() }]).is_ok());
-}
-
-#[test]
-fn a_tall_building_with_many_cars_is_served() {
-    let floors = usize::from(FloorCount::MAX);
-    let cars: Vec<_> = (0..40)
-        .map(|number| Car {
-            behaviour: Idle,
-            floor: number * 6,
-            direction: None,
-            car_calls: vec![false; floors],
-        })
-        .collect();
-    let mut calls = vec![[false; 2]; floors];
-    for at in [0, 63, 64, 127, 128, 191, 192, 253] {
-        calls[at] = [true; 2];
-    }
-    let plan = Bank::new(&calls, &cars).unwrap().assign(&Rules::default());
-    assert_eq!(plan.cars.len(), 16);
-    // No call is farther than three floors from a car, but the highest ones.
-    assert!(plan.wait < Duration::from_secs(16 * 8 + 2 * 60), "{:?}", plan.wait);
 }

@@ -2,9 +2,9 @@
 
 use elevator_driver::Direction;
 
-use super::Weights;
 use super::model::{Call, Door, Model, Start};
 use super::traffic::Traffic;
+use super::{Weights, count_as};
 use crate::dispatch::side;
 use crate::model::FloorSet;
 
@@ -60,7 +60,6 @@ impl CallTable {
         self.numbers[side(call.direction)] -= usize::from(is_empty);
     }
 
-    /// The first call of a landing.
     fn get(&self, floor: usize, direction: Direction) -> Option<usize> {
         self.by_side[side(direction)][floor]
     }
@@ -119,7 +118,6 @@ impl Crowds {
     }
 }
 
-/// What a car's calls come to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outcome {
     pub(super) cost: f64,
@@ -130,7 +128,6 @@ pub(super) struct Outcome {
     pub(super) first: Direction,
 }
 
-/// What everyone's cars are driven through.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scene<'a> {
     pub(super) model: &'a Model,
@@ -382,11 +379,11 @@ impl<'a> Drive<'a> {
         // The farthest of n passengers whose destinations are spread evenly.
         let share = gone / (gone + 1.0);
         let (mut floors, mut way_there) = (0, 0.0);
-        while floors < room && (floors == 0 || way_there < share * floors_as(room)) {
+        while floors < room && (floors == 0 || way_there < share * count_as(room)) {
             floors += 1;
             way_there += 1.0;
         }
-        let exact = (share * floors_as(room)).max(1.0).min(floors_as(room));
+        let exact = (share * count_as(room)).max(1.0).min(count_as(room));
         let time = SHARE_OF_THE_STOPS * detour
             + exact * kinematics.floor_height / kinematics.rated_speed
             + ramps;
@@ -432,9 +429,4 @@ impl<'a> Drive<'a> {
         }
         boarding
     }
-}
-
-/// A building has at most 256 floors.
-fn floors_as(floors: usize) -> f64 {
-    u32::try_from(floors).map_or(0.0, f64::from)
 }

@@ -14,33 +14,9 @@
 //!            parking     idle cars to where the next call is answered soonest
 //! ```
 //!
-//! # Cost
-//!
-//! The cost of a car with its calls is, in seconds,
-//!
-//! - for each hall call, `w + (r/2 + k) w²`, where `w` is the whole wait until the door opens, `r`
-//!   the rate at which passengers arrive behind this button, and `k` a weight: the square stands
-//!   for the passengers who come meanwhile, and keeps anyone from waiting long;
-//! - for each rider, known or expected, a share of the time in the car;
-//! - a share of the time until the car is free, because others will want it then.
-//!
-//! Passengers who find no room cost a fixed time each, so a full car does not get a call that it
-//! would pass by.
-//!
-//! # Expected passengers
-//!
-//! A button hides how many wait and where they want to go. A car is expected to find one passenger
-//! and those who arrived since the press; their destinations are spread over the floors ahead, by
-//! what the car calls of the last minutes say. A floor at which `x` passengers are expected to get
-//! off costs a stop with probability about `1 − e⁻ˣ`.
-//!
-//! Passengers of a destination call say where they get off: that is a sure stop, which costs nothing
-//! more if the car stops there anyway. So trips to the same floors gather in the same car. One
-//! passenger is expected and those who arrived for the same trip since; the call stays with its car,
-//! which its passengers were told. Riding weighs more than without destinations, because only then
-//! does the choice of the car decide who has to stop for whom. The weight of a busy car grows with
-//! the arrivals for each car, and its way from the last stop to where passengers come from counts
-//! as busy.
+//! What a car with its calls costs, and which passengers are expected behind a button or on a trip,
+//! is in `docs/DISPATCH.md`. Riding weighs more while a destination is known, because only then does
+//! the choice of the car decide who has to stop for whom.
 //!
 //! All arithmetic is on `f64` with operations that IEEE 754 rounds exactly, so a plan does not
 //! depend on the machine.
@@ -160,7 +136,6 @@ impl Planner {
         self
     }
 
-    /// Who is expected behind each call.
     fn crowds(&self, calls: &[Call]) -> Crowds {
         let mut crowds = Crowds::new(&self.model, &self.traffic, calls);
         if !self.parts.has(Part::Crowds) {
@@ -174,7 +149,7 @@ impl Planner {
 
     fn weights(&self, calls: &[Call], cars: usize) -> Weights {
         let weights = if calls.iter().any(|call| call.to.is_some()) {
-            Weights::with_destinations(self.traffic.arrivals() / count_as(cars))
+            Weights::with_destinations(self.traffic.arrivals() / count_as(cars.max(1)))
         } else {
             Weights::BUTTONS
         };
@@ -291,12 +266,11 @@ const MOST_DRIVES: usize = 512;
 /// it, calls return as soon as a car's position is known a little better.
 const HOLD: Duration = Duration::from_secs(1);
 
-/// A bank has a few hundred cars at most.
-fn count_as(cars: usize) -> f64 {
-    u32::try_from(cars).map_or(1.0, f64::from).max(1.0)
+/// Of cars or floors, of which a bank has a few hundred at most.
+fn count_as(number: usize) -> f64 {
+    u32::try_from(number).map_or(0.0, f64::from)
 }
 
-/// The floor with this index, if the building has it.
 fn floor(index: usize) -> Option<Floor> {
     Floor::try_from(u8::try_from(index).ok()?).ok()
 }

@@ -6,7 +6,6 @@ use crate::dispatch::predict::{Predictor, micros, seconds};
 use crate::dispatch::{CarDetail, CarSituation, Kinematics};
 use crate::model::CarPhase;
 
-/// The times of a car, in seconds, and what it holds.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     pub(super) kinematics: Kinematics,
@@ -39,7 +38,6 @@ pub(super) struct Call {
     pub(super) is_held: bool,
 }
 
-/// Where a car's door is at the start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Door {
     Shut,
@@ -49,7 +47,6 @@ pub(super) enum Door {
     Closing(f64),
 }
 
-/// A car at the start of a plan.
 #[derive(Debug, Clone)]
 pub(super) struct Start {
     /// Where it is at rest, or can come to rest first.
@@ -82,12 +79,10 @@ impl Start {
         matches!(self.door, Door::Open(_)) && self.wants[self.floor]
     }
 
-    /// Whether the car may begin with either direction.
     pub(super) fn may_turn(&self) -> bool {
         self.direction.is_none() && self.is_empty()
     }
 
-    /// Whether it already stops for this call.
     pub(super) fn stops_for(&self, call: &Call) -> bool {
         self.stops.is_some_and(|(floor, direction)| {
             floor == call.floor && direction.is_none_or(|direction| direction == call.direction)
@@ -145,7 +140,6 @@ impl Model {
         wants
     }
 
-    /// What a plan has to know about a car that can serve.
     pub(super) fn start(&self, car: &CarSituation, detail: Option<&CarDetail>) -> Start {
         let view = &car.view;
         let wants = self.wants(car);

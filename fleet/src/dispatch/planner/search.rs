@@ -6,7 +6,6 @@ use super::drive::{CallTable, Scene};
 use super::model::{Call, Start};
 use crate::dispatch::search::Costs;
 
-/// A car's part of the plan.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     pub(super) calls: Vec<usize>,
@@ -18,7 +17,6 @@ pub(super) struct Route {
     pub(super) end: usize,
 }
 
-/// Drives cars through their calls.
 pub(super) struct Drives<'a> {
     pub(super) scene: Scene<'a>,
     pub(super) starts: &'a [Start],

@@ -22,7 +22,6 @@ const PRIOR_TRIPS: f64 = 1.0;
 /// A load that grows by less, in passengers, is the scale's.
 const SCALE_NOISE: f64 = 0.3;
 
-/// The traffic of the last minutes.
 #[derive(Debug, Clone)]
 pub(super) struct Traffic {
     /// Seconds, at most [`FORGETTING`].

