@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use dimmer::Dimmer;
 pub(crate) use readings::{Readings, Source};
-pub(crate) use text::display_text;
+pub(crate) use text::{display_text, temperature_text, whole_degrees};
 
 /// The readings of one unit's sensors; `None` if a sensor is missing or its value unknown (K1).
 #[derive(

@@ -21,7 +21,6 @@ pub(crate) fn brightness(illuminance: Option<u8>, settings: &ClimateSettings) ->
     least.saturating_add(u8::try_from(above).unwrap_or(u8::MAX))
 }
 
-/// The backlight as it follows the light.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Dimmer {
     /// The brightness in [`PARTS`], and since when.

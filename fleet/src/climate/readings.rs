@@ -1,5 +1,3 @@
-//! The latest readings of the units.
-
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +11,6 @@ use crate::seeded::{SeededBug, is_seeded};
 /// reading expires, so that a flood of strangers does not fill the memory.
 pub(crate) const MOST_SOURCES: usize = 256;
 
-/// Where a reading comes from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Source {
     Node(NodeId),
@@ -30,7 +27,6 @@ impl fmt::Display for Source {
     }
 }
 
-/// The latest unexpired reading of each unit.
 #[derive(Debug, Clone)]
 pub(crate) struct Readings {
     limit: Duration,

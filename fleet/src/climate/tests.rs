@@ -4,7 +4,6 @@ use proptest::prelude::*;
 
 use super::dimmer::brightness;
 use super::readings::MOST_SOURCES;
-use super::text::temperature_text;
 use super::*;
 use crate::model::{NodeId, Timestamp};
 
@@ -47,28 +46,6 @@ fn a_flood_of_strangers_is_not_taken_in() {
     );
     readings.record(node("A"), reads(Some(20), None), at(6_000));
     assert_eq!(readings.fresh(at(6_000)).count(), 1, "the silent make room");
-}
-
-#[test]
-fn temperatures_are_written_in_four_characters() {
-    for (tenths, text) in [
-        (None, "--"),
-        (Some(214), "21.4"),
-        (Some(210), "21.0"),
-        (Some(4), "0.4"),
-        (Some(-4), "-0.4"),
-        (Some(-35), "-3.5"),
-        (Some(-99), "-9.9"),
-        (Some(-100), "-10"),
-        (Some(-124), "-12"),
-        (Some(-125), "-13"),
-        (Some(999), "99.9"),
-        (Some(1_000), "100"),
-        (Some(1_270), "127"),
-        (Some(-1_270), "-127"),
-    ] {
-        assert_eq!(temperature_text(tenths), text);
-    }
 }
 
 #[test]
@@ -178,14 +155,6 @@ proptest! {
             shown = next;
         }
         prop_assert!(shown.abs_diff(target) <= 1, "{shown} for {target}");
-    }
-
-    #[test]
-    fn every_temperature_fits_four_characters(tenths in -1_280..=1_270_i16) {
-        let text = temperature_text(Some(tenths));
-        prop_assert!(text.len() <= 4);
-        let shown: f64 = text.parse().expect("a number");
-        prop_assert!((shown * 10.0 - f64::from(tenths)).abs() <= 5.0);
     }
 
     /// K1, K2, V11, V12: against a list of all that was ever taken in.

@@ -1,9 +1,7 @@
-//! The text on an indicator.
-
 /// Formats an average temperature, given in tenths of a degree, in at most four characters: with
 /// its tenth if that fits, otherwise in whole degrees; `--` if it is unknown.
 #[must_use]
-pub(super) fn temperature_text(tenths: Option<i16>) -> String {
+pub(crate) fn temperature_text(tenths: Option<i16>) -> String {
     match tenths {
         None => "--".to_owned(),
         Some(tenths @ -99..=999) => {
@@ -17,7 +15,7 @@ pub(super) fn temperature_text(tenths: Option<i16>) -> String {
 
 /// Tenths of a degree in whole degrees, rounded half away from zero.
 #[must_use]
-fn whole_degrees(tenths: i16) -> i16 {
+pub(crate) fn whole_degrees(tenths: i16) -> i16 {
     tenths.saturating_add(5 * tenths.signum()) / 10
 }
 
