@@ -14,12 +14,12 @@ use elevator_driver::{Direction, Floor};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub(crate) use self::car::{CarForm, connection, optional_car};
+pub(crate) use self::car::{CarForm, optional_car};
 pub use self::number::Seconds;
 pub(crate) use self::number::{
     hexadecimal, is_zero, optional_fine_seconds, optional_seconds, seconds, text,
 };
-pub(crate) use self::report::{availability, conflict, hang, panel};
+pub(crate) use self::report::{availability, conflict, connection, hang, panel};
 use crate::model::{Call, HallCall, NameError, NodeId, NodeState};
 
 /// `{"kind":"slave","master":"A"}`.

@@ -1,4 +1,3 @@
-//! Cars.
 #![expect(clippy::ref_option, reason = "serde hands in references")]
 
 use std::time::Duration;
@@ -10,7 +9,6 @@ use super::report::availability;
 use super::seconds;
 use crate::model::{Availability, CarPhase, CarView, FloorSet, Mode, Reason};
 
-/// A car as the group sees it.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "CarView")]
 pub(crate) struct CarForm {
@@ -82,32 +80,5 @@ mod floors {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<FloorSet, D::Error> {
         Ok(Vec::<Floor>::deserialize(from)?.into_iter().collect())
-    }
-}
-
-/// Whether a panel answers: `connected`, and `disconnected` with the reason.
-pub(crate) mod connection {
-    use super::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[derive(Serialize, Deserialize)]
-    struct Form {
-        connected: bool,
-        #[serde(default)]
-        disconnected: Option<String>,
-    }
-
-    pub(crate) fn serialize<S: Serializer>(
-        panel: &Result<(), String>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        let form = Form { connected: panel.is_ok(), disconnected: panel.clone().err() };
-        form.serialize(to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Result<(), String>, D::Error> {
-        let form = Form::deserialize(from)?;
-        Ok(form.disconnected.map_or(Ok(()), Err))
     }
 }

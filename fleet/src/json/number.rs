@@ -1,4 +1,3 @@
-//! Durations, numbers and texts.
 #![expect(
     clippy::ref_option,
     clippy::trivially_copy_pass_by_ref,
@@ -46,7 +45,8 @@ pub(crate) mod optional_seconds {
 
 /// Seconds to the microsecond: round trips are shorter than a millisecond.
 pub(crate) mod optional_fine_seconds {
-    use super::{Deserialize, Deserializer, Duration, Seconds, Serialize, Serializer};
+    pub(crate) use super::optional_seconds::deserialize;
+    use super::{Duration, Serialize, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(
         time: &Option<Duration>,
@@ -54,13 +54,6 @@ pub(crate) mod optional_fine_seconds {
     ) -> Result<S::Ok, S::Error> {
         let microseconds = time.map(|time| (time.as_secs_f64() * 1_000_000.0).round());
         microseconds.map(|microseconds| microseconds / 1_000_000.0).serialize(to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<Duration>, D::Error> {
-        let time = Option::<Seconds>::deserialize(from)?;
-        Ok(time.map(|Seconds(time)| time))
     }
 }
 

@@ -38,30 +38,42 @@ pub(crate) mod availability {
     }
 }
 
-/// Whether the panel's line is up: `connected`, and the `reason` if it is down.
-pub(crate) mod panel {
-    use super::{Deserialize, Deserializer, Serialize, Serializer};
+macro_rules! line {
+    ($(#[$doc:meta])* $name:ident, $reason:ident) => {
+        $(#[$doc])*
+        pub(crate) mod $name {
+            use super::{Deserialize, Deserializer, Serialize, Serializer};
 
-    #[derive(Serialize, Deserialize)]
-    struct Form {
-        connected: bool,
-        reason: Option<String>,
-    }
+            #[derive(Serialize, Deserialize)]
+            struct Form {
+                connected: bool,
+                $reason: Option<String>,
+            }
 
-    pub(crate) fn serialize<S: Serializer>(
-        panel: &Result<(), String>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        let form = Form { connected: panel.is_ok(), reason: panel.clone().err() };
-        form.serialize(to)
-    }
+            pub(crate) fn serialize<S: Serializer>(
+                line: &Result<(), String>,
+                to: S,
+            ) -> Result<S::Ok, S::Error> {
+                Form { connected: line.is_ok(), $reason: line.clone().err() }.serialize(to)
+            }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Result<(), String>, D::Error> {
-        let form = Form::deserialize(from)?;
-        Ok(form.reason.map_or(Ok(()), Err))
-    }
+            pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+                from: D,
+            ) -> Result<Result<(), String>, D::Error> {
+                Ok(Form::deserialize(from)?.$reason.map_or(Ok(()), Err))
+            }
+        }
+    };
+}
+
+line! {
+    /// Whether the panel's line is up: `connected`, and the `reason` if it is down.
+    panel, reason
+}
+
+line! {
+    /// The same in the status: `connected`, and `disconnected` with the reason.
+    connection, disconnected
 }
 
 /// A conflict: its `text`.
