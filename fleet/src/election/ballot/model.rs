@@ -28,7 +28,6 @@ use crate::election::testing::model::{
 struct Fleet {
     stand_ins: usize,
     regular: usize,
-    crashes: u8,
     settings: Settings,
 }
 
@@ -109,16 +108,7 @@ impl Subject for Fleet {
                     })
                 },
             ),
-            Property::sometimes("one leads and all follow it", |_, moment: &At<Self>| {
-                agrees(moment)
-            }),
         ];
-        if self.crashes > 0 {
-            properties.push(Property::sometimes(
-                "after a crash the others agree",
-                |_, moment: &At<Self>| moment.nodes.iter().any(Option::is_none) && agrees(moment),
-            ));
-        }
         if self.regular < 2 {
             let two = "two stand-ins lead, until they hear of each other";
             properties.push(Property::sometimes(two, |_, moment: &At<Self>| moment.leaders() > 1));
@@ -151,7 +141,6 @@ impl Calms for Fleet {
     }
 }
 
-/// What a node has done in a step that none may do.
 fn broken_rule(step: &Taken<'_, Fleet>) -> Option<&'static str> {
     let (before, input, after) = (step.before, step.input, &*step.after);
     let mut votes = Vec::new();
@@ -231,7 +220,7 @@ fn fleet(settings: Settings, nodes: usize, regular: usize, packets: usize) -> Ch
     let most = Misfortunes { crashes: 1, restarts, breaks: WITHOUT_END, falls: 0 };
     let network = Network::Repeats(packets);
     let settings = Settings { patience: 2, ..settings };
-    let subject = Fleet { stand_ins: nodes - regular, regular, crashes: most.crashes, settings };
+    let subject = Fleet { stand_ins: nodes - regular, regular, settings };
     Check::new(subject, Bounds { nodes, network, beacons, most })
 }
 
@@ -279,7 +268,6 @@ fn two_stand_ins_agree() {
     settles("two stand-ins", two(0, 2), 108_029, 56_617);
 }
 
-/// A fleet with the settings of the source.
 fn as_in_the_source(nodes: usize, regular: usize, least: usize, least_calm: usize) {
     let what = format!("as in the source, {nodes} nodes, {regular} regular");
     settles(&what, fleet(Settings::source(), nodes, regular, 2), least, least_calm);

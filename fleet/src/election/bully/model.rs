@@ -94,9 +94,6 @@ impl Subject for Fleet {
                     .living()
                     .all(|(node, _)| check.subject.estimates[node] > 0 || !moment.leads(node))
             }),
-            Property::sometimes("the best leads all", |_, moment: &At<Self>| {
-                is_right(moment) && moment.network.is_empty() && moment.happened.crashes == 0
-            }),
         ];
         if self.doubles {
             let what = "two lead, for a while";

@@ -60,7 +60,6 @@ impl Calms for Lan {
     }
 }
 
-/// The lowest address leads, and all others follow it.
 pub(super) fn all_follow_the_lowest<S: Subject>(check: &Check<S>, moment: &At<S>) -> bool {
     let Some((lowest, _)) = moment.living().next() else {
         return true;

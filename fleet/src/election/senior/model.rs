@@ -107,13 +107,7 @@ impl Subject for Fleet {
                     controls.len() != 1 || controls.iter().all(leads)
                 },
             ),
-            Property::sometimes("all follow one", |_, moment: &At<Self>| {
-                agrees(moment) && moment.living().count() == moment.nodes.len()
-            }),
             Property::sometimes("two masters", |_, moment: &At<Self>| moment.leaders() > 1),
-            Property::sometimes("the survivors agree", |_, moment: &At<Self>| {
-                agrees(moment) && moment.living().count() < moment.nodes.len()
-            }),
         ]
     }
 }
@@ -140,7 +134,6 @@ impl Calms for Fleet {
     }
 }
 
-/// Whether the input showed the node a master above it.
 fn has_heard_better(step: &Taken<'_, Fleet>) -> bool {
     let Input::Message { from, message } = step.input else {
         return false;

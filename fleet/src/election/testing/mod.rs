@@ -139,7 +139,6 @@ pub(super) fn sent(outputs: &[Output]) -> Vec<(Option<NodeId>, Message)> {
     sent.map(|(to, message)| (to.cloned(), message.clone())).collect()
 }
 
-/// How long a timer is armed for.
 pub(super) fn armed(outputs: &[Output], timer: impl Into<ElectionTimer>) -> Option<Duration> {
     let timer = timer.into();
     outputs.iter().find_map(|output| {
@@ -151,7 +150,6 @@ pub(super) fn armed(outputs: &[Output], timer: impl Into<ElectionTimer>) -> Opti
     })
 }
 
-/// The value of the detail with this name.
 pub(super) fn detail(machine: &impl Election, name: &str) -> Option<String> {
     let mut details = machine.details().into_iter();
     details.find(|detail| detail.name == name).map(|detail| detail.value)

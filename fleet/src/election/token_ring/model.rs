@@ -37,7 +37,6 @@ use fold::Scales;
 mod fold;
 mod meeting;
 
-/// How far the model looks.
 #[derive(Debug, Clone, Copy)]
 struct Reach {
     /// The highest number of a generation.
@@ -45,7 +44,6 @@ struct Reach {
     hops: u64,
     /// How many exchanges each node begins.
     exchanges: u64,
-    /// The highest count.
     computations: u64,
     /// Whether a holder that serves alone goes on counting.
     solo: bool,
@@ -59,8 +57,6 @@ struct Past {
     held: BTreeMap<Stamp, usize>,
     /// Two nodes have held a token under one stamp.
     doubled: bool,
-    /// One of two holders has given its token up.
-    compared: bool,
     made: bool,
 }
 
@@ -98,14 +94,6 @@ impl Subject for Reach {
             let first = past.held.entry(token.stamp.clone()).or_insert(step.node);
             past.doubled |= *first != step.node;
         }
-        past.compared |= step.outputs.iter().any(|output| {
-            matches!(
-                output,
-                Output::Broadcast(Any::TokenRing(Message::Result { .. }))
-                    | Output::Send(_, Any::TokenRing(Message::Result { .. }))
-                    | Output::HandOver(_, Any::TokenRing(Message::Result { .. }))
-            )
-        });
     }
 
     fn within(&self, moment: &At<Self>) -> bool {
@@ -136,9 +124,6 @@ impl Subject for Reach {
                 })
             }),
             Property::sometimes("two tokens", |_, ring: &At<Self>| holders(ring).count() > 1),
-            Property::sometimes("one is left of two", |_, ring: &At<Self>| {
-                ring.notes.compared && holders(ring).count() == 1
-            }),
             Property::sometimes("a token was handed over", |_, ring: &At<Self>| {
                 holders(ring).any(|node| node.token().is_some_and(|token| token.stamp.hop > 0))
             }),
@@ -148,11 +133,6 @@ impl Subject for Reach {
             properties.push(Property::sometimes(what, |_, ring: &At<Self>| {
                 let acts = |node: &TokenRing| node.node_state() == NodeState::Master;
                 holders(ring).count() > 1 && holders(ring).filter(|node| acts(node)).count() == 1
-            }));
-        }
-        if self.crashes > 0 {
-            properties.push(Property::sometimes("held after a crash", |_, ring: &At<Self>| {
-                ring.happened.crashes > 0 && holders(ring).count() > 0
             }));
         }
         properties
@@ -236,7 +216,7 @@ fn ring(nodes: usize, under_way: usize, restarts: u8, reach: Reach) -> Check<Rea
 /// C3, E7, T5, T8
 #[test]
 fn two_nodes_come_to_one_token_whatever_is_lost_late_or_repeated() {
-    settles("two nodes", ring(2, 2, 0, NEAR), 239_576, 132_004);
+    settles("two nodes", ring(2, 2, 0, NEAR), 173_170, 132_004);
 }
 
 /// C3, E7, T5, T8: a token whose hand-over has failed goes on under a new generation, and meets
@@ -244,19 +224,19 @@ fn two_nodes_come_to_one_token_whatever_is_lost_late_or_repeated() {
 #[test]
 fn two_nodes_come_to_one_token_though_it_was_renewed() {
     let reach = Reach { generations: 2, computations: 3, ..NEAR };
-    settles("two nodes, two generations", ring(2, 1, 0, reach), 453_357, 104_262);
+    settles("two nodes, two generations", ring(2, 1, 0, reach), 346_452, 104_262);
 }
 
 /// E7, T7, C5
 #[test]
 fn two_nodes_one_of_which_crashes_and_restarts_never_hold_one_token() {
     let reach = Reach { crashes: 1, mesh_detection: true, computations: 4, solo: false, ..NEAR };
-    exhaust("two nodes, a crash and a restart", ring(2, 1, 1, reach), 121_715);
+    exhaust("two nodes, a crash and a restart", ring(2, 1, 1, reach), 77_474);
 }
 
 /// E7, T5, T7, T8
 #[test]
 fn three_nodes_one_of_which_crashes_never_hold_one_token() {
     let reach = Reach { crashes: 1, computations: 5, solo: false, ..NEAR };
-    exhaust("three nodes, a crash", ring(3, 1, 0, reach), 911_832);
+    exhaust("three nodes, a crash", ring(3, 1, 0, reach), 579_952);
 }

@@ -14,17 +14,18 @@
 //! So the verdict is exact: a wrong state there is one that a fair run comes back to again and again,
 //! and without one every fair run is right from some moment on.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use stateright::Model as _;
+use stateright::{Checker as _, Model as _};
 
 use super::components::NOWHERE;
 use super::{
-    At, Check, Copies, Misfortunes, Network, Sent, Step, Subject, components, exhaust, fingerprint,
+    At, Check, Copies, IN_CALM, Misfortunes, Network, Sent, Step, Subject, components, exhaust,
+    fingerprint,
 };
 use crate::election::ElectionTimer;
 
@@ -32,7 +33,7 @@ use crate::election::ElectionTimer;
 const MOST_STATES: usize = 2_000_000;
 
 /// A protocol that has to be right in the end.
-pub(in crate::election) trait Calms: Subject<Step: Eq + Hash> {
+pub(crate) trait Calms: Subject<Step: Eq + Hash> {
     /// Whether this is how it has to be, from some moment on, for ever.
     fn is_right(check: &Check<Self>, moment: &At<Self>) -> bool;
 
@@ -51,9 +52,8 @@ pub(in crate::election) trait Calms: Subject<Step: Eq + Hash> {
     fn fold(_check: &Check<Self>, _moment: &mut At<Self>) {}
 }
 
-/// Whether an armed timer can fire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::election) enum Due {
+pub(crate) enum Due {
     Now,
     /// Something faster comes first, such as a message that is under way.
     Later,
@@ -79,7 +79,6 @@ pub(super) struct Edge {
     pub(super) to: u32,
 }
 
-/// The calm states by number.
 #[derive(Debug)]
 struct Graph<S: Subject> {
     numbers: BTreeMap<u64, u32>,
@@ -97,12 +96,8 @@ struct Graph<S: Subject> {
 ///
 /// Under [`Network::Remembers`] and [`Network::Forges`] whatever was sent before the calm has
 /// arrived or been lost when it begins.
-pub(in crate::election) fn settles<S: Calms>(
-    what: &str,
-    mut check: Check<S>,
-    least: usize,
-    least_calm: usize,
-) where
+pub(crate) fn settles<S: Calms>(what: &str, mut check: Check<S>, least: usize, least_calm: usize)
+where
     S::Step: Send + Sync,
 {
     let (again, calm) = (check.again(), Arc::new(check.in_calm()));
@@ -118,7 +113,7 @@ pub(in crate::election) fn settles<S: Calms>(
     let graph = graph.lock().unwrap_or_else(PoisonError::into_inner);
     println!("{what}: {} calm states", graph.edges.len());
     if let Some(wrong) = components::find_wrong(&graph.edges, &graph.is_right) {
-        let story = graph.story(&again, &calm, &wrong);
+        let story = graph.story(again, &calm, &wrong);
         panic!("{what}: {} states, in which a fair run stays, and wrong\n{story}", wrong.len());
     }
     let states = graph.edges.len();
@@ -157,7 +152,6 @@ impl<S: Calms> Check<S> {
         moment
     }
 
-    /// What can happen in calm.
     fn acts(&self, moment: &At<S>) -> Vec<Act<S::Step>> {
         let mut steps = Vec::new();
         self.actions(moment, &mut steps);
@@ -285,7 +279,7 @@ impl<S: Calms> Graph<S> {
     }
 
     /// How a fault leads to a wrong state that a fair run comes back to, and what happens there.
-    fn story(&self, check: &Check<S>, calm: &Check<S>, component: &[u32]) -> String {
+    fn story(&self, check: Check<S>, calm: &Arc<Check<S>>, component: &[u32]) -> String {
         let wrong = component.iter().find(|state| !self.is_right[**state as usize]);
         let mut path: Vec<u32> = wrong.into_iter().copied().collect();
         while let Some(from) = path.last().and_then(|state| self.from[*state as usize]) {
@@ -323,38 +317,12 @@ impl<S: Calms> Graph<S> {
 }
 
 /// The shortest way to a state in which a calm begins, and that calm's first state.
-fn left_behind<S: Calms>(check: &Check<S>, calm: &Check<S>, print: u64) -> (String, At<S>) {
-    let mut seen: BTreeMap<u64, Option<u64>> = BTreeMap::new();
-    let mut open: VecDeque<At<S>> = check.init_states().into();
-    for moment in &open {
-        seen.insert(fingerprint(moment), None);
-    }
-    while let Some(moment) = open.pop_front() {
-        let own = fingerprint(&moment);
-        let calmed = calm.calmed(&moment);
-        if fingerprint(&calmed) == print {
-            let mut path = vec![own];
-            while let Some(before) = path.last().and_then(|last| seen[last]) {
-                path.push(before);
-            }
-            let mut story = String::new();
-            let mut moment = check.init_states().remove(0);
-            for print in path.into_iter().rev().skip(1) {
-                let mut next = check.next_steps(&moment).into_iter();
-                if let Some((step, after)) = next.find(|(_, next)| fingerprint(next) == print) {
-                    let _infallible = writeln!(story, "{step:?}");
-                    moment = after;
-                }
-            }
-            return (story, calmed);
-        }
-        for (_, next) in check.next_steps(&moment) {
-            let of = fingerprint(&next);
-            if check.within_boundary(&next) && !seen.contains_key(&of) {
-                seen.insert(of, Some(own));
-                open.push_back(next);
-            }
-        }
-    }
-    unreachable!("every calm begins in a state of the space")
+fn left_behind<S: Calms>(mut check: Check<S>, calm: &Arc<Check<S>>, print: u64) -> (String, At<S>) {
+    let begins = Arc::clone(calm);
+    check.witness = Some(Box::new(move |moment| fingerprint(&begins.calmed(moment)) != print));
+    let checker = check.checker().spawn_bfs().join();
+    let path = checker.discovery(IN_CALM).expect("every calm begins in a state of the space");
+    let moment = calm.calmed(path.last_state());
+    let steps = path.into_actions().into_iter().map(|step| format!("{step:?}\n"));
+    (steps.collect(), moment)
 }

@@ -6,42 +6,35 @@ use std::sync::Arc;
 use stateright::{Model, Property};
 
 use super::{
-    At, Beacons, Bounds, Check, Copies, Misfortunes, Moment, Network, Sent, Step, Subject, Taken,
-    WITHOUT_END, number,
+    At, Beacons, Bounds, Check, Copies, IN_CALM, Misfortunes, Moment, Network, Sent, Step, Subject,
+    Taken, WITHOUT_END, number,
 };
 use crate::election::{Candidate, Election, ElectionTimer, Input, Output};
 use crate::model::NodeId;
 
 impl<S: Subject> Check<S> {
-    pub(in crate::election) fn new(subject: S, bounds: Bounds) -> Self {
+    pub(crate) fn new(subject: S, bounds: Bounds) -> Self {
         let candidates = (0..bounds.nodes).map(|node| subject.candidate(node)).collect();
         let subject = Arc::new(subject);
         Self { subject, bounds, candidates, witness: None, begins_empty: false }
     }
 
-    pub(in crate::election) fn name(&self, node: usize) -> &NodeId {
+    pub(crate) fn name(&self, node: usize) -> &NodeId {
         &self.candidates[node].node
     }
 
-    pub(in crate::election) fn index(&self, name: &NodeId) -> usize {
+    pub(crate) fn index(&self, name: &NodeId) -> usize {
         let mut nodes = self.candidates.iter();
         nodes.position(|candidate| candidate.node == *name).expect("a node of the fleet")
     }
 
-    /// Every node and every other.
-    pub(in crate::election) fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + use<S> {
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + use<S> {
         let nodes = self.bounds.nodes;
         let all = (0..nodes).flat_map(move |one| (0..nodes).map(move |other| (one, other)));
         all.filter(|(one, other)| one != other)
     }
 
-    pub(in crate::election) fn feed(
-        &self,
-        moment: &mut At<S>,
-        node: usize,
-        input: &Input<'_>,
-        draw: u64,
-    ) {
+    pub(crate) fn feed(&self, moment: &mut At<S>, node: usize, input: &Input<'_>, draw: u64) {
         let Some(mut machine) = moment.nodes[node].take() else {
             return;
         };
@@ -100,7 +93,7 @@ impl<S: Subject> Check<S> {
     }
 
     /// A beacon has the state that its sender has at that moment.
-    pub(in crate::election) fn hear(&self, moment: &mut At<S>, node: usize, peer: usize) {
+    pub(crate) fn hear(&self, moment: &mut At<S>, node: usize, peer: usize) {
         if let Some(machine) = moment.nodes[peer].as_ref() {
             let (node_state, term) = (machine.node_state(), S::term(machine));
             let estimate = machine.estimate();
@@ -109,13 +102,7 @@ impl<S: Subject> Check<S> {
         }
     }
 
-    pub(in crate::election) fn lose(
-        &self,
-        moment: &mut At<S>,
-        node: usize,
-        peer: usize,
-        draw: u64,
-    ) {
+    pub(crate) fn lose(&self, moment: &mut At<S>, node: usize, peer: usize, draw: u64) {
         self.feed(moment, node, &Input::Lost { peer: self.name(peer) }, draw);
     }
 
@@ -124,19 +111,13 @@ impl<S: Subject> Check<S> {
         self.feed(moment, sent.to, &Input::Message { from, message }, draw);
     }
 
-    pub(in crate::election) fn fire(
-        &self,
-        moment: &mut At<S>,
-        node: usize,
-        timer: &ElectionTimer,
-        draw: u64,
-    ) {
+    pub(crate) fn fire(&self, moment: &mut At<S>, node: usize, timer: &ElectionTimer, draw: u64) {
         moment.armed.remove(&(node, timer.clone()));
         self.feed(moment, node, &Input::Fired(timer), draw);
     }
 
     /// All hear all who live, and miss all who don't.
-    pub(in crate::election) fn hear_everybody(&self, moment: &mut At<S>) {
+    pub(crate) fn hear_everybody(&self, moment: &mut At<S>) {
         for (node, peer) in self.pairs() {
             if moment.lives(peer) {
                 self.hear(moment, node, peer);
@@ -334,7 +315,7 @@ impl<S: Subject> Model for Check<S> {
         properties.push(Property::always("no forbidden step", |_: &Self, moment: &At<S>| {
             moment.fault.is_none()
         }));
-        properties.push(Property::always("no forbidden step in calm", |check: &Self, moment| {
+        properties.push(Property::always(IN_CALM, |check: &Self, moment| {
             check.witness.as_ref().is_none_or(|witness| witness(moment))
         }));
         properties

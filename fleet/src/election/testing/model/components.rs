@@ -34,21 +34,8 @@ struct Search {
     /// The part of the graph that each state is in.
     region: Vec<u32>,
     regions: u32,
-    visits: Vec<Visit>,
-    /// The states that were visited, and belong to no component yet.
-    stack: Vec<u32>,
-}
-
-/// What Tarjan's algorithm knows about a state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Visit {
-    order: u32,
-    lowest: u32,
-    is_on_stack: bool,
-}
-
-impl Visit {
-    const NEVER: Self = Self { order: NOWHERE, lowest: NOWHERE, is_on_stack: false };
+    /// The states that a split has come to, and that have no component yet.
+    visited: Vec<bool>,
 }
 
 impl Search {
@@ -57,12 +44,10 @@ impl Search {
             edges: edges.to_vec(),
             region: vec![NOWHERE; edges.len()],
             regions: 0,
-            visits: vec![Visit::NEVER; edges.len()],
-            stack: Vec::new(),
+            visited: vec![false; edges.len()],
         }
     }
 
-    /// Makes a region of these states.
     fn mark(&mut self, states: Vec<u32>) -> Vec<u32> {
         for state in &states {
             self.region[*state as usize] = self.regions;
@@ -110,76 +95,48 @@ impl Search {
         acts.values().all(|(states, happens)| *happens || *states < component.len())
     }
 
-    /// The strongly connected components of a region, by Tarjan's algorithm.
+    /// The strongly connected components of a region, by Kosaraju's algorithm.
     fn split(&mut self, region: &[u32]) -> Vec<Vec<u32>> {
-        for state in region {
-            self.visits[*state as usize] = Visit::NEVER;
+        let mut left = Vec::new();
+        for &root in region {
+            let mut path: Vec<(u32, usize)> = self.visit(root).into_iter().collect();
+            while let Some((state, at)) = path.pop() {
+                let Some(edge) = self.edges[state as usize].get(at).copied() else {
+                    left.push(state);
+                    continue;
+                };
+                path.push((state, at + 1));
+                if self.is_inside(state, edge.to) {
+                    path.extend(self.visit(edge.to));
+                }
+            }
+        }
+        let mut sources: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for &state in region {
+            for edge in self.edges[state as usize].iter().filter(|e| self.is_inside(state, e.to)) {
+                sources.entry(edge.to).or_default().push(state);
+            }
         }
         let mut components = Vec::new();
-        let mut order = 0;
-        for &root in region {
-            let mut path: Vec<(u32, usize)> = Vec::new();
-            if self.visits[root as usize] == Visit::NEVER {
-                path.push((root, 0));
+        while let Some(root) = left.pop() {
+            let (mut component, mut open) = (Vec::new(), vec![root]);
+            while let Some(state) = open.pop() {
+                if std::mem::take(&mut self.visited[state as usize]) {
+                    component.push(state);
+                    open.extend(sources.remove(&state).unwrap_or_default());
+                }
             }
-            while let Some((state, at)) = path.pop() {
-                if at == 0 {
-                    self.visits[state as usize] = Visit { order, lowest: order, is_on_stack: true };
-                    self.stack.push(state);
-                    order += 1;
-                }
-                if let Some((at, deeper)) = self.advance(state, at) {
-                    path.push((state, at));
-                    path.push((deeper, 0));
-                    continue;
-                }
-                components.extend(self.close(state));
-                if let Some((parent, _)) = path.last() {
-                    self.lower(*parent, self.visits[state as usize].lowest);
-                }
+            if !component.is_empty() {
+                components.push(component);
             }
         }
         components
     }
 
-    /// Follows the edges of a state from this one on to one that was not visited yet.
-    fn advance(&mut self, state: u32, from: usize) -> Option<(usize, u32)> {
-        let mut at = from;
-        while let Some(edge) = self.edges[state as usize].get(at).copied() {
-            at += 1;
-            if self.is_inside(state, edge.to) {
-                let seen = self.visits[edge.to as usize];
-                if seen == Visit::NEVER {
-                    return Some((at, edge.to));
-                }
-                if seen.is_on_stack {
-                    self.lower(state, seen.order);
-                }
-            }
-        }
-        None
-    }
-
-    fn lower(&mut self, state: u32, to: u32) {
-        let visit = &mut self.visits[state as usize];
-        visit.lowest = visit.lowest.min(to);
-    }
-
-    /// The component that was entered through this state, if it is the first of one.
-    fn close(&mut self, state: u32) -> Option<Vec<u32>> {
-        let Visit { order, lowest, .. } = self.visits[state as usize];
-        if lowest < order {
-            return None;
-        }
-        let mut component = Vec::new();
-        while let Some(last) = self.stack.pop() {
-            self.visits[last as usize].is_on_stack = false;
-            component.push(last);
-            if last == state {
-                break;
-            }
-        }
-        Some(component)
+    /// Where to go on with a state, by its edges, if it was not visited yet.
+    fn visit(&mut self, state: u32) -> Option<(u32, usize)> {
+        let is_visited = std::mem::replace(&mut self.visited[state as usize], true);
+        (!is_visited).then_some((state, 0))
     }
 }
 

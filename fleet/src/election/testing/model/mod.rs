@@ -23,26 +23,27 @@ use super::candidate;
 use crate::election::{Candidate, Election, ElectionTimer, Input, Message, Output};
 use crate::model::{NodeId, NodeState, Term};
 
-pub(in crate::election) use calm::{Calms, Due, settles};
+pub(crate) use calm::{Calms, Due, settles};
 
 /// More states than any model generates. The checker stops there and calls itself done.
 const MOST_STATES: usize = 40_000_000;
 
-/// As often as there is an opportunity.
-pub(in crate::election) const WITHOUT_END: u8 = u8::MAX;
+/// The property that a [witness](Check::witness) decides.
+const IN_CALM: &str = "no forbidden step in calm";
 
-/// What may happen, and how often.
+/// As often as there is an opportunity.
+pub(crate) const WITHOUT_END: u8 = u8::MAX;
+
 #[derive(Debug, Clone)]
-pub(in crate::election) struct Bounds {
-    pub(in crate::election) nodes: usize,
-    pub(in crate::election) network: Network,
-    pub(in crate::election) beacons: Beacons,
-    pub(in crate::election) most: Misfortunes,
+pub(crate) struct Bounds {
+    pub(crate) nodes: usize,
+    pub(crate) network: Network,
+    pub(crate) beacons: Beacons,
+    pub(crate) most: Misfortunes,
 }
 
-/// What becomes of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::election) enum Network {
+pub(crate) enum Network {
     /// A message arrives at any time, any number of times, until it is lost. States with more
     /// messages under way than this are not looked at.
     Repeats(usize),
@@ -57,9 +58,8 @@ pub(in crate::election) enum Network {
     Forges,
 }
 
-/// How nodes learn about each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::election) enum Beacons {
+pub(crate) enum Beacons {
     /// At any later moment.
     Late,
     /// At once: before anything else happens all have heard all, and miss the dead.
@@ -70,19 +70,17 @@ pub(in crate::election) enum Beacons {
 
 /// Misfortunes: how many may happen, or have happened. [`WITHOUT_END`] is not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(in crate::election) struct Misfortunes {
-    pub(in crate::election) crashes: u8,
-    pub(in crate::election) restarts: u8,
+pub(crate) struct Misfortunes {
+    pub(crate) crashes: u8,
+    pub(crate) restarts: u8,
     /// Links that break although both ends live.
-    pub(in crate::election) breaks: u8,
+    pub(crate) breaks: u8,
     /// Nodes whose estimate falls to 1.
-    pub(in crate::election) falls: u8,
+    pub(crate) falls: u8,
 }
 
 /// A protocol under the checker. Functions take the whole [`Check`], which has the machines' world.
-pub(in crate::election) trait Subject:
-    Debug + Sized + Send + Sync + 'static
-{
+pub(crate) trait Subject: Debug + Sized + Send + Sync + 'static {
     type Machine: Election + Clone + PartialEq + Eq + Hash + Sync;
     /// What the checks remember of the past.
     type Notes: Clone + Debug + Default + PartialEq + Eq + Hash + Send + Sync;
@@ -107,7 +105,6 @@ pub(in crate::election) trait Subject:
         Term::default()
     }
 
-    /// The messages of [`Network::Forges`].
     fn forgeries(&self) -> Vec<Message> {
         Vec::new()
     }
@@ -121,14 +118,12 @@ pub(in crate::election) trait Subject:
     /// Called after a crash.
     fn crashed(_check: &Check<Self>, _moment: &mut At<Self>, _node: usize) {}
 
-    /// Called before a node is started again.
     fn restarts(_check: &Check<Self>, _moment: &mut At<Self>, _node: usize) {}
 
     /// Called after a machine took an input and before its outputs are performed: takes notes, and
     /// sets the moment's fault if the step is forbidden.
     fn observe(_check: &Check<Self>, _moment: &mut At<Self>, _step: &mut Taken<'_, Self>) {}
 
-    /// Performs an output that concerns links.
     fn link(_check: &Check<Self>, _moment: &mut At<Self>, node: usize, output: Output) {
         panic!("{node}: {output:?} is none of the protocol's");
     }
@@ -148,19 +143,19 @@ pub(in crate::election) trait Subject:
 }
 
 /// An input that a machine has taken.
-pub(in crate::election) struct Taken<'a, S: Subject> {
-    pub(in crate::election) node: usize,
-    pub(in crate::election) before: &'a S::Machine,
-    pub(in crate::election) input: &'a Input<'a>,
-    pub(in crate::election) after: &'a mut S::Machine,
-    pub(in crate::election) outputs: &'a [Output],
+pub(crate) struct Taken<'a, S: Subject> {
+    pub(crate) node: usize,
+    pub(crate) before: &'a S::Machine,
+    pub(crate) input: &'a Input<'a>,
+    pub(crate) after: &'a mut S::Machine,
+    pub(crate) outputs: &'a [Output],
 }
 
 /// A protocol within bounds.
-pub(in crate::election) struct Check<S: Subject> {
-    pub(in crate::election) subject: Arc<S>,
-    pub(in crate::election) bounds: Bounds,
-    pub(in crate::election) candidates: Vec<Candidate>,
+pub(crate) struct Check<S: Subject> {
+    pub(crate) subject: Arc<S>,
+    pub(crate) bounds: Bounds,
+    pub(crate) candidates: Vec<Candidate>,
     /// Is shown every state once, and says whether it may follow.
     witness: Option<Witness<S>>,
     /// Nothing is under way when a calm begins.
@@ -175,38 +170,36 @@ impl<S: Subject> Debug for Check<S> {
     }
 }
 
-/// A state of the model of a protocol.
-pub(in crate::election) type At<S> = Moment<<S as Subject>::Machine, <S as Subject>::Notes>;
+pub(crate) type At<S> = Moment<<S as Subject>::Machine, <S as Subject>::Notes>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in crate::election) struct Moment<M, N> {
+pub(crate) struct Moment<M, N> {
     /// `None` for one that has crashed.
-    pub(in crate::election) nodes: Vec<Option<M>>,
-    pub(in crate::election) armed: BTreeSet<(usize, ElectionTimer)>,
-    pub(in crate::election) network: BTreeSet<Sent>,
-    pub(in crate::election) happened: Misfortunes,
+    pub(crate) nodes: Vec<Option<M>>,
+    pub(crate) armed: BTreeSet<(usize, ElectionTimer)>,
+    pub(crate) network: BTreeSet<Sent>,
+    pub(crate) happened: Misfortunes,
     /// A forbidden step that was made.
-    pub(in crate::election) fault: Option<&'static str>,
-    pub(in crate::election) notes: N,
+    pub(crate) fault: Option<&'static str>,
+    pub(crate) notes: N,
 }
 
-/// A message under way.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::election) struct Sent {
-    pub(in crate::election) from: usize,
-    pub(in crate::election) to: usize,
-    pub(in crate::election) message: Message,
+pub(crate) struct Sent {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) message: Message,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::election) enum Copies {
+pub(crate) enum Copies {
     /// It may arrive again.
     Kept,
     Gone,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::election) enum Step<S> {
+pub(crate) enum Step<S> {
     Arrives { sent: Sent, copies: Copies, draw: u64 },
     IsLost(Sent),
     Fires { node: usize, timer: ElectionTimer, draw: u64 },
@@ -218,44 +211,44 @@ pub(in crate::election) enum Step<S> {
     Own(S),
 }
 
-pub(in crate::election) fn number(node: usize) -> u8 {
+pub(crate) fn number(node: usize) -> u8 {
     u8::try_from(node).expect("few nodes")
 }
 
 impl<M: Election, N> Moment<M, N> {
-    pub(in crate::election) fn living(&self) -> impl Iterator<Item = (usize, &M)> {
+    pub(crate) fn living(&self) -> impl Iterator<Item = (usize, &M)> {
         let nodes = self.nodes.iter().enumerate();
         nodes.filter_map(|(node, machine)| Some((node, machine.as_ref()?)))
     }
 
-    pub(in crate::election) fn lives(&self, node: usize) -> bool {
+    pub(crate) fn lives(&self, node: usize) -> bool {
         self.nodes[node].is_some()
     }
 
-    pub(in crate::election) fn node_state(&self, node: usize) -> Option<NodeState> {
+    pub(crate) fn node_state(&self, node: usize) -> Option<NodeState> {
         self.nodes[node].as_ref().map(Election::node_state)
     }
 
-    pub(in crate::election) fn leads(&self, node: usize) -> bool {
+    pub(crate) fn leads(&self, node: usize) -> bool {
         self.node_state(node) == Some(NodeState::Master)
     }
 
-    pub(in crate::election) fn leaders(&self) -> usize {
+    pub(crate) fn leaders(&self) -> usize {
         (0..self.nodes.len()).filter(|node| self.leads(*node)).count()
     }
 
-    pub(in crate::election) fn timers(&self, node: usize) -> impl Iterator<Item = &ElectionTimer> {
+    pub(crate) fn timers(&self, node: usize) -> impl Iterator<Item = &ElectionTimer> {
         let own = self.armed.iter().filter(move |(armed, _)| *armed == node);
         own.map(|(_, timer)| timer)
     }
 
-    pub(in crate::election) fn blame(&mut self, fault: Option<&'static str>) {
+    pub(crate) fn blame(&mut self, fault: Option<&'static str>) {
         self.fault = self.fault.or(fault);
     }
 }
 
 /// Walks the whole space, which has at least this many states.
-pub(in crate::election) fn exhaust<S: Subject>(what: &str, check: Check<S>, least: usize) {
+pub(crate) fn exhaust<S: Subject>(what: &str, check: Check<S>, least: usize) {
     let checker = check.checker().threads(2).target_state_count(MOST_STATES).spawn_bfs().join();
     let states = checker.unique_state_count();
     println!("{what}: {states} states, depth {}", checker.max_depth());
@@ -265,7 +258,7 @@ pub(in crate::election) fn exhaust<S: Subject>(what: &str, check: Check<S>, leas
     assert!(states >= least, "{what}: {states} states, of at least {least}");
 }
 
-pub(in crate::election) fn fingerprint(state: &impl Hash) -> u64 {
+pub(crate) fn fingerprint(state: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     state.hash(&mut hasher);
     hasher.finish()

@@ -136,7 +136,6 @@ impl<const DRAWN: bool> Calms for Meeting<DRAWN> {
     }
 }
 
-/// Whether two are frozen with each other.
 fn have_met<N>(ring: &Moment<TokenRing, N>) -> bool {
     let frozen = |node: &TokenRing| {
         let State::Holding { phase: Phase::Frozen { with, .. }, .. } = &node.state else {
