@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::{ElectionTimer, Rules};
+use super::Rules;
 use crate::model::NodeId;
 
 /// The rules of an experiment. Two are equal if they are the same.
@@ -52,12 +52,6 @@ pub struct Message {
     pub node: Option<NodeId>,
 }
 
-impl From<Message> for super::Message {
-    fn from(message: Message) -> Self {
-        Self::Experiment(message)
-    }
-}
-
 fn one_byte<S: Serializer>(_: &str, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u8(0)
 }
@@ -65,12 +59,6 @@ fn one_byte<S: Serializer>(_: &str, serializer: S) -> Result<S::Ok, S::Error> {
 /// A timer of an experiment, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timer(pub &'static str);
-
-impl From<Timer> for ElectionTimer {
-    fn from(timer: Timer) -> Self {
-        Self::Experiment(timer)
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -330,6 +330,29 @@ pub enum ElectionTimer {
     Experiment(experiment::Timer),
 }
 
+macro_rules! from_each {
+    ($inner:ident to $outer:ident: $($module:ident $variant:ident,)+) => {
+        $(
+            impl From<$module::$inner> for $outer {
+                fn from(inner: $module::$inner) -> Self {
+                    Self::$variant(inner)
+                }
+            }
+        )+
+    };
+}
+
+from_each! {
+    Message to Message:
+    bully Bully, senior Senior, ballot Ballot, token_ring TokenRing, experiment Experiment,
+}
+
+from_each! {
+    Timer to ElectionTimer:
+    lowest_ip LowestIp, bully Bully, senior Senior, ballot Ballot, token_ring TokenRing,
+    experiment Experiment,
+}
+
 /// Which protocol elects, and its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ElectionSettings {
@@ -434,22 +457,21 @@ impl ElectionSettings {
     /// What a preset of the protocol says.
     #[must_use]
     pub fn preset(protocol: Protocol, preset: Preset) -> Self {
-        match (protocol, preset) {
-            (Protocol::LowestIp, Preset::Fleet) => Self::LowestIp(lowest_ip::Settings::default()),
-            (Protocol::Bully, Preset::Fleet) => Self::Bully(bully::Settings::default()),
-            (Protocol::Senior, Preset::Fleet) => Self::Senior(senior::Settings::default()),
-            (Protocol::Ballot, Preset::Fleet) => Self::Ballot(ballot::Settings::default()),
-            (Protocol::TokenRing, Preset::Fleet) => {
-                Self::TokenRing(token_ring::Settings::default())
-            }
-            (Protocol::LowestIp, Preset::Source) => Self::LowestIp(lowest_ip::Settings::source()),
-            (Protocol::Bully, Preset::Source) => Self::Bully(bully::Settings::source()),
-            (Protocol::Senior, Preset::Source) => Self::Senior(senior::Settings::source()),
-            (Protocol::Ballot, Preset::Source) => Self::Ballot(ballot::Settings::source()),
-            (Protocol::TokenRing, Preset::Source) => {
-                Self::TokenRing(token_ring::Settings::source())
-            }
+        macro_rules! either {
+            ($($module:ident: $variant:ident),+) => {
+                match (protocol, preset) {
+                    $(
+                        (Protocol::$variant, Preset::Fleet) => {
+                            Self::$variant($module::Settings::default())
+                        }
+                        (Protocol::$variant, Preset::Source) => {
+                            Self::$variant($module::Settings::source())
+                        }
+                    )+
+                }
+            };
         }
+        for_every_protocol!(either)
     }
 
     /// C3: a group of at most this many nodes that all hear each other, on a network that has been
@@ -461,7 +483,6 @@ impl ElectionSettings {
     }
 }
 
-/// The settings of a protocol say what it is.
 impl Deref for ElectionSettings {
     type Target = dyn Rules;
 

@@ -89,18 +89,6 @@ pub enum Timer {
     Round,
 }
 
-impl From<Timer> for ElectionTimer {
-    fn from(timer: Timer) -> Self {
-        Self::Ballot(timer)
-    }
-}
-
-impl From<Message> for super::Message {
-    fn from(message: Message) -> Self {
-        Self::Ballot(message)
-    }
-}
-
 const PROFILE: Profile = Profile {
     preferred: Preferred::Designated,
     carrier: Carrier::Packet,
@@ -119,7 +107,6 @@ pub struct Ballot {
     state: State,
 }
 
-/// Another node, as it last described itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Peer {
     regular: bool,
@@ -159,7 +146,6 @@ enum Round {
     Answered,
 }
 
-/// What the leader's beacons have reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Reported {
     /// Nothing yet: they may be older than its control packet.
@@ -201,7 +187,6 @@ enum Event<'a> {
 }
 
 impl State {
-    /// The timers that run in this state.
     fn timers(&self) -> &'static [Timer] {
         match self {
             Self::Waiting { .. } | Self::Following { round: Round::Quiet, .. } => &[Timer::Silence],

@@ -1,5 +1,3 @@
-//! What can be set about `ballot`.
-
 use std::time::Duration;
 
 use super::{Ballot, PROFILE};

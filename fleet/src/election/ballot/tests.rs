@@ -221,12 +221,6 @@ fn every_follower_can_lead() {
 #[test]
 fn the_highest_vote_leads_and_the_others_follow_it() {
     play(
-        "the first to vote",
-        new(1),
-        [opens(Silence, 20), vote(2, 30, 0, Seeking, []), is_beaten(Seeking), follows(2)],
-    );
-
-    play(
         "the highest",
         new(2),
         [vote(1, 20, 30, Seeking, [arm(Round), say(Message::Vote(30)), stop(Silence)]), wins()],
@@ -256,30 +250,14 @@ fn the_highest_vote_leads_and_the_others_follow_it() {
     }
 }
 
-/// V5, V6: a round lasts a fixed time. After a tie there is another one, open to all.
+/// V5, V6: a round lasts a fixed time. After a tie there is another one, open to all; how each round
+/// ends is in the model.
 #[test]
 fn a_tie_is_voted_upon_again() {
     play(
         "its own vote was kept back, but it knows of the tie",
         new(1),
         [vote(2, 7, 7, Seeking, [arm(Round), stop(Silence)]), opens(Round, 100), wins()],
-    );
-
-    play(
-        "tied, and beaten by a fresh number",
-        voting(1, 7),
-        [
-            vote(2, 7, 0, Seeking, []),
-            opens(Round, 4),
-            vote(2, 5, 0, Seeking, []),
-            is_beaten(Seeking),
-        ],
-    );
-
-    play(
-        "tied, and with the higher fresh number",
-        voting(2, 7),
-        [vote(1, 7, 0, Seeking, []), opens(Round, 5), vote(1, 4, 0, Seeking, []), wins()],
     );
 
     play(
@@ -291,18 +269,6 @@ fn a_tie_is_voted_upon_again() {
             vote(1, 4, 9, Seeking, [arm(Round), say(Message::Vote(9)), stop(Silence)]),
             wins(),
         ],
-    );
-
-    play(
-        "without a tie there is no second round",
-        new(1),
-        [vote(2, 7, 8, Seeking, [arm(Round), say(Message::Vote(8)), stop(Silence)]), wins()],
-    );
-
-    play(
-        "nor for one that can't win",
-        new(1),
-        [vote(2, 7, 6, Seeking, [arm(Round), stop(Silence)]), is_beaten(Seeking)],
     );
 
     play(

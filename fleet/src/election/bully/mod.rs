@@ -107,18 +107,6 @@ pub enum Timer {
     Pause,
 }
 
-impl From<Timer> for ElectionTimer {
-    fn from(timer: Timer) -> Self {
-        Self::Bully(timer)
-    }
-}
-
-impl From<Message> for Any {
-    fn from(message: Message) -> Self {
-        Self::Bully(message)
-    }
-}
-
 const PROFILE: Profile = Profile { preferred: Preferred::Fittest, ..Profile::USUAL };
 
 /// The `bully` protocol.
@@ -131,7 +119,6 @@ pub struct Bully {
     /// The highest term heard here or taken. The node's own may be higher, and replaces it in what is
     /// sent.
     term: Term,
-    /// The other nodes, and their estimates.
     peers: BTreeMap<NodeId, u32>,
     /// The nodes that follow this one by their beacons, where the bonus depends on it.
     followers: BTreeSet<NodeId>,
@@ -151,7 +138,6 @@ enum State {
     Master,
 }
 
-/// A follower's estimate, beside its master's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Comparison {
     /// Not clearly higher.
@@ -167,7 +153,6 @@ enum Ended {
     LongAgo,
 }
 
-/// How far an election has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Stage {
     /// It lets the higher nodes announce themselves.
@@ -198,7 +183,6 @@ impl Interim {
     }
 }
 
-/// What an input amounts to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Event {
     Started,

@@ -1,5 +1,3 @@
-//! What can be set about `bully`.
-
 use std::time::Duration;
 
 use super::{Bully, PROFILE};

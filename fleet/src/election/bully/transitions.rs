@@ -1,5 +1,3 @@
-//! What each event does in each state.
-
 use super::{
     Bully, Comparison, Ended, Event, Interim, Mastership, Message, Output, Stage, State, Timer,
 };

@@ -30,9 +30,7 @@ use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{
-    Candidate, Detail, Election, ElectionTimer, Input, LinkRule, Output, Preferred, Profile, Rules,
-};
+use super::{Candidate, Detail, Election, Input, LinkRule, Output, Preferred, Profile, Rules};
 use crate::model::{NodeId, NodeState, Nonce, Protocol};
 use crate::seeded::{SeededBug, is_seeded};
 
@@ -45,12 +43,6 @@ pub enum Timer {
     Redial(NodeId),
     /// The link to this peer has had its time to carry.
     Join(NodeId),
-}
-
-impl From<Timer> for ElectionTimer {
-    fn from(timer: Timer) -> Self {
-        Self::LowestIp(timer)
-    }
 }
 
 const STANDBY: Profile = Profile {
@@ -135,7 +127,6 @@ impl LowestIp {
         Self { rank: (address, node), state: State::Master, masters: BTreeSet::new() }
     }
 
-    /// Forgets what is known of a peer.
     fn forget(&mut self, peer: &NodeId) {
         self.masters.retain(|(_, master)| master != peer);
     }

@@ -6,84 +6,57 @@ fn node(index: u8) -> LowestIp {
     LowestIp::new(name(index), address(index))
 }
 
-/// Plays what a third node hears of its peers, or `None` where it loses one, and compares its
-/// state after each.
-#[track_caller]
-fn third(case: &str, steps: &[(u8, Option<NodeState>, NodeState)]) {
-    let mut third = node(3);
-    for (step, (peer, said, expected)) in steps.iter().enumerate() {
-        let outputs = match said {
-            Some(node_state) => hears(&mut third, &candidate(*peer), node_state),
-            None => loses(&mut third, *peer),
-        };
-        assert_eq!(outputs, [], "{case}, step {step}");
-        assert_eq!(third.node_state(), *expected, "{case}, step {step}");
-    }
-}
-
+/// What a third node hears of its peers, or `None` where it loses one, and its state after each.
 #[test]
 fn a_node_follows_the_lowest_master_until_that_is_one_no_longer() {
-    let master = NodeState::Master;
-    let says = |state: NodeState| Some(state);
-    third(
-        "F2, F3: masters with higher addresses are not followed",
-        &[(4, says(master.clone()), master.clone())],
-    );
-    third(
-        "F3: only masters are followed",
-        &[
-            (1, says(slave_of(0)), master.clone()),
-            (1, says(NodeState::Seeking), master.clone()),
-            (1, says(master.clone()), slave_of(1)),
-        ],
-    );
-    third(
-        "F3: a slave stays with its master",
-        &[
-            (2, says(master.clone()), slave_of(2)),
-            (1, says(master.clone()), slave_of(2)),
-            (4, None, slave_of(2)),
-            (2, says(master.clone()), slave_of(2)),
-        ],
-    );
-    third(
-        "F7: it leads when it has lost its master",
-        &[
-            (2, says(master.clone()), slave_of(2)),
-            (2, None, master.clone()),
-            (2, says(master.clone()), slave_of(2)),
-        ],
-    );
-    third(
-        "E1: it leads when its master follows one that it does not hear",
-        &[(2, says(master.clone()), slave_of(2)), (2, says(slave_of(1)), master.clone())],
-    );
-    third(
-        "F3: it goes with its master to a lower one, whichever it hears first",
-        &[
-            (2, says(master.clone()), slave_of(2)),
-            (1, says(master.clone()), slave_of(2)),
-            (2, says(slave_of(1)), slave_of(1)),
-        ],
-    );
-    third(
-        "E1: a master that was lost meanwhile is not followed",
-        &[
-            (2, says(master.clone()), slave_of(2)),
-            (1, says(master.clone()), slave_of(2)),
-            (1, None, slave_of(2)),
-            (2, None, master.clone()),
-        ],
-    );
-    third(
-        "E7: of the masters that are left it follows the lowest",
-        &[
-            (2, says(master.clone()), slave_of(2)),
-            (1, says(master.clone()), slave_of(2)),
-            (0, says(master.clone()), slave_of(2)),
-            (2, None, slave_of(0)),
-        ],
-    );
+    let leads = |peer, then: NodeState| (peer, Some(NodeState::Master), then);
+    let says = |peer, said: NodeState, then: NodeState| (peer, Some(said), then);
+    let lost = |peer, then: NodeState| (peer, None, then);
+    let (own, second) = (|| NodeState::Master, || slave_of(2));
+    for (case, steps) in [
+        ("F2, F3: masters with higher addresses are not followed", vec![leads(4, own())]),
+        (
+            "F3: only masters are followed",
+            vec![
+                says(1, slave_of(0), own()),
+                says(1, NodeState::Seeking, own()),
+                leads(1, slave_of(1)),
+            ],
+        ),
+        (
+            "F3: a slave stays with its master",
+            vec![leads(2, second()), leads(1, second()), lost(4, second()), leads(2, second())],
+        ),
+        (
+            "F7: it leads when it has lost its master",
+            vec![leads(2, second()), lost(2, own()), leads(2, second())],
+        ),
+        (
+            "E1: it leads when its master follows one that it does not hear",
+            vec![leads(2, second()), says(2, slave_of(1), own())],
+        ),
+        (
+            "F3: it goes with its master to a lower one, whichever it hears first",
+            vec![leads(2, second()), leads(1, second()), says(2, slave_of(1), slave_of(1))],
+        ),
+        (
+            "E1: a master that was lost meanwhile is not followed",
+            vec![leads(2, second()), leads(1, second()), lost(1, second()), lost(2, own())],
+        ),
+        (
+            "E7: of the masters that are left it follows the lowest",
+            vec![leads(2, second()), leads(1, second()), leads(0, second()), lost(2, slave_of(0))],
+        ),
+    ] {
+        let mut third = node(3);
+        for (step, (peer, said, expected)) in steps.into_iter().enumerate() {
+            let outputs = match said {
+                Some(said) => hears(&mut third, &candidate(peer), &said),
+                None => loses(&mut third, peer),
+            };
+            assert_eq!((outputs, third.node_state()), (vec![], expected), "{case}, step {step}");
+        }
+    }
 }
 
 /// Two nodes with one address: the name decides, so that one of them yields.

@@ -59,12 +59,6 @@ pub enum Message {
     IAmExecutor,
 }
 
-impl From<Message> for super::Message {
-    fn from(message: Message) -> Self {
-        Self::Senior(message)
-    }
-}
-
 /// The timers of `senior`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
@@ -76,12 +70,6 @@ pub enum Timer {
     Request,
 }
 
-impl From<Timer> for ElectionTimer {
-    fn from(timer: Timer) -> Self {
-        Self::Senior(timer)
-    }
-}
-
 const PROFILE: Profile =
     Profile { preferred: Preferred::Designated, requests_sensor_data: true, ..Profile::USUAL };
 
@@ -90,7 +78,6 @@ const PROFILE: Profile =
 pub struct Senior {
     own: Member,
     settings: Settings,
-    /// The other nodes that are heard.
     peers: BTreeMap<NodeId, Member>,
     state: State,
 }
@@ -103,7 +90,6 @@ enum State {
     Master,
 }
 
-/// An attempt to find a master.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Attempt {
     /// Counts from 1.
@@ -120,7 +106,6 @@ impl Attempt {
     }
 }
 
-/// An input, as far as it concerns the protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Event {
     Start,
@@ -134,7 +119,6 @@ enum Event {
     Fired(Timer),
 }
 
-/// By what a master is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     NeedExecutors,
@@ -154,7 +138,6 @@ impl Senior {
         Self { own, settings, peers: BTreeMap::new(), state }
     }
 
-    /// What an input means; updates the nodes that are heard.
     fn event(&mut self, input: &Input<'_>) -> Option<Event> {
         match input {
             Input::Start => Some(Event::Start),

@@ -1,5 +1,3 @@
-//! The times and counts of `senior`.
-
 use std::time::Duration;
 
 use super::{PROFILE, Senior, Timer};
@@ -69,7 +67,6 @@ impl Settings {
         }
     }
 
-    /// How long a timer runs.
     pub(super) fn wait(&self, timer: Timer) -> Duration {
         match timer {
             Timer::Answer => self.answer_wait,

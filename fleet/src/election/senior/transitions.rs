@@ -1,5 +1,3 @@
-//! What each event does in each state.
-
 use super::{Attempt, Event, Kind, Message, Senior, Sign, State, Timer};
 use crate::election::{Message as Any, Output};
 use crate::model::NodeId;

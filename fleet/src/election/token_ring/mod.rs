@@ -83,18 +83,6 @@ pub use message::{Exchange, Generation, Life, Message, Stamp, Survivor, Token};
 pub use settings::Settings;
 pub use state::Timer;
 
-impl From<Timer> for ElectionTimer {
-    fn from(timer: Timer) -> Self {
-        Self::TokenRing(timer)
-    }
-}
-
-impl From<Message> for super::Message {
-    fn from(message: Message) -> Self {
-        Self::TokenRing(message)
-    }
-}
-
 const PROFILE: Profile = Profile { rotates: true, ..Profile::USUAL };
 
 /// The `token-ring` protocol.
@@ -371,7 +359,6 @@ impl TokenRing {
         Stamp { generation, hop }
     }
 
-    /// The generation of a token of this node's own making.
     fn fresh_generation(&self) -> Generation {
         Generation {
             number: self.seen.generation.number.saturating_add(1),

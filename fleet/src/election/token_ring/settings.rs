@@ -1,5 +1,3 @@
-//! The times of `token-ring`.
-
 use std::time::Duration;
 
 use super::{PROFILE, TokenRing};

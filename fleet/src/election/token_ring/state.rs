@@ -85,7 +85,6 @@ pub enum Timer {
 }
 
 impl State {
-    /// The timers that run in this state.
     pub(super) fn timers(&self) -> &'static [Timer] {
         match self {
             Self::Waiting { .. } | Self::Deferring { .. } => &[Timer::Watch],

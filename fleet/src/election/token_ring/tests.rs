@@ -1,5 +1,3 @@
-//! Machines driven by hand.
-
 mod exchange;
 mod recovery;
 mod turns;
@@ -7,7 +5,7 @@ mod turns;
 use super::*;
 use crate::election::Message as Any;
 use crate::election::testing::{
-    self, address, armed, candidate, feed, fires, loses, name, receives, sent, slave_of,
+    self, address, armed, candidate, draws, feed, fires, loses, name, receives, sent, slave_of,
 };
 use crate::model::bounds::JUMP;
 
@@ -16,13 +14,17 @@ fn mac(index: u8) -> Mac {
 }
 
 fn node(index: u8) -> TokenRing {
-    let mut node = with(index, Settings::default());
-    feed(&mut node, Input::Start);
-    node
+    with(index, &[], Settings::default())
 }
 
-fn with(index: u8, settings: Settings) -> TokenRing {
-    TokenRing::new(&candidate(index), Nonce(u64::from(index)), settings)
+/// A node that hears so many peers, which are numbered as the nodes are.
+fn with(index: u8, peers: &[u8], settings: Settings) -> TokenRing {
+    let mut node = TokenRing::new(&candidate(index), Nonce(u64::from(index)), settings);
+    feed(&mut node, Input::Start);
+    for peer in peers {
+        hears(&mut node, *peer, &NodeState::Seeking);
+    }
+    node
 }
 
 fn hears(node: &mut TokenRing, index: u8, node_state: &NodeState) -> Vec<Output> {
@@ -48,14 +50,21 @@ fn stamp(number: u64, creator: u8, hop: u64) -> Stamp {
     }
 }
 
-/// A node that hears so many peers, which are numbered as the nodes are, and holds the token.
-fn holder(index: u8, peers: &[u8]) -> TokenRing {
-    let mut node = node(index);
-    for peer in peers {
-        hears(&mut node, *peer, &NodeState::Seeking);
-    }
+/// One that also claims the token.
+fn claimant(index: u8, peers: &[u8], settings: Settings) -> TokenRing {
+    let mut node = with(index, peers, settings);
     fires(&mut node, Timer::Watch);
     fires(&mut node, Timer::Claim);
+    node
+}
+
+/// One that also holds the token.
+fn holder(index: u8, peers: &[u8]) -> TokenRing {
+    holder_with(index, peers, Settings::default())
+}
+
+fn holder_with(index: u8, peers: &[u8], settings: Settings) -> TokenRing {
+    let mut node = claimant(index, peers, settings);
     fires(&mut node, Timer::Listen);
     assert_eq!(node.node_state(), NodeState::Master);
     node

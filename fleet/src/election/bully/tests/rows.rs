@@ -230,39 +230,6 @@ fn a_master_answers_a_lower_ones_announcement_with_its_own() {
     assert_eq!(third.node_state(), NodeState::Master);
 }
 
-/// B1, E6: nobody follows a master that is cut off from all its slaves, also as in the source.
-#[test]
-fn who_is_lost_follows_no_more() {
-    for mesh_detection in [true, false] {
-        let settings = Settings { mesh_detection, ..Settings::default() };
-        let mut second = amid(2, &[1], settings);
-        fires(&mut second, Timer::Answer);
-        hears_in(&mut second, 1, &slave_of(2), 1);
-        assert_eq!(second.estimate(), 44);
-        loses(&mut second, 1);
-        assert_eq!(second.estimate(), 21);
-    }
-}
-
-/// E7
-#[test]
-fn a_late_announcement_of_an_older_term_changes_nothing() {
-    let mut first = follower(1, &[2, 3], 3, Settings::default());
-    loses(&mut first, 3);
-    hears(&mut first, 3, &NodeState::Seeking);
-    receives(&mut first, 2, master(2));
-    let before = first.clone();
-    assert_eq!(receives(&mut first, 3, master(1)), []);
-    assert_eq!(first, before);
-    hears_in(&mut first, 2, &NodeState::Master, 7);
-    receives(&mut first, 3, master(6));
-    assert_eq!(first.node_state(), slave_of(2), "a beacon tells the term too");
-    let mut candidate = amid(1, &[2], Settings::default());
-    hears_in(&mut candidate, 2, &NodeState::Seeking, 4);
-    receives(&mut candidate, 2, master(3));
-    assert_eq!(candidate.node_state(), NodeState::Seeking);
-}
-
 /// C3: *master* of the one that took its place may have been lost.
 #[test]
 fn a_follower_whose_master_has_yielded_starts_an_election() {

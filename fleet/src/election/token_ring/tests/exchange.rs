@@ -5,12 +5,7 @@ use super::*;
 /// T6, T8: as in the source both of two holders act and say that they live, until one gives up.
 #[test]
 fn as_in_the_source_a_smaller_holder_goes_on() {
-    let mut smaller = with(1, Settings::source());
-    feed(&mut smaller, Input::Start);
-    hears(&mut smaller, 2, &NodeState::Seeking);
-    for timer in [Timer::Watch, Timer::Claim, Timer::Listen] {
-        fires(&mut smaller, timer);
-    }
+    let mut smaller = holder_with(1, &[2], Settings::source());
     receives(&mut smaller, 2, life(stamp(1, 2, 0), 9));
     assert_eq!(smaller.node_state(), NodeState::Master);
     assert_eq!(said(&fires(&mut smaller, Timer::Life))[0].0, None, "to all");
@@ -185,11 +180,8 @@ fn an_exchange_has_a_limit_drawn_by_lot() {
     let settings = Settings::default();
     for (draw, limit) in [(0, settings.t / 2), (512, settings.t * 3 / 4)] {
         let mut holder = holder(1, &[2]);
-        let (from, mut outputs) = (name(2), Vec::new());
-        let message = Any::TokenRing(Message::Wait(Exchange(1)));
-        let message = &message;
-        let from = &from;
-        holder.handle(Input::Message { from, message }, draw, &mut outputs);
+        let (from, message) = (&name(2), &Any::TokenRing(Message::Wait(Exchange(1))));
+        let outputs = draws(&mut holder, draw, Input::Message { from, message });
         assert_eq!(armed(&outputs, Timer::Exchange), Some(limit));
         let outputs = fires(&mut holder, Timer::Exchange);
         assert!(matches!(said(&outputs)[..], [(None, Message::Life(_))]));

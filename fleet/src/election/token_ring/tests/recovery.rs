@@ -16,8 +16,7 @@ fn a_holder_says_each_t_that_it_lives() {
 #[test]
 fn after_t_and_grace_without_a_holder_the_token_is_recovered() {
     let as_in_the_source = Settings { mesh_detection: false, ..Settings::default() };
-    let mut waiting = with(2, as_in_the_source.clone());
-    feed(&mut waiting, Input::Start);
+    let mut waiting = with(2, &[], as_in_the_source.clone());
     hears(&mut waiting, 1, &NodeState::Master);
     assert_eq!(waiting.node_state(), NodeState::Seeking, "a beacon says nothing");
     let outputs = receives(&mut waiting, 1, life(stamp(1, 1, 0), 1));
@@ -49,10 +48,8 @@ fn the_loss_of_the_holder_starts_the_recovery_at_once() {
 fn the_turn_to_claim_goes_by_rank_behind_the_last_holder() {
     let step = Settings::default().claim_wait_per_rank;
     let turn = |own: u8| {
-        let mut waiting = node(own);
-        for peer in (1..=5).filter(|peer| *peer != own) {
-            hears(&mut waiting, peer, &NodeState::Seeking);
-        }
+        let peers: Vec<u8> = (1..=5).filter(|peer| *peer != own).collect();
+        let mut waiting = with(own, &peers, Settings::default());
         hears(&mut waiting, 3, &NodeState::Master);
         armed(&loses(&mut waiting, 3), Timer::Claim)
     };
@@ -89,8 +86,7 @@ fn a_holder_and_who_has_heard_one_object_to_a_claim() {
     let mut first = holder(1, &[2, 3]);
     let answer = said(&receives(&mut first, 2, claims(2, 5)));
     assert!(matches!(&answer[..], [(Some(to), Message::Life(_))] if *to == name(2)));
-    let mut third = node(3);
-    hears(&mut third, 2, &NodeState::Seeking);
+    let mut third = with(3, &[2], Settings::default());
     assert_eq!(said(&receives(&mut third, 2, claims(2, 5))), [], "it knows none");
     hears(&mut third, 1, &NodeState::Master);
     let objection = [(Some(name(2)), Message::Objection)];
@@ -99,10 +95,7 @@ fn a_holder_and_who_has_heard_one_object_to_a_claim() {
     assert_eq!(said(&receives(&mut sender, 2, claims(2, 5))), objection);
 
     for ends in [Message::Objection, answer[0].1.clone()] {
-        let mut claimant = node(2);
-        hears(&mut claimant, 1, &NodeState::Seeking);
-        fires(&mut claimant, Timer::Watch);
-        fires(&mut claimant, Timer::Claim);
+        let mut claimant = claimant(2, &[1], Settings::default());
         receives(&mut claimant, 1, ends);
         fires(&mut claimant, Timer::Listen);
         assert_eq!(claimant.token(), None);
@@ -113,10 +106,7 @@ fn a_holder_and_who_has_heard_one_object_to_a_claim() {
 #[test]
 fn a_better_claim_ends_a_claim_and_a_worse_one_is_told_so() {
     for (other, number, better) in [(1, 1, true), (3, 1, false), (3, 2, true)] {
-        let mut claimant = node(2);
-        hears(&mut claimant, other, &NodeState::Seeking);
-        fires(&mut claimant, Timer::Watch);
-        fires(&mut claimant, Timer::Claim);
+        let mut claimant = claimant(2, &[other], Settings::default());
         let outputs = receives(&mut claimant, other, claims(other, number));
         fires(&mut claimant, Timer::Listen);
         assert_eq!(claimant.token().is_none(), better, "{other} {number}");
@@ -129,10 +119,7 @@ fn a_better_claim_ends_a_claim_and_a_worse_one_is_told_so() {
 #[test]
 fn a_claim_that_fails_is_made_again_soon() {
     let settings = Settings::default();
-    let mut other = node(2);
-    for index in [1, 3] {
-        hears(&mut other, index, &NodeState::Seeking);
-    }
+    let mut other = with(2, &[1, 3], settings.clone());
     let outputs = receives(&mut other, 3, claims(3, 5));
     assert_eq!(other.node_state(), NodeState::Seeking);
     let wait = settings.claim_wait + settings.grace;
@@ -143,10 +130,7 @@ fn a_claim_that_fails_is_made_again_soon() {
         assert_eq!(armed(&outputs, Timer::Claim), Some(turn), "N1 is before it");
     }
 
-    let mut claimant = node(2);
-    hears(&mut claimant, 1, &NodeState::Seeking);
-    fires(&mut claimant, Timer::Watch);
-    fires(&mut claimant, Timer::Claim);
+    let mut claimant = claimant(2, &[1], settings.clone());
     let outputs = receives(&mut claimant, 1, Message::Objection);
     assert_eq!(armed(&outputs, Timer::Claim), Some(settings.claim_wait));
     let mut worse = claimant.clone();
@@ -187,8 +171,7 @@ fn a_stamp_near_the_end_of_its_range_is_not_the_last() {
         |seen| Message::Refused { stamp: seen.clone(), seen },
     ];
     for message in says {
-        let mut node = node(1);
-        hears(&mut node, 2, &NodeState::Seeking);
+        let mut node = with(1, &[2], Settings::default());
         receives(&mut node, 2, message(last()));
         assert!(node.token().is_none(), "{:?}", node.token());
         loses(&mut node, 2);
@@ -205,8 +188,7 @@ fn a_stamp_near_the_end_of_its_range_is_not_the_last() {
 /// A node that has just started gets to know a token of a far generation, message by message.
 #[test]
 fn a_token_of_a_far_generation_is_taken_after_some_tries() {
-    let mut node = node(1);
-    hears(&mut node, 2, &NodeState::Seeking);
+    let mut node = with(1, &[2], Settings::default());
     let far = stamp(3 * JUMP + 7, 2, 5);
     let pass = Message::Pass(Token { stamp: far.clone(), count: 9 });
     for _ in 0..3 {

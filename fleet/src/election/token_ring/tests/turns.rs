@@ -78,12 +78,8 @@ fn a_search_is_repeated_while_a_node_that_is_heard_has_not_answered() {
     assert_eq!(said(&hears(&mut holder, 3, &waiting)), [], "it has answered");
     let outputs = receives(&mut holder, 2, Message::Here(mac(2)));
     assert_eq!(said(&outputs)[0].0, Some(name(2)));
-    let mut holder = with(1, Settings::source());
-    feed(&mut holder, Input::Start);
-    hears(&mut holder, 2, &NodeState::Seeking);
-    for timer in [Timer::Watch, Timer::Claim, Timer::Listen, Timer::Hold] {
-        fires(&mut holder, timer);
-    }
+    let mut holder = holder_with(1, &[2], Settings::source());
+    fires(&mut holder, Timer::Hold);
     assert_eq!(said(&hears(&mut holder, 2, &waiting)), [], "the source searches once");
 }
 
@@ -136,9 +132,7 @@ fn a_holder_that_nobody_answers_serves_alone() {
     assert!(alone.solo);
     assert_eq!(holder.node_state(), NodeState::Master);
     for draw in [0, 512, 1023] {
-        let mut outputs = Vec::new();
-        let timer = Timer::Search.into();
-        holder.handle(Input::Fired(&timer), draw, &mut outputs);
+        let outputs = draws(&mut holder, draw, Input::Fired(&Timer::Search.into()));
         assert_eq!(said(&outputs), search);
         let wait = armed(&outputs, Timer::Search).expect("it searches again");
         assert!(wait >= settings.t && wait <= settings.t * 3 / 2, "{wait:?}");
