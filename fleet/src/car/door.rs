@@ -41,7 +41,6 @@ pub(super) struct DoorCycle {
     unseen: Option<Timestamp>,
 }
 
-/// The stage of a door cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Commanded to open.
@@ -138,7 +137,6 @@ impl DoorCycle {
         [first, second, blocked, seen].into_iter().flatten()
     }
 
-    /// Whether the door waits for the attendant.
     pub(super) fn is_attended(self) -> bool {
         matches!(self.stage, Stage::Attended { .. })
     }

@@ -1,5 +1,3 @@
-//! The events of a car.
-
 use elevator_driver::{Direction, DoorState, Floor};
 
 use crate::directives::{RequestId, SessionEnd};
@@ -76,7 +74,6 @@ pub enum ServedCall {
 }
 
 impl ServedCall {
-    /// The call, of this car.
     pub(crate) fn at(self, car: NodeId) -> Call {
         match self {
             Self::Hall(call) => Call::Hall(call),

@@ -71,7 +71,6 @@ pub struct Car {
     command: Mode,
     /// Where it goes besides its calls.
     errand: Option<Stay>,
-    /// Whether its motor may run.
     power: Power,
     fire_key: FireKey,
     /// In fire service, the floor that was asked for last: there the car goes, or its door is open.

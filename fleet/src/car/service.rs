@@ -82,7 +82,6 @@ impl Car {
         !self.own_calls.is_empty() && self.load_reaches(self.settings.bypass_load)
     }
 
-    /// Whether the load exceeds the limit.
     pub(super) fn is_overloaded(&self) -> bool {
         self.load_reaches(self.settings.overload)
     }
@@ -108,7 +107,6 @@ impl Car {
         by_mode || self.is_overloaded()
     }
 
-    /// Whether car calls are served where the door is open.
     pub(super) fn serves_car_calls(&self) -> bool {
         match self.mode() {
             Mode::InService

@@ -1,5 +1,3 @@
-//! The settings of a car.
-
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};

@@ -66,7 +66,6 @@ impl Stay {
 }
 
 impl Car {
-    /// Whether the motor may run, as far as power is concerned.
     pub(super) fn has_power(&self) -> bool {
         self.power != Power::Waiting
     }

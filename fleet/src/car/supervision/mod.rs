@@ -29,7 +29,6 @@ pub(super) use self::strikes::{Strike, Strikes, Verdict};
 use super::{CarSettings, CarTimer};
 use crate::model::{LegEnd, Timestamp, Unavailable};
 
-/// Everything that a car knows about its own faults.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Supervision {
     pub(super) progress: Progress,
@@ -42,7 +41,6 @@ pub(super) struct Supervision {
     locked_out: BTreeMap<Floor, Timestamp>,
 }
 
-/// Whether the current flight takes longer than any before.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Punctuality {
     #[default]
@@ -50,7 +48,6 @@ pub(super) enum Punctuality {
     Overdue,
 }
 
-/// Whether the group can count on the door.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum DoorHealth {
     #[default]
@@ -69,7 +66,6 @@ pub(super) struct Missed {
     pub(super) sensor: Sensor,
 }
 
-/// Whether a floor's sensor was seen in passing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sensor {
     Silent,
@@ -87,7 +83,6 @@ pub(super) enum Miss {
     Unclear,
 }
 
-/// How the car arrived at a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FoundBy {
     /// A flight ended at the floor's sensor.

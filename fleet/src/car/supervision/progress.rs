@@ -32,7 +32,6 @@ impl DrivenTime {
         }
     }
 
-    /// The total driven time.
     pub(in crate::car) fn total(&self, now: Timestamp) -> Duration {
         let stretch = self.stretch.map(|begun| now.since(begun));
         self.counted + stretch.unwrap_or_default()
@@ -43,7 +42,6 @@ impl DrivenTime {
         Some(self.stretch? + limit.saturating_sub(self.counted))
     }
 
-    /// Clears the driven time.
     pub(in crate::car) fn clear(&mut self, now: Timestamp) {
         *self = Self { stretch: self.stretch.map(|_| now), ..Self::default() };
     }
@@ -76,7 +74,6 @@ pub(in crate::car) struct Progress {
 }
 
 impl Progress {
-    /// Updates the floor at which the car is seen.
     pub(in crate::car) fn observe_floor(&mut self, floor: Option<Floor>) {
         self.away |= floor.is_none();
     }
@@ -96,7 +93,6 @@ impl Progress {
         }
     }
 
-    /// The car has reached its target.
     pub(in crate::car) fn arrive(&mut self, floor: Floor, now: Timestamp) {
         self.driven.clear(now);
         self.floor = Some(floor);

@@ -7,10 +7,8 @@ use elevator_driver::Floor;
 use super::FoundBy;
 use crate::model::{FloorSet, Timestamp};
 
-/// The longest back-off between two tries.
 const LONGEST_BACK_OFF: Duration = Duration::from_mins(5);
 
-/// What was wrong with a flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::car) enum Strike {
     /// The drive stopped short of this floor, or just beyond it.
@@ -25,7 +23,6 @@ pub(in crate::car) enum Strike {
     Unfound,
 }
 
-/// The consequence of a strike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::car) enum Verdict {
     /// The floor is locked out for a while, nothing else.
@@ -126,7 +123,6 @@ impl Strikes {
         self.landed = Some(Landing { floor, until, by, slipped: false });
     }
 
-    /// Updates the floor at which the car is seen.
     pub(super) fn observe(&mut self, floor: Option<Floor>) {
         if let Some(landing) = &mut self.landed {
             landing.slipped |= floor != Some(landing.floor);
@@ -138,7 +134,6 @@ impl Strikes {
         self.landed.take().map(|landing| landing.floor)
     }
 
-    /// The car leaves its stop normally.
     pub(in crate::car) fn depart(&mut self) {
         self.settle();
     }
@@ -167,7 +162,6 @@ impl Strikes {
         }
     }
 
-    /// When a landing counts.
     pub(super) fn landing(&self) -> Option<Timestamp> {
         let stays = self.landed.filter(|landing| !landing.slipped);
         stays.map(|landing| landing.until)
@@ -181,12 +175,10 @@ impl Strikes {
         }
     }
 
-    /// Whether the car has to run to prove that it can.
     pub(in crate::car) fn is_proving(&self) -> bool {
         self.recovery == Recovery::Proving
     }
 
-    /// The group can't count on the drive.
     pub(in crate::car) fn is_out_of_group(&self) -> bool {
         self.recovery != Recovery::NotNeeded
     }
@@ -214,21 +206,16 @@ mod tests {
         judged.collect()
     }
 
-    /// H5
+    /// H1, H5
     #[test]
-    fn short_flights_cost_a_floor_then_the_group_then_the_latch() {
-        let short = [Strike::Missed(floor(3)); 6];
-        assert_eq!(
-            verdicts(&short),
-            [
-                (Verdict::LockFloorOut, 0),
-                (Verdict::BackOff, 10),
-                (Verdict::BackOff, 20),
-                (Verdict::BackOff, 40),
-                (Verdict::BackOff, 80),
-                (Verdict::Hang(6), 0),
-            ]
-        );
+    fn strikes_cost_a_floor_then_the_group_then_the_latch() {
+        let then = [10, 20, 40, 80].map(|wait| (Verdict::BackOff, wait));
+        let (spared, latches) = ((Verdict::LockFloorOut, 0), (Verdict::Hang(6), 0));
+        let short = [&[spared][..], &then, &[latches]].concat();
+        assert_eq!(verdicts(&[Strike::Missed(floor(3)); 6]), short);
+        // A search may fail each way, and then counts.
+        let unfound = [&[spared, spared, then[0]][..], &then, &[latches]].concat();
+        assert_eq!(verdicts(&[Strike::Unfound; 8]), unfound);
     }
 
     /// H1
@@ -241,23 +228,5 @@ mod tests {
         let by_turns = verdicts(&two.repeat(10));
         let later = by_turns[2..].iter();
         assert!(later.clone().all(|(v, _)| *v == Verdict::LockFloorOut));
-    }
-
-    /// H1, H5
-    #[test]
-    fn a_search_may_fail_each_way_and_then_counts() {
-        assert_eq!(
-            verdicts(&[Strike::Unfound; 8]),
-            [
-                (Verdict::LockFloorOut, 0),
-                (Verdict::LockFloorOut, 0),
-                (Verdict::BackOff, 10),
-                (Verdict::BackOff, 10),
-                (Verdict::BackOff, 20),
-                (Verdict::BackOff, 40),
-                (Verdict::BackOff, 80),
-                (Verdict::Hang(6), 0),
-            ]
-        );
     }
 }

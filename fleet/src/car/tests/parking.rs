@@ -74,7 +74,6 @@ fn car_whose_parking_is_withdrawn_stops_at_the_next_floor() {
     assert!(!world.is_moving());
 }
 
-/// What keeps a car from parking.
 type Hindrance = (&'static str, fn(&mut World));
 
 /// Each reason not to use the car is one not to park it, at rest or in flight.

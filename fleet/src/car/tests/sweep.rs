@@ -1,5 +1,3 @@
-//! Where the car goes.
-
 use Direction::{Down, Up};
 use elevator_driver::{Button, Direction, DoorState, HallLantern};
 
@@ -69,17 +67,31 @@ fn assign(world: &mut World, calls: &[(u8, Direction)]) {
     world.update_stops();
 }
 
+/// A car on its way up from floor 0, when it could stop next at this floor.
+fn before(index: u8, stop_at: u8) -> World {
+    let mut world = World::at(0).settled();
+    world.press_car(stop_at);
+    let (direction, stop_at, next_stop) = (Up, floor(stop_at), floor(index));
+    let phase = CarPhase::Moving { direction, stop_at, next_stop };
+    world.run_until("there", |w| w.car.view(w.now).phase == phase);
+    world
+}
+
 #[test]
 fn car_is_not_sent_to_a_floor_that_it_can_no_longer_stop_at() {
-    let mut world = World::at(0).settled();
-    world.press_car(5);
-    world.run_until("about to pass floor 2", |w| {
-        w.car.view(w.now).phase
-            == CarPhase::Moving { direction: Direction::Up, stop_at: floor(5), next_stop: floor(3) }
-    });
+    let mut world = before(3, 5);
     world.press_car(2);
     world.run_until("all served", World::is_quiet);
     assert_eq!(arrivals(&world), [5, 2]);
+}
+
+#[test]
+fn car_that_brakes_for_a_floor_is_not_sent_on() {
+    let mut world = before(2, 2);
+    world.car_calls = [floor(4)].into();
+    world.update_stops();
+    world.run_until("all served", World::is_quiet);
+    assert_eq!(arrivals(&world), [2, 4]);
 }
 
 #[test]
@@ -95,22 +107,6 @@ fn car_whose_stops_are_taken_away_stops_at_the_next_floor_with_its_door_closed()
     world.run(50);
     assert_eq!(world.door(), DoorState::Closed);
     assert_eq!(world.car.view(world.now).phase, CarPhase::Idle);
-}
-
-#[test]
-fn car_that_brakes_for_a_floor_is_not_sent_on() {
-    let mut world = World::at(0).settled();
-    world.press_hall(2, Direction::Up);
-    world.run_until("braking for floor 2", |w| {
-        w.car.view(w.now).phase
-            == CarPhase::Moving { direction: Direction::Up, stop_at: floor(2), next_stop: floor(2) }
-    });
-    world.press_car(4);
-    world.hall.clear();
-    world.assigned.clear();
-    world.update_stops();
-    world.run_until("all served", World::is_quiet);
-    assert_eq!(arrivals(&world), [2, 4]);
 }
 
 // F18
@@ -145,11 +141,9 @@ fn turn_round_clears_one_direction_and_the_other_a_dwell_later_without_closing()
     let up = world.served_hall(3, Direction::Up).unwrap();
     let down = world.served_hall(3, Direction::Down).unwrap();
     assert!(down.since(up) >= world.car.settings().dwell);
-    let closings = world
-        .events
-        .iter()
-        .filter(|event| matches!(event, CarEvent::DoorChanged { to: DoorState::Closing, .. }));
-    assert_eq!(closings.count(), 0);
+    let closing =
+        |event: &CarEvent| matches!(event, CarEvent::DoorChanged { to: DoorState::Closing, .. });
+    assert_eq!(world.count(closing), 0);
     assert_eq!(world.car.lantern(), HallLantern::Lit(Direction::Down));
 }
 
