@@ -21,7 +21,6 @@ use crate::climate::{
 };
 use crate::model::{NodeId, Timestamp};
 
-/// What a node knows about the climate of the building.
 #[derive(Debug, Clone)]
 pub(crate) struct Climate {
     pub(crate) settings: ClimateSettings,
@@ -35,7 +34,6 @@ pub(crate) struct Climate {
     wall_clock: Option<(u32, Timestamp)>,
 }
 
-/// A pending request of this node.
 #[derive(Debug, Clone)]
 struct Gathering {
     until: Timestamp,
@@ -97,7 +95,6 @@ impl Climate {
         asks.then(|| self.requested_at.map_or(Timestamp::START, |at| at + period))
     }
 
-    /// Whether a request for sensor data is due, if this node `asks`.
     pub(crate) fn is_request_due(&self, asks: bool, now: Timestamp) -> bool {
         self.request_due(asks).is_some_and(|at| at <= now)
     }
@@ -155,7 +152,6 @@ impl Climate {
         Some(data)
     }
 
-    /// Shows the data of a master.
     pub(super) fn follow(&mut self, data: DisplayData, now: Timestamp) {
         self.dimmer.follow(data.brightness, now);
         self.latest = Some((data, now));
@@ -176,7 +172,6 @@ impl Climate {
         self.latest.filter(|(_, at)| now.since(*at) < limit)
     }
 
-    /// What the indicator shows.
     pub(crate) fn display(&self, now: Timestamp) -> Display {
         let latest = self.display_data(now).map(|(data, _)| data);
         let time = match latest {

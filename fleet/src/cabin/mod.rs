@@ -36,10 +36,8 @@ pub use climate::ClimateTimer;
 pub use health::health;
 pub use status::{CarStatus, ClimateStatus, UnitStatus};
 
-/// How often refused presses are reported at most.
 const REFUSED_PERIOD: Duration = Duration::from_mins(1);
 
-/// A timer of the cabin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CabinTimer {
     Car(CarTimer),
@@ -57,7 +55,6 @@ pub(crate) struct Cabin {
     panel: Option<Result<(), String>>,
     /// What the panel has reported since it was connected.
     inputs: Option<PanelInputs>,
-    /// The panel's current outputs.
     outputs: Option<PanelOutputs>,
     /// The outputs that were not handed out yet.
     panel_update: Option<PanelOutputs>,
@@ -67,9 +64,7 @@ pub(crate) struct Cabin {
     are_stops_dirty: bool,
     /// The car as last sent to the linked peers.
     sent: Option<CarView>,
-    /// When a press that was refused was last reported.
     refused_reported: Option<Timestamp>,
-    /// How often the motor was told another stop.
     target_changes: u64,
 }
 
@@ -108,7 +103,6 @@ impl Cabin {
         self.car.as_ref()
     }
 
-    /// Changes the car, if there is one.
     pub(crate) fn change_car(&mut self, change: impl FnOnce(&mut Car)) {
         if let Some(car) = self.car.as_mut() {
             change(car);
@@ -146,7 +140,6 @@ impl Cabin {
         self.outputs.as_ref()
     }
 
-    /// The node's health: see [`health()`].
     pub(crate) fn health(&self, disk_works: bool) -> u32 {
         let in_service = |car: &Car| car.availability() == Availability::InService;
         let car_in_service = self.car.as_ref().is_some_and(in_service);
@@ -246,7 +239,6 @@ impl Cabin {
         }
     }
 
-    /// The open calls or their assignments have changed.
     pub(crate) fn invalidate_stops(&mut self) {
         self.are_stops_dirty = true;
     }
@@ -255,13 +247,11 @@ impl Cabin {
         self.are_stops_dirty
     }
 
-    /// Updates the car's stops.
     pub(crate) fn set_stops(&mut self, stops: Stops<'_>, now: Timestamp) {
         self.are_stops_dirty = false;
         self.change_car(|car| car.set_stops(stops, now));
     }
 
-    /// Sets what the car does besides serving its calls.
     pub(crate) fn set_plan(&mut self, plan: CarPlan) {
         if let Some(car) = self.car.as_mut() {
             car.set_plan(plan);
@@ -269,7 +259,6 @@ impl Cabin {
         }
     }
 
-    /// Sets whether the car's motor may run.
     pub(crate) fn set_power(&mut self, power: Power, now: Timestamp) {
         if self.car.as_ref().is_some_and(|car| car.power() != power) {
             self.change_car(|car| car.set_power(power, now));
@@ -289,12 +278,10 @@ impl Cabin {
         }
     }
 
-    /// Returns the car's next event.
     pub(crate) fn poll_event(&mut self) -> Option<CarEvent> {
         self.car.as_mut().and_then(Car::poll_event)
     }
 
-    /// What the panel shows has changed.
     pub(crate) fn invalidate(&mut self) {
         self.is_dirty = true;
     }
@@ -342,12 +329,10 @@ impl Cabin {
         }
     }
 
-    /// How often the motor was told another stop.
     pub(crate) fn target_changes(&self) -> u64 {
         self.target_changes
     }
 
-    /// Returns the outputs that the panel has not got yet.
     pub(crate) fn poll_panel_update(&mut self) -> Option<PanelOutputs> {
         self.panel_update.take()
     }
@@ -390,7 +375,6 @@ impl Cabin {
         Some(data)
     }
 
-    /// Drops the shown data once it has expired.
     pub(crate) fn expire_display_data(&mut self, now: Timestamp) {
         self.is_dirty |= self.climate.expire(now);
     }
@@ -444,15 +428,6 @@ mod tests {
             [told(1), told(1), told(60), told(61), told(62)],
             [true, false, false, true, false]
         );
-    }
-
-    #[test]
-    fn a_panel_is_told_what_is_new_to_it() {
-        let (mut cabin, now) = (cabin(Some(car())), Timestamp::START);
-        cabin.update_panel(LampSet::default(), Kiosks::new(), now);
-        assert!(cabin.poll_panel_update().is_some());
-        cabin.update_panel(LampSet::default(), Kiosks::new(), now);
-        assert_eq!(cabin.poll_panel_update(), None);
     }
 
     #[test]

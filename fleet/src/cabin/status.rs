@@ -1,5 +1,3 @@
-//! The cabin's part of the status.
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 

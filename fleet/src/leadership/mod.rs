@@ -53,10 +53,8 @@ pub(crate) struct Leadership {
     repeats: Repeats,
 }
 
-/// The results of an input.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// The change of the node's state, if any.
     pub(crate) change: Option<Change>,
     /// Whether the estimate that beacons carry has changed.
     pub(crate) has_new_estimate: bool,
@@ -98,7 +96,6 @@ pub(crate) enum Wish {
     HangUpAllBut(NodeId),
 }
 
-/// What is sent together with a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Enclosed {
     Nothing,
@@ -233,7 +230,6 @@ impl Leadership {
         }
     }
 
-    /// Passes an input to the election.
     pub(crate) fn handle(&mut self, input: Input<'_>, draw: u64, now: Timestamp) -> Outcome {
         let mut outputs = Vec::new();
         let estimate = self.election.estimate();
@@ -316,7 +312,6 @@ impl Leadership {
         })
     }
 
-    /// The next deadline of the election's timers.
     pub(crate) fn poll_timeout(&self) -> Option<(Timestamp, &ElectionTimer)> {
         let timers = self.timers.iter().map(|(timer, at)| (*at, timer));
         timers.min_by_key(|(at, _)| *at)

@@ -12,7 +12,6 @@ use elevator_driver::FloorCount;
 use crate::dispatch::Predictor;
 use crate::model::{CarView, HallCall, NodeId, Timestamp};
 
-/// The period of the checks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// How long a call may be without a car: longer than a plan takes on a slow computer.

@@ -35,14 +35,12 @@ impl Terms {
         self.known = self.known.hear(term);
     }
 
-    /// This node becomes master.
     pub(super) fn begin(&mut self) {
         self.known = self.known.next();
         self.own = Some(self.known);
         self.led = self.known;
     }
 
-    /// This node is not master any more.
     pub(super) fn end(&mut self) {
         self.own = None;
     }

@@ -22,7 +22,6 @@ const MOST_EARLY_OF_ALL: usize = 16;
 /// How many a single node may send early in any case.
 const MOST_EARLY: usize = 2;
 
-/// The schedule of this node's beacons.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BeaconClock {
     sequence: u64,
@@ -55,7 +54,6 @@ impl BeaconClock {
 }
 
 impl Peers {
-    /// There are changes that should not wait for the period.
     pub(crate) fn hurry(&mut self) {
         self.clock.hurry();
     }
@@ -137,7 +135,6 @@ impl Peers {
         (to, beacon)
     }
 
-    /// A beacon with the node's identity, its state and its car.
     pub(crate) fn plain_beacon(&mut self, facts: Facts, now: Timestamp) -> Beacon {
         self.clock.sequence = self.clock.sequence.saturating_add(1);
         let period = self.clock.sent;

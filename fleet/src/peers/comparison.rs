@@ -25,17 +25,14 @@ pub(super) struct Comparison {
     vouched: Option<(u64, bool)>,
 }
 
-/// A difference between the stores of a peer and this node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Difference {
-    /// How long it has lasted.
     pub(crate) stood: Duration,
     /// When it is repaired, if the peer is sound.
     pub(crate) repair_after: Duration,
 }
 
 impl Comparison {
-    /// Forgets what the peer has shown.
     pub(super) fn forget_equal(&mut self) {
         self.vouched = None;
     }
@@ -65,7 +62,6 @@ impl Comparison {
         }
     }
 
-    /// The difference to a store of this digest is repaired.
     pub(super) fn note_repair(&mut self, digest: u64, now: Timestamp) {
         self.differs_since = Some(now);
         let stands = self.repaired.replace(digest) == Some(digest);

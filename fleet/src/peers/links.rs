@@ -1,5 +1,3 @@
-//! The links to other nodes.
-
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::election::LinkSide;
@@ -37,7 +35,6 @@ impl Link {
     }
 }
 
-/// The progress of the exchange of states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handshake {
     Going,
@@ -90,12 +87,10 @@ impl Links {
         self.by_peer.get(peer).copied()
     }
 
-    /// Every link, whether or not states have been exchanged over it.
     pub(crate) fn all(&self) -> impl Iterator<Item = LinkId> {
         self.links.keys().copied()
     }
 
-    /// Every link except the one to this peer.
     pub(crate) fn all_but(&self, peer: &NodeId) -> Vec<LinkId> {
         self.links.iter().filter(|(_, link)| link.peer != *peer).map(|(id, _)| *id).collect()
     }
@@ -160,25 +155,6 @@ mod tests {
     use super::*;
 
     const AT: fn(u64) -> Timestamp = |millis| Timestamp::START + Duration::from_millis(millis);
-
-    /// An answer that got lost with its probe makes later ones show less, never more.
-    #[test]
-    fn an_answer_is_to_the_oldest_probe_of_its_link() {
-        let (mut links, peer) = (Links::default(), NodeId::new("B").expect("a name"));
-        assert_eq!(links.probe(&peer, AT(0)), None, "there is no link");
-        links.open(LinkId(1), peer.clone(), LinkSide::Dialled, 0);
-        assert_eq!(links.answered(LinkId(1)), None);
-        for millis in [10, 20, 30] {
-            assert_eq!(links.probe(&peer, AT(millis)), Some(LinkId(1)));
-        }
-        assert_eq!(links.answered(LinkId(1)), Some(AT(10)));
-        assert_eq!(links.answered(LinkId(1)), Some(AT(20)));
-        // What was sent over the link before is not answered over this one.
-        links.open(LinkId(2), peer.clone(), LinkSide::Accepted, 0);
-        assert_eq!((links.answered(LinkId(1)), links.answered(LinkId(2))), (None, None));
-        assert_eq!(links.probe(&peer, AT(40)), Some(LinkId(2)));
-        assert_eq!(links.answered(LinkId(2)), Some(AT(40)));
-    }
 
     #[test]
     fn a_link_carries_a_limited_number_of_probes() {

@@ -57,7 +57,6 @@ pub enum BeaconFate {
     Replayed,
 }
 
-/// The incarnations of nodes that were heard lately.
 #[derive(Debug, Clone)]
 pub(crate) struct Membership {
     own: Hello,
@@ -84,7 +83,6 @@ pub(crate) struct Membership {
     check_at: Option<(Timestamp, Option<Nonce>)>,
 }
 
-/// The assessment of a beacon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Heard {
     /// Ignored: this node's own, or one whose number is too far ahead.
@@ -309,12 +307,10 @@ impl Membership {
         self.conflict(ConflictKind::Version, None, what, now)
     }
 
-    /// The peers that were lost and have not come back.
     pub(crate) fn lost(&self) -> &LostPeers {
         &self.lost
     }
 
-    /// The nodes that conflict with this one.
     pub(crate) fn conflicts(&self) -> &Conflicts {
         &self.conflicts
     }
@@ -340,7 +336,6 @@ impl Membership {
         Some(Heard::Foreign)
     }
 
-    /// Why a node of this fleet can't be a peer.
     fn misfit(&self, hello: &Hello) -> Option<(ConflictKind, String)> {
         let Hello { node, address, floors, protocol, .. } = hello;
         let own = &self.own;

@@ -50,7 +50,6 @@ const CLAIM_MARGIN: u32 = 4;
 /// the peer waits for such a link to sync.
 const MISFIT_LIMIT: Duration = Duration::from_secs(2);
 
-/// The other nodes, as this one sees them.
 #[derive(Debug)]
 pub(crate) struct Peers {
     own: Hello,
@@ -65,7 +64,6 @@ pub(crate) struct Peers {
     pub(crate) packets: PacketCounts,
 }
 
-/// What a beacon says about its sender.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Facts {
     pub(crate) node_state: NodeState,
@@ -80,7 +78,6 @@ pub(crate) struct Facts {
     pub(crate) directive_digest: u64,
 }
 
-/// A peer's state from this node's point of view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Relation {
     Leads,
@@ -90,7 +87,6 @@ pub(crate) enum Relation {
     Unknown,
 }
 
-/// The receivers of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Addressee {
     Everybody,
@@ -189,7 +185,6 @@ impl Peers {
         Some(SocketAddrV4::new(known.hello.address, known.link_port))
     }
 
-    /// The receivers of a message to this node, or to all.
     pub(crate) fn addressee(&self, to: Option<&NodeId>) -> Addressee {
         match to {
             None => Addressee::Everybody,
@@ -254,7 +249,6 @@ impl Peers {
         before
     }
 
-    /// Closes a link; returns its peer.
     pub(crate) fn close_link(&mut self, link: LinkId) -> Option<NodeId> {
         let peer = self.links.close(link)?.peer;
         self.link_has_changed(&peer);
@@ -268,7 +262,6 @@ impl Peers {
         }
     }
 
-    /// Full states have been exchanged with a peer.
     pub(crate) fn note_synced(&mut self, peer: &NodeId) {
         if let Some(pairing) = self.pairing.as_mut() {
             pairing.synced(peer);
@@ -340,7 +333,6 @@ impl Peers {
         Some(peer.comparison.note_equal(digest, durable))
     }
 
-    /// The peer's store differs from this node's.
     pub(crate) fn note_difference(&mut self, peer: &NodeId, now: Timestamp) -> Option<Difference> {
         let peer = self.membership.get_mut(peer)?;
         Some(peer.comparison.note_difference(peer.period, &self.times, now))
@@ -351,52 +343,5 @@ impl Peers {
         if let Some(peer) = self.membership.get_mut(peer) {
             peer.comparison.note_repair(digest, now);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::election::testing::name;
-    use crate::node::tests::node;
-
-    fn peers(index: u8) -> Peers {
-        let (hello, times) = (node(index, 1).hello().clone(), MeshTimes::default());
-        Peers::new(hello, 46_000, times, LinkRule::FollowState)
-    }
-
-    fn facts(node_state: NodeState) -> Facts {
-        Facts {
-            node_state,
-            term: Term(1),
-            led: Term(1),
-            estimate: 0,
-            digest: 0,
-            durable: true,
-            car: None,
-            directive_digest: 0,
-        }
-    }
-
-    /// E1: a slave may call itself one without a link to its master.
-    #[test]
-    fn a_peer_whose_claim_fits_no_link_is_not_echoed() {
-        let (mut master, mut slave) = (peers(1), peers(2));
-        let claim = NodeState::Slave { master: name(1) };
-        let (mut now, mut echoed) = (Timestamp::START, Vec::new());
-        for _ in 0..60 {
-            let beacon = master.broadcast(facts(NodeState::Master), true, now);
-            slave.membership.hear(&beacon, now);
-            echoed.push(!beacon.echoes.is_empty());
-            let beacon = slave.broadcast(facts(claim.clone()), false, now);
-            if master.membership.hear(&beacon, now).is_first() {
-                let link = master.reconcile(&name(2), &claim, true, now);
-                assert_eq!(link, None, "there is none to close");
-            }
-            now = now + MeshTimes::default().beacon_period;
-        }
-        assert!(master.members().get(&name(2)).is_some());
-        let until = echoed.iter().rposition(|echoed| *echoed).expect("echoed");
-        assert!((40..50).contains(&until), "{until}");
     }
 }

@@ -44,7 +44,6 @@ pub(super) struct Known<'a> {
     pub(super) leads: bool,
 }
 
-/// The peers that this node dials, and those that dial it.
 #[derive(Debug, Clone)]
 pub(super) struct Pairing {
     choice: Choice,
@@ -100,7 +99,6 @@ enum DialState {
     },
 }
 
-/// An action that is due for a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Due {
     Dial(NodeId),
@@ -146,7 +144,6 @@ impl Pairing {
         self.invalidate();
     }
 
-    /// The choice may have changed.
     pub(super) fn invalidate(&mut self) {
         self.is_stale = self.choice == Choice::LowestTwo;
     }
@@ -330,7 +327,6 @@ impl Dial {
         self.is_spare && !self.is_believed()
     }
 
-    /// Whether there is a link, or a dial under way.
     fn is_going(&self) -> bool {
         match self.state {
             DialState::Going { .. } | DialState::Synced => true,
@@ -484,19 +480,14 @@ mod tests {
         let mut node = second();
         node.found(address(1), &name(1));
         node.found(address(3), &name(3));
-        assert_eq!(node.due(at(0)), [Due::Dial(name(1))]);
+        // Two nodes with one address: the name decides.
+        node.found(address(2), &name(0));
+        node.found(address(2), &name(4));
+        assert_eq!(node.due(at(0)), dials(&[0, 1]));
         assert_eq!(node.due(at(1)), []);
+        node.synced(&name(0));
         node.synced(&name(1));
         assert_eq!(node.next(), None);
-    }
-
-    /// Two nodes with one address: the name decides.
-    #[test]
-    fn of_two_nodes_with_one_address_one_dials() {
-        let mut node = second();
-        node.found(address(2), &name(1));
-        node.found(address(2), &name(3));
-        assert_eq!(node.due(at(0)), [Due::Dial(name(1))]);
     }
 
     /// C6: a peer that is heard and can't be reached is dialled less and less often.
@@ -516,13 +507,18 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_does_not_carry_in_time_is_given_up_and_dialled_again() {
+    fn a_link_that_does_not_carry_in_time_or_has_ended_is_dialled_again() {
         let mut node = second();
         node.found(address(1), &name(1));
         node.due(at(0));
         assert_eq!(node.due(at(1600)), [Due::GiveUp(name(1))]);
         node.disconnected(&name(1), 0, at(1600));
-        assert_eq!(node.due(at(1650)), [Due::Dial(name(1))]);
+        assert_eq!(node.due(at(1650)), dials(&[1]));
+        node.synced(&name(1));
+        node.disconnected(&name(1), 0, at(1700));
+        assert_eq!(node.due(at(1700)), dials(&[1]), "at once, where it carried");
+        node.lost(&name(1));
+        assert_eq!(node.next(), None);
     }
 
     /// C3: the end that dialled may have synced, while the last frame to this one is lost.
@@ -541,17 +537,5 @@ mod tests {
             over(&mut node, &name(3));
             assert_eq!(node.next(), None);
         }
-    }
-
-    #[test]
-    fn a_link_that_carried_is_dialled_again_at_once() {
-        let mut node = second();
-        node.found(address(1), &name(1));
-        node.due(at(0));
-        node.synced(&name(1));
-        node.disconnected(&name(1), 0, at(9));
-        assert_eq!(node.due(at(9)), [Due::Dial(name(1))]);
-        node.lost(&name(1));
-        assert_eq!(node.next(), None);
     }
 }

@@ -141,21 +141,13 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use elevator_driver::{Direction, Floor};
+    use elevator_driver::Direction::Up;
 
     use super::*;
-
-    fn call(floor: u8) -> HallCall {
-        let floor = Floor::try_from(floor).expect("a floor");
-        HallCall::new(floor, Direction::Up)
-    }
-
-    fn node(name: &str) -> NodeId {
-        NodeId::new(name).expect("a name")
-    }
+    use crate::dispatch::tests::{call, node};
 
     fn assignments(of: &[(u8, &str)]) -> Assignments {
-        of.iter().map(|(floor, car)| (call(*floor), node(car))).collect()
+        of.iter().map(|(floor, car)| (call(*floor, Up), node(car))).collect()
     }
 
     /// F1, E3
@@ -169,7 +161,7 @@ mod tests {
         for entry in second.into_iter().chain(first) {
             slave.learn(entry);
         }
-        assert_eq!(slave.assigned_to(&node("B")), [call(1), call(2)].into());
+        assert_eq!(slave.assigned_to(&node("B")), [call(1, Up), call(2, Up)].into());
         assert_eq!(slave.assigned_to(&node("A")), [].into());
     }
 
@@ -185,12 +177,12 @@ mod tests {
         }
         first.inherit(&slave_of("second"));
         second.inherit(&NodeState::Master);
-        assert_eq!(first.assigned_to(&node("A")), [call(1)].into());
+        assert_eq!(first.assigned_to(&node("A")), [call(1, Up)].into());
         second.adopt(assignments(&[(1, "B"), (2, "A")]));
         for entry in second.entries().collect::<Vec<_>>() {
             assert!(first.learn(entry));
         }
-        assert_eq!(first.assigned_to(&node("A")), [call(2)].into());
+        assert_eq!(first.assigned_to(&node("A")), [call(2, Up)].into());
     }
 
     /// H4: the last master has taken a call from a lost car, and could give it to none.
@@ -203,7 +195,7 @@ mod tests {
         assert!(first.adopt(assignments(&[(2, "B")])).is_empty(), "it has nothing to tell");
         second.inherit(&NodeState::Master);
         second.forget_cars_but(|car| *car != node("A"));
-        assert_eq!(second.assignments().collect::<Vec<_>>(), [(call(2), &node("B"))]);
+        assert_eq!(second.assignments().collect::<Vec<_>>(), [(call(2, Up), &node("B"))]);
     }
 
     #[test]

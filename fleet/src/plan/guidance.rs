@@ -79,7 +79,6 @@ impl Guidance {
         has_news(&std::mem::replace(before, *view), view)
     }
 
-    /// Where cars were told to wait.
     pub(super) fn parked(&self) -> BTreeMap<NodeId, Floor> {
         self.told.iter().filter_map(|(car, plan)| Some((car.clone(), plan.park?))).collect()
     }
@@ -176,17 +175,26 @@ mod tests {
         CarPlan { direction: None, park: Some(floor(at)) }
     }
 
+    /// What idle cars are told that a plan says something of.
+    fn tells(
+        guidance: &mut Guidance,
+        cars: &[u8],
+        plans: &[(u8, CarPlan)],
+    ) -> Vec<(NodeId, CarPlan)> {
+        let plans = plans.iter().map(|(car, plan)| (name(*car), *plan)).collect();
+        let cars: Vec<_> = cars.iter().map(|car| (name(*car), view(0))).collect();
+        guidance.adopt(&plans, &cars, FloorCount::new(4).expect("floors"))
+    }
+
     #[test]
     fn a_car_is_told_once_and_when_it_is_no_longer_to_do_it() {
-        let floors = FloorCount::new(4).expect("floors");
-        let (mut guidance, cars) = (Guidance::default(), [(name(1), view(0)), (name(2), view(1))]);
-        let mut adopt = |plans: &[(u8, CarPlan)]| {
-            let plans = plans.iter().map(|(car, plan)| (name(*car), *plan)).collect();
-            guidance.adopt(&plans, &cars, floors)
-        };
-        assert_eq!(adopt(&[(1, park(3))]), [(name(1), park(3))]);
-        assert_eq!(adopt(&[(1, park(3)), (2, park(2))]), [(name(2), park(2))]);
-        assert_eq!(adopt(&[(2, park(2))]), [(name(1), CarPlan::default())]);
+        let mut guidance = Guidance::default();
+        let mut told = |cars: &[u8], plans: &[_]| tells(&mut guidance, cars, plans);
+        assert_eq!(told(&[1, 2], &[(1, park(3))]), [(name(1), park(3))]);
+        assert_eq!(told(&[1, 2], &[(1, park(3)), (2, park(2))]), [(name(2), park(2))]);
+        assert_eq!(told(&[1, 2], &[(2, park(2))]), [(name(1), CarPlan::default())]);
+        assert_eq!(told(&[1], &[]), [], "the other is away for a moment");
+        assert_eq!(told(&[1, 2], &[]), [(name(2), CarPlan::default())]);
     }
 
     #[test]
@@ -219,24 +227,11 @@ mod tests {
     /// T5: the last holder of the token may have told it something else.
     #[test]
     fn a_rotating_master_tells_each_car_once_that_it_is_to_do_nothing() {
-        let floors = FloorCount::new(4).expect("floors");
-        let (mut guidance, cars) = (Guidance::default(), [(name(1), view(0))]);
-        let nothing = (name(1), CarPlan::default());
-        let plans = [nothing.clone()].into();
-        assert_eq!(guidance.adopt(&plans, &cars, floors), []);
+        let mut guidance = Guidance::default();
+        let plans = [(1, CarPlan::default())];
+        assert_eq!(tells(&mut guidance, &[1], &plans), []);
         guidance.on_change(&NodeState::Master, true);
-        assert_eq!(guidance.adopt(&plans, &cars, floors), [nothing]);
-        assert_eq!(guidance.adopt(&plans, &cars, floors), []);
-    }
-
-    #[test]
-    fn a_car_that_is_away_for_a_moment_is_told_that_its_plan_has_ended() {
-        let floors = FloorCount::new(4).expect("floors");
-        let (mut guidance, cars) = (Guidance::default(), [(name(1), view(0))]);
-        let plans = [(name(1), park(3))].into();
-        assert_eq!(guidance.adopt(&plans, &cars, floors).len(), 1);
-        assert_eq!(guidance.adopt(&BTreeMap::new(), &[], floors), []);
-        let nothing = [(name(1), CarPlan::default())];
-        assert_eq!(guidance.adopt(&BTreeMap::new(), &cars, floors), nothing);
+        assert_eq!(tells(&mut guidance, &[1], &plans), [(name(1), CarPlan::default())]);
+        assert_eq!(tells(&mut guidance, &[1], &plans), []);
     }
 }

@@ -47,12 +47,10 @@ pub(crate) struct Dispatching {
 }
 
 impl Dispatching {
-    /// Where idle cars wait by the time of the week.
     pub(crate) fn set_schedule(&mut self, schedule: Schedule) {
         self.timetable = Timetable::new(schedule);
     }
 
-    /// It is this local time of the week.
     pub(crate) fn set_local_time(&mut self, time: WeekTime) {
         if self.timetable.set_time(time) {
             self.guidance.forget_rest();
@@ -60,7 +58,6 @@ impl Dispatching {
         }
     }
 
-    /// The inputs of the plan have changed.
     pub(crate) fn invalidate(&mut self) {
         self.is_dirty = true;
     }
@@ -103,7 +100,6 @@ impl Dispatching {
         self.is_dirty |= self.planning.is_due(now);
     }
 
-    /// A car of the group shows this view.
     pub(crate) fn note_view(&mut self, car: &NodeId, view: &CarView, now: Timestamp) {
         self.is_dirty |= self.guidance.note_view(car, view, now);
     }
@@ -126,7 +122,6 @@ impl Dispatching {
         self.is_dirty = false;
     }
 
-    /// Whether the plan is dirty and no request is pending.
     pub(crate) fn wants_plan(&self) -> bool {
         self.is_dirty && !self.planning.is_under_way()
     }
@@ -218,12 +213,16 @@ mod tests {
     use elevator_driver::Floor;
 
     use super::*;
-    use crate::election::testing::name;
+    use crate::election::testing::{floor, name};
 
     const CALL: HallCall = HallCall::new(Floor::BOTTOM, Direction::Up);
 
     fn view() -> CarView {
         CarView::idle_at(Floor::BOTTOM)
+    }
+
+    fn trip() -> HallCall {
+        HallCall::to(Floor::BOTTOM, floor(3)).expect("a trip")
     }
 
     fn adopt(
@@ -238,8 +237,7 @@ mod tests {
     /// The passenger has been told the car, and waits for that one.
     #[test]
     fn a_destination_call_stays_with_its_car_while_that_one_can_serve() {
-        let top = Floor::try_from(3).expect("a floor");
-        let call = HallCall::to(Floor::BOTTOM, top).expect("a trip");
+        let call = trip();
         let mut dispatching = Dispatching::default();
         let calls = || BTreeSet::from([call, CALL]);
         let cars = |first: CarView| vec![(name(1), first), (name(2), view())];
@@ -251,7 +249,7 @@ mod tests {
         assert!(adopt(&mut dispatching, Assignments::new(), calls(), cars(view())).is_empty());
         assert_eq!(dispatching.plan.car(call), Some(&name(1)), "a plan that leaves it out");
 
-        let locked_out = CarView { locked_out: [top].into_iter().collect(), ..view() };
+        let locked_out = CarView { locked_out: [floor(3)].into_iter().collect(), ..view() };
         assert_eq!(adopt(&mut dispatching, plan(2), calls(), cars(locked_out)).len(), 2);
         assert_eq!(dispatching.plan.car(call), Some(&name(2)), "the first can't take it there");
         let changed = adopt(&mut dispatching, plan(1), calls(), vec![(name(1), view())]);
@@ -262,12 +260,14 @@ mod tests {
     /// F8: the next master has no links yet.
     #[test]
     fn a_destination_call_stays_with_a_car_that_follows_soon() {
-        let top = Floor::try_from(3).expect("a floor");
-        let call = HallCall::to(Floor::BOTTOM, top).expect("a trip");
+        let call = trip();
         let mut dispatching = Dispatching::default();
-        let told = PlanEntry { version: 7, call, car: name(2) };
-        assert!(dispatching.plan.learn(told));
-        dispatching.on_change(&NodeState::Master, false, &BTreeSet::from([call]));
+        for call in [call, CALL] {
+            assert!(dispatching.plan.learn(PlanEntry { version: 7, call, car: name(2) }));
+        }
+        dispatching.on_change(&NodeState::Master, false, &BTreeSet::from([call, CALL]));
+        let kept: Vec<PlanEntry> = dispatching.plan.entries().collect();
+        assert_eq!(kept, [PlanEntry { version: 1, call, car: name(2) }], "not the other call's");
         let mut adopt = |seconds| {
             let (plan, calls) = (Assignments::from([(call, name(1))]), BTreeSet::from([call]));
             let (cars, outside) = (vec![(name(1), view())], vec![(name(2), view())]);
@@ -276,24 +276,5 @@ mod tests {
         };
         assert_eq!((adopt(0), adopt(2)), (0, 0));
         assert_eq!(adopt(3), 1, "it may not know that it has the call");
-    }
-
-    #[test]
-    fn the_next_master_keeps_the_cars_of_destination_calls() {
-        let top = Floor::try_from(3).expect("a floor");
-        let call = HallCall::to(Floor::BOTTOM, top).expect("a trip");
-        let mut dispatching = Dispatching::default();
-        for learned in [call, CALL] {
-            let entry = PlanEntry { version: 7, call: learned, car: name(2) };
-            assert!(dispatching.plan.learn(entry));
-        }
-        dispatching.on_change(&NodeState::Master, false, &BTreeSet::from([call]));
-        assert_eq!(dispatching.plan.car(call), Some(&name(2)));
-        assert_eq!(dispatching.plan.car(CALL), None);
-        let cars = vec![(name(1), view()), (name(2), view())];
-        let plan = Assignments::from([(call, name(1))]);
-        assert!(adopt(&mut dispatching, plan, BTreeSet::from([call]), cars).is_empty());
-        let versions: Vec<u64> = dispatching.plan.entries().map(|entry| entry.version).collect();
-        assert!(versions.iter().all(|version| *version > 0), "{versions:?}");
     }
 }

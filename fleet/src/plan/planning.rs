@@ -104,7 +104,6 @@ impl Planning {
         self.due = None;
     }
 
-    /// Whether a request is pending.
     pub(super) fn is_under_way(&self) -> bool {
         self.lost_at.is_some()
     }

@@ -331,7 +331,6 @@ fn split<const SIZE: usize>(bytes: &[u8]) -> Result<(&[u8], &[u8; SIZE]), WireEr
     parts.filter(|(covered, _)| covered.len() >= HEADER).ok_or(WireError::Foreign)
 }
 
-/// Decodes what comes after the header.
 fn decode_body<T: DeserializeOwned>(covered: &[u8]) -> Result<T, WireError> {
     match postcard::take_from_bytes(&covered[HEADER..]).map_err(WireError::Malformed)? {
         (message, []) => Ok(message),

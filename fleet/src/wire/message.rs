@@ -1,5 +1,3 @@
-//! The messages between nodes.
-
 use serde::{Deserialize, Serialize};
 
 use crate::directives::Directive;

@@ -8,7 +8,6 @@ use super::codec::{DATAGRAM_BODY, size};
 /// By how many bytes the lengths of a beacon's lists can grow as they fill.
 const LENGTHS: usize = 8;
 
-/// The bytes that are left in a beacon.
 #[derive(Debug)]
 pub(crate) struct Room(usize);
 

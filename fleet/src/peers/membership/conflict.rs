@@ -14,7 +14,6 @@ const MOST_OF_A_KIND: usize = 16;
 /// How long after its last sign a conflict is over, unless it is seen to be over before.
 const KEPT_FOR: Duration = Duration::from_mins(1);
 
-/// The recent conflicts, by their text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Conflicts(BTreeMap<String, Conflict>);
 

@@ -13,7 +13,6 @@ use crate::wire::Echo;
 /// misconfigured.
 const MOST_AT_ONE_ADDRESS: usize = 4;
 
-/// A beacon of this node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent {
     pub(super) sequence: u64,
@@ -40,7 +39,6 @@ impl Membership {
         self.slowest = periods.max().unwrap_or(period);
     }
 
-    /// The latest beacon of this node is a probe.
     pub(in crate::peers) fn sent_as_probe(&mut self) {
         if let Some(sent) = self.sent.back_mut() {
             sent.is_probe = true;

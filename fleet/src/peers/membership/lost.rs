@@ -13,10 +13,8 @@ use crate::model::{NodeId, Role, Timestamp};
 /// be made up.
 const MOST: usize = 64;
 
-/// How long a lost peer is kept.
 const KEPT_FOR: Duration = Duration::from_hours(24);
 
-/// The peers that were lost, until they come back.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LostPeers(BTreeMap<NodeId, LostPeer>);
 

@@ -15,7 +15,6 @@ use crate::seeded::{SeededBug, is_seeded};
 /// listens for a moment.
 const MOST_EXCUSES: u8 = 16;
 
-/// One incarnation of another node.
 #[derive(Debug, Clone)]
 pub(crate) struct Peer {
     pub(crate) hello: Hello,
@@ -24,18 +23,15 @@ pub(crate) struct Peer {
     pub(crate) term: Term,
     pub(super) estimate: u32,
     pub(crate) digest: u64,
-    /// The digest of its directives.
     pub(crate) directive_digest: u64,
     /// Its car, and when that was received.
     pub(crate) car: Option<(CarView, Timestamp)>,
-    /// The sequence numbers of its beacons.
     pub(super) window: Window,
     /// The announced time until its next beacon.
     pub(crate) period: Duration,
     /// How late its beacons are, where none is missing.
     pub(super) delay: Delay,
     pub(super) echo_age: EchoAge,
-    /// How well its beacons arrive.
     pub(super) reception: Reception,
     /// The latest beacon of this node that it has echoed.
     echoed: u64,
@@ -44,7 +40,6 @@ pub(crate) struct Peer {
     /// its link, or when it shook hands.
     pub(super) echoed_at: Option<Timestamp>,
     pub(super) probed_at: Timestamp,
-    /// How its store compares with this node's.
     pub(in crate::peers) comparison: Comparison,
     /// Since when its announced state does not fit the links.
     pub(in crate::peers) disputed_since: Option<Timestamp>,
@@ -157,7 +152,6 @@ impl Peer {
         self.excuses.alive_at = self.alive_at();
     }
 
-    /// When the peer is lost if it stays silent.
     pub(super) fn lost_at(&self, limits: &Limits) -> Timestamp {
         let share = if is_seeded(SeededBug::PeersLostEarly) { 4 } else { 1 };
         let echoed = self.echoed_at.unwrap_or(Timestamp::START) + limits.echoed / share;

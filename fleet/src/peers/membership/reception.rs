@@ -13,7 +13,6 @@ use crate::model::Timestamp;
 /// The figures are about this many parts of [`PART`], the current one included.
 const PARTS: usize = 6;
 
-/// How long a part lasts.
 const PART: Duration = Duration::from_secs(10);
 
 /// What was received of one incarnation of a peer in the last minute.
@@ -24,7 +23,6 @@ pub(super) struct Reception {
     parts: VecDeque<Part>,
 }
 
-/// The latest beacon to everybody.
 #[derive(Debug, Clone, Copy)]
 struct Last {
     sequence: u64,

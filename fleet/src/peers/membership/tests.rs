@@ -164,46 +164,26 @@ fn incarnations_that_may_be_recordings_leave_room_for_a_peer() {
     assert_eq!(members.hear(&beacon(peer, 2, &echo), now), FOUND);
 }
 
-fn peer_lost_at(members: &mut Membership, hello: &Hello, at: Timestamp) {
-    members.meet(hello, LinkSide::Accepted, at);
-    let after = at + MeshTimes::default().dead_after;
-    let (gone, _) = members.check(after);
-    assert_eq!(gone.as_slice(), std::slice::from_ref(&hello.node));
-}
-
 #[test]
-fn a_lost_peer_is_listed_until_it_comes_back_or_a_day_has_passed() {
+fn a_lost_peer_is_listed_with_its_cause_until_it_comes_back_or_a_day_has_passed() {
     let mut members = membership();
-    let names = |members: &Membership, now| -> Vec<String> {
+    let listed = |members: &Membership, now| -> Vec<(String, LossCause)> {
         let recent = members.lost().recent(now);
-        recent.map(|(name, _)| name.to_string()).collect()
+        recent.map(|(name, lost)| (name.to_string(), lost.cause)).collect()
     };
-    let start = Timestamp::START;
-    peer_lost_at(&mut members, &hello("B", 2, 2), start);
-    let day = Duration::from_hours(24);
-    assert_eq!(names(&members, start + day / 2), ["B"]);
-    assert!(names(&members, start + day).is_empty());
-    let now = start + day / 2;
-    members.meet(&hello("B", 2, 3), LinkSide::Accepted, now);
-    assert!(names(&members, now).is_empty(), "it is back");
-}
-
-#[test]
-fn a_lost_peer_whose_car_hung_is_told_from_a_silent_one() {
-    let mut members = membership();
-    let start = Timestamp::START;
-    members.meet(&hello("B", 2, 2), LinkSide::Accepted, start);
-    members.meet(&hello("C", 3, 3), LinkSide::Accepted, start);
-    let name = NodeId::new("B").expect("a name");
+    let (start, day) = (Timestamp::START, Duration::from_hours(24));
+    let (hung, silent) = (hello("B", 2, 2), hello("C", 3, 3));
+    members.meet(&silent, LinkSide::Accepted, start);
+    members.meet(&hung, LinkSide::Accepted, start);
     let availability = Availability::Unavailable(Unavailable::Hung);
-    let hung = CarView { availability, ..CarView::idle_at(Floor::BOTTOM) };
-    members.get_mut(&name).expect("met").car = Some((hung, start));
-    let now = start + Duration::from_secs(1);
-    members.check(now);
-    let causes: Vec<_> =
-        members.lost().recent(now).map(|(name, lost)| (name.as_str(), lost.cause)).collect();
-    let expected = [("B", LossCause::Hung), ("C", LossCause::Silent)];
-    assert_eq!(causes, expected);
+    let view = CarView { availability, ..CarView::idle_at(Floor::BOTTOM) };
+    members.get_mut(&hung.node).expect("met").car = Some((view, start));
+    members.check(start + MeshTimes::default().dead_after);
+    let (hung, silent) = (("B".to_owned(), LossCause::Hung), ("C".to_owned(), LossCause::Silent));
+    assert_eq!(listed(&members, start + day / 2), [hung.clone(), silent]);
+    assert_eq!(listed(&members, start + day), []);
+    members.meet(&hello("C", 3, 4), LinkSide::Accepted, start + day / 2);
+    assert_eq!(listed(&members, start + day / 2), [hung], "the other is back");
 }
 
 #[test]
@@ -212,7 +192,10 @@ fn the_first_of_too_many_lost_peers_makes_room() {
     let mut now = Timestamp::START;
     for number in 0..70_u8 {
         let name = format!("N{number}");
-        peer_lost_at(&mut members, &hello(&name, 10 + number, 10 + u64::from(number)), now);
+        let hello = hello(&name, 10 + number, 10 + u64::from(number));
+        members.meet(&hello, LinkSide::Accepted, now);
+        let (gone, _) = members.check(now + MeshTimes::default().dead_after);
+        assert_eq!(gone, [hello.node]);
         now = now + Duration::from_secs(1);
     }
     assert_eq!(members.lost().recent(now).count(), 64);
@@ -223,6 +206,8 @@ fn the_first_of_too_many_lost_peers_makes_room() {
 /// Every way in which a node may not fit is listed while it shows, and reported once.
 #[test]
 fn conflicts_are_listed_while_they_show() {
+    type K = ConflictKind;
+
     let mut members = membership();
     let own = hello("A", 1, 1);
     let now = Timestamp::START;
@@ -246,14 +231,7 @@ fn conflicts_are_listed_while_they_show() {
     assert!(version(&mut members).is_some());
     assert_eq!(version(&mut members), None, "reported once");
     let listed: Vec<_> = members.conflicts().recent(now).map(|(_, c)| c.kind).collect();
-    for kind in [
-        ConflictKind::Name,
-        ConflictKind::Address,
-        ConflictKind::Floors,
-        ConflictKind::Election,
-        ConflictKind::Version,
-        ConflictKind::Fleet,
-    ] {
+    for kind in [K::Name, K::Address, K::Floors, K::Election, K::Version, K::Fleet] {
         assert!(listed.contains(&kind), "{kind:?}");
     }
     let later = now + Duration::from_mins(1);

@@ -4,7 +4,6 @@ use crate::model::Timestamp;
 use crate::model::bounds::JUMP;
 use crate::seeded::{SeededBug, is_seeded};
 
-/// The assessment of a beacon's sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     Latest,
@@ -17,7 +16,6 @@ pub(super) enum Order {
     Impossible,
 }
 
-/// The beacons of one incarnation of a peer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Window {
     sequence: u64,
@@ -28,7 +26,6 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The highest sequence number received.
     pub(super) fn latest(&self) -> u64 {
         self.sequence
     }

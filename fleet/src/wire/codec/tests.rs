@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::directives::{Directive, Directives, Setting, Version, Words};
 use crate::dispatch::CarPlan;
+use crate::dispatch::tests::{call as hall, node};
 use crate::election::Message;
 use crate::election::testing::floor;
 use crate::model::{
@@ -17,15 +18,6 @@ use crate::store::{OrderStore, Record, RecordState, Service};
 use crate::wire::keyring::{Credential, SECRET};
 use crate::wire::listing::documented;
 use crate::wire::{Ack, Delta, Echo, Piggybacked, PlanEntry, StateTransfer, StoreDigest};
-
-fn node(name: &str) -> NodeId {
-    NodeId::new(name).expect("a name")
-}
-
-fn hall(index: u8, direction: Direction) -> HallCall {
-    let floor = floor(index);
-    HallCall::new(floor, direction)
-}
 
 fn dot(incarnation: u64, sequence: u64) -> Dot {
     let incarnation = Nonce(incarnation);
@@ -191,12 +183,6 @@ fn stores_and_directives_have_the_digests_that_the_document_shows() {
     directives.merge(directive());
     assert_eq!(store.digest().to_be_bytes(), *documented("digest"));
     assert_eq!(directives.digest().to_be_bytes(), *documented("directive-digest"));
-}
-
-/// CRC-32C has a published check value; another polynomial or bit order would not give it.
-#[test]
-fn the_checksum_is_crc_32c() {
-    assert_eq!(CRC.checksum(b"123456789"), 0xe306_9283);
 }
 
 /// F5
@@ -419,32 +405,5 @@ proptest! {
             *byte ^= flips;
         }
         prop_assert!(decode_frame(&bytes).is_err());
-    }
-
-    /// F5: noise is no message, and upsets nobody.
-    #[test]
-    fn noise_is_no_message(
-        noise in proptest::collection::vec(any::<u8>(), 0..200),
-        behind_a_header in any::<bool>(),
-        with_key in any::<bool>(),
-    ) {
-        let keys = if with_key { keyring(7, "tower") } else { Keyring::default() };
-        let header = [b'L', b'M', VERSION, keys.sent().map_or(NO_KEY, FleetKey::id)];
-        let start = if behind_a_header { &header[..] } else { &[] };
-        let bytes = [start, &noise].concat();
-        prop_assert!(decode_beacon(&bytes, &keys).is_err());
-        prop_assert!(decode_frame(&bytes).is_err());
-    }
-
-    /// What has the right checksum and no sense is refused, or is a message after all.
-    #[test]
-    fn an_intact_body_of_noise_upsets_nobody(
-        noise in proptest::collection::vec(any::<u8>(), 0..200),
-    ) {
-        let bytes = sealed(&noise);
-        match decode_frame(&bytes) {
-            Ok(frame) => prop_assert_eq!(decode_frame(&encode_frame(&frame).expect("it fits")), Ok(frame)),
-            Err(wrong) => prop_assert!(matches!(wrong, WireError::Malformed(_))),
-        }
     }
 }
