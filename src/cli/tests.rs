@@ -317,6 +317,8 @@ fn a_car_that_is_sent_somewhere_is_not_said_to_be_independent() {
 
 #[test]
 fn a_session_is_told_in_words() {
+    use SessionState::{Coming, Ended, Open, Queued};
+
     let node = |name: &str| NodeId::new(name).unwrap();
     let floor = |index: u8| Floor::try_from(index).unwrap();
     let told = |to: Option<u8>, car: Option<&str>, state: SessionState| {
@@ -328,7 +330,6 @@ fn a_session_is_told_in_words() {
         status.directives[0].setting = Setting::Request(id, Request::Session(session));
         status::page(&status)
     };
-    use SessionState::{Coming, Ended, Open, Queued};
     let c = || node("C");
     for (page, expected) in [
         (told(None, None, Queued), "waits at floor 3 for a car"),

@@ -255,7 +255,7 @@ impl Desk {
             }
             Asked::Open { session, request_id } => {
                 let opened = self.open(session, &request_id, answer_to).await?;
-                Ok(opened.map(|(session, outcome)| Done::session(session, outcome)))
+                Ok(opened.map(|(session, outcome)| Done::session(&session, outcome)))
             }
             Asked::Change { id, change } => {
                 if Way::Mqtt.owner(answer_to.as_bytes()) != id.owner {
@@ -264,7 +264,7 @@ impl Desk {
                 }
                 let changed = self.node_loop.change_session(id, change, bearer()).await;
                 let changed = answered(changed)?.and_then(|session| session.map_err(refused));
-                Ok(changed.map(|session| Done::session(session, CallOutcome::Taken)))
+                Ok(changed.map(|session| Done::session(&session, CallOutcome::Taken)))
             }
         }
     }
@@ -342,8 +342,8 @@ impl Desk {
 }
 
 impl Done {
-    fn session(session: Session, outcome: CallOutcome) -> Self {
-        let said = Said::Session(SessionView::from(&session));
+    fn session(session: &Session, outcome: CallOutcome) -> Self {
+        let said = Said::Session(SessionView::from(session));
         Self { said, outcome, awaits: Some(Awaited::Directives) }
     }
 }

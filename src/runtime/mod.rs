@@ -602,14 +602,14 @@ impl Running {
                 if matches!(report, Report::PeerDiscovered { .. } | Report::PeerLost { .. }) {
                     self.mesh.set_proven(self.node.proven().collect());
                 }
-                self.report(report);
+                self.report(&report);
             }
         }
         Ok(())
     }
 
-    fn report(&mut self, report: Report) {
-        if let Report::Directive { setting, operator } = &report {
+    fn report(&mut self, report: &Report) {
+        if let Report::Directive { setting, operator } = report {
             if matches!(setting, Setting::Token(..)) {
                 let tokens = Tokens::of(self.node.directives());
                 self.end_sessions_of_revoked(&tokens, self.turned);
@@ -617,7 +617,6 @@ impl Running {
             }
             self.record_command(setting, operator);
         }
-        let report = &report;
         self.log.log(report);
         self.presses.note(report, |press| self.node.orders().get(press).is_some());
         self.supervisor.note(report);

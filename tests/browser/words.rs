@@ -36,6 +36,37 @@ fn session(car: Option<&str>, state: SessionState) -> Setting {
     Setting::Request(id, Request::Session(session))
 }
 
+fn sessions() -> [(Setting, &'static str, Option<&'static str>); 5] {
+    let b = || node("B");
+    [
+        (
+            session(None, SessionState::Queued),
+            "Session 7d3d9ef7: waits at floor 3 for a car to floor 5",
+            None,
+        ),
+        (
+            session(Some("C"), SessionState::Queued),
+            "Session 7d3d9ef7: waits at floor 3 for car C to floor 5",
+            Some("C"),
+        ),
+        (
+            session(None, SessionState::Coming(b())),
+            "Session 7d3d9ef7: car B is on its way to floor 3, then to floor 5",
+            Some("B"),
+        ),
+        (
+            session(Some("B"), SessionState::Open(b())),
+            "Session 7d3d9ef7: car B holds its door open at floor 3 for 30 s, then goes to floor 5",
+            Some("B"),
+        ),
+        (
+            session(None, SessionState::Ended(SessionEnd::Withdrawn)),
+            "Session 7d3d9ef7 has ended: withdrawn",
+            None,
+        ),
+    ]
+}
+
 fn cases() -> Vec<Case> {
     let b = || node("B");
     let (car, master) = (b(), node("A"));
@@ -107,35 +138,10 @@ fn cases() -> Vec<Case> {
         (Setting::Hang(b(), None), "Hang of B: over", Some("B")),
         (Setting::Firefighter(b(), true), "A firefighter has car B", Some("B")),
         (Setting::Firefighter(b(), false), "No firefighter has car B any more", Some("B")),
-        (
-            session(None, SessionState::Queued),
-            "Session 7d3d9ef7: waits at floor 3 for a car to floor 5",
-            None,
-        ),
-        (
-            session(Some("C"), SessionState::Queued),
-            "Session 7d3d9ef7: waits at floor 3 for car C to floor 5",
-            Some("C"),
-        ),
-        (
-            session(None, SessionState::Coming(b())),
-            "Session 7d3d9ef7: car B is on its way to floor 3, then to floor 5",
-            Some("B"),
-        ),
-        (
-            session(Some("B"), SessionState::Open(b())),
-            "Session 7d3d9ef7: car B holds its door open at floor 3 for 30 s, then goes to floor 5",
-            Some("B"),
-        ),
-        (
-            session(None, SessionState::Ended(SessionEnd::Withdrawn)),
-            "Session 7d3d9ef7 has ended: withdrawn",
-            None,
-        ),
     ];
     let commanded =
         commanded.into_iter().map(|(it, said, car)| (it, format!("{said}, by kovac"), car));
-    let set = set.into_iter().map(|(it, said, car)| (it, said.to_owned(), car));
+    let set = set.into_iter().chain(sessions()).map(|(it, said, car)| (it, said.to_owned(), car));
     let modes = Mode::ALL.map(|mode| {
         let said = mode.to_string().replace('-', " ");
         (Setting::Mode(b(), mode), format!("Mode of car B: {said}, by kovac"), Some("B"))

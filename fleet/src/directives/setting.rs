@@ -137,10 +137,10 @@ impl Setting {
     /// What it sets, for people, such as `mode/A`.
     #[must_use]
     pub fn subject(&self) -> String {
-        match self {
-            Self::Request(id, Request::Session(_)) => format!("session/{id}"),
-            setting => setting.key().to_string(),
+        if let Self::Request(id, Request::Session(_)) = self {
+            return format!("session/{id}");
         }
+        self.key().to_string()
     }
 
     /// How far what it says has come, where that decides before its version does: a recall or a session

@@ -246,10 +246,8 @@ impl Node {
         let session = self.directives().session(id).ok_or(SessionRefused::NotOpen)?;
         let is_there = matches!(session.state, SessionState::Open(_));
         let is_on_the_way = |to: Floor| session.floor != to || !is_there;
-        let end = match session.asked.to.is_some_and(is_on_the_way) {
-            true => SessionEnd::Withdrawn,
-            false => SessionEnd::Done,
-        };
+        let is_early = session.asked.to.is_some_and(is_on_the_way);
+        let end = if is_early { SessionEnd::Withdrawn } else { SessionEnd::Done };
         self.end_session(id, end, bearer, now)
     }
 

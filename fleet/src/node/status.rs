@@ -490,7 +490,7 @@ impl Node {
                 })
             }
         };
-        let hangs = self.directives().hangs().filter(|(car, _)| !runs(*car));
+        let hangs = self.directives().hangs().filter(|(car, _)| !runs(car));
         hangs.map(|(car, evidence)| HangStatus { car: car.clone(), evidence }).collect()
     }
 
