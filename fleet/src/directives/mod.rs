@@ -13,7 +13,7 @@ mod session;
 mod setting;
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
 
 use elevator_driver::{Floor, KeySwitch};
@@ -88,8 +88,8 @@ pub struct Directives {
     registers: BTreeMap<Key, Directive>,
     requests: Requests,
     digest: u64,
-    /// Those that were dropped for want of room, which the disk has still.
-    dropped: Vec<Key>,
+    /// Those for which there was no room, but for what the disk may have of them.
+    dropped: BTreeSet<Key>,
 }
 
 impl PartialEq for Directives {
@@ -138,13 +138,17 @@ impl Directives {
         }
         let hash = directive.hash();
         let gone: Vec<Directive> = if let Key::Request(id) = key {
-            let Ok(gone) = self.requests.insert(id, directive) else { return false };
+            let Ok(gone) = self.requests.insert(id, directive) else {
+                self.dropped.insert(key);
+                return false;
+            };
             gone
         } else {
             let is_last = self.registers.keys().next_back().is_some_and(|last| *last < key);
             let is_full =
                 self.registers.len() >= MOST_DIRECTIVES && !self.registers.contains_key(&key);
             if is_full && is_last {
+                self.dropped.insert(key);
                 return false;
             }
             let dropped =
@@ -152,12 +156,13 @@ impl Directives {
             self.registers.insert(key.clone(), directive).into_iter().chain(dropped).collect()
         };
         self.digest = gone.iter().fold(self.digest ^ hash, |digest, gone| digest ^ gone.hash());
-        self.dropped.extend(gone.iter().map(|it| it.setting.key()).filter(|gone| *gone != key));
+        self.dropped.extend(gone.iter().map(|it| it.setting.key()));
+        self.dropped.remove(&key);
         true
     }
 
     /// Those that were dropped since the last time, for the disk to forget.
-    pub fn take_dropped(&mut self) -> Vec<Key> {
+    pub fn take_dropped(&mut self) -> BTreeSet<Key> {
         std::mem::take(&mut self.dropped)
     }
 
@@ -192,12 +197,15 @@ impl Directives {
         Some(request)
     }
 
-    /// What beacons carry, from this key on, and then those before it: passengers' calls go over links
-    /// alone.
-    pub(crate) fn from(&self, key: Option<&Key>) -> impl Iterator<Item = &Directive> {
-        let is_before = move |it: &&Directive| key.is_some_and(|key| it.setting.key() < *key);
-        let counted = || self.all().filter(|it| it.counts());
-        counted().filter(move |it| !is_before(it)).chain(counted().filter(is_before))
+    /// What beacons carry: what is [in force](Self::in_force), from this key on, and then those before
+    /// it. All other requests go over links alone.
+    pub(crate) fn from(&self, key: Option<&Key>) -> Vec<&Directive> {
+        let mut carried: Vec<&Directive> = self.in_force().collect();
+        carried.sort_by_cached_key(|it| {
+            let own = it.setting.key();
+            (key.is_some_and(|key| own < *key), own)
+        });
+        carried
     }
 
     /// The directive of a key.
@@ -210,8 +218,8 @@ impl Directives {
         self.registers.get(key).map(|it| &it.setting)
     }
 
-    /// A number that is equal if, and in practice only if, the directives are equal, passengers' calls
-    /// apart; 0 without any.
+    /// A number that is equal if, and in practice only if, what counts is equal: all but calls and
+    /// sessions that have ended. 0 without any.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.digest
@@ -363,9 +371,15 @@ impl Directive {
         self.version.counter.max(recall) <= MOST_CHANGES
     }
 
-    /// Whether it is more than what came of a passenger's call.
-    pub(crate) fn counts(&self) -> bool {
-        !matches!(self.setting, Setting::Request(_, Request::Call { .. }))
+    /// Whether it says what came of a passenger's call.
+    pub(crate) fn is_call(&self) -> bool {
+        matches!(self.setting, Setting::Request(_, Request::Call { .. }))
+    }
+
+    /// Whether a car may have to do something because of it. A session that has ended is only
+    /// remembered, as a passenger's call is: for that each node has the room that it has.
+    fn counts(&self) -> bool {
+        !self.is_call() && self.session().is_none_or(Session::is_open)
     }
 
     /// The greater one wins. A faulty node may have used one version twice.

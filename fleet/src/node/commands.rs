@@ -148,7 +148,7 @@ impl Commands {
         let mut left = MOST_BYTES;
         let mut next = None;
         let others = self.directives.from(self.next.as_ref());
-        for directive in others.filter(|it| !urgent.contains(&it.setting.key())) {
+        for directive in others.into_iter().filter(|it| !urgent.contains(&it.setting.key())) {
             let bytes = size(directive);
             if bytes > left || !room.add(list, directive.clone()) {
                 next = Some(directive.setting.key());
@@ -385,7 +385,7 @@ impl Node {
         for link in links {
             self.send_directives(link, &changed);
         }
-        changed.retain(Directive::counts);
+        changed.retain(|directive| !directive.is_call());
         if changed.is_empty() {
             return;
         }

@@ -425,7 +425,7 @@ impl Node {
         let is_recalled = self.services.commands.is_fire_recalled();
         self.store.regain_disk(&restored.records, is_recalled, now);
         let all: Vec<_> = self.directives().all().cloned().collect();
-        self.store.note_directives(&all, Vec::new());
+        self.store.note_directives(&all, []);
         self.route_orders();
         self.settle(now);
     }

@@ -58,7 +58,7 @@ impl Store {
     pub(crate) fn note_directives<'a>(
         &mut self,
         changed: impl IntoIterator<Item = &'a Directive>,
-        dropped: Vec<Key>,
+        dropped: impl IntoIterator<Item = Key>,
     ) {
         for key in dropped {
             self.ledger.note_directive(key.clone(), Change::ForgetDirective(key));
