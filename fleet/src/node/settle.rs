@@ -10,11 +10,28 @@ use crate::seeded::{SeededBug, is_seeded};
 use crate::store::Ride;
 
 impl Node {
+    /// What an input has changed is settled from the inside out: who leads and what is commanded
+    /// decide where the car stops, which decides what is served; then others learn of it, in the order
+    /// in which it matters to them. The panel is first, as nothing may delay the stop of a motor; the
+    /// disk comes before the peers, for a lamp waits for the slowest of them; the plan needs all of it.
     pub(super) fn settle(&mut self, now: Timestamp) {
         if !self.leadership.has_started() {
             return;
         }
         self.take_over(now);
+        self.obey_commands(now);
+        self.serve_calls(now);
+        self.send_states(now);
+        self.keep_promises(now);
+        self.refresh_climate(now);
+        let is_news = self.update_panel(now);
+        self.update_disk(now);
+        self.tell_peers(is_news, now);
+        self.ask_for_plan(now);
+    }
+
+    /// What is commanded holds, and is passed on where it is for another car to do.
+    fn obey_commands(&mut self, now: Timestamp) {
         self.refresh_priorities(now);
         self.refresh_sessions(now);
         self.refresh_power(now);
@@ -23,8 +40,12 @@ impl Node {
         if is_seeded(SeededBug::RecallNeverEnds) && self.store.orders().recalls() > 0 {
             self.store.cancel(u64::MAX);
         }
-        // Serving a call changes the orders, which changes the stops. In each round at least one
-        // order is served, or its passenger enters the car, so this ends.
+    }
+
+    /// The car goes where it has calls, and those are served at whose floor its door is open. Serving
+    /// a call changes the orders, which changes the stops. In each round at least one order is served,
+    /// or its passenger enters the car, so this ends.
+    fn serve_calls(&mut self, now: Timestamp) {
         loop {
             self.refresh_estimate(now);
             if self.cabin.are_stops_dirty() {
@@ -34,11 +55,18 @@ impl Node {
                 break;
             }
         }
-        self.send_states(now);
+    }
+
+    /// What two nodes hold, one of them on disk, is promised; and a passenger who has entered is served
+    /// once their trip is (P1).
+    fn keep_promises(&mut self, now: Timestamp) {
         self.store.review_promises(|| self.peers.members().names());
         self.serve_boarded(now);
         self.route_orders();
-        self.refresh_climate(now);
+    }
+
+    /// The panel shows what holds now; `true` if there was something new about the car.
+    fn update_panel(&mut self, now: Timestamp) -> bool {
         let is_dirty = self.cabin.take_dirty();
         if is_dirty {
             if let Some(view) = self.cabin.view(now) {
@@ -46,12 +74,15 @@ impl Node {
             }
             self.cabin.update_panel(self.store.lamps(), self.kiosks(now), now);
         }
-        self.update_disk(now);
-        if self.store.take_dirty() || is_dirty {
+        is_dirty
+    }
+
+    /// Peers get what is new, over links and in a beacon.
+    fn tell_peers(&mut self, is_news_of_car: bool, now: Timestamp) {
+        if self.store.take_dirty() || is_news_of_car {
             self.send_deltas(now);
         }
         self.broadcast_if_due(now);
-        self.ask_for_plan(now);
     }
 
     /// The open hall calls whose passengers are not in the car yet.

@@ -62,3 +62,25 @@ fn the_stop_switch_and_an_open_door_stop_the_motor_before_all_else() {
         assert!(!plans || !asks, "{actions:?}");
     }
 }
+
+/// The motor first; then the disk, which the lamp waits for; then those who hold the order as well; the
+/// plan last, as it takes the longest.
+#[test]
+fn what_follows_from_a_press_goes_out_in_one_order() {
+    let (mut node, now) = cabin(1);
+    node.handle_panel(PanelEvent::Pressed(Button::Car(top())), now + PERIOD);
+    let kind = |action: &Action| match action {
+        Action::Panel(_) => Some("panel"),
+        Action::Persist { .. } => Some("disk"),
+        Action::Send { .. } | Action::Broadcast(_) => Some("peers"),
+        Action::Plan(_) => Some("plan"),
+        Action::Unicast { .. }
+        | Action::Packet { .. }
+        | Action::Dial { .. }
+        | Action::Close(_)
+        | Action::Report(_) => None,
+    };
+    let mut order: Vec<_> = drain(&mut node).iter().filter_map(kind).collect();
+    order.dedup();
+    assert_eq!(order, ["panel", "disk", "peers", "plan"]);
+}
