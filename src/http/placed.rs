@@ -103,17 +103,15 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// The greatest bit of an owner says which way it came.
-    const MQTT_OWNERS: u32 = 1 << 31;
-
-    /// What the fleet calls a program of this way.
+    /// What the fleet calls a program of this way. A client of MQTT could be many: it chooses the topics
+    /// of its answers.
     pub(crate) fn owner(self, program: &[u8]) -> u32 {
         let (way, bit) = match self {
             Self::Http => ("liftmesh HTTP owner of requests", 0),
-            Self::Mqtt => ("liftmesh MQTT owner of requests", Self::MQTT_OWNERS),
+            Self::Mqtt => ("liftmesh MQTT owner of requests", RequestId::ANYBODY),
         };
         let [a, b, c, d, ..] = hash(way, [program, b""]);
-        u32::from_be_bytes([a, b, c, d]) & !Self::MQTT_OWNERS | bit
+        u32::from_be_bytes([a, b, c, d]) & !RequestId::ANYBODY | bit
     }
 
     /// What the fleet calls a request of this program.

@@ -26,7 +26,7 @@ const TARGETS: [&str; 38] = [
     "liftmesh::mesh::link",
     "liftmesh::mqtt",
     "liftmesh::mqtt::connection",
-    "liftmesh::mqtt::count",
+    "liftmesh::mqtt_metrics",
     "liftmesh::operator::reading",
     "liftmesh::operator::server",
     "liftmesh::operator::socket",

@@ -357,8 +357,7 @@ fn answered<T>(reply: Result<T, Refused>) -> Result<Result<T, Problem>, NoAnswer
     }
 }
 
-/// Who makes a request. All clients are one, for the fleet remembers as many requests of each, and
-/// any client could be many: it chooses the topics of its answers.
+/// Who makes a request, for people: the broker does not say.
 fn bearer() -> String {
     "MQTT".to_owned()
 }

@@ -137,11 +137,10 @@ impl Token {
     /// That of a directive, if it is one about a token that was not revoked.
     fn of(setting: &Setting) -> Option<Self> {
         let Setting::Token(name, Some(token)) = setting else { return None };
-        let expires = token.expires.map(Duration::from_secs);
         Some(Self {
             name: name.as_str().parse().ok()?,
             scope: token.scope,
-            expires: expires.and_then(|at| SystemTime::UNIX_EPOCH.checked_add(at)),
+            expires: token.expires.map(|at| SystemTime::UNIX_EPOCH + Duration::from_secs(at)),
             hash: TokenHash(token.hash.0.into()),
         })
     }

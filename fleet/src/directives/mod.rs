@@ -125,8 +125,7 @@ impl Directives {
         if !directive.is_possible() {
             return Err(DirectiveError::Spent);
         }
-        self.merge(directive.clone());
-        Ok(directive)
+        if self.merge(directive.clone()) { Ok(directive) } else { Err(DirectiveError::Full) }
     }
 
     /// Merges a directive of any source; `true` if that changed anything.
@@ -157,7 +156,9 @@ impl Directives {
         };
         self.digest = gone.iter().fold(self.digest ^ hash, |digest, gone| digest ^ gone.hash());
         self.dropped.extend(gone.iter().map(|it| it.setting.key()));
-        self.dropped.remove(&key);
+        if self.get(&key).is_some() {
+            self.dropped.remove(&key);
+        }
         true
     }
 
@@ -168,9 +169,11 @@ impl Directives {
 
     /// Whether the version of a directive of a peer, or the number of a recall, is not too far ahead
     /// of those that are known here. Without this bound a single one would use up those of the whole
-    /// fleet. A node that knows none yet has to believe what it hears.
+    /// fleet. A node that knows none yet has to believe what operators have commanded, but no request:
+    /// one that is not remembered is fulfilled again.
     pub(crate) fn is_in_reach(&self, directive: &Directive) -> bool {
-        let known = self.highest().unwrap_or(MOST_CHANGES);
+        let is_request = matches!(directive.setting, Setting::Request(..));
+        let known = self.highest().unwrap_or(if is_request { 0 } else { MOST_CHANGES });
         let recalls = directive.setting.recall().map_or(0, |recall| recall.number);
         directive.version.counter <= known.saturating_add(JUMP)
             && recalls <= self.recall_count().saturating_add(JUMP)
@@ -368,7 +371,7 @@ impl Directive {
     #[must_use]
     pub fn is_possible(&self) -> bool {
         let recall = self.setting.recall().map_or(0, |recall| recall.number);
-        self.version.counter.max(recall) <= MOST_CHANGES
+        self.version.counter.max(recall) <= MOST_CHANGES && self.setting.has_possible_times()
     }
 
     /// Whether it says what came of a passenger's call.

@@ -10,10 +10,14 @@ use super::session::Session;
 use super::{Directive, Setting, Version};
 use crate::model::{Call, Dot};
 
-/// The most requests that a fleet remembers. Of more, the programs with the most lose their oldest
-/// ones, so that a busy one can't use up what others need, and all nodes keep the same ones. A session
-/// that is open goes last.
+/// The most requests that a fleet remembers beside the sessions that are open. Of more, the programs
+/// with the most lose their oldest ones, so that a busy one can't use up what others need, and all nodes
+/// keep the same ones.
 pub const MOST_REQUESTS: usize = 512;
+
+/// The most sessions that are open, however many nodes have opened some at the same time. More take a
+/// faulty node.
+const MOST_OPEN: usize = 64;
 
 /// The name of a program's request: that of the program, and of its request. It stands for one thing,
 /// a passenger's call, a robot's trip or a robot's session, and names the session as well. Displayed
@@ -28,6 +32,15 @@ pub struct RequestId {
 
 impl RequestId {
     const DIGITS: usize = 24;
+
+    /// Programs of which nobody knows that they are different ones have this bit in `owner`. The fleet
+    /// remembers as many requests of all of them as of one other.
+    pub const ANYBODY: u32 = 1 << 31;
+
+    /// Whose requests count together with this one.
+    fn share(self) -> u32 {
+        if self.owner & Self::ANYBODY == 0 { self.owner } else { Self::ANYBODY }
+    }
 
     /// Reads what [`Display`](fmt::Display) writes.
     #[must_use]
@@ -83,24 +96,18 @@ pub enum Request {
     Session(Session),
 }
 
-/// Every request that this node remembers.
-///
-/// Ordered by how many later ones their owner has, and then by version, the latest first, the first
-/// [`MOST_REQUESTS`] are kept. This set is a function of the union of all that were merged, so that
-/// merging is commutative, associative and idempotent.
+/// Every request that this node remembers: every session that is open and, of the others, ordered by
+/// how many later ones their program has, and then by version, the latest first, the first
+/// [`MOST_REQUESTS`]. That is a function of all that were merged, except that the end of a session is
+/// remembered no longer than that: who has missed it for so long opens the session again, until its
+/// time is over.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Requests {
     known: BTreeMap<RequestId, Directive>,
-    /// Those of each owner that has any, in the order in which they are dropped.
-    by_owner: BTreeMap<u32, BTreeSet<Place>>,
+    /// Those that are over of each program that has any, by age.
+    over: BTreeMap<u32, BTreeSet<(Version, RequestId)>>,
+    /// The sessions that are open.
     open: BTreeSet<RequestId>,
-}
-
-/// Where a request is among those of its owner: whether it is a session that is open, and since when.
-type Place = (bool, Version, RequestId);
-
-fn place(id: RequestId, directive: &Directive) -> Place {
-    (directive.session().is_some_and(Session::is_open), directive.version, id)
 }
 
 impl Requests {
@@ -120,40 +127,46 @@ impl Requests {
     /// Takes in what is said of a request, which is later than what is known. Returns what it has taken
     /// the place of: what was known of it, or another request; `Err` if there is no place for it.
     pub(super) fn insert(&mut self, id: RequestId, said: Directive) -> Result<Vec<Directive>, ()> {
+        let is_open = said.session().is_some_and(Session::is_open);
+        if is_open && self.open.len() >= MOST_OPEN && !self.open.contains(&id) {
+            return Err(());
+        }
         let mut gone: Vec<Directive> = self.remove(id).into_iter().collect();
-        self.by_owner.entry(id.owner).or_default().insert(place(id, &said));
-        if said.session().is_some_and(Session::is_open) {
+        if is_open {
             self.open.insert(id);
+        } else {
+            self.over.entry(id.share()).or_default().insert((said.version, id));
         }
         self.known.insert(id, said);
-        if self.known.len() > MOST_REQUESTS
-            && let Some(last) = self.last()
-        {
+        let last =
+            (self.known.len() - self.open.len() > MOST_REQUESTS).then(|| self.last()).flatten();
+        if let Some(last) = last {
             let removed = self.remove(last);
-            if last == id {
+            // A session that was open before is not forgotten by its end.
+            if last == id && gone.is_empty() {
                 return Err(());
             }
-            gone.extend(removed);
+            gone.extend(removed.filter(|_| last != id));
         }
         Ok(gone)
     }
 
-    /// The one to drop first: the oldest of the owner with the most; of several such owners, the oldest
-    /// of all.
+    /// The one to drop first: the oldest of the program with the most; of several such programs, the
+    /// oldest of all.
     fn last(&self) -> Option<RequestId> {
-        let most = self.by_owner.values().map(BTreeSet::len).max()?;
-        let greedy = self.by_owner.values().filter(|places| places.len() == most);
-        let (.., id) = greedy.filter_map(BTreeSet::first).min()?;
+        let most = self.over.values().map(BTreeSet::len).max()?;
+        let greedy = self.over.values().filter(|places| places.len() == most);
+        let (_, id) = greedy.filter_map(BTreeSet::first).min()?;
         Some(*id)
     }
 
     fn remove(&mut self, id: RequestId) -> Option<Directive> {
         let removed = self.known.remove(&id)?;
         self.open.remove(&id);
-        if let Some(places) = self.by_owner.get_mut(&id.owner) {
-            places.remove(&place(id, &removed));
+        if let Some(places) = self.over.get_mut(&id.share()) {
+            places.remove(&(removed.version, id));
             if places.is_empty() {
-                self.by_owner.remove(&id.owner);
+                self.over.remove(&id.share());
             }
         }
         Some(removed)

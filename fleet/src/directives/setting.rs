@@ -143,6 +143,12 @@ impl Setting {
         self.key().to_string()
     }
 
+    /// Whether its times can be written.
+    pub(super) fn has_possible_times(&self) -> bool {
+        let Self::Token(_, Some(token)) = self else { return true };
+        token.created.max(token.expires.unwrap_or(0)) <= LAST_SECOND
+    }
+
     /// How far what it says has come, where that decides before its version does: a recall or a session
     /// that is over stays so, whatever a node says that has missed it.
     pub(super) fn progress(&self) -> (u64, u64, bool) {
@@ -321,6 +327,9 @@ impl fmt::Display for Scope {
     }
 }
 
+/// The end of the year 9999, beyond which no time can be written.
+const LAST_SECOND: u64 = 253_402_300_799;
+
 /// A bearer token. Only the process knows what it opens.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Token {
@@ -337,9 +346,10 @@ pub struct Token {
 /// When it was made, when it expires, and no word of its hash.
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = |seconds| {
-            let at = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
-            at.map_or("-".to_owned(), |at| humantime::format_rfc3339_seconds(at).to_string())
+        // Later ones are refused: what can't be written would panic.
+        let time = |seconds: u64| {
+            let at = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.min(LAST_SECOND));
+            humantime::format_rfc3339_seconds(at)
         };
         write!(f, "{} {}", self.scope, time(self.created))?;
         self.expires.iter().try_for_each(|at| write!(f, " {}", time(*at)))

@@ -284,12 +284,61 @@ fn a_busy_program_does_not_use_up_the_requests_of_others() {
 #[test]
 fn an_open_session_is_remembered() {
     let mut directives = Directives::default();
-    directives.set(session(1, 0, SessionState::Queued), Words::unnamed(), Nonce(1)).expect("room");
-    for request in 2..2 * MOST_REQUESTS as u64 {
-        directives.set(call(7, request), Words::unnamed(), Nonce(1)).expect("room");
+    for request in 1..=3 {
+        let setting = session(request, 0, SessionState::Queued);
+        directives.set(setting, Words::unnamed(), Nonce(1)).expect("room");
     }
-    let open = directives.open_sessions().into_iter().map(|it| it.id.request);
-    assert_eq!(open.collect::<Vec<_>>(), [1]);
+    for owner in 100..1_000 {
+        directives.set(call(owner, 1), Words::unnamed(), Nonce(1)).expect("room");
+    }
+    assert_eq!(directives.open_sessions().len(), 3);
+    // But no faulty node fills the memory with them.
+    for request in 4..1_000 {
+        let setting = session(request, 0, SessionState::Queued);
+        directives.merge(directive(setting, request, 2));
+    }
+    assert_eq!(directives.open_sessions().len(), 64);
+}
+
+/// The clients of a broker: whoever chooses another name each time uses up no more than one does.
+#[test]
+fn programs_that_may_be_one_share_the_room_of_one() {
+    let mut directives = Directives::default();
+    for request in 0..20 {
+        directives.set(call(1, request), Words::unnamed(), Nonce(1)).expect("room");
+    }
+    for owner in 0..1_000 {
+        let setting = call(RequestId::ANYBODY | owner, 1);
+        directives.set(setting, Words::unnamed(), Nonce(1)).expect("room");
+    }
+    assert_eq!(of_owners(&directives, [1, 2, 3])[0], 20);
+    assert_eq!(directives.all().count(), MOST_REQUESTS);
+}
+
+/// The end takes the place of the open session even where it has no place itself.
+#[test]
+fn an_end_that_is_too_old_to_be_remembered_ends_the_session() {
+    let mut directives = Directives::default();
+    directives.merge(directive(session(1, 0, SessionState::Queued), 1, 1));
+    let mut calls = (0..MOST_REQUESTS as u64).map(|it| directive(call(7, 9 + it), 5, 1));
+    assert!(calls.all(|call| directives.merge(call)));
+    assert_eq!(directives.open_sessions().len(), 1);
+    let end = directive(session(1, 0, SessionState::Ended(SessionEnd::Done)), 2, 1);
+    assert!(directives.merge(end.clone()));
+    assert_eq!((directives.open_sessions().len(), directives.digest()), (0, 0));
+    assert!(directives.take_dropped().contains(&end.setting.key()), "nor has the disk");
+}
+
+/// A time that nobody could write is refused: what shows it would fail, also after a restart.
+#[test]
+fn a_token_beyond_all_times_is_refused() {
+    for (expires, is_possible) in [(253_402_300_799, true), (253_402_300_800, false)] {
+        let hash = TokenHash([0; 32]);
+        let token = Token { scope: Scope::View, created: 0, expires: Some(expires), hash };
+        let setting = Setting::Token(Name::new("kiosk").expect("a name"), Some(token));
+        assert!(!setting.to_string().is_empty());
+        assert_eq!(Directives::default().merge(directive(setting, 1, 1)), is_possible);
+    }
 }
 
 /// One that is told again and again writes nothing to the disk, and takes no memory.

@@ -45,6 +45,8 @@ pub(super) struct Commands {
     directives: Directives,
     /// With which the next beacon begins.
     next: Option<Key>,
+    /// The digest of those that the car obeys.
+    obeyed: u64,
     fire_recalled: bool,
     emergency: Option<EmergencyPower>,
     /// A car has a priority call that another one may take.
@@ -65,6 +67,7 @@ impl Commands {
         let mut commands = Self {
             directives,
             next: None,
+            obeyed: 0,
             fire_recalled: false,
             emergency: None,
             may_pass_on: false,
@@ -78,6 +81,7 @@ impl Commands {
 
     /// The directives have changed. What each input asks for is looked up here.
     fn refresh(&mut self) {
+        self.obeyed = self.directives.digest();
         self.fire_recalled = self.directives.is_fire_recalled();
         self.emergency = self.directives.emergency_power();
         self.may_pass_on = self.directives.priorities().any(|(_, call)| call.any);
@@ -386,7 +390,9 @@ impl Node {
             self.send_directives(link, &changed);
         }
         changed.retain(|directive| !directive.is_call());
-        if changed.is_empty() {
+        // What a car does depends on what counts, whatever has taken the place of it.
+        let digest = self.services.commands.directives.digest();
+        if changed.is_empty() && digest == self.services.commands.obeyed {
             return;
         }
         self.services.commands.refresh();

@@ -425,7 +425,10 @@ impl Node {
         let is_recalled = self.services.commands.is_fire_recalled();
         self.store.regain_disk(&restored.records, is_recalled, now);
         let all: Vec<_> = self.directives().all().cloned().collect();
-        self.store.note_directives(&all, []);
+        // As of the presses: what the disk has and the node does not is dropped.
+        let mut dropped: Vec<_> = restored.directives.iter().map(|it| it.setting.key()).collect();
+        dropped.retain(|key| self.directives().get(key).is_none());
+        self.store.note_directives(&all, dropped);
         self.route_orders();
         self.settle(now);
     }

@@ -54,18 +54,18 @@ impl Store {
         self.ledger.note_flight_times(record);
     }
 
-    /// These directives have changed, and the disk forgets those of these keys.
+    /// These directives have changed, and then those of these keys were dropped.
     pub(crate) fn note_directives<'a>(
         &mut self,
         changed: impl IntoIterator<Item = &'a Directive>,
         dropped: impl IntoIterator<Item = Key>,
     ) {
-        for key in dropped {
-            self.ledger.note_directive(key.clone(), Change::ForgetDirective(key));
-        }
         for directive in changed {
             let change = Change::Directive(directive.clone());
             self.ledger.note_directive(directive.setting.key(), change);
+        }
+        for key in dropped {
+            self.ledger.note_directive(key.clone(), Change::ForgetDirective(key));
         }
     }
 
