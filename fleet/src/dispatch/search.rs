@@ -246,7 +246,7 @@ impl<'a, C: Costs> Search<'a, C> {
         for pair in cars.clone().flat_map(|one| (0..one).map(move |other| [one, other])) {
             let calls = self.movable().into_iter().rev().filter(|(_, car)| pair.contains(car));
             let calls: Vec<_> = calls.map(|(call, _)| call).collect();
-            let ways = u32::try_from(calls.len()).ok().and_then(|power| 4_usize.checked_shl(power));
+            let ways = u32::try_from(calls.len()).ok().and_then(|power| 4_usize.checked_pow(power));
             // Moves and swaps have tried up to three.
             let left = ways.filter(|_| calls.len() > 3).and_then(|ways| drives.checked_sub(ways));
             let Some(left) = left else { continue };

@@ -53,6 +53,23 @@ fn calls_that_lie_crosswise_are_swapped_unless_the_parts_for_that_are_missing() 
     assert_ne!(holders(&[Part::Improvement])[0], "low");
 }
 
+/// The ways to divide so many calls between two cars are more than a number can count.
+#[test]
+fn two_cars_share_a_call_of_every_landing() {
+    let cars = [car("low", idle_at(0), &[]), car("high", idle_at(33), &[])];
+    let landings = (0..33).flat_map(|at| [call(at, Up), call(at + 1, Down)]);
+    for number in 60..=66 {
+        let calls: Vec<_> = landings.clone().take(number).map(fresh).collect();
+        let mut planner = Planner::new(Kinematics::default(), floors(34), 10.0);
+        let first = plan(&mut planner, 1, &cars, &calls).assignments;
+        let calls: Vec<_> = calls
+            .iter()
+            .map(|it| HallDemand { assigned: first.get(&it.call).cloned(), ..it.clone() })
+            .collect();
+        assert_eq!(plan(&mut planner, 20, &cars, &calls).assignments.len(), number);
+    }
+}
+
 /// A car fills up at the lobby, and an idle one is at the top.
 #[test]
 fn idle_cars_wait_where_passengers_came_from_unless_nothing_is_learned() {
