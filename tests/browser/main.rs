@@ -528,7 +528,7 @@ fn a_robot_with_a_car_is_shown() {
     browser.open_page("bank");
     browser.wait_for(".column.car .tag.robot");
     browser.open_page("events");
-    browser.wait_for_text(".events", "car B is coming to floor 3");
+    browser.wait_for_text(".events", "car B is on its way to floor 3");
     browser.wait_for_text(".events", "car B holds its door open at floor 3");
     shot(&browser, "session");
 }
