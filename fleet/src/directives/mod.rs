@@ -4,7 +4,8 @@
 //! A directive is a register: a [`Key`], which says what it sets, and the latest [`Setting`]. Every
 //! node has all of them, on disk as well. Of two with one key the one that has come further wins, of
 //! two of those the later [`Version`], and then the greater value, so that [`Directives::merge`] is
-//! commutative, associative and idempotent like the merge of orders.
+//! commutative, associative and idempotent like the merge of orders, as long as nothing has to be
+//! dropped.
 
 pub(crate) mod json;
 mod recalls;
@@ -88,7 +89,7 @@ pub struct Directives {
     registers: BTreeMap<Key, Directive>,
     requests: Requests,
     digest: u64,
-    /// Those for which there was no room, but for what the disk may have of them.
+    /// What was dropped to keep within the bounds: the disk may still hold it.
     dropped: BTreeSet<Key>,
 }
 

@@ -33,8 +33,8 @@ pub struct RequestId {
 impl RequestId {
     const DIGITS: usize = 24;
 
-    /// Programs of which nobody knows that they are different ones have this bit in `owner`. The fleet
-    /// remembers as many requests of all of them as of one other.
+    /// Set in the `owner` of programs that nobody can tell apart. They share one program's part of the
+    /// memory.
     pub const ANYBODY: u32 = 1 << 31;
 
     /// Whose requests count together with this one.
@@ -98,9 +98,8 @@ pub enum Request {
 
 /// Every request that this node remembers: every session that is open and, of the others, ordered by
 /// how many later ones their program has, and then by version, the latest first, the first
-/// [`MOST_REQUESTS`]. That is a function of all that were merged, except that the end of a session is
-/// remembered no longer than that: who has missed it for so long opens the session again, until its
-/// time is over.
+/// [`MOST_REQUESTS`]. That is a function of all that were merged, with one exception: a session whose end
+/// was dropped reopens if a node that missed the end still has it open. Its time limit ends it then.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Requests {
     known: BTreeMap<RequestId, Directive>,
@@ -125,7 +124,7 @@ impl Requests {
     }
 
     /// Takes in what is said of a request, which is later than what is known. Returns what it has taken
-    /// the place of: what was known of it, or another request; `Err` if there is no place for it.
+    /// the place of: what was known of it, or another request; `Err` if it would exceed the bound.
     pub(super) fn insert(&mut self, id: RequestId, said: Directive) -> Result<Vec<Directive>, ()> {
         let is_open = said.session().is_some_and(Session::is_open);
         if is_open && self.open.len() >= MOST_OPEN && !self.open.contains(&id) {

@@ -1,4 +1,4 @@
-//! Sessions of robots, as directives say it: who has a car, and who waits for one.
+//! Sessions of robots: which robot has a car, and which one waits.
 
 use elevator_driver::Floor;
 use serde::{Deserialize, Serialize};

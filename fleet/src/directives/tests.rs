@@ -300,7 +300,7 @@ fn an_open_session_is_remembered() {
     assert_eq!(directives.open_sessions().len(), 64);
 }
 
-/// The clients of a broker: whoever chooses another name each time uses up no more than one does.
+/// A client of a broker that takes another name each time uses up no more than one program.
 #[test]
 fn programs_that_may_be_one_share_the_room_of_one() {
     let mut directives = Directives::default();

@@ -361,7 +361,7 @@ impl Node {
         Ok(directive)
     }
 
-    /// This node sets a directive, not an operator. If there is no room it is as if it were lost.
+    /// This node sets a directive, not an operator. If the bound refuses it, that is reported.
     pub(super) fn direct(&mut self, setting: Setting, now: Timestamp) {
         let by = Words::from(&self.hello.node);
         if let Err(error) = self.set_directive(setting, by, now) {
