@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use elevator_fleet::model::NodeId;
 
+use crate::data_dir::other_owner;
 use crate::journal::{self, Account, AuditEvent, AuditRecord, Journal, JournalError, Lost};
 use crate::latch::{self, Latch, commission};
 use crate::operator::{BindError, Claim};
@@ -264,19 +265,12 @@ fn refused(data_dir: &Path, error: BindError) -> ClearError {
     }
 }
 
-/// A directory that is not there is not made, and what is made in one belongs to its owner.
 fn check_user(data_dir: &Path) -> Result<(), ClearError> {
-    use std::os::unix::fs::MetadataExt;
-
     let path = data_dir.to_owned();
-    let owner = match std::fs::read_dir(data_dir).and_then(|_| std::fs::metadata(data_dir)) {
-        Ok(directory) => directory.uid(),
-        Err(source) => return Err(ClearError::Directory { path, source }),
-    };
-    if owner == rustix::process::geteuid().as_raw() {
-        Ok(())
-    } else {
-        Err(ClearError::AnotherUser { path, owner })
+    match other_owner(data_dir) {
+        Ok(None) => Ok(()),
+        Ok(Some(owner)) => Err(ClearError::AnotherUser { path, owner }),
+        Err(source) => Err(ClearError::Directory { path, source }),
     }
 }
 

@@ -21,6 +21,15 @@ pub struct Exposed {
     fix: &'static str,
 }
 
+/// Whose a data directory is, if it is another user's: what is made in one belongs to its owner.
+///
+/// # Errors
+/// It is not there, and is not made, or can't be read.
+pub(crate) fn other_owner(path: &Path) -> io::Result<Option<u32>> {
+    let owner = fs::read_dir(path).and_then(|_| fs::metadata(path))?.uid();
+    Ok(Some(owner).filter(|owner| *owner != geteuid().as_raw()))
+}
+
 /// Checks that only this user, its groups and root may make, replace and remove files in a directory
 /// that is there; others may not even where the sticky bit keeps them from replacing files. Root may
 /// ask for the node's user, whose groups are not known: then any group may.

@@ -10,6 +10,7 @@ use elevator_fleet::model::NodeId;
 use elevator_fleet::node;
 use elevator_fleet::wire::Nonce;
 
+use crate::data_dir::other_owner;
 use crate::journal::{Account, AuditEvent, AuditRecord, Journal, JournalError, Lost};
 use crate::latch::{self, commission};
 use crate::operator::{BindError, Claim};
@@ -121,19 +122,12 @@ impl Offline {
     }
 }
 
-/// A directory that is not there is not made, and what is made in one belongs to its owner.
 fn check_user(data_dir: &Path) -> Result<(), OfflineError> {
-    use std::os::unix::fs::MetadataExt;
-
     let path = data_dir.to_owned();
-    let owner = match std::fs::read_dir(data_dir).and_then(|_| std::fs::metadata(data_dir)) {
-        Ok(directory) => directory.uid(),
-        Err(source) => return Err(OfflineError::Directory { path, source }),
-    };
-    if owner == rustix::process::geteuid().as_raw() {
-        Ok(())
-    } else {
-        Err(OfflineError::AnotherUser { path, owner })
+    match other_owner(data_dir) {
+        Ok(None) => Ok(()),
+        Ok(Some(owner)) => Err(OfflineError::AnotherUser { path, owner }),
+        Err(source) => Err(OfflineError::Directory { path, source }),
     }
 }
 
