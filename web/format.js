@@ -210,7 +210,7 @@ function partsOf(key) {
 
 /** The robot's session that a directive is about; null if it is about none. */
 function sessionOf({ set }) {
-  const session = set?.request?.[1]?.session;
+  const session = set?.request?.session;
   if (session === undefined) return null;
   const { id, asked, floor, state } = session;
   return { id, floor, wish: asked.car, car: state.coming ?? state.open ?? null, reason: state.ended ?? null };

@@ -265,8 +265,8 @@ impl fmt::Display for Report {
             }
             Self::Conflict(text) => write!(f, "conflict: {text}"),
             Self::Hung(evidence) => write_hang(f, evidence),
-            Self::Directive { setting: Setting::Request(id, Request::Session(it)), operator } => {
-                write!(f, "session {id}: {}, by {operator}", it.in_words())
+            Self::Directive { setting: Setting::Request(Request::Session(it)), operator } => {
+                write!(f, "session {}: {}, by {operator}", it.id, it.in_words())
             }
             Self::Directive { setting, operator } => {
                 write!(f, "{} is {setting}, by {operator}", setting.subject())

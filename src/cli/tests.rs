@@ -327,7 +327,7 @@ fn a_session_is_told_in_words() {
         let (to, car) = (to.map(floor), car.map(node));
         let asked = Asked { floor: floor(3), to, seconds: 30, car };
         let session = Session { id, asked, floor: floor(3), to, seconds: 30, leg: 1, state };
-        status.directives[0].setting = Setting::Request(id, Request::Session(session));
+        status.directives[0].setting = Setting::Request(Request::Session(session));
         status::page(&status)
     };
     let c = || node("C");

@@ -33,7 +33,7 @@ fn session(car: Option<&str>, state: SessionState) -> Setting {
     let (from, to) = (floor(3), Some(floor(5)));
     let asked = Asked { floor: from, to, seconds: 30, car: car.map(node) };
     let session = Session { id, asked, floor: from, to, seconds: 30, leg: 1, state };
-    Setting::Request(id, Request::Session(session))
+    Setting::Request(Request::Session(session))
 }
 
 fn sessions() -> [(Setting, &'static str, Option<&'static str>); 5] {

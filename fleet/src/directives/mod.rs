@@ -197,7 +197,7 @@ impl Directives {
     /// What is known of a request, if the fleet remembers it.
     #[must_use]
     pub fn request(&self, id: RequestId) -> Option<&Request> {
-        let Setting::Request(_, request) = &self.requests.get(id)?.setting else { return None };
+        let Setting::Request(request) = &self.requests.get(id)?.setting else { return None };
         Some(request)
     }
 
@@ -377,7 +377,7 @@ impl Directive {
 
     /// Whether it says what came of a passenger's call.
     pub(crate) fn is_call(&self) -> bool {
-        matches!(self.setting, Setting::Request(_, Request::Call { .. }))
+        matches!(self.setting, Setting::Request(Request::Call { .. }))
     }
 
     /// Whether a car may have to do something because of it. A session that has ended is only

@@ -87,6 +87,8 @@ impl<'de> Deserialize<'de> for RequestId {
 pub enum Request {
     /// A passenger's call.
     Call {
+        /// Which request it is.
+        id: RequestId,
         /// The call.
         call: Call,
         /// The press that was made; `None` if the call was absorbed.
@@ -94,6 +96,17 @@ pub enum Request {
     },
     /// A robot's trip, or session.
     Session(Session),
+}
+
+impl Request {
+    /// Which request it is.
+    #[must_use]
+    pub fn id(&self) -> RequestId {
+        match self {
+            Self::Call { id, .. } => *id,
+            Self::Session(session) => session.id,
+        }
+    }
 }
 
 /// Every request that this node remembers: every session that is open and, of the others, ordered by
@@ -175,7 +188,7 @@ impl Requests {
 impl Directive {
     /// The session that it is about, if it is about one.
     pub(crate) fn session(&self) -> Option<&Session> {
-        let Setting::Request(_, Request::Session(session)) = &self.setting else { return None };
+        let Setting::Request(Request::Session(session)) = &self.setting else { return None };
         Some(session)
     }
 }

@@ -111,7 +111,7 @@ pub enum Setting {
     /// one can show the evidence, also after a restart.
     Hang(NodeId, Option<HangEvidence>),
     /// What a program has asked for, and what came of it.
-    Request(RequestId, Request),
+    Request(Request),
 }
 
 impl Setting {
@@ -130,15 +130,15 @@ impl Setting {
             Self::KeySwitch(car, _) => Key::KeySwitch(car.clone()),
             Self::Token(name, _) => Key::Token(name.clone()),
             Self::Hang(car, _) => Key::Hang(car.clone()),
-            Self::Request(id, _) => Key::Request(*id),
+            Self::Request(request) => Key::Request(request.id()),
         }
     }
 
     /// What it sets, for people, such as `mode/A`.
     #[must_use]
     pub fn subject(&self) -> String {
-        if let Self::Request(id, Request::Session(_)) = self {
-            return format!("session/{id}");
+        if let Self::Request(Request::Session(session)) = self {
+            return format!("session/{}", session.id);
         }
         self.key().to_string()
     }
@@ -154,7 +154,7 @@ impl Setting {
     pub(super) fn progress(&self) -> (u64, u64, bool) {
         match self {
             Self::FireRecall(_, recall) => (recall.number, recall.is_over.into(), false),
-            Self::Request(_, Request::Session(session)) => session.progress(),
+            Self::Request(Request::Session(session)) => session.progress(),
             Self::EmergencyPower(_)
             | Self::Cars(_)
             | Self::Turn(_)
@@ -165,7 +165,7 @@ impl Setting {
             | Self::KeySwitch(..)
             | Self::Token(..)
             | Self::Hang(..)
-            | Self::Request(_, Request::Call { .. }) => (0, 0, false),
+            | Self::Request(Request::Call { .. }) => (0, 0, false),
         }
     }
 }
@@ -196,8 +196,8 @@ impl fmt::Display for Setting {
             Self::Token(_, Some(token)) => write!(f, "{token}"),
             Self::Token(_, None) => f.write_str("revoked"),
             Self::Hang(_, Some(evidence)) => write_hang(f, evidence),
-            Self::Request(_, Request::Session(session)) => f.write_str(&session.in_words()),
-            Self::Request(_, Request::Call { call, .. }) => write!(f, "{call}"),
+            Self::Request(Request::Session(session)) => f.write_str(&session.in_words()),
+            Self::Request(Request::Call { call, .. }) => write!(f, "{call}"),
         }
     }
 }

@@ -31,12 +31,12 @@ fn session(request: u64, leg: u16, state: SessionState) -> Setting {
     let (floor, seconds) = (floor(2), 30);
     let asked = Asked { floor, to: None, seconds, car: None };
     let session = Session { id, asked, floor, to: None, seconds, leg, state };
-    Setting::Request(id, Request::Session(session))
+    Setting::Request(Request::Session(session))
 }
 
 fn call(owner: u32, request: u64) -> Setting {
     let call = Call::Hall(HallCall::new(floor(3), Direction::Up));
-    Setting::Request(RequestId { owner, request }, Request::Call { call, press: None })
+    Setting::Request(Request::Call { id: RequestId { owner, request }, call, press: None })
 }
 
 fn merged<'a>(all: impl IntoIterator<Item = &'a Directive>) -> Directives {
@@ -254,8 +254,7 @@ fn texts_are_checked_when_they_are_read() {
 
 /// How many requests of each of these programs are remembered.
 fn of_owners(directives: &Directives, owners: [u32; 3]) -> [usize; 3] {
-    let is_of =
-        |it: &&Directive, owner| matches!(it.setting, Setting::Request(id, _) if id.owner == owner);
+    let is_of = |it: &&Directive, owner| matches!(&it.setting, Setting::Request(request) if request.id().owner == owner);
     owners.map(|owner| directives.all().filter(|it| is_of(it, owner)).count())
 }
 

@@ -20,8 +20,8 @@ use super::own_car::{self, OwnCar};
 use super::{Action, LinkId, Node, Report};
 use crate::car::{FireKey, Power};
 use crate::directives::{
-    Directive, DirectiveError, Directives, EmergencyPower, Key, PriorityCall, Request, RequestId,
-    Setting, Words,
+    Directive, DirectiveError, Directives, EmergencyPower, Key, PriorityCall, Request, Setting,
+    Words,
 };
 use crate::dispatch::{Kinematics, Predictor};
 use crate::model::{Mode, NodeId, Timestamp};
@@ -431,15 +431,9 @@ impl Node {
     }
 
     /// Remembers, at every node, what a request came to.
-    pub(super) fn remember(
-        &mut self,
-        id: RequestId,
-        request: Request,
-        bearer: &str,
-        now: Timestamp,
-    ) {
+    pub(super) fn remember(&mut self, request: Request, bearer: &str, now: Timestamp) {
         let by = Words::of(bearer).unwrap_or_else(Words::unnamed);
-        if let Err(error) = self.set_directive(Setting::Request(id, request), by, now)
+        if let Err(error) = self.set_directive(Setting::Request(request), by, now)
             && let Some(text) = self.services.commands.request_refused(&error, now)
         {
             self.report(Report::Conflict(text));

@@ -40,7 +40,7 @@ impl Node {
     #[must_use]
     pub fn followed_call(&self, id: RequestId) -> Option<FollowedCall> {
         match self.directives().request(id)?.clone() {
-            Request::Call { call, press } => {
+            Request::Call { call, press, .. } => {
                 let fate = press.map_or(Fate::Absorbed, |press| self.store.fate(press, &call));
                 Some(FollowedCall::Call { call, fate })
             }

@@ -341,7 +341,7 @@ impl Node {
             Taken::Placed => self.store.latest_press(call),
             Taken::Absorbed => None,
         };
-        self.remember(*id, Request::Call { call: call.clone(), press }, bearer, now);
+        self.remember(Request::Call { id: *id, call: call.clone(), press }, bearer, now);
         self.settle(now);
         Ok(Requested::Now(taken))
     }
@@ -354,7 +354,7 @@ impl Node {
     #[must_use]
     pub fn earlier(&self, CallRequest { id, call, .. }: &CallRequest) -> Option<Requested> {
         match self.directives().request(*id)? {
-            Request::Call { call: asked, press } if asked == call => {
+            Request::Call { call: asked, press, .. } if asked == call => {
                 let Some(press) = press else {
                     return Some(Requested::Before(Taken::Absorbed));
                 };

@@ -188,7 +188,7 @@ impl Node {
         by: &str,
         now: Timestamp,
     ) -> Result<(), DirectiveError> {
-        let setting = Setting::Request(session.id, Request::Session(session));
+        let setting = Setting::Request(Request::Session(session));
         self.handle_setting(setting, by, now)
     }
 
@@ -460,7 +460,7 @@ impl Node {
     }
 
     fn set_session(&mut self, session: Session, now: Timestamp) {
-        self.direct(Setting::Request(session.id, Request::Session(session)), now);
+        self.direct(Setting::Request(Request::Session(session)), now);
     }
 
     /// The door of this node's car is held open for its session.

@@ -141,7 +141,7 @@ impl Status {
     /// The sessions of robots that are remembered.
     pub fn sessions(&self) -> impl Iterator<Item = &Session> {
         self.directives.iter().filter_map(|it| {
-            let Setting::Request(_, Request::Session(session)) = &it.setting else { return None };
+            let Setting::Request(Request::Session(session)) = &it.setting else { return None };
             Some(session)
         })
     }

@@ -32,7 +32,7 @@ fn trip(number: u64, to: u8, car: Option<NodeId>) -> SessionRequest {
 
 /// The robot's node says so.
 fn say(node: &mut Node, session: Session, now: Timestamp) {
-    let setting = Setting::Request(session.id, Request::Session(session));
+    let setting = Setting::Request(Request::Session(session));
     node.handle_setting(setting, "robot", now).expect("room");
 }
 
