@@ -124,8 +124,8 @@ seeded_bugs! {
     PriorityServesHalls,
     /// A fire recall goes on dropping orders when it is over (O1).
     RecallNeverEnds,
-    /// A directive goes over the links that stand when it is given, and to nobody who comes later (O7).
-    DirectivesSentOnce,
+    /// A setting goes over the links that stand when it is given, and to nobody who comes later (O7).
+    SettingsSentOnce,
     /// On emergency power every car has its turn at once (S1).
     EveryCarHasItsTurn,
     /// The time is over for which a robot may hold a door, and its session goes on (F19).

@@ -13,7 +13,7 @@ use elevator_fleet::wire::codec::{
 use elevator_fleet::wire::keyring::{Keyring, Purpose, TAG};
 use elevator_fleet::wire::{Beacon, Echo, NodeState, Nonce, Piggybacked};
 
-use crate::wire::{body_of, checked, delta, directive, fleet_key, hello, keyring, node};
+use crate::wire::{body_of, checked, delta, fleet_key, hello, keyring, node};
 
 /// A datagram on the beacons' port as it comes in, at a node without a key and at one with it.
 pub(crate) fn beacon(bytes: &[u8]) {
@@ -141,8 +141,7 @@ fn beacons() -> Vec<Beacon> {
         echoes: Vec::new(),
         delta: elevator_fleet::wire::Delta::default(),
         piggybacked: None,
-        directive_digest: 0,
-        directives: Vec::new(),
+        power: 0,
     };
     let reading = Reading { temperature: Some(21), illuminance: None };
     let busy = Beacon {
@@ -157,8 +156,7 @@ fn beacons() -> Vec<Beacon> {
             to: Some(node("B")),
             message: Message::SensorData(reading),
         }),
-        directive_digest: 9,
-        directives: vec![directive()],
+        power: 9,
         ..quiet.clone()
     };
     let master = Beacon { node_state: NodeState::Master, ..quiet.clone() };

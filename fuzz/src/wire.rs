@@ -177,7 +177,11 @@ pub(crate) fn delta() -> Delta {
                 RecordState::Served(service),
             ),
         ],
-        acks: vec![Ack { dot: dot(1), served: false, durable: true, recall: 3 }],
+        settings: vec![directive()],
+        acks: vec![
+            Ack::Press { dot: dot(1), served: false, durable: true, recall: 3 },
+            Ack::Setting { key: directive().setting.key(), hash: 9 },
+        ],
         plan: vec![PlanEntry { version: 300, call: hall, car: node("B") }],
     }
 }
@@ -188,13 +192,18 @@ fn frames() -> Vec<Frame> {
     vec![
         Frame::Hello(hello()),
         Frame::Digest(StoreDigest { term, digest: u64::MAX / 7, durable: true }),
-        Frame::State(StateTransfer { term, records, durable: false, more: true }),
+        Frame::State(StateTransfer {
+            term,
+            settings: vec![directive()],
+            records,
+            durable: false,
+            more: true,
+        }),
         Frame::Next,
         Frame::Synced,
         Frame::Delta(delta()),
         Frame::Probe,
         Frame::Alive,
         Frame::CarPlan(CarPlan { direction: Some(Direction::Down), park: Some(floor(0)) }),
-        Frame::Directives(vec![directive()]),
     ]
 }

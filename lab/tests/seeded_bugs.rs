@@ -115,7 +115,7 @@ const CASES: &[Case] = &[
     case(SeededBug::TripBoardsUnseen, &["F18"]),
     case(SeededBug::PriorityServesHalls, &["F18"]),
     case(SeededBug::RecallNeverEnds, &["O1"]),
-    case(SeededBug::DirectivesSentOnce, &["O7"]),
+    case(SeededBug::SettingsSentOnce, &["O7"]),
     case(SeededBug::EveryCarHasItsTurn, &["S1"]),
     Case { scenario: Some(a_hung_node_is_started), ..case(SeededBug::LatchNotPersisted, &["H3"]) },
     Case {

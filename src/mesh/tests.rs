@@ -115,8 +115,7 @@ fn beacon(of: &Mesh, sequence: u64) -> Beacon {
         echoes: Vec::new(),
         delta: Delta::default(),
         piggybacked: None,
-        directive_digest: 0,
-        directives: Vec::new(),
+        power: 0,
     }
 }
 

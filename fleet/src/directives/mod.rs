@@ -136,7 +136,7 @@ impl Directives {
         if !directive.is_possible() || self.get(&key).is_some_and(is_known) {
             return false;
         }
-        let hash = directive.hash();
+        let said = directive.clone();
         let gone: Vec<Directive> = if let Key::Request(id) = key {
             let Ok(gone) = self.requests.insert(id, directive) else {
                 self.dropped.insert(key);
@@ -155,9 +155,10 @@ impl Directives {
                 is_full.then(|| self.registers.pop_last()).flatten().map(|(_, last)| last);
             self.registers.insert(key.clone(), directive).into_iter().chain(dropped).collect()
         };
-        self.digest = gone.iter().fold(self.digest ^ hash, |digest, gone| digest ^ gone.hash());
+        self.digest = gone.iter().fold(self.digest, |digest, gone| digest ^ gone.hash());
         self.dropped.extend(gone.iter().map(|it| it.setting.key()));
-        if self.get(&key).is_some() {
+        if self.holds(&said) {
+            self.digest ^= said.hash();
             self.dropped.remove(&key);
         }
         true
@@ -201,17 +202,6 @@ impl Directives {
         Some(request)
     }
 
-    /// What beacons carry: what is [in force](Self::in_force), from this key on, and then those before
-    /// it. All other requests go over links alone.
-    pub(crate) fn from(&self, key: Option<&Key>) -> Vec<&Directive> {
-        let mut carried: Vec<&Directive> = self.in_force().collect();
-        carried.sort_by_cached_key(|it| {
-            let own = it.setting.key();
-            (key.is_some_and(|key| own < *key), own)
-        });
-        carried
-    }
-
     /// The directive of a key.
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<&Directive> {
@@ -222,11 +212,22 @@ impl Directives {
         self.registers.get(key).map(|it| &it.setting)
     }
 
-    /// A number that is equal if, and in practice only if, what counts is equal: all but calls and
-    /// sessions that have ended. 0 without any.
+    /// Whether exactly this is the latest word on it.
+    pub(crate) fn holds(&self, directive: &Directive) -> bool {
+        self.get(&directive.setting.key()) == Some(directive)
+    }
+
+    /// A number that is equal if, and in practice only if, all is equal. 0 without any.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.digest
+    }
+
+    /// The same of what decides whose turn it is on emergency power.
+    #[must_use]
+    pub fn power_digest(&self) -> u64 {
+        let known = Key::POWER.iter().filter_map(|key| self.registers.get(key));
+        known.fold(0, |digest, directive| digest ^ directive.hash())
     }
 
     /// The commanded mode of a car, what is commanded for the whole fleet included.
@@ -251,6 +252,13 @@ impl Directives {
             return Mode::FireService;
         }
         self.mode(car).with_key(self.key_switch(car))
+    }
+
+    /// The mode of a car, if by command or in the hands of a firefighter it takes no car calls.
+    pub(crate) fn refusing_mode(&self, car: &NodeId) -> Option<Mode> {
+        let has_firefighter = self.has_firefighter(car);
+        let mode = if has_firefighter { Mode::FireService } else { self.mode(car) };
+        [Mode::OutOfService, Mode::FireService].contains(&mode).then_some(mode)
     }
 
     /// Whether a call to this floor needs a right of access.
@@ -380,22 +388,13 @@ impl Directive {
         matches!(self.setting, Setting::Request(Request::Call { .. }))
     }
 
-    /// Whether a car may have to do something because of it. A session that has ended is only
-    /// remembered, as a passenger's call is: for that each node has the room that it has.
-    fn counts(&self) -> bool {
-        !self.is_call() && self.session().is_none_or(Session::is_open)
-    }
-
     /// The greater one wins. A faulty node may have used one version twice.
     fn rank(&self) -> ((u64, u64, bool), Version, &Setting, &Words) {
         (self.setting.progress(), self.version, &self.setting, &self.operator)
     }
 
-    /// What it adds to the digest.
-    fn hash(&self) -> u64 {
-        if !self.counts() {
-            return 0;
-        }
+    /// What it adds to the digest, and what acknowledges it.
+    pub(crate) fn hash(&self) -> u64 {
         let mut hasher = SipHasher13::new();
         hasher.write(&postcard::to_allocvec(self).unwrap_or_default());
         hasher.finish()

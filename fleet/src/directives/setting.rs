@@ -41,8 +41,8 @@ pub enum Key {
 }
 
 impl Key {
-    /// What decides whether a motor may run: beacons carry these ahead of all others.
-    pub(crate) const URGENT: [Self; 3] = [Self::EmergencyPower, Self::Cars, Self::Turn];
+    /// What decides whose turn it is on emergency power.
+    pub(crate) const POWER: [Self; 3] = [Self::EmergencyPower, Self::Cars, Self::Turn];
 
     /// How much depends on it, the most first: a command takes the place of one of a later class.
     pub(super) fn class(&self) -> u8 {

@@ -14,10 +14,10 @@ impl Node {
             term: self.leadership.term(),
             led: self.leadership.terms.led(),
             estimate: self.leadership.election().estimate(),
-            digest: self.store.orders().digest(),
+            digest: self.store.digest(),
+            power: self.directives().power_digest(),
             durable: self.store.all_durable(),
             car: self.cabin.view(now),
-            directive_digest: self.services.commands.directives().digest(),
         }
     }
 
@@ -26,7 +26,6 @@ impl Node {
         if self.leadership.has_started() && self.peers.beacon_due(leads) <= now {
             let facts = self.facts(now);
             let mut beacon = self.peers.broadcast(facts, leads, now);
-            self.enclose_directives(&mut beacon);
             self.add_delta(&mut beacon, now);
             self.actions.push_back(Action::Broadcast(beacon));
         }

@@ -9,10 +9,11 @@ use crate::store::{Effect, Purpose};
 use crate::wire::{Beacon, Delta, Frame, StateTransfer, StoreDigest};
 
 impl Node {
-    /// Routes the effects of the latest call to the orders.
-    pub(super) fn route_orders(&mut self) {
+    /// Routes the effects of the latest call to the store.
+    pub(super) fn route_store(&mut self, now: Timestamp) {
         while let Some(effect) = self.store.poll_effect() {
             match effect {
+                Effect::Set(changed) => self.on_set(changed, now),
                 Effect::Placed { call, origin, press } => {
                     self.report(Report::Placed { call, origin, press: Some(press) });
                 }
@@ -72,23 +73,23 @@ impl Node {
         }
     }
 
-    /// Handles records and acknowledgements, which stay true even if the beacon was reordered.
+    /// Handles settings, records and acknowledgements, which stay true even if the beacon was reordered.
     pub(super) fn on_records(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
         self.store.handle_delta(peer, delta, now);
-        self.route_orders();
+        self.route_store(now);
     }
 
     pub(super) fn on_state(&mut self, peer: &NodeId, state: &StateTransfer, now: Timestamp) {
         self.leadership.terms.hear(state.term);
         self.store.handle_state(peer, state, now);
-        self.route_orders();
+        self.route_store(now);
     }
 
     /// Compares the peer's digest with this node's. Equal digests acknowledge everything at once; a
     /// difference that lasts is repaired (O7).
     pub(super) fn compare(&mut self, beacon: &Beacon, now: Timestamp) {
         let (node, digest) = (&beacon.hello.node, beacon.digest);
-        if digest == self.store.orders().digest() {
+        if digest == self.store.digest() {
             if let Some(is_new) = self.peers.note_equal(node, digest, beacon.durable) {
                 self.store.settle_all(node);
                 if is_new {
@@ -125,7 +126,7 @@ impl Node {
                 self.store.begin_transfer(link, Purpose::Join, now);
             }
             Some(_) => {
-                if told.digest == self.store.orders().digest() {
+                if told.digest == self.store.digest() {
                     self.store.note_equal(&peer, told.durable);
                 }
                 self.on_state_received(link, now);

@@ -15,7 +15,7 @@ use crate::dispatch::WeekTime;
 use crate::election::{Input, LinkRule};
 use crate::model::{Call, Hello, Mode, NodeId, NodeState, Timestamp};
 use crate::peers::{BeaconFate, Handshake, Peers, accepts};
-use crate::store::{MOST_OPEN_TRIPS, Taken, garbage};
+use crate::store::{MOST_OPEN_TRIPS, Taken};
 use crate::wire::{Beacon, Frame};
 
 /// An order that can't be placed. The node is unchanged.
@@ -98,7 +98,7 @@ impl Node {
     /// starts as master (F2).
     pub fn start(&mut self, now: Timestamp) {
         self.leadership.start(now);
-        self.route_orders();
+        self.route_store(now);
         self.orders_have_changed();
         self.step_election(Input::Start, now);
         self.settle(now);
@@ -136,18 +136,16 @@ impl Node {
         match self.on_heard(&verdict, &beacon.hello, now) {
             Acceptance::None => {}
             Acceptance::Orders => {
-                self.on_directives(&beacon.directives, now);
                 self.on_records(node, &beacon.delta, now);
             }
             Acceptance::Full => {
                 self.compare(beacon, now);
                 self.reconcile(node, &beacon.node_state, now);
                 self.choose_links();
-                let equal = beacon.node_state == NodeState::Master
-                    && beacon.digest == self.store.orders().digest();
+                let equal =
+                    beacon.node_state == NodeState::Master && beacon.digest == self.store.digest();
                 self.peers.note_heard(node, equal, now);
                 self.step_heard(node, now);
-                self.on_directives(&beacon.directives, now);
                 self.on_delta(node, &beacon.delta, now);
             }
         }
@@ -188,13 +186,12 @@ impl Node {
                 self.dial_failed(&peer.node, now);
             }
         } else {
-            let digest = self.store.orders().digest();
+            let digest = self.store.digest();
             let node = &peer.node;
             if let Some(before) = self.peers.open_link(link, node, side, digest, now) {
                 // The old link is still open: the new one replaces it.
                 self.actions.push_back(Action::Close(before));
             }
-            self.send_all_directives(link);
             self.send_digest(link);
         }
         self.settle(now);
@@ -212,11 +209,7 @@ impl Node {
             return;
         };
         let peer = known.peer.clone();
-        let too_far_ahead = || {
-            let Frame::Directives(directives) = &frame else { return None };
-            self.services.commands.too_far_ahead(directives)
-        };
-        if let Some(what) = garbage(&frame, self.hello.floors).or_else(too_far_ahead) {
+        if let Some(what) = self.store.garbage(&frame) {
             self.refuse_link(link, what, now);
             return self.settle(now);
         }
@@ -242,7 +235,6 @@ impl Node {
             }
             Frame::Delta(delta) => self.on_delta(&peer, &delta, now),
             Frame::CarPlan(plan) => self.on_car_plan(&peer, plan),
-            Frame::Directives(directives) => self.on_directives(&directives, now),
         }
         self.settle(now);
     }
@@ -381,7 +373,7 @@ impl Node {
             let node = node.clone();
             return Err(OrderRefused::NoCar { call, node });
         }
-        if self.services.commands.is_fire_recalled() {
+        if self.directives().is_fire_recalled() {
             return Err(OrderRefused::FireRecall { call });
         }
         if let Some(mode) = self.refusing_mode(&call) {
@@ -402,7 +394,7 @@ impl Node {
     /// Everything up to and including this batch is on disk.
     pub fn handle_durable(&mut self, lsn: Lsn, now: Timestamp) {
         self.store.handle_durable(lsn, now);
-        self.route_orders();
+        self.route_store(now);
         self.settle(now);
     }
 
@@ -410,7 +402,7 @@ impl Node {
     /// [it works again](Self::handle_disk_recovered) (P5).
     pub fn handle_disk_failed(&mut self, now: Timestamp) {
         self.store.lose_disk();
-        self.route_orders();
+        self.route_store(now);
         self.settle(now);
     }
 
@@ -421,15 +413,8 @@ impl Node {
             return;
         }
         self.leadership.terms.hear(restored.term);
-        self.on_directives(&restored.directives, now);
-        let is_recalled = self.services.commands.is_fire_recalled();
-        self.store.regain_disk(&restored.records, is_recalled, now);
-        let all: Vec<_> = self.directives().all().cloned().collect();
-        // As of the presses: what the disk has and the node does not is dropped.
-        let mut dropped: Vec<_> = restored.directives.iter().map(|it| it.setting.key()).collect();
-        dropped.retain(|key| self.directives().get(key).is_none());
-        self.store.note_directives(&all, dropped);
-        self.route_orders();
+        self.store.regain_disk(restored, now);
+        self.route_store(now);
         self.settle(now);
     }
 
@@ -490,14 +475,14 @@ impl Node {
             Call::Car { car, .. } if *car == self.hello.node => {
                 self.cabin.car().filter(|car| !car.takes_car_calls()).map(Car::mode)
             }
-            Call::Car { car, .. } => self.services.commands.refusing_mode(car),
+            Call::Car { car, .. } => self.directives().refusing_mode(car),
             Call::Hall(_) => None,
         }
     }
 
     pub(super) fn place(&mut self, call: &Call, now: Timestamp) -> Taken {
         let taken = self.store.place(call, now);
-        self.route_orders();
+        self.route_store(now);
         taken
     }
 }

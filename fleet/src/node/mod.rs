@@ -71,6 +71,7 @@ use elevator_driver::PanelOutputs;
 use self::access::AccessControl;
 use self::boarding::Boarding;
 use self::commands::Commands;
+use self::own_car::fire_key;
 use self::power::Turns;
 use self::priority::Priorities;
 use self::sessions::Sessions;
@@ -168,13 +169,6 @@ impl Node {
         let flight_times = &restored.flight_times;
         let climate = climate.requested_every(election.request_period());
         let mut cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
-        let commands = Commands::new(hello.node.clone(), &restored.directives);
-        cabin.change_car(|car| car.restore_fire_key(commands.fire_key(&hello.node)));
-        let (directives, own) = (commands.directives(), &hello.node);
-        if directives.emergency_power().is_some() {
-            cabin.set_power(Power::Waiting, Timestamp::START);
-        }
-        cabin.change_car(|car| car.set_command(directives.mode(own), Timestamp::START));
         // A car is out of service until its panel is heard.
         let (health, mut term) = (cabin.health(true), restored.term.restored());
         if is_seeded(SeededBug::TermForgotten) {
@@ -183,9 +177,15 @@ impl Node {
         let leadership = Leadership::new(election, &hello, health, term, mesh);
         let rule = leadership.election().profile().link_rule;
         let peers = Peers::new(hello.clone(), identity.link_port, mesh, rule);
-        let recalls = commands.directives().recall_count();
         let rotates = leadership.election().profile().rotates;
-        let store = Store::new(hello.clone(), &restored, recalls, rotates);
+        let store = Store::new(hello.clone(), &restored, rotates);
+        let (directives, own) = (store.settings(), &hello.node);
+        let commands = Commands::new(hello.node.clone(), directives);
+        cabin.change_car(|car| car.restore_fire_key(fire_key(directives, own)));
+        if directives.emergency_power().is_some() {
+            cabin.set_power(Power::Waiting, Timestamp::START);
+        }
+        cabin.change_car(|car| car.set_command(directives.mode(own), Timestamp::START));
         let mut node = Self {
             leadership,
             peers,
@@ -283,7 +283,13 @@ impl Node {
     /// Every directive that the node knows of.
     #[must_use]
     pub fn directives(&self) -> &Directives {
-        self.services.commands.directives()
+        self.store.settings()
+    }
+
+    /// A number that is equal if, and in practice only if, two nodes have the same orders and directives.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.store.digest()
     }
 
     /// Whether this press is promised to the passenger, as far as this node knows (P1).

@@ -7,7 +7,7 @@ use elevator_driver::KeySwitch;
 
 use super::Node;
 use crate::car::{Car, FireKey, HangEvidence};
-use crate::directives::{DirectiveError, Directives, Key, Setting, Words};
+use crate::directives::{DirectiveError, Directives, Setting, Words};
 use crate::model::{NodeId, Timestamp};
 
 /// How long the key stands in a position before every node knows. Contacts bounce for less, and a switch
@@ -60,11 +60,6 @@ impl OwnCar {
         // A turn to *recall all* recalls the fleet, even if a spring takes the key back at once.
         (key == KeySwitch::RecallAll || now.since(since) >= SETTLED).then_some(key)
     }
-
-    /// The key of the directive that says why the car hung, if there is one.
-    pub(super) fn hang(&self) -> Option<Key> {
-        self.is_hung.then(|| Key::Hang(self.name.clone()))
-    }
 }
 
 impl Node {
@@ -86,9 +81,7 @@ impl Node {
             self.set_own(Setting::KeySwitch(own, key), by.clone(), now);
             // Where there is no room to keep that it was turned, it counts as turned again all the time.
             let is_kept = self.services.commands.own.key == key;
-            if key == KeySwitch::RecallAll
-                && (is_kept || !self.services.commands.is_fire_recalled())
-            {
+            if key == KeySwitch::RecallAll && (is_kept || !self.directives().is_fire_recalled()) {
                 self.set_own(self.directives().next_recall(self.hello.nonce), by, now);
             }
         }

@@ -116,7 +116,7 @@ impl Node {
     /// What emergency power asks of this node's car, and of this node as master.
     pub(super) fn refresh_power(&mut self, now: Timestamp) {
         self.services.turns.due = None;
-        let Some(emergency) = self.services.commands.emergency().cloned() else {
+        let Some(emergency) = self.directives().emergency_power() else {
             self.services.turns =
                 Turns { not_before: self.services.turns.not_before, ..Turns::default() };
             self.cabin.set_power(Power::Normal, now);
@@ -174,8 +174,8 @@ impl Node {
         };
         let stands = giver == master || goes_on;
         let knows_all = || {
-            let digest = self.directives().digest();
-            members.get(master).is_some_and(|peer| peer.directive_digest == digest)
+            let digest = self.directives().power_digest();
+            members.get(master).is_some_and(|peer| peer.power == digest)
         };
         stands && members.get(master).is_some() && (self.services.turns.holds || knows_all())
     }
@@ -207,10 +207,10 @@ impl Node {
         // All that move, of those that may go on moving.
         let goes_on = turn.holder().map(|(car, _)| car).filter(|car| views.contains_key(*car));
         let mut moving = views.iter().filter(|(_, view)| moves(view)).map(|(car, _)| car);
-        let digest = self.directives().digest();
+        let digest = self.directives().power_digest();
         let followers = self.services.turns.followers.iter().filter(|node| **node != own);
         let mut peers = followers.filter_map(|node| self.peers.members().get(node));
-        let all_know = peers.all(|peer| peer.directive_digest == digest);
+        let all_know = peers.all(|peer| peer.power == digest);
         if !all_know || moving.any(|car| Some(car) != goes_on) {
             return;
         }

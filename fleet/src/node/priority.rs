@@ -63,12 +63,9 @@ impl Node {
     /// As master: a priority call that was for any car goes to another one if the node of its car is
     /// lost.
     pub(super) fn refresh_priorities(&mut self, now: Timestamp) {
-        if !self.services.commands.may_pass_on() && self.services.priorities.cars.is_empty() {
-            return;
-        }
         let members = self.peers.members();
         let is_heard = |car: &NodeId| *car == self.hello.node || members.get(car).is_some();
-        let directives = self.services.commands.directives();
+        let directives = self.store.settings();
         self.services.priorities.note(directives, is_heard, now);
         if !self.leadership.leads() {
             return;

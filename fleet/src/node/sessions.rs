@@ -199,7 +199,7 @@ impl Node {
         let is_lost = members.lost().get(car).is_some_and(|peer| peer.role == Role::Cabin);
         let is_here = *car == self.hello.node && self.cabin.car().is_some();
         let mode = Key::Mode(car.clone());
-        is_here || is_heard || is_lost || self.services.commands.directives().get(&mode).is_some()
+        is_here || is_heard || is_lost || self.directives().get(&mode).is_some()
     }
 
     /// The robot asks for the next floor, or for more time at this one.
@@ -329,10 +329,10 @@ impl Node {
         if !(1..=LONGEST_HOLD).contains(&seconds) {
             return Err(SessionRefused::Time);
         }
-        if self.services.commands.is_fire_recalled() {
+        if self.directives().is_fire_recalled() {
             return Err(SessionRefused::Recalled);
         }
-        if self.services.commands.emergency().is_some() {
+        if self.directives().emergency_power().is_some() {
             return Err(SessionRefused::EmergencyPower);
         }
         if access == Access::Public && self.directives().is_locked(floor) {
@@ -342,7 +342,7 @@ impl Node {
     }
 
     fn is_recalled_or_in_emergency(&self) -> bool {
-        self.services.commands.is_fire_recalled() || self.services.commands.emergency().is_some()
+        self.directives().is_fire_recalled() || self.directives().emergency_power().is_some()
     }
 
     /// What the car of this node is to do besides its calls: a priority call goes first.
@@ -355,7 +355,7 @@ impl Node {
     /// What sessions ask of this node's car, and of this node as master.
     pub(super) fn refresh_sessions(&mut self, now: Timestamp) {
         self.services.sessions.due = None;
-        if !self.services.commands.has_sessions() && self.services.sessions.given.is_empty() {
+        if self.directives().open_sessions().is_empty() && self.services.sessions.given.is_empty() {
             self.services.sessions.waiting.clear();
             return;
         }

@@ -62,7 +62,7 @@ impl Node {
     fn keep_promises(&mut self, now: Timestamp) {
         self.store.review_promises(|| self.peers.members().names());
         self.serve_boarded(now);
-        self.route_orders();
+        self.route_store(now);
     }
 
     /// The panel shows what holds now; `true` if there was something new about the car.
@@ -145,7 +145,7 @@ impl Node {
                     for call in calls {
                         let car = self.hello.node.clone();
                         self.store.serve(call.at(car), now);
-                        self.route_orders();
+                        self.route_store(now);
                         match call {
                             ServedCall::Hall(landing) => self.board(landing, now),
                             ServedCall::Car(floor) => self.services.boarding.arrive(floor),
@@ -213,7 +213,7 @@ impl Node {
     fn update_disk(&mut self, now: Timestamp) {
         let term = self.leadership.terms.known();
         let batch = self.store.batch(term, now);
-        self.route_orders();
+        self.route_store(now);
         if let Some((lsn, changes)) = batch {
             self.actions.push_back(Action::Persist { lsn, changes });
         }

@@ -377,7 +377,7 @@ impl Node {
             node_state: self.leadership.node_state().clone(),
             state_since: now.since(self.leadership.node_state_since()),
             term: self.leadership.term(),
-            digest: self.store.orders().digest(),
+            digest: self.digest(),
             registers: self.store.orders().registers(),
             refused: self.store.refused_counts(),
             dispatch: self.dispatch_status(),
@@ -393,7 +393,9 @@ impl Node {
             hangs: self.hang_status(),
             conflicts: self.conflict_status(now),
             directives: self.directive_status(),
-            directives_held: self.are_directives_held(),
+            directives_held: self
+                .store
+                .are_settings_held(self.peers.members().peers().map(|(name, _)| name)),
             access: self.access_status(now),
             schedule: self.schedule_status(),
             orders: self.order_status(now),
@@ -425,7 +427,7 @@ impl Node {
                 // To what can be told from a minute's beacons.
                 loss: peer.loss(now).map(|loss| (loss * 10_000.0).round() / 10_000.0),
                 synced: self.peers.links().is_synced(name),
-                in_step: peer.digest == self.store.orders().digest(),
+                in_step: peer.digest == self.digest(),
                 car: peer.car.map(|(view, _)| self.with_mode(name, view)),
             })
             .collect()

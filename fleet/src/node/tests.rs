@@ -26,12 +26,13 @@ use std::time::Duration;
 
 use super::*;
 use crate::climate::ClimateSettings;
+use crate::directives::Directive;
 use crate::dispatch::Plan;
 use crate::election::testing::{address, floor, name};
 use crate::election::{ElectionSettings, Preset};
 use crate::model::{Call, CarView, FleetName, HallCall, Mac, Nonce, Protocol, Role};
 use crate::store::Record;
-use crate::wire::{Beacon, Echo, Frame};
+use crate::wire::{Beacon, Delta, Echo, Frame};
 use elevator_driver::{
     Direction, DoorState, DriveFeedback, Floor, FloorCount, PanelEvent, PanelInputs,
 };
@@ -128,10 +129,16 @@ impl Node {
         Echo { nonce: self.hello().nonce, sequence: self.plain_beacon(now).sequence }
     }
 
+    /// A peer tells of these.
+    fn hear_settings(&mut self, peer: &NodeId, settings: Vec<Directive>, now: Timestamp) {
+        let delta = Delta { settings, ..Delta::default() };
+        self.on_records(peer, &delta, now);
+    }
+
     /// Takes in a record as if it had come through the gate.
     fn merge_record(&mut self, record: &Record, from: Option<&NodeId>, now: Timestamp) {
         self.store.merge_record(record, from, now);
-        self.route_orders();
+        self.route_store(now);
     }
 }
 
@@ -227,6 +234,7 @@ fn a_link_to_the_next_incarnation_of_a_dialled_peer_carries() {
     second.handle_link_up(link, reborn.hello(), LinkSide::Dialled, now);
     let state = crate::wire::StateTransfer {
         term: reborn.term(),
+        settings: Vec::new(),
         records: Vec::new(),
         durable: true,
         more: false,

@@ -139,8 +139,7 @@ impl Peers {
         self.clock.sequence = self.clock.sequence.saturating_add(1);
         let period = self.clock.sent;
         self.membership.sent(self.clock.sequence, period, now);
-        let Facts { node_state, term, led, estimate, digest, durable, car, directive_digest } =
-            facts;
+        let Facts { node_state, term, led, estimate, digest, power, durable, car } = facts;
         Beacon {
             hello: self.own.clone(),
             link_port: self.link_port,
@@ -151,13 +150,12 @@ impl Peers {
             led,
             estimate,
             digest,
+            power,
             durable,
             probe: false,
             echoes: Vec::new(),
             delta: Delta { car, ..Delta::default() },
             piggybacked: None,
-            directive_digest,
-            directives: Vec::new(),
         }
     }
 }

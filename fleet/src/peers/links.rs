@@ -87,10 +87,6 @@ impl Links {
         self.by_peer.get(peer).copied()
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = LinkId> {
-        self.links.keys().copied()
-    }
-
     pub(crate) fn all_but(&self, peer: &NodeId) -> Vec<LinkId> {
         self.links.iter().filter(|(_, link)| link.peer != *peer).map(|(id, _)| *id).collect()
     }

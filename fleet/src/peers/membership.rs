@@ -229,7 +229,7 @@ impl Membership {
         peer.link_port = beacon.link_port;
         peer.node_state = beacon.node_state.clone();
         peer.digest = beacon.digest;
-        peer.directive_digest = beacon.directive_digest;
+        peer.power = beacon.power;
         let before = std::mem::replace(&mut peer.period, period);
         if period < before {
             self.check_by(now + self.times.probe_after);

@@ -72,10 +72,10 @@ pub(crate) struct Facts {
     pub(crate) led: Term,
     pub(crate) estimate: u32,
     pub(crate) digest: u64,
+    pub(crate) power: u64,
     /// Whether the whole store is on disk.
     pub(crate) durable: bool,
     pub(crate) car: Option<CarView>,
-    pub(crate) directive_digest: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

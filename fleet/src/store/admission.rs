@@ -12,7 +12,7 @@ use crate::directives::Directive;
 use crate::json::is_zero;
 use crate::model::{Call, Dot, MOST_SEQUENCE, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
-use crate::store::Record;
+use crate::store::{Record, Store};
 use crate::wire::{Frame, PlanEntry};
 
 /// How often refused records are reported, at most.
@@ -113,35 +113,40 @@ pub(super) fn is_possible(record: &Record, floors: FloorCount) -> bool {
         && is_there(record.call.floor())
 }
 
-/// What a frame contains that no node may send, in words. Checked before anything of the frame is
-/// handled, so that garbage costs next to no work.
-pub(crate) fn garbage(frame: &Frame, floors: FloorCount) -> Option<&'static str> {
-    let (records, car, plan) = match frame {
-        Frame::State(state) => (state.records.as_slice(), None, [].as_slice()),
-        Frame::Delta(delta) => (delta.records.as_slice(), delta.car, delta.plan.as_slice()),
-        Frame::CarPlan(plan) => {
-            let is_nowhere = plan.park.is_some_and(|floor| !floors.contains(floor));
-            return is_nowhere.then_some("a parking floor that the building does not have");
+impl Store {
+    /// What a frame contains that no node may send, in words. Checked before anything of the frame is
+    /// handled, so that garbage costs next to no work.
+    pub(crate) fn garbage(&self, frame: &Frame) -> Option<&'static str> {
+        let floors = self.own.floors;
+        let (settings, records, car, plan) = match frame {
+            Frame::State(state) => (&state.settings, &state.records, None, [].as_slice()),
+            Frame::Delta(delta) => {
+                (&delta.settings, &delta.records, delta.car, delta.plan.as_slice())
+            }
+            Frame::CarPlan(plan) => {
+                let is_nowhere = plan.park.is_some_and(|floor| !floors.contains(floor));
+                return is_nowhere.then_some("a parking floor that the building does not have");
+            }
+            Frame::Hello(_)
+            | Frame::Digest(_)
+            | Frame::Next
+            | Frame::Synced
+            | Frame::Probe
+            | Frame::Alive => return None,
+        };
+        let is_call = |entry: &PlanEntry| Call::Hall(entry.call).is_within(floors);
+        if !settings.iter().all(Directive::is_possible) {
+            Some("a setting with an impossible version")
+        } else if !settings.iter().all(|it| self.settings.is_in_reach(it)) {
+            Some("a setting that is too far ahead")
+        } else if !records.iter().all(|record| is_possible(record, floors)) {
+            Some("an order that can't be")
+        } else if car.is_some_and(|car| !car.is_within(floors)) {
+            Some("its car at a floor that the building does not have")
+        } else if !plan.iter().all(is_call) {
+            Some("a plan for a call that can't be")
+        } else {
+            None
         }
-        Frame::Directives(directives) => {
-            let is_possible = directives.iter().all(Directive::is_possible);
-            return (!is_possible).then_some("a directive with an impossible version");
-        }
-        Frame::Hello(_)
-        | Frame::Digest(_)
-        | Frame::Next
-        | Frame::Synced
-        | Frame::Probe
-        | Frame::Alive => return None,
-    };
-    let is_call = |entry: &PlanEntry| Call::Hall(entry.call).is_within(floors);
-    if !records.iter().all(|record| is_possible(record, floors)) {
-        Some("an order that can't be")
-    } else if car.is_some_and(|car| !car.is_within(floors)) {
-        Some("its car at a floor that the building does not have")
-    } else if !plan.iter().all(is_call) {
-        Some("a plan for a call that can't be")
-    } else {
-        None
     }
 }

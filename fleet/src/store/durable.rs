@@ -1,7 +1,6 @@
-//! Durability of orders: what is on disk.
+//! Durability: what is on disk.
 
-use super::{Change, Effect, Holding, Lsn, Record, RecordState, Store, admission};
-use crate::directives::{Directive, Key};
+use super::{Change, Effect, Holding, Item, Lsn, RecordState, Restored, Store, admission};
 use crate::model::{FlightRecord, Term, Timestamp};
 
 impl Store {
@@ -10,7 +9,7 @@ impl Store {
         for dot in self.ledger.written(lsn, now) {
             if self.orders.get(dot).is_some() {
                 self.promise.record(dot, &self.own.node, Holding::Durable);
-                self.replication.acknowledge(dot);
+                self.replication.acknowledge(&Item::Press(dot));
                 self.hurry();
             }
         }
@@ -25,12 +24,12 @@ impl Store {
         }
     }
 
-    /// The disk works again, and holds these records: what the node did not know of them, it takes in.
-    /// Then the disk gets everything, and counts once it has it (P5).
-    pub(crate) fn regain_disk(&mut self, records: &[Record], is_recalled: bool, now: Timestamp) {
-        if !self.ledger.failed() {
-            return;
-        }
+    /// The disk works again, and holds this: what the node did not know of it, it takes in. Then the
+    /// disk gets everything, and counts once it has it (P5).
+    pub(crate) fn regain_disk(&mut self, restored: &Restored, now: Timestamp) {
+        let Restored { records, directives, .. } = restored;
+        self.merge_settings(directives, None);
+        let is_recalled = self.settings.is_fire_recalled();
         let floors = self.own.floors;
         let possible = || records.iter().filter(move |it| admission::is_possible(it, floors));
         for record in possible() {
@@ -45,33 +44,15 @@ impl Store {
         }
         // What the disk has and the store does not is dropped from the disk.
         let on_disk = possible().map(|record| record.dot);
-        let known = self.orders.records(now).map(|record| record.dot);
-        self.ledger.recover(known.chain(on_disk).collect());
+        let presses = self.orders.records(now).map(|record| record.dot).chain(on_disk);
+        let settings = self.settings.all().chain(directives).map(|it| it.setting.key());
+        let all = settings.map(Item::Setting).chain(presses.map(Item::Press));
+        self.ledger.recover(all.collect());
     }
 
     /// The car has learned the duration of a leg.
     pub(crate) fn note_flight_times(&mut self, record: FlightRecord) {
         self.ledger.note_flight_times(record);
-    }
-
-    /// These directives have changed, and then those of these keys were dropped.
-    pub(crate) fn note_directives<'a>(
-        &mut self,
-        changed: impl IntoIterator<Item = &'a Directive>,
-        dropped: impl IntoIterator<Item = Key>,
-    ) {
-        for directive in changed {
-            let change = Change::Directive(directive.clone());
-            self.ledger.note_directive(directive.setting.key(), change);
-        }
-        for key in dropped {
-            self.ledger.note_directive(key.clone(), Change::ForgetDirective(key));
-        }
-    }
-
-    /// Whether all directives are on disk.
-    pub(crate) fn are_directives_durable(&self) -> bool {
-        self.ledger.are_directives_durable()
     }
 
     /// The next batch to write, if any. The node knows this term.
@@ -80,11 +61,17 @@ impl Store {
         if self.ledger.hangs(now) {
             self.lose_disk();
         }
-        let (lsn, dots, others) = self.ledger.batch(now)?;
-        let presses = dots.into_iter().map(|dot| match self.orders.record(dot, now) {
-            Some(record) => Change::Record(record),
-            None => Change::Forget(dot),
+        let (lsn, changed, others) = self.ledger.batch(now)?;
+        let written = changed.into_iter().map(|item| match item {
+            Item::Setting(key) => match self.settings.get(&key) {
+                Some(directive) => Change::Directive(directive.clone()),
+                None => Change::ForgetDirective(key),
+            },
+            Item::Press(dot) => match self.orders.record(dot, now) {
+                Some(record) => Change::Record(record),
+                None => Change::Forget(dot),
+            },
         });
-        Some((lsn, others.into_iter().chain(presses).collect()))
+        Some((lsn, others.into_iter().chain(written).collect()))
     }
 }

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Change, Lsn, Restored};
-use crate::directives::Key;
+use super::{Change, Item, Lsn, Restored};
 use crate::model::{Dot, FlightRecord, Term, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
@@ -28,10 +27,10 @@ pub(super) struct Ledger {
     durable: Lsn,
     /// Since when the disk has made no progress although there is something to write.
     waiting_since: Option<Timestamp>,
-    /// Presses that changed, or went, since the last batch.
-    changed: BTreeSet<Dot>,
-    /// The batch with the latest change of each press that is not on disk yet.
-    unwritten: BTreeMap<Dot, Lsn>,
+    /// What has changed, or gone, since the last batch.
+    changed: BTreeSet<Item>,
+    /// The batch with the latest change of each item that is not on disk yet.
+    unwritten: BTreeMap<Item, Lsn>,
     /// The term on disk or in flight; it covers every term that the node knows.
     term: Term,
     /// How many terms are written ahead.
@@ -40,10 +39,6 @@ pub(super) struct Ledger {
     raised: bool,
     /// What the car has learned since the last batch.
     flight_times: Vec<FlightRecord>,
-    /// What has changed of directives since the last batch.
-    directives: BTreeMap<Key, Change>,
-    /// The latest batch with directives.
-    directed: Lsn,
     failed: bool,
 }
 
@@ -59,16 +54,14 @@ impl Ledger {
             ahead: if rotates { TERMS_AHEAD } else { 0 },
             raised: false,
             flight_times: Vec::new(),
-            directives: BTreeMap::new(),
-            directed: Lsn::default(),
             failed: false,
         }
     }
 
-    /// A press has changed, or was dropped.
-    pub(super) fn note(&mut self, dot: Dot) {
+    /// Something has changed, or was dropped.
+    pub(super) fn note(&mut self, item: Item) {
         if !self.failed {
-            self.changed.insert(dot);
+            self.changed.insert(item);
         }
     }
 
@@ -87,17 +80,10 @@ impl Ledger {
         self.flight_times.push(record);
     }
 
-    /// The directive of this key has changed, or was dropped.
-    pub(super) fn note_directive(&mut self, key: Key, change: Change) {
-        if !self.failed {
-            self.directives.insert(key, change);
-        }
-    }
-
-    /// The next batch, if there is anything to write and the disk keeps up: its number, the
-    /// presses, and the changes to write before them.
-    pub(super) fn batch(&mut self, now: Timestamp) -> Option<(Lsn, BTreeSet<Dot>, Vec<Change>)> {
-        let idle = self.changed.is_empty() && self.directives.is_empty() && !self.raised;
+    /// The next batch, if there is anything to write and the disk keeps up: its number, what has
+    /// changed of the store, and the changes to write before that.
+    pub(super) fn batch(&mut self, now: Timestamp) -> Option<(Lsn, BTreeSet<Item>, Vec<Change>)> {
+        let idle = self.changed.is_empty() && !self.raised;
         if self.failed || idle {
             return None;
         }
@@ -108,28 +94,22 @@ impl Ledger {
         self.lsn = Lsn(self.lsn.0 + 1);
         let raised = std::mem::take(&mut self.raised);
         let term = raised.then_some(Change::Term(self.term));
-        let dots = std::mem::take(&mut self.changed);
-        self.unwritten.extend(dots.iter().map(|dot| (*dot, self.lsn)));
+        let changed = std::mem::take(&mut self.changed);
+        self.unwritten.extend(changed.iter().map(|item| (item.clone(), self.lsn)));
         let learned = std::mem::take(&mut self.flight_times);
         let learned = learned.into_iter().map(Change::FlightTimes);
-        let directives = std::mem::take(&mut self.directives);
-        if !directives.is_empty() {
-            self.directed = self.lsn;
-        }
-        let others = term.into_iter().chain(learned).chain(directives.into_values()).collect();
-        Some((self.lsn, dots, others))
+        Some((self.lsn, changed, term.into_iter().chain(learned).collect()))
     }
 
     /// Everything up to `lsn` is on disk; returns the presses that are now durable.
     pub(super) fn written(&mut self, lsn: Lsn, now: Timestamp) -> Vec<Dot> {
         self.durable = self.durable.max(lsn).min(self.lsn);
         self.waiting_since = (self.durable < self.lsn).then_some(now);
-        let done: Vec<Dot> = self
-            .unwritten
-            .iter()
-            .filter(|(dot, batch)| **batch <= lsn && !self.changed.contains(dot))
-            .map(|(dot, _)| *dot)
-            .collect();
+        let done = self.unwritten.iter().filter_map(|(item, batch)| match item {
+            Item::Press(dot) if *batch <= lsn && !self.changed.contains(item) => Some(*dot),
+            Item::Press(_) | Item::Setting(_) => None,
+        });
+        let done: Vec<Dot> = done.collect();
         self.unwritten.retain(|_, batch| *batch > lsn);
         if self.failed { Vec::new() } else { done }
     }
@@ -150,19 +130,18 @@ impl Ledger {
     /// The disk has failed: nothing is written until it [works again](Self::recover) (P5).
     pub(super) fn fail(&mut self) {
         self.changed.clear();
-        self.directives.clear();
         self.unwritten.clear();
         self.raised = false;
         self.failed = true;
     }
 
-    /// The disk works again: it gets the term, and these presses: all that the node has, and those
-    /// that it has no longer. Until they are written, nothing is durable (P5).
-    pub(super) fn recover(&mut self, presses: BTreeSet<Dot>) {
+    /// The disk works again: it gets the term, and all these: what the store has, and what it has no
+    /// longer. Until they are written, nothing is durable (P5).
+    pub(super) fn recover(&mut self, items: BTreeSet<Item>) {
         self.failed = false;
         self.durable = self.lsn;
         self.waiting_since = None;
-        self.changed = presses;
+        self.changed = items;
         self.raised = true;
     }
 
@@ -177,7 +156,8 @@ impl Ledger {
         {
             return true;
         }
-        !self.failed && !self.changed.contains(&dot) && !self.unwritten.contains_key(&dot)
+        let item = Item::Press(dot);
+        !self.failed && !self.changed.contains(&item) && !self.unwritten.contains_key(&item)
     }
 
     /// Whether everything is on disk.
@@ -185,15 +165,17 @@ impl Ledger {
         !self.failed && self.changed.is_empty() && self.unwritten.is_empty()
     }
 
-    /// Whether all directives are on disk.
-    pub(super) fn are_directives_durable(&self) -> bool {
-        !self.failed && self.directives.is_empty() && self.directed <= self.durable
+    /// Whether all settings are on disk.
+    pub(super) fn are_settings_durable(&self) -> bool {
+        let is_setting = |item: &Item| matches!(item, Item::Setting(_));
+        !self.failed && !self.changed.iter().chain(self.unwritten.keys()).any(is_setting)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::directives::Key;
     use crate::model::Nonce;
 
     fn ledger() -> Ledger {
@@ -216,18 +198,18 @@ mod tests {
     }
 
     #[test]
-    fn directives_are_durable_once_their_batch_is_written() {
+    fn settings_are_durable_once_their_batch_is_written() {
         let mut ledger = ledger();
-        let first = others(&mut ledger, 8);
-        assert!(!first.is_empty() && ledger.are_directives_durable());
-        ledger.note_directive(Key::Turn, Change::ForgetDirective(Key::Turn));
-        assert!(!ledger.are_directives_durable());
+        ledger.note(Item::Press(press(1)));
+        assert!(ledger.are_settings_durable());
+        ledger.note(Item::Setting(Key::Turn));
+        assert!(!ledger.are_settings_durable());
         let (lsn, ..) = ledger.batch(Timestamp::START).expect("a batch");
-        assert!(!ledger.are_directives_durable());
-        ledger.written(lsn, Timestamp::START);
-        assert!(ledger.are_directives_durable());
+        assert!(!ledger.are_settings_durable());
+        assert_eq!(ledger.written(lsn, Timestamp::START), [press(1)]);
+        assert!(ledger.are_settings_durable());
         ledger.fail();
-        assert!(!ledger.are_directives_durable());
+        assert!(!ledger.are_settings_durable());
     }
 
     /// E3
@@ -258,9 +240,9 @@ mod tests {
     fn a_press_is_durable_once_its_latest_change_is() {
         let mut ledger = ledger();
         let dot = press(1);
-        ledger.note(dot);
+        ledger.note(Item::Press(dot));
         let (first, _, _) = ledger.batch(Timestamp::START).expect("a change");
-        ledger.note(dot);
+        ledger.note(Item::Press(dot));
         assert_eq!(ledger.written(first, Timestamp::START), []);
         assert!(!ledger.is_durable(dot));
         let (second, _, _) = ledger.batch(Timestamp::START).expect("a change");
@@ -272,15 +254,18 @@ mod tests {
     #[test]
     fn a_disk_that_works_again_gets_everything_before_it_counts() {
         let (mut ledger, now) = (ledger(), Timestamp::START);
-        ledger.note(press(1));
+        ledger.note(Item::Press(press(1)));
         ledger.batch(now).expect("a change, which the disk does not take");
         ledger.fail();
         assert!(ledger.batch(now).is_none() && !ledger.all_durable());
-        ledger.recover([press(2)].into());
+        ledger.recover([Item::Press(press(2))].into());
         assert!(!ledger.all_durable() && !ledger.is_durable(press(2)));
         ledger.note_term(Term(3));
         let (lsn, presses, others) = ledger.batch(now).expect("all of it");
-        assert_eq!((presses, others), ([press(2)].into(), vec![Change::Term(Term(7))]));
+        assert_eq!(
+            (presses, others),
+            ([Item::Press(press(2))].into(), vec![Change::Term(Term(7))])
+        );
         assert_eq!(ledger.written(lsn, now), [press(2)]);
         assert!(ledger.all_durable() && ledger.is_durable(press(2)));
     }
@@ -295,7 +280,7 @@ mod tests {
         let (mut ledger, now) = (ledger(), Timestamp::START);
         let mut batches = Vec::new();
         for sequence in 0..10_000 {
-            ledger.note(press(sequence));
+            ledger.note(Item::Press(press(sequence)));
             batches.extend(ledger.batch(now).map(|(lsn, dots, _)| (lsn, dots.len())));
         }
         let expected = (1..=MOST_UNWRITTEN).map(|lsn| (Lsn(lsn), 1));
@@ -311,9 +296,9 @@ mod tests {
     fn a_disk_that_hangs_is_noticed() {
         let (mut ledger, start) = (ledger(), Timestamp::START);
         assert!(!ledger.hangs(start + WRITE_LIMIT * 2), "nothing to write");
-        ledger.note(press(1));
+        ledger.note(Item::Press(press(1)));
         let (first, _, _) = ledger.batch(start).expect("a change");
-        ledger.note(press(2));
+        ledger.note(Item::Press(press(2)));
         let (second, _, _) = ledger.batch(start).expect("a change");
         ledger.written(first, start + WRITE_LIMIT / 2);
         let late = Duration::from_mins(1);

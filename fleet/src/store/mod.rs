@@ -1,10 +1,9 @@
-//! The orders that this node knows: the store, the promises, and what disk and peers have not got
-//! yet.
+//! The replicated store: orders and settings, the promises, and what disk and peers have not got yet.
 //!
 //! ```text
 //!   press ───────────────────────┐
 //!   records of a peer ──▶ admission ──▶ OrderStore ──▶ Promise ──▶ lamps
-//!                                          ├──▶ Ledger ──▶ disk
+//!   settings of a peer, a command ───▶ Directives ├──▶ Ledger ──▶ disk
 //!                                          └──▶ Replication, Transfers ──▶ peers
 //! ```
 //!
@@ -21,6 +20,7 @@ mod parts;
 mod promise;
 mod records;
 mod replication;
+mod settings;
 mod transfers;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -34,11 +34,11 @@ use self::ledger::Ledger;
 use self::promise::Promise;
 use self::replication::Replication;
 use self::transfers::Transfers;
+use crate::directives::{Directive, Directives, Key};
 use crate::model::{Call, Dot, HallCall, Hello, NodeId, Order, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
 pub use self::admission::Refused;
-pub(crate) use self::admission::garbage;
 pub use self::disk::{Change, Lsn, Restored};
 pub(crate) use self::orders::MOST_OPEN_TRIPS;
 pub use self::orders::OrderStore;
@@ -55,6 +55,7 @@ pub(crate) struct Store {
     /// The sequence of the latest press.
     sequence: u64,
     orders: OrderStore,
+    settings: Directives,
     promise: Promise,
     ledger: Ledger,
     replication: Replication,
@@ -64,9 +65,19 @@ pub(crate) struct Store {
     effects: VecDeque<Effect>,
 }
 
+/// What is replicated, written and acknowledged as one. Settings come first: what is done with an order
+/// may be a consequence of one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Item {
+    Setting(Key),
+    Press(Dot),
+}
+
 /// A change that concerns other components.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
+    /// These settings are new. What programs have asked for is not among them.
+    Set(Vec<Directive>),
     /// A press is an order.
     Placed {
         call: Call,
@@ -103,11 +114,14 @@ pub(crate) enum Effect {
 }
 
 impl Store {
-    /// Orders with the contents of this node's disk, which tells of so many fire recalls. `rotates`:
-    /// whether the mastership rotates while all is well.
-    pub(crate) fn new(own: Hello, restored: &Restored, recalls: u64, rotates: bool) -> Self {
+    /// The contents of this node's disk. `rotates`: whether the mastership rotates while all is well.
+    pub(crate) fn new(own: Hello, restored: &Restored, rotates: bool) -> Self {
+        let mut settings = Directives::default();
+        for directive in &restored.directives {
+            settings.merge(directive.clone());
+        }
         let mut store = OrderStore::default();
-        store.set_recalls(recalls);
+        store.set_recalls(settings.recall_count());
         let mut promise = Promise::new(own.node.clone());
         let mut ledger = Ledger::new(restored, rotates);
         let mut effects = VecDeque::new();
@@ -119,7 +133,8 @@ impl Store {
         }
         // Calls that a recall has ended may still be on the disk.
         let on_disk = possible.iter().map(|record| record.dot);
-        on_disk.filter(|dot| !store.knows(*dot)).for_each(|dot| ledger.note(dot));
+        on_disk.filter(|dot| !store.knows(*dot)).for_each(|dot| ledger.note(Item::Press(dot)));
+        settings.take_dropped().into_iter().for_each(|key| ledger.note(Item::Setting(key)));
         let has_lamps = !is_seeded(SeededBug::LampsNotRestored);
         for order in store.orders().filter(|_| has_lamps) {
             promise.record(order.dot, &own.node, Holding::Durable);
@@ -134,6 +149,7 @@ impl Store {
             own,
             sequence: 0,
             orders: store,
+            settings,
             promise,
             ledger,
             replication: Replication::default(),
@@ -147,6 +163,11 @@ impl Store {
     /// Every order that the node knows of.
     pub(crate) fn orders(&self) -> &OrderStore {
         &self.orders
+    }
+
+    /// A number that is equal if, and in practice only if, the stores are equal.
+    pub(crate) fn digest(&self) -> u64 {
+        self.orders.digest() ^ self.settings.digest()
     }
 
     /// Returns the next effect of the latest call, oldest first.
@@ -289,10 +310,13 @@ impl Store {
         self.ledger.excuse(late, now);
     }
 
-    /// A peer was discovered. It may not know any of the open orders.
+    /// A peer was discovered. It may not know any of the open orders, and nothing of what is set. What
+    /// programs have asked for before, it gets over a link.
     pub(crate) fn peer_discovered(&mut self, peer: &NodeId) {
-        let open: Vec<Dot> = self.orders.orders().map(|order| order.dot).collect();
-        self.replication.found(peer, open.into_iter());
+        let settings = self.settings.in_force().filter(|_| !is_seeded(SeededBug::SettingsSentOnce));
+        let settings = settings.map(|it| Item::Setting(it.setting.key()));
+        let open = self.orders.orders().map(|order| Item::Press(order.dot));
+        self.replication.found(peer, settings.chain(open));
         self.promise.invalidate();
     }
 
@@ -311,7 +335,7 @@ impl Store {
     pub(crate) fn peer_synced(&mut self, peer: &NodeId) {
         let is_told = self.ledger.all_durable();
         let open = self.orders.orders().map(|order| order.dot).filter(|_| !is_told);
-        let on_disk = open.filter(|dot| self.ledger.is_durable(*dot)).collect();
+        let on_disk = open.filter(|dot| self.ledger.is_durable(*dot)).map(Item::Press).collect();
         self.replication.linked(peer, on_disk);
     }
 
@@ -328,6 +352,11 @@ impl Store {
 
 #[cfg(test)]
 impl Store {
+    /// Whether a peer has not acknowledged this press.
+    pub(crate) fn owes(&self, dot: Dot) -> bool {
+        self.replication.is_owed(&Item::Press(dot))
+    }
+
     pub(crate) fn orders_mut(&mut self) -> &mut OrderStore {
         &mut self.orders
     }

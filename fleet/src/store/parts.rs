@@ -4,20 +4,24 @@ use std::iter::Peekable;
 
 use serde::Serialize;
 
-use super::ledger::Ledger;
-use super::{OrderStore, Purpose, Record, Store};
-use crate::model::{CarView, Dot, NodeId, Term, Timestamp};
+use super::{Item, Purpose, Record, Store};
+use crate::directives::{Directive, Key};
+use crate::model::{CarView, NodeId, Term, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::codec::{CHUNK, size};
 use crate::wire::{Ack, Delta, LinkId, Room, StateTransfer, StoreDigest};
 
-/// How many records go over a link per turn of the loop. The rest follows in the next.
+/// How many items go over a link per turn of the loop. The rest follows in the next.
 const MOST_OVER_A_LINK: usize = 2048;
+
+/// How many bytes of a beacon settings take at most: the largest one, and most often several. The rest
+/// is for orders.
+const MOST_BYTES: usize = 300;
 
 impl Store {
     /// The digest to send over a new link.
     pub(crate) fn store_digest(&self, term: Term) -> StoreDigest {
-        StoreDigest { term, digest: self.orders.digest(), durable: self.ledger.all_durable() }
+        StoreDigest { term, digest: self.digest(), durable: self.ledger.all_durable() }
     }
 
     /// Starts to send the whole state over this link.
@@ -45,22 +49,37 @@ impl Store {
         self.transfers.retain(|link| peer_of(link).is_some());
         let durable = self.ledger.all_durable();
         let mut parts = Vec::new();
-        while let Some((link, below)) = self.transfers.next(now) {
+        while let Some((link, after)) = self.transfers.next(now) {
+            let mut room = CHUNK;
+            let below = match &after {
+                None | Some(Item::Setting(_)) => None,
+                Some(Item::Press(dot)) => Some(*dot),
+            };
+            let is_left = |it: &&Directive| match &after {
+                None => true,
+                Some(Item::Setting(last)) => it.setting.key() > *last,
+                Some(Item::Press(_)) => false,
+            };
+            let all = self.settings.all().filter(|_| !is_seeded(SeededBug::SettingsSentOnce));
+            let mut settings_left = all.filter(is_left).cloned().peekable();
+            let settings = chunk(&mut settings_left, &mut room);
             let is_sent = |record: &Record| {
                 record.origin == self.own.node || !is_seeded(SeededBug::TransferOmitsOthers)
             };
             let mut left = self.orders.records_below(below, now).filter(is_sent).peekable();
-            let mut room = CHUNK;
-            let records = chunk(&mut left, &mut room);
-            let more = left.peek().is_some();
-            let last = records.last().filter(|_| more);
-            self.transfers.sent(link, last.map(|record| record.dot));
+            let has_settings_left = settings_left.peek().is_some();
+            let records = if has_settings_left { Vec::new() } else { chunk(&mut left, &mut room) };
+            let more = has_settings_left || left.peek().is_some();
+            let last = records.last().map(|record| Item::Press(record.dot));
+            let last_setting = settings.last().map(|it| Item::Setting(it.setting.key()));
+            let last = last.or(last_setting).or(after);
+            self.transfers.sent(link, last.filter(|_| more));
             if let Some(peer) = peer_of(link).filter(|_| !durable) {
                 let open = records.iter().filter(|record| !record.state.is_served());
                 let on_disk = open.map(|it| it.dot).filter(|dot| self.ledger.is_durable(*dot));
-                self.replication.repaired(peer, on_disk);
+                self.replication.repaired(peer, on_disk.map(Item::Press));
             }
-            let state = StateTransfer { term, records, durable, more };
+            let state = StateTransfer { term, settings, records, durable, more };
             parts.push((link, state));
         }
         parts
@@ -79,14 +98,20 @@ impl Store {
         mut car: Option<CarView>,
         now: Timestamp,
     ) -> Vec<Delta> {
-        let (records, acks) = self.replication.take_for_link(peer, MOST_OVER_A_LINK);
-        let record = |dot| self.orders.record(dot, now);
-        let mut records = records.into_iter().filter_map(record).peekable();
-        let mut acks = acks.into_iter().map(|dot| ack(&self.orders, &self.ledger, dot)).peekable();
+        let (items, acks) = self.replication.take_for_link(peer, MOST_OVER_A_LINK);
+        let mut items = items.into_iter().peekable();
+        let settings = std::iter::from_fn(|| items.next_if(|it| matches!(it, Item::Setting(_))));
+        let settings: Vec<Item> = settings.collect();
+        let setting = |item: &Item| self.setting(item);
+        let mut settings = settings.iter().filter_map(setting).cloned().peekable();
+        let record = |item| self.record(&item, now);
+        let mut records = items.filter_map(record).peekable();
+        let mut acks = acks.iter().filter_map(|item| self.ack(item)).peekable();
         let parts = std::iter::from_fn(|| {
             let mut room = CHUNK;
             let delta = Delta {
                 car: car.take(),
+                settings: chunk(&mut settings, &mut room),
                 records: chunk(&mut records, &mut room),
                 acks: chunk(&mut acks, &mut room),
                 plan: Vec::new(),
@@ -101,14 +126,68 @@ impl Store {
         self.replication.is_waiting()
     }
 
-    /// Adds what is to be sent in a beacon: acknowledgements first, then orders.
+    /// Adds what is to be sent in a beacon: acknowledgements first, then settings and orders.
     pub(crate) fn fill_delta(&mut self, delta: &mut Delta, room: &mut Room, now: Timestamp) {
-        let (store, ledger) = (&self.orders, &self.ledger);
-        self.replication.drain_acks(|dot| room.add(&mut delta.acks, ack(store, ledger, dot)));
-        self.replication.offer_records(|dot| {
-            let record = store.record(dot, now);
-            record.is_none_or(|record| room.add(&mut delta.records, record))
+        let acks = self.replication.acks();
+        let told =
+            acks.take_while(|item| self.ack(item).is_none_or(|ack| room.add(&mut delta.acks, ack)));
+        let told_acks = told.count();
+        self.replication.told_acks(told_acks);
+        let mut told: Vec<Item> = self.urgent().map(Item::Setting).collect();
+        told.retain(|item| {
+            let setting = self.setting(item).filter(|_| self.replication.is_owed(item));
+            setting.is_some_and(|setting| room.add(&mut delta.settings, setting.clone()))
         });
+        let mut left = if is_seeded(SeededBug::SettingsSentOnce) { 0 } else { MOST_BYTES };
+        for item in self.replication.queue() {
+            if let Some(record) = self.record(item, now) {
+                if !room.add(&mut delta.records, record) {
+                    break;
+                }
+                told.push(item.clone());
+            } else if let Some(setting) = self.setting(item).filter(|_| !told.contains(item)) {
+                let bytes = size(setting);
+                let has_room = bytes <= left && room.add(&mut delta.settings, setting.clone());
+                left = if has_room { left - bytes } else { 0 };
+                told.extend(has_room.then(|| item.clone()));
+            }
+        }
+        self.replication.told(&told);
+    }
+
+    /// What a beacon says first: whether a motor may run, and what no later beacon of this node will
+    /// say.
+    fn urgent(&self) -> impl Iterator<Item = Key> {
+        let recall = self.settings.latest_recall().map(|it| it.setting.key());
+        let is_sent = !is_seeded(SeededBug::SettingsSentOnce);
+        let hang = Key::Hang(self.own.node.clone());
+        Key::POWER.into_iter().chain(recall).chain([hang]).filter(move |_| is_sent)
+    }
+
+    fn setting(&self, item: &Item) -> Option<&Directive> {
+        let Item::Setting(key) = item else { return None };
+        self.settings.get(key)
+    }
+
+    fn record(&self, item: &Item, now: Timestamp) -> Option<Record> {
+        let Item::Press(dot) = item else { return None };
+        self.orders.record(*dot, now)
+    }
+
+    /// What this node has of it; `None` if nothing of a setting.
+    fn ack(&self, item: &Item) -> Option<Ack> {
+        match item {
+            Item::Setting(key) => {
+                let hash = self.settings.get(key)?.hash();
+                Some(Ack::Setting { key: key.clone(), hash })
+            }
+            Item::Press(dot) => {
+                let open = self.orders.get(*dot);
+                let recall = open.map_or(self.orders.recalls(), |order| order.recall);
+                let durable = self.ledger.is_durable(*dot);
+                Some(Ack::Press { dot: *dot, served: open.is_none(), durable, recall })
+            }
+        }
     }
 
     /// Adds the open orders, oldest first, as far as they fit.
@@ -124,12 +203,6 @@ impl Store {
             }
         }
     }
-}
-
-fn ack(store: &OrderStore, ledger: &Ledger, dot: Dot) -> Ack {
-    let open = store.get(dot);
-    let (served, recall) = (open.is_none(), open.map_or(store.recalls(), |order| order.recall));
-    Ack { dot, served, durable: ledger.is_durable(dot), recall }
 }
 
 /// Takes as many items as fit into a frame.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::admission::is_possible;
 use super::orders::{Change, Entry, MOST_OPEN_TRIPS, Merged};
-use super::{Effect, Holding, OrderStore, Record, RecordState, Service, Store};
+use super::{Effect, Holding, Item, OrderStore, Record, RecordState, Service, Store};
 use crate::model::bounds::JUMP;
 use crate::model::{Call, Dot, HallCall, NodeId, Order, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
@@ -148,8 +148,8 @@ impl Store {
                 self.promise.forget(dot);
                 // No lamp waits for it. Where it does not fit, it comes again and again.
                 if closed.is_none() && !was_open {
-                    self.ledger.note(dot);
-                    self.replication.changed(dot, from);
+                    self.ledger.note(Item::Press(dot));
+                    self.replication.changed(&Item::Press(dot), from);
                     return;
                 }
                 self.closed_elsewhere(call, dot);
@@ -160,8 +160,8 @@ impl Store {
             let holding = if is_trusted { Holding::Durable } else { Holding::Held };
             self.promise.record(dot, &self.own.node, holding);
         }
-        self.ledger.note(dot);
-        self.replication.changed(dot, from);
+        self.ledger.note(Item::Press(dot));
+        self.replication.changed(&Item::Press(dot), from);
         self.hurry();
         self.invalidate();
     }
@@ -170,8 +170,8 @@ impl Store {
     /// promise goes on with that.
     fn forget(&mut self, Entry { order, service, .. }: Entry, heir: Dot) {
         let dot = order.dot;
-        self.ledger.note(dot);
-        self.replication.replaced(dot);
+        self.ledger.note(Item::Press(dot));
+        self.replication.replaced(&Item::Press(dot));
         if let Some(service) = service {
             self.ends.note(dot, &order.call, Some(service));
         } else if self.orders.get(heir).is_some() {
@@ -236,13 +236,15 @@ impl Store {
         match record.state {
             RecordState::Open { recall, .. } if open.is_some_and(|it| it.recall == recall) => {
                 self.promise.record(dot, peer, holding);
-                self.replication.acked(peer, dot);
+                self.replication.acked(peer, &Item::Press(dot));
             }
-            RecordState::Served(_) if open.is_none() => self.replication.acked(peer, dot),
+            RecordState::Served(_) if open.is_none() => {
+                self.replication.acked(peer, &Item::Press(dot));
+            }
             RecordState::Open { .. } | RecordState::Served(_) => {
                 let present = self.orders.present(dot, &record.call);
                 for dot in &present {
-                    self.replication.enqueue(peer, *dot);
+                    self.replication.enqueue(peer, &Item::Press(*dot));
                 }
                 if !present.is_empty() {
                     return Outcome::Behind;
@@ -252,32 +254,38 @@ impl Store {
         outcome
     }
 
-    fn on_ack(&mut self, peer: &NodeId, ack: Ack) {
-        let open = self.orders.get(ack.dot);
-        if open.is_some_and(|order| ack.served && ack.recall < order.recall) {
+    fn on_ack(&mut self, peer: &NodeId, ack: &Ack) {
+        let (dot, served, durable, recall) = match ack {
+            Ack::Press { dot, served, durable, recall } => (*dot, *served, *durable, *recall),
+            Ack::Setting { key, hash } => return self.on_setting_ack(peer, key, *hash),
+        };
+        let open = self.orders.get(dot);
+        if open.is_some_and(|order| served && recall < order.recall) {
             // It ignores the press under an earlier recall number.
             return;
         }
-        if open.is_some() && ack.served {
-            self.promise.forget_holding(ack.dot, peer);
+        if open.is_some() && served {
+            self.promise.forget_holding(dot, peer);
         }
-        let is_held = open.is_some_and(|order| !ack.served && order.recall == ack.recall);
+        let is_held = open.is_some_and(|order| !served && order.recall == recall);
         if is_held {
-            let holding = if ack.durable { Holding::Durable } else { Holding::Held };
-            self.promise.record(ack.dot, peer, holding);
+            let holding = if durable { Holding::Durable } else { Holding::Held };
+            self.promise.record(dot, peer, holding);
         }
         // A peer that holds it as served sends the service once it knows that this node lacks it.
         // One that does not keep it does not need it.
-        if is_held || ack.served {
-            self.replication.acked(peer, ack.dot);
+        if is_held || served {
+            self.replication.acked(peer, &Item::Press(dot));
         }
     }
 
-    /// Handles records and acknowledgements, which stay true even if the beacon was reordered.
+    /// Handles settings, records and acknowledgements, which stay true even if the beacon was
+    /// reordered. Settings come first: an order may be a consequence of one.
     pub(crate) fn handle_delta(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
+        self.take_in_settings(peer, &delta.settings);
         self.take_in(peer, &delta.records, now);
         for ack in &delta.acks {
-            self.on_ack(peer, *ack);
+            self.on_ack(peer, ack);
         }
     }
 
@@ -291,9 +299,9 @@ impl Store {
                 Outcome::Refused => {}
                 // What a peer repeats because another one refuses it must not make all nodes send
                 // beacon after beacon.
-                Outcome::Settled => self.replication.acknowledge_to(peer, record.dot),
+                Outcome::Settled => self.replication.acknowledge_to(peer, &Item::Press(record.dot)),
                 Outcome::Changed | Outcome::Behind => {
-                    self.replication.acknowledge(record.dot);
+                    self.replication.acknowledge(&Item::Press(record.dot));
                     self.hurry();
                 }
             }
@@ -303,6 +311,7 @@ impl Store {
     /// Handles a part of a peer's state.
     pub(crate) fn handle_state(&mut self, peer: &NodeId, state: &StateTransfer, now: Timestamp) {
         let holding = if state.durable { Holding::Durable } else { Holding::Held };
+        self.merge_settings(&state.settings, Some(peer));
         if is_seeded(SeededBug::StateReplacesStore) {
             self.orders = OrderStore::default();
         }
@@ -381,12 +390,13 @@ impl Store {
         self.on_served_here(hall, &served, now);
     }
 
-    /// Notes how many fire recalls are known. While one is in force, it ends what was placed before it.
+    /// Notes how many fire recalls are known, and whether one is in force. While one is in force, it ends what was placed before it.
     /// One that was over before this node heard of it ends nothing here: what is open goes on under
     /// the new number, so that no promise is broken.
-    pub(crate) fn learn_recalls(&mut self, recalls: u64, in_force: bool) {
+    pub(super) fn learn_recalls(&mut self) {
+        let recalls = self.settings.recall_count();
         self.orders.set_recalls(recalls);
-        if in_force {
+        if self.settings.is_fire_recalled() {
             self.cancel(recalls);
             return;
         }
@@ -395,8 +405,8 @@ impl Store {
             // Who holds it under the old number may not under the new one.
             self.promise.forget_holdings(dot);
             self.promise.record(dot, &self.own.node, Holding::Held);
-            self.ledger.note(dot);
-            self.replication.changed(dot, None);
+            self.ledger.note(Item::Press(dot));
+            self.replication.changed(&Item::Press(dot), None);
             self.hurry();
         }
     }
@@ -407,12 +417,12 @@ impl Store {
         for dot in self.orders.older_than(below) {
             let Some(Entry { order, absorbed, .. }) = self.orders.cancel(dot) else { continue };
             let call = order.call;
-            self.ledger.note(dot);
+            self.ledger.note(Item::Press(dot));
             for press in absorbed {
                 self.ends.note(press, &call, None);
             }
             self.promise.forget(dot);
-            self.replication.dropped(dot);
+            self.replication.dropped(&Item::Press(dot));
             self.ends.note(dot, &call, None);
             self.invalidate();
             if self.orders.is_open(&call) {
@@ -432,8 +442,8 @@ impl Store {
         };
         for order in served {
             self.promise.forget(order.dot);
-            self.ledger.note(order.dot);
-            self.replication.changed(order.dot, None);
+            self.ledger.note(Item::Press(order.dot));
+            self.replication.changed(&Item::Press(order.dot), None);
         }
         self.effects.push_back(Effect::Served {
             call,

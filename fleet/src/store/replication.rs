@@ -5,56 +5,57 @@ mod turns;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::turns::Turns;
-use crate::model::{Dot, NodeId};
+use super::Item;
+use crate::model::NodeId;
 
-/// The outboxes of all peers: records that they have not acknowledged, and acknowledgements.
+/// The outboxes of all peers: what they have not acknowledged, and acknowledgements.
 ///
-/// Bounded by the presses that the store keeps times the peers.
+/// Bounded by what the store keeps times the peers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Replication {
     outbox: BTreeMap<NodeId, Outbox>,
-    /// The records in any outbox, in the order in which beacons send them.
-    turns: Turns<Dot>,
+    /// What is in any outbox, in the order in which beacons send it.
+    turns: Turns<Item>,
     /// Acknowledgements for the next beacon.
-    acks: BTreeSet<Dot>,
+    acks: BTreeSet<Item>,
     /// Acknowledgements for the next frame to each linked peer.
-    link_acks: BTreeMap<NodeId, BTreeSet<Dot>>,
+    link_acks: BTreeMap<NodeId, BTreeSet<Item>>,
     /// Counts changes, so that beacons send the oldest first.
     turn: u64,
     /// There may be something that was not sent over the links yet.
     is_dirty: bool,
 }
 
-/// The records that one peer has not acknowledged; each is in one of the two sets.
+/// What one peer has not acknowledged; each item is in one of the two sets.
 #[derive(Debug, Clone, Default)]
 struct Outbox {
-    unsent: BTreeSet<Dot>,
+    unsent: BTreeSet<Item>,
     /// Sent over the current link: TCP delivers them, or breaks.
-    sent: BTreeSet<Dot>,
+    sent: BTreeSet<Item>,
 }
 
 impl Outbox {
-    fn contains(&self, dot: Dot) -> bool {
-        self.unsent.contains(&dot) || self.sent.contains(&dot)
+    fn contains(&self, item: &Item) -> bool {
+        self.unsent.contains(item) || self.sent.contains(item)
     }
 
-    fn remove(&mut self, dot: Dot) -> bool {
-        self.unsent.remove(&dot) || self.sent.remove(&dot)
+    fn remove(&mut self, item: &Item) -> bool {
+        self.unsent.remove(item) || self.sent.remove(item)
     }
 
-    fn iter(&self) -> impl Iterator<Item = Dot> {
-        self.unsent.iter().chain(&self.sent).copied()
+    fn iter(&self) -> impl Iterator<Item = &Item> {
+        self.unsent.iter().chain(&self.sent)
     }
 }
 
 impl Replication {
     /// A peer was discovered: its outbox gets everything that it may lack.
-    pub(super) fn found(&mut self, peer: &NodeId, dots: impl Iterator<Item = Dot>) {
+    pub(super) fn found(&mut self, peer: &NodeId, items: impl Iterator<Item = Item>) {
         self.acked_all(peer);
         let outbox = self.outbox.entry(peer.clone()).or_default();
-        for dot in dots {
-            if outbox.unsent.insert(dot) {
-                self.turns.add(dot, self.turn);
+        for item in items {
+            if outbox.unsent.insert(item.clone()) {
+                self.turns.add(&item, self.turn);
             }
         }
         self.is_dirty = true;
@@ -67,7 +68,7 @@ impl Replication {
     }
 
     /// Full states have been exchanged over a new link, which is to carry these acknowledgements first.
-    pub(super) fn linked(&mut self, peer: &NodeId, acks: BTreeSet<Dot>) {
+    pub(super) fn linked(&mut self, peer: &NodeId, acks: BTreeSet<Item>) {
         self.link_acks.insert(peer.clone(), acks);
         self.is_dirty = true;
         if let Some(outbox) = self.outbox.get_mut(peer) {
@@ -77,7 +78,7 @@ impl Replication {
 
     /// A repair has sent this peer records that the next frame is to acknowledge, too. One that is not
     /// linked yet gets these acknowledgements when it [is](Self::linked).
-    pub(super) fn repaired(&mut self, peer: &NodeId, acks: impl Iterator<Item = Dot>) {
+    pub(super) fn repaired(&mut self, peer: &NodeId, acks: impl Iterator<Item = Item>) {
         if let Some(known) = self.link_acks.get_mut(peer) {
             known.extend(acks);
             self.is_dirty = true;
@@ -88,81 +89,81 @@ impl Replication {
         self.link_acks.remove(peer);
     }
 
-    /// A record has changed: it goes to every outbox except that of the peer that sent it.
-    pub(super) fn changed(&mut self, dot: Dot, from: Option<&NodeId>) {
+    /// Something has changed: it goes to every outbox except that of the peer that sent it.
+    pub(super) fn changed(&mut self, item: &Item, from: Option<&NodeId>) {
         self.turn += 1;
         self.is_dirty = true;
         for (peer, outbox) in &mut self.outbox {
-            let was_queued = outbox.remove(dot);
-            let is_queued = from != Some(peer) && outbox.unsent.insert(dot);
+            let was_queued = outbox.remove(item);
+            let is_queued = from != Some(peer) && outbox.unsent.insert(item.clone());
             match (was_queued, is_queued) {
-                (false, true) => self.turns.add(dot, self.turn),
-                (true, false) => self.turns.remove(dot),
+                (false, true) => self.turns.add(item, self.turn),
+                (true, false) => self.turns.remove(item),
                 (true, true) | (false, false) => {}
             }
         }
-        self.turns.set(dot, self.turn);
+        self.turns.set(item, self.turn);
     }
 
-    /// A peer lacks this record, or may lack it.
-    pub(super) fn enqueue(&mut self, peer: &NodeId, dot: Dot) {
+    /// A peer lacks this, or may lack it.
+    pub(super) fn enqueue(&mut self, peer: &NodeId, item: &Item) {
         if let Some(outbox) = self.outbox.get_mut(peer) {
-            if !outbox.contains(dot) {
-                outbox.unsent.insert(dot);
-                self.turns.add(dot, self.turn);
+            if !outbox.contains(item) {
+                outbox.unsent.insert(item.clone());
+                self.turns.add(item, self.turn);
             }
             self.is_dirty = true;
         }
     }
 
-    /// A peer has acknowledged this record.
-    pub(super) fn acked(&mut self, peer: &NodeId, dot: Dot) {
+    /// A peer has acknowledged this.
+    pub(super) fn acked(&mut self, peer: &NodeId, item: &Item) {
         if let Some(outbox) = self.outbox.get_mut(peer)
-            && outbox.remove(dot)
+            && outbox.remove(item)
         {
-            self.turns.remove(dot);
+            self.turns.remove(item);
         }
     }
 
     /// A peer's store equals this node's.
     pub(super) fn acked_all(&mut self, peer: &NodeId) {
         if let Some(outbox) = self.outbox.get_mut(peer) {
-            for dot in std::mem::take(outbox).iter() {
-                self.turns.remove(dot);
+            for item in std::mem::take(outbox).iter() {
+                self.turns.remove(item);
             }
         }
     }
 
-    /// A later press has taken the place of this one.
-    pub(super) fn replaced(&mut self, dot: Dot) {
-        self.dropped(dot);
-        self.acks.remove(&dot);
+    /// Another press has taken the place of this one.
+    pub(super) fn replaced(&mut self, item: &Item) {
+        self.dropped(item);
+        self.acks.remove(item);
     }
 
-    /// The press was dropped. Records of it are still acknowledged, as served, so that peers stop
-    /// sending them.
-    pub(super) fn dropped(&mut self, dot: Dot) {
+    /// The store no longer has it. Records of a press that was dropped are still acknowledged, as
+    /// served, so that peers stop sending them.
+    pub(super) fn dropped(&mut self, item: &Item) {
         for outbox in self.outbox.values_mut() {
-            if outbox.remove(dot) {
-                self.turns.remove(dot);
+            if outbox.remove(item) {
+                self.turns.remove(item);
             }
         }
     }
 
-    /// This node has accepted a record.
-    pub(super) fn acknowledge(&mut self, dot: Dot) {
-        self.acks.insert(dot);
+    /// This node has accepted what a peer has sent.
+    pub(super) fn acknowledge(&mut self, item: &Item) {
+        self.acks.insert(item.clone());
         self.is_dirty = true;
         for acks in self.link_acks.values_mut() {
-            acks.insert(dot);
+            acks.insert(item.clone());
         }
     }
 
-    /// This peer has sent a record again that this node has accepted before. Its link may not deliver.
-    pub(super) fn acknowledge_to(&mut self, peer: &NodeId, dot: Dot) {
-        self.acks.insert(dot);
+    /// This peer has sent again what this node has accepted before. Its link may not deliver.
+    pub(super) fn acknowledge_to(&mut self, peer: &NodeId, item: &Item) {
+        self.acks.insert(item.clone());
         if let Some(acks) = self.link_acks.get_mut(peer) {
-            acks.insert(dot);
+            acks.insert(item.clone());
             self.is_dirty = true;
         }
     }
@@ -172,53 +173,65 @@ impl Replication {
         !self.acks.is_empty() || !self.turns.is_empty()
     }
 
+    /// Whether a peer has not acknowledged this.
+    pub(super) fn is_owed(&self, item: &Item) -> bool {
+        self.outbox.values().any(|outbox| outbox.contains(item))
+    }
+
+    /// Whether this peer has acknowledged all settings.
+    pub(super) fn has_all_settings(&self, peer: &NodeId) -> bool {
+        let outbox = self.outbox.get(peer);
+        outbox.is_some_and(|it| !it.iter().any(|item| matches!(item, Item::Setting(_))))
+    }
+
     /// Whether there may be something to send over the links; `true` once per change.
     pub(super) fn take_dirty(&mut self) -> bool {
         std::mem::take(&mut self.is_dirty)
     }
 
     /// Takes what to send next over the link to a peer: acknowledgements, and at most `most`
-    /// records.
+    /// other items.
     pub(super) fn take_for_link(
         &mut self,
         peer: &NodeId,
         most: usize,
-    ) -> (Vec<Dot>, BTreeSet<Dot>) {
+    ) -> (Vec<Item>, BTreeSet<Item>) {
         let acks = self.link_acks.get_mut(peer).map(std::mem::take).unwrap_or_default();
-        let mut records = Vec::new();
+        let mut items = Vec::new();
         if let Some(outbox) = self.outbox.get_mut(peer) {
-            while records.len() < most
-                && let Some(dot) = outbox.unsent.pop_first()
+            while items.len() < most
+                && let Some(item) = outbox.unsent.pop_first()
             {
-                outbox.sent.insert(dot);
-                records.push(dot);
+                outbox.sent.insert(item.clone());
+                items.push(item);
             }
             self.is_dirty |= !outbox.unsent.is_empty();
         }
-        (records, acks)
+        (items, acks)
     }
 
-    /// Takes the acknowledgements for which a beacon `has_room`.
-    pub(super) fn drain_acks(&mut self, mut has_room: impl FnMut(Dot) -> bool) {
-        while let Some(dot) = self.acks.first().copied() {
-            if !has_room(dot) {
-                break;
-            }
+    /// The acknowledgements for the next beacon.
+    pub(super) fn acks(&self) -> impl Iterator<Item = &Item> {
+        self.acks.iter()
+    }
+
+    /// A beacon carries the first so many of them.
+    pub(super) fn told_acks(&mut self, many: usize) {
+        for _ in 0..many {
             self.acks.pop_first();
         }
     }
 
-    /// Offers the records in any outbox to a beacon, the one that was sent longest ago first, until
-    /// it has no more room. They stay in the outboxes.
-    pub(super) fn offer_records(&mut self, mut has_room: impl FnMut(Dot) -> bool) {
-        // What is sent in this beacon gets a later turn.
-        let last = self.turn;
-        while let Some((turn, dot)) = self.turns.first()
-            && turn <= last
-            && has_room(dot)
-        {
+    /// What is in any outbox, what was sent longest ago first.
+    pub(super) fn queue(&self) -> impl Iterator<Item = &Item> {
+        self.turns.queue()
+    }
+
+    /// A beacon carries these. They stay in the outboxes.
+    pub(super) fn told(&mut self, items: &[Item]) {
+        for item in items {
             self.turn += 1;
-            self.turns.set(dot, self.turn);
+            self.turns.set(item, self.turn);
         }
     }
 }
@@ -228,21 +241,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::Nonce;
+    use crate::model::{Dot, Nonce};
 
-    fn dot(sequence: u64) -> Dot {
-        Dot { incarnation: Nonce(1), sequence }
+    fn press(sequence: u64) -> Item {
+        Item::Press(Dot { incarnation: Nonce(1), sequence })
     }
 
-    fn told(replication: &mut Replication, most: usize) -> Vec<Dot> {
-        let mut told = Vec::new();
-        replication.offer_records(|dot| {
-            let fits = told.len() < most;
-            if fits {
-                told.push(dot);
-            }
-            fits
-        });
+    fn told(replication: &mut Replication, most: usize) -> Vec<Item> {
+        let told: Vec<Item> = replication.queue().take(most).cloned().collect();
+        replication.told(&told);
         told
     }
 
@@ -250,12 +257,12 @@ mod tests {
     fn beacons_tell_the_longest_untold_first_and_each_once() {
         let mut replication = Replication::default();
         let peer = NodeId::new("B").expect("a name");
-        replication.found(&peer, (1..=3).map(dot));
-        assert_eq!(told(&mut replication, 2), [dot(1), dot(2)]);
-        replication.changed(dot(4), None);
-        assert_eq!(told(&mut replication, 2), [dot(3), dot(1)]);
-        replication.acked(&peer, dot(2));
-        assert_eq!(told(&mut replication, 9), [dot(4), dot(3), dot(1)]);
+        replication.found(&peer, (1..=3).map(press));
+        assert_eq!(told(&mut replication, 2), [press(1), press(2)]);
+        replication.changed(&press(4), None);
+        assert_eq!(told(&mut replication, 2), [press(3), press(1)]);
+        replication.acked(&peer, &press(2));
+        assert_eq!(told(&mut replication, 9), [press(4), press(3), press(1)]);
     }
 
     proptest! {
@@ -266,29 +273,29 @@ mod tests {
             let peers = ["B", "C", "D"].map(|name| NodeId::new(name).expect("a name"));
             let mut replication = Replication::default();
             for (step, peer, sequence) in steps {
-                let (peer, dot) = (&peers[peer], dot(sequence));
+                let (peer, item) = (&peers[peer], &press(sequence));
                 match step {
-                    0 => replication.found(peer, (0..sequence).map(self::dot)),
+                    0 => replication.found(peer, (0..sequence).map(press)),
                     1 => replication.lost(peer),
                     2 => replication.linked(peer, BTreeSet::new()),
-                    3 => replication.changed(dot, None),
-                    4 => replication.changed(dot, Some(peer)),
-                    5 => replication.enqueue(peer, dot),
-                    6 => replication.acked(peer, dot),
-                    7 => replication.dropped(dot),
+                    3 => replication.changed(item, None),
+                    4 => replication.changed(item, Some(peer)),
+                    5 => replication.enqueue(peer, item),
+                    6 => replication.acked(peer, item),
+                    7 => replication.dropped(item),
                     _ => drop(replication.take_for_link(peer, 2)),
                 }
-                let queued = |dot| {
+                let queued = |item: &Item| {
                     let outbox = replication.outbox.values();
-                    outbox.filter(|outbox| outbox.contains(dot)).count()
+                    outbox.filter(|outbox| outbox.contains(item)).count()
                 };
-                for dot in (0..6).map(self::dot) {
-                    prop_assert_eq!(replication.turns.peers(dot), queued(dot));
+                for item in (0..6).map(press) {
+                    prop_assert_eq!(replication.turns.peers(&item), queued(&item));
                 }
-                let waiting = (0..6).map(self::dot).filter(|dot| queued(*dot) > 0);
-                let waiting: BTreeSet<Dot> = waiting.collect();
+                let waiting = (0..6).map(press).filter(|item| queued(item) > 0);
+                let waiting: BTreeSet<Item> = waiting.collect();
                 prop_assert_eq!(replication.is_waiting(), !waiting.is_empty());
-                let told: BTreeSet<Dot> = told(&mut replication, 9).into_iter().collect();
+                let told: BTreeSet<Item> = told(&mut replication, 9).into_iter().collect();
                 prop_assert_eq!(told, waiting);
             }
         }

@@ -8,7 +8,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::model::{Dot, Timestamp};
+use super::Item;
+use crate::model::Timestamp;
 use crate::wire::LinkId;
 
 /// How many transfers run at once. At most this many times [`PARTS_AHEAD`] times 16 KiB are in
@@ -51,8 +52,8 @@ pub(super) struct Transfers {
 #[derive(Debug, Clone)]
 struct Transfer {
     purpose: Purpose,
-    /// Everything from this dot up has been sent. Dots descend.
-    below: Option<Dot>,
+    /// The last item that was sent: settings come first, then presses, whose dots descend.
+    last: Option<Item>,
     /// How many parts the peer is ready for.
     room: usize,
     /// How many turns it has had, including the current one.
@@ -95,7 +96,7 @@ impl Transfers {
     pub(super) fn begin(&mut self, link: LinkId, purpose: Purpose, now: Timestamp) {
         let transfer = self.states.entry(link).or_insert(Transfer {
             purpose,
-            below: None,
+            last: None,
             room: PARTS_AHEAD,
             turns: 0,
             place: Place::Waiting { since: now },
@@ -118,20 +119,20 @@ impl Transfers {
         self.states.retain(|link, _| stands(*link));
     }
 
-    /// The link over which to send a part now, and the dot below which it begins.
-    pub(super) fn next(&mut self, now: Timestamp) -> Option<(LinkId, Option<Dot>)> {
+    /// The link over which to send a part now, and the item after which it begins.
+    pub(super) fn next(&mut self, now: Timestamp) -> Option<(LinkId, Option<Item>)> {
         self.share(now);
         let mut ready = self.states.iter();
         let (link, transfer) = ready.find(|(_, state)| state.turn().is_some() && state.room > 0)?;
-        Some((*link, transfer.below))
+        Some((*link, transfer.last.clone()))
     }
 
-    /// A part was sent, down to this dot; `None` if it was the last one.
-    pub(super) fn sent(&mut self, link: LinkId, to: Option<Dot>) {
+    /// A part was sent, up to this item; `None` if it was the last part.
+    pub(super) fn sent(&mut self, link: LinkId, to: Option<Item>) {
         if to.is_none() {
             self.states.remove(&link);
         } else if let Some(transfer) = self.states.get_mut(&link) {
-            transfer.below = to;
+            transfer.last = to;
             transfer.room = transfer.room.saturating_sub(1);
         }
     }
@@ -198,7 +199,7 @@ impl Transfers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Nonce;
+    use crate::model::{Dot, Nonce};
 
     /// F14: peers that receive a state slowly, for a new link or a repair, do not delay a link that
     /// is opened later: its peer gives up after 1.6 s. Nor do they block repairs.
@@ -240,7 +241,7 @@ mod tests {
                 while let Some((link, _)) = transfers.next(now) {
                     below -= 1;
                     let dot = Dot { incarnation: Nonce(1), sequence: below };
-                    transfers.sent(link, (link != LATE).then_some(dot));
+                    transfers.sent(link, (link != LATE).then_some(Item::Press(dot)));
                     if link == LATE {
                         let waited = now.since(waits_since);
                         assert!(waited <= Duration::from_millis(400), "{waited:?}");

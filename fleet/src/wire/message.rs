@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::directives::Directive;
+use crate::directives::{Directive, Key};
 use crate::election::Message;
 use crate::model::{
     CarPlan, CarView, Dot, HallCall, Hello, NodeId, NodeState, Nonce, Record, Term,
@@ -31,23 +31,21 @@ pub struct Beacon {
     pub led: Term,
     /// The sender's fitness to lead; used under `bully` only (B1).
     pub estimate: u32,
-    /// The digest of the sender's order store.
+    /// The digest of the sender's store.
     pub digest: u64,
-    /// Whether that whole store is on the sender's disk.
+    /// The digest of what it knows of emergency power; 0 if nothing.
+    pub power: u64,
+    /// Whether the whole store is on the sender's disk.
     pub durable: bool,
     /// Asks the receiver for a beacon in return, at once.
     pub probe: bool,
     /// The last beacon received from each peer. A peer that finds its current nonce and a recent
     /// sequence here knows that it is heard.
     pub echoes: Vec<Echo>,
-    /// Changes of orders, plan and car.
+    /// Changes of settings, orders, plan and car.
     pub delta: Delta,
     /// A message of the election or the climate.
     pub piggybacked: Option<Piggybacked>,
-    /// The digest of the sender's directives; 0 without any.
-    pub directive_digest: u64,
-    /// Some of them, in turn, while the directives of a peer differ.
-    pub directives: Vec<Directive>,
 }
 
 /// A message carried by a beacon. It is handled once, however often the beacon arrives.
@@ -77,9 +75,11 @@ const ENTRIES_IN_A_FRAME: usize = CHUNK / 29;
 pub struct Delta {
     /// The sender's car.
     pub car: Option<CarView>,
+    /// Settings that some peer has not acknowledged.
+    pub settings: Vec<Directive>,
     /// Orders that some peer has not acknowledged.
     pub records: Vec<Record>,
-    /// Acknowledgements of orders that the sender has accepted from others.
+    /// Acknowledgements of settings and orders that the sender has accepted from others.
     pub acks: Vec<Ack>,
     /// The master's assignments, as far as they fit.
     pub plan: Vec<PlanEntry>,
@@ -99,23 +99,35 @@ impl Delta {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.car.is_none()
+            && self.settings.is_empty()
             && self.records.is_empty()
             && self.acks.is_empty()
             && self.plan.is_empty()
     }
 }
 
-/// The acknowledgement of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ack {
-    /// The press.
-    pub dot: Dot,
-    /// The press is not open at the sender: it was served, recalled, or a later one has its place.
-    pub served: bool,
-    /// Whether that is on the sender's disk.
-    pub durable: bool,
-    /// The recall number under which the sender has it open; if it does not, how many recalls it knows.
-    pub recall: u64,
+/// An acknowledgement: what the sender has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ack {
+    /// Of a press.
+    Press {
+        /// The press.
+        dot: Dot,
+        /// It is not open at the sender: it was served, recalled, or a later one has its place.
+        served: bool,
+        /// Whether that is on the sender's disk.
+        durable: bool,
+        /// The recall number under which the sender has it open; if it does not, how many recalls it
+        /// knows.
+        recall: u64,
+    },
+    /// Of a setting.
+    Setting {
+        /// Which one.
+        key: Key,
+        /// The hash of what the sender has under this key.
+        hash: u64,
+    },
 }
 
 /// One entry of the master's plan.
@@ -145,16 +157,14 @@ pub enum Frame {
     Probe,
     /// Answers [`Probe`](Self::Probe).
     Alive,
-    /// The digest of the sender's store, after the hello and the directives. If the two digests are
-    /// equal, no state follows.
+    /// The digest of the sender's store, after the hello. If the two digests are equal, no state
+    /// follows.
     Digest(StoreDigest),
     /// The sender has received a part of the peer's state and is ready for the next.
     Next,
     /// What the master wants the receiver's car to do besides serving its calls. It replaces what it
     /// wanted before, and ends with the link.
     CarPlan(CarPlan),
-    /// Directives: all of the sender's after the hello, and later those that have changed.
-    Directives(Vec<Directive>),
 }
 
 impl Frame {
@@ -170,8 +180,7 @@ impl Frame {
             | Self::Delta(_)
             | Self::Probe
             | Self::Alive
-            | Self::CarPlan(_)
-            | Self::Directives(_) => None,
+            | Self::CarPlan(_) => None,
         }
     }
 }
@@ -181,6 +190,8 @@ impl Frame {
 pub struct StateTransfer {
     /// The highest term that the sender knows.
     pub term: Term,
+    /// Some of the settings, by key. Records follow once all have been sent.
+    pub settings: Vec<Directive>,
     /// Some of the registers: those with the greatest dots that have not been sent yet.
     pub records: Vec<Record>,
     /// Whether the sender's whole store is on its disk.
@@ -194,7 +205,7 @@ pub struct StateTransfer {
 pub struct StoreDigest {
     /// The highest term that the sender knows.
     pub term: Term,
-    /// The digest of its order store.
+    /// The digest of its store.
     pub digest: u64,
     /// Whether that whole store is on the sender's disk.
     pub durable: bool,

@@ -109,8 +109,7 @@ impl Draw {
             _ => self.own,
         };
         let from = if script.ratio(1_u8, 40)? { any_address(script)? } else { hello.address };
-        let digest =
-            if script.arbitrary()? { own.orders().digest() } else { script.arbitrary()? };
+        let digest = if script.arbitrary()? { own.digest() } else { script.arbitrary()? };
         let message = if script.ratio(1_u8, 3)? { message(script)? } else { None };
         let piggybacked = match message {
             Some(message) => Some(Piggybacked {
@@ -134,19 +133,18 @@ impl Draw {
             led: term(script, own)?,
             estimate: if script.arbitrary()? { 0 } else { script.arbitrary()? },
             digest,
+            power: if script.arbitrary()? { 0 } else { script.arbitrary()? },
             durable: script.arbitrary()?,
             probe: script.ratio(1_u8, 8)?,
             echoes: vec![Echo { nonce: NONCE, sequence: heard }],
             delta: self.delta(script, own)?,
             piggybacked,
-            directive_digest: if script.arbitrary()? { 0 } else { script.arbitrary()? },
-            directives: self.some(script, |_, script| directive(script))?,
         };
         Ok((from, beacon))
     }
 
     pub(super) fn frame(&self, script: &mut Unstructured<'_>, own: &Node) -> Result<Frame> {
-        Ok(match script.int_in_range(0..=10_u8)? {
+        Ok(match script.int_in_range(0..=9_u8)? {
             0 => Frame::Hello(self.hello(script)?),
             1 => Frame::Probe,
             2 => Frame::Alive,
@@ -154,15 +152,12 @@ impl Draw {
             4 => Frame::Synced,
             5 => Frame::Digest(StoreDigest {
                 term: term(script, own)?,
-                digest: if script.arbitrary()? {
-                    own.orders().digest()
-                } else {
-                    script.arbitrary()?
-                },
+                digest: if script.arbitrary()? { own.digest() } else { script.arbitrary()? },
                 durable: script.arbitrary()?,
             }),
             6 | 7 => Frame::State(StateTransfer {
                 term: term(script, own)?,
+                settings: self.some(script, |_, script| directive(script))?,
                 records: self.some(script, |draw, script| draw.record(script, Some(own)))?,
                 durable: script.arbitrary()?,
                 more: script.arbitrary()?,
@@ -171,7 +166,6 @@ impl Draw {
                 direction: self.maybe(script, |_, script| direction(script))?,
                 park: self.maybe(script, Self::floor)?,
             }),
-            9 => Frame::Directives(self.some(script, |_, script| directive(script))?),
             _ => Frame::Delta(self.delta(script, own)?),
         })
     }
@@ -179,11 +173,16 @@ impl Draw {
     fn delta(&self, script: &mut Unstructured<'_>, own: &Node) -> Result<Delta> {
         Ok(Delta {
             car: self.maybe(script, Self::car)?,
+            settings: self.some(script, |_, script| directive(script))?,
             records: self.some(script, |draw, script| draw.record(script, Some(own)))?,
             acks: self.some(script, |_, script| {
+                if script.ratio(1_u8, 4)? {
+                    let key = directive(script)?.setting.key();
+                    return Ok(Ack::Setting { key, hash: script.arbitrary()? });
+                }
                 let dot = dot(script, Some(own))?;
                 let (served, durable) = (script.arbitrary()?, script.arbitrary()?);
-                Ok(Ack { dot, served, durable, recall: script.int_in_range(0..=2)? })
+                Ok(Ack::Press { dot, served, durable, recall: script.int_in_range(0..=2)? })
             })?,
             plan: self.some(script, |draw, script| {
                 let version = script.int_in_range(0..=9)?;

@@ -10,7 +10,7 @@ use elevator_fleet::model::{Call, Dot, HallCall, Term, Timestamp};
 use elevator_fleet::node::{Action, Change, Lsn, Node, Restored, Status};
 use elevator_fleet::store::Record;
 use elevator_fleet::wire::codec::{decode_beacon, decode_frame, encode_beacon, encode_frame};
-use elevator_fleet::wire::{Beacon, Delta, Frame};
+use elevator_fleet::wire::{Ack, Beacon, Delta, Frame};
 
 use crate::wire::keyring;
 
@@ -69,15 +69,16 @@ impl Watch {
             | Frame::Synced
             | Frame::Probe
             | Frame::Alive
-            | Frame::CarPlan(_)
-            | Frame::Directives(_) => {}
+            | Frame::CarPlan(_) => {}
         }
     }
 
     fn hear_delta(&mut self, delta: &Delta, durable: bool) {
-        self.durable_at_peers
-            .extend(delta.acks.iter().filter(|ack| ack.durable).map(|ack| ack.dot));
-        self.mentioned.extend(delta.acks.iter().map(|ack| ack.dot));
+        for ack in &delta.acks {
+            let Ack::Press { dot, durable, .. } = ack else { continue };
+            self.durable_at_peers.extend(durable.then_some(*dot));
+            self.mentioned.insert(*dot);
+        }
         self.hear_records(&delta.records, durable);
     }
 
@@ -90,7 +91,7 @@ impl Watch {
 
     /// A peer has a store like this, before or after what came with it.
     fn hear_digest(&mut self, digest: u64, durable: bool, node: &Node) {
-        if durable && digest == node.orders().digest() {
+        if durable && digest == node.digest() {
             self.durable_at_peers.extend(node.orders().orders().map(|order| order.dot));
         }
     }

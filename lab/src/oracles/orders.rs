@@ -110,9 +110,8 @@ impl Orders {
             let finding = || Finding::new("O7", group[0], what()).lasting(WITHIN);
             (digests.len() > 1).then(finding)
         };
-        let orders = differ("stores", |node| node.orders().digest());
-        let directives = differ("directives", |node| node.directives().digest());
-        let mut findings: Vec<Finding> = orders.iter().chain(&directives).cloned().collect();
+        let orders = differ("stores", Node::digest);
+        let mut findings: Vec<Finding> = orders.iter().cloned().collect();
         if orders.is_none() && snapshot.now >= self.compared_at + COMPARED_EVERY {
             self.compared_at = snapshot.now;
             let registers = |node: usize| {

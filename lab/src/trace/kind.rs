@@ -87,8 +87,10 @@ impl Kind {
             Frame::Digest(digest) => (LINK, "digest", format!("term {}", digest.term)),
             Frame::Next => (LINK, "next part", String::new()),
             Frame::CarPlan(_) => (LINK, "car plan", String::new()),
-            Frame::Directives(_) => (LINK, "directives", String::new()),
             Frame::State(state) => (ORDERS, "state", format!("{} records", state.records.len())),
+            Frame::Delta(delta) if !delta.settings.is_empty() && delta.records.is_empty() => {
+                (LINK, "settings", format!("{} settings", delta.settings.len()))
+            }
             Frame::Delta(delta) => {
                 let (records, acks) = (delta.records.len(), delta.acks.len());
                 let plan = delta.plan.len();

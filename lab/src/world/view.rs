@@ -242,8 +242,7 @@ impl World {
     /// Every running node holds the same orders.
     #[must_use]
     pub fn in_step(&self) -> bool {
-        let mut digests =
-            self.running().filter_map(|node| Some(self.node(node)?.orders().digest()));
+        let mut digests = self.running().filter_map(|node| Some(self.node(node)?.digest()));
         let first = digests.next();
         digests.all(|digest| Some(digest) == first)
     }

@@ -157,7 +157,11 @@ fn directives_that_count_too_far_ahead_close_the_link() {
     let mut directive = one.directives().iter().next().expect("a directive").clone();
     directive.version = Version { counter: 1 << 48, incarnation: Nonce(3) };
     directive.setting = Setting::Mode(name(1), Mode::OutOfService);
-    one.handle_frame(forged::LINK, Frame::Directives(vec![directive]), now);
+    one.handle_frame(
+        forged::LINK,
+        Frame::Delta(Delta { settings: vec![directive], ..Delta::default() }),
+        now,
+    );
     assert_eq!(one.directives().mode(&name(1)), Mode::Independent);
     assert!(one.peers.links().get(forged::LINK).is_none());
     one.handle_mode(&name(1), Mode::InService, "kovac", now).expect("versions are left");

@@ -309,7 +309,7 @@ fn a_kiosk_shows_no_car_that_was_withdrawn() {
     assign(&mut node, &[(trip(), 2)], now);
     write_all(&mut node, now);
     let dots: Vec<Dot> = node.orders().orders().map(|order| order.dot).collect();
-    let acks = dots.into_iter().map(|dot| crate::wire::Ack {
+    let acks = dots.into_iter().map(|dot| crate::wire::Ack::Press {
         dot,
         served: false,
         durable: true,

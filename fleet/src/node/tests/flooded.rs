@@ -96,7 +96,7 @@ fn an_order_that_a_peer_does_not_keep_is_told_once() {
         records.filter(|record| record.dot == ghost.dot).count()
     };
     let acked = Delta {
-        acks: vec![Ack { dot: ghost.dot, served: true, durable: false, recall: 0 }],
+        acks: vec![Ack::Press { dot: ghost.dot, served: true, durable: false, recall: 0 }],
         ..Delta::default()
     };
     one.handle_timeout(now + PERIOD);

@@ -4,7 +4,7 @@ use super::*;
 use crate::model::bounds::JUMP;
 use crate::model::{Dot, MOST_SEQUENCE, NodeId};
 use crate::store::{Record, RecordState};
-use crate::wire::{Delta, StateTransfer};
+use crate::wire::{Ack, Delta, StateTransfer};
 
 pub(super) const LINK: LinkId = LinkId(1);
 
@@ -61,7 +61,13 @@ pub(super) fn delta(records: Vec<Record>) -> Frame {
 }
 
 fn state(records: Vec<Record>) -> Frame {
-    Frame::State(StateTransfer { term: Term(1), records, durable: true, more: false })
+    Frame::State(StateTransfer {
+        term: Term(1),
+        settings: Vec::new(),
+        records,
+        durable: true,
+        more: false,
+    })
 }
 
 pub(super) fn conflicts(actions: &[Action]) -> Vec<&str> {
@@ -85,7 +91,10 @@ fn complaints(actions: &[Action], peer: &NodeId) -> usize {
 fn told_of(actions: &[Action]) -> Vec<u64> {
     let of_delta = |delta: &Delta| -> Vec<u64> {
         let records = delta.records.iter().map(|record| record.dot.sequence);
-        let acks = delta.acks.iter().map(|ack| ack.dot.sequence);
+        let acks = delta.acks.iter().filter_map(|ack| match ack {
+            Ack::Press { dot, .. } => Some(dot.sequence),
+            Ack::Setting { .. } => None,
+        });
         records.chain(acks).collect()
     };
     let mut told: Vec<u64> =
@@ -194,8 +203,13 @@ fn a_press_that_this_node_will_make_is_not_taken_from_it() {
 fn there_is_a_term_after_the_greatest_that_is_told() {
     let (mut master, mut slave, now) = pair();
     let known = slave.term();
-    let state =
-        StateTransfer { term: Term(u64::MAX), records: Vec::new(), durable: true, more: false };
+    let state = StateTransfer {
+        term: Term(u64::MAX),
+        settings: Vec::new(),
+        records: Vec::new(),
+        durable: true,
+        more: false,
+    };
     slave.handle_frame(LINK, Frame::State(state), now);
     assert_eq!(slave.term(), Term(known.0 + JUMP));
     let known = slave.term();

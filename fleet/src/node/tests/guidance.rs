@@ -94,6 +94,7 @@ fn slave() -> (Node, Timestamp) {
     node.handle_link_up(LINK, master_node.hello(), LinkSide::Dialled, now);
     let state = crate::wire::StateTransfer {
         term: Term::default(),
+        settings: Vec::new(),
         records: Vec::new(),
         durable: true,
         more: false,

@@ -23,8 +23,13 @@ pub(super) fn master() -> (Node, Timestamp) {
     let (mut node, now) = cabin(1);
     let slave = unstarted(2, 1, ElectionSettings::of(Protocol::LowestIp));
     node.handle_link_up(LINK, slave.hello(), LinkSide::Accepted, now);
-    let state =
-        StateTransfer { term: Term::default(), records: Vec::new(), durable: true, more: false };
+    let state = StateTransfer {
+        term: Term::default(),
+        settings: Vec::new(),
+        records: Vec::new(),
+        durable: true,
+        more: false,
+    };
     node.handle_frame(LINK, Frame::State(state), now);
     node.handle_frame(LINK, Frame::Synced, now);
     slave_tells(&mut node, idle_at(2), now);

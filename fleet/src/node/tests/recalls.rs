@@ -53,8 +53,8 @@ impl Member {
 
     /// Another node tells of its directives.
     fn obey(&mut self, other: &Self) {
-        let directives: Vec<_> = other.node.directives().iter().cloned().collect();
-        self.node.on_directives(&directives, NOW);
+        let settings = other.node.directives().iter().cloned().collect();
+        self.node.hear_settings(&other.node.hello().node, settings, NOW);
         self.look();
     }
 
@@ -179,12 +179,13 @@ fn an_acknowledgement_under_an_earlier_recall_number_counts_for_nothing() {
     let mut directives = two.directives().clone();
     let over = Setting::FireRecall(two.hello().nonce, Recall { number: 1, is_over: true });
     let over = directives.set(over, Words::unnamed(), Nonce(2)).expect("room");
-    one.on_directives(&[over], now);
+    one.hear_settings(&name(2), vec![over], now);
     for (recall, holding) in [(0, true), (1, false)] {
-        let acks = placed.iter().map(|dot| Ack { dot: *dot, served: true, durable: false, recall });
+        let acks =
+            placed.iter().map(|dot| Ack::Press { dot: *dot, served: true, durable: false, recall });
         let delta = Delta { acks: acks.collect(), ..Delta::default() };
         one.store.handle_delta(&name(2), &delta, now);
-        assert_eq!(one.store.has_unsent(), holding, "{recall}");
+        assert_eq!(placed.iter().any(|dot| one.store.owes(*dot)), holding, "{recall}");
     }
 }
 

@@ -35,6 +35,17 @@ pub(super) fn deliver(
     }
 }
 
+/// What a node sends over its link, the settings apart from the rest.
+fn parted(node: &mut Node) -> Vec<(Frame, Frame)> {
+    let part = |frame| {
+        let Frame::Delta(mut delta) = frame else { panic!("{frame:?}") };
+        let settings = std::mem::take(&mut delta.settings);
+        let ahead = Delta { settings, ..Delta::default() };
+        (Frame::Delta(ahead), Frame::Delta(delta))
+    };
+    frames(node).into_iter().map(part).collect()
+}
+
 #[test]
 fn a_request_is_fulfilled_once_by_all_nodes_together() {
     let (mut one, mut two, now) = linked();
@@ -60,7 +71,9 @@ fn an_order_that_never_came_is_placed_again() {
         // The second time there is an order of that incarnation.
         let asked = request(id, forged::call(id));
         one.handle_request(&asked, now).expect("placed");
-        deliver(&mut one, &mut two, now, |frame| matches!(frame, Frame::Directives(_)));
+        for (ahead, _) in parted(&mut one) {
+            two.handle_frame(LinkId(1), ahead, now);
+        }
         assert_eq!(two.handle_request(&asked, now), Ok(Requested::Now(Taken::Placed)));
         assert_eq!(two.orders().calls().filter(|call| **call == asked.call).count(), 1);
         one.handle_order(forged::call(0), now).expect("placed");
@@ -88,7 +101,11 @@ fn receipts_go_on_after_one_that_nobody_can_have_given() {
         let first = request(1, forged::call(1));
         one.handle_request(&first, now).expect("placed");
         let receipt = counted(&request(7, forged::call(2)), counter, now);
-        one.handle_frame(LinkId(1), Frame::Directives(vec![receipt]), now);
+        one.handle_frame(
+            LinkId(1),
+            Frame::Delta(Delta { settings: vec![receipt], ..Delta::default() }),
+            now,
+        );
         assert_eq!(one.peers.links().get(LinkId(1)).is_some(), is_believed, "{counter}");
         assert_eq!(one.directives().all().count(), 1 + usize::from(is_believed));
         let next = request(2, forged::call(2));
@@ -153,7 +170,7 @@ pub(super) fn fate(node: &Node, id: u8) -> Fate {
 fn serve(node: &mut Node, call: &Call, now: Timestamp) {
     let Call::Hall(hall) = call else { panic!("{call}") };
     node.store.serve(Call::Hall(*hall), now);
-    node.route_orders();
+    node.route_store(now);
     node.settle(now);
 }
 
@@ -164,9 +181,7 @@ fn a_call_is_followed_to_its_end_at_every_node() {
     let asked = request(1, forged::call(2));
     one.handle_request(&asked, now).expect("placed");
     assert_eq!(fate(&one, 1), Fate::Open);
-    let sent = frames(&mut one);
-    let (ahead, rest): (Vec<_>, Vec<_>) =
-        sent.into_iter().partition(|frame| matches!(frame, Frame::Directives(_)));
+    let (ahead, rest): (Vec<_>, Vec<_>) = parted(&mut one).into_iter().unzip();
     for frame in ahead {
         two.handle_frame(LinkId(1), frame, now);
     }

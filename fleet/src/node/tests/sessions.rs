@@ -89,8 +89,8 @@ fn a_session_is_for_a_car_that_is_known() {
     let (session, is_new) = one.handle_session(&asks, now).expect("it is heard");
     assert!(is_new);
     deliver(&mut one, &mut two, now, |_| true);
-    let told: Vec<_> = one.directives().all().cloned().collect();
-    node.on_directives(&told, now);
+    let told = one.directives().all().cloned().collect();
+    node.hear_settings(&name(1), told, now);
     assert_eq!(node.handle_session(&asks, now), Ok((session, false)));
 }
 

@@ -99,7 +99,7 @@ fn a_beacon_that_is_sent_again_draws_no_answer() {
         let mut yesterday = probe(node(index, 1).plain_beacon(now));
         yesterday.hello.nonce = Nonce(77);
         yesterday.echoes = vec![Echo { nonce: Nonce(78), sequence: 5 }];
-        yesterday.directives = gone.directives().iter().cloned().collect();
+        yesterday.delta.settings = gone.directives().iter().cloned().collect();
         yesterday.delta.records = vec![open.clone()];
         assert_eq!(answers(&mut one, &yesterday), 0, "{index}");
     }

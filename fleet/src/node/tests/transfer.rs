@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::model::Dot;
+use crate::directives::{Setting, Version, Words};
+use crate::model::{Dot, Mode};
 use crate::store::{Holding, Purpose, Record, RecordState};
 use crate::wire::codec::{self, MAX_FRAME};
 use crate::wire::{Delta, StateTransfer, StoreDigest};
@@ -39,10 +40,27 @@ fn waits() -> Record {
     Record { state: RecordState::open(Duration::from_secs(3)), ..tombstones(1).remove(0) }
 }
 
+/// Modes of so many cars.
+fn modes(cars: u64) -> Vec<Directive> {
+    let mode = |counter| Directive {
+        setting: Setting::Mode(
+            NodeId::new(&format!("C{counter}")).expect("a name"),
+            Mode::OutOfService,
+        ),
+        version: Version { counter, incarnation: Nonce(1) },
+        operator: Words::new("somebody at a node with a long name").expect("words"),
+    };
+    (1..=cars).map(mode).collect()
+}
+
 fn with(index: u8, records: Vec<Record>) -> Node {
+    with_all(index, Restored { records, ..Restored::default() })
+}
+
+fn with_all(index: u8, restored: Restored) -> Node {
     let mut settings = settings(index, 1, ElectionSettings::of(Protocol::LowestIp));
     settings.floors = FloorCount::new(FLOORS).expect("floors");
-    settings.restored = Restored { records, ..Restored::default() };
+    settings.restored = restored;
     let mut node = Node::new(settings);
     node.start(Timestamp::START);
     node
@@ -95,13 +113,41 @@ fn are_synced(one: &Node, two: &Node) -> bool {
 fn a_large_store_goes_over_a_link_in_parts_that_fit() {
     let records = tombstones(100);
     let count = records.len();
-    let (mut one, mut two, now) = acquainted(with(1, records), with(2, tombstones(3)));
+    let all = Restored { records, directives: modes(500), ..Restored::default() };
+    let (mut one, mut two, now) = acquainted(with_all(1, all), with(2, tombstones(3)));
     shake_hands(&mut one, &mut two, now);
     let (states, carried) = carry(&mut one, &mut two, now);
     assert!(are_synced(&one, &two));
-    assert_eq!(one.orders().digest(), two.orders().digest());
+    assert_eq!(one.digest(), two.digest());
+    assert_eq!(two.directives().iter().count(), 500);
     assert!(count <= carried && carried <= count + 3 * 78, "{carried}");
     assert!(states > 8, "{states}");
+}
+
+/// O7: without a link, too, and however many beacons get lost.
+#[test]
+fn beacons_carry_a_setting_until_it_is_acknowledged() {
+    let (mut one, mut two, mut now) = acquainted(node(1, 1), node(2, 1));
+    one.handle_mode(&name(2), Mode::OutOfService, "kovac", now).expect("room");
+    let told = |node: &mut Node, now: Timestamp| -> Vec<Beacon> {
+        node.handle_timeout(now);
+        broadcasts(&drain(node)).cloned().collect()
+    };
+    for lost in [true, true, true, false] {
+        now = now + PERIOD;
+        let beacons = told(&mut one, now);
+        assert!(beacons.iter().all(|beacon| beacon.delta.settings.len() == 1), "{beacons:?}");
+        for beacon in beacons.iter().filter(|_| !lost) {
+            two.handle_beacon(address(1), beacon, now);
+        }
+    }
+    assert_eq!(two.directives().mode(&name(2)), Mode::OutOfService);
+    for beacon in told(&mut two, now + PERIOD) {
+        let plain = Beacon { digest: 0, ..beacon };
+        one.handle_beacon(address(2), &plain, now + PERIOD);
+    }
+    let beacons = told(&mut one, now + PERIOD * 2);
+    assert!(beacons.iter().all(|beacon| beacon.delta.settings.is_empty()), "{beacons:?}");
 }
 
 /// F12, F14: equal stores are not sent. An open order that both have on disk is promised as soon as

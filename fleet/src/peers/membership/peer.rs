@@ -23,7 +23,7 @@ pub(crate) struct Peer {
     pub(crate) term: Term,
     pub(super) estimate: u32,
     pub(crate) digest: u64,
-    pub(crate) directive_digest: u64,
+    pub(crate) power: u64,
     /// Its car, and when that was received.
     pub(crate) car: Option<(CarView, Timestamp)>,
     pub(super) window: Window,
@@ -74,7 +74,7 @@ impl Peer {
             term: Term::default(),
             estimate: 0,
             digest: 0,
-            directive_digest: 0,
+            power: 0,
             car: None,
             window: Window::default(),
             heard_at: now,

@@ -31,14 +31,13 @@ fn beacon(hello: Hello, sequence: u64, echoes: &[Echo]) -> Beacon {
         led: Term(1),
         estimate: 0,
         digest: 0,
+        power: 0,
         durable: true,
         period: 25,
         probe: false,
         echoes: echoes.to_vec(),
         delta: Delta::default(),
         piggybacked: None,
-        directive_digest: 0,
-        directives: Vec::new(),
     }
 }
 

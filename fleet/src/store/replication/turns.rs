@@ -27,52 +27,53 @@ impl<K> Default for Turns<K> {
     }
 }
 
-impl<K: Ord + Copy> Turns<K> {
+impl<K: Ord + Clone> Turns<K> {
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
     /// One more peer is owed it. What waits already keeps its turn.
-    pub(super) fn add(&mut self, key: K, turn: u64) {
-        if let Some(waiting) = self.waiting.get_mut(&key) {
+    pub(super) fn add(&mut self, key: &K, turn: u64) {
+        if let Some(waiting) = self.waiting.get_mut(key) {
             waiting.peers += 1;
             return;
         }
-        self.waiting.insert(key, Waiting { turn, peers: 1 });
+        let key = key.clone();
+        self.waiting.insert(key.clone(), Waiting { turn, peers: 1 });
         self.queue.insert((turn, key));
     }
 
     /// One peer is owed it no longer.
-    pub(super) fn remove(&mut self, key: K) {
-        let Some(waiting) = self.waiting.get_mut(&key) else {
+    pub(super) fn remove(&mut self, key: &K) {
+        let Some(waiting) = self.waiting.get_mut(key) else {
             return;
         };
         waiting.peers -= 1;
         if waiting.peers == 0 {
-            self.queue.remove(&(waiting.turn, key));
-            self.waiting.remove(&key);
+            self.queue.remove(&(waiting.turn, key.clone()));
+            self.waiting.remove(key);
         }
     }
 
     /// How many peers are owed it.
     #[cfg(test)]
-    pub(super) fn peers(&self, key: K) -> usize {
-        self.waiting.get(&key).map_or(0, |waiting| waiting.peers)
+    pub(super) fn peers(&self, key: &K) -> usize {
+        self.waiting.get(key).map_or(0, |waiting| waiting.peers)
     }
 
-    /// The one that is to be told next, and its turn.
-    pub(super) fn first(&self) -> Option<(u64, K)> {
-        self.queue.first().copied()
+    /// What waits, the next one to be told first.
+    pub(super) fn queue(&self) -> impl Iterator<Item = &K> {
+        self.queue.iter().map(|(_, key)| key)
     }
 
     /// Puts what waits at another place.
-    pub(super) fn set(&mut self, key: K, turn: u64) {
-        let Some(waiting) = self.waiting.get_mut(&key) else {
+    pub(super) fn set(&mut self, key: &K, turn: u64) {
+        let Some(waiting) = self.waiting.get_mut(key) else {
             return;
         };
-        self.queue.remove(&(waiting.turn, key));
+        self.queue.remove(&(waiting.turn, key.clone()));
         waiting.turn = turn;
-        self.queue.insert((turn, key));
+        self.queue.insert((turn, key.clone()));
     }
 }
 
@@ -110,12 +111,12 @@ mod tests {
         const FITTING: u64 = 20;
         let mut turns = Turns::default();
         for key in 0..outbox {
-            turns.add(Counted(key), 0);
+            turns.add(&Counted(key), 0);
         }
         COMPARISONS.set(0);
         for turn in 1..=FITTING {
-            let (_, next) = turns.first().expect("outbox");
-            turns.set(next, turn);
+            let next = *turns.queue().next().expect("outbox");
+            turns.set(&next, turn);
         }
         COMPARISONS.get()
     }

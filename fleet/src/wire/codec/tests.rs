@@ -5,7 +5,7 @@ use elevator_driver::{Direction, FloorCount};
 use proptest::prelude::*;
 
 use super::*;
-use crate::directives::{Directive, Directives, Setting, Version, Words};
+use crate::directives::{Directive, Directives, Key, Setting, Version, Words};
 use crate::dispatch::CarPlan;
 use crate::dispatch::tests::{call as hall, node};
 use crate::election::Message;
@@ -53,8 +53,12 @@ fn delta() -> Delta {
             locked_out: FloorSet::default(),
             mode: Mode::default(),
         }),
+        settings: vec![directive()],
         records: vec![open_record()],
-        acks: vec![Ack { dot: dot(9, 7), served: false, durable: true, recall: 2 }],
+        acks: vec![
+            Ack::Press { dot: dot(9, 7), served: false, durable: true, recall: 2 },
+            Ack::Setting { key: Key::FloorLock(floor(3)), hash: 0x1234 },
+        ],
         plan: vec![
             PlanEntry { version: 6, call: hall(2, Direction::Down), car: node("A") },
             PlanEntry {
@@ -100,13 +104,12 @@ fn beacon() -> Beacon {
         led: Term(5),
         estimate: 7,
         digest: 0xabcd,
+        power: 0x1234,
         durable: true,
         probe: false,
         echoes: vec![Echo { nonce: Nonce(2000), sequence: 299 }],
         delta: delta(),
         piggybacked: Some(Piggybacked { to: Some(node("B")), message: Message::SensorRequest }),
-        directive_digest: 0x1234,
-        directives: vec![directive()],
     }
 }
 
@@ -118,9 +121,10 @@ fn directive() -> Directive {
     }
 }
 
-fn frames() -> [(&'static str, Frame); 10] {
+fn frames() -> [(&'static str, Frame); 9] {
     let state = StateTransfer {
         term: Term(5),
+        settings: vec![directive()],
         records: vec![open_record(), served_record()],
         durable: true,
         more: false,
@@ -139,7 +143,6 @@ fn frames() -> [(&'static str, Frame); 10] {
             "car-plan",
             Frame::CarPlan(CarPlan { direction: Some(Direction::Up), park: Some(floor(3)) }),
         ),
-        ("directives", Frame::Directives(vec![directive()])),
     ]
 }
 
@@ -182,7 +185,7 @@ fn stores_and_directives_have_the_digests_that_the_document_shows() {
     }
     directives.merge(directive());
     assert_eq!(store.digest().to_be_bytes(), *documented("digest"));
-    assert_eq!(directives.digest().to_be_bytes(), *documented("directive-digest"));
+    assert_eq!(directives.digest().to_be_bytes(), *documented("settings-digest"));
 }
 
 /// F5

@@ -1,0 +1,103 @@
+//! What operators, nodes and programs have set: registers of the store under keys of their own.
+
+use super::{Effect, Item, Store};
+use crate::directives::{Directive, DirectiveError, Directives, Key, Setting, Words};
+use crate::model::NodeId;
+
+impl Store {
+    /// Everything that is set.
+    pub(crate) fn settings(&self) -> &Directives {
+        &self.settings
+    }
+
+    /// Sets something, as the latest word on it.
+    ///
+    /// # Errors
+    /// [`DirectiveError`]: nothing has changed.
+    pub(crate) fn set(&mut self, setting: Setting, by: Words) -> Result<(), DirectiveError> {
+        let directive = self.settings.set(setting, by, self.own.nonce)?;
+        self.settings_have_changed(vec![directive], None);
+        Ok(())
+    }
+
+    /// Merges what a peer or the disk has, but for what counts too far ahead.
+    pub(super) fn merge_settings(&mut self, told: &[Directive], from: Option<&NodeId>) {
+        let known = &mut self.settings;
+        let mut changed = told.to_vec();
+        changed.retain(|directive| known.is_in_reach(directive) && known.merge(directive.clone()));
+        if let Some(peer) = from {
+            for directive in told {
+                self.compare_setting(peer, directive);
+            }
+        }
+        self.settings_have_changed(changed, from);
+    }
+
+    /// Merges what a peer has sent, and acknowledges it.
+    pub(super) fn take_in_settings(&mut self, peer: &NodeId, told: &[Directive]) {
+        self.merge_settings(told, Some(peer));
+        for directive in told {
+            let item = Item::Setting(directive.setting.key());
+            if self.settings.holds(directive) {
+                self.replication.acknowledge_to(peer, &item);
+            }
+        }
+    }
+
+    /// The peer has this: it is owed what is later.
+    fn compare_setting(&mut self, peer: &NodeId, told: &Directive) {
+        let key = told.setting.key();
+        let Some(known) = self.settings.get(&key) else { return };
+        let is_equal = known == told;
+        let item = Item::Setting(key);
+        if is_equal {
+            self.replication.acked(peer, &item);
+        } else {
+            self.replication.enqueue(peer, &item);
+        }
+    }
+
+    /// The peer has this, of which a hash is told.
+    pub(super) fn on_setting_ack(&mut self, peer: &NodeId, key: &Key, hash: u64) {
+        if self.settings.get(key).is_some_and(|known| known.hash() == hash) {
+            self.replication.acked(peer, &Item::Setting(key.clone()));
+        }
+    }
+
+    /// Passes changes on to the disk, the peers and all that depends on them.
+    fn settings_have_changed(&mut self, mut changed: Vec<Directive>, from: Option<&NodeId>) {
+        let dropped = self.settings.take_dropped();
+        if changed.is_empty() && dropped.is_empty() {
+            return;
+        }
+        for directive in &changed {
+            let item = Item::Setting(directive.setting.key());
+            self.replication.changed(&item, from);
+            self.ledger.note(item);
+        }
+        let has_lost = !dropped.is_empty();
+        for key in dropped {
+            let item = Item::Setting(key);
+            self.replication.replaced(&item);
+            self.ledger.note(item);
+        }
+        self.hurry();
+        changed.retain(|directive| !directive.is_call());
+        if !changed.is_empty() || has_lost {
+            // In the same batch for the disk: what goes on under a new number must not be ended by a
+            // restart.
+            self.learn_recalls();
+            self.effects.push_back(Effect::Set(changed));
+        }
+    }
+
+    /// Whether what is set outlives this node: a peer has all of it as well or, where none is heard, it
+    /// is on disk.
+    pub(crate) fn are_settings_held<'a>(&self, heard: impl Iterator<Item = &'a NodeId>) -> bool {
+        let mut heard = heard.peekable();
+        match heard.peek() {
+            Some(_) => heard.any(|peer| self.replication.has_all_settings(peer)),
+            None => self.ledger.are_settings_durable(),
+        }
+    }
+}
