@@ -149,7 +149,7 @@ fn main() -> Result<(), Failed> {
 
     println!("-- a passenger presses up at floor 2, at node C");
     let call = Call::Hall(HallCall::new(Floor::try_from(2)?, Direction::Up));
-    lan.nodes[2].handle_order(call.clone(), lan.now)?;
+    lan.nodes[2].handle_order(&call, lan.now)?;
     lan.run(Duration::from_secs(1));
 
     println!("-- node A is killed");

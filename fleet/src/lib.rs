@@ -48,7 +48,7 @@
 //! perform(&mut node);
 //!
 //! let call = Call::Hall(HallCall::new(Floor::try_from(2)?, Direction::Up));
-//! node.handle_order(call.clone(), now)?;
+//! node.handle_order(&call, now)?;
 //! let order = node.orders().of_call(&call).next().ok_or("placed")?.dot;
 //! assert!(!node.has_promised(order));
 //!
@@ -73,5 +73,6 @@ mod peers;
 mod plan;
 mod report;
 pub mod seeded;
+mod services;
 pub mod store;
 pub mod wire;

@@ -183,7 +183,7 @@ impl Stage {
             19 => {
                 let call = self.draw.call(script)?;
                 // A call that is refused is none.
-                drop(self.node.handle_order(call, self.now));
+                drop(self.node.handle_order(&call, self.now));
             }
             20 => self.disk(script)?,
             21 => {

@@ -92,8 +92,7 @@ pub(crate) enum Query {
     Earlier(CallRequest),
     /// `Node::handle_session`: answered by [`Reply::Session`].
     OpenSession(SessionRequest),
-    /// `Node::handle_session_floor`, `Node::handle_session_end`, `Node::handle_session_withdrawal`,
-    /// `Node::handle_session_stop`: answered by [`Reply::Session`].
+    /// `Node::handle_session_floor`, `Node::handle_session_end`: answered by [`Reply::Session`].
     ChangeSession { id: RequestId, change: SessionChange, bearer: String },
     /// `Node::handle_release`: answered by [`Reply::Released`].
     Release {

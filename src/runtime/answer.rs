@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::Floor;
+use elevator_fleet::directives::SessionEnd;
 use elevator_fleet::model::{Call, NodeId, Timestamp};
 use elevator_fleet::node::{PriorityRefused, ReleaseRefused, Status};
 use tracing::{debug, warn};
@@ -25,7 +26,7 @@ impl Running {
             Query::Status => Reply::Status(Box::new(self.status(now))),
             Query::Follow(id) => Reply::Followed(self.node.followed_call(id)),
             Query::Order(call, access) => {
-                Reply::Order(self.node.handle_order_with(call, access, now))
+                Reply::Order(self.node.handle_order_with(&call, access, now))
             }
             Query::Network(cable) => {
                 if self.faults == FaultInjection::Allowed {
@@ -48,15 +49,17 @@ impl Running {
                     SessionChange::Stop(account) => {
                         let operator = bearer.clone();
                         self.commands.author = Some(Author { operator, reason: None, account });
-                        self.node.handle_session_stop(id, &bearer, now)
+                        let end = Some(SessionEnd::Operator);
+                        self.node.handle_session_end(id, end, &bearer, now)
                     }
                     SessionChange::Floor { floor, seconds, access } => {
                         let by = (access, bearer.as_str());
                         self.node.handle_session_floor(id, floor, seconds, by, now)
                     }
-                    SessionChange::End => self.node.handle_session_end(id, &bearer, now),
+                    SessionChange::End => self.node.handle_session_end(id, None, &bearer, now),
                     SessionChange::Withdraw => {
-                        self.node.handle_session_withdrawal(id, &bearer, now)
+                        let end = Some(SessionEnd::Withdrawn);
+                        self.node.handle_session_end(id, end, &bearer, now)
                     }
                 };
                 Reply::Session(changed.map(|session| (session, false)))

@@ -440,7 +440,7 @@ fn a_planner_that_panics_ends_the_node() {
     fails("the planner failed", |running| {
         let hall = Call::Hall(HallCall::new(floor(1), Direction::Up));
         let now = running.clock.now();
-        running.node.handle_order(hall, now).expect("placed");
+        running.node.handle_order(&hall, now).expect("placed");
         running.drain();
     });
 }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Action, Node, Report, Taken};
+use super::{Action, Node, Report, Taken, Timer};
+use crate::cabin::CabinTimer;
 use crate::car::{CarEvent, ServedCall, Stops};
-use crate::directives::Setting;
+use crate::directives::{Request, Session, Setting, Words};
 use crate::model::{Call, HallCall, NodeState, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
+use crate::services::{end_of_hang, recall_by_key, sessions};
 use crate::store::Ride;
 
 impl Node {
@@ -32,13 +34,40 @@ impl Node {
 
     /// What is commanded holds, and is passed on where it is for another car to do.
     fn obey_commands(&mut self, now: Timestamp) {
-        self.refresh_priorities(now);
-        self.refresh_sessions(now);
-        self.refresh_power(now);
-        self.keep_keys(now);
-        self.withdraw_hang(now);
+        for setting in self.consult(now, |services, bank| services.priorities.review(bank)) {
+            self.direct(setting, now);
+        }
+        while let Some(session) = self.consult(now, |it, bank| it.sessions.review(bank))
+            && self.direct(Setting::Request(Request::Session(session)), now)
+        {}
+        for setting in self.consult(now, |services, bank| services.turns.give(bank)) {
+            self.direct(setting, now);
+        }
+        let (power, over) = self.consult(now, |services, bank| services.turns.power(bank));
+        self.cabin.set_power(power, now);
+        if let Some(over) = over {
+            self.direct(over, now);
+        }
+        self.keep_key(now);
         if is_seeded(SeededBug::RecallNeverEnds) && self.store.orders().recalls() > 0 {
             self.store.cancel(u64::MAX);
+        }
+    }
+
+    /// What this node says about its own car: its key, and that a hang is over.
+    fn keep_key(&mut self, now: Timestamp) {
+        let own = self.hello.node.clone();
+        for setting in self.consult(now, |services, bank| services.key.review(bank)) {
+            let is_key = matches!(setting, Setting::KeySwitch(..));
+            let by = if is_key { Words::entered("key switch", &own) } else { (&own).into() };
+            self.set_own(setting.clone(), by.clone(), now);
+            let recall = recall_by_key(&self.bank(now), &setting, self.hello.nonce);
+            if let Some(recall) = recall {
+                self.set_own(recall, by, now);
+            }
+        }
+        if let Some(over) = end_of_hang(&self.bank(now)) {
+            self.set_own(over, (&own).into(), now);
         }
     }
 
@@ -154,7 +183,8 @@ impl Node {
                 }
                 CarEvent::Hung(evidence) => {
                     self.report(Report::Hung(evidence));
-                    self.broadcast_hang(&evidence, now);
+                    let own = self.hello.node.clone();
+                    self.set_own(Setting::Hang(own.clone(), Some(evidence)), (&own).into(), now);
                     self.peers.finish();
                 }
                 CarEvent::DoorChanged { to, .. } => self.report(Report::Door { door: to }),
@@ -174,13 +204,25 @@ impl Node {
                     let own = self.hello.node.clone();
                     self.direct(Setting::Priority(own, None), now);
                 }
-                CarEvent::SessionOpen(leg) => self.on_session_open(leg, now),
-                CarEvent::SessionOver(leg, end) => self.on_session_over(leg, end, now),
+                CarEvent::SessionOpen(leg) => {
+                    let session = sessions::on_open(&self.bank(now), leg);
+                    self.change_own_session(session, now);
+                }
+                CarEvent::SessionOver(leg, end) => {
+                    let session = sessions::on_over(&self.bank(now), leg, end);
+                    self.change_own_session(session, now);
+                }
                 CarEvent::Departed { .. } | CarEvent::Arrived(_) => {}
             }
             any = true;
         }
         any || self.cabin.are_stops_dirty()
+    }
+
+    fn change_own_session(&mut self, session: Option<Session>, now: Timestamp) {
+        if let Some(session) = session {
+            self.direct(Setting::Request(Request::Session(session)), now);
+        }
     }
 
     /// The door of the car is open for this landing: passengers with a destination enter, and each
@@ -217,5 +259,53 @@ impl Node {
         if let Some((lsn, changes)) = batch {
             self.actions.push_back(Action::Persist { lsn, changes });
         }
+    }
+
+    /// Returns the next action: panel outputs first, so that nothing delays the stop of a motor,
+    /// then the others, oldest first.
+    pub fn poll_action(&mut self) -> Option<Action> {
+        let hangs = |action: &Action| matches!(action, Action::Report(Report::Hung(_)));
+        if is_seeded(SeededBug::HangReportedBeforeStop) && self.actions.iter().any(hangs) {
+            return self.actions.pop_front();
+        }
+        let panel = self.cabin.poll_panel_update().map(Action::Panel);
+        panel.or_else(|| self.actions.pop_front())
+    }
+
+    /// When, and why, to call [`handle_timeout`](Self::handle_timeout) if nothing else happens
+    /// before; `None` before the start.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<(Timestamp, Timer)> {
+        if !self.leadership.has_started() {
+            return None;
+        }
+        let mut next = (self.peers.beacon_due(self.leadership.leads()), Timer::Beacon);
+        if let Some(at) = self.peers.membership.next_check().filter(|at| *at < next.0) {
+            next = (at, Timer::Membership);
+        }
+        let election = self.leadership.poll_timeout();
+        if let Some((at, timer)) = election.filter(|(at, _)| *at < next.0) {
+            next = (at, Timer::Election(timer.clone()));
+        }
+        if let Some(at) = self.peers.next_dial().filter(|at| *at < next.0) {
+            next = (at, Timer::Pairing);
+        }
+        if let Some(at) = self.dispatching.planning.next().filter(|at| *at < next.0) {
+            next = (at, Timer::Plan);
+        }
+        if let Some(at) = self.services.turns.poll_timeout().filter(|at| *at < next.0) {
+            next = (at, Timer::Turn);
+        }
+        if let Some(at) = self.services.sessions.poll_timeout().filter(|at| *at < next.0) {
+            next = (at, Timer::Session);
+        }
+        let cabin = self.cabin.poll_timeout(self.leadership.asks_for_readings());
+        if let Some((at, timer)) = cabin.filter(|(at, _)| *at < next.0) {
+            next = match timer {
+                CabinTimer::Car(timer) => (at, Timer::Car(timer)),
+                CabinTimer::Climate(timer) => (at, Timer::Climate(timer)),
+            };
+        }
+        Some(next)
     }
 }

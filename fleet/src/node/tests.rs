@@ -30,7 +30,10 @@ use crate::directives::Directive;
 use crate::dispatch::Plan;
 use crate::election::testing::{address, floor, name};
 use crate::election::{ElectionSettings, Preset};
-use crate::model::{Call, CarView, FleetName, HallCall, Mac, Nonce, Protocol, Role};
+use crate::model::{
+    Call, CarView, Dot, FleetName, HallCall, Mac, NodeId, NodeState, Nonce, Protocol, Role, Term,
+    Timestamp,
+};
 use crate::store::Record;
 use crate::wire::{Beacon, Delta, Echo, Frame};
 use elevator_driver::{

@@ -8,7 +8,7 @@ use std::time::Duration;
 use elevator_driver::FloorCount;
 use serde::{Deserialize, Serialize};
 
-use crate::directives::Directive;
+use crate::directives::{Directive, DirectiveError};
 use crate::json::is_zero;
 use crate::model::{Call, Dot, MOST_SEQUENCE, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
@@ -40,6 +40,7 @@ pub(super) struct Refusals {
     counts: Refused,
     reported: Option<Timestamp>,
     no_room_reported: Option<Timestamp>,
+    request_reported: Option<Timestamp>,
     /// Records for which there was no room since that was last reported.
     no_room_unreported: u64,
     /// When a record of a peer was last refused. Bounded by the peers.
@@ -73,6 +74,16 @@ impl Refusals {
         is_due(&mut self.reported, now).then(|| {
             format!("node {peer} sends impossible orders, {dot} among them: they are refused")
         })
+    }
+
+    /// A request of this node can't be remembered.
+    pub(super) fn refuse_request(
+        &mut self,
+        error: &DirectiveError,
+        now: Timestamp,
+    ) -> Option<String> {
+        let is_due = is_due(&mut self.request_reported, now);
+        is_due.then(|| format!("a request that is repeated is fulfilled again: {error}"))
     }
 
     /// A record was refused because there is no room for it.

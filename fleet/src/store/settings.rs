@@ -1,8 +1,8 @@
 //! What operators, nodes and programs have set: registers of the store under keys of their own.
 
 use super::{Effect, Item, Store};
-use crate::directives::{Directive, DirectiveError, Directives, Key, Setting, Words};
-use crate::model::NodeId;
+use crate::directives::{Directive, DirectiveError, Directives, Key, Request, Setting, Words};
+use crate::model::{NodeId, Timestamp};
 
 impl Store {
     /// Everything that is set.
@@ -18,6 +18,16 @@ impl Store {
         let directive = self.settings.set(setting, by, self.own.nonce)?;
         self.settings_have_changed(vec![directive], None);
         Ok(())
+    }
+
+    /// Remembers, at every node, what a request came to.
+    pub(crate) fn remember(&mut self, request: Request, bearer: &str, now: Timestamp) {
+        let by = Words::of(bearer).unwrap_or_else(Words::unnamed);
+        if let Err(error) = self.set(Setting::Request(request), by)
+            && let Some(report) = self.refusals.refuse_request(&error, now)
+        {
+            self.effects.push_back(Effect::Conflict(report));
+        }
     }
 
     /// Merges what a peer or the disk has, but for what counts too far ahead.

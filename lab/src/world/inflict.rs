@@ -248,7 +248,7 @@ impl World {
         self.command(at, |node, now| {
             let is_open = node.directives().session(id).is_some_and(Session::is_open);
             let changed = match floor {
-                None => node.handle_session_end(id, OPERATOR, now).map(drop),
+                None => node.handle_session_end(id, None, OPERATOR, now).map(drop),
                 Some(floor) if is_open => {
                     let by = (Access::Public, OPERATOR);
                     node.handle_session_floor(id, floor, None, by, now).map(drop)

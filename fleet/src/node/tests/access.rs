@@ -43,12 +43,12 @@ fn a_call_to_a_locked_floor_is_taken_only_with_a_right_of_access() {
     assert_eq!(refusals.count(), 1, "{reports:?}");
     assert_eq!(calls(&node), []);
     let refused = OrderRefused::FloorLocked { call: ride(3), floor: floor(3) };
-    assert_eq!(node.handle_order(ride(3), now), Err(refused));
+    assert_eq!(node.handle_order(&ride(3), now), Err(refused));
     assert_eq!(node.status(now).access.refused, 2);
     assert_eq!(node.status(now).access.locked, [floor(3)]);
     // Floors that are not locked, and a passenger with a right.
-    assert_eq!(node.handle_order(ride(2), now), Ok(Taken::Placed));
-    assert_eq!(node.handle_order_with(ride(3), Access::Granted, now), Ok(Taken::Placed));
+    assert_eq!(node.handle_order(&ride(2), now), Ok(Taken::Placed));
+    assert_eq!(node.handle_order_with(&ride(3), Access::Granted, now), Ok(Taken::Placed));
     assert_eq!(calls(&node), [ride(2), ride(3)]);
 
     node.handle_floor_lock(floor(3), FloorLock::Unlock, "kovac", now).expect("room");
@@ -75,7 +75,7 @@ fn a_locked_floor_can_be_left() {
     assert!(open.contains(&Call::Hall(HallCall::new(floor(3), Direction::Down))), "{open:?}");
     assert!(open.contains(&trip_out) && !open.contains(&trip_in), "{open:?}");
     assert_eq!(node.status(now).access.refused, 1);
-    assert_eq!(node.handle_order_with(trip_in, Access::Granted, now), Ok(Taken::Placed));
+    assert_eq!(node.handle_order_with(&trip_in, Access::Granted, now), Ok(Taken::Placed));
 }
 
 /// For the press that follows a badge.
@@ -88,7 +88,7 @@ fn a_released_floor_is_open_for_its_time_in_its_car() {
     assert_eq!(node.status(now).access.released.len(), 1);
     // Not in another car.
     let other = Call::Car { car: name(2), floor: floor(3) };
-    assert!(matches!(node.handle_order(other, now), Err(OrderRefused::FloorLocked { .. })));
+    assert!(matches!(node.handle_order(&other, now), Err(OrderRefused::FloorLocked { .. })));
     let end = now + five;
     press(&mut node, Button::Car(floor(3)), end);
     assert_eq!(calls(&node), [], "it is over");

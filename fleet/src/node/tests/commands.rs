@@ -55,8 +55,8 @@ fn no_node_takes_a_call_for_a_car_that_serves_none() {
             }
             Mode::Priority | Mode::EmergencyPower => unreachable!("no mode to be set by its name"),
         };
-        assert_eq!(one.handle_order(call.clone(), now), expected, "{mode}");
-        assert_eq!(two.handle_order(call.clone(), now), expected, "{mode}");
+        assert_eq!(one.handle_order(&call, now), expected, "{mode}");
+        assert_eq!(two.handle_order(&call, now), expected, "{mode}");
     }
 }
 

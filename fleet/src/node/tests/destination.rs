@@ -21,7 +21,7 @@ fn ride() -> Call {
 }
 
 fn place(node: &mut Node, call: HallCall, now: Timestamp) {
-    assert_eq!(node.handle_order(Call::Hall(call), now), Ok(Taken::Placed));
+    assert_eq!(node.handle_order(&Call::Hall(call), now), Ok(Taken::Placed));
 }
 
 fn assign(node: &mut Node, to: &[(HallCall, u8)], now: Timestamp) {
@@ -241,7 +241,7 @@ fn a_node_places_a_bounded_number_of_trips() {
     place(&mut node, trips[0], now);
     let call = Call::Hall(trips[most]);
     let refused = OrderRefused::TooManyTrips { call: call.clone(), most };
-    assert_eq!(node.handle_order(call, now), Err(refused));
+    assert_eq!(node.handle_order(&call, now), Err(refused));
     drain(&mut node);
     for floor in 10..20 {
         let trip = Trip::new(self::floor(39), self::floor(floor)).expect("a trip");

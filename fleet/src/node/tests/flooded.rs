@@ -41,7 +41,7 @@ fn invented_nodes_stay_within_bounds() {
         assert!(persists(&wanted).len() <= 16, "{}", persists(&wanted).len());
         assert!(conflicts(&wanted).len() <= 1, "{:?}", conflicts(&wanted));
         assert_eq!(one.status(now).refused.no_room > 0, !state.is_served());
-        assert_eq!(two.handle_order(call(2), now), Ok(Taken::Placed));
+        assert_eq!(two.handle_order(&call(2), now), Ok(Taken::Placed));
         exchange(&mut one, &mut two, now, now + PERIOD * 8);
         let origins: Vec<_> = one.orders().of_call(&call(2)).map(|o| &o.origin).collect();
         assert_eq!(origins, [&name(2)]);
@@ -56,7 +56,7 @@ fn a_node_places_orders_however_full_its_store_is() {
         one.merge_record(&record, None, now);
     }
     assert_eq!(one.orders().origins(), MOST);
-    assert_eq!(one.handle_order(call(2), now), Ok(Taken::Placed));
+    assert_eq!(one.handle_order(&call(2), now), Ok(Taken::Placed));
     assert!(one.orders().is_open(&call(2)));
 }
 

@@ -38,7 +38,7 @@ pub(super) fn pair() -> (Node, Node, Timestamp) {
     talk(&mut one, &mut two, Timestamp::START, now);
     join(&mut two, &mut one, LINK, now);
     for (node, index) in [(&mut one, 1), (&mut two, 2)] {
-        assert_eq!(node.handle_order(call(index), now), Ok(Taken::Placed));
+        assert_eq!(node.handle_order(&call(index), now), Ok(Taken::Placed));
     }
     let later = now + PERIOD * 8;
     talk(&mut one, &mut two, now, later);
@@ -194,7 +194,7 @@ fn a_press_that_this_node_will_make_is_not_taken_from_it() {
         assert_eq!(one.orders().digest(), before);
     }
     assert_eq!(complaints(&drain(&mut one), &name(2)), 1);
-    assert_eq!(one.handle_order(call(2), now), Ok(Taken::Placed));
+    assert_eq!(one.handle_order(&call(2), now), Ok(Taken::Placed));
     assert!(one.orders().is_open(&call(2)));
 }
 

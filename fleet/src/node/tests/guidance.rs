@@ -23,7 +23,7 @@ fn told(node: &mut Node) -> Vec<CarPlan> {
 /// A master that has asked for a plan, with a call at floor 1.
 fn planning() -> (Node, PlanRequest, Timestamp) {
     let (mut node, now) = master();
-    node.handle_order(Call::Hall(up(1)), now).expect("placed");
+    node.handle_order(&Call::Hall(up(1)), now).expect("placed");
     let asked = request(&mut node);
     (node, asked, now)
 }

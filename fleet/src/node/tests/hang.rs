@@ -4,7 +4,7 @@ use elevator_driver::{Button, Direction, MotorCommand};
 
 use super::planning::idle_at;
 use super::*;
-use crate::directives::{Name, Setting};
+use crate::directives::{Name, Setting, Words};
 use crate::model::{Availability, HangCause, HangEvidence, Unavailable};
 use crate::node::HangStatus;
 use crate::wire::Delta;
@@ -110,7 +110,8 @@ fn the_last_beacon_has_the_evidence() {
         one.handle_setting(Setting::Token(token, None), "kovac", now).expect("room");
     }
     drain(&mut one);
-    one.broadcast_hang(&evidence, now);
+    let hang = Setting::Hang(name(1), Some(evidence));
+    one.set_own(hang, Words::unnamed(), now);
     one.peers.finish();
     one.broadcast_if_due(now);
     let actions = drain(&mut one);

@@ -72,7 +72,7 @@ pub(super) fn request(node: &mut Node) -> PlanRequest {
 }
 
 fn place(node: &mut Node, call: HallCall, now: Timestamp) {
-    node.handle_order(Call::Hall(call), now).expect("placed");
+    node.handle_order(&Call::Hall(call), now).expect("placed");
 }
 
 fn assignments(of: &[(HallCall, u8)]) -> Assignments {

@@ -86,7 +86,7 @@ proptest! {
             let node = &mut one.node;
             match step {
                 // In a recall it is refused.
-                0..6 => drop(node.handle_order(forged::call(any % 3), NOW)),
+                0..6 => drop(node.handle_order(&forged::call(any % 3), NOW)),
                 6 | 7 => {
                     let next = node.directives().next_recall(node.hello().nonce);
                     node.handle_fire_recall(FireRecall::Start, "kovac", NOW).expect("room");
@@ -154,20 +154,20 @@ fn a_recall_number_out_of_reach_is_refused() {
 fn a_fire_recall_ends_every_call_and_takes_none() {
     let mut one = node(1, 1);
     let call = forged::call(2);
-    one.handle_order(call.clone(), NOW).expect("placed");
+    one.handle_order(&call, NOW).expect("placed");
     let before = one.orders().records(NOW).next().expect("a record");
     drain(&mut one);
     one.handle_fire_recall(FireRecall::Start, "fire panel", NOW).expect("room");
     let dropped = reports(drain(&mut one)).filter(|it| matches!(it, Report::Dropped { .. }));
     assert_eq!(dropped.collect::<Vec<_>>(), [Report::Dropped { call: call.clone() }]);
     assert_eq!((one.orders().calls().count(), one.orders().registers()), (0, 0));
-    let refused = one.handle_order(call.clone(), NOW);
+    let refused = one.handle_order(&call, NOW);
     assert_eq!(refused, Err(OrderRefused::FireRecall { call: call.clone() }));
 
     one.handle_fire_recall(FireRecall::End, "kovac", NOW).expect("room");
     one.store.merge_record(&before, None, NOW);
     assert_eq!(one.orders().calls().count(), 0);
-    assert!(one.handle_order(call, NOW).is_ok());
+    assert!(one.handle_order(&call, NOW).is_ok());
 }
 
 /// O1, F14: a peer that ignores a press under its old number acknowledges it as over, after which the
@@ -202,7 +202,7 @@ fn an_absorbed_press_ends_with_the_recall_as_well() {
         ..Restored::default()
     };
     let mut again = forged::restarted(1, 2, restored);
-    again.handle_order(asked.call.clone(), now).expect("placed");
+    again.handle_order(&asked.call, now).expect("placed");
     assert_eq!(receipts::fate(&again, 1), Fate::Open);
     again.handle_fire_recall(FireRecall::Start, "kovac", now).expect("room");
     assert_eq!(receipts::fate(&again, 1), Fate::Dropped);

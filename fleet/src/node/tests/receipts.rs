@@ -76,7 +76,7 @@ fn an_order_that_never_came_is_placed_again() {
         }
         assert_eq!(two.handle_request(&asked, now), Ok(Requested::Now(Taken::Placed)));
         assert_eq!(two.orders().calls().filter(|call| **call == asked.call).count(), 1);
-        one.handle_order(forged::call(0), now).expect("placed");
+        one.handle_order(&forged::call(0), now).expect("placed");
         deliver(&mut one, &mut two, now, |_| true);
     }
 }
@@ -191,7 +191,7 @@ fn a_call_is_followed_to_its_end_at_every_node() {
     }
     assert_eq!(fate(&two, 1), Fate::Open);
     // A passenger presses the button as well, before a car is there.
-    one.handle_order(asked.call.clone(), now).expect("placed");
+    one.handle_order(&asked.call, now).expect("placed");
     assert_eq!(fate(&one, 1), Fate::Open);
     let later = now + Duration::from_secs(9);
     deliver(&mut one, &mut two, later, |_| true);

@@ -109,9 +109,9 @@ fn a_robot_asks_for_more_time_and_repeats_its_requests() {
     let (again, is_new) = node.handle_session(&request(1, 0), later).expect("known");
     assert_eq!((again.state, is_new), (SessionState::Open(name(1)), false));
     assert_eq!(node.handle_session(&request(1, 2), later), Err(SessionRefused::Reused));
-    let done = node.handle_session_end(id(1), "robot", later).expect("open");
+    let done = node.handle_session_end(id(1), None, "robot", later).expect("open");
     assert_eq!(done.state, ended(SessionEnd::Done));
-    assert_eq!(node.handle_session_end(id(1), "robot", later), Ok(done));
+    assert_eq!(node.handle_session_end(id(1), None, "robot", later), Ok(done));
     let over = node.handle_session_floor(id(1), floor(0), None, by, later);
     assert_eq!(over, Err(SessionRefused::NotOpen));
     let (again, is_new) = node.handle_session(&request(1, 0), later).expect("known");
@@ -208,7 +208,7 @@ fn an_operator_ends_a_session_by_itself_with_its_car_or_with_the_right_to_it() {
 
     let other = RequestId { owner: 8, request: 1 };
     let stop = |node: &mut Node, now| {
-        node.handle_session_stop(id(1), "kovac", now).expect("open");
+        node.handle_session_end(id(1), Some(SessionEnd::Operator), "kovac", now).expect("open");
     };
     let free = |node: &mut Node, now| {
         node.handle_priority_end(&name(1), "kovac", now).expect("room");
@@ -258,7 +258,7 @@ fn sessions_are_bounded() {
     let (mut node, now) = cabin(1);
     for number in 0..=MOST_REQUESTS as u64 {
         open(&mut node, number, 0, now);
-        node.handle_session_end(id(number), "robot", now).expect("open");
+        node.handle_session_end(id(number), None, "robot", now).expect("open");
     }
     assert_eq!(node.directives().session(id(0)), None, "forgotten");
     assert_eq!(node.status(now).sessions().count(), 32);
@@ -302,7 +302,7 @@ fn a_session_that_was_opened_at_two_nodes_is_one_in_the_end() {
             open(node, 1, 0, now);
         }
         if let Some(at) = ends {
-            nodes[at].handle_session_end(id(1), "robot", now).expect("open");
+            nodes[at].handle_session_end(id(1), None, "robot", now).expect("open");
         }
         let [one, two] = &mut nodes;
         for _ in 0..3 {
@@ -351,7 +351,7 @@ fn the_end_of_a_session_wins_whatever_is_written_at_the_same_time() {
         let [one, two] = &mut nodes;
         deliver(one, two, now, |_| true);
         deliver(two, one, now, |_| true);
-        nodes[ends].handle_session_end(id(1), "robot", now).expect("open");
+        nodes[ends].handle_session_end(id(1), None, "robot", now).expect("open");
         let by = (Access::Public, "robot");
         nodes[asks].handle_session_floor(id(1), floor(2), None, by, now).expect("open");
         let [one, two] = &mut nodes;
@@ -384,7 +384,7 @@ fn a_trip_is_followed_from_its_request_until_it_is_withdrawn() {
     assert_eq!(followed(&node), (floor(3), SessionState::Coming(name(1))));
     let later = now + Duration::from_secs(31);
     for _ in 0..2 {
-        node.handle_session_withdrawal(id(1), "robot", later).expect("known");
+        node.handle_session_end(id(1), Some(SessionEnd::Withdrawn), "robot", later).expect("known");
         assert_eq!(followed(&node), (floor(3), ended(SessionEnd::Withdrawn)));
     }
 }
@@ -394,7 +394,7 @@ fn a_trip_is_followed_from_its_request_until_it_is_withdrawn() {
 fn a_trip_that_ends_before_its_floor_is_withdrawn() {
     let to_the_top = trip(1, 3, Some(name(1)));
     let end = |node: &mut Node, now| {
-        node.handle_session_end(id(1), "robot", now).expect("known");
+        node.handle_session_end(id(1), None, "robot", now).expect("known");
         state(node, 1)
     };
     let (mut node, now) = cabin(1);

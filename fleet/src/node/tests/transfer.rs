@@ -174,7 +174,7 @@ fn a_press_on_its_way_to_the_disk_hides_no_order_that_is_there() {
     let (mut one, mut two) = (with(1, vec![waits.clone()]), with(2, Vec::new()));
     let now = Timestamp::START + PERIOD;
     let call = forged::call(3);
-    assert_eq!(one.handle_order(call.clone(), now), Ok(Taken::Placed));
+    assert_eq!(one.handle_order(&call, now), Ok(Taken::Placed));
     shake_hands(&mut one, &mut two, now);
     carry(&mut one, &mut two, now);
     assert!(are_synced(&one, &two));
@@ -194,7 +194,7 @@ fn a_repair_tells_which_orders_are_on_a_busy_disk() {
     // On its disk for long, and owed to nobody.
     one.store.orders_mut().merge(waits.clone(), now);
     let call = forged::call(3);
-    assert_eq!(one.handle_order(call, now), Ok(Taken::Placed));
+    assert_eq!(one.handle_order(&call, now), Ok(Taken::Placed));
     carry(&mut one, &mut two, now);
     assert_eq!(two.store.holding(waits.dot, &name(1)), None);
     one.store.begin_transfer(LINK, Purpose::Repair, now);
@@ -211,7 +211,7 @@ fn a_store_that_changes_while_digests_are_sent_syncs() {
         let (mut one, mut two, now) = acquainted(with(1, Vec::new()), with(2, others));
         shake_hands(&mut one, &mut two, now);
         let call = forged::call(3);
-        assert_eq!(one.handle_order(call, now), Ok(Taken::Placed));
+        assert_eq!(one.handle_order(&call, now), Ok(Taken::Placed));
         let (_, records) = carry(&mut one, &mut two, now);
         assert!(are_synced(&one, &two), "{equal}");
         assert_eq!(records == 0, equal);

@@ -1,14 +1,14 @@
 //! Routes events to the election, and executes its outputs.
 
-use super::{Node, Report};
 use crate::dispatch::CarPlan;
 use crate::election::{Input, LinkRule};
 use crate::leadership::{Bank, Change, Wish};
 use crate::model::{Call, CarView, NodeId, NodeState, Timestamp};
+use crate::node::{Node, Report};
 use crate::seeded::{SeededBug, is_seeded};
 
 impl Node {
-    pub(super) fn step_election(&mut self, input: Input<'_>, now: Timestamp) {
+    pub(in crate::node) fn step_election(&mut self, input: Input<'_>, now: Timestamp) {
         let draw = self.random.u64(..);
         let outcome = self.leadership.handle(input, draw, now);
         if outcome.has_new_estimate {
@@ -39,7 +39,7 @@ impl Node {
     }
 
     /// The node's state changed, and with it the plan that is in force and who makes it.
-    pub(super) fn on_change(&mut self, change: Change) {
+    pub(in crate::node) fn on_change(&mut self, change: Change) {
         let (node_state, rotates) =
             (self.leadership.node_state(), self.leadership.election().profile().rotates);
         let open = self.store.hall_calls();
@@ -59,7 +59,7 @@ impl Node {
 
     /// Fires every election timer that is due and still armed when its turn comes: a timer that
     /// fires may stop or restart the next one.
-    pub(super) fn fire_election_timers(&mut self, now: Timestamp) {
+    pub(in crate::node) fn fire_election_timers(&mut self, now: Timestamp) {
         for (at, timer) in self.leadership.due(now) {
             if self.leadership.take_due(&timer, at) {
                 self.step_election(Input::Fired(&timer), now);
@@ -68,7 +68,7 @@ impl Node {
     }
 
     /// Informs the election if the node's fitness has changed.
-    pub(super) fn refresh_estimate(&mut self, now: Timestamp) {
+    pub(in crate::node) fn refresh_estimate(&mut self, now: Timestamp) {
         let health = self.cabin.health(!self.store.has_lost_disk());
         if let Some(estimate) = self.leadership.note_health(health) {
             self.step_election(Input::Estimate(estimate), now);
@@ -76,7 +76,7 @@ impl Node {
     }
 
     /// Informs the election of what a peer last said about itself.
-    pub(super) fn step_heard(&mut self, peer: &NodeId, now: Timestamp) {
+    pub(in crate::node) fn step_heard(&mut self, peer: &NodeId, now: Timestamp) {
         let members = self.peers.members();
         if !self.may_follow(peer) || self.leadership.waits_for_a_better(peer, members, now) {
             return;
@@ -93,7 +93,7 @@ impl Node {
     }
 
     /// Whether the election takes this peer into account.
-    pub(super) fn may_follow(&self, peer: &NodeId) -> bool {
+    pub(in crate::node) fn may_follow(&self, peer: &NodeId) -> bool {
         match self.leadership.election().profile().link_rule {
             LinkRule::FollowState => true,
             LinkRule::EveryPair | LinkRule::Standby => {
@@ -103,7 +103,7 @@ impl Node {
     }
 
     /// Takes over hall calls that are overdue (E8). Without a master every car serves every call.
-    pub(super) fn take_over(&mut self, now: Timestamp) {
+    pub(in crate::node) fn take_over(&mut self, now: Timestamp) {
         if *self.leadership.node_state() == NodeState::Seeking
             || !self.leadership.overdue.is_due(now)
         {

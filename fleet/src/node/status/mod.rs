@@ -4,27 +4,30 @@
 //! of every other view of a node. Fields may be added; existing ones keep their names and meanings.
 //! Times are in seconds, floors count from 0 at the bottom.
 
+mod fleet;
+mod followed;
+mod view;
+
 use core::net::Ipv4Addr;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::{Floor, FloorCount};
 use serde::{Deserialize, Serialize};
 
-use super::{Node, PacketCounts};
+pub use self::fleet::FleetStatus;
+pub use self::followed::FollowedCall;
 use crate::cabin::{CarStatus, ClimateStatus};
-use crate::car::{Car, HangEvidence};
-use crate::directives::{Directive, Key, PriorityCall, Request, Session, Setting, Words};
-use crate::election::{Carrier, Detail};
+use crate::car::HangEvidence;
+use crate::directives::{Key, PriorityCall, Request, Session, Setting, Words};
+use crate::election::Detail;
 use crate::json::{
     self, NodeStateForm, hang, hexadecimal, is_zero, optional_car, optional_fine_seconds, seconds,
     text,
 };
-use crate::model::{
-    Call, CarView, FleetName, Mac, Mode, NodeId, NodeState, Protocol, Role, Term, Timestamp,
-};
+use crate::model::{Call, CarView, FleetName, Mac, Mode, NodeId, NodeState, Protocol, Role, Term};
 use crate::peers::{ConflictKind, LossCause};
-use crate::store::{Holding, Refused};
+use crate::store::Refused;
 
 /// The fleet keys of a node, by their ids. All empty: no key is configured.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -356,219 +359,5 @@ impl Status {
     #[must_use]
     pub fn order(&self, call: &Call) -> Option<&OrderStatus> {
         self.orders.iter().find(|order| order.call == *call)
-    }
-}
-
-impl Node {
-    /// The node's current status.
-    #[must_use]
-    pub fn status(&self, now: Timestamp) -> Status {
-        let hello = &self.hello;
-        Status {
-            node: hello.node.clone(),
-            role: hello.role,
-            fleet: hello.fleet.clone(),
-            address: hello.address,
-            mac: hello.mac,
-            election: hello.protocol,
-            election_state: self.election_details(),
-            floors: hello.floors,
-            uptime: now.since_start(),
-            node_state: self.leadership.node_state().clone(),
-            state_since: now.since(self.leadership.node_state_since()),
-            term: self.leadership.term(),
-            digest: self.digest(),
-            registers: self.store.orders().registers(),
-            refused: self.store.refused_counts(),
-            dispatch: self.dispatch_status(),
-            durable: self.store.all_durable(),
-            disk_failed: self.store.has_lost_disk(),
-            fleet_keys: FleetKeysStatus::default(),
-            log_lines_lost: 0,
-            mqtt_refused: Vec::new(),
-            mesh: BTreeMap::new(),
-            queues: BTreeMap::new(),
-            peers: self.peer_status(now),
-            lost: self.lost_status(now),
-            hangs: self.hang_status(),
-            conflicts: self.conflict_status(now),
-            directives: self.directive_status(),
-            directives_held: self
-                .store
-                .are_settings_held(self.peers.members().peers().map(|(name, _)| name)),
-            access: self.access_status(now),
-            schedule: self.schedule_status(),
-            orders: self.order_status(now),
-            car: self.cabin.car_status(self.store.lamps(), now),
-            climate: self.cabin.climate_status(now),
-        }
-    }
-
-    /// How much this node has planned since its start, as in its [`Status`].
-    #[must_use]
-    pub fn dispatch_status(&self) -> DispatchStatus {
-        DispatchStatus {
-            plans: self.dispatching.planning.count(),
-            target_changes: self.cabin.target_changes(),
-        }
-    }
-
-    fn peer_status(&self, now: Timestamp) -> Vec<PeerStatus> {
-        self.peers
-            .members()
-            .peers()
-            .map(|(name, peer)| PeerStatus {
-                node: name.clone(),
-                role: peer.hello.role,
-                address: peer.hello.address,
-                node_state: peer.node_state.clone(),
-                silent: now.since(peer.heard_at),
-                round_trip: peer.round_trip(now),
-                // To what can be told from a minute's beacons.
-                loss: peer.loss(now).map(|loss| (loss * 10_000.0).round() / 10_000.0),
-                synced: self.peers.links().is_synced(name),
-                in_step: peer.digest == self.digest(),
-                car: peer.car.map(|(view, _)| self.with_mode(name, view)),
-            })
-            .collect()
-    }
-
-    /// The car of a peer in the mode that follows from commands and its key, if that is what its beacons
-    /// mean.
-    fn with_mode(&self, car: &NodeId, view: CarView) -> CarView {
-        let known = self.directives().mode_with_key(car);
-        let mode = if known.on_the_wire() == view.mode { known } else { view.mode };
-        CarView { mode, ..view }
-    }
-
-    fn directive_status(&self) -> Vec<DirectiveStatus> {
-        let directives = self.directives().in_force().cloned();
-        directives
-            .map(|Directive { setting, version: _, operator }| DirectiveStatus {
-                setting,
-                operator,
-            })
-            .collect()
-    }
-
-    fn schedule_status(&self) -> Option<ScheduleStatus> {
-        let (local_time, entry) = self.dispatching.timetable.shown()?;
-        Some(ScheduleStatus { local_time, entry })
-    }
-
-    fn access_status(&self, now: Timestamp) -> AccessStatus {
-        let locked: BTreeSet<Floor> = self.directives().locked_floors().collect();
-        let is_here = |floor: &Floor| self.hello.floors.contains(*floor);
-        let released = self.services.access.released(now);
-        AccessStatus {
-            locked: locked.into_iter().filter(is_here).collect(),
-            released: released.map(|(floor, left)| ReleaseStatus { floor, left }).collect(),
-            refused: self.services.access.refused(),
-        }
-    }
-
-    fn lost_status(&self, now: Timestamp) -> Vec<LostStatus> {
-        let lost = self.peers.members().lost().recent(now);
-        lost.map(|(name, peer)| LostStatus {
-            node: name.clone(),
-            role: peer.role,
-            address: peer.address,
-            silent: now.since(peer.heard_at),
-            // It may have missed the beacon that said so, and know it from others.
-            cause: if self.directives().is_hung(name) { LossCause::Hung } else { peer.cause },
-        })
-        .collect()
-    }
-
-    fn hang_status(&self) -> Vec<HangStatus> {
-        // One that runs is about to say that its hang is over.
-        let runs = |car: &NodeId| {
-            if *car == self.hello.node {
-                !self.cabin.car().is_some_and(Car::is_hung)
-            } else {
-                let peer = self.peers.members().get(car);
-                peer.is_some_and(|peer| {
-                    !peer.car.is_some_and(|(car, _)| car.availability.is_hung())
-                })
-            }
-        };
-        let hangs = self.directives().hangs().filter(|(car, _)| !runs(car));
-        hangs.map(|(car, evidence)| HangStatus { car: car.clone(), evidence }).collect()
-    }
-
-    fn conflict_status(&self, now: Timestamp) -> Vec<ConflictStatus> {
-        let conflicts = self.peers.members().conflicts().recent(now);
-        conflicts
-            .map(|(what, conflict)| ConflictStatus {
-                kind: conflict.kind,
-                what: what.to_owned(),
-                since: now.since(conflict.first),
-                last: now.since(conflict.last),
-            })
-            .collect()
-    }
-
-    fn order_status(&self, now: Timestamp) -> Vec<OrderStatus> {
-        let heard = self.peers.members().names();
-        let mut orders: Vec<OrderStatus> = self
-            .store
-            .orders()
-            .calls()
-            .map(|call| {
-                let named = self.holders_of(call, &heard);
-                let durable = |(_, how): &&(NodeId, Holding)| *how == Holding::Durable;
-                let name = |(node, _): &(NodeId, Holding)| node.clone();
-                OrderStatus {
-                    held_by: named.iter().map(name).collect(),
-                    durable_at: named.iter().filter(durable).map(name).collect(),
-                    call: call.clone(),
-                    waited: self.store.orders().waited(call, now).unwrap_or_default(),
-                    car: match call {
-                        Call::Hall(hall) => self.car_of(*hall, now).cloned(),
-                        Call::Car { car, .. } => Some(car.clone()),
-                    },
-                    promised: self
-                        .store
-                        .orders()
-                        .of_call(call)
-                        .any(|order| self.store.is_promised(order.dot)),
-                    holders: self
-                        .store
-                        .orders()
-                        .of_call(call)
-                        .map(|order| self.store.holders(order.dot, &heard))
-                        .max()
-                        .unwrap_or(0),
-                }
-            })
-            .collect();
-        orders.sort_by_key(|order| std::cmp::Reverse(order.waited));
-        orders
-    }
-
-    /// The living nodes that hold the press of a call which most of them hold, by name.
-    fn holders_of(&self, call: &Call, heard: &BTreeSet<NodeId>) -> Vec<(NodeId, Holding)> {
-        let presses = self.store.orders().of_call(call);
-        let best = presses.max_by_key(|order| self.store.holders(order.dot, heard));
-        let holders = best.map(|order| self.store.holdings(order.dot, heard).take(MOST_NAMED));
-        holders.into_iter().flatten().map(|(node, how)| (node.clone(), how)).collect()
-    }
-
-    /// The details of the election's state, and the counters of packets.
-    fn election_details(&self) -> Vec<Detail> {
-        let mut details = self.leadership.election().details();
-        match self.leadership.election().profile().carrier {
-            Carrier::Beacon => {}
-            Carrier::Packet => {
-                let PacketCounts { node_answers: _, device_answers, strange, malformed } =
-                    self.peers.packets;
-                details.extend([
-                    Detail::new("answers of devices", device_answers),
-                    Detail::new("packets of strangers", strange),
-                    Detail::new("malformed packets", malformed),
-                ]);
-            }
-        }
-        details
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_driver::{Floor, FloorCount};
 use serde::{Deserialize, Serialize};
 
-use super::status::{ConflictStatus, HangStatus, LostStatus, OrderStatus, PeerStatus, Status};
+use super::{ConflictStatus, HangStatus, LostStatus, OrderStatus, PeerStatus, Status};
 use crate::model::{FleetName, NodeId, NodeState, Protocol, Term};
 
 /// The whole fleet as one node sees it: what `liftmesh status --fleet --json` prints.

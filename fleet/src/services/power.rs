@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use elevator_driver::{Floor, KeySwitch};
 
-use super::Node;
+use super::Bank;
 use crate::car::{Car, Power};
-use crate::directives::{Directives, EmergencyPower, Setting, Turn};
+use crate::directives::{Directives, EmergencyPower, Key, Setting, Turn};
 use crate::model::{
     Availability, Call, CarPhase, CarView, Mode, NodeId, NodeState, Role, Timestamp, Unavailable,
 };
@@ -38,9 +38,9 @@ const TURN_LIMIT: Duration = Duration::from_mins(1);
 /// was sent long ago.
 const WAKING: Duration = Duration::from_secs(2);
 
-/// What a node knows of the turns besides the directives.
+/// What a node knows of the turns besides what is set.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(crate) struct Turns {
     /// The cars that have had their turn.
     had: BTreeSet<NodeId>,
     /// The node's own car may move.
@@ -67,23 +67,23 @@ fn moves(view: &CarView) -> bool {
 
 impl Turns {
     /// The node did not run until now.
-    pub(super) fn interrupt(&mut self, now: Timestamp) {
+    pub(crate) fn interrupt(&mut self, now: Timestamp) {
         self.holds = false;
         self.unsure_since = None;
         self.not_before = now + WAKING;
     }
 
-    /// These directives are in force from now on; `is_new`: emergency power was commanded anew.
-    pub(super) fn note(&mut self, directives: &Directives, is_new: bool) {
+    /// This is set from now on; `is_new`: emergency power was commanded anew.
+    pub(crate) fn note(&mut self, settings: &Directives, is_new: bool) {
         if is_new {
             self.had.clear();
         }
-        if let Turn::Done { car } = directives.turn() {
+        if let Turn::Done { car } = settings.turn() {
             self.had.insert(car);
         }
     }
 
-    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
+    pub(crate) fn poll_timeout(&self) -> Option<Timestamp> {
         self.due
     }
 
@@ -110,193 +110,190 @@ impl Turns {
         self.place = Some((car.clone(), at, now));
         now
     }
-}
 
-impl Node {
-    /// What emergency power asks of this node's car, and of this node as master.
-    pub(super) fn refresh_power(&mut self, now: Timestamp) {
-        self.services.turns.due = None;
-        let Some(emergency) = self.directives().emergency_power() else {
-            self.services.turns =
-                Turns { not_before: self.services.turns.not_before, ..Turns::default() };
-            self.cabin.set_power(Power::Normal, now);
-            return;
+    /// As master: gives and takes turns. Returns what is to be set.
+    pub(crate) fn give(&mut self, bank: &Bank<'_>) -> Vec<Setting> {
+        self.due = None;
+        let Some(emergency) = bank.settings().emergency_power() else {
+            *self = Self { not_before: self.not_before, ..Self::default() };
+            return Vec::new();
         };
-        if now < self.services.turns.not_before {
-            self.services.turns.holds = false;
+        if bank.now < self.not_before {
+            self.holds = false;
+            self.due = Some(self.not_before);
             // Others may have given turns meanwhile.
-            if self.leadership.leads() && self.has_given(&self.directives().turn()) {
-                self.set_turn(&Turn::None, now);
-            }
-            self.services.turns.due = Some(self.services.turns.not_before);
-            self.cabin.set_power(Power::Waiting, now);
-            return;
+            let is_given = bank.leadership.leads() && has_given(bank, &bank.settings().turn());
+            return is_given.then_some(Setting::Turn(Turn::None)).into_iter().collect();
         }
-        if self.leadership.leads() {
-            self.give_turns(&emergency, now);
-        } else {
-            self.services.turns.unsure_since = None;
-            self.services.turns.followers.clear();
+        if !bank.leadership.leads() {
+            self.unsure_since = None;
+            self.followers.clear();
+            return Vec::new();
         }
-        self.services.turns.holds = self.holds_turn();
-        let moves = self.services.turns.holds || is_seeded(SeededBug::EveryCarHasItsTurn);
-        let power = if moves { Power::Granted } else { Power::Waiting };
-        self.cabin.set_power(power, now);
-        let own = self.hello.node.clone();
-        let is_own = matches!(self.directives().turn(), Turn::Evacuates { car, .. } if car == own);
-        if is_own && self.services.turns.holds && self.cabin.car().is_some_and(Car::is_recalled) {
-            self.set_turn(&Turn::Done { car: own }, now);
-            self.services.turns.holds = false;
-            self.cabin.set_power(Power::Waiting, now);
+        let known = known_cars(bank);
+        let cars = known.max(emergency.cars);
+        // Where emergency power was commanded not all may have been known: after a power cut, say. Who
+        // starts again alone has to know of them, too.
+        let counted = (known > emergency.cars).then_some(Setting::Cars(known));
+        let turn = self.next(bank, &emergency, cars).map(Setting::Turn);
+        counted.into_iter().chain(turn).collect()
+    }
+
+    /// What emergency power leaves to the motor of this node's car, and whether the car has had its
+    /// turn.
+    pub(crate) fn power(&mut self, bank: &Bank<'_>) -> (Power, Option<Setting>) {
+        if bank.settings().emergency_power().is_none() {
+            return (Power::Normal, None);
         }
+        if bank.now < self.not_before {
+            return (Power::Waiting, None);
+        }
+        self.holds = self.holds_turn(bank);
+        let turn = bank.settings().turn();
+        let is_own = matches!(&turn, Turn::Evacuates { car, .. } if *car == bank.own.node);
+        if is_own && self.holds && bank.cabin.car().is_some_and(Car::is_recalled) {
+            self.holds = false;
+            return (
+                Power::Waiting,
+                Some(Setting::Turn(Turn::Done { car: bank.own.node.clone() })),
+            );
+        }
+        let moves = self.holds || is_seeded(SeededBug::EveryCarHasItsTurn);
+        (if moves { Power::Granted } else { Power::Waiting }, None)
     }
 
     /// Whether it is the turn of this node's car. It takes up a turn only if it knows all that the
     /// master knows: the turn may be an old one, from its disk.
-    fn holds_turn(&self) -> bool {
-        let turn = self.directives().turn();
+    fn holds_turn(&self, bank: &Bank<'_>) -> bool {
+        let turn = bank.settings().turn();
         let Some((car, giver)) = turn.holder() else {
             return false;
         };
-        if *car != self.hello.node {
+        if *car != bank.own.node {
             return false;
         }
-        if *giver == self.hello.node && !self.leadership.election().profile().rotates {
-            return self.services.turns.unsure_since.is_some();
+        let rotates = bank.leadership.election().profile().rotates;
+        if giver == &bank.own.node && !rotates {
+            return self.unsure_since.is_some();
         }
-        let members = self.peers.members();
+        let members = bank.members;
         // Where the mastership rotates, the next master lets it go on.
-        let goes_on = self.leadership.election().profile().rotates && self.has_given(&turn);
-        let master = match self.leadership.node_state() {
+        let goes_on = rotates && has_given(bank, &turn);
+        let master = match bank.leadership.node_state() {
             NodeState::Master => return goes_on,
             NodeState::Slave { master } => master,
             NodeState::Seeking => return false,
         };
         let stands = giver == master || goes_on;
         let knows_all = || {
-            let digest = self.directives().power_digest();
+            let digest = bank.settings().power_digest();
             members.get(master).is_some_and(|peer| peer.power == digest)
         };
-        stands && members.get(master).is_some() && (self.services.turns.holds || knows_all())
+        stands && members.get(master).is_some() && (self.holds || knows_all())
     }
 
-    /// As master: gives and takes turns.
-    fn give_turns(&mut self, emergency: &EmergencyPower, now: Timestamp) {
-        let own = self.hello.node.clone();
-        let turn = self.directives().turn();
-        let views = self.views_of_followers(now);
-        let cars = self.count_cars(emergency, now);
-        let is_given = self.has_given(&turn);
-        if !self.services.turns.muster(views.keys().cloned().collect(), cars, now) {
-            if is_given {
-                self.set_turn(&Turn::None, now);
-            }
-            return;
+    /// As master: the next turn, if the present one is over or there is none.
+    fn next(&mut self, bank: &Bank<'_>, emergency: &EmergencyPower, cars: u16) -> Option<Turn> {
+        let (turn, views) = (bank.settings().turn(), bank.views_of_followers());
+        let is_given = has_given(bank, &turn);
+        if !self.muster(views.keys().cloned().collect(), cars, bank.now) {
+            return is_given.then_some(Turn::None);
         }
+        let serving = emergency.serving.as_ref();
         if let Some((car, _)) = turn.holder().filter(|_| is_given) {
-            if self.is_turn_over(&turn, car, emergency.serving.as_ref(), &views, now) {
-                self.set_turn(&Turn::None, now);
-            }
-            return;
+            return self.is_turn_over(bank, &turn, car, serving, &views).then_some(Turn::None);
         }
-        let hold_off = self.services.turns.unsure_since.map_or(now, |since| since + HOLD_OFF);
-        if self.services.turns.followers.len() < usize::from(cars) && now < hold_off {
-            self.services.turns.due = Some(hold_off);
-            return;
+        let hold_off = self.unsure_since.map_or(bank.now, |since| since + HOLD_OFF);
+        if self.followers.len() < usize::from(cars) && bank.now < hold_off {
+            self.due = Some(hold_off);
+            return None;
         }
         // All that move, of those that may go on moving.
         let goes_on = turn.holder().map(|(car, _)| car).filter(|car| views.contains_key(*car));
         let mut moving = views.iter().filter(|(_, view)| moves(view)).map(|(car, _)| car);
-        let digest = self.directives().power_digest();
-        let followers = self.services.turns.followers.iter().filter(|node| **node != own);
-        let mut peers = followers.filter_map(|node| self.peers.members().get(node));
-        let all_know = peers.all(|peer| peer.power == digest);
+        let digest = bank.settings().power_digest();
+        let followers = self.followers.iter().filter(|node| **node != bank.own.node);
+        let mut peers = followers.filter_map(|node| bank.members.get(node));
+        let all_know = cars == emergency.cars && peers.all(|peer| peer.power == digest);
         if !all_know || moving.any(|car| Some(car) != goes_on) {
-            return;
+            return None;
         }
-        let next = self.next_turn(&turn, goes_on, emergency.serving.as_ref(), &views);
         // A car that still moves, and does not go on, has to stand first.
         let stands = |car: &NodeId| views.get(car).is_none_or(|view| !moves(view));
         let may_begin = |next: &Turn| {
             let car = next.holder().map(|(car, _)| car);
             goes_on.is_none_or(|moving| car == Some(moving) || stands(moving))
         };
-        if let Some(next) = next.filter(may_begin) {
-            self.services.turns.place = None;
-            self.set_turn(&next, now);
-        }
-    }
-
-    /// Whether this node has given this turn, or, where the mastership rotates, a node has that is heard.
-    fn has_given(&self, turn: &Turn) -> bool {
-        turn.holder().is_some_and(|(_, giver)| {
-            let is_heard = || self.peers.members().get(giver).is_some();
-            *giver == self.hello.node || self.leadership.election().profile().rotates && is_heard()
-        })
+        let next = self.choose(bank, &turn, goes_on, serving, &views).filter(may_begin)?;
+        self.place = None;
+        Some(next)
     }
 
     /// Whether the car whose turn it is has to give it up.
     fn is_turn_over(
         &mut self,
+        bank: &Bank<'_>,
         turn: &Turn,
         car: &NodeId,
         serving: Option<&NodeId>,
         views: &Views,
-        now: Timestamp,
     ) -> bool {
+        let now = bank.now;
         let Some(view) = views.get(car) else {
             return true;
         };
         let serves = matches!(turn, Turn::Serves { .. });
-        let is_driven = serves && self.is_driven_by_firefighter(car, views);
+        let is_driven = serves && is_driven_by_firefighter(bank, car, views);
         // A car that serves may stand still for lack of calls, and one with a firefighter while they
         // are on a floor.
         let at = view.floor;
         if is_driven || serves && view.is_in_service() {
-            self.services.turns.place = None;
+            self.place = None;
         } else {
-            let since = self.services.turns.stands_since(car, at, now);
+            let since = self.stands_since(car, at, now);
             if now.since(since) >= TURN_LIMIT {
-                self.services.turns.had.insert(car.clone());
-                self.services.turns.place = Some((car.clone(), at, since));
+                self.had.insert(car.clone());
+                self.place = Some((car.clone(), at, since));
                 return true;
             }
-            self.services.turns.due = Some(since + TURN_LIMIT);
+            self.due = Some(since + TURN_LIMIT);
         }
         let stands = !moves(view);
-        let firefighter_waits = |it: &NodeId| it != car && self.is_driven_by_firefighter(it, views);
+        let firefighter_waits =
+            |it: &NodeId| it != car && is_driven_by_firefighter(bank, it, views);
         if is_driven {
             // Between two of them the operator's choice counts.
             return stands && serving.is_some_and(firefighter_waits);
         }
-        if serves && (self.is_switched_off(car) || views.keys().any(firefighter_waits)) {
+        if serves && (is_switched_off(bank, car) || views.keys().any(firefighter_waits)) {
             return stands;
         }
         let has_riders = || {
-            let mut calls = self.store.orders().calls();
+            let mut calls = bank.store.orders().calls();
             calls.any(|call| matches!(call, Call::Car { car: of, .. } if of == car))
         };
         let others_wait = || {
             let selected =
-                serving.filter(|it| views.contains_key(*it) && !self.is_switched_off(it));
+                serving.filter(|it| views.contains_key(*it) && !is_switched_off(bank, it));
             let selected = selected.is_some_and(|it| it != car);
-            selected || views.keys().any(|it| self.has_to_go_down(it))
+            selected || views.keys().any(|it| self.has_to_go_down(bank, it))
         };
         serves && view.phase == CarPhase::Idle && !has_riders() && others_wait()
     }
 
     /// The next turn: first those go down that have not had theirs, with riders before those without.
     /// Then a car serves: one that a firefighter has, or else the one that the operator has chosen.
-    fn next_turn(
+    fn choose(
         &self,
+        bank: &Bank<'_>,
         turn: &Turn,
         goes_on: Option<&NodeId>,
         serving: Option<&NodeId>,
         views: &Views,
     ) -> Option<Turn> {
-        let master = self.hello.node.clone();
-        let waiting = |car: &&NodeId| self.has_to_go_down(car);
-        let calls = self.store.orders().calls().filter_map(|call| match call {
+        let master = bank.own.node.clone();
+        let waiting = |car: &&NodeId| self.has_to_go_down(bank, car);
+        let calls = bank.store.orders().calls().filter_map(|call| match call {
             Call::Car { car, .. } => Some(car),
             Call::Hall(_) => None,
         });
@@ -311,17 +308,17 @@ impl Node {
         if let Some(car) = first.first() {
             return Some(Turn::Evacuates { car: (*car).clone(), master });
         }
-        let is_driven = |car: &&NodeId| self.is_driven_by_firefighter(car, views);
+        let is_driven = |car: &&NodeId| is_driven_by_firefighter(bank, car, views);
         let driven = serving.filter(is_driven).or_else(|| views.keys().find(is_driven));
         if let Some(car) = driven {
             return Some(Turn::Serves { car: car.clone(), master });
         }
         let can_serve = |car: &&NodeId| match views.get(*car)?.availability.unavailable() {
             // Which is what it is for as long as it is not its turn.
-            None | Some(Unavailable::OutOfService) => (!self.is_switched_off(car)).then_some(()),
+            None | Some(Unavailable::OutOfService) => (!is_switched_off(bank, car)).then_some(()),
             Some(_) => None,
         };
-        let gave_up = self.services.turns.place.as_ref().map(|(car, ..)| car);
+        let gave_up = self.place.as_ref().map(|(car, ..)| car);
         let able = |car: &&NodeId| can_serve(car).is_some() && gave_up != Some(*car);
         let any = || views.keys().find(|car| can_serve(car).is_some());
         let car = serving.filter(able).or_else(|| views.keys().find(able)).or_else(any);
@@ -330,53 +327,46 @@ impl Node {
 
     /// Whether a car has not had its turn to go down. A mechanic or a firefighter has other plans for
     /// theirs.
-    fn has_to_go_down(&self, car: &NodeId) -> bool {
-        let is_firefighters = self.directives().mode_with_key(car) == Mode::FireService;
-        !self.services.turns.had.contains(car) && !self.is_switched_off(car) && !is_firefighters
+    fn has_to_go_down(&self, bank: &Bank<'_>, car: &NodeId) -> bool {
+        let is_firefighters = bank.settings().mode_with_key(car) == Mode::FireService;
+        !self.had.contains(car) && !is_switched_off(bank, car) && !is_firefighters
     }
+}
 
-    /// Whether a firefighter has this car (ASME A17.1 *Phase II*), and nothing else holds it up.
-    fn is_driven_by_firefighter(&self, car: &NodeId, views: &Views) -> bool {
-        let availability = views.get(car).map(|view| view.availability);
-        availability == Some(Availability::Unavailable(Unavailable::FireRecall))
-            && self.directives().mode_with_key(car) == Mode::FireService
-    }
+/// Whether this node has given this turn, or, where the mastership rotates, a node has that is heard.
+fn has_given(bank: &Bank<'_>, turn: &Turn) -> bool {
+    let rotates = bank.leadership.election().profile().rotates;
+    turn.holder()
+        .is_some_and(|(_, giver)| giver == &bank.own.node || rotates && bank.is_heard(giver))
+}
 
-    fn is_switched_off(&self, car: &NodeId) -> bool {
-        self.directives().key_switch(car) == KeySwitch::OutOfService
-    }
+/// Whether a firefighter has this car (ASME A17.1 *Phase II*), and nothing else holds it up.
+fn is_driven_by_firefighter(bank: &Bank<'_>, car: &NodeId, views: &Views) -> bool {
+    let availability = views.get(car).map(|view| view.availability);
+    availability == Some(Availability::Unavailable(Unavailable::FireRecall))
+        && bank.settings().mode_with_key(car) == Mode::FireService
+}
 
-    /// The cars of this node and of those that follow it.
-    fn views_of_followers(&self, now: Timestamp) -> Views {
-        let own = self.cabin.view(now).map(|view| (self.hello.node.clone(), view));
-        let follows = |state: &NodeState| matches!(state, NodeState::Slave { master } if *master == self.hello.node);
-        let peers = self.peers.members().peers();
-        let followers = peers.filter(|(_, peer)| follows(&peer.node_state));
-        own.into_iter()
-            .chain(followers.filter_map(|(name, peer)| Some((name.clone(), peer.car?.0))))
-            .collect()
-    }
+fn is_switched_off(bank: &Bank<'_>, car: &NodeId) -> bool {
+    bank.settings().key_switch(car) == KeySwitch::OutOfService
+}
 
-    /// How many cars this node has heard of.
-    pub(super) fn known_cars(&self, now: Timestamp) -> u16 {
-        let members = self.peers.members();
-        let heard = members.peers().filter(|(_, peer)| peer.hello.role == Role::Cabin).count();
-        let lost = members.lost().recent(now).filter(|(_, peer)| peer.role == Role::Cabin).count();
-        let all = usize::from(self.cabin.car().is_some()) + heard + lost;
-        u16::try_from(all).unwrap_or(u16::MAX)
-    }
+/// How many cars this node has heard of.
+pub(crate) fn known_cars(bank: &Bank<'_>) -> u16 {
+    let members = bank.members;
+    let heard = members.peers().filter(|(_, peer)| peer.hello.role == Role::Cabin).count();
+    let lost = members.lost().recent(bank.now);
+    let lost = lost.filter(|(_, peer)| peer.role == Role::Cabin).count();
+    let all = usize::from(bank.cabin.car().is_some()) + heard + lost;
+    u16::try_from(all).unwrap_or(u16::MAX)
+}
 
-    /// As master: how many cars the fleet has. Where emergency power was commanded not all of them may
-    /// have been known: after a power cut, say. Who starts again alone has to know of them, too.
-    fn count_cars(&mut self, emergency: &EmergencyPower, now: Timestamp) -> u16 {
-        let known = self.known_cars(now);
-        if known > emergency.cars {
-            self.direct(Setting::Cars(known), now);
-        }
-        known.max(emergency.cars)
-    }
-
-    fn set_turn(&mut self, turn: &Turn, now: Timestamp) {
-        self.direct(Setting::Turn(turn.clone()), now);
-    }
+/// What says that the building runs on emergency power, or no longer does.
+pub(crate) fn command(bank: &Bank<'_>, on: bool, serving: Option<&NodeId>) -> Vec<Setting> {
+    let cars = known_cars(bank);
+    let emergency = EmergencyPower { cars, serving: serving.cloned() };
+    let command = Setting::EmergencyPower(on.then_some(emergency));
+    // The count begins anew: cars may have been taken out of the fleet since the last time.
+    let is_counted = on && bank.settings().get(&Key::Cars).is_some();
+    [command].into_iter().chain(is_counted.then_some(Setting::Cars(cars))).collect()
 }

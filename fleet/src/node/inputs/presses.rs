@@ -2,9 +2,10 @@
 
 use elevator_driver::{Button, Trip};
 
-use super::{Node, OrderRefused, Taken};
 use crate::car;
 use crate::model::{Call, Dot, HallCall, Timestamp};
+use crate::node::{Node, OrderRefused, Taken};
+use crate::services::calls::refusing_mode;
 use crate::store::MOST_OPEN_TRIPS;
 
 /// A press of a button of the panel, or a destination given at its kiosk.
@@ -29,7 +30,7 @@ pub enum Pressed {
 
 impl Node {
     /// A button was pressed.
-    pub(super) fn press(&mut self, button: Button, now: Timestamp) -> Press {
+    pub(in crate::node) fn press(&mut self, button: Button, now: Timestamp) -> Press {
         let call = Call::of_button(button, &self.hello.node);
         let outcome = self.take_press(button, &call, now);
         Press { call, outcome }
@@ -46,7 +47,7 @@ impl Node {
         let refused = self.lock_against(call, now);
         if let Button::Car(floor) = button {
             // A lock holds against calls: a command in a fire or in a car out of service passes it.
-            let is_call = self.refusing_mode(call).is_none();
+            let is_call = refusing_mode(&self.bank(now), call).is_none();
             if is_call && let Some(refused) = refused {
                 // Where the door is open, the button keeps it open.
                 if self.cabin.absorbs(call, now) {
@@ -80,8 +81,22 @@ impl Node {
         Ok(self.place_pressed(call, now))
     }
 
+    /// The lock that keeps this call from being placed by somebody without a right of access.
+    fn lock_against(&self, call: &Call, now: Timestamp) -> Option<OrderRefused> {
+        let floor = self.services.access.lock_against(&self.bank(now), call)?;
+        Some(OrderRefused::FloorLocked { call: call.clone(), floor })
+    }
+
+    /// A call from the panel was refused because of a lock: its lamp stays dark.
+    fn refuse_press(&mut self, refused: &OrderRefused, now: Timestamp) {
+        self.services.access.count_refused();
+        if let Some(report) = self.cabin.refused(refused.to_string(), now) {
+            self.report(report);
+        }
+    }
+
     /// A passenger has given a destination at a kiosk.
-    pub(super) fn request(&mut self, trip: Trip, now: Timestamp) -> Option<Press> {
+    pub(in crate::node) fn request(&mut self, trip: Trip, now: Timestamp) -> Option<Press> {
         let call = HallCall::to(trip.from(), trip.to()).map(Call::Hall);
         let call = call.filter(|call| call.is_within(self.hello.floors))?;
         let outcome = self.take_request(&call, now);

@@ -1,8 +1,8 @@
 //! Locked floors: which calls need a right of access, and how many were refused for lack of it.
 //!
 //! ```text
-//!   operator ──▶ handle_floor_lock ──▶ Directives ──▶ every node
-//!   access control ──▶ handle_release ──▶ Access, of this car alone, for seconds
+//!   operator ──▶ handle_floor_lock ──▶ the store ──▶ every node
+//!   access control ──▶ handle_release ──▶ AccessControl, of this car alone, for seconds
 //!                                            │
 //!   a press, a trip, an order ──▶ lock_against ▼ ──▶ refused, unless it came with a right
 //! ```
@@ -16,9 +16,8 @@ use std::time::Duration;
 
 use elevator_driver::Floor;
 
-use super::{Node, OrderRefused};
+use super::Bank;
 use crate::car::Car;
-use crate::directives::{DirectiveError, Setting};
 use crate::model::{Call, Mode, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
@@ -66,7 +65,7 @@ pub enum ReleaseRefused {
 
 /// What of access is this node's own: nothing of it is replicated or on disk.
 #[derive(Debug, Clone, Default)]
-pub(super) struct AccessControl {
+pub(crate) struct AccessControl {
     /// Until when floors are released in the own car.
     released: BTreeMap<Floor, Timestamp>,
     /// How many calls were refused.
@@ -79,90 +78,58 @@ impl AccessControl {
     }
 
     /// The released floors, and for how long still.
-    pub(super) fn released(&self, now: Timestamp) -> impl Iterator<Item = (Floor, Duration)> {
+    pub(crate) fn released(&self, now: Timestamp) -> impl Iterator<Item = (Floor, Duration)> {
         let left = move |(floor, until): (&Floor, &Timestamp)| (*floor, until.since(now));
         self.released.iter().map(left).filter(|(_, left)| !left.is_zero())
     }
 
-    pub(super) fn refused(&self) -> u64 {
+    pub(crate) fn refused(&self) -> u64 {
         self.refused
     }
 
-    pub(super) fn count_refused(&mut self) {
+    pub(crate) fn count_refused(&mut self) {
         self.refused = self.refused.saturating_add(1);
     }
-}
 
-impl Node {
-    /// An operator locks a floor for the whole fleet, or unlocks it. It holds until it is commanded
-    /// otherwise, whatever is restarted meanwhile.
-    ///
-    /// # Errors
-    /// [`DirectiveError`]: nothing has changed.
-    pub fn handle_floor_lock(
+    /// Somebody in this node's car may press the button of a locked floor, for `time`.
+    pub(crate) fn release(
         &mut self,
-        floor: Floor,
-        lock: FloorLock,
-        operator: &str,
-        now: Timestamp,
-    ) -> Result<(), DirectiveError> {
-        let is_locked = lock == FloorLock::Lock;
-        self.handle_setting(Setting::FloorLock(floor, is_locked), operator, now)
-    }
-
-    /// An access-control system lets somebody in this node's car press the button of a locked floor,
-    /// for `time`. A floor that is released already is released for the longer of both times.
-    ///
-    /// It is of this node alone, and a restart ends it.
-    ///
-    /// # Errors
-    /// [`ReleaseRefused`]: nothing has changed.
-    pub fn handle_release(
-        &mut self,
+        bank: &Bank<'_>,
         floor: Floor,
         time: Duration,
-        now: Timestamp,
     ) -> Result<(), ReleaseRefused> {
-        if self.cabin.car().is_none() {
-            return Err(ReleaseRefused::NoCar(self.hello.node.clone()));
+        if bank.cabin.car().is_none() {
+            return Err(ReleaseRefused::NoCar(bank.own.node.clone()));
         }
-        if !self.hello.floors.contains(floor) {
-            let top = self.hello.floors.top().index();
+        if !bank.own.floors.contains(floor) {
+            let top = bank.own.floors.top().index();
             return Err(ReleaseRefused::NoSuchFloor { floor, top });
         }
         if time.is_zero() || time > LONGEST_RELEASE {
             return Err(ReleaseRefused::Time);
         }
-        let until = self.services.access.released.entry(floor).or_insert(now);
-        *until = (*until).max(now + time);
+        let until = self.released.entry(floor).or_insert(bank.now);
+        *until = (*until).max(bank.now + time);
         Ok(())
     }
 
-    /// The lock that keeps this call from being placed, if who places it has shown no right.
+    /// The locked floor that keeps this call from being placed, if who places it has shown no right.
     ///
     /// In independent service whoever has the key drives the car, and in fire service a press is no
     /// call at all: no lock holds there. It holds with an attendant, who may be anybody.
-    pub(super) fn lock_against(&self, call: &Call, now: Timestamp) -> Option<OrderRefused> {
+    pub(crate) fn lock_against(&self, bank: &Bank<'_>, call: &Call) -> Option<Floor> {
         let (floor, is_open) = match call {
             Call::Hall(call) => (call.to?, false),
-            Call::Car { car, floor } if *car == self.hello.node => {
-                let is_released = self.services.access.is_released(*floor, now);
-                let mode = self.cabin.car().map(Car::mode);
+            Call::Car { car, floor } if car == &bank.own.node => {
+                let is_released = self.is_released(*floor, bank.now);
+                let mode = bank.cabin.car().map(Car::mode);
                 (*floor, is_released || mode == Some(Mode::Independent))
             }
             Call::Car { floor, .. } => (*floor, false),
         };
         let is_locked = !is_open
-            && self.directives().is_locked(floor)
+            && bank.settings().is_locked(floor)
             && !is_seeded(SeededBug::LockedFloorAccepted);
-        is_locked.then(|| OrderRefused::FloorLocked { call: call.clone(), floor })
-    }
-
-    /// A call from the panel was refused because of a lock: its lamp stays dark.
-    pub(super) fn refuse_press(&mut self, refused: &OrderRefused, now: Timestamp) {
-        self.services.access.count_refused();
-        if let Some(report) = self.cabin.refused(refused.to_string(), now) {
-            self.report(report);
-        }
+        is_locked.then_some(floor)
     }
 }

@@ -1,8 +1,8 @@
 //! Deltas, digests and state transfers: what peers send about their orders and cars, and what this
 //! node sends over links.
 
-use super::{Action, LinkId, Node, Report};
 use crate::model::{CarView, NodeId, Timestamp};
+use crate::node::{Action, LinkId, Node, Report};
 use crate::peers::Handshake;
 use crate::seeded::{SeededBug, is_seeded};
 use crate::store::{Effect, Purpose};
@@ -10,7 +10,7 @@ use crate::wire::{Beacon, Delta, Frame, StateTransfer, StoreDigest};
 
 impl Node {
     /// Routes the effects of the latest call to the store.
-    pub(super) fn route_store(&mut self, now: Timestamp) {
+    pub(in crate::node) fn route_store(&mut self, now: Timestamp) {
         while let Some(effect) = self.store.poll_effect() {
             match effect {
                 Effect::Set(changed) => self.on_set(changed, now),
@@ -34,13 +34,13 @@ impl Node {
     }
 
     /// The set of open orders has changed.
-    pub(super) fn orders_have_changed(&mut self) {
+    pub(in crate::node) fn orders_have_changed(&mut self) {
         self.dispatching.invalidate();
         self.cabin.invalidate_stops();
         self.cabin.invalidate();
     }
 
-    pub(super) fn on_delta(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
+    pub(in crate::node) fn on_delta(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
         self.on_car_view(peer, delta, now);
         self.on_records(peer, delta, now);
         if self.leadership.follows(peer)
@@ -74,12 +74,17 @@ impl Node {
     }
 
     /// Handles settings, records and acknowledgements, which stay true even if the beacon was reordered.
-    pub(super) fn on_records(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
+    pub(in crate::node) fn on_records(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
         self.store.handle_delta(peer, delta, now);
         self.route_store(now);
     }
 
-    pub(super) fn on_state(&mut self, peer: &NodeId, state: &StateTransfer, now: Timestamp) {
+    pub(in crate::node) fn on_state(
+        &mut self,
+        peer: &NodeId,
+        state: &StateTransfer,
+        now: Timestamp,
+    ) {
         self.leadership.terms.hear(state.term);
         self.store.handle_state(peer, state, now);
         self.route_store(now);
@@ -87,7 +92,7 @@ impl Node {
 
     /// Compares the peer's digest with this node's. Equal digests acknowledge everything at once; a
     /// difference that lasts is repaired (O7).
-    pub(super) fn compare(&mut self, beacon: &Beacon, now: Timestamp) {
+    pub(in crate::node) fn compare(&mut self, beacon: &Beacon, now: Timestamp) {
         let (node, digest) = (&beacon.hello.node, beacon.digest);
         if digest == self.store.digest() {
             if let Some(is_new) = self.peers.note_equal(node, digest, beacon.durable) {
@@ -107,7 +112,7 @@ impl Node {
     }
 
     /// Sends this node's digest over a fresh link.
-    pub(super) fn send_digest(&mut self, link: LinkId) {
+    pub(in crate::node) fn send_digest(&mut self, link: LinkId) {
         let digest = self.store.store_digest(self.leadership.terms.known());
         let frame = Frame::Digest(digest);
         self.actions.push_back(Action::Send { link, frame });
@@ -115,7 +120,7 @@ impl Node {
 
     /// Handles the digest that a peer sends over a fresh link. Equal stores count as transferred;
     /// otherwise each side sends its own.
-    pub(super) fn on_digest(&mut self, link: LinkId, told: StoreDigest, now: Timestamp) {
+    pub(in crate::node) fn on_digest(&mut self, link: LinkId, told: StoreDigest, now: Timestamp) {
         self.leadership.terms.hear(told.term);
         let Some(peer) = self.peers.links().get(link).map(|link| link.peer.clone()) else {
             return;
@@ -135,7 +140,7 @@ impl Node {
     }
 
     /// This node has received the peer's whole state.
-    pub(super) fn on_state_received(&mut self, link: LinkId, now: Timestamp) {
+    pub(in crate::node) fn on_state_received(&mut self, link: LinkId, now: Timestamp) {
         self.actions.push_back(Action::Send { link, frame: Frame::Synced });
         if self.peers.links.state_received(link) == Handshake::Done {
             self.synced(link, now);
@@ -143,7 +148,7 @@ impl Node {
     }
 
     /// Sends the parts of state transfers that are due.
-    pub(super) fn send_states(&mut self, now: Timestamp) {
+    pub(in crate::node) fn send_states(&mut self, now: Timestamp) {
         let (links, term) = (self.peers.links(), self.leadership.terms.known());
         let peer_of = |link| links.get(link).map(|link| &link.peer);
         for (link, state) in self.store.states_due(peer_of, term, now) {
@@ -153,7 +158,7 @@ impl Node {
     }
 
     /// Sends over each link what was not sent over it yet.
-    pub(super) fn send_deltas(&mut self, now: Timestamp) {
+    pub(in crate::node) fn send_deltas(&mut self, now: Timestamp) {
         let links = self.peers.links().synced();
         let synced: Vec<(LinkId, NodeId)> =
             links.map(|(link, peer)| (link, peer.clone())).collect();

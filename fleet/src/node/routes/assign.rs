@@ -1,12 +1,12 @@
 //! Requests for plans, and the assignments that come of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use elevator_driver::{Floor, Kiosks, MOST_TRIPS, Trip};
+use elevator_driver::{Kiosks, MOST_TRIPS, Trip};
 
-use super::{Action, LinkId, Node, PlanVersion, Report};
-use crate::dispatch::{CarPlan, CarSituation, Plan, Predictor};
+use crate::dispatch::{CarPlan, Plan, Predictor};
 use crate::model::{Call, CarView, HallCall, NodeId, NodeState, Timestamp};
+use crate::node::{Action, LinkId, Node, PlanVersion, Report};
 use crate::peers::Relation;
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Delta, Frame, PlanEntry};
@@ -34,7 +34,7 @@ impl Node {
     }
 
     /// As master: requests a plan for the open hall calls (F1, F6), unless a request is pending.
-    pub(super) fn ask_for_plan(&mut self, now: Timestamp) {
+    pub(in crate::node) fn ask_for_plan(&mut self, now: Timestamp) {
         if !self.leadership.leads() {
             self.dispatching.leave_to_master();
             return;
@@ -47,7 +47,7 @@ impl Node {
         let calls = self.waiting_calls().into_iter();
         let calls: BTreeMap<HallCall, _> =
             calls.map(|call| (call, waited(call).unwrap_or_default())).collect();
-        let cars = self.situations(now);
+        let cars = self.bank(now).situations(self.cars(now));
         if let Some(request) = self.dispatching.request(&calls, cars, now) {
             self.actions.push_back(Action::Plan(request));
         }
@@ -70,7 +70,7 @@ impl Node {
     /// What the kiosks of the landings show: the cars of the destination calls that are promised
     /// (P1), the latest ones if there are too many. A car that can't come is not shown: the master
     /// assigns the call to another one, or none can come.
-    pub(super) fn kiosks(&self, now: Timestamp) -> Kiosks {
+    pub(in crate::node) fn kiosks(&self, now: Timestamp) -> Kiosks {
         let mut trips: Vec<(Timestamp, HallCall)> = self.store.promised_trips().collect();
         trips.sort_unstable_by(|one, other| other.cmp(one));
         let shown = trips.into_iter().filter_map(|(_, call)| {
@@ -99,12 +99,11 @@ impl Node {
     /// The cars of the group and what they are doing: the node's own car, and those of the synced
     /// peers (F14) that take assignments.
     fn cars(&self, now: Timestamp) -> Vec<(NodeId, CarView)> {
-        let own = self.cabin.view(now);
-        let own = own.map(|view| (self.hello.node.clone(), view));
+        let bank = self.bank(now);
         let synced = self.peers.links().synced().map(|(_, name)| name);
         let others = synced.filter(|name| self.may_assign(name));
-        let others = others.filter_map(|name| self.car_of_peer(name, now));
-        own.into_iter().chain(others).collect()
+        let others = others.filter_map(|name| bank.car_of_peer(name));
+        bank.own_car().into_iter().chain(others).collect()
     }
 
     /// The cars of the peers that are not in the group.
@@ -112,13 +111,8 @@ impl Node {
         let peers = self.peers.members().peers().map(|(name, _)| name);
         let outside =
             peers.filter(|name| !self.peers.links().is_synced(name) || !self.may_assign(name));
-        outside.filter_map(|name| self.car_of_peer(name, now)).collect()
-    }
-
-    fn car_of_peer(&self, name: &NodeId, now: Timestamp) -> Option<(NodeId, CarView)> {
-        let (view, at) = self.peers.members().get(name)?.car?;
-        let elapsed = view.elapsed.saturating_add(now.since(at));
-        Some((name.clone(), CarView { elapsed, ..view }))
+        let bank = self.bank(now);
+        outside.filter_map(|name| bank.car_of_peer(name)).collect()
     }
 
     /// Whether a synced peer takes assignments. A standby link says nothing about whom its peer
@@ -129,37 +123,6 @@ impl Node {
             None | Some(Relation::FollowsThisNode | Relation::Unknown) => true,
             Some(Relation::Leads | Relation::FollowsAnother) => false,
         }
-    }
-
-    fn situations(&self, now: Timestamp) -> Vec<CarSituation> {
-        self.with_car_calls(self.cars(now))
-    }
-
-    /// All cars that are heard, in the group or not.
-    pub(super) fn all_situations(&self, now: Timestamp) -> Vec<CarSituation> {
-        let own = self.cabin.view(now).map(|view| (self.hello.node.clone(), view));
-        let peers = self.peers.members().peers().map(|(name, _)| name);
-        let others = peers.filter_map(|name| self.car_of_peer(name, now));
-        self.with_car_calls(own.into_iter().chain(others).collect())
-    }
-
-    fn with_car_calls(&self, cars: Vec<(NodeId, CarView)>) -> Vec<CarSituation> {
-        let mut car_calls: BTreeMap<&NodeId, BTreeSet<Floor>> = BTreeMap::new();
-        for call in self.store.orders().calls() {
-            match call {
-                Call::Car { car, floor } => {
-                    car_calls.entry(car).or_default().insert(*floor);
-                }
-                Call::Hall(_) => {}
-            }
-        }
-        cars.into_iter()
-            .map(|(car, view)| CarSituation {
-                car_calls: car_calls.remove(&car).unwrap_or_default(),
-                car,
-                view,
-            })
-            .collect()
     }
 
     /// Sends changed entries of the plan to the linked peers, and applies them to the own car.
@@ -194,14 +157,14 @@ impl Node {
     }
 
     /// Handles what a peer wants the car to do besides its calls: the master is obeyed (E3).
-    pub(super) fn on_car_plan(&mut self, peer: &NodeId, plan: CarPlan) {
+    pub(in crate::node) fn on_car_plan(&mut self, peer: &NodeId, plan: CarPlan) {
         if self.leadership.follows(peer) {
             self.cabin.set_plan(plan);
         }
     }
 
     /// The master is gone, or out of reach: what it wanted of the car besides its calls is void.
-    pub(super) fn forget_guidance(&mut self, peer: &NodeId) {
+    pub(in crate::node) fn forget_guidance(&mut self, peer: &NodeId) {
         self.dispatching.forget_car(peer);
         if self.leadership.follows(peer) {
             self.cabin.set_plan(CarPlan::default());
@@ -209,7 +172,7 @@ impl Node {
     }
 
     /// Handles one entry of the master's plan.
-    pub(super) fn on_assignment(&mut self, mut entry: PlanEntry) {
+    pub(in crate::node) fn on_assignment(&mut self, mut entry: PlanEntry) {
         if is_seeded(SeededBug::AllAssignedHere) {
             entry.car = self.hello.node.clone();
         }

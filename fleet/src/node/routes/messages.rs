@@ -2,18 +2,18 @@
 
 use core::net::Ipv4Addr;
 
-use super::{Action, Node};
 use crate::climate::Source;
 use crate::election::ballot::packet;
 use crate::election::{Carrier, Input, Message};
 use crate::leadership::Enclosed;
 use crate::model::{NodeId, Timestamp};
+use crate::node::{Action, Node};
 use crate::peers::Addressee;
 use crate::wire::Piggybacked;
 
 impl Node {
     /// Sends a message to one node or to all. Does nothing if the addressee is not heard.
-    pub(super) fn send_message(
+    pub(in crate::node) fn send_message(
         &mut self,
         to: Option<NodeId>,
         message: Message,
@@ -97,7 +97,7 @@ impl Node {
     }
 
     /// Handles the message piggybacked on a beacon of an accepted peer.
-    pub(super) fn on_piggybacked(
+    pub(in crate::node) fn on_piggybacked(
         &mut self,
         from: &NodeId,
         piggybacked: &Piggybacked,
@@ -111,7 +111,7 @@ impl Node {
 
     /// Handles a message of an accepted peer, whatever carried it. The election gets only messages
     /// of nodes that could follow each other.
-    pub(super) fn on_message(&mut self, from: &NodeId, message: &Message, now: Timestamp) {
+    pub(in crate::node) fn on_message(&mut self, from: &NodeId, message: &Message, now: Timestamp) {
         if self.may_follow(from) {
             self.step_election(Input::Message { from, message }, now);
         }
@@ -119,14 +119,19 @@ impl Node {
     }
 
     /// This node has requested sensor data from all nodes, or has only its own.
-    pub(super) fn gather_readings(&mut self, now: Timestamp) {
+    pub(in crate::node) fn gather_readings(&mut self, now: Timestamp) {
         let synced = self.peers.links().synced().map(|(_, peer)| peer.clone());
         self.cabin.climate.start_gathering(synced.collect(), now);
     }
 
     /// Handles a message about the climate, from any accepted peer, whether or not the election
     /// takes it into account.
-    pub(super) fn on_climate_message(&mut self, from: &NodeId, message: &Message, now: Timestamp) {
+    pub(in crate::node) fn on_climate_message(
+        &mut self,
+        from: &NodeId,
+        message: &Message,
+        now: Timestamp,
+    ) {
         let shows = self.leadership.shows_for(from);
         if let Some(answer) = self.cabin.handle_message(from, message, shows, now) {
             self.send_message(Some(from.clone()), answer, Enclosed::Nothing, now);
@@ -134,7 +139,7 @@ impl Node {
     }
 
     /// Requests sensor data, and sends the resulting display data, when due.
-    pub(super) fn refresh_climate(&mut self, now: Timestamp) {
+    pub(in crate::node) fn refresh_climate(&mut self, now: Timestamp) {
         if self.cabin.climate.is_request_due(self.leadership.asks_for_readings(), now) {
             self.send_message(None, Message::SensorRequest, Enclosed::Nothing, now);
         }

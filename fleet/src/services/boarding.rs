@@ -26,7 +26,7 @@ const NOTICED: Duration = Duration::from_millis(300);
 /// The presses of destination calls whose passengers have entered the car: one entry for each call,
 /// with the presses that were open when the door last opened for it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Boarding {
+pub(crate) struct Boarding {
     calls: BTreeMap<HallCall, Boarded>,
 }
 
@@ -51,7 +51,7 @@ enum Stage {
 impl Boarding {
     /// The door is open for a destination call with these open presses: those of passengers who
     /// entered before are among them, unless they are served.
-    pub(super) fn begin(&mut self, call: HallCall, presses: BTreeSet<Dot>, now: Timestamp) {
+    pub(crate) fn begin(&mut self, call: HallCall, presses: BTreeSet<Dot>, now: Timestamp) {
         if let Some(to) = call.to {
             // The car call of an earlier passenger may have been served: this one needs another.
             let stage = Stage::Wanted;
@@ -60,33 +60,33 @@ impl Boarding {
     }
 
     /// The process was interrupted until now: it would not have noticed a panel that is gone.
-    pub(super) fn interrupt(&mut self, now: Timestamp) {
+    pub(crate) fn interrupt(&mut self, now: Timestamp) {
         for trip in self.calls.values_mut() {
             trip.since = now;
         }
     }
 
     /// The panel is lost: nobody knows whether these passengers entered, so their trips stay open.
-    pub(super) fn lose_panel(&mut self) {
+    pub(crate) fn lose_panel(&mut self) {
         self.calls.clear();
     }
 
     /// The car's door is open at this floor: who wanted to go there has arrived, though the car call
     /// may have been served as soon as it was placed.
-    pub(super) fn arrive(&mut self, at: Floor) {
+    pub(crate) fn arrive(&mut self, at: Floor) {
         for trip in self.calls.values_mut().filter(|trip| trip.to == at) {
             trip.stage = Stage::Placed;
         }
     }
 
     /// Whether the passenger who made this press is in the car.
-    pub(super) fn contains(&self, call: HallCall, press: Dot) -> bool {
+    pub(crate) fn contains(&self, call: HallCall, press: Dot) -> bool {
         self.calls.get(&call).is_some_and(|trip| trip.presses.contains(&press))
     }
 
     /// Takes the presses whose trips are safe: the car call is promised, or has been served, and the
     /// panel was not gone. It needs no timer: the next beacon is due soon enough.
-    pub(super) fn take_safe(
+    pub(crate) fn take_safe(
         &mut self,
         ride_to: impl Fn(Floor) -> Ride,
         now: Timestamp,

@@ -1,73 +1,33 @@
-//! The inputs of a node.
+//! The inputs of a node: `mod.rs` has those of mesh, panel, disk and time, and orders; `commands.rs` those
+//! of operators and programs; `presses.rs` says what becomes of a press.
+
+mod commands;
+mod presses;
 
 use core::net::Ipv4Addr;
+use std::collections::VecDeque;
 use std::time::Duration;
 
-use elevator_driver::{Floor, PanelEvent};
+use elevator_driver::PanelEvent;
 
-use super::access::Access;
-use super::neighbours::Acceptance;
-use super::{Action, LinkId, LinkSide, Lsn, Node, Press, Report, Restored};
-use crate::cabin::Occurrence;
-use crate::car::Car;
+pub use self::presses::{Press, Pressed};
+use crate::cabin::{Cabin, Occurrence};
+use crate::car::Power;
 use crate::directives::{Request, RequestId};
-use crate::dispatch::WeekTime;
+use crate::dispatch::{Schedule, WeekTime};
 use crate::election::{Input, LinkRule};
-use crate::model::{Call, Hello, Mode, NodeId, NodeState, Timestamp};
+use crate::leadership::Leadership;
+use crate::model::{Call, Hello, NodeId, NodeState, Term, Timestamp};
+use crate::node::routes::Acceptance;
+use crate::node::{Action, LinkId, LinkSide, Lsn, Node, NodeSettings, Report, Restored};
 use crate::peers::{BeaconFate, Handshake, Peers, accepts};
-use crate::store::{MOST_OPEN_TRIPS, Taken};
+use crate::plan::Dispatching;
+use crate::seeded::{SeededBug, is_seeded};
+use crate::services::access::Access;
+use crate::services::calls::OrderRefused;
+use crate::services::{Services, errand, fire_key};
+use crate::store::{Store, Taken};
 use crate::wire::{Beacon, Frame};
-
-/// An order that can't be placed. The node is unchanged.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum OrderRefused {
-    /// The building has no such button or floor.
-    #[error("there is no {call} in a building with floors 0 to {top}")]
-    NoSuchButton {
-        /// The rejected call.
-        call: Call,
-        /// The highest floor.
-        top: u8,
-    },
-    /// The node has no car that could serve it.
-    #[error("{node} has no car for {call}")]
-    NoCar {
-        /// The rejected call.
-        call: Call,
-        /// The node.
-        node: NodeId,
-    },
-    /// All cars are recalled because of a fire.
-    #[error("{call} can't be placed: all cars are recalled because of a fire")]
-    FireRecall {
-        /// The rejected call.
-        call: Call,
-    },
-    /// The car, of this node or another one, is out of service, or a firefighter drives it.
-    #[error("{call} can't be placed: the car is in mode {mode}")]
-    NotInService {
-        /// The rejected call.
-        call: Call,
-        /// The mode of the car.
-        mode: Mode,
-    },
-    /// The floor is locked, and whoever placed the call has shown no right of access.
-    #[error("{call} can't be placed: floor {floor} is locked")]
-    FloorLocked {
-        /// The rejected call.
-        call: Call,
-        /// The locked floor.
-        floor: Floor,
-    },
-    /// So many destination calls that were placed at this node are open.
-    #[error("{call} can't be placed: {most} trips that were asked for at this node are open")]
-    TooManyTrips {
-        /// The rejected call.
-        call: Call,
-        /// How many may be open.
-        most: usize,
-    },
-}
 
 /// A program's request to place a call, which it may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +54,55 @@ pub enum Requested {
 }
 
 impl Node {
+    /// Creates a node with the contents of its disk. Call [`start`](Self::start) next.
+    #[must_use]
+    pub fn new(settings: NodeSettings) -> Self {
+        let hello = settings.hello();
+        let NodeSettings { identity, election, floors: _, mesh, car, climate, restored, seed } =
+            settings;
+        let flight_times = &restored.flight_times;
+        let climate = climate.requested_every(election.request_period());
+        let mut cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
+        // A car is out of service until its panel is heard.
+        let (health, mut term) = (cabin.health(true), restored.term.restored());
+        if is_seeded(SeededBug::TermForgotten) {
+            term = Term::default();
+        }
+        let leadership = Leadership::new(election, &hello, health, term, mesh);
+        let rule = leadership.election().profile().link_rule;
+        let peers = Peers::new(hello.clone(), identity.link_port, mesh, rule);
+        let rotates = leadership.election().profile().rotates;
+        let store = Store::new(hello.clone(), &restored, rotates);
+        let (directives, own) = (store.settings(), &hello.node);
+        cabin.change_car(|car| car.restore_fire_key(fire_key(directives, own)));
+        if directives.emergency_power().is_some() {
+            cabin.set_power(Power::Waiting, Timestamp::START);
+        }
+        cabin.change_car(|car| car.set_command(directives.mode(own), Timestamp::START));
+        let mut node = Self {
+            leadership,
+            peers,
+            store,
+            dispatching: Dispatching::default(),
+            services: Services::default(),
+            cabin,
+            random: fastrand::Rng::with_seed(seed),
+            actions: VecDeque::new(),
+            hello,
+        };
+        let errand = errand(node.directives(), &node.hello.node);
+        node.cabin.change_car(|car| car.set_errand(errand, Timestamp::START));
+        node
+    }
+
+    /// The same, with a schedule by which idle cars wait while it is master: see
+    /// [`handle_local_time`](Self::handle_local_time).
+    #[must_use]
+    pub fn with_schedule(mut self, schedule: Schedule) -> Self {
+        self.dispatching.set_schedule(schedule);
+        self
+    }
+
     /// Starts the node: alone, with the lamps of the orders on its disk (P3). Under `lowest-ip` it
     /// starts as master (F2).
     pub fn start(&mut self, now: Timestamp) {
@@ -292,7 +301,7 @@ impl Node {
     /// The building has no such button, the node has no car for a car call or the car takes none in
     /// its present mode, all cars are recalled, the floor is locked, or too many destination calls
     /// are open.
-    pub fn handle_order(&mut self, call: Call, now: Timestamp) -> Result<Taken, OrderRefused> {
+    pub fn handle_order(&mut self, call: &Call, now: Timestamp) -> Result<Taken, OrderRefused> {
         self.handle_order_with(call, Access::Public, now)
     }
 
@@ -302,7 +311,7 @@ impl Node {
     /// As [`handle_order`](Self::handle_order); with a right no lock matters.
     pub fn handle_order_with(
         &mut self,
-        call: Call,
+        call: &Call,
         access: Access,
         now: Timestamp,
     ) -> Result<Taken, OrderRefused> {
@@ -327,13 +336,15 @@ impl Node {
             return Ok(earlier);
         }
         let CallRequest { id, bearer, call, access } = request;
-        let taken = self.take_order(call.clone(), *access, now)?;
+        let taken = self.take_order(call, *access, now)?;
         // In the same batch for the disk as the order. Peers may get it before the order: `earlier`.
         let press = match taken {
             Taken::Placed => self.store.latest_press(call),
             Taken::Absorbed => None,
         };
-        self.remember(Request::Call { id: *id, call: call.clone(), press }, bearer, now);
+        let request = Request::Call { id: *id, call: call.clone(), press };
+        self.store.remember(request, bearer, now);
+        self.route_store(now);
         self.settle(now);
         Ok(Requested::Now(taken))
     }
@@ -360,35 +371,16 @@ impl Node {
     /// Places an order. The caller settles what follows.
     fn take_order(
         &mut self,
-        call: Call,
+        call: &Call,
         access: Access,
         now: Timestamp,
     ) -> Result<Taken, OrderRefused> {
-        if !call.is_within(self.hello.floors) {
-            let top = self.hello.floors.top().index();
-            return Err(OrderRefused::NoSuchButton { call, top });
-        }
-        let node = &self.hello.node;
-        if matches!(&call, Call::Car { car, .. } if car == node) && self.cabin.car().is_none() {
-            let node = node.clone();
-            return Err(OrderRefused::NoCar { call, node });
-        }
-        if self.directives().is_fire_recalled() {
-            return Err(OrderRefused::FireRecall { call });
-        }
-        if let Some(mode) = self.refusing_mode(&call) {
-            return Err(OrderRefused::NotInService { call, mode });
-        }
-        if access == Access::Public
-            && let Some(refused) = self.lock_against(&call, now)
-        {
-            self.services.access.count_refused();
+        let refused =
+            self.consult(now, |services, bank| services.access.refuse(bank, call, access));
+        if let Some(refused) = refused {
             return Err(refused);
         }
-        if !self.store.may_place(&call) {
-            return Err(OrderRefused::TooManyTrips { call, most: MOST_OPEN_TRIPS });
-        }
-        Ok(if self.cabin.absorbs(&call, now) { Taken::Absorbed } else { self.place(&call, now) })
+        Ok(if self.cabin.absorbs(call, now) { Taken::Absorbed } else { self.place(call, now) })
     }
 
     /// Everything up to and including this batch is on disk.
@@ -464,23 +456,11 @@ impl Node {
         self.settle(now);
     }
 
-    pub(super) fn report(&mut self, report: Report) {
+    pub(in crate::node) fn report(&mut self, report: Report) {
         self.actions.push_back(Action::Report(report));
     }
 
-    /// The mode of the car, if it takes no car call such as this one. Of another node's car it is the
-    /// commanded one: its panel may be busy with a mechanic, who gets the calls afterwards.
-    pub(super) fn refusing_mode(&self, call: &Call) -> Option<Mode> {
-        match call {
-            Call::Car { car, .. } if *car == self.hello.node => {
-                self.cabin.car().filter(|car| !car.takes_car_calls()).map(Car::mode)
-            }
-            Call::Car { car, .. } => self.directives().refusing_mode(car),
-            Call::Hall(_) => None,
-        }
-    }
-
-    pub(super) fn place(&mut self, call: &Call, now: Timestamp) -> Taken {
+    pub(in crate::node) fn place(&mut self, call: &Call, now: Timestamp) -> Taken {
         let taken = self.store.place(call, now);
         self.route_store(now);
         taken

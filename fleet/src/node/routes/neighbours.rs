@@ -1,13 +1,13 @@
 //! Peers that come and go, and the links to them.
 
-use super::{Action, LinkId, Node, Report};
 use crate::election::Input;
 use crate::model::{Hello, NodeId, NodeState, Timestamp};
+use crate::node::{Action, LinkId, Node, Report};
 use crate::peers::{Due, Heard};
 use crate::wire::{Delta, Frame, PlanEntry};
 
 impl Node {
-    pub(super) fn on_heard(
+    pub(in crate::node) fn on_heard(
         &mut self,
         verdict: &Heard,
         hello: &Hello,
@@ -48,7 +48,7 @@ impl Node {
         self.report(Report::PeerDiscovered { node, address: hello.address });
     }
 
-    pub(super) fn lose(&mut self, peer: &NodeId, now: Timestamp) {
+    pub(in crate::node) fn lose(&mut self, peer: &NodeId, now: Timestamp) {
         if let Some(link) = self.peers.lose(peer) {
             self.actions.push_back(Action::Close(link));
         }
@@ -62,7 +62,7 @@ impl Node {
     }
 
     /// A peer sent over its link what no node may send: closes the link, and dials again later.
-    pub(super) fn refuse_link(&mut self, link: LinkId, what: &str, now: Timestamp) {
+    pub(in crate::node) fn refuse_link(&mut self, link: LinkId, what: &str, now: Timestamp) {
         let Some(peer) = self.peers.links().get(link).map(|link| link.peer.clone()) else {
             return;
         };
@@ -74,14 +74,14 @@ impl Node {
     }
 
     /// As master: compares the state that a peer claims with its link.
-    pub(super) fn reconcile(&mut self, peer: &NodeId, says: &NodeState, now: Timestamp) {
+    pub(in crate::node) fn reconcile(&mut self, peer: &NodeId, says: &NodeState, now: Timestamp) {
         let leads = self.leadership.leads();
         if let Some(link) = self.peers.reconcile(peer, says, leads, now) {
             self.hang_up(link, now);
         }
     }
 
-    pub(super) fn synced(&mut self, link: LinkId, now: Timestamp) {
+    pub(in crate::node) fn synced(&mut self, link: LinkId, now: Timestamp) {
         let Some((peer, side)) =
             self.peers.links().get(link).map(|link| (link.peer.clone(), link.side))
         else {
@@ -119,18 +119,18 @@ impl Node {
     }
 
     /// Closes a link, if it was open.
-    pub(super) fn close(&mut self, link: LinkId, now: Timestamp) {
+    pub(in crate::node) fn close(&mut self, link: LinkId, now: Timestamp) {
         if let Some(peer) = self.peers.close_link(link) {
             self.disconnected(&peer, now);
         }
     }
 
-    pub(super) fn hang_up(&mut self, link: LinkId, now: Timestamp) {
+    pub(in crate::node) fn hang_up(&mut self, link: LinkId, now: Timestamp) {
         self.actions.push_back(Action::Close(link));
         self.close(link, now);
     }
 
-    pub(super) fn dial(&mut self, peer: NodeId, now: Timestamp) {
+    pub(in crate::node) fn dial(&mut self, peer: NodeId, now: Timestamp) {
         match self.peers.link_address(&peer) {
             Some(address) => self.actions.push_back(Action::Dial { peer, address }),
             None => self.dial_failed(&peer, now),
@@ -138,7 +138,7 @@ impl Node {
     }
 
     /// A dial failed, or its link was not synced in time.
-    pub(super) fn dial_failed(&mut self, peer: &NodeId, now: Timestamp) {
+    pub(in crate::node) fn dial_failed(&mut self, peer: &NodeId, now: Timestamp) {
         if self.peers.keeps_links() {
             let draw = self.random.u64(..);
             self.peers.redial_later(peer, draw, now);
@@ -148,12 +148,12 @@ impl Node {
     }
 
     /// Updates the choice of links, if necessary.
-    pub(super) fn choose_links(&mut self) {
+    pub(in crate::node) fn choose_links(&mut self) {
         self.peers.choose_links(self.leadership.master());
     }
 
     /// Dials the peers that are due (C6).
-    pub(super) fn pair(&mut self, now: Timestamp) {
+    pub(in crate::node) fn pair(&mut self, now: Timestamp) {
         self.choose_links();
         for due in self.peers.due_dials(now) {
             match due {
@@ -170,7 +170,7 @@ impl Node {
 
 /// How much of a beacon is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Acceptance {
+pub(in crate::node) enum Acceptance {
     None,
     Orders,
     Full,

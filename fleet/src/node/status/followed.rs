@@ -6,9 +6,9 @@
 
 use elevator_driver::Floor;
 
-use super::Node;
 use crate::directives::{Asked, Request, RequestId, Session};
 use crate::model::{Call, NodeId};
+use crate::node::Node;
 use crate::store::Fate;
 
 /// What has become of a call that a program has placed.

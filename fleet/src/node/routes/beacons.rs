@@ -2,13 +2,13 @@
 
 use core::net::Ipv4Addr;
 
-use super::{Action, Node};
 use crate::model::Timestamp;
+use crate::node::{Action, Node};
 use crate::peers::Facts;
 use crate::wire::{Beacon, Room};
 
 impl Node {
-    pub(super) fn facts(&self, now: Timestamp) -> Facts {
+    pub(in crate::node) fn facts(&self, now: Timestamp) -> Facts {
         Facts {
             node_state: self.leadership.node_state().clone(),
             term: self.leadership.term(),
@@ -21,7 +21,7 @@ impl Node {
         }
     }
 
-    pub(super) fn broadcast_if_due(&mut self, now: Timestamp) {
+    pub(in crate::node) fn broadcast_if_due(&mut self, now: Timestamp) {
         let leads = self.leadership.leads();
         if self.leadership.has_started() && self.peers.beacon_due(leads) <= now {
             let facts = self.facts(now);
@@ -32,14 +32,14 @@ impl Node {
     }
 
     /// Sends a beacon to one node.
-    pub(super) fn unicast(&mut self, to: Ipv4Addr, probe: bool, now: Timestamp) {
+    pub(in crate::node) fn unicast(&mut self, to: Ipv4Addr, probe: bool, now: Timestamp) {
         let facts = self.facts(now);
         let beacon = self.peers.unicast(facts, to, probe, now);
         self.actions.push_back(Action::Unicast { to, beacon });
     }
 
     /// Adds the open orders, oldest first, and then the plan, as far as they fit.
-    pub(super) fn enclose_orders(&self, beacon: &mut Beacon, now: Timestamp) {
+    pub(in crate::node) fn enclose_orders(&self, beacon: &mut Beacon, now: Timestamp) {
         let mut room = Room::left_by(beacon);
         self.store.enclose(&mut beacon.delta, &mut room, now);
         for entry in self.dispatching.plan.bequeath() {

@@ -1,0 +1,11 @@
+//! The ways between components: what one of them wants or has done is passed to the others.
+
+mod assign;
+mod beacons;
+mod delta;
+mod elect;
+mod messages;
+mod neighbours;
+mod services;
+
+pub(super) use self::neighbours::Acceptance;

@@ -1,0 +1,80 @@
+//! Settings: what is to be set, and what follows once it is.
+
+use crate::car::Power;
+use crate::directives::{Directive, DirectiveError, Key, Setting, Words};
+use crate::model::Timestamp;
+use crate::node::{Node, Report};
+use crate::services::{Bank, Services, errand};
+
+impl Node {
+    /// The bank as it is now, for the rules of the services.
+    pub(in crate::node) fn bank(&self, now: Timestamp) -> Bank<'_> {
+        let Self { hello, store, peers, leadership, cabin, .. } = self;
+        Bank { own: hello, store, members: peers.members(), leadership, cabin, now }
+    }
+
+    /// What a service makes of it.
+    pub(in crate::node) fn consult<T>(
+        &mut self,
+        now: Timestamp,
+        ask: impl FnOnce(&mut Services, &Bank<'_>) -> T,
+    ) -> T {
+        let Self { hello, store, peers, leadership, cabin, services, .. } = self;
+        let members = peers.members();
+        ask(services, &Bank { own: hello, store, members, leadership, cabin, now })
+    }
+
+    /// Sets something, for the disk, this node's car and all other nodes.
+    pub(in crate::node) fn set(
+        &mut self,
+        setting: Setting,
+        by: Words,
+        now: Timestamp,
+    ) -> Result<(), DirectiveError> {
+        self.store.set(setting, by)?;
+        self.route_store(now);
+        Ok(())
+    }
+
+    /// This node sets something, not an operator; whether it could. If the bound refuses it, that is
+    /// reported.
+    pub(in crate::node) fn direct(&mut self, setting: Setting, now: Timestamp) -> bool {
+        let by = Words::from(&self.hello.node);
+        let outcome = self.set(setting, by, now);
+        if let Err(error) = &outcome {
+            self.report(Report::Conflict(error.to_string()));
+        }
+        outcome.is_ok()
+    }
+
+    /// The same of what this node says about its own car. Without room others don't hear of it: the car
+    /// obeys its key, and the latch has the evidence.
+    pub(in crate::node) fn set_own(&mut self, setting: Setting, by: Words, now: Timestamp) {
+        match self.set(setting, by, now) {
+            Ok(())
+            | Err(DirectiveError::NoRecall | DirectiveError::Full | DirectiveError::Spent) => {}
+        }
+    }
+
+    /// What is set has changed.
+    pub(in crate::node) fn on_set(&mut self, changed: Vec<Directive>, now: Timestamp) {
+        let (own, settings) = (self.hello.node.clone(), self.store.settings());
+        let is_new = changed.iter().any(|it| it.setting.key() == Key::EmergencyPower);
+        self.services.turns.note(settings, is_new);
+        // What takes the motor's power comes first.
+        if settings.emergency_power().is_some()
+            && settings.turn().holder().is_none_or(|it| *it.0 != own)
+        {
+            self.cabin.set_power(Power::Waiting, now);
+        }
+        let mode = settings.mode(&own);
+        let errand = errand(settings, &own);
+        self.cabin.change_car(|car| car.set_errand(errand, now));
+        self.cabin.change_car(|car| car.set_command(mode, now));
+        self.cabin.invalidate_stops();
+        self.dispatching.invalidate();
+        for Directive { setting, version: _, operator } in changed {
+            self.report(Report::Directive { setting, operator });
+        }
+    }
+}

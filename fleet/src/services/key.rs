@@ -1,0 +1,82 @@
+//! What every node knows of this node's car because this node has set it, and no operator: where its
+//! key switch stands, whether a firefighter has it by the key, and why it hung.
+
+use std::time::Duration;
+
+use elevator_driver::KeySwitch;
+
+use super::Bank;
+use crate::car::{Car, FireKey};
+use crate::directives::{Directives, Setting};
+use crate::model::{NodeId, Nonce, Timestamp};
+
+/// How long the key stands in a position before every node knows. Contacts bounce for less, and a switch
+/// passes the positions between two others in less.
+const SETTLED: Duration = Duration::from_millis(200);
+
+/// What the panel of this node's car says of its key switch.
+#[derive(Debug, Default)]
+pub(crate) struct KeyWatch {
+    /// Where it says that the key stands, and since when.
+    seen: Option<(KeySwitch, Timestamp)>,
+}
+
+/// What the key switch of a car at *fire recall* means, as its node has last seen it.
+pub(crate) fn fire_key(settings: &Directives, car: &NodeId) -> FireKey {
+    if settings.has_firefighter(car) { FireKey::Drives } else { FireKey::Recalls }
+}
+
+impl KeyWatch {
+    /// What every node is to know: where the key stands and, on every disk, whether a firefighter has
+    /// the car by it. After a restart it then waits on the floor where it was left, and does not drive
+    /// off.
+    pub(crate) fn review(&mut self, bank: &Bank<'_>) -> Vec<Setting> {
+        let own = bank.own.node.clone();
+        let known = bank.settings().key_switch(&own);
+        let key = bank.cabin.fire_key();
+        let firefighter = (key != fire_key(bank.settings(), &own))
+            .then(|| Setting::Firefighter(own.clone(), key == FireKey::Drives));
+        let turned = self.turned(known, bank.cabin.key_switch(), bank.now);
+        firefighter.into_iter().chain(turned.map(|key| Setting::KeySwitch(own, key))).collect()
+    }
+
+    /// Where the key switch stands now, if the panel says it. Returns what other nodes do not know yet,
+    /// once it has settled.
+    fn turned(
+        &mut self,
+        known: KeySwitch,
+        key: Option<KeySwitch>,
+        now: Timestamp,
+    ) -> Option<KeySwitch> {
+        self.seen = key.map(|key| match self.seen {
+            Some((seen, since)) if seen == key => (key, since),
+            Some(_) | None => (key, now),
+        });
+        let (key, since) = self.seen.filter(|(key, _)| *key != known)?;
+        // A turn to *recall all* recalls the fleet, even if a spring takes the key back at once.
+        (key == KeySwitch::RecallAll || now.since(since) >= SETTLED).then_some(key)
+    }
+}
+
+/// What recalls the fleet after this turn of the key was set.
+///
+/// A turn to *recall all* is a command: the key turned back does not end it, as only an operator does,
+/// and nor does a restart of the node with the key still there begin it again.
+pub(crate) fn recall_by_key(
+    bank: &Bank<'_>,
+    turned: &Setting,
+    incarnation: Nonce,
+) -> Option<Setting> {
+    // Where there is no room to keep that it was turned, it counts as turned again all the time.
+    let is_kept = bank.settings().key_switch(&bank.own.node) == KeySwitch::RecallAll;
+    let is_turned = matches!(turned, Setting::KeySwitch(_, KeySwitch::RecallAll));
+    let recalls = is_turned && (is_kept || !bank.settings().is_fire_recalled());
+    recalls.then(|| bank.settings().next_recall(incarnation))
+}
+
+/// A node that runs ends what others know of a hang of its car.
+pub(crate) fn end_of_hang(bank: &Bank<'_>) -> Option<Setting> {
+    let is_over =
+        bank.settings().is_hung(&bank.own.node) && !bank.cabin.car().is_some_and(Car::is_hung);
+    is_over.then(|| Setting::Hang(bank.own.node.clone(), None))
+}

@@ -1,0 +1,52 @@
+//! The services of a bank beside assigning and serving calls: rules over the store and a read-only view
+//! of the [`Bank`].
+//!
+//! A rule says what is to be set, or why something is refused. Setting it is up to the node, so that
+//! the store has one writer. What a rule remembers is its own, and on no disk.
+//!
+//! - `access.rs`: locked floors, and who may ride there;
+//! - `boarding.rs`: passengers with a destination who have entered the car;
+//! - `calls.rs`: which calls are refused;
+//! - `key.rs`: the key switch of this node's car, and why it hung;
+//! - `power.rs`: whose turn it is on emergency power;
+//! - `priority.rs`: which car has a priority call;
+//! - `recall.rs`: the fire recall of all cars;
+//! - `sessions.rs`: which robot has which car.
+
+pub(crate) mod access;
+mod bank;
+mod boarding;
+pub(crate) mod calls;
+mod key;
+pub(crate) mod power;
+pub(crate) mod priority;
+pub(crate) mod recall;
+pub(crate) mod sessions;
+
+pub(crate) use self::access::AccessControl;
+pub(crate) use self::bank::Bank;
+pub(crate) use self::boarding::Boarding;
+pub(crate) use self::key::{KeyWatch, end_of_hang, fire_key, recall_by_key};
+pub(crate) use self::power::Turns;
+pub(crate) use self::priority::Priorities;
+pub(crate) use self::sessions::Sessions;
+use crate::car::Errand;
+use crate::directives::Directives;
+use crate::model::NodeId;
+
+/// What the services remember, one file each.
+#[derive(Debug, Default)]
+pub(crate) struct Services {
+    pub(crate) access: AccessControl,
+    pub(crate) boarding: Boarding,
+    pub(crate) key: KeyWatch,
+    pub(crate) turns: Turns,
+    pub(crate) priorities: Priorities,
+    pub(crate) sessions: Sessions,
+}
+
+/// What the car of this node is to do besides its calls: a priority call goes first.
+pub(crate) fn errand(settings: &Directives, own: &NodeId) -> Option<Errand> {
+    let priority = settings.priority(own).map(|call| Errand::Priority(call.floor));
+    priority.or_else(|| Some(settings.session_of(own)?.errand()))
+}

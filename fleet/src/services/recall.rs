@@ -1,0 +1,27 @@
+//! The fire recall of all cars (ASME A17.1 *Phase I*), by command.
+
+use super::Bank;
+use crate::directives::{DirectiveError, Setting};
+use crate::model::Nonce;
+
+/// What becomes of the fire recall of the fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FireRecall {
+    /// All cars go to their recall floor.
+    Start,
+    /// They return to what they did before.
+    End,
+}
+
+/// What starts a recall, or ends all that this node knows of.
+pub(crate) fn command(
+    bank: &Bank<'_>,
+    recall: FireRecall,
+    incarnation: Nonce,
+) -> Result<Vec<Setting>, DirectiveError> {
+    let settings = match recall {
+        FireRecall::Start => vec![bank.settings().next_recall(incarnation)],
+        FireRecall::End => bank.settings().ends_of_recalls(),
+    };
+    if settings.is_empty() { Err(DirectiveError::NoRecall) } else { Ok(settings) }
+}
