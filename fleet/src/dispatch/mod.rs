@@ -35,7 +35,6 @@
 
 mod collective_cost;
 mod kinematics;
-mod named;
 mod nearest_car;
 pub mod one_shot;
 mod planner;

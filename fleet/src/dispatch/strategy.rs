@@ -2,8 +2,8 @@ use elevator_driver::FloorCount;
 
 use serde::{Deserialize, Serialize};
 
-use super::named::named;
 use super::{CollectiveCost, Dispatcher, Kinematics, NearestCar, Planner, TimeToIdle};
+use crate::model::named;
 
 named! {
     "a strategy"

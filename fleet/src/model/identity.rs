@@ -2,12 +2,11 @@
 
 use core::net::Ipv4Addr;
 use std::fmt;
-use std::str::FromStr;
 
 use elevator_driver::FloorCount;
 use serde::{Deserialize, Serialize};
 
-use super::{FleetName, Mac, NodeId, Role};
+use super::{FleetName, Mac, NodeId, Role, named};
 
 /// The identity of one incarnation of a node's process: a random number drawn at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -19,53 +18,25 @@ impl fmt::Display for Nonce {
     }
 }
 
-/// The protocol that elects the master (C1). The same on all nodes of a fleet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Protocol {
-    /// The master with the lowest IPv4 address (F3).
-    LowestIp,
-    /// The node with the highest estimate (B1).
-    Bully,
-    /// The unit with the highest MAC address, or the control unit (M1).
-    Senior,
-    /// A regular master, and votes while it is away (V1).
-    Ballot,
-    /// The node with the token, which rotates (T1 to T9).
-    TokenRing,
-}
+named! {
+    "an election protocol"
+    /// Text that does not name a protocol.
+    pub struct UnknownProtocol;
 
-impl Protocol {
-    /// Every protocol.
-    pub const ALL: [Self; 5] =
-        [Self::LowestIp, Self::Bully, Self::Senior, Self::Ballot, Self::TokenRing];
-}
-
-/// Text that does not name a protocol.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not an election protocol; there are {names}", names = Protocol::ALL.map(|known| known.to_string()).join(", "))]
-pub struct UnknownProtocol(String);
-
-impl FromStr for Protocol {
-    type Err = UnknownProtocol;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|known| known.to_string() == text)
-            .ok_or_else(|| UnknownProtocol(text.to_owned()))
-    }
-}
-
-impl fmt::Display for Protocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::LowestIp => "lowest-ip",
-            Self::Bully => "bully",
-            Self::Senior => "senior",
-            Self::Ballot => "ballot",
-            Self::TokenRing => "token-ring",
-        })
+    /// The protocol that elects the master (C1). The same on all nodes of a fleet.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Protocol {
+        /// The master with the lowest IPv4 address (F3).
+        LowestIp = "lowest-ip",
+        /// The node with the highest estimate (B1).
+        Bully = "bully",
+        /// The unit with the highest MAC address, or the control unit (M1).
+        Senior = "senior",
+        /// A regular master, and votes while it is away (V1).
+        Ballot = "ballot",
+        /// The node with the token, which rotates (T1 to T9).
+        TokenRing = "token-ring",
     }
 }
 

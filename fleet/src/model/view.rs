@@ -4,10 +4,10 @@ use std::fmt;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
-use serde::de::IntoDeserializer;
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{FloorSet, HallCall, Mode};
+use super::{FloorSet, HallCall, Mode, named};
 
 /// A car, as its own node describes it to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,35 +143,35 @@ impl Availability {
     }
 }
 
-/// Why no hall call may be assigned to a car.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unavailable {
-    /// Its panel does not answer.
-    #[serde(rename = "no panel")]
-    NoPanel,
-    /// Its position is not known yet.
-    Homing,
-    /// The stop switch is pulled.
-    Stopped,
-    /// Something, for example too much load, has held its door open for too long.
-    #[serde(rename = "door blocked")]
-    DoorBlocked,
-    /// A key or an operator has taken it out of the group: it serves its car calls only.
-    Independent,
-    /// It is at the recall floor, for the fire brigade.
-    #[serde(rename = "fire recall")]
-    FireRecall,
-    /// A key or an operator has taken it out of service.
-    #[serde(rename = "out of service")]
-    OutOfService,
-    /// It did not reach a floor in time (F9).
-    Hung,
-    /// Its drive did not start or stopped short; it still has to prove that it can run.
-    #[serde(rename = "drive fault")]
-    DriveFault,
-    /// Its current flight takes longer than any before. It may be stuck.
-    Overdue,
+named! {
+    "a reason not to use a car"
+    /// Text that is no reason not to use a car.
+    pub struct UnknownReason;
+
+    /// Why no hall call may be assigned to a car.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Unavailable {
+        /// Its panel does not answer.
+        NoPanel = "no panel",
+        /// Its position is not known yet.
+        Homing = "homing",
+        /// The stop switch is pulled.
+        Stopped = "stopped",
+        /// Something, for example too much load, has held its door open for too long.
+        DoorBlocked = "door blocked",
+        /// A key or an operator has taken it out of the group: it serves its car calls only.
+        Independent = "independent",
+        /// It is at the recall floor, for the fire brigade.
+        FireRecall = "fire recall",
+        /// A key or an operator has taken it out of service.
+        OutOfService = "out of service",
+        /// It did not reach a floor in time (F9).
+        Hung = "hung",
+        /// Its drive did not start or stopped short; it still has to prove that it can run.
+        DriveFault = "drive fault",
+        /// Its current flight takes longer than any before. It may be stuck.
+        Overdue = "overdue",
+    }
 }
 
 impl Unavailable {
@@ -249,23 +249,6 @@ impl<'de> Deserialize<'de> for Reason {
         if let Some(known) = modes.into_iter().find(|known| known.to_string() == text) {
             return Ok(known);
         }
-        Unavailable::deserialize(text.into_deserializer()).map(Self::Other)
-    }
-}
-
-impl fmt::Display for Unavailable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::NoPanel => "no panel",
-            Self::Homing => "homing",
-            Self::Stopped => "stopped",
-            Self::DoorBlocked => "door blocked",
-            Self::Independent => "independent",
-            Self::FireRecall => "fire recall",
-            Self::OutOfService => "out of service",
-            Self::Hung => "hung",
-            Self::DriveFault => "drive fault",
-            Self::Overdue => "overdue",
-        })
+        text.parse().map(Self::Other).map_err(D::Error::custom)
     }
 }

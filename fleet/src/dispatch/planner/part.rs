@@ -1,6 +1,6 @@
 //! The parts of the planner that it can do without, to measure what each of them buys.
 
-use crate::dispatch::named::named;
+use crate::model::named;
 
 named! {
     "a part of the planner"

@@ -127,15 +127,6 @@ fn a_car_with_passengers_has_no_choice_of_direction() {
     assert_eq!(plan.cars[&node("a")].direction, None);
 }
 
-#[test]
-fn every_part_has_a_name() {
-    for part in Part::ALL {
-        assert_eq!(part.to_string().parse(), Ok(part));
-    }
-    let error = "wheels".parse::<Part>().expect_err("no part").to_string();
-    assert!(error.starts_with("\"wheels\" is not a part of the planner; there are parking, "));
-}
-
 /// A planner without these parts.
 fn lacking(parts: &[Part]) -> Planner {
     parts.iter().fold(planner(), |planner, &part| planner.without(part))
