@@ -43,8 +43,7 @@ impl HallCall {
     }
 
     /// Whether the destination, if given, lies in the direction.
-    #[must_use]
-    pub fn is_consistent(self) -> bool {
+    fn is_consistent(self) -> bool {
         self.to.is_none_or(|to| self.floor.direction_to(to) == Some(self.direction))
     }
 

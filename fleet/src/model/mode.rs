@@ -114,35 +114,23 @@ impl fmt::Display for Mode {
 
 /// A mode in the bytes between nodes: see [`Mode::on_the_wire`].
 pub(crate) mod wire {
+    use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::Mode;
 
-    #[derive(Serialize, Deserialize)]
-    enum Form {
-        InService,
-        Independent,
-        OutOfService,
-        FireRecall,
-    }
+    /// In the order of their numbers.
+    const MODES: [Mode; 4] =
+        [Mode::InService, Mode::Independent, Mode::OutOfService, Mode::FireRecall];
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in references")]
     pub(crate) fn serialize<S: Serializer>(mode: &Mode, to: S) -> Result<S::Ok, S::Error> {
-        let form = match mode {
-            Mode::InService | Mode::Attendant => Form::InService,
-            Mode::Priority | Mode::Independent => Form::Independent,
-            Mode::OutOfService | Mode::EmergencyPower => Form::OutOfService,
-            Mode::FireRecall | Mode::FireService => Form::FireRecall,
-        };
-        form.serialize(to)
+        let number = MODES.iter().position(|known| *known == mode.on_the_wire());
+        number.unwrap_or_default().serialize(to)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Mode, D::Error> {
-        Ok(match Form::deserialize(from)? {
-            Form::InService => Mode::InService,
-            Form::Independent => Mode::Independent,
-            Form::OutOfService => Mode::OutOfService,
-            Form::FireRecall => Mode::FireRecall,
-        })
+        let number = usize::deserialize(from)?;
+        MODES.get(number).copied().ok_or_else(|| D::Error::custom("no mode"))
     }
 }

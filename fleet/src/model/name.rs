@@ -1,9 +1,9 @@
 //! Names of nodes and fleets.
 
-use std::cmp::Ordering;
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserializer, Error, Visitor};
+use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
 
 /// The longest name, in bytes: short enough that a table of them fits a datagram.
@@ -27,32 +27,14 @@ fn check(text: &str) -> Result<[u8; LONGEST], NameError> {
     }
 }
 
-const _: () = assert!(LONGEST.is_multiple_of(8), "a name has whole halves");
-
-/// As numbers, in the order of the text.
-fn halves(text: &[u8; LONGEST]) -> impl Iterator<Item = u64> {
-    text.as_chunks().0.iter().map(|half| u64::from_be_bytes(*half))
-}
-
-/// Checks a text that is deserialized.
-struct Text;
-
-impl Visitor<'_> for Text {
-    type Value = Result<[u8; LONGEST], NameError>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(check(text))
-    }
-}
+/// A text that is deserialized without allocating, because every beacon has several names.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash)]
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name([u8; LONGEST]);
 
         impl $name {
@@ -74,20 +56,6 @@ macro_rules! name {
             }
         }
 
-        /// As their texts. Names are compared at every beacon: as numbers that is fast, and as a rule
-        /// the first one decides.
-        impl Ord for $name {
-            fn cmp(&self, other: &Self) -> Ordering {
-                halves(&self.0).cmp(halves(&other.0))
-            }
-        }
-
-        impl PartialOrd for $name {
-            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-                Some(self.cmp(other))
-            }
-        }
-
         impl PartialEq<str> for $name {
             fn eq(&self, text: &str) -> bool {
                 self.as_str() == text
@@ -100,19 +68,16 @@ macro_rules! name {
             }
         }
 
-        /// As text.
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.as_str())
             }
         }
 
-        /// By hand, because `try_from = "String"` would allocate for each name, and every beacon
-        /// has several.
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let name = deserializer.deserialize_str(Text)?;
-                name.map(Self).map_err(D::Error::custom)
+                let Text(text) = Text::deserialize(deserializer)?;
+                Self::new(&text).map_err(D::Error::custom)
             }
         }
 
