@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, value_parser};
 use elevator_driver::{Direction, FloorCount};
-use elevator_fleet::dispatch::one_shot::{Clearing, LONGEST, Rules};
+use elevator_fleet::dispatch::one_shot::{CarProblem, Clearing, LONGEST, Rules};
 
 use self::input::Snapshot;
 pub(crate) use self::words::tolerant;
@@ -111,7 +111,7 @@ pub enum AssignError {
         /// Its id.
         id: String,
         /// What is wrong.
-        problem: String,
+        problem: CarProblem,
     },
 }
 
@@ -144,7 +144,6 @@ impl AssignArgs {
         }
         warnings.iter().for_each(warn);
         let bank = snapshot.bank()?;
-        let plan = bank.assign(&self.rules());
         let mut calls: BTreeMap<&str, Vec<Vec<bool>>> = BTreeMap::new();
         let mut ids = Vec::new();
         for (id, cab) in snapshot.cars() {
@@ -154,7 +153,7 @@ impl AssignArgs {
             calls.insert(id, cab.iter().map(row).collect());
             ids.push(id);
         }
-        for (call, car) in plan.cars {
+        for (call, car) in bank.assign(&self.rules()) {
             let rows = ids.get(car).and_then(|id| calls.get_mut(id));
             let column = match call.direction {
                 Direction::Up => 0,

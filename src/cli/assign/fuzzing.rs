@@ -43,6 +43,6 @@ pub fn assign(text: &str, most: usize) -> Result<Option<Assigned>, String> {
         return Ok(None);
     }
     let plan = bank.assign(&Rules::default());
-    let answer = plan.cars.iter().map(|(call, car)| ((call.floor.index(), call.direction), *car));
+    let answer = plan.iter().map(|(call, car)| ((call.floor.index(), call.direction), *car));
     Ok(Some(Assigned { asked, cars, answered: answer.collect() }))
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::Read;
 
 use elevator_driver::Direction;
-use elevator_fleet::dispatch::one_shot::{Bank, BankError, Behaviour, Car, CarProblem};
+use elevator_fleet::dispatch::one_shot::{Bank, BankError, Behaviour, Car};
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -116,7 +116,7 @@ impl Snapshot {
             BankError::Floors(_) => AssignError::Floors(self.hall_requests.len()),
             BankError::Car { car, problem } => AssignError::State {
                 id: self.states.keys().nth(car).cloned().unwrap_or_default(),
-                problem: explain(problem),
+                problem,
             },
         })
     }
@@ -145,27 +145,6 @@ impl State {
                 DirectionForm::Stop => None,
             },
             car_calls: self.cab_requests.clone(),
-        }
-    }
-}
-
-/// What is wrong, by the names of the JSON.
-fn explain(problem: CarProblem) -> String {
-    match problem {
-        CarProblem::Floor { floor, floors } => {
-            format!(
-                "floor is {floor}, and must be from 0 to {}: hallRequests has {floors} floors",
-                floors - 1
-            )
-        }
-        CarProblem::CarCalls { found, floors } => {
-            format!("cabRequests has {found} floors, and hallRequests has {floors}")
-        }
-        CarProblem::Leaves { floor, direction } => {
-            format!(
-                "behaviour is moving and direction is {direction}, but floor {floor} is the last \
-                 one that way"
-            )
         }
     }
 }

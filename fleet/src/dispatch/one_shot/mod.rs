@@ -11,8 +11,6 @@
 //! every computer.
 //!
 //! ```
-//! use std::time::Duration;
-//!
 //! use elevator_driver::Direction;
 //! use elevator_fleet::dispatch::one_shot::{Bank, Behaviour, Car, Clearing, Rules};
 //!
@@ -30,10 +28,8 @@
 //! let calls = [[false, false], [true, false], [false, false], [false, true]];
 //! let bank = Bank::new(&calls, &cars)?;
 //! let plan = bank.assign(&Rules::default());
-//! let cars: Vec<usize> = plan.cars.iter().map(|(_, car)| *car).collect();
+//! let cars: Vec<usize> = plan.iter().map(|(_, car)| *car).collect();
 //! assert_eq!(cars, [1, 0]);
-//! // The first car is half a floor from its call, the second one a whole floor.
-//! assert_eq!(plan.wait, Duration::from_millis(1_250 + 2_500));
 //! # Ok::<(), elevator_fleet::dispatch::one_shot::BankError>(())
 //! ```
 
@@ -116,15 +112,6 @@ pub struct Bank {
     cars: Vec<Car>,
 }
 
-/// Which car serves which call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
-    /// Every hall call with the index of its car; from the bottom, up before down.
-    pub cars: Vec<(HallCall, usize)>,
-    /// The sum of the waits of all calls.
-    pub wait: Duration,
-}
-
 /// A snapshot that describes no bank.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BankError {
@@ -144,11 +131,11 @@ pub enum BankError {
     },
 }
 
-/// Why a car is impossible in its shaft.
+/// Why a car is impossible in its shaft, by the names of the JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CarProblem {
     /// Its floor is none of the shaft's.
-    #[error("floor {floor} is not one of the floors 0 to {}", floors - 1)]
+    #[error("floor is {floor}, and must be from 0 to {}: hallRequests has {floors} floors", floors - 1)]
     Floor {
         /// Where it is said to be.
         floor: i64,
@@ -156,7 +143,7 @@ pub enum CarProblem {
         floors: usize,
     },
     /// Its car calls are those of another shaft.
-    #[error("it has car calls for {found} floors, and the hall calls are for {floors}")]
+    #[error("cabRequests has {found} floors, and hallRequests has {floors}")]
     CarCalls {
         /// For how many floors it has car calls.
         found: usize,
@@ -164,7 +151,9 @@ pub enum CarProblem {
         floors: usize,
     },
     /// It leaves the shaft.
-    #[error("it moves {direction} from floor {floor}, where the shaft ends")]
+    #[error(
+        "behaviour is moving and direction is {direction}, but floor {floor} is the last one that way"
+    )]
     Leaves {
         /// Where it is.
         floor: i64,
@@ -202,17 +191,13 @@ impl Bank {
         Ok(Self { floors, calls: calls.collect(), cars: cars.to_vec() })
     }
 
-    /// Assigns every call. With few calls the plan is the best there is, with more it is close.
+    /// The index of the car of every hall call; from the bottom, up before down. With few calls the
+    /// plan is the best there is, with more it is close.
     #[must_use]
-    pub fn assign(&self, rules: &Rules) -> Plan {
+    pub fn assign(&self, rules: &Rules) -> Vec<(HallCall, usize)> {
         let is_few = is_affordable(self.calls.len(), self.cars.len());
-        let mut snapshot = self.snapshot(rules);
-        let holders = self.search(&mut snapshot, is_few);
-        let wait = snapshot.wait(&holders);
-        Plan {
-            cars: self.calls.iter().copied().zip(holders).collect(),
-            wait: Duration::from_micros(wait),
-        }
+        let holders = self.search(&mut self.snapshot(rules), is_few);
+        self.calls.iter().copied().zip(holders).collect()
     }
 
     fn snapshot(&self, rules: &Rules) -> Snapshot<'_> {

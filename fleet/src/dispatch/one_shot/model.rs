@@ -47,17 +47,6 @@ pub(super) struct Snapshot<'a> {
     pub(super) calls: &'a [HallCall],
 }
 
-impl Snapshot<'_> {
-    /// The sum of the waits of all calls if these cars have them.
-    pub(super) fn wait(&self, holders: &[usize]) -> Micros {
-        let wait = |(car, start): (usize, &Start)| {
-            let its = self.calls.iter().zip(holders).filter(|(_, holder)| **holder == car);
-            self.model.wait(start, its.fold(start.car_calls, |stops, (call, _)| stops.with(*call)))
-        };
-        self.starts.iter().enumerate().map(wait).sum()
-    }
-}
-
 impl Costs for Snapshot<'_> {
     type Calls = StopSet;
 
@@ -96,7 +85,7 @@ impl CarModel {
     }
 
     /// The sum of the waits of the hall calls among these stops if this car has them all.
-    fn wait(&self, start: &Start, stops: StopSet) -> Micros {
+    pub(super) fn wait(&self, start: &Start, stops: StopSet) -> Micros {
         let mut run = Run { rules: *self, stops, at: start.floor, clock: 0, waited: 0 };
         if !stops.any_hall() {
             return 0;

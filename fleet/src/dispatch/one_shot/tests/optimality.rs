@@ -80,8 +80,7 @@ fn small_banks_get_the_best_plan() {
         let ratios = (0..banks).map(|_| {
             let rules = any_rules(&mut random);
             let bank = any_bank(&mut random, cars, floors);
-            let wait = bank.assign(&rules).wait.as_micros();
-            ratio(wait.try_into().unwrap(), brute_force(&bank, &rules))
+            ratio(wait(&bank, &rules), brute_force(&bank, &rules))
         });
         let ratios: Vec<f64> = ratios.collect();
         let (_, worst) = report(&format!("{cars} cars, {floors} floors"), &ratios);
