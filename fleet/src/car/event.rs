@@ -1,4 +1,4 @@
-use elevator_driver::{Direction, DoorState, Floor};
+use elevator_driver::{DoorState, Floor};
 
 use crate::directives::{RequestId, SessionEnd};
 use crate::model::{Call, FlightRecord, HallCall, HangEvidence, NodeId, Reason};
@@ -12,20 +12,11 @@ pub enum CarEvent {
     /// The car did not reach a floor in time (F9). The motor is stopped, and never runs again.
     Hung(HangEvidence),
     /// The car leaves a floor.
-    Departed {
-        /// The floor it leaves.
-        from: Floor,
-        /// The direction.
-        direction: Direction,
-        /// The floor of its stop.
-        stop_at: Floor,
-    },
+    Departed,
     /// The car has come to rest at a floor.
     Arrived(Floor),
     /// The state of the door has changed.
     DoorChanged {
-        /// The old state.
-        from: DoorState,
         /// The new state.
         to: DoorState,
     },

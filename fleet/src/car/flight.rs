@@ -148,7 +148,7 @@ impl Car {
     ) -> OperatingState {
         let limit = self.flight_limit();
         if self.supervision.progress.driven.total(now) >= limit {
-            return self.hang(Some(stop_at), direction, HangCause::NoProgress, limit, now);
+            return self.hang(Some(stop_at), direction, HangCause::NoProgress, now);
         }
         if now.since(driven.since) >= self.overdue_after(driven, stop_at) {
             self.supervision.flight = Punctuality::Overdue;
@@ -215,10 +215,7 @@ impl Car {
                 self.lock_out(stop_at, now);
                 OperatingState::halted(Halt::Unplanned)
             }
-            Verdict::Hang(flights) => {
-                let (cause, limit) = (HangCause::OffTarget(flights), self.settings.flight_limit);
-                self.hang(Some(stop_at), self.older, cause, limit, now)
-            }
+            Verdict::Hang(cause) => self.hang(Some(stop_at), self.older, cause, now),
         }
     }
 
@@ -261,7 +258,7 @@ impl Car {
             (Homing::Starting { .. } | Homing::Driven, DriveFeedback::Driven(_)) => {
                 let limit = self.settings.homing_limit;
                 if self.supervision.progress.driven.total(now) >= limit {
-                    return self.hang(None, direction, HangCause::NoProgress, limit, now);
+                    return self.hang(None, direction, HangCause::NoProgress, now);
                 }
                 OperatingState::Homing { direction, homing: Homing::Driven, missed }
             }
@@ -279,10 +276,7 @@ impl Car {
             Verdict::LockFloorOut | Verdict::BackOff => {
                 OperatingState::halted(Halt::Unfound { direction, missed })
             }
-            Verdict::Hang(flights) => {
-                let (cause, limit) = (HangCause::OffTarget(flights), self.settings.homing_limit);
-                self.hang(None, direction, cause, limit, now)
-            }
+            Verdict::Hang(cause) => self.hang(None, direction, cause, now),
         }
     }
 
@@ -335,10 +329,7 @@ impl Car {
                 self.lock_out(stop_at, now);
             }
             Verdict::LockFloorOut | Verdict::BackOff => {}
-            Verdict::Hang(flights) => {
-                let (cause, limit) = (HangCause::OffTarget(flights), self.settings.flight_limit);
-                return self.hang(Some(stop_at), direction, cause, limit, now);
-            }
+            Verdict::Hang(cause) => return self.hang(Some(stop_at), direction, cause, now),
         }
         self.land(floor, FoundBy::Homing, now)
     }
@@ -352,10 +343,7 @@ impl Car {
     ) -> OperatingState {
         self.events.push_back(CarEvent::OffTarget { stop_at, at: self.inputs.floor });
         match self.supervision.strike(Strike::Astray, &self.settings, now) {
-            Verdict::Hang(flights) => {
-                let (cause, limit) = (HangCause::OffTarget(flights), self.settings.flight_limit);
-                self.hang(Some(stop_at), direction, cause, limit, now)
-            }
+            Verdict::Hang(cause) => self.hang(Some(stop_at), direction, cause, now),
             Verdict::LockFloorOut | Verdict::BackOff => OperatingState::halted(Halt::Unplanned),
         }
     }
@@ -462,22 +450,23 @@ impl Car {
         floor: Option<Floor>,
         direction: Direction,
         cause: HangCause,
-        expected: Duration,
         now: Timestamp,
     ) -> OperatingState {
-        self.events.push_back(CarEvent::Hung(HangEvidence {
-            cause,
-            floor,
-            direction,
-            expected,
-            actual: match cause {
-                HangCause::NoProgress | HangCause::OffTarget(_) => {
-                    self.supervision.progress.driven.total(now)
-                }
-                HangCause::NotStopped => self.supervision.defied.total(now),
-            },
-            last_sensor: self.position,
-        }));
+        let driven = self.supervision.progress.driven.total(now);
+        let (expected, actual) = match (cause, floor) {
+            (HangCause::NotStopped, _) => {
+                (self.settings.flight_limit, self.supervision.defied.total(now))
+            }
+            (HangCause::NoProgress | HangCause::OffTarget(_), Some(_)) => {
+                (self.flight_limit(), driven)
+            }
+            (HangCause::NoProgress | HangCause::OffTarget(_), None) => {
+                (self.settings.homing_limit, driven)
+            }
+        };
+        let last_sensor = self.position;
+        let evidence = HangEvidence { cause, floor, direction, expected, actual, last_sensor };
+        self.events.push_back(CarEvent::Hung(evidence));
         OperatingState::Hung
     }
 }

@@ -356,7 +356,7 @@ impl Car {
         self.supervision.observe_floor(self.inputs.floor);
         self.end_back_off_if_recalled(mode_before);
         if before.door != inputs.door {
-            self.events.push_back(CarEvent::DoorChanged { from: before.door, to: inputs.door });
+            self.events.push_back(CarEvent::DoorChanged { to: inputs.door });
         }
         if self.state == OperatingState::Connecting {
             self.state = OperatingState::halted(state::Halt::Unplanned);

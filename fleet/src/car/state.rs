@@ -173,7 +173,7 @@ impl Car {
         let closed = self.inputs.door == DoorState::Closed;
         let limit = self.settings.flight_limit;
         if !at_rest && self.supervision.defied.total(now) >= limit {
-            return self.hang(None, self.older, HangCause::NotStopped, limit, now);
+            return self.hang(None, self.older, HangCause::NotStopped, now);
         }
         // If the door is open between floors, all that is left is to wait; likewise for power.
         let may_search = closed && self.has_power();
@@ -252,7 +252,7 @@ impl Car {
         }
         self.head(Some(direction));
         self.supervision.strikes.depart();
-        self.events.push_back(CarEvent::Departed { from: floor, direction, stop_at });
+        self.events.push_back(CarEvent::Departed);
         OperatingState::Moving { direction, stop_at, flight: Flight::Starting { since: now } }
     }
 

@@ -170,7 +170,7 @@ impl Bank {
         let cabin = &mut self.cabins[car];
         let mut changed = false;
         while let Some(event) = cabin.control.poll_event() {
-            cabin.starts += u32::from(matches!(event, CarEvent::Departed { .. }));
+            cabin.starts += u32::from(matches!(event, CarEvent::Departed));
             let CarEvent::Served(calls) = event else { continue };
             for call in calls {
                 changed = true;

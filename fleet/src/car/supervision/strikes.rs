@@ -5,7 +5,7 @@ use std::time::Duration;
 use elevator_driver::Floor;
 
 use super::FoundBy;
-use crate::model::{FloorSet, Timestamp};
+use crate::model::{FloorSet, HangCause, Timestamp};
 
 const LONGEST_BACK_OFF: Duration = Duration::from_mins(5);
 
@@ -29,8 +29,8 @@ pub(in crate::car) enum Verdict {
     LockFloorOut,
     /// The car leaves the group for a while, and then has to prove itself.
     BackOff,
-    /// The drive can't be trusted after so many flights in a row: an operator has to check it (F9).
-    Hang(u8),
+    /// The drive can't be trusted: an operator has to check it (F9).
+    Hang(HangCause),
 }
 
 /// Strikes in a row; a flight that ends at its stop clears them.
@@ -100,7 +100,7 @@ impl Strikes {
         };
         self.off_target = self.off_target.saturating_add(weight);
         if self.off_target >= Self::LIMIT {
-            return Verdict::Hang(self.off_target);
+            return Verdict::Hang(HangCause::OffTarget(self.off_target));
         }
         let earlier = match (self.off_target.saturating_add(self.refusals), strike) {
             (0 | 1, Strike::Missed(_) | Strike::Unclear(_)) => return Verdict::LockFloorOut,
@@ -210,7 +210,8 @@ mod tests {
     #[test]
     fn strikes_cost_a_floor_then_the_group_then_the_latch() {
         let then = [10, 20, 40, 80].map(|wait| (Verdict::BackOff, wait));
-        let (spared, latches) = ((Verdict::LockFloorOut, 0), (Verdict::Hang(6), 0));
+        let (spared, latches) =
+            ((Verdict::LockFloorOut, 0), (Verdict::Hang(HangCause::OffTarget(6)), 0));
         let short = [&[spared][..], &then, &[latches]].concat();
         assert_eq!(verdicts(&[Strike::Missed(floor(3)); 6]), short);
         // A search may fail each way, and then counts.

@@ -335,7 +335,7 @@ impl World {
     }
 
     pub(super) fn departures(&self) -> usize {
-        self.count(|event| matches!(event, CarEvent::Departed { .. }))
+        self.count(|event| matches!(event, CarEvent::Departed))
     }
 
     /// How often the group was told that it may count on the car.
