@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_fleet::car::CarSettings;
 use elevator_fleet::dispatch::{Bank, CarSituation, Dispatcher, HallDemand, Kinematics, Planner};
 use elevator_fleet::model::{
     Availability, CarPhase, CarView, FloorSet, HallCall, Mode, NodeId, Timestamp,
@@ -39,7 +40,7 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
 
 fn planner() -> Planner {
     let floors = FloorCount::new(FLOORS).expect("a number of floors");
-    Planner::new(Kinematics::default(), floors, 13.0)
+    Planner::new(Kinematics::default(), floors, 13.0, CarSettings::BYPASS_LOAD)
 }
 
 fn floor(index: u8) -> Floor {

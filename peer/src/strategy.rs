@@ -51,7 +51,7 @@ impl Ours {
         floors: FloorCount,
         capacity: f64,
     ) -> Box<dyn Dispatcher> {
-        let planner = || Planner::new(kinematics, floors, capacity);
+        let planner = || Planner::new(kinematics, floors, capacity, CarSettings::BYPASS_LOAD);
         match self {
             Self::Buttons(strategy) => {
                 strategy.dispatcher(kinematics, floors, capacity, CarSettings::BYPASS_LOAD)

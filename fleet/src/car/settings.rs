@@ -66,7 +66,7 @@ pub struct CarSettings {
 
 impl CarSettings {
     /// The default of [`bypass_load`](Self::bypass_load), in per cent of the rated load.
-    pub const BYPASS_LOAD: u8 = crate::dispatch::BYPASS_LOAD;
+    pub const BYPASS_LOAD: u8 = 80;
 
     /// The default of [`overload`](Self::overload), in per cent of the rated load: a car may carry
     /// its rated load, and a scale is not exact.
@@ -81,7 +81,7 @@ impl CarSettings {
             nudge_after: Duration::from_secs(20),
             door_blocked_after: Duration::from_secs(30),
             door_travel_limit: Duration::from_secs(10),
-            nominal_flight: Kinematics::default().slowest_flight(),
+            nominal_flight: Kinematics::default().travel(1),
             flight_limit: Duration::from_secs(10),
             homing_limit: Duration::from_mins(1),
             drive_start_limit: Duration::from_secs(5),

@@ -56,12 +56,6 @@ impl Kinematics {
         duration(self.rest_to_rest(f64::from(floors) * self.floor_height))
     }
 
-    /// The longest time between two floor sensors in normal running: one floor, rest to rest.
-    #[must_use]
-    pub fn slowest_flight(&self) -> Duration {
-        self.travel(1)
-    }
-
     /// Seconds from rest to rest over `metres`, along the S-curve with the shortest time.
     fn rest_to_rest(&self, metres: f64) -> f64 {
         let (speed, acceleration, jerk) = (self.rated_speed, self.acceleration, self.jerk);

@@ -134,9 +134,6 @@ impl From<Assignments> for Plan {
     }
 }
 
-/// From this load on, in percent of the rated one, a car passes hall calls by, unless set.
-pub const BYPASS_LOAD: u8 = 80;
-
 /// A strategy that assigns hall calls to cars (F17).
 ///
 /// Under any strategy, each call of `demand` is assigned if some car [can

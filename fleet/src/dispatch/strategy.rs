@@ -41,9 +41,7 @@ impl Strategy {
         bypass_load: u8,
     ) -> Box<dyn Dispatcher + Send> {
         match self {
-            Self::Planner => {
-                Box::new(Planner::new(kinematics, floors, capacity).with_bypass_load(bypass_load))
-            }
+            Self::Planner => Box::new(Planner::new(kinematics, floors, capacity, bypass_load)),
             Self::Collective => Box::new(CollectiveCost::new(kinematics, floors)),
             Self::NearestCar => Box::new(NearestCar::new(floors)),
             Self::TimeToIdle => Box::new(TimeToIdle::new(kinematics, floors)),

@@ -296,7 +296,7 @@ impl Cabin {
         // As long as it takes to fill and to empty any car: people here do not dawdle.
         settings.nudge_after = Duration::from_mins(9);
         settings.door_blocked_after = Duration::from_mins(10);
-        settings.nominal_flight = kinematics(building).slowest_flight();
+        settings.nominal_flight = kinematics(building).travel(1);
         settings.bypass_load = building.bypass_load;
         // People leave before they overload a car.
         settings.overload = u8::MAX;

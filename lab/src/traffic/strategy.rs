@@ -88,8 +88,7 @@ impl FromStr for Strategy {
 pub(super) fn dispatcher(strategy: Strategy, building: &Building) -> Box<dyn Dispatcher> {
     let kinematics = kinematics(building);
     let (capacity, bypass_load) = (capacity(building), building.bypass_load);
-    let planner =
-        || Planner::new(kinematics, building.floors, capacity).with_bypass_load(bypass_load);
+    let planner = || Planner::new(kinematics, building.floors, capacity, bypass_load);
     match strategy {
         Strategy::Buttons(strategy) => {
             strategy.dispatcher(kinematics, building.floors, capacity, bypass_load)

@@ -27,7 +27,7 @@ fn another_car_starts_soon_after_a_motor_died() {
     let died = building.now();
     building.until(secs(20), "the other car starts", |w| is_driven(w, 1));
     let noticed = building.now().saturating_sub(died);
-    let flight = Kinematics::default().slowest_flight();
+    let flight = Kinematics::default().travel(1);
     println!("the other car starts {noticed:?} after the motor died; a flight takes {flight:?}");
     assert!(noticed <= flight * 6 / 5, "{noticed:?}");
     assert!(building.node(0).is_some(), "nothing is latched yet");

@@ -106,7 +106,7 @@ pub(in crate::config) fn car_settings(tables: &Tables) -> CarSettings {
         nudge_after: door.nudge_after,
         door_blocked_after: door.blocked_after,
         door_travel_limit: door.travel_limit,
-        nominal_flight: kinematics.slowest_flight(),
+        nominal_flight: kinematics.travel(1),
         // Over two floors: the sensor of one may be dead.
         flight_limit: motion
             .flight_limit
@@ -132,7 +132,7 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
         (
             &["motion.floor_height", "motion.rated_speed", "motion.acceleration", "motion.jerk"],
             "the time from rest to rest over one floor",
-            kinematics.slowest_flight(),
+            kinematics.travel(1),
         ),
     );
     let floors = node.floors.get();

@@ -107,26 +107,18 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Creates a planner for a bank of equal cars that hold `capacity` passengers each, at least
-    /// one.
+    /// Creates a planner for a bank of equal cars, each of which holds `capacity` passengers, at
+    /// least one, and passes hall calls by from `bypass_load` per cent of its rated load on.
     #[must_use]
-    pub fn new(kinematics: Kinematics, floors: FloorCount, capacity: f64) -> Self {
+    pub fn new(kinematics: Kinematics, floors: FloorCount, capacity: f64, bypass_load: u8) -> Self {
         Self {
-            model: Model::new(kinematics, floors, capacity.max(1.0)),
+            model: Model::new(kinematics, floors, capacity.max(1.0), bypass_load),
             traffic: Traffic::new(usize::from(floors.top().index()) + 1),
             simple: CollectiveCost::new(kinematics, floors),
             now: Timestamp::START,
             moved: BTreeMap::new(),
             parts: Parts::default(),
         }
-    }
-
-    /// Sets from which load on a car passes hall calls by, in per cent of the rated load; that of
-    /// [`CarSettings`](crate::car::CarSettings) unless set.
-    #[must_use]
-    pub fn with_bypass_load(mut self, load: u8) -> Self {
-        self.model.set_bypass_load(load);
-        self
     }
 
     /// Leaves a part out, to measure what it buys.

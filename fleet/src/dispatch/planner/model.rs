@@ -91,7 +91,12 @@ impl Start {
 }
 
 impl Model {
-    pub(super) fn new(kinematics: Kinematics, floors: FloorCount, capacity: f64) -> Self {
+    pub(super) fn new(
+        kinematics: Kinematics,
+        floors: FloorCount,
+        capacity: f64,
+        bypass_load: u8,
+    ) -> Self {
         let trips = 0..=floors.top().index();
         Self {
             predictor: Predictor::new(kinematics, floors),
@@ -102,15 +107,10 @@ impl Model {
             closing: kinematics.door_closing.as_secs_f64(),
             dwell: kinematics.dwell.as_secs_f64(),
             transfer: kinematics.transfer.as_secs_f64(),
-            bypass: share(crate::dispatch::BYPASS_LOAD) * capacity,
+            bypass: share(bypass_load) * capacity,
             capacity,
             kinematics,
         }
-    }
-
-    /// Sets from which load on a car passes calls by, in per cent of the rated load.
-    pub(super) fn set_bypass_load(&mut self, load: u8) {
-        self.bypass = share(load) * self.capacity;
     }
 
     pub(super) fn floors(&self) -> usize {

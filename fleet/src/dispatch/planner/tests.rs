@@ -1,11 +1,16 @@
 use elevator_driver::Direction::{Down, Up};
 
 use super::*;
+use crate::car::CarSettings;
 use crate::dispatch::tests::{call, car, demand, floors, fresh, idle_at, in_phase, node};
 use crate::model::{CarPhase, CarView, FloorSet};
 
 fn planner() -> Planner {
-    Planner::new(Kinematics::default(), floors(12), 10.0)
+    with_floors(12)
+}
+
+fn with_floors(count: u8) -> Planner {
+    Planner::new(Kinematics::default(), floors(count), 10.0, CarSettings::BYPASS_LOAD)
 }
 
 fn plan(planner: &mut Planner, seconds: u64, cars: &[CarSituation], calls: &[HallDemand]) -> Plan {
@@ -60,7 +65,7 @@ fn two_cars_share_a_call_of_every_landing() {
     let landings = (0..33).flat_map(|at| [call(at, Up), call(at + 1, Down)]);
     for number in 60..=66 {
         let calls: Vec<_> = landings.clone().take(number).map(fresh).collect();
-        let mut planner = Planner::new(Kinematics::default(), floors(34), 10.0);
+        let mut planner = with_floors(34);
         let first = plan(&mut planner, 1, &cars, &calls).assignments;
         let calls: Vec<_> = calls
             .iter()
