@@ -94,30 +94,29 @@ fn a_schedule_that_was_read_is_written_alike() {
 }
 
 #[test]
-fn a_text_that_is_no_schedule_says_what_is_wrong() {
-    for (text, part) in [
-        ("07:00-09:30 park 0", "it begins with days"),
-        ("mo 07:00-09:30 park 0", "it begins with days"),
-        ("mon-fry 07:00-09:30 park 0", "it begins with days"),
-        ("daily", "times are as in"),
-        ("daily 7:00-09:30 park 0", "times are as in"),
-        ("daily 07:00-07:00 park 0", "times are as in"),
-        ("daily 24:00-07:00 park 0", "times are as in"),
-        ("daily 07:60-08:00 park 0", "times are as in"),
-        ("daily 07:00-24:01 park 0", "times are as in"),
-        ("daily 07:00-08:00 wait 0", "after the times comes park"),
-        ("daily 07:00-08:00 park", "after park come"),
-        ("daily 07:00-08:00 park lobby", "after park come"),
-        ("daily 07:00-08:00 park 254", "after park come"),
-        ("daily 07:00-08:00 park 0 cars 0", "after cars comes"),
-        ("daily 07:00-08:00 park 0 cars", "after cars comes"),
-        ("daily 07:00-08:00 park 0 cars 1 2", "after cars comes"),
+fn a_text_that_is_no_schedule_is_refused() {
+    for text in [
+        "07:00-09:30 park 0",
+        "mo 07:00-09:30 park 0",
+        "mon-fry 07:00-09:30 park 0",
+        "daily",
+        "daily 7:00-09:30 park 0",
+        "daily 07:00-07:00 park 0",
+        "daily 24:00-07:00 park 0",
+        "daily 07:60-08:00 park 0",
+        "daily 07:00-24:01 park 0",
+        "daily 07:00-08:00 wait 0",
+        "daily 07:00-08:00 park",
+        "daily 07:00-08:00 park lobby",
+        "daily 07:00-08:00 park 254",
+        "daily 07:00-08:00 park 0 cars 0",
+        "daily 07:00-08:00 park 0 cars",
+        "daily 07:00-08:00 park 0 cars 1 2",
+        &"daily 00:00-01:00 park 0;".repeat(MOST_ENTRIES + 1),
+        &format!("daily 00:00-01:00 park{}", " 0".repeat(MOST_PLACES + 1)),
     ] {
-        let error = text.parse::<Schedule>().expect_err(text).to_string();
-        assert!(error.contains(part), "{error}");
+        assert_eq!(text.parse::<Schedule>(), Err(ScheduleError), "{text}");
     }
-    let many = "daily 00:00-01:00 park 0;".repeat(MOST_ENTRIES + 1);
-    assert_eq!(many.parse::<Schedule>(), Err(ScheduleError::Many));
 }
 
 /// Up-peak: all of them go to the lobby; at night each has another floor.

@@ -8,52 +8,17 @@ use elevator_driver::Floor;
 use super::{DAY, DAYS, Entry, HOUR, MOST_ENTRIES, MOST_PLACES, Parking, Schedule, WeekTime};
 
 /// A text that is no schedule.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ScheduleError {
-    /// It has too many entries.
-    #[error("there are more than {MOST_ENTRIES} entries")]
-    Many,
-    /// A part of an entry is wrong, or missing.
-    #[error("{entry:?}: {part}")]
-    Entry {
-        /// The entry.
-        entry: String,
-        /// What is wrong with it.
-        part: Part,
-    },
-}
-
-/// What is wrong with an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Part {
-    /// The days.
-    #[error("it begins with days: daily, or mon, tue, … as in mon-fri or sat,sun")]
-    Days,
-    /// The times.
-    #[error("times are as in 07:00-09:30, from 00:00 to 24:00, and differ")]
-    Times,
-    /// The word `park`.
-    #[error("after the times comes park")]
-    Park,
-    /// The floors.
-    #[error("after park come 1 to {MOST_PLACES} floors from 0 to 253")]
-    Floors,
-    /// The number of cars.
-    #[error("after cars comes a number from 1 to 255, and nothing else")]
-    Cars,
-}
+#[error("a schedule has up to {MOST_ENTRIES} entries such as mon-fri 07:00-09:30 park 0")]
+pub struct ScheduleError;
 
 impl FromStr for Schedule {
     type Err = ScheduleError;
 
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
         let entries = text.split(';').map(str::trim).filter(|entry| !entry.is_empty());
-        let entries: Vec<Entry> = entries
-            .map(|entry| {
-                parse(entry).map_err(|part| ScheduleError::Entry { entry: entry.to_owned(), part })
-            })
-            .collect::<Result<_, _>>()?;
-        if entries.len() > MOST_ENTRIES { Err(ScheduleError::Many) } else { Ok(Self(entries)) }
+        let entries: Option<Vec<Entry>> = entries.map(parse).collect();
+        entries.filter(|all| all.len() <= MOST_ENTRIES).map(Self).ok_or(ScheduleError)
     }
 }
 
@@ -71,31 +36,21 @@ impl From<Schedule> for String {
     }
 }
 
-fn parse(text: &str) -> Result<Entry, Part> {
+fn parse(text: &str) -> Option<Entry> {
     let mut words = text.split_whitespace().peekable();
-    let days = words.next().and_then(days).ok_or(Part::Days)?;
-    let (from, to) = words.next().and_then(times).ok_or(Part::Times)?;
-    if words.next() != Some("park") {
-        return Err(Part::Park);
-    }
+    let days = days(words.next()?)?;
+    let (from, to) = times(words.next()?)?;
+    words.next_if_eq(&"park")?;
     let mut floors = Vec::new();
     while let Some(word) = words.next_if(|word| *word != "cars") {
-        let floor = word.parse::<u8>().ok().and_then(|index| Floor::try_from(index).ok());
-        floors.push(floor.ok_or(Part::Floors)?);
+        floors.push(Floor::try_from(word.parse::<u8>().ok()?).ok()?);
     }
-    if floors.is_empty() || floors.len() > MOST_PLACES {
-        return Err(Part::Floors);
-    }
-    let cars = if words.next().is_some() {
-        let number = words.next().and_then(|word| word.parse().ok());
-        Some(number.filter(|number: &u8| *number > 0).ok_or(Part::Cars)?)
-    } else {
-        None
+    let cars = match words.next() {
+        Some(_) => Some(words.next()?.parse().ok().filter(|number| *number > 0)?),
+        None => None,
     };
-    if words.next().is_some() {
-        return Err(Part::Cars);
-    }
-    Ok(Entry { days, from, to, parking: Parking { floors, cars } })
+    let is_whole = words.next().is_none() && (1..=MOST_PLACES).contains(&floors.len());
+    is_whole.then_some(Entry { days, from, to, parking: Parking { floors, cars } })
 }
 
 fn days(text: &str) -> Option<[bool; 7]> {
