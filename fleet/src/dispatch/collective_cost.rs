@@ -9,7 +9,7 @@ use super::search::{Costs, Search};
 use super::stops::StopSet;
 use super::{
     Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, LONGEST_WAIT, Predictor,
-    able_cars, distinct_calls, side,
+    able_cars, distinct_calls, present, side,
 };
 use crate::model::HallCall;
 
@@ -92,15 +92,14 @@ impl<'a> Waits<'a> {
     fn new(predictor: &'a Predictor, cars: &'a [&'a CarSituation], demand: &[&HallDemand]) -> Self {
         let mut groups: BTreeMap<_, Group> = BTreeMap::new();
         let mut longest = [[0.0; 256]; 2];
-        for &HallDemand { call, waited, ref assigned } in demand.iter().copied() {
+        for demand in demand {
+            let (call, present) = (demand.call, present(cars, demand));
             let reached: Vec<_> = cars.iter().map(|car| car.view.reaches(call)).collect();
-            let present = cars.iter().position(|car| Some(&car.car) == assigned.as_ref());
-            let present = present.filter(|&car| reached[car]);
             let is_fixed = present.is_some_and(|car| {
                 let (view, car_calls) = (&cars[car].view, StopSet::of(cars[car]));
                 call.to.is_some() || predictor.is_committed(view, car_calls, call)
             });
-            let waited = waited.min(LONGEST_WAIT).as_secs_f64();
+            let waited = demand.waited.min(LONGEST_WAIT).as_secs_f64();
             let landing = call.landing();
             let at_landing: &mut f64 =
                 &mut longest[side(call.direction)][usize::from(call.floor.index())];

@@ -52,7 +52,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor};
 
 pub use crate::model::CarPlan;
-use crate::model::{CarView, HallCall, NodeId, Timestamp};
+use crate::model::{CarPhase, CarView, HallCall, NodeId, Timestamp};
 
 pub use collective_cost::CollectiveCost;
 pub use kinematics::Kinematics;
@@ -74,6 +74,17 @@ pub struct CarSituation {
     pub view: CarView,
     /// The floors at which its passengers want to get off.
     pub car_calls: BTreeSet<Floor>,
+}
+
+impl CarSituation {
+    /// Where it is at rest with its door closed, or is about to be.
+    pub(crate) fn resting_place(&self) -> Option<Floor> {
+        match self.view.phase {
+            CarPhase::Moving { stop_at, .. } => Some(stop_at),
+            CarPhase::Idle => self.view.floor,
+            CarPhase::Homing | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => None,
+        }
+    }
 }
 
 /// An open hall call.
@@ -173,6 +184,12 @@ fn distinct_calls(demand: &[HallDemand]) -> Vec<&HallDemand> {
     demand.dedup_by_key(|demand| demand.call);
     demand.reverse();
     demand
+}
+
+/// The car that a call has, if it can take the call there.
+fn present(cars: &[&CarSituation], demand: &HallDemand) -> Option<usize> {
+    cars.iter()
+        .position(|car| Some(&car.car) == demand.assigned.as_ref() && car.view.reaches(demand.call))
 }
 
 /// Index of a direction in a pair.

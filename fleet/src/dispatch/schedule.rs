@@ -11,7 +11,7 @@ use elevator_driver::Floor;
 use serde::{Deserialize, Serialize};
 
 use super::{CarPlan, CarSituation, Plan, Predictor};
-use crate::model::{CarPhase, NodeId};
+use crate::model::NodeId;
 
 pub use self::text::ScheduleError;
 
@@ -131,8 +131,11 @@ impl Parking {
         let is_idle = |car: &&CarSituation| {
             Predictor::can_serve(&car.view) && car.car_calls.is_empty() && !busy.contains(&car.car)
         };
-        let mut idle: Vec<(&CarSituation, Floor)> =
-            cars.iter().filter(is_idle).filter_map(|car| Some((car, place(car)?))).collect();
+        let mut idle: Vec<(&CarSituation, Floor)> = cars
+            .iter()
+            .filter(is_idle)
+            .filter_map(|car| Some((car, car.resting_place()?)))
+            .collect();
         idle.sort_unstable_by_key(|(car, _)| &car.car);
         let most = self.cars.map_or(idle.len(), usize::from);
         let mut parks = Vec::new();
@@ -149,14 +152,6 @@ impl Parking {
             let told: &mut CarPlan = plan.cars.entry(car).or_default();
             told.park = Some(floor);
         }
-    }
-}
-
-fn place(car: &CarSituation) -> Option<Floor> {
-    match car.view.phase {
-        CarPhase::Moving { stop_at, .. } => Some(stop_at),
-        CarPhase::Idle => car.view.floor,
-        CarPhase::Homing | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => None,
     }
 }
 

@@ -5,7 +5,7 @@ use elevator_driver::FloorCount;
 use super::stops::StopSet;
 use super::{
     Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, Predictor, able_cars,
-    distinct_calls,
+    distinct_calls, present,
 };
 
 /// Assigns each new hall call to the car with the least time until it is idle again, if it also
@@ -35,8 +35,7 @@ impl Dispatcher for TimeToIdle {
         let mut assignments = Assignments::new();
         let mut open = Vec::new();
         for demand in distinct_calls(demand) {
-            let present = cars.iter().position(|car| Some(&car.car) == demand.assigned.as_ref());
-            if let Some(car) = present.filter(|&car| reaches(car, demand)) {
+            if let Some(car) = present(&cars, demand) {
                 stops[car] = stops[car].with(demand.call);
                 assignments.insert(demand.call, cars[car].car.clone());
             } else {

@@ -148,16 +148,11 @@ fn has_news(before: &CarView, view: &CarView) -> bool {
 
 /// Whether a car has no riders and nothing under way but its flight to where it waits.
 fn is_free(car: &CarSituation) -> bool {
-    let at_rest = match car.view.phase {
-        CarPhase::Idle | CarPhase::Moving { .. } => true,
-        CarPhase::Homing | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => false,
-    };
-    at_rest && car.car_calls.is_empty()
+    car.resting_place().is_some() && car.car_calls.is_empty()
 }
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
     use crate::election::testing::{floor, name};
 

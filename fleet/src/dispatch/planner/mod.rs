@@ -42,7 +42,7 @@ use self::traffic::Traffic;
 use super::search::Search;
 use super::{
     Assignments, Bank, CarPlan, CarSituation, CollectiveCost, Dispatcher, HallDemand, Kinematics,
-    LONGEST_WAIT, Plan, able_cars, distinct_calls,
+    LONGEST_WAIT, Plan, able_cars, distinct_calls, present,
 };
 use crate::model::{HallCall, NodeId, Timestamp};
 
@@ -194,9 +194,7 @@ impl Dispatcher for Planner {
                 floor: usize::from(demand.call.floor.index()),
                 direction: demand.call.direction,
                 waited: demand.waited.min(LONGEST_WAIT).as_secs_f64(),
-                present: cars.iter().position(|car| {
-                    Some(&car.car) == demand.assigned.as_ref() && car.view.reaches(demand.call)
-                }),
+                present: present(&cars, demand),
                 to: demand.call.to,
                 is_held: demand.assigned.is_some()
                     && (demand.call.to.is_some()

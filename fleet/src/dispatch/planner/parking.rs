@@ -9,7 +9,7 @@ use super::model::{Model, Start};
 use super::search::Route;
 use super::traffic::Traffic;
 use crate::dispatch::CarSituation;
-use crate::model::{CarPhase, NodeId};
+use crate::model::NodeId;
 
 /// The nearest car answers a call with the probability `1 − TAKEN`, the next one with `TAKEN` times
 /// that, and so on: it may have left for another call by then.
@@ -33,11 +33,10 @@ pub(super) fn places(
     starts: &[Start],
     routes: &[Route],
 ) -> Vec<Option<Floor>> {
-    let told = |car: usize| parked.get(&cars[car].car).map(|floor| usize::from(floor.index()));
-    let place = |car: usize| match cars[car].view.phase {
-        CarPhase::Moving { stop_at, .. } => told(car).or(Some(usize::from(stop_at.index()))),
-        CarPhase::Idle => told(car).or(Some(starts[car].floor)),
-        CarPhase::Homing | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => None,
+    let place = |car: usize| {
+        let resting_place = cars[car].resting_place()?;
+        let told = parked.get(&cars[car].car).copied();
+        Some(usize::from(told.unwrap_or(resting_place).index()))
     };
     let idle = |car: usize| routes[car].calls.is_empty() && starts[car].is_empty();
     let idle: Vec<_> = (0..cars.len())

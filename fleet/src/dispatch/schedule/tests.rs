@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::dispatch::Assignments;
 use crate::election::testing::{floor, name};
-use crate::model::{CarView, HallCall};
+use crate::model::{CarPhase, CarView, HallCall};
 
 fn schedule(text: &str) -> Schedule {
     text.parse().expect("a schedule")
