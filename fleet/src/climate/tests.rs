@@ -117,26 +117,6 @@ fn step() -> impl Strategy<Value = (u64, Source, Reading)> {
 }
 
 proptest! {
-    #[test]
-    fn more_light_never_makes_a_darker_display(settings in settings(), one: u8, other: u8) {
-        let (less, more) = (one.min(other), one.max(other));
-        prop_assert!(brightness(Some(less), &settings) <= brightness(Some(more), &settings));
-    }
-
-    #[test]
-    fn a_display_is_never_dark_nor_beyond_its_bounds(
-        settings in settings(),
-        lights in prop::collection::vec((any::<Option<u8>>(), 0..10_000_u64), 1..40),
-    ) {
-        let (mut dimmer, mut now) = (Dimmer::default(), 0);
-        for (light, wait) in lights {
-            now += wait;
-            let shown = dimmer.dim(light, &settings, at(now));
-            prop_assert!(shown >= settings.brightness_least && shown > 0);
-            prop_assert!(shown <= settings.brightness_most);
-        }
-    }
-
     /// Steady light: nearer with each step, and there in the end.
     #[test]
     fn the_backlight_goes_to_what_suits_the_light_and_not_past_it(
@@ -152,6 +132,7 @@ proptest! {
             now += wait;
             let next = dimmer.dim(Some(then), &settings, at(now));
             prop_assert!(next.abs_diff(target) <= shown.abs_diff(target));
+            prop_assert!((settings.brightness_least..=settings.brightness_most).contains(&next));
             shown = next;
         }
         prop_assert!(shown.abs_diff(target) <= 1, "{shown} for {target}");
