@@ -13,8 +13,6 @@ pub enum CarEvent {
     Hung(HangEvidence),
     /// The car leaves a floor.
     Departed,
-    /// The car has come to rest at a floor.
-    Arrived(Floor),
     /// The state of the door has changed.
     DoorChanged {
         /// The new state.

@@ -292,17 +292,12 @@ impl Car {
 
     /// The car has come to rest at a floor. A door that is not closed is opened first.
     pub(super) fn arrive(&mut self, floor: Floor, now: Timestamp) -> OperatingState {
-        self.events.push_back(CarEvent::Arrived(floor));
         if self.mode() == Mode::FireService {
             self.fire_call = self.fire_call.filter(|stop| *stop != floor);
             return OperatingState::Idle { after: Closed::Freely };
         }
-        // Passengers get off a car that may not continue for a while, or whose drive is faulty.
-        if self.supervision.strikes.until().is_some() {
-            return OperatingState::AtDoor(DoorCycle::begin(floor, now));
-        }
-        if self.is_switched_off() {
-            // Passengers get off here.
+        // Passengers get off a car that may not continue for a while.
+        if self.supervision.strikes.until().is_some() || self.is_switched_off() {
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
         OperatingState::Idle { after: Closed::Freely }

@@ -212,7 +212,7 @@ impl Node {
                     let session = sessions::on_over(&self.bank(now), leg, end);
                     self.change_own_session(session, now);
                 }
-                CarEvent::Departed | CarEvent::Arrived(_) => {}
+                CarEvent::Departed => {}
             }
             any = true;
         }

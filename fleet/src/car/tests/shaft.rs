@@ -90,6 +90,8 @@ pub(super) struct World {
     /// Everything served, with its time.
     pub(super) served: Vec<(Timestamp, ServedCall)>,
     pub(super) events: Vec<CarEvent>,
+    /// The floors at which the car came to rest.
+    pub(super) arrivals: Vec<u8>,
     /// How many ticks a word takes, one way.
     pub(super) latency: usize,
     /// Units of way a tick, 1 at most.
@@ -141,6 +143,7 @@ impl World {
             hall: BTreeSet::new(),
             served: Vec::new(),
             events: Vec::new(),
+            arrivals: Vec::new(),
             latency: 0,
             pace: 1.0,
             way,
@@ -272,7 +275,11 @@ impl World {
 
     pub(super) fn tick(&mut self) {
         self.now = self.now + TICK;
+        let was_moving = self.is_moving();
         self.move_car();
+        if let Some(floor) = self.floor().filter(|_| was_moving && !self.is_moving()) {
+            self.arrivals.push(floor.index());
+        }
         self.move_door();
         self.report();
         if self.car.poll_timeout().is_some_and(|(due, _)| due <= self.now) {

@@ -5,14 +5,6 @@ use super::shaft::{World, floor};
 use crate::car::{CarEvent, ServedCall};
 use crate::model::{CarPhase, HallCall};
 
-/// The floors at which the car came to rest.
-fn arrivals(world: &World) -> Vec<u8> {
-    let arrived = world.events.iter().filter_map(|event| {
-        if let CarEvent::Arrived(floor) = event { Some(floor.index()) } else { None }
-    });
-    arrived.skip(1).collect() // the first is where it was found
-}
-
 #[test]
 fn idle_car_fetches_a_passenger_and_goes_dark() {
     let mut world = World::at(0).settled();
@@ -45,7 +37,7 @@ fn car_collects_the_calls_on_its_way() {
         world.car_calls = car_calls.iter().map(|at| floor(*at)).collect();
         assign(&mut world, hall_calls);
         world.run_until("all served", World::is_quiet);
-        assert_eq!(arrivals(&world), expected, "{what}");
+        assert_eq!(world.arrivals, expected, "{what}");
     }
     for (start, expected) in [(1, [2, 3, 1]), (3, [2, 1, 3])] {
         let mut world = World::at(start).settled();
@@ -54,7 +46,7 @@ fn car_collects_the_calls_on_its_way() {
         world.car_calls = [floor(1), floor(3)].into();
         world.update_stops();
         world.run_until("all served", World::is_quiet);
-        assert_eq!(arrivals(&world), expected, "both are as near: its older direction first");
+        assert_eq!(world.arrivals, expected, "both are as near: its older direction first");
     }
 }
 
@@ -82,7 +74,7 @@ fn car_is_not_sent_to_a_floor_that_it_can_no_longer_stop_at() {
     let mut world = before(3, 5);
     world.press_car(2);
     world.run_until("all served", World::is_quiet);
-    assert_eq!(arrivals(&world), [5, 2]);
+    assert_eq!(world.arrivals, [5, 2]);
 }
 
 #[test]
@@ -91,7 +83,7 @@ fn car_that_brakes_for_a_floor_is_not_sent_on() {
     world.car_calls = [floor(4)].into();
     world.update_stops();
     world.run_until("all served", World::is_quiet);
-    assert_eq!(arrivals(&world), [2, 4]);
+    assert_eq!(world.arrivals, [2, 4]);
 }
 
 #[test]
@@ -188,9 +180,9 @@ fn car_keeps_its_direction_when_its_panel_comes_back() {
     world.run(5);
     world.reconnect();
     assign(&mut world, &[(1, Direction::Down), (2, Direction::Down), (3, Direction::Down)]);
-    let before = arrivals(&world).len();
+    let before = world.arrivals.len();
     world.run_until("all served", World::is_quiet);
-    let after = arrivals(&world).split_off(before);
+    let after = world.arrivals.split_off(before);
     let up: Vec<&u8> = after.iter().take_while(|at| **at != 5).collect();
     assert!(up.is_sorted() && after.contains(&5), "{after:?}");
 }
