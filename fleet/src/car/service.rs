@@ -271,12 +271,9 @@ impl Car {
         if self.inputs.stop {
             return Some(Unavailable::Stopped);
         }
-        match self.mode() {
-            // The nearest that messages can name; `Reason` has the mode.
-            Mode::Priority | Mode::Independent => return Some(Unavailable::Independent),
-            Mode::FireRecall | Mode::FireService => return Some(Unavailable::FireRecall),
-            Mode::EmergencyPower | Mode::OutOfService => return Some(Unavailable::OutOfService),
-            Mode::InService | Mode::Attendant => {}
+        // The nearest that messages can name; `Reason` has the mode.
+        if let Some(reason) = self.mode().unavailable() {
+            return Some(reason);
         }
         let by_place = match self.state {
             OperatingState::Homing { .. } => Some(Unavailable::Homing),

@@ -30,9 +30,9 @@ pub(crate) struct CarForm {
 impl From<CarForm> for CarView {
     fn from(form: CarForm) -> Self {
         let CarForm { reason, floor, phase, elapsed, direction, load, locked_out, mode } = form;
-        let availability = reason.map_or(Availability::InService, |reason| {
-            Availability::Unavailable(reason.unavailable())
-        });
+        let availability = reason
+            .and_then(Reason::unavailable)
+            .map_or(Availability::InService, Availability::Unavailable);
         Self { availability, floor, phase, elapsed, direction, load, locked_out, mode }
     }
 }

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use elevator_driver::KeySwitch;
 use serde::{Deserialize, Serialize};
 
+use super::Unavailable;
+
 /// The service mode of a car, the least restrictive first.
 ///
 /// A car's mode is the most restrictive one of its key switch, of the directive for the car and of a
@@ -83,6 +85,17 @@ impl Mode {
             KeySwitch::FireRecall | KeySwitch::RecallAll => self.max(Self::FireRecall),
             KeySwitch::Attendant => self.max(Self::Attendant),
             KeySwitch::OutOfService => Self::OutOfService,
+        }
+    }
+
+    /// Why no hall call may be assigned to a car in this mode, as beacons say it: those of the same
+    /// restriction share a word. `None` if some may.
+    pub(crate) fn unavailable(self) -> Option<Unavailable> {
+        match self {
+            Self::InService | Self::Attendant => None,
+            Self::Priority | Self::Independent => Some(Unavailable::Independent),
+            Self::OutOfService | Self::EmergencyPower => Some(Unavailable::OutOfService),
+            Self::FireRecall | Self::FireService => Some(Unavailable::FireRecall),
         }
     }
 

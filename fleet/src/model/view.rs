@@ -178,12 +178,7 @@ impl Unavailable {
     /// Whether it says no more than that a car is in this mode.
     #[must_use]
     pub fn is_said_by(self, mode: Mode) -> bool {
-        match mode {
-            Mode::InService | Mode::Attendant => false,
-            Mode::Priority | Mode::Independent => self == Self::Independent,
-            Mode::OutOfService | Mode::EmergencyPower => self == Self::OutOfService,
-            Mode::FireRecall | Mode::FireService => self == Self::FireRecall,
-        }
+        mode.unavailable() == Some(self)
     }
 }
 
@@ -212,16 +207,10 @@ impl Reason {
     }
 
     /// What beacons say instead.
-    pub(crate) fn unavailable(self) -> Unavailable {
+    pub(crate) fn unavailable(self) -> Option<Unavailable> {
         match self {
-            Self::Other(why) => why,
-            Self::Mode(mode) => match mode.on_the_wire() {
-                Mode::FireRecall | Mode::FireService => Unavailable::FireRecall,
-                Mode::OutOfService | Mode::EmergencyPower => Unavailable::OutOfService,
-                Mode::InService | Mode::Attendant | Mode::Priority | Mode::Independent => {
-                    Unavailable::Independent
-                }
-            },
+            Self::Other(why) => Some(why),
+            Self::Mode(mode) => mode.unavailable(),
         }
     }
 }
