@@ -209,8 +209,7 @@ impl Car {
             return OperatingState::halted(Halt::Unplanned);
         };
         self.events.push_back(CarEvent::OffTarget { stop_at, at: None });
-        let verdict = self.supervision.strike(Strike::Missed(stop_at), &self.settings, now);
-        match verdict {
+        match self.strike(Strike::Missed(stop_at), now) {
             Verdict::LockFloorOut | Verdict::BackOff => {
                 self.lock_out(stop_at, now);
                 OperatingState::halted(Halt::Unplanned)
@@ -272,7 +271,7 @@ impl Car {
         missed: Option<Missed>,
         now: Timestamp,
     ) -> OperatingState {
-        match self.supervision.strike(Strike::Unfound, &self.settings, now) {
+        match self.strike(Strike::Unfound, now) {
             Verdict::LockFloorOut | Verdict::BackOff => {
                 OperatingState::halted(Halt::Unfound { direction, missed })
             }
@@ -322,7 +321,7 @@ impl Car {
         now: Timestamp,
     ) -> OperatingState {
         self.events.push_back(CarEvent::OffTarget { stop_at, at: Some(floor) });
-        match self.supervision.strike(strike, &self.settings, now) {
+        match self.strike(strike, now) {
             // A flight that came part of its way continues.
             Verdict::LockFloorOut if start == LegEnd::Passing => {}
             Verdict::LockFloorOut | Verdict::BackOff if floor != stop_at => {
@@ -342,7 +341,7 @@ impl Car {
         now: Timestamp,
     ) -> OperatingState {
         self.events.push_back(CarEvent::OffTarget { stop_at, at: self.inputs.floor });
-        match self.supervision.strike(Strike::Astray, &self.settings, now) {
+        match self.strike(Strike::Astray, now) {
             Verdict::Hang(cause) => self.hang(Some(stop_at), direction, cause, now),
             Verdict::LockFloorOut | Verdict::BackOff => OperatingState::halted(Halt::Unplanned),
         }
@@ -432,8 +431,12 @@ impl Car {
     fn refuse_drive(&mut self, halt: Halt, now: Timestamp) -> OperatingState {
         self.events.push_back(CarEvent::DriveRefused);
         // In any case there is nothing to latch: the motor was not driven (H1).
-        self.supervision.strike(Strike::NotStarted, &self.settings, now);
+        self.strike(Strike::NotStarted, now);
         OperatingState::halted(halt)
+    }
+
+    fn strike(&mut self, strike: Strike, now: Timestamp) -> Verdict {
+        self.supervision.strikes.strike(strike, self.settings.drive_retry, now)
     }
 
     /// Locks a floor out for a while, so that the car does not retry it forever.

@@ -26,7 +26,7 @@ use elevator_driver::{Direction, Floor};
 pub(super) use self::flight_times::FlightTimes;
 pub(super) use self::progress::{DrivenTime, Progress};
 pub(super) use self::strikes::{Strike, Strikes, Verdict};
-use super::{CarSettings, CarTimer};
+use super::CarTimer;
 use crate::model::{LegEnd, Timestamp, Unavailable};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -155,14 +155,5 @@ impl Supervision {
         let retry = self.strikes.until().map(|at| (at, CarTimer::DriveRetry));
         let landing = self.strikes.landing().map(|at| (at, CarTimer::Settle));
         floors.into_iter().chain(retry).chain(landing)
-    }
-
-    pub(super) fn strike(
-        &mut self,
-        strike: Strike,
-        settings: &CarSettings,
-        now: Timestamp,
-    ) -> Verdict {
-        self.strikes.strike(strike, settings.drive_retry, now)
     }
 }

@@ -74,7 +74,7 @@ impl Strikes {
     const FREE_SEARCHES: u8 = 2;
 
     /// Counts a strike; `first_back_off` is doubled for each further one.
-    pub(super) fn strike(
+    pub(in crate::car) fn strike(
         &mut self,
         strike: Strike,
         first_back_off: Duration,

@@ -19,15 +19,6 @@ fn called_with(drive: Drive) -> World {
     world
 }
 
-/// A car with these settings in place of the usual ones.
-fn refit(world: &mut World, change: impl FnOnce(&mut CarSettings)) {
-    let mut settings = world.car.settings().clone();
-    change(&mut settings);
-    world.car = Car::new(settings);
-    world.reconnect();
-    world.run(10);
-}
-
 // H5, O7
 #[test]
 fn drive_that_trips_loses_its_call_at_once_then_the_group_then_latches() {
@@ -353,10 +344,10 @@ const HOURS: u64 = 48;
 #[test]
 fn speed_that_varies_by_a_fifth_raises_no_latch_and_hardly_a_suspicion() {
     let hours = std::env::var("LIFTMESH_CAR_HOURS").map_or(HOURS, |hours| hours.parse().unwrap());
-    let mut world = World::at(0).settled();
-    refit(&mut world, |settings| {
-        settings.nominal_flight = Duration::from_millis(1_200);
-    });
+    let mut world = World::at(0);
+    let nominal_flight = Duration::from_millis(1_200);
+    world.car = Car::new(CarSettings { nominal_flight, ..world.car.settings().clone() });
+    world.reconnect();
     let mut random = fastrand::Rng::with_seed(hours);
     let (mut suspicions, mut next_fault) = (0, 0);
     while world.now.since_start() < Duration::from_hours(hours) {
