@@ -35,7 +35,6 @@ use elevator_driver::{Floor, FloorCount};
 
 use self::drive::{Crowds, Scene};
 use self::model::{Call, Model, Start};
-use self::part::Parts;
 pub use self::part::{Part, UnknownPart};
 use self::search::Drives;
 use self::traffic::Traffic;
@@ -74,7 +73,7 @@ impl Weights {
     }
 
     /// What a part that is missing is for counts nothing.
-    fn of(mut self, parts: &Parts) -> Self {
+    fn without(mut self, missing: &[Part]) -> Self {
         let weights = [
             (Part::SquaredWait, &mut self.square),
             (Part::Riding, &mut self.riding),
@@ -82,7 +81,7 @@ impl Weights {
             (Part::Room, &mut self.left_behind),
             (Part::Inertia, &mut self.inertia),
         ];
-        for (_, weight) in weights.into_iter().filter(|(part, _)| !parts.has(*part)) {
+        for (_, weight) in weights.into_iter().filter(|(part, _)| missing.contains(part)) {
             *weight = 0.0;
         }
         self
@@ -103,7 +102,8 @@ pub struct Planner {
     now: Timestamp,
     /// To which cars calls moved from others, and when, if that was less than [`HOLD`] ago.
     moved: BTreeMap<HallCall, (NodeId, Timestamp)>,
-    parts: Parts,
+    /// The parts that were left out.
+    missing: Vec<Part>,
 }
 
 impl Planner {
@@ -117,23 +117,27 @@ impl Planner {
             simple: CollectiveCost::new(kinematics, floors),
             now: Timestamp::START,
             moved: BTreeMap::new(),
-            parts: Parts::default(),
+            missing: Vec::new(),
         }
     }
 
     /// Leaves a part out, to measure what it buys.
     #[must_use]
     pub fn without(mut self, part: Part) -> Self {
-        self.parts.remove(part);
+        self.missing.push(part);
         self
+    }
+
+    fn has(&self, part: Part) -> bool {
+        !self.missing.contains(&part)
     }
 
     fn crowds(&self, calls: &[Call]) -> Crowds {
         let mut crowds = Crowds::new(&self.model, &self.traffic, calls);
-        if !self.parts.has(Part::Crowds) {
+        if !self.has(Part::Crowds) {
             crowds.expect_nobody_else();
         }
-        if !self.parts.has(Part::Destinations) {
+        if !self.has(Part::Destinations) {
             crowds.expect_longest_trips(calls);
         }
         crowds
@@ -145,7 +149,7 @@ impl Planner {
         } else {
             Weights::BUTTONS
         };
-        weights.of(&self.parts)
+        weights.without(&self.missing)
     }
 
     /// Makes the best of a few calls; many are moved and swapped.
@@ -153,12 +157,12 @@ impl Planner {
         let mut search = Search::new(drives, cars, calls);
         search.insert();
         let is_few = calls <= MOST_EXACT && cars << calls <= MOST_DRIVES;
-        if self.parts.has(Part::Improvement) {
-            if is_few && self.parts.has(Part::Exact) {
+        if self.has(Part::Improvement) {
+            if is_few && self.has(Part::Exact) {
                 let movable: Vec<_> = search.movable().into_iter().map(|(call, _)| call).collect();
                 search.distribute(&(0..cars).collect::<Vec<_>>(), &movable);
             } else {
-                search.improve(self.parts.has(Part::Exchanges), 0);
+                search.improve(self.has(Part::Exchanges), 0);
             }
         }
         search.into_holders()
@@ -181,7 +185,7 @@ impl Dispatcher for Planner {
 
     fn plan(&mut self, bank: &Bank<'_>) -> Plan {
         let cars = able_cars(bank.cars);
-        if self.parts.has(Part::Learning) {
+        if self.has(Part::Learning) {
             self.traffic.observe(bank.now.since(self.now), &cars, &self.model);
         }
         self.now = bank.now;
@@ -213,11 +217,11 @@ impl Dispatcher for Planner {
         let crowds = self.crowds(&calls);
         let weights = self.weights(&calls, cars.len());
         let scene = Scene { model: &self.model, crowds: &crowds, calls: &calls, weights };
-        let (holds, guests) = (self.parts.has(Part::Hold), vec![0.0; self.model.floors()]);
+        let (holds, guests) = (self.has(Part::Hold), vec![0.0; self.model.floors()]);
         let mut drives = Drives { scene, starts: &starts, reaches: &reaches, holds, guests };
         let holders = self.search(&mut drives, cars.len(), calls.len());
         let routes: Vec<_> = (0..cars.len()).map(|car| drives.route(car, &holders)).collect();
-        let parks = if self.parts.has(Part::Parking) {
+        let parks = if self.has(Part::Parking) {
             parking::places(&self.model, &self.traffic, (&cars, bank.parked), &starts, &routes)
         } else {
             vec![None; cars.len()]
@@ -227,12 +231,12 @@ impl Dispatcher for Planner {
             let route = &routes[number];
             for &call in &route.calls {
                 let has_moved = calls[call].present.is_some_and(|present| present != number);
-                if has_moved && self.parts.has(Part::Hold) {
+                if has_moved && self.has(Part::Hold) {
                     self.moved.insert(demand[call].call, (car.car.clone(), bank.now));
                 }
                 plan.assignments.insert(demand[call].call, car.car.clone());
             }
-            let may_turn = starts[number].may_turn() && self.parts.has(Part::Turns);
+            let may_turn = starts[number].may_turn() && self.has(Part::Turns);
             let direction = route.turn.filter(|_| may_turn);
             plan.cars.insert(car.car.clone(), CarPlan { direction, park: parks[number] });
         }

@@ -45,18 +45,3 @@ named! {
         Hold = "hold",
     }
 }
-
-#[derive(Debug, Clone, Default)]
-pub(super) struct Parts {
-    missing: Vec<Part>,
-}
-
-impl Parts {
-    pub(super) fn remove(&mut self, part: Part) {
-        self.missing.push(part);
-    }
-
-    pub(super) fn has(&self, part: Part) -> bool {
-        !self.missing.contains(&part)
-    }
-}
