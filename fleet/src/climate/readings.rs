@@ -67,23 +67,16 @@ impl Readings {
     /// zero; `None` if there is none (K2).
     #[must_use]
     pub(crate) fn temperature(&self, now: Timestamp) -> Option<i16> {
-        let fresh = self.fresh(now);
-        let tenths = average(fresh.filter_map(|(_, reading, _)| {
-            let degrees = i64::from(reading.temperature?);
-            Some(degrees * 10)
-        }))?;
+        let degrees = self.fresh(now).filter_map(|(_, reading, _)| reading.temperature);
+        let tenths = average(degrees.map(|degrees| i64::from(degrees) * 10))?;
         i16::try_from(tenths).ok()
     }
 
     /// The average of the unexpired illuminances, rounded; `None` if there is none (K2).
     #[must_use]
     pub(crate) fn illuminance(&self, now: Timestamp) -> Option<u8> {
-        let fresh = self.fresh(now);
-        let illuminance = average(fresh.filter_map(|(_, reading, _)| {
-            let illuminance = reading.illuminance?;
-            Some(i64::from(illuminance))
-        }))?;
-        u8::try_from(illuminance).ok()
+        let known = self.fresh(now).filter_map(|(_, reading, _)| reading.illuminance);
+        u8::try_from(average(known.map(i64::from))?).ok()
     }
 }
 
