@@ -50,7 +50,7 @@ pub(crate) fn run(
         port,
         floors,
         settings,
-        buttons: buttons_of(floors),
+        buttons: floors.buttons().collect(),
         held: BTreeMap::new(),
         car: Car::new(floors),
         counters: LineCounters::default(),
@@ -383,20 +383,6 @@ impl Connection {
         self.motor_written = Instant::now();
         self.wire.command(wire::motor(self.motor))
     }
-}
-
-fn buttons_of(floors: FloorCount) -> Vec<Button> {
-    floors
-        .floors()
-        .flat_map(|floor| {
-            [
-                Button::Hall(floor, Direction::Up),
-                Button::Hall(floor, Direction::Down),
-                Button::Car(floor),
-            ]
-        })
-        .filter(|&button| floors.has_button(button))
-        .collect()
 }
 
 #[cfg(test)]

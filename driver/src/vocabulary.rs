@@ -69,6 +69,15 @@ impl FloorCount {
         }
     }
 
+    /// Every button that a shaft of this height has, bottom to top.
+    pub fn buttons(self) -> impl Iterator<Item = Button> {
+        let of_floor = |floor| {
+            let [up, down] = Direction::BOTH.map(|direction| Button::Hall(floor, direction));
+            [up, down, Button::Car(floor)]
+        };
+        self.floors().flat_map(of_floor).filter(move |&button| self.has_button(button))
+    }
+
     /// Whether a shaft of this height has both floors of this trip.
     #[must_use]
     pub fn has_trip(self, trip: Trip) -> bool {

@@ -10,8 +10,8 @@ use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
 use crate::vocabulary::{
-    Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
-    HallLantern, KeySwitch, Kiosks, MOST_TRIPS, MotorCommand, PanelInputs, Trip,
+    Button, Climate, Direction, Display, DoorCommand, Floor, FloorCount, HallLantern, Kiosks,
+    MOST_TRIPS, MotorCommand, PanelInputs, Trip,
 };
 
 use body::cut_name;
@@ -168,15 +168,13 @@ impl ButtonChunk {
     pub fn of(buttons: &BTreeSet<Button>, floors: FloorCount, index: u8) -> Self {
         let first = index.saturating_mul(Self::FLOORS);
         let mut chunk = Self { first, up: 0, down: 0, car_call: 0 };
-        for button in Self::buttons(first, floors) {
-            if buttons.contains(&button) {
-                let bit = 1 << (button.floor().index() - first);
-                *match button {
-                    Button::Hall(_, Direction::Up) => &mut chunk.up,
-                    Button::Hall(_, Direction::Down) => &mut chunk.down,
-                    Button::Car(_) => &mut chunk.car_call,
-                } |= bit;
-            }
+        for button in chunk.buttons(floors).filter(|button| buttons.contains(button)) {
+            let bit = 1 << (button.floor().index() - first);
+            *match button {
+                Button::Hall(_, Direction::Up) => &mut chunk.up,
+                Button::Hall(_, Direction::Down) => &mut chunk.down,
+                Button::Car(_) => &mut chunk.car_call,
+            } |= bit;
         }
         chunk
     }
@@ -190,7 +188,7 @@ impl ButtonChunk {
     /// Brings the buttons of these eight floors in line with the chunk; bits of those that the
     /// shaft doesn't have are ignored.
     pub fn apply(self, buttons: &mut BTreeSet<Button>, floors: FloorCount) {
-        for button in Self::buttons(self.first, floors) {
+        for button in self.buttons(floors) {
             let map = match button {
                 Button::Hall(_, Direction::Up) => self.up,
                 Button::Hall(_, Direction::Down) => self.down,
@@ -204,22 +202,14 @@ impl ButtonChunk {
         }
     }
 
-    fn buttons(first: u8, floors: FloorCount) -> impl Iterator<Item = Button> {
-        (first..=first.saturating_add(Self::FLOORS - 1))
-            .filter_map(move |index| floors.floor(index))
-            .flat_map(|floor| {
-                [
-                    Button::Hall(floor, Direction::Up),
-                    Button::Hall(floor, Direction::Down),
-                    Button::Car(floor),
-                ]
-            })
-            .filter(move |&button| floors.has_button(button))
+    fn buttons(self, floors: FloorCount) -> impl Iterator<Item = Button> {
+        let of_chunk = move |floor: u8| floor / Self::FLOORS == self.first / Self::FLOORS;
+        floors.buttons().filter(move |button| of_chunk(button.floor().index()))
     }
 }
 
 /// A frame from a panel to its controller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PanelFrame {
     /// Who the panel is: at its start, and in answer to the controller's `Hello`.
     Hello {
@@ -240,64 +230,29 @@ pub enum PanelFrame {
     Request(Request),
 }
 
-/// The body of [`PanelFrame::Status`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status {
-    /// As in [`PanelInputs`].
-    pub floor: Option<Floor>,
-    /// As in [`PanelInputs`].
-    pub next_stop: Option<Floor>,
-    /// As in [`PanelInputs`].
-    pub drive: DriveFeedback,
-    /// As in [`PanelInputs`].
-    pub door: DoorState,
-    /// As in [`PanelInputs`].
-    pub stop: bool,
-    /// As in [`PanelInputs`].
-    pub obstruction: bool,
-    /// As in [`PanelInputs`].
-    pub load: Option<u8>,
-    /// As in [`PanelInputs`].
-    pub key: KeySwitch,
-}
+/// The body of [`PanelFrame::Status`]: the inputs without the climate and stuck buttons, which are
+/// sent separately.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status(PanelInputs);
 
 impl Status {
-    /// The status for `inputs`, without the climate and stuck buttons.
+    /// The status for `inputs`.
     #[must_use]
     pub fn of(inputs: &PanelInputs) -> Self {
-        Self {
-            floor: inputs.floor,
-            next_stop: inputs.next_stop,
-            drive: inputs.drive,
-            door: inputs.door,
-            stop: inputs.stop,
-            obstruction: inputs.obstruction,
-            load: inputs.load,
-            key: inputs.key,
-        }
+        let (climate, stuck) = (Climate::default(), BTreeSet::new());
+        Self(PanelInputs { climate, stuck, ..*inputs })
     }
 
     /// Whether a shaft of this height has every floor that is named.
     #[must_use]
     pub fn fits(&self, floors: FloorCount) -> bool {
-        all_exist([self.floor, self.next_stop], floors)
+        all_exist([self.0.floor, self.0.next_stop], floors)
     }
 
-    /// The inputs, with the parts that are sent separately.
+    /// The inputs, with the climate and stuck buttons of those before.
     #[must_use]
     pub fn inputs(self, before: PanelInputs) -> PanelInputs {
-        PanelInputs {
-            floor: self.floor,
-            next_stop: self.next_stop,
-            drive: self.drive,
-            door: self.door,
-            stop: self.stop,
-            obstruction: self.obstruction,
-            load: self.load,
-            key: self.key,
-            climate: before.climate,
-            stuck: before.stuck,
-        }
+        PanelInputs { climate: before.climate, stuck: before.stuck, ..self.0 }
     }
 }
 

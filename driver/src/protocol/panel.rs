@@ -320,7 +320,7 @@ impl PanelSession {
         // A new echo alone is no change: it waits for the heartbeat.
         let status = Status::of(&self.inputs);
         if self.status_due.is_due(&status, now) {
-            self.status_due = Due { told: Some(status), at: now + self.heartbeat };
+            self.status_due = Due { told: Some(status.clone()), at: now + self.heartbeat };
             return Some(PanelFrame::Status(status));
         }
         let climate = self.inputs.climate;

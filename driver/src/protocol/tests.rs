@@ -200,20 +200,6 @@ fn some_outputs() -> PanelOutputs {
     }
 }
 
-fn buttons() -> Vec<Button> {
-    floors()
-        .floors()
-        .flat_map(|floor| {
-            [
-                Button::Hall(floor, Direction::Up),
-                Button::Hall(floor, Direction::Down),
-                Button::Car(floor),
-            ]
-        })
-        .filter(|&button| floors().has_button(button))
-        .collect()
-}
-
 proptest! {
     // F5
     #[test]
@@ -224,7 +210,7 @@ proptest! {
     ) {
         let mut fates = fates.into_iter();
         let mut pair = Pair::new();
-        let mut all: Vec<_> = buttons().into_iter().map(PanelEvent::Pressed).collect();
+        let mut all: Vec<_> = floors().buttons().map(PanelEvent::Pressed).collect();
         all.extend([trip(), back()].map(PanelEvent::Requested));
         let mut pressed = Vec::new();
         for (index, pause) in presses {
@@ -649,11 +635,11 @@ fn a_press_of_what_no_shaft_has_keeps_no_later_one_waiting() {
 fn presses_without_a_controller_are_bounded() {
     let mut panel = PanelSession::new(floors(), boot(1), HEARTBEAT, Duration::ZERO);
     for _ in 0..1000 {
-        for button in buttons() {
+        for button in floors().buttons() {
             panel.press(button);
         }
     }
-    assert!(panel.pending_presses() <= 64 + buttons().len());
+    assert!(panel.pending_presses() <= 64 + floors().buttons().count());
     // Nor do they flood the line.
     let frames = std::iter::from_fn(|| panel.poll_transmit(Duration::ZERO)).count();
     assert!(frames <= 12);

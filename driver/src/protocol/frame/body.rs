@@ -8,7 +8,7 @@ use super::{
 };
 use crate::vocabulary::{
     Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
-    HallLantern, KeySwitch, MOST_TRIPS, MotorCommand, Trip,
+    HallLantern, KeySwitch, MOST_TRIPS, MotorCommand, PanelInputs, Trip,
 };
 
 /// The longest text of a [`Display`] on the wire, in bytes.
@@ -19,6 +19,19 @@ const NAME_BYTES: usize = 16;
 
 /// "No floor".
 const NONE: u8 = 0xFF;
+
+// The code of a value is its place in its table, which for keys is `KeySwitch::ALL`.
+const FLAGS: [bool; 2] = [false, true];
+const DOOR_COMMANDS: [DoorCommand; 3] = [DoorCommand::Close, DoorCommand::Open, DoorCommand::Nudge];
+const DOORS: [DoorState; 4] =
+    [DoorState::Closed, DoorState::Opening, DoorState::Open, DoorState::Closing];
+const LANTERNS: [HallLantern; 3] =
+    [HallLantern::Dark, HallLantern::Lit(Direction::Up), HallLantern::Lit(Direction::Down)];
+const DRIVES: [DriveFeedback; 3] = [
+    DriveFeedback::Stopped,
+    DriveFeedback::Driven(Direction::Up),
+    DriveFeedback::Driven(Direction::Down),
+];
 
 const HELLO: u8 = 0x01;
 const DRIVE: u8 = 0x02;
@@ -213,17 +226,9 @@ fn encode_drive(drive: &Drive, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&[
         motor,
         floor_byte(stop_at),
-        match drive.door {
-            DoorCommand::Close => 0,
-            DoorCommand::Open => 1,
-            DoorCommand::Nudge => 2,
-        },
+        code_of(drive.door, &DOOR_COMMANDS),
         floor_byte(drive.indicator),
-        match drive.lantern {
-            HallLantern::Dark => 0,
-            HallLantern::Lit(Direction::Up) => 1,
-            HallLantern::Lit(Direction::Down) => 2,
-        },
+        code_of(drive.lantern, &LANTERNS),
         u8::from(drive.stop_lamp),
     ]);
 }
@@ -239,82 +244,38 @@ fn decode_drive(body: &mut Body<'_>) -> Option<Drive> {
             (4, None) => MotorCommand::Home { direction: Direction::Down },
             _ => return None,
         },
-        door: match body.byte()? {
-            0 => DoorCommand::Close,
-            1 => DoorCommand::Open,
-            2 => DoorCommand::Nudge,
-            _ => return None,
-        },
+        door: body.one_of(&DOOR_COMMANDS)?,
         indicator: body.optional_floor()?,
-        lantern: match body.byte()? {
-            0 => HallLantern::Dark,
-            1 => HallLantern::Lit(Direction::Up),
-            2 => HallLantern::Lit(Direction::Down),
-            _ => return None,
-        },
-        stop_lamp: body.flag()?,
+        lantern: body.one_of(&LANTERNS)?,
+        stop_lamp: body.one_of(&FLAGS)?,
     })
 }
 
-fn encode_status(status: &Status, bytes: &mut Vec<u8>) {
+fn encode_status(Status(status): &Status, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&[
         floor_byte(status.floor),
         floor_byte(status.next_stop),
-        match status.drive {
-            DriveFeedback::Stopped => 0,
-            DriveFeedback::Driven(Direction::Up) => 1,
-            DriveFeedback::Driven(Direction::Down) => 2,
-        },
-        match status.door {
-            DoorState::Closed => 0,
-            DoorState::Opening => 1,
-            DoorState::Open => 2,
-            DoorState::Closing => 3,
-        },
+        code_of(status.drive, &DRIVES),
+        code_of(status.door, &DOORS),
         u8::from(status.stop),
         u8::from(status.obstruction),
     ]);
     bytes.extend_from_slice(&optional(status.load));
-    bytes.push(match status.key {
-        KeySwitch::Normal => 0,
-        KeySwitch::Independent => 1,
-        KeySwitch::FireRecall => 2,
-        KeySwitch::OutOfService => 3,
-        KeySwitch::Attendant => 4,
-        KeySwitch::RecallAll => 5,
-    });
+    bytes.push(code_of(status.key, &KeySwitch::ALL));
 }
 
 fn decode_status(body: &mut Body<'_>) -> Option<Status> {
-    Some(Status {
+    Some(Status(PanelInputs {
         floor: body.optional_floor()?,
         next_stop: body.optional_floor()?,
-        drive: match body.byte()? {
-            0 => DriveFeedback::Stopped,
-            1 => DriveFeedback::Driven(Direction::Up),
-            2 => DriveFeedback::Driven(Direction::Down),
-            _ => return None,
-        },
-        door: match body.byte()? {
-            0 => DoorState::Closed,
-            1 => DoorState::Opening,
-            2 => DoorState::Open,
-            3 => DoorState::Closing,
-            _ => return None,
-        },
-        stop: body.flag()?,
-        obstruction: body.flag()?,
+        drive: body.one_of(&DRIVES)?,
+        door: body.one_of(&DOORS)?,
+        stop: body.one_of(&FLAGS)?,
+        obstruction: body.one_of(&FLAGS)?,
         load: body.optional()?,
-        key: match body.byte()? {
-            0 => KeySwitch::Normal,
-            1 => KeySwitch::Independent,
-            2 => KeySwitch::FireRecall,
-            3 => KeySwitch::OutOfService,
-            4 => KeySwitch::Attendant,
-            5 => KeySwitch::RecallAll,
-            _ => return None,
-        },
-    })
+        key: body.one_of(&KeySwitch::ALL)?,
+        ..PanelInputs::default()
+    }))
 }
 
 fn encode_chunk(chunk: ButtonChunk, bytes: &mut Vec<u8>) {
@@ -328,6 +289,11 @@ fn decode_chunk(body: &mut Body<'_>) -> Option<ButtonChunk> {
         down: body.byte()?,
         car_call: body.byte()?,
     })
+}
+
+/// The place of a value in a table that has every value of its type.
+fn code_of<T: Copy + PartialEq>(value: T, table: &[T]) -> u8 {
+    (0..).zip(table).find(|(_, known)| **known == value).map_or(NONE, |(code, _)| code)
 }
 
 fn floor_byte(floor: Option<Floor>) -> u8 {
@@ -357,12 +323,9 @@ impl Body<'_> {
         self.chunk().map(u16::from_be_bytes)
     }
 
-    fn flag(&mut self) -> Option<bool> {
-        match self.byte()? {
-            0 => Some(false),
-            1 => Some(true),
-            _ => None,
-        }
+    /// The value whose code is the next byte.
+    fn one_of<T: Copy>(&mut self, table: &[T]) -> Option<T> {
+        table.get(usize::from(self.byte()?)).copied()
     }
 
     /// The outer `None` is an impossible value, the inner one an unknown value.
