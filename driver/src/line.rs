@@ -1,5 +1,7 @@
 //! The entry point for every kind of panel line.
 
+#[cfg(test)]
+pub(crate) mod bench;
 mod lease;
 mod mailbox;
 

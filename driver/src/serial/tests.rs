@@ -3,9 +3,6 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
@@ -14,13 +11,14 @@ use rustix::termios::{
     InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, tcgetattr, tcsetattr,
 };
 
+use tempfile::TempDir;
+
+use crate::LineSettings;
+use crate::line::bench::{Bench, PATIENCE, settings};
 use crate::protocol::{BootId, PanelSession};
 use crate::vocabulary::{
     Button, Direction, Floor, FloorCount, MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
 };
-use crate::{LineSettings, PanelLine, PanelUrl};
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A test that shows life may be held up by other tests.
 const LEASE: Duration = Duration::from_secs(1);
@@ -41,30 +39,6 @@ fn run_up() -> PanelOutputs {
     }
 }
 
-/// A directory of its own for the device's name.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("elevator-driver-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn device(&self) -> PathBuf {
-        self.0.join("panel")
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
-    }
-}
-
 /// A panel on the far side of a pseudo-terminal that a symbolic link names.
 struct Panel {
     master: File,
@@ -74,7 +48,7 @@ struct Panel {
 }
 
 impl Panel {
-    fn plug_in(device: &Path, boot: u32) -> Self {
+    fn plug_in(directory: &TempDir, boot: u32) -> Self {
         let master =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
@@ -84,7 +58,8 @@ impl Panel {
         tcsetattr(&master, OptionalActions::Now, &terminal).unwrap();
         rustix::fs::fcntl_setfl(&master, OFlags::NONBLOCK).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
-        drop(fs::remove_file(device));
+        let device = directory.path().join("panel");
+        drop(fs::remove_file(&device));
         symlink(name.to_str().unwrap(), device).unwrap();
         Self {
             master: File::from(master),
@@ -124,86 +99,48 @@ impl Panel {
             drop(self.master.write_all(&bytes));
         }
     }
-}
 
-struct Bench {
-    line: PanelLine,
-    events: Receiver<PanelEvent>,
-    heard: Vec<PanelEvent>,
-}
-
-impl Bench {
-    /// A line whose owner commands once and leaves it at that.
-    fn open(device: &Path) -> Self {
-        Self::open_with(device, LineSettings { lease: PATIENCE, ..LineSettings::default() })
-    }
-
-    fn open_with(device: &Path, settings: LineSettings) -> Self {
-        let url: PanelUrl = format!("serial://{}", device.display()).parse().unwrap();
-        let (sink, events) = sync_channel(4096);
-        let line = PanelLine::open(&url, floors(), settings, move |event| {
-            sink.try_send(event).unwrap();
-        })
-        .unwrap();
-        Self { line, events, heard: Vec::new() }
-    }
-
-    fn presses(&self) -> Vec<Button> {
-        let pressed = self.heard.iter().filter_map(|event| match event {
-            PanelEvent::Pressed(button) => Some(*button),
-            _ => None,
+    /// Keeps the panel going until the condition holds.
+    fn until(&mut self, line: &mut Bench, condition: impl Fn(&Bench, &PanelOutputs) -> bool) {
+        line.until(|line| {
+            self.pump();
+            condition(line, self.session.outputs())
         });
-        pressed.collect()
     }
 
-    fn is_connected(&self) -> bool {
-        let last = self
-            .heard
-            .iter()
-            .rev()
-            .find(|event| matches!(event, PanelEvent::Connected | PanelEvent::Disconnected(_)));
-        last == Some(&PanelEvent::Connected)
+    fn until_connected(&mut self, line: &mut Bench) {
+        self.until(line, |line, _| line.is_connected());
+    }
+
+    fn until_driven(&mut self, line: &mut Bench) {
+        self.until(line, |_, outputs| *outputs == run_up());
     }
 }
 
-/// Keeps the panel going until the condition holds.
-fn until(
-    line: &mut Bench,
-    mut panel: Option<&mut Panel>,
-    condition: impl Fn(&Bench, Option<&Panel>) -> bool,
-) {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(panel) = panel.as_deref_mut() {
-            panel.pump();
-        }
-        line.heard.extend(line.events.recv_timeout(Duration::from_millis(1)));
-        line.heard.extend(line.events.try_iter());
-        if condition(line, panel.as_deref()) {
-            return;
-        }
-        assert!(Instant::now() < end, "never happened; heard {:?}", line.heard);
-    }
+fn open(directory: &TempDir, settings: LineSettings) -> Bench {
+    Bench::open(&format!("serial://{}/panel", directory.path().display()), floors(), settings)
 }
 
-fn connected(line: &Bench, _: Option<&Panel>) -> bool {
-    line.is_connected()
+/// A panel and a line to it.
+fn plugged(settings: LineSettings) -> (TempDir, Panel, Bench) {
+    let directory = tempfile::tempdir().unwrap();
+    let panel = Panel::plug_in(&directory, 1);
+    let line = open(&directory, settings);
+    (directory, panel, line)
 }
 
 // F15
 #[test]
 fn events_come_in_and_outputs_go_out() {
-    let directory = Directory::new();
-    let mut panel = Panel::plug_in(&directory.device(), 1);
-    let mut line = Bench::open(&directory.device());
-    until(&mut line, Some(&mut panel), connected);
+    let (_directory, mut panel, mut line) = plugged(settings());
+    panel.until_connected(&mut line);
     let inputs = PanelInputs { floor: Some(floor(2)), load: Some(40), ..PanelInputs::default() };
     panel.inputs = inputs.clone();
     panel.session.press(Button::Car(floor(3)));
     panel.session.press(Button::Car(floor(3)));
     line.line.set_outputs(run_up());
-    until(&mut line, Some(&mut panel), |line, panel| {
-        panel.unwrap().session.outputs() == &run_up()
+    panel.until(&mut line, |line, outputs| {
+        *outputs == run_up()
             && line.presses() == [Button::Car(floor(3)); 2]
             && line.heard.contains(&PanelEvent::Inputs(inputs.clone()))
     });
@@ -211,129 +148,73 @@ fn events_come_in_and_outputs_go_out() {
     assert!(line.line.counters().frames > 0);
 }
 
-// F5
-#[test]
-fn garbage_on_the_line_is_counted_and_harms_nothing() {
-    let directory = Directory::new();
-    let mut panel = Panel::plug_in(&directory.device(), 1);
-    let mut line = Bench::open(&directory.device());
-    until(&mut line, Some(&mut panel), connected);
-    let before = line.line.counters().damaged;
-    panel.master.write_all(b"\x00\x13garbage\xff\x00\x00noise").unwrap();
-    panel.session.press(Button::Hall(floor(0), Direction::Up));
-    until(&mut line, Some(&mut panel), |line, _| {
-        line.presses() == [Button::Hall(floor(0), Direction::Up)]
-            && line.line.counters().damaged >= before + 2
-    });
-    assert!(line.is_connected());
-}
-
 #[test]
 fn a_port_that_another_program_reconfigures_is_set_up_again() {
-    let directory = Directory::new();
-    let mut panel = Panel::plug_in(&directory.device(), 1);
-    let mut line = Bench::open(&directory.device());
-    until(&mut line, Some(&mut panel), connected);
+    let (_directory, mut panel, mut line) = plugged(settings());
+    panel.until_connected(&mut line);
     panel.reconfigure();
-    until(&mut line, Some(&mut panel), |line, _| {
-        let is_reason = |event: &PanelEvent| matches!(event, PanelEvent::Disconnected(reason) if reason.contains("nothing intact"));
-        line.heard.iter().any(is_reason)
-    });
-    until(&mut line, Some(&mut panel), connected);
+    panel.until(&mut line, |line, _| line.disconnections("nothing intact") > 0);
+    panel.until_connected(&mut line);
 }
 
 #[test]
-fn a_missing_device_is_waited_for() {
-    let directory = Directory::new();
-    let mut line = Bench::open(&directory.device());
-    until(&mut line, None, |line, _| matches!(line.heard[..], [PanelEvent::Disconnected(_)]));
-    let mut panel = Panel::plug_in(&directory.device(), 1);
-    until(&mut line, Some(&mut panel), connected);
-    // The reason was not told again at every attempt.
-    let reasons = line.heard.iter().filter(
-        |event| matches!(event, PanelEvent::Disconnected(reason) if reason.contains("cannot open")),
-    );
-    assert_eq!(reasons.count(), 1);
-}
-
-#[test]
-fn a_panel_that_is_pulled_out_and_plugged_in_again_is_brought_in_line() {
-    let directory = Directory::new();
-    let mut panel = Panel::plug_in(&directory.device(), 1);
-    let mut line = Bench::open(&directory.device());
+fn a_panel_is_waited_for_and_brought_in_line_whenever_it_is_plugged_in() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut line = open(&directory, settings());
+    line.until(|line| matches!(line.heard[..], [PanelEvent::Disconnected(_)]));
     line.line.set_outputs(run_up());
-    until(&mut line, Some(&mut panel), |_, panel| panel.unwrap().session.outputs() == &run_up());
-    drop(panel);
-    until(&mut line, None, |line, _| !line.is_connected());
-    let mut panel = Panel::plug_in(&directory.device(), 2);
+    for boot in 1..=2 {
+        let mut panel = Panel::plug_in(&directory, boot);
+        panel.until_connected(&mut line);
+        panel.until_driven(&mut line);
+        drop(panel);
+        line.until(|line| !line.is_connected());
+    }
+    let mut panel = Panel::plug_in(&directory, 3);
     panel.session.press(Button::Car(floor(8)));
-    until(&mut line, Some(&mut panel), |line, panel| {
-        line.is_connected()
-            && panel.unwrap().session.outputs() == &run_up()
-            && line.presses() == [Button::Car(floor(8))]
-    });
-}
-
-#[test]
-fn a_panel_that_falls_silent_is_disconnected_though_the_device_is_there() {
-    let directory = Directory::new();
-    let mut panel = Panel::plug_in(&directory.device(), 1);
-    let mut line = Bench::open(&directory.device());
-    until(&mut line, Some(&mut panel), connected);
-    until(&mut line, None, |line, _| !line.is_connected());
-    until(&mut line, Some(&mut panel), connected);
+    panel.until(&mut line, |line, _| line.presses() == [Button::Car(floor(8))]);
+    // The reason is not reported again at every attempt.
+    assert!(line.disconnections("cannot open") <= 3);
 }
 
 // S1
 #[test]
 fn the_last_word_is_the_motors_stop() {
-    let directory = Directory::new();
-    let mut panel = Panel::plug_in(&directory.device(), 1);
-    let mut line = Bench::open(&directory.device());
+    let (_directory, mut panel, mut line) = plugged(settings());
     line.line.set_outputs(run_up());
-    until(&mut line, Some(&mut panel), |_, panel| panel.unwrap().session.outputs() == &run_up());
-    line.line.close();
+    panel.until_driven(&mut line);
+    drop(line);
+    let stopped = PanelOutputs { motor: MotorCommand::Stop, ..run_up() };
     let end = Instant::now() + PATIENCE;
-    while panel.session.outputs().motor != MotorCommand::Stop {
+    while *panel.session.outputs() != stopped {
         panel.pump();
         assert!(Instant::now() < end, "the motor still runs");
     }
-    assert_eq!(panel.session.outputs().indicator, Some(floor(1)));
 }
 
 /// S2: the owner falls silent while panel and line are well, and comes back.
 #[test]
 fn the_motor_stops_when_the_lines_owner_shows_no_sign_of_life() {
-    let directory = Directory::new();
-    let mut panel = Panel::plug_in(&directory.device(), 1);
-    let settings = LineSettings { lease: LEASE, ..LineSettings::default() };
-    let mut line = Bench::open_with(&directory.device(), settings);
-    until(&mut line, Some(&mut panel), connected);
-    let is_driven = |panel: Option<&Panel>| {
-        let motor = panel.unwrap().session.outputs().motor;
-        motor != MotorCommand::Stop
+    let (_directory, mut panel, mut line) =
+        plugged(LineSettings { lease: LEASE, ..LineSettings::default() });
+    panel.until_connected(&mut line);
+    let alive_until_driven = |line: &Bench, outputs: &PanelOutputs| {
+        line.line.keep_alive();
+        outputs.motor != MotorCommand::Stop
     };
     line.line.set_outputs(run_up());
-    until(&mut line, Some(&mut panel), |line, panel| {
-        line.line.keep_alive();
-        is_driven(panel)
-    });
+    panel.until(&mut line, alive_until_driven);
     assert_eq!(line.line.lapses(), 0);
-    until(&mut line, Some(&mut panel), |_, panel| !is_driven(panel));
+    panel.until(&mut line, |_, outputs| outputs.motor == MotorCommand::Stop);
     assert_eq!(line.line.lapses(), 1);
     assert_eq!(panel.session.outputs().indicator, Some(floor(1)));
     // It has not noticed: the indicator is all that it wants changed.
     line.line.set_outputs(PanelOutputs { indicator: Some(floor(2)), ..run_up() });
-    until(&mut line, Some(&mut panel), |_, panel| {
-        panel.unwrap().session.outputs().indicator == Some(floor(2))
-    });
-    assert!(!is_driven(Some(&panel)));
+    panel.until(&mut line, |_, outputs| outputs.indicator == Some(floor(2)));
+    assert_eq!(panel.session.outputs().motor, MotorCommand::Stop);
     line.line.set_outputs(PanelOutputs::default());
     line.line.set_outputs(run_up());
-    until(&mut line, Some(&mut panel), |line, panel| {
-        line.line.keep_alive();
-        is_driven(panel)
-    });
+    panel.until(&mut line, alive_until_driven);
     assert_eq!(line.line.lapses(), 1);
     assert!(line.is_connected());
 }
