@@ -99,7 +99,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::vocabulary::{Direction, DoorCommand, Floor};
+    use crate::vocabulary::{Direction, Floor};
 
     const LIMIT: Duration = Duration::from_millis(300);
 
@@ -135,25 +135,6 @@ mod tests {
         assert_eq!(lease.check(None, at(0), at(900)), None);
     }
 
-    #[test]
-    fn a_sign_of_life_is_enough() {
-        let mut lease = Lease::new(LIMIT);
-        lease.check(Some(command(HOME, 0)), at(0), at(0));
-        for now in 1..100 {
-            let now = at(now * 100);
-            assert_eq!(lease.check(None, now.saturating_sub(at(100)), now), None);
-        }
-    }
-
-    #[test]
-    fn a_motor_at_rest_needs_no_sign_of_life() {
-        let mut lease = Lease::new(LIMIT);
-        assert_eq!(lease.deadline(at(0)), None);
-        lease.check(Some(command(MotorCommand::Stop, 1)), at(0), at(0));
-        assert_eq!(lease.deadline(at(0)), None);
-        assert_eq!(lease.check(None, at(0), at(9000)), None);
-    }
-
     // S2, H1
     #[test]
     fn the_motor_runs_again_only_after_its_owner_has_commanded_a_stop() {
@@ -171,58 +152,35 @@ mod tests {
         assert_eq!(lease.deadline(at(600)), Some(at(900)));
     }
 
-    #[test]
-    fn a_stop_that_was_replaced_before_the_line_saw_it_counts() {
-        let mut lease = Lease::new(LIMIT);
-        lease.check(Some(command(HOME, 4)), at(0), at(0));
-        lease.check(None, at(0), at(300));
-        let run = lease.check(Some(command(HOME, 5)), at(400), at(400));
-        assert_eq!(run, Some(commanded(HOME)));
-    }
-
-    #[test]
-    fn a_command_that_comes_too_late_stops_the_motor_and_brings_the_rest() {
-        let mut lease = Lease::new(LIMIT);
-        let late = Command {
-            outputs: PanelOutputs { door: DoorCommand::Nudge, ..outputs(HOME) },
-            stops: 0,
-        };
-        let stopped = PanelOutputs { motor: MotorCommand::Stop, ..late.outputs.clone() };
-        let change = lease.check(Some(late), at(0), at(300));
-        assert_eq!(change, Some(Change::Lapsed(stopped)));
-    }
-
     proptest! {
-        /// S2: in any order of events, no motor runs on the command of an owner that has been
-        /// silent for the limit, and none runs after a lapse before a stop was commanded.
+        /// S2: in any order of events, a motor runs on the command of an owner that shows signs of
+        /// life, and after a lapse only once a stop was commanded, even one that the line never saw.
         #[test]
-        fn no_motor_runs_without_a_lease(
-            steps in prop::collection::vec((0_u64..200, any::<bool>(), prop::option::of(any::<bool>())), 1..200)
+        fn a_motor_runs_exactly_while_its_lease_is_held(
+            steps in prop::collection::vec(
+                (0_u64..200, any::<bool>(), prop::option::of((any::<bool>(), 0_u64..2))), 1..200)
         ) {
             let mut lease = Lease::new(LIMIT);
             let (mut now, mut renewed, mut stops) = (0, 0, 0);
-            let mut motor = MotorCommand::Stop;
-            let mut lapsed = false;
-            for (pause, is_alive, wanted) in steps {
+            let (mut runs, mut has_lapsed) = (false, false);
+            for (pause, is_alive, next) in steps {
                 now += pause;
-                if is_alive || wanted.is_some() {
-                    renewed = now;
-                }
-                let next = wanted.map(|runs| {
-                    stops += u64::from(!runs);
-                    lapsed &= runs;
+                renewed = if is_alive { now } else { renewed };
+                let next = next.map(|(is_run, replaced_stops)| {
+                    runs = is_run;
+                    stops += replaced_stops + u64::from(!runs);
+                    has_lapsed &= runs && replaced_stops == 0;
                     command(if runs { HOME } else { MotorCommand::Stop }, stops)
                 });
-                match lease.check(next, at(renewed), at(now)) {
-                    Some(Change::Commanded(outputs)) => motor = outputs.motor,
-                    Some(Change::Lapsed(outputs)) => {
-                        lapsed = true;
-                        motor = outputs.motor;
-                    }
-                    None => {}
-                }
-                let silent = now - renewed >= 300;
-                prop_assert!(motor == MotorCommand::Stop || !(silent || lapsed));
+                let lapses = runs && !has_lapsed && now - renewed >= 300;
+                has_lapsed |= lapses;
+                let motor = if runs && !has_lapsed { HOME } else { MotorCommand::Stop };
+                let expected = match (lapses, &next) {
+                    (true, _) => Some(Change::Lapsed(outputs(motor))),
+                    (false, Some(_)) => Some(commanded(motor)),
+                    (false, None) => None,
+                };
+                prop_assert_eq!(lease.check(next, at(renewed), at(now)), expected);
             }
         }
     }
