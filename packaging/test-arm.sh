@@ -43,7 +43,7 @@ if [ "${2:-}" != --node ]; then
     # the whole loop drive their car, see above.
     export PROPTEST_CASES=${PROPTEST_CASES:-16}
     $cargo test --target "$target" --lib \
-        -p elevator-driver -p elevator-fleet --features elevator-driver/serial,elevator-driver/tcp \
+        -p elevator-driver -p elevator-fleet --features elevator-driver/line \
         -- --skip model:: --skip serial::
     # qemu-user has no option that chooses the interface of a multicast group.
     $cargo test --target "$target" --lib -p liftmesh -- --skip runtime::tests:: --skip multicast

@@ -31,7 +31,7 @@ impl Panel {
     /// Starts the line. A missing panel is not an error: it is reported as an event.
     ///
     /// # Errors
-    /// [`OpenError`]: this build can't serve such an address, or the system gives no thread.
+    /// [`OpenError`]: the system gives no thread.
     pub(crate) fn open(
         url: &PanelUrl,
         floors: FloorCount,

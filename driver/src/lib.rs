@@ -10,9 +10,8 @@
 //! ```
 //!
 //! Read [`vocabulary`] first: it needs no feature, does no I/O, and is all that the pure brain
-//! uses. Then `line`, the entry point for both back ends (features `serial` and `tcp`), and
-//! [`interlock`], which both apply. The module `protocol` (feature of the same name) has the panel
-//! protocol: frames, and a session without I/O for either end of the line. `docs/PANEL-PROTOCOL.md`
+//! uses. Then `line`, the entry point for both back ends, and [`interlock`], which both apply. The
+//! module `protocol` has the panel protocol: frames, and a session without I/O for either end of the line. `docs/PANEL-PROTOCOL.md`
 //! describes its bytes, and how the TCP back end uses the elevator-server protocol.
 //!
 //! Deliberately absent: an async runtime (a line has threads of its own), and any decision about
@@ -26,13 +25,13 @@ mod counters;
 pub mod interlock;
 #[cfg(feature = "serde")]
 mod json;
-#[cfg(any(feature = "serial", feature = "tcp"))]
+#[cfg(feature = "line")]
 pub mod line;
 #[cfg(feature = "protocol")]
 pub mod protocol;
-#[cfg(feature = "serial")]
+#[cfg(feature = "line")]
 mod serial;
-#[cfg(feature = "tcp")]
+#[cfg(feature = "line")]
 mod tcp;
 mod url;
 pub mod vocabulary;
@@ -40,7 +39,7 @@ pub mod vocabulary;
 #[cfg(feature = "protocol")]
 pub use boot::draw_boot_id;
 pub use counters::LineCounters;
-#[cfg(any(feature = "serial", feature = "tcp"))]
+#[cfg(feature = "line")]
 pub use line::{LineSettings, OpenError, PanelLine};
 pub use url::{PanelUrl, PanelUrlError};
 pub use vocabulary::{

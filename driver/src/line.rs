@@ -9,11 +9,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-#[cfg(feature = "serial")]
-pub(crate) use mailbox::Mailbox;
-#[cfg(not(feature = "serial"))]
-use mailbox::Mailbox;
-pub(crate) use mailbox::{Inbox, Mail};
+pub(crate) use mailbox::{Inbox, Mail, Mailbox};
 
 use crate::counters::LineCounters;
 use crate::url::PanelUrl;
@@ -79,25 +75,19 @@ impl LineSettings {
             poll: self.poll.max(least),
             poll_at_rest: self.poll_at_rest.max(self.poll).max(least),
             reply: self.reply.max(least),
-            reload_configuration: self.reload_configuration,
             heartbeat: self.heartbeat.max(least),
             silence: self.silence.max(least),
             retry: self.retry.max(least),
             lease: self.lease.max(least),
+            ..self
         }
     }
 }
 
-/// Why a line could not be started. Nothing was opened and no thread runs.
+/// A line could not be started. Nothing was opened and no thread runs.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// This build has no back end for the address.
-    #[error("{0} can't be used: this build has no back end for {scheme}://", scheme = .0.scheme())]
-    NotBuilt(PanelUrl),
-    /// The system gave no thread.
-    #[error("the panel line's thread could not be started")]
-    Thread(#[source] std::io::Error),
-}
+#[error("the panel line's thread could not be started")]
+pub struct OpenError(#[source] std::io::Error);
 
 /// A running line to a panel (F15).
 ///
@@ -125,8 +115,7 @@ impl PanelLine {
     ///
     /// # Errors
     ///
-    /// [`OpenError`] if this build does not support such an address, or there is no thread for the
-    /// line.
+    /// [`OpenError`] if there is no thread for the line.
     pub fn open(
         url: &PanelUrl,
         floors: FloorCount,
@@ -135,7 +124,24 @@ impl PanelLine {
     ) -> Result<Self, OpenError> {
         let mailbox = Arc::new(Mailbox::new());
         let settings = settings.at_least_a_millisecond();
-        let thread = start(url, floors, settings, &mailbox, sink)?;
+        let (url, finished) = (url.clone(), mailbox::Finished(Arc::clone(&mailbox)));
+        let run = move || {
+            let finished = finished;
+            finished.0.serve(thread::current());
+            let inbox = Inbox::new(Arc::clone(&finished.0), settings.lease);
+            match url {
+                PanelUrl::Serial { path, baud } => {
+                    crate::serial::run(path, baud, floors, settings, inbox, sink);
+                }
+                PanelUrl::Tcp { host, port } => {
+                    crate::tcp::run(host, port, floors, settings, inbox, sink);
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("panel-line".to_owned()).spawn(run);
+        let thread = thread.map_err(OpenError)?;
+        // The owner's first command may come before the thread runs.
+        mailbox.serve(thread.thread().clone());
         Ok(Self { mailbox, thread: Some(thread) })
     }
 
@@ -192,52 +198,6 @@ impl Drop for PanelLine {
     fn drop(&mut self) {
         self.shut_down();
     }
-}
-
-fn start(
-    url: &PanelUrl,
-    floors: FloorCount,
-    settings: LineSettings,
-    mailbox: &Arc<Mailbox>,
-    sink: impl FnMut(PanelEvent) + Send + 'static,
-) -> Result<JoinHandle<()>, OpenError> {
-    match url {
-        #[cfg(feature = "serial")]
-        PanelUrl::Serial { path, baud } => {
-            let (path, baud) = (path.clone(), *baud);
-            spawn(mailbox, settings.lease, move |inbox| {
-                crate::serial::run(path, baud, floors, settings, inbox, sink);
-            })
-        }
-        #[cfg(feature = "tcp")]
-        PanelUrl::Tcp { host, port } => {
-            let (host, port) = (host.clone(), *port);
-            spawn(mailbox, settings.lease, move |inbox| {
-                crate::tcp::run(host, port, floors, settings, inbox, sink);
-            })
-        }
-        #[cfg(not(all(feature = "serial", feature = "tcp")))]
-        other => Err(OpenError::NotBuilt(other.clone())),
-    }
-}
-
-fn spawn(
-    mailbox: &Arc<Mailbox>,
-    lease: Duration,
-    body: impl FnOnce(Inbox) + Send + 'static,
-) -> Result<JoinHandle<()>, OpenError> {
-    let finished = mailbox::Finished(Arc::clone(mailbox));
-    let thread = thread::Builder::new()
-        .name("panel-line".to_owned())
-        .spawn(move || {
-            let finished = finished;
-            finished.0.serve(thread::current());
-            body(Inbox::new(Arc::clone(&finished.0), lease));
-        })
-        .map_err(OpenError::Thread)?;
-    // The owner's first command may come before the thread runs.
-    mailbox.serve(thread.thread().clone());
-    Ok(thread)
 }
 
 /// The growing delay between attempts to open a line.

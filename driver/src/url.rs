@@ -41,15 +41,6 @@ impl PanelUrl {
     pub const DEFAULT_BAUD: u32 = 115_200;
     /// The port of an elevator server whose address doesn't say it.
     pub const DEFAULT_PORT: u16 = 15657;
-
-    /// `serial` or `tcp`.
-    #[must_use]
-    pub fn scheme(&self) -> &'static str {
-        match self {
-            Self::Serial { .. } => "serial",
-            Self::Tcp { .. } => "tcp",
-        }
-    }
 }
 
 /// What is wrong with a panel's address.

@@ -15,7 +15,6 @@ use crate::vocabulary::{MotorCommand, PanelOutputs};
 
 /// The most bytes that wait for the line's thread. More are dropped: the thread has not run for
 /// seconds, and the protocol repairs the loss.
-#[cfg(feature = "serial")]
 const BYTES_LIMIT: usize = 64 * 1024;
 
 #[derive(Debug)]
@@ -28,7 +27,6 @@ pub(crate) struct Mailbox {
     /// How often the lease has run out.
     lapses: AtomicU64,
     counters: Mutex<LineCounters>,
-    #[cfg(feature = "serial")]
     read: Mutex<Read>,
     /// The line's thread, once it runs.
     line: OnceLock<Thread>,
@@ -43,7 +41,6 @@ struct Commands {
     stops: u64,
 }
 
-#[cfg(feature = "serial")]
 #[derive(Debug, Default)]
 struct Read {
     bytes: Vec<u8>,
@@ -55,19 +52,14 @@ struct Read {
 pub(crate) struct Mail {
     pub(crate) outputs: Option<PanelOutputs>,
     pub(crate) closing: bool,
-    #[cfg(feature = "serial")]
     pub(crate) bytes: Vec<u8>,
     /// Why reading ended.
-    #[cfg(feature = "serial")]
     pub(crate) failure: Option<String>,
 }
 
 impl Mail {
     fn is_empty(&self) -> bool {
-        #[cfg(feature = "serial")]
         let nothing_read = self.bytes.is_empty() && self.failure.is_none();
-        #[cfg(not(feature = "serial"))]
-        let nothing_read = true;
         self.outputs.is_none() && !self.closing && nothing_read
     }
 }
@@ -82,7 +74,6 @@ impl Mailbox {
             closing: AtomicBool::new(false),
             lapses: AtomicU64::new(0),
             counters: Mutex::default(),
-            #[cfg(feature = "serial")]
             read: Mutex::default(),
             line: OnceLock::new(),
             finished: Mutex::new(false),
@@ -180,29 +171,19 @@ impl Inbox {
     }
 
     /// The reading thread's end.
-    #[cfg(feature = "serial")]
     pub(crate) fn mailbox(&self) -> Arc<Mailbox> {
         Arc::clone(&self.mailbox)
     }
 
     /// Drops what an earlier opening of the line has left.
-    #[cfg(feature = "serial")]
     pub(crate) fn discard_read(&self) {
         *lock(&self.mailbox.read) = Read::default();
     }
 
     fn take(&mut self) -> Mail {
         let closing = self.mailbox.closing.load(Ordering::Acquire);
-        #[cfg(feature = "serial")]
         let Read { bytes, failure } = std::mem::take(&mut *lock(&self.mailbox.read));
-        Mail {
-            outputs: self.take_outputs(),
-            closing,
-            #[cfg(feature = "serial")]
-            bytes,
-            #[cfg(feature = "serial")]
-            failure,
-        }
+        Mail { outputs: self.take_outputs(), closing, bytes, failure }
     }
 
     fn take_outputs(&mut self) -> Option<PanelOutputs> {
@@ -229,7 +210,6 @@ impl Inbox {
 }
 
 /// The reading thread's end. It shares its lock with the line's thread only.
-#[cfg(feature = "serial")]
 impl Mailbox {
     pub(crate) fn deliver(&self, bytes: &[u8]) {
         let mut read = lock(&self.read);
