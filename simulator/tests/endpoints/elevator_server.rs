@@ -3,22 +3,18 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use elevator_driver::{Button, Direction, FloorCount};
 use elevator_simulator::config::ConstantDrive;
 use elevator_simulator::{CarConfig, ControlClient, Simulator, SimulatorConfig, StartPosition};
 
+use super::{LIMIT, wait_for};
+
 const HALL_UP: u8 = 0;
-const HALL_DOWN: u8 = 1;
-const CAB: u8 = 2;
 const STOP: u8 = 0;
 const UP: u8 = 1;
 const DOWN: u8 = 255;
-
-/// Longer than anything in these tests takes on a busy machine.
-const LIMIT: Duration = Duration::from_secs(30);
 
 /// A client of the protocol.
 struct Client(TcpStream);
@@ -68,23 +64,11 @@ impl Client {
         (reply[1] == 1).then_some(reply[2])
     }
 
-    /// Polls every 10 ms until the answer is there.
-    fn until<T>(&mut self, mut answer: impl FnMut(&mut Self) -> Option<T>) -> T {
-        let started = Instant::now();
-        loop {
-            if let Some(found) = answer(self) {
-                return found;
-            }
-            assert!(started.elapsed() < LIMIT, "it never happened");
-            sleep(Duration::from_millis(10));
-        }
-    }
-
     fn run_to(&mut self, direction: u8, target: u8) {
         self.motor(direction);
-        self.until(|client| {
-            let floor = client.floor()?;
-            client.indicator(floor);
+        wait_for(|| {
+            let floor = self.floor()?;
+            self.indicator(floor);
             (floor == target).then_some(())
         });
         self.motor(STOP);
@@ -138,14 +122,6 @@ fn is_driven(rig: &Rig) -> bool {
     rig.simulator.state().unwrap().car.driven.is_some()
 }
 
-fn wait_for(mut condition: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !condition() {
-        assert!(started.elapsed() < LIMIT, "it never happened");
-        sleep(Duration::from_millis(5));
-    }
-}
-
 // F15, F16, S1
 #[test]
 fn a_foreign_client_homes_and_serves_a_hall_button() {
@@ -156,7 +132,7 @@ fn a_foreign_client_homes_and_serves_a_hall_button() {
 
     let hall = Button::Hall(FloorCount::new(4).unwrap().floor(2).unwrap(), Direction::Up);
     rig.control.press(hall).unwrap();
-    client.until(|client| client.button(HALL_UP, 2).then_some(()));
+    wait_for(|| client.button(HALL_UP, 2).then_some(()));
     client.order_lamp(HALL_UP, 2, 1);
     client.run_to(UP, 2);
     client.door_lamp(1);
@@ -168,46 +144,6 @@ fn a_foreign_client_homes_and_serves_a_hall_button() {
     assert!(car.lamps.is_empty());
     assert_eq!(car.indicator, Some(hall.floor()));
     assert_eq!(car.violations, 0);
-}
-
-#[test]
-fn pipelined_polls_are_answered_in_order_and_to_the_byte() {
-    let mut rig = rig(StartPosition::Floor(3));
-    rig.control.send("stop on").unwrap();
-    rig.control.send("obstruct on").unwrap();
-    rig.control.send("hold car 2").unwrap();
-    let mut client = Client::connect(rig.address);
-    let polls = [
-        [7, 0, 0, 0],
-        [8, 0, 0, 0],
-        [2, 0, 99, 1],
-        [9, 0, 0, 0],
-        [6, CAB, 2, 0],
-        [6, HALL_UP, 3, 0],
-        [6, HALL_DOWN, 0, 0],
-    ];
-    client.0.write_all(polls.as_flattened()).unwrap();
-    let mut replies = [0; 24];
-    client.0.read_exact(&mut replies).unwrap();
-    let expected =
-        [[7, 1, 3, 0], [8, 1, 0, 0], [9, 1, 0, 0], [6, 1, 0, 0], [6, 0, 0, 0], [6, 0, 0, 0]];
-    assert_eq!(replies, expected.as_flattened());
-}
-
-#[test]
-fn a_press_waits_for_the_poll_that_sees_it() {
-    let mut rig = rig(StartPosition::Floor(0));
-    rig.control.send("press car 3").unwrap();
-    // Longer by the car's own clock than a press lasts that has been polled.
-    let pressed = rig.control.state().unwrap().time_ms;
-    let started = Instant::now();
-    while rig.control.state().unwrap().time_ms < pressed + 200 {
-        assert!(started.elapsed() < LIMIT, "the car's clock stands still");
-        sleep(Duration::from_millis(5));
-    }
-    let mut client = Client::connect(rig.address);
-    assert!(client.button(CAB, 3));
-    client.until(|client| (!client.button(CAB, 3)).then_some(()));
 }
 
 #[test]
@@ -229,9 +165,9 @@ fn the_motor_stops_when_the_client_disconnects() {
     let mut client = Client::connect(rig.address);
     client.motor(UP);
     assert!(client.floor().is_some());
-    wait_for(|| is_driven(&rig));
+    wait_for(|| is_driven(&rig).then_some(()));
     drop(client);
-    wait_for(|| !is_driven(&rig));
+    wait_for(|| (!is_driven(&rig)).then_some(()));
     assert!(rig.simulator.state().unwrap().car.position < 9.0);
 }
 
@@ -247,8 +183,10 @@ fn the_motor_stops_when_polls_cease() {
     .unwrap();
     let mut client = Client::connect(simulator.tcp().unwrap());
     client.motor(UP);
-    wait_for(|| simulator.state().unwrap().car.watchdog_stops == 1);
-    let car = simulator.state().unwrap().car;
+    let car = wait_for(|| {
+        let car = simulator.state().unwrap().car;
+        (car.watchdog_stops == 1).then_some(car)
+    });
     assert_eq!(car.driven, None);
     assert!(car.position < 20.0, "stopped long before the end");
     assert!(client.floor().is_none_or(|floor| floor < 8), "still served");

@@ -4,8 +4,25 @@
 #![cfg(feature = "endpoints")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
 mod control;
 mod elevator_server;
 mod panel_line;
 mod program;
-mod serial_panel;
+
+/// Longer than anything in these tests takes on a busy machine.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Looks again and again until the answer is there.
+fn wait_for<T>(mut answer: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = answer() {
+            return found;
+        }
+        assert!(started.elapsed() < LIMIT, "it never happened");
+        sleep(Duration::from_millis(5));
+    }
+}

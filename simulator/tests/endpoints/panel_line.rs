@@ -4,14 +4,14 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use elevator_driver::{
-    Button, Direction, DoorCommand, DoorState, DriveFeedback, FloorCount, LineSettings,
+    Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount, LineSettings,
     MotorCommand, PanelEvent, PanelInputs, PanelLine, PanelOutputs,
 };
 use elevator_simulator::config::{ConstantDrive, DoorTimes, Kinematics};
-use elevator_simulator::simulator::SerialConfig;
+use elevator_simulator::simulator::{Controller, SerialConfig};
 use elevator_simulator::{CarConfig, ControlClient, Simulator, SimulatorConfig, StartPosition};
 
-const LIMIT: Duration = Duration::from_secs(30);
+use super::{LIMIT, wait_for};
 
 /// The settings of a line on a machine that is busy with other tests.
 const SETTINGS: LineSettings = LineSettings {
@@ -30,13 +30,17 @@ fn floors() -> FloorCount {
     FloorCount::new(4).unwrap()
 }
 
+fn floor(index: u8) -> Floor {
+    floors().floor(index).unwrap()
+}
+
 struct Rig {
     simulator: Simulator,
     control: ControlClient,
     line: PanelLine,
     events: Receiver<PanelEvent>,
     inputs: PanelInputs,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Rig {
@@ -80,14 +84,16 @@ impl Rig {
             drop(sink.try_send(event));
         })
         .unwrap();
-        Self {
+        let mut rig = Self {
             control: ControlClient::connect(folder.path().join("control")).unwrap(),
             simulator,
             line,
             events,
             inputs: PanelInputs::default(),
-            _folder: folder,
-        }
+            folder,
+        };
+        rig.until_connected();
+        rig
     }
 
     fn motor(&self, motor: MotorCommand) {
@@ -114,49 +120,110 @@ impl Rig {
         self.until(|event| matches!(event, PanelEvent::Inputs(inputs) if condition(inputs)));
     }
 
+    fn until_connected(&mut self) {
+        self.until(|event| *event == PanelEvent::Connected);
+    }
+
+    fn until_driven(&mut self) {
+        self.until_inputs(|inputs| inputs.drive != DriveFeedback::Stopped);
+    }
+
     fn until_at_rest_at(&mut self, index: u8) {
         let floor = floors().floor(index);
         self.until_inputs(|inputs| inputs.floor == floor && inputs.drive == DriveFeedback::Stopped);
     }
 
-    fn serves_a_press(mut self) {
-        self.until(|event| *event == PanelEvent::Connected);
+    fn run_up_to(&self, index: u8) {
+        self.motor(MotorCommand::Run { direction: Direction::Up, stop_at: floor(index) });
+    }
+
+    fn serves_a_press(mut self, controller: Controller) {
         self.motor(MotorCommand::Home { direction: Direction::Down });
-        self.until_inputs(|inputs| inputs.drive != DriveFeedback::Stopped);
+        self.until_driven();
         self.until_at_rest_at(1);
 
-        let stop_at = floors().floor(3).unwrap();
-        self.control.press(Button::Car(stop_at)).unwrap();
-        self.until(|event| *event == PanelEvent::Pressed(Button::Car(stop_at)));
-        self.motor(MotorCommand::Run { direction: Direction::Up, stop_at });
+        let button = Button::Car(floor(3));
+        self.control.press(button).unwrap();
+        self.until(|event| *event == PanelEvent::Pressed(button));
+        self.run_up_to(3);
         self.until_inputs(|inputs| inputs.next_stop.is_some());
         self.until_at_rest_at(3);
 
         self.line.set_outputs(PanelOutputs { door: DoorCommand::Open, ..PanelOutputs::default() });
         self.until_inputs(|inputs| inputs.door == DoorState::Open);
         // Over TCP the door is the line's own notion, told before the server has heard of it.
-        let started = Instant::now();
-        let car = loop {
-            let car = self.simulator.state().unwrap().car;
-            if car.is_at_rest_at(stop_at) {
-                break car;
-            }
-            assert!(started.elapsed() < LIMIT, "it never came to rest");
-            std::thread::sleep(Duration::from_millis(5));
-        };
-        assert_eq!(car.violations, 0);
-        assert_eq!(car.watchdog_stops, 0);
+        let state = wait_for(|| {
+            let state = self.simulator.state().unwrap();
+            state.car.is_at_rest_at(floor(3)).then_some(state)
+        });
+        assert_eq!(state.controller, controller);
+        assert_eq!((state.car.violations, state.car.watchdog_stops), (0, 0));
     }
 }
 
 // F15, F16, S1
 #[test]
 fn the_serial_line_homes_the_car_and_serves_a_press() {
-    Rig::start(true).serves_a_press();
+    Rig::start(true).serves_a_press(Controller::Serial);
 }
 
 // F15, F16, S1
 #[test]
 fn the_tcp_line_homes_the_car_and_serves_a_press() {
-    Rig::start(false).serves_a_press();
+    Rig::start(false).serves_a_press(Controller::Tcp);
+}
+
+#[test]
+fn presses_arrive_once_each_and_in_order_over_a_noisy_line() {
+    let mut rig = Rig::start(true);
+    rig.control.send("fault noise 1").unwrap();
+    let buttons =
+        [Button::Car(floor(3)), Button::Hall(floor(1), Direction::Down), Button::Car(floor(3))];
+    for button in buttons {
+        rig.control.press(button).unwrap();
+    }
+    let mut presses = Vec::new();
+    rig.until(|event| {
+        presses.extend(match event {
+            PanelEvent::Pressed(button) => Some(*button),
+            _ => None,
+        });
+        presses.len() == buttons.len()
+    });
+    assert_eq!(presses, buttons);
+}
+
+// S2
+#[test]
+fn the_watchdog_stops_the_motor_of_a_controller_that_is_not_heard() {
+    let mut rig = Rig::start(true);
+    // So that it does not arrive before.
+    rig.control.send("fault motor stuck").unwrap();
+    rig.run_up_to(3);
+    rig.until_driven();
+    rig.control.send("fault noise 100").unwrap();
+    wait_for(|| (rig.simulator.state().unwrap().car.watchdog_stops == 1).then_some(()));
+    rig.control.send("fault motor ok").unwrap();
+    rig.control.send("fault noise 0").unwrap();
+    rig.until_at_rest_at(3);
+}
+
+#[test]
+fn an_unplugged_line_comes_back_under_its_name() {
+    let mut rig = Rig::start(true);
+    let link = rig.folder.path().join("panel");
+    rig.control.send("fault line unplugged").unwrap();
+    assert!(!link.exists());
+    assert!(rig.simulator.state().unwrap().unplugged);
+    rig.until(|event| matches!(event, PanelEvent::Disconnected(_)));
+    rig.control.send("fault line ok").unwrap();
+    assert!(link.exists());
+    rig.until_connected();
+}
+
+#[test]
+fn a_restarted_panel_connects_anew() {
+    let mut rig = Rig::start(true);
+    rig.control.send("fault panel restart").unwrap();
+    rig.until_connected();
 }

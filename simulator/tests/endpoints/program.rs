@@ -2,12 +2,11 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use elevator_simulator::ControlClient;
 use rustix::process::{Pid, Signal, kill_process};
 
-const LIMIT: Duration = Duration::from_secs(30);
+use super::wait_for;
 
 /// A child that does not outlive its test.
 struct Running(Child);
@@ -30,14 +29,7 @@ impl Running {
     }
 
     fn exit_code(&mut self) -> Option<i32> {
-        let started = Instant::now();
-        loop {
-            if let Some(status) = self.0.try_wait().unwrap() {
-                return status.code();
-            }
-            assert!(started.elapsed() < LIMIT, "it does not end");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_for(|| self.0.try_wait().unwrap()).code()
     }
 }
 
@@ -126,9 +118,5 @@ fn it_does_not_outlive_the_process_that_started_it() {
         .status()
         .unwrap();
     assert!(status.success());
-    let started = Instant::now();
-    while control.exists() {
-        assert!(started.elapsed() < LIMIT, "it lives on");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_for(|| (!control.exists()).then_some(()));
 }
