@@ -1,5 +1,7 @@
 //! The control interface's language.
 
+use std::ops::RangeInclusive;
+
 use elevator_driver::{Button, Climate, Direction, Floor, FloorCount, KeySwitch, Trip};
 
 use crate::shaft::{LevellingFault, MotorFault};
@@ -36,95 +38,58 @@ violations                   what the controller asked for that was unsafe, as J
 watch                        the state now and at each change
 quit                         end the simulator";
 
-/// One line of the control interface.
+/// One line of the control interface. [`HELP`] says what each does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Press a button for a moment.
     Press(Button),
-    /// Give a destination at a landing.
     Request(Trip),
-    /// Keep a button pressed.
     Hold(Button),
-    /// Let a held button go.
     Release(Button),
-    /// Something stands in the door, or no more.
     Obstruct(bool),
-    /// The stop switch is pulled, or pushed.
     Stop(bool),
-    /// Turn the key switch.
     Key(KeySwitch),
-    /// Load in per cent, or no load cell.
     Load(Option<u8>),
-    /// What the climate sensors read.
     Climate(Climate),
-    /// The motor breaks, or is repaired.
     Motor(Option<MotorFault>),
-    /// Runs end without levelling, or level again.
     Levelling(Option<LevellingFault>),
-    /// How fast the car moves, per cent.
+    /// Per cent.
     Speed(u8),
-    /// The door sticks, or is freed.
     DoorJammed(bool),
-    /// A floor's sensor is dead, or works.
     SensorDead(Floor, bool),
-    /// All floor sensors are dead, or work.
     AllSensorsDead(bool),
-    /// The share of damaged bytes on the serial line, per cent.
+    /// Per cent.
     Noise(u8),
-    /// The serial line is cut, or plugged again.
     Unplugged(bool),
-    /// The serial panel restarts.
     PanelRestart,
-    /// Tell the state once.
     State,
-    /// Tell the violations.
     Violations,
-    /// Tell the state at each change.
     Watch,
-    /// Tell the language.
     Help,
-    /// End the simulator.
     Quit,
 }
 
 /// A line that is not a command for this shaft. Nothing happened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CommandError {
-    /// No command begins like this.
     #[error("\"{0}\" is not a command: send help for a list")]
     Unknown(String),
-    /// A command with a wrong word.
     #[error("\"{found}\" in \"{line}\" is invalid: expected {wanted}")]
     Word {
-        /// The whole line.
         line: String,
-        /// The wrong word, empty at the end of the line.
+        /// Empty at the end of the line.
         found: String,
-        /// What would be right.
         wanted: &'static str,
     },
-    /// A floor that the shaft does not have.
     #[error("\"{found}\" in \"{line}\" is not a floor of this shaft: floors are 0 to {}", top.index())]
-    Floor {
-        /// The whole line.
-        line: String,
-        /// The wrong word.
-        found: String,
-        /// The highest floor.
-        top: Floor,
-    },
-    /// A hall button that the shaft does not have.
+    Floor { line: String, found: String, top: Floor },
     #[error(
         "there is no button \"{0}\": the lowest floor has no way down, the top floor no way up"
     )]
     Button(Button),
-    /// A trip that the shaft does not have.
     #[error("there is no trip from {0} in this shaft")]
     Trip(Trip),
-    /// A fault of a serial line, without such a line.
     #[error("this simulator has no serial panel: start it with --serial for faults of its line")]
     NoSerialLine,
-    /// The serial line could not be plugged again; it stays cut.
     #[error("{0}; the line stays cut")]
     Line(String),
 }
@@ -193,7 +158,7 @@ impl<'a> Words<'a> {
         Ok(match self.next() {
             "motor" => Command::Motor(self.motor()?),
             "levelling" => Command::Levelling(self.levelling()?),
-            "speed" => Command::Speed(self.speed()?),
+            "speed" => Command::Speed(self.percent(1..=255, "a speed from 1 to 255 %")?),
             "door" => Command::DoorJammed(self.choice("jammed", "ok", "jammed or ok")?),
             "sensor" if self.rest.clone().next() == Some("all") => {
                 self.next();
@@ -203,7 +168,7 @@ impl<'a> Words<'a> {
                 let floor = self.floor()?;
                 Command::SensorDead(floor, self.choice("dead", "ok", "dead or ok")?)
             }
-            "noise" => Command::Noise(self.percent()?),
+            "noise" => Command::Noise(self.percent(0..=100, "a share from 0 to 100 %")?),
             "line" => Command::Unplugged(self.choice("unplugged", "ok", "unplugged or ok")?),
             "panel" => match self.next() {
                 "restart" => Command::PanelRestart,
@@ -234,15 +199,6 @@ impl<'a> Words<'a> {
             "ok" => Ok(None),
             other => Err(self.wrong(other, "off, overshoots or ok")),
         }
-    }
-
-    fn speed(&mut self) -> Result<u8, CommandError> {
-        let word = self.next();
-        word.trim_end_matches('%')
-            .parse()
-            .ok()
-            .filter(|percent| *percent > 0)
-            .ok_or_else(|| self.wrong(word, "a speed from 1 to 255 %"))
     }
 
     fn choice(&mut self, yes: &str, no: &str, wanted: &'static str) -> Result<bool, CommandError> {
@@ -310,13 +266,15 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn percent(&mut self) -> Result<u8, CommandError> {
+    /// A number in this range, with or without a per cent sign.
+    fn percent(
+        &mut self,
+        range: RangeInclusive<u8>,
+        wanted: &'static str,
+    ) -> Result<u8, CommandError> {
         let word = self.next();
-        word.trim_end_matches('%')
-            .parse()
-            .ok()
-            .filter(|percent| *percent <= 100)
-            .ok_or_else(|| self.wrong(word, "a share from 0 to 100 %"))
+        let percent = word.trim_end_matches('%').parse().ok();
+        percent.filter(|percent| range.contains(percent)).ok_or_else(|| self.wrong(word, wanted))
     }
 }
 
