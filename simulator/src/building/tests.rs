@@ -74,18 +74,7 @@ fn a_seed_gives_the_passengers_of_the_suite() {
 }
 
 #[test]
-fn arrivals_are_as_many_as_the_rate_says() {
-    for pattern in Pattern::ALL {
-        let traffic = Traffic::Steady { pattern, rate: 8.0, lasts: secs(3600.0) };
-        let drawn: usize = (1..=20).map(|seed| traffic.passengers(&building(), seed).len()).sum();
-        let mean = f64::from(u32::try_from(drawn).expect("few")) / 20.0;
-        let expected = 660.0 * 0.08 * 12.0;
-        assert!((mean / expected - 1.0).abs() < 0.03, "{pattern}: {mean} of {expected}");
-    }
-}
-
-#[test]
-fn the_mix_is_that_of_the_pattern() {
+fn rate_and_mix_are_those_of_the_pattern() {
     for (pattern, incoming, outgoing) in [
         (Pattern::Up, 0.85, 0.05),
         (Pattern::Lunch, 0.45, 0.45),
@@ -94,10 +83,12 @@ fn the_mix_is_that_of_the_pattern() {
     ] {
         let traffic = Traffic::Steady { pattern, rate: 12.0, lasts: secs(3600.0) };
         let all: Vec<_> = (1..=20).flat_map(|seed| traffic.passengers(&building(), seed)).collect();
-        let share = |of: fn(&&Passenger) -> bool| {
-            let count = u32::try_from(all.iter().filter(of).count()).expect("few");
-            f64::from(count) / f64::from(u32::try_from(all.len()).expect("few"))
-        };
+        let number = |of: usize| f64::from(u32::try_from(of).expect("few"));
+        // 12 % of 660 people in five minutes.
+        let expected = 20.0 * 660.0 * 0.12 * 12.0;
+        assert!((number(all.len()) / expected - 1.0).abs() < 0.03, "{pattern}: {}", all.len());
+        let share =
+            |of: fn(&&Passenger) -> bool| number(all.iter().filter(of).count()) / number(all.len());
         let from_lobby = share(|trip| trip.from == Floor::BOTTOM);
         let to_lobby = share(|trip| trip.to == Floor::BOTTOM);
         assert!((from_lobby - incoming).abs() < 0.01, "{pattern}: {from_lobby}");
@@ -299,21 +290,4 @@ fn who_is_told_no_car_gives_the_destination_again() {
     assert_eq!(actions(&mut crowd), []);
     crowd.handle_car(2, at(4, DoorState::Closed, Some(UP)), secs(7.0));
     assert_eq!(actions(&mut crowd), given);
-}
-
-/// 13 of 75 kg fit.
-#[test]
-fn who_finds_the_told_car_full_gives_the_destination_again() {
-    let passengers: Vec<_> = (0..15).map(|_| passenger(1.0, 0, 3, 75.0)).collect();
-    let mut crowd = kiosks(&passengers);
-    crowd.handle_time(secs(1.0));
-    crowd.handle_answer(floor(0), floor(3), 0, secs(1.0));
-    crowd.handle_car(0, at(0, DoorState::Open, Some(UP)), secs(2.0));
-    for second in 3..30 {
-        crowd.handle_time(secs(f64::from(second)));
-    }
-    assert_eq!(crowd.count(), Count { waiting: 2, riding: 13, served: 0 });
-    actions(&mut crowd);
-    crowd.handle_car(0, at(0, DoorState::Closed, Some(UP)), secs(31.0));
-    assert_eq!(actions(&mut crowd), [Action::GiveDestination(floor(0), floor(3)); 2]);
 }

@@ -1,4 +1,4 @@
-use elevator_driver::{DoorState, Lamps, STUCK_AFTER};
+use elevator_driver::{DoorState, STUCK_AFTER};
 use proptest::prelude::*;
 
 use super::*;
@@ -159,19 +159,6 @@ fn a_stop_and_the_door_lamp_in_one_breath_at_a_floor_are_no_violation() {
     car.set_door_lamp(true);
     assert_eq!(car.inputs().floor, Some(floor(1)));
     assert_eq!(car.violations(), []);
-}
-
-#[test]
-fn the_state_survives_json() {
-    let mut car = car();
-    car.set_outputs(&PanelOutputs {
-        lamps: Lamps { orders: [Button::Hall(floor(1), Direction::Down)].into(), stop: true },
-        ..run_up_to(3)
-    });
-    car.advance(seconds(1));
-    let state = car.state();
-    let json = serde_json::to_string(&state).unwrap();
-    assert_eq!(serde_json::from_str::<CarState>(&json).unwrap(), state);
 }
 
 #[test]

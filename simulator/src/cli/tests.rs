@@ -60,9 +60,3 @@ fn wrong_values_are_refused() {
         assert!(parse(words).is_err(), "{words:?}");
     }
 }
-
-#[test]
-fn a_car_without_a_panel_is_refused_with_what_to_do() {
-    let refused = Simulator::start(parse(&[]).unwrap()).unwrap_err();
-    assert!(matches!(refused, StartError::NoPanel));
-}

@@ -66,34 +66,6 @@ fn the_size_of_the_step_changes_nothing() {
 }
 
 #[test]
-fn a_run_can_be_shortened_to_the_next_stop_and_lengthened_again() {
-    let mut shaft = shaft_at(0.0);
-    shaft.command(run(Direction::Up, 5));
-    while shaft.position() < 2.0 {
-        shaft.advance(STEP, true);
-    }
-    // At 1.6 m/s it needs about 1.8 m: the first floor is out of reach, the second is not.
-    assert_eq!(shaft.next_stop(), Some(floor(2)));
-    shaft.command(run(Direction::Up, 2));
-    shaft.advance(STEP, true);
-    shaft.command(run(Direction::Up, 4));
-    until_rest(&mut shaft);
-    assert_level(&shaft, 4);
-}
-
-#[test]
-fn a_run_told_too_late_stops_at_the_first_floor_it_can() {
-    let mut shaft = shaft_at(0.0);
-    shaft.command(run(Direction::Up, 5));
-    while shaft.position() < 2.0 {
-        shaft.advance(STEP, true);
-    }
-    shaft.command(run(Direction::Up, 1));
-    until_rest(&mut shaft);
-    assert_level(&shaft, 2);
-}
-
-#[test]
 fn a_run_told_to_turn_round_stops_first_and_then_turns() {
     let mut shaft = shaft_at(6.0);
     shaft.command(run(Direction::Up, 5));
