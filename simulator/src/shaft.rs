@@ -165,25 +165,6 @@ impl Shaft {
         configured * self.pace
     }
 
-    /// Acceleration in m/s², upwards positive.
-    #[must_use]
-    pub fn acceleration(&self) -> f64 {
-        let configured = match &self.drive {
-            Drive::Resting
-            | Drive::Jammed(_)
-            | Drive::Tripping { .. }
-            | Drive::Constant(_)
-            | Drive::Sensing { .. } => 0.0,
-            Drive::Travelling { direction, profile, .. } => {
-                sign(*direction) * profile.motion().acceleration
-            }
-            Drive::Braking { direction, .. } => {
-                -sign(*direction) * self.kinematics.emergency_braking
-            }
-        };
-        configured * self.pace * self.pace
-    }
-
     /// The direction in which the motor is driven or the car still moves, or `None` at rest.
     #[must_use]
     pub fn driven(&self) -> Option<Direction> {
@@ -328,10 +309,6 @@ impl Shaft {
                     self.drive = Drive::Resting;
                 }
             }
-            Drive::Sensing { direction, .. } => {
-                let direction = *direction;
-                self.move_to_a_sensor(direction, seconds);
-            }
             Drive::Travelling { direction, target, from, profile, .. } => {
                 let target = *target;
                 if profile.advance(seconds) {
@@ -356,7 +333,7 @@ impl Shaft {
                     self.drive = Drive::Resting;
                 }
             }
-            Drive::Constant(direction) => {
+            Drive::Constant(direction) | Drive::Sensing { direction, .. } => {
                 let direction = *direction;
                 self.move_constantly(direction, seconds);
             }

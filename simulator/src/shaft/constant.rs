@@ -6,27 +6,23 @@ use elevator_driver::Direction;
 use super::{Drive, SAME_PLACE, Shaft, sign};
 
 impl Shaft {
-    /// Moves at the speed of each place until the time is up or the shaft ends.
+    /// Moves at the speed of each place until the time is up, the shaft ends, or a sensor ends the
+    /// run.
     pub(super) fn move_constantly(&mut self, direction: Direction, seconds: f64) {
         let mut left = seconds;
-        while left > 0.0 {
+        while left > 0.0 && matches!(self.drive, Drive::Constant(_) | Drive::Sensing { .. }) {
             let room = self.room(direction);
             if room <= SAME_PLACE {
                 self.drive = Drive::Resting;
                 return;
             }
-            let (way, speed) = self.constant_stretch(direction);
+            let way = self.to_zone_edge(direction).max(SAME_PLACE);
+            let speed = self.constant_speed(direction);
             let time = left.min(room.min(way) / speed);
             self.position = (self.position + sign(direction) * speed * time).clamp(0.0, self.top());
             left -= time;
+            self.on_sensor(direction);
         }
-    }
-
-    /// How far the car goes at one speed, and that speed, in m and m/s: to the next edge of a floor
-    /// zone.
-    pub(super) fn constant_stretch(&self, direction: Direction) -> (f64, f64) {
-        let way = self.to_zone_edge(direction).max(SAME_PLACE);
-        (way, self.constant_speed(direction))
     }
 
     /// The speed at this place, m/s.

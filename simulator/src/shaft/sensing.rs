@@ -20,28 +20,8 @@ impl Shaft {
         }
     }
 
-    /// Moves until the time is up, a sensor ends the run, or the shaft ends.
-    pub(super) fn move_to_a_sensor(&mut self, direction: Direction, seconds: f64) {
-        let mut left = seconds;
-        while left > 0.0 && self.is_sensing() {
-            let room = self.room(direction);
-            if room <= SAME_PLACE {
-                self.drive = Drive::Resting;
-                return;
-            }
-            let (way, speed) = self.constant_stretch(direction);
-            let time = left.min(room.min(way) / speed);
-            self.position = (self.position + sign(direction) * speed * time).clamp(0.0, self.top());
-            left -= time;
-            self.on_sensor(direction);
-        }
-    }
-
-    fn is_sensing(&self) -> bool {
-        matches!(self.drive, Drive::Sensing { .. })
-    }
-
-    fn on_sensor(&mut self, direction: Direction) {
+    /// Ends a run that stops by the sensors, once one says so.
+    pub(super) fn on_sensor(&mut self, direction: Direction) {
         let Drive::Sensing { late, .. } = self.drive else {
             return;
         };
