@@ -86,20 +86,12 @@ struct Switches {
     load: Option<u8>,
 }
 
-/// A button that the shaft does not have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a shaft of {} floors has no button \"{button}\"", floors.get())]
-pub struct UnknownButton {
-    button: Button,
-    floors: FloorCount,
-}
-
-/// A trip that the shaft does not have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a shaft of {} floors has no trip from {trip}", floors.get())]
-pub struct UnknownTrip {
-    trip: Trip,
-    floors: FloorCount,
+/// A button or a trip that the shaft does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a shaft of {floors} floors has no {what}")]
+pub struct NotInShaft {
+    floors: u8,
+    what: String,
 }
 
 impl SimulatedCar {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use elevator_driver::{Button, Climate, Floor, KeySwitch, STUCK_AFTER, Trip};
 
-use super::{PRESSES, SimulatedCar, UnknownButton, UnknownTrip};
+use super::{NotInShaft, PRESSES, SimulatedCar};
 use crate::shaft::{LevellingFault, MotorFault};
 
 /// What people, surroundings and faults do.
@@ -14,7 +14,7 @@ impl SimulatedCar {
     /// # Errors
     ///
     /// The shaft has no such button; nothing happened.
-    pub fn press(&mut self, button: Button) -> Result<(), UnknownButton> {
+    pub fn press(&mut self, button: Button) -> Result<(), NotInShaft> {
         self.check_button(button)?;
         if self.presses.len() < PRESSES {
             self.presses.push_back(button);
@@ -32,10 +32,9 @@ impl SimulatedCar {
     /// # Errors
     ///
     /// The shaft has no such floors; nothing happened.
-    pub fn request(&mut self, trip: Trip) -> Result<(), UnknownTrip> {
-        let floors = self.floors;
-        if !floors.has_trip(trip) {
-            return Err(UnknownTrip { trip, floors });
+    pub fn request(&mut self, trip: Trip) -> Result<(), NotInShaft> {
+        if !self.floors.has_trip(trip) {
+            return Err(self.lacks(format!("trip from {trip}")));
         }
         if self.requests.len() < PRESSES {
             self.requests.push_back(trip);
@@ -53,7 +52,7 @@ impl SimulatedCar {
     /// # Errors
     ///
     /// The shaft has no such button; nothing happened.
-    pub fn set_button_stuck(&mut self, button: Button, stuck: bool) -> Result<(), UnknownButton> {
+    pub fn set_button_stuck(&mut self, button: Button, stuck: bool) -> Result<(), NotInShaft> {
         self.check_button(button)?;
         if !stuck {
             self.stuck_buttons.remove(&button);
@@ -140,12 +139,15 @@ impl SimulatedCar {
         }
     }
 
-    fn check_button(&self, button: Button) -> Result<(), UnknownButton> {
+    fn check_button(&self, button: Button) -> Result<(), NotInShaft> {
         if self.floors.has_button(button) {
             Ok(())
         } else {
-            let floors = self.floors;
-            Err(UnknownButton { button, floors })
+            Err(self.lacks(format!("button \"{button}\"")))
         }
+    }
+
+    fn lacks(&self, what: String) -> NotInShaft {
+        NotInShaft { floors: self.floors.get(), what }
     }
 }

@@ -8,14 +8,17 @@ use elevator_simulator::control::ControlError;
 use elevator_simulator::shaft::MotorFault;
 use elevator_simulator::{CarConfig, ControlClient, Simulator, SimulatorConfig};
 
-fn start(folder: &tempfile::TempDir) -> Simulator {
+fn config(folder: &tempfile::TempDir) -> SimulatorConfig {
     let car = CarConfig::new(FloorCount::new(4).unwrap());
-    Simulator::start(SimulatorConfig {
+    SimulatorConfig {
         tcp: Some("127.0.0.1:0".parse().unwrap()),
         control: Some(folder.path().join("control")),
         ..SimulatorConfig::new("A", car)
-    })
-    .unwrap()
+    }
+}
+
+fn start(folder: &tempfile::TempDir) -> Simulator {
+    Simulator::start(config(folder)).unwrap()
 }
 
 #[test]
@@ -102,16 +105,9 @@ fn the_socket_is_removed_at_the_end_and_an_abandoned_one_is_replaced() {
 #[test]
 fn two_simulators_do_not_share_a_socket() {
     let folder = tempfile::tempdir().unwrap();
-    let simulator = start(&folder);
-    let car = CarConfig::new(FloorCount::new(4).unwrap());
-    let second = Simulator::start(SimulatorConfig {
-        tcp: Some("127.0.0.1:0".parse().unwrap()),
-        control: Some(folder.path().join("control")),
-        ..SimulatorConfig::new("B", car)
-    });
-    assert!(second.is_err());
-    let state = simulator.state().unwrap();
-    assert_eq!(state.name, "A");
-    let mut client = ControlClient::connect(folder.path().join("control")).unwrap();
+    let _simulator = start(&folder);
+    assert!(Simulator::start(config(&folder)).is_err());
+    let path = folder.path().join("control");
+    let mut client = ControlClient::connect(path).unwrap();
     client.state().unwrap();
 }
