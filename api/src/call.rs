@@ -9,7 +9,7 @@ use elevator_fleet::store::Service;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{CallSchema, Order, OrderState, id_of, is_about_to_serve, seconds, views};
+use crate::{CallSchema, Order, OrderState, id_of, is_about_to_serve, seconds};
 
 /// What a program may call for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -161,30 +161,25 @@ impl CallReport {
         }
     }
 
+    /// Without an order, a car and a time.
+    fn bare(id: &str, call: CallWish, state: CallState, reason: Option<CallReason>) -> Self {
+        let id = id.to_owned();
+        Self { id, order: None, call, state, reason, car: None, waited: None }
+    }
+
     fn of_order(id: &str, order: &OrderStatus, status: &Status) -> Self {
         let Order { id: name, call, waited, car, state, .. } = Order::new(order, status);
         Self {
-            id: id.to_owned(),
             order: Some(name),
-            call: CallWish::Order(call),
-            state: state.into(),
-            reason: None,
             car,
             waited: Some(waited),
+            ..Self::bare(id, CallWish::Order(call), state.into(), None)
         }
     }
 
     fn of_call(id: &str, call: &Call, fate: &Fate, status: &Status) -> Self {
         let open = status.orders.iter().find(|order| order.call == *call);
-        let report = |state, reason| Self {
-            id: id.to_owned(),
-            order: None,
-            call: CallWish::Order(call.into()),
-            state,
-            reason,
-            car: None,
-            waited: None,
-        };
+        let report = |state, reason| Self::bare(id, CallWish::Order(call.into()), state, reason);
         match (fate, open) {
             (Fate::Open, Some(order)) => Self::of_order(id, order, status),
             (Fate::Open, None) => report(CallState::BeingAllocated, None),
@@ -204,9 +199,7 @@ impl CallReport {
             SessionState::Queued => (CallState::BeingAllocated, None),
             SessionState::Coming(car) | SessionState::Open(car) => {
                 let there = Call::Car { car: car.clone(), floor: to };
-                let view = views(status).find(|(node, _)| *node == car).map(|(_, view)| view);
-                let is_soon =
-                    session.floor == to && view.is_some_and(|view| is_about_to_serve(view, &there));
+                let is_soon = session.floor == to && is_about_to_serve(status, car, &there);
                 (if is_soon { CallState::ServedSoon } else { CallState::BeingServed }, None)
             }
             SessionState::Ended(end) => match end {
@@ -219,14 +212,6 @@ impl CallReport {
                 SessionEnd::Operator => (CallState::Cancelled, Some(CallReason::Operator)),
             },
         };
-        Self {
-            id: id.to_owned(),
-            order: None,
-            call: CallWish::Robot(trip),
-            state,
-            reason,
-            car: session.car().cloned(),
-            waited: None,
-        }
+        Self { car: session.car().cloned(), ..Self::bare(id, CallWish::Robot(trip), state, reason) }
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::estimate::{Flights, Motion};
-use super::{seconds, views};
+use super::{rounded, seconds, views};
 
 /// How long a peer may be silent before the data of its car count as old.
 const HEARD: Duration = Duration::from_secs(1);
@@ -159,10 +159,6 @@ impl Car {
     }
 }
 
-fn rounded(value: f64) -> f64 {
-    (value * 1000.0).round() / 1000.0
-}
-
 /// The door, where only the phase is known.
 fn door_of(phase: CarPhase) -> DoorState {
     match phase {
@@ -271,29 +267,16 @@ fn current_mode(view: &CarView, is_session: bool, emergency: bool) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use elevator_fleet::model::{Availability, FloorSet, Unavailable};
+    use elevator_fleet::model::{Availability, Unavailable};
 
     use super::*;
-
-    fn view(mode: Mode, availability: Availability) -> CarView {
-        CarView {
-            availability,
-            floor: None,
-            phase: CarPhase::Idle,
-            elapsed: Duration::ZERO,
-            direction: None,
-            load: None,
-            locked_out: FloorSet::default(),
-            mode,
-        }
-    }
+    use crate::tests::{floor, view};
 
     /// The constants of `rmf_lift_msgs/LiftState`.
     #[test]
     fn doors_and_motion_have_the_values_of_open_rmf() {
         let doors = [DoorState::Closed, DoorState::Opening, DoorState::Closing, DoorState::Open];
         assert_eq!(doors.map(door_state), [0, 1, 1, 2]);
-        let floor = |index| Floor::try_from(index).unwrap();
         let moving =
             |direction| CarPhase::Moving { direction, stop_at: floor(3), next_stop: floor(2) };
         for (phase, state) in [
@@ -311,41 +294,34 @@ mod tests {
 
     #[test]
     fn modes_have_the_values_of_open_rmf() {
-        const HUMAN: u8 = 1;
-        const AGV: u8 = 2;
-        const FIRE: u8 = 3;
-        const OFFLINE: u8 = 4;
-        const EMERGENCY: u8 = 5;
+        use LiftState as Is;
+        assert_eq!(LiftState::MODES, [1, 2, 3, 4, 5]);
+        let sound = Availability::InService;
         let broken = Availability::Unavailable(Unavailable::DoorBlocked);
-        for (mode, availability, emergency, expected) in [
-            (Mode::InService, Availability::InService, false, HUMAN),
-            (Mode::Attendant, Availability::InService, false, HUMAN),
-            (Mode::InService, broken, false, OFFLINE),
-            (Mode::Attendant, broken, false, OFFLINE),
-            (Mode::Priority, broken, false, OFFLINE),
-            (Mode::Independent, broken, false, OFFLINE),
-            (Mode::OutOfService, broken, false, OFFLINE),
-            (Mode::EmergencyPower, broken, true, EMERGENCY),
+        for (mode, availability, is_session, emergency, expected) in [
+            (Mode::InService, sound, false, false, Is::HUMAN),
+            (Mode::Attendant, sound, false, false, Is::HUMAN),
+            (Mode::InService, broken, false, false, Is::OFFLINE),
+            (Mode::Attendant, broken, false, false, Is::OFFLINE),
+            (Mode::Priority, broken, false, false, Is::OFFLINE),
+            (Mode::Independent, broken, false, false, Is::OFFLINE),
+            (Mode::OutOfService, broken, false, false, Is::OFFLINE),
+            (Mode::EmergencyPower, broken, false, true, Is::EMERGENCY),
             // Of another node's car.
-            (Mode::OutOfService, broken, true, EMERGENCY),
+            (Mode::OutOfService, broken, false, true, Is::EMERGENCY),
             // It is this car's turn to serve.
-            (Mode::InService, Availability::InService, true, HUMAN),
-            (Mode::FireRecall, broken, false, FIRE),
-            (Mode::FireRecall, broken, true, FIRE),
-            (Mode::FireService, broken, false, FIRE),
+            (Mode::InService, sound, false, true, Is::HUMAN),
+            (Mode::FireRecall, broken, false, false, Is::FIRE),
+            (Mode::FireRecall, broken, false, true, Is::FIRE),
+            (Mode::FireService, broken, false, false, Is::FIRE),
+            (Mode::Priority, broken, true, false, Is::AGV),
+            (Mode::Independent, broken, true, false, Is::AGV),
+            (Mode::OutOfService, broken, true, false, Is::OFFLINE),
+            (Mode::FireRecall, broken, true, false, Is::FIRE),
         ] {
-            let is = current_mode(&view(mode, availability), false, emergency);
-            assert_eq!(is, expected, "{mode} {availability:?} {emergency}");
+            let view = CarView { mode, availability, ..view(CarPhase::Idle, 0) };
+            let is = current_mode(&view, is_session, emergency);
+            assert_eq!(is, expected, "{mode} {availability:?} {is_session} {emergency}");
         }
-        for (mode, expected) in [
-            (Mode::Priority, AGV),
-            (Mode::Independent, AGV),
-            (Mode::OutOfService, OFFLINE),
-            (Mode::FireRecall, FIRE),
-        ] {
-            assert_eq!(current_mode(&view(mode, broken), true, false), expected, "{mode}");
-        }
-        let all = [HUMAN, AGV, FIRE, OFFLINE, EMERGENCY];
-        assert_eq!(LiftState::MODES, all);
     }
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, Floor};
-use elevator_fleet::directives::SessionState;
+use elevator_fleet::directives::{Session, SessionState};
 use elevator_fleet::election::Detail;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, CarPhase, CarView, FleetName, HallCall, Mode, NodeId, Role};
@@ -200,20 +200,14 @@ impl State {
     /// The state of the fleet at this moment of the wall clock.
     #[must_use]
     pub fn new(status: &Status, flights: &Flights, at: SystemTime) -> Self {
-        let cars = Car::all(status, flights, at);
+        let is_open = |session: &&Session| !matches!(session.state, SessionState::Ended(_));
         Self {
             fleet: Fleet::new(status, at),
-            cars,
+            cars: Car::all(status, flights, at),
             orders: status.orders.iter().map(|order| Order::new(order, status)).collect(),
-            sessions: open_sessions(status),
+            sessions: status.sessions().filter(is_open).map(SessionView::from).collect(),
         }
     }
-}
-
-fn open_sessions(status: &Status) -> Vec<SessionView> {
-    let sessions = status.sessions();
-    let open = sessions.filter(|session| !matches!(session.state, SessionState::Ended(_)));
-    open.map(SessionView::from).collect()
 }
 
 impl Fleet {
@@ -308,13 +302,9 @@ impl From<&wire::NodeState> for NodeState {
 
 impl Order {
     fn new(order: &OrderStatus, status: &Status) -> Self {
-        let view =
-            |car: &NodeId| views(status).find(|(node, _)| *node == car).map(|(_, view)| view);
         let state = match &order.car {
             None => OrderState::BeingAllocated,
-            Some(car) if view(car).is_some_and(|view| is_about_to_serve(view, &order.call)) => {
-                OrderState::ServedSoon
-            }
+            Some(car) if is_about_to_serve(status, car, &order.call) => OrderState::ServedSoon,
             Some(_) => OrderState::BeingServed,
         };
         Self {
@@ -331,7 +321,11 @@ impl Order {
     }
 }
 
-fn is_about_to_serve(view: &CarView, call: &Call) -> bool {
+fn is_about_to_serve(status: &Status, car: &NodeId, call: &Call) -> bool {
+    views(status).any(|(node, view)| node == car && serves_next(view, call))
+}
+
+fn serves_next(view: &CarView, call: &Call) -> bool {
     let floor = match call {
         Call::Hall(hall) => hall.floor,
         Call::Car { floor, .. } => *floor,
@@ -355,7 +349,11 @@ pub fn id_of(call: &Call) -> String {
 
 /// Seconds, to the millisecond.
 fn seconds(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1000.0).round() / 1000.0
+    rounded(time.as_secs_f64())
+}
+
+fn rounded(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
 }
 
 /// A part of the state of an election protocol.
@@ -458,7 +456,7 @@ mod tests {
 
     use super::*;
 
-    fn view(phase: CarPhase, at: u8) -> CarView {
+    pub(crate) fn view(phase: CarPhase, at: u8) -> CarView {
         CarView {
             availability: Availability::InService,
             floor: Some(floor(at)),
@@ -471,7 +469,7 @@ mod tests {
         }
     }
 
-    fn floor(index: u8) -> Floor {
+    pub(crate) fn floor(index: u8) -> Floor {
         Floor::try_from(index).unwrap()
     }
 
@@ -500,7 +498,7 @@ mod tests {
                 (CarPhase::Closing, 3, false),
                 (CarPhase::Homing, 3, false),
             ] {
-                assert_eq!(is_about_to_serve(&view(phase, at), call), soon, "{phase:?} at {at}");
+                assert_eq!(serves_next(&view(phase, at), call), soon, "{phase:?} at {at}");
             }
         }
     }
