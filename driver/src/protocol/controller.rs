@@ -233,7 +233,7 @@ impl ControllerSession {
         let SessionState::Connected(connection) = &self.state else {
             return None;
         };
-        let drive = self.drive(connection);
+        let drive = drive(&self.outputs, connection, self.taken);
         Some(self.seal(&ControllerFrame::Drive(drive)))
     }
 
@@ -421,8 +421,7 @@ impl ControllerSession {
                 (std::mem::take(&mut self.hello_wanted) || is_due).then_some(hello)
             }
             SessionState::Connected(connection) => {
-                let acknowledged = self.taken.map_or(0, |(_, last)| last);
-                let drive = drive(&self.outputs, connection, acknowledged);
+                let drive = drive(&self.outputs, connection, self.taken);
                 let display = Display {
                     text: cut(&self.outputs.display.text).to_owned(),
                     brightness: self.outputs.display.brightness,
@@ -435,11 +434,6 @@ impl ControllerSession {
                 connection.next_frame(&wanted, heartbeat, now)
             }
         }
-    }
-
-    fn drive(&self, connection: &Connection) -> Drive {
-        let acknowledged = self.taken.map_or(0, |(_, last)| last);
-        drive(&self.outputs, connection, acknowledged)
     }
 }
 
@@ -454,9 +448,13 @@ fn chunks_of(outputs: &PanelOutputs, floors: FloorCount) -> Vec<ButtonChunk> {
 }
 
 /// The `Drive` frame for these outputs, restricted by S1.
-fn drive(outputs: &PanelOutputs, connection: &Connection, acknowledged: PressSequence) -> Drive {
+fn drive(
+    outputs: &PanelOutputs,
+    connection: &Connection,
+    taken: Option<(BootId, PressSequence)>,
+) -> Drive {
     Drive {
-        acknowledged,
+        acknowledged: taken.map_or(0, |(_, last)| last),
         motor: permitted_motor(outputs, connection.door()),
         door: permitted_door(outputs, connection.inputs.door, connection.feedback()),
         indicator: outputs.indicator,

@@ -204,15 +204,20 @@ mod tests {
         assert_eq!(drive(&mut car, run(Direction::Down, 2)), DOWN);
     }
 
-    #[test]
-    fn a_car_that_is_there_already_does_not_start() {
-        let mut car = car_at(Some(2));
-        assert_eq!(drive(&mut car, run(Direction::Up, 2)), DriveFeedback::Stopped);
-        let home = PanelOutputs {
+    fn home() -> PanelOutputs {
+        PanelOutputs {
             motor: MotorCommand::Home { direction: Direction::Down },
             ..PanelOutputs::default()
-        };
-        assert_eq!(drive(&mut car, home), DriveFeedback::Stopped);
+        }
+    }
+
+    #[test]
+    fn a_car_that_is_there_or_at_the_end_of_the_shaft_does_not_start() {
+        for (place, outputs) in
+            [(2, run(Direction::Up, 2)), (2, home()), (3, run(Direction::Up, 1))]
+        {
+            assert_eq!(drive(&mut car_at(Some(place)), outputs), DriveFeedback::Stopped);
+        }
     }
 
     #[test]
@@ -227,19 +232,9 @@ mod tests {
     #[test]
     fn homing_ends_at_the_first_sensor() {
         let mut car = car_at(None);
-        let home = PanelOutputs {
-            motor: MotorCommand::Home { direction: Direction::Down },
-            ..PanelOutputs::default()
-        };
-        assert_eq!(drive(&mut car, home), DOWN);
+        assert_eq!(drive(&mut car, home()), DOWN);
         assert_eq!(car.inputs().next_stop, None);
         assert_eq!(pass(&mut car, Some(1)), DriveFeedback::Stopped);
-    }
-
-    #[test]
-    fn the_motor_never_drives_out_of_the_shaft() {
-        let mut car = car_at(Some(3));
-        assert_eq!(drive(&mut car, run(Direction::Up, 1)), DriveFeedback::Stopped);
     }
 
     #[test]

@@ -60,26 +60,17 @@ fn button_byte(button: Button) -> u8 {
 /// What ends a connection.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
-    /// No connection could be made.
     #[error("cannot connect: {0}")]
     Unreachable(io::Error),
-    /// The socket failed or was closed.
     #[error("the connection broke: {0}")]
     Broken(io::Error),
-    /// A poll was not answered in time. A server that serves another client answers no one else.
+    /// A server that serves another client answers no one else.
     #[error("the server does not answer")]
     Silent,
-    /// An answer was not the one to the poll.
     #[error("the server's answers are out of step")]
     OutOfStep,
-    /// The server's shaft is another one.
     #[error("the server reports floor {floor}, configuration says {floors} floors")]
-    NoSuchFloor {
-        /// The floor's index.
-        floor: u8,
-        /// How many there should be.
-        floors: u8,
-    },
+    NoSuchFloor { floor: u8, floors: u8 },
 }
 
 /// How the polls of a round leave.
@@ -247,13 +238,13 @@ mod tests {
     fn the_document_has_the_bytes_that_are_sent() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/ELEVATOR-SERVER.md");
         let text = std::fs::read_to_string(path).expect("the document");
-        let rows: Vec<(&str, &str)> = text
+        let rows: Vec<(&str, String)> = text
             .lines()
             .filter_map(|line| {
                 let mut cells = line.strip_prefix("| ")?.split(" | ");
                 let example = cells.next()?;
                 let bytes = cells.next()?.strip_prefix('`')?.strip_suffix('`')?;
-                Some((example, bytes))
+                Some((example, bytes.to_owned()))
             })
             .collect();
         let hall = |at, direction| Button::Hall(floor(at), direction);
@@ -274,12 +265,8 @@ mod tests {
             ("poll stop", STOP_POLL),
             ("poll obstruction", OBSTRUCTION_POLL),
         ];
-        let sent: Vec<(&str, String)> = sent
-            .into_iter()
-            .map(|(example, bytes)| (example, bytes.map(|byte| format!("{byte:02x}")).join(" ")))
-            .collect();
-        let sent: Vec<(&str, &str)> = sent.iter().map(|(e, b)| (*e, b.as_str())).collect();
-        assert_eq!(rows, sent);
+        let hex = |bytes: Message| bytes.map(|byte| format!("{byte:02x}")).join(" ");
+        assert_eq!(rows, sent.map(|(example, bytes)| (example, hex(bytes))));
     }
 
     /// F15: where acknowledgements can't be hurried, a poll waits for the answer to the one before.

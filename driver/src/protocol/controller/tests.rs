@@ -1,8 +1,6 @@
 use super::*;
 use crate::protocol::codec::{Decoder, FrameId, encode};
-use crate::vocabulary::{
-    Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, Kiosks, Trip,
-};
+use crate::vocabulary::{Button, Direction, DoorCommand, Floor, Kiosks, Trip};
 
 const BOOT: u32 = 0x1234_5678;
 
@@ -176,34 +174,6 @@ fn a_trip_that_comes_or_goes_is_all_that_is_sent_of_the_kiosks() {
     assert_eq!(show(&[]), [(0, 0, None)]);
 }
 
-// S1
-#[test]
-fn the_motor_is_told_to_stop_unless_the_door_is_closed() {
-    let mut bench = Bench::connected();
-    bench.session.set_outputs(run_up());
-    assert_eq!(bench.sent_drives()[0].motor, run_up().motor);
-    let ajar = PanelInputs { door: DoorState::Opening, ..PanelInputs::default() };
-    bench.hear(&status(&ajar));
-    assert_eq!(bench.sent_drives()[0].motor, MotorCommand::Stop);
-    bench.hear(&status(&PanelInputs::default()));
-    assert_eq!(bench.sent_drives()[0].motor, run_up().motor);
-    bench.session.set_outputs(PanelOutputs { door: DoorCommand::Open, ..run_up() });
-    assert_eq!(bench.sent_drives()[0].motor, MotorCommand::Stop);
-}
-
-// S1
-#[test]
-fn a_closed_door_is_not_opened_before_the_drive_has_stopped() {
-    let mut bench = Bench::connected();
-    let driven =
-        PanelInputs { drive: DriveFeedback::Driven(Direction::Up), ..PanelInputs::default() };
-    bench.hear(&status(&driven));
-    bench.session.set_outputs(PanelOutputs { door: DoorCommand::Open, ..PanelOutputs::default() });
-    assert_eq!(bench.sent_drives(), []);
-    bench.hear(&status(&PanelInputs::default()));
-    assert_eq!(bench.sent_drives()[0].door, DoorCommand::Open);
-}
-
 // S1: a status may have been on its way since before the car was last driven.
 #[test]
 fn a_reconnected_panel_is_not_driven_before_it_has_heard_the_new_hello() {
@@ -353,18 +323,4 @@ fn a_gap_in_the_numbers_is_counted_as_loss() {
     bench.number += 3;
     bench.hear(&status(&PanelInputs::default()));
     assert_eq!(bench.session.counters().lost, 3);
-}
-
-#[test]
-fn the_farewell_stops_the_motor_and_leaves_the_rest() {
-    let mut bench = Bench::connected();
-    bench.session.set_outputs(PanelOutputs { indicator: Some(floor(2)), ..run_up() });
-    bench.sent();
-    let bytes = bench.session.farewell().unwrap();
-    let last = bytes.iter().find_map(|&byte| bench.decoder.push(byte));
-    let ControllerFrame::Drive(drive) = last.unwrap().unwrap().frame else {
-        panic!("no drive frame");
-    };
-    assert_eq!(drive.motor, MotorCommand::Stop);
-    assert_eq!(drive.indicator, Some(floor(2)));
 }
