@@ -14,7 +14,7 @@
 mod car;
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
@@ -91,10 +91,11 @@ struct Connection {
     motor: Option<Direction>,
     /// When the motor command was last written.
     motor_written: Instant,
-    door: DoorState,
     indicator: Option<Floor>,
-    stop_lamp: bool,
-    lit: BTreeSet<Button>,
+    /// Unknown until written once.
+    door: Option<DoorState>,
+    stop_lamp: Option<bool>,
+    order_lamps: BTreeMap<Button, bool>,
 }
 
 impl<S: FnMut(PanelEvent)> TcpLine<S> {
@@ -168,10 +169,10 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             told: None,
             motor: None,
             motor_written: Instant::now(),
-            door: DoorState::Closed,
             indicator: None,
-            stop_lamp: false,
-            lit: BTreeSet::new(),
+            door: None,
+            stop_lamp: None,
+            order_lamps: BTreeMap::new(),
         })
     }
 
@@ -210,7 +211,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         if now.duration_since(self.stirred) < RESTS_AFTER {
             self.settings.poll
         } else {
-            self.settings.poll_at_rest
+            self.settings.poll_at_rest.max(self.settings.poll)
         }
     }
 
@@ -237,10 +238,6 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             }
         };
         self.car.see_floor(floor);
-        let greeting = connection.told.is_none();
-        if greeting {
-            self.write_everything(connection)?;
-        }
         self.bring_in_line(connection)?;
         connection.repeat_motor()?;
         let stop = connection.wire.reply(wire::STOP_SWITCH)?[1] != 0;
@@ -260,7 +257,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         let answers = u64::try_from(connection.polls.len()).unwrap_or(u64::MAX);
         self.counters.frames = self.counters.frames.saturating_add(answers);
         self.inbox.publish(self.counters);
-        if greeting {
+        if connection.told.is_none() {
             self.reported_reason = None;
             (self.sink)(PanelEvent::Connected);
         }
@@ -294,29 +291,12 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         if motor.is_none() {
             connection.drive(motor)?;
         }
-        if connection.door != door {
+        if connection.door != Some(door) {
             connection.wire.command(wire::door_lamp(door == DoorState::Open))?;
-            connection.door = door;
+            connection.door = Some(door);
         }
         connection.drive(motor)?;
         self.write_lamps(connection)
-    }
-
-    /// The lamps of a new connection are unknown: each is written once, and later only when it
-    /// changes.
-    fn write_everything(&self, connection: &mut Connection) -> Result<(), Fault> {
-        connection.wire.command(wire::door_lamp(false))?;
-        let lamps = &self.car.outputs().lamps;
-        connection.wire.command(wire::stop_lamp(lamps.stop))?;
-        connection.stop_lamp = lamps.stop;
-        for &button in &self.buttons {
-            let on = lamps.orders.contains(&button);
-            connection.wire.command(wire::order_lamp(button, on))?;
-            if on {
-                connection.lit.insert(button);
-            }
-        }
-        Ok(())
     }
 
     fn write_lamps(&self, connection: &mut Connection) -> Result<(), Fault> {
@@ -328,20 +308,15 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             connection.wire.command(wire::indicator(floor))?;
             connection.indicator = indicator;
         }
-        if connection.stop_lamp != outputs.lamps.stop {
-            connection.wire.command(wire::stop_lamp(outputs.lamps.stop))?;
-            connection.stop_lamp = outputs.lamps.stop;
+        let stop = outputs.lamps.stop;
+        if connection.stop_lamp != Some(stop) {
+            connection.wire.command(wire::stop_lamp(stop))?;
+            connection.stop_lamp = Some(stop);
         }
-        let orders = &outputs.lamps.orders;
-        for button in orders.symmetric_difference(&connection.lit.clone()) {
-            if self.floors.has_button(*button) {
-                let on = orders.contains(button);
-                connection.wire.command(wire::order_lamp(*button, on))?;
-                if on {
-                    connection.lit.insert(*button);
-                } else {
-                    connection.lit.remove(button);
-                }
+        for &button in &self.buttons {
+            let on = outputs.lamps.orders.contains(&button);
+            if connection.order_lamps.insert(button, on) != Some(on) {
+                connection.wire.command(wire::order_lamp(button, on))?;
             }
         }
         Ok(())
