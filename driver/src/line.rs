@@ -22,8 +22,7 @@ const FAREWELL_LIMIT: Duration = Duration::from_secs(3);
 /// The first delay before a line that was lost is opened again; it doubles from there.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 
-/// The times of a line. Some concern one back end only. All are at least 1 ms; shorter ones count
-/// as 1 ms.
+/// The times of a line. Some concern one back end only. All are at least 1 ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineSettings {
     /// TCP: how often the server is polled. A press shorter than this may go unseen, and the car
@@ -67,23 +66,6 @@ impl Default for LineSettings {
     }
 }
 
-impl LineSettings {
-    /// So that no setting makes a thread spin.
-    fn at_least_a_millisecond(self) -> Self {
-        let least = Duration::from_millis(1);
-        Self {
-            poll: self.poll.max(least),
-            poll_at_rest: self.poll_at_rest.max(self.poll).max(least),
-            reply: self.reply.max(least),
-            heartbeat: self.heartbeat.max(least),
-            silence: self.silence.max(least),
-            retry: self.retry.max(least),
-            lease: self.lease.max(least),
-            ..self
-        }
-    }
-}
-
 /// A line could not be started. Nothing was opened and no thread runs.
 #[derive(Debug, thiserror::Error)]
 #[error("the panel line's thread could not be started")]
@@ -123,7 +105,6 @@ impl PanelLine {
         sink: impl FnMut(PanelEvent) + Send + 'static,
     ) -> Result<Self, OpenError> {
         let mailbox = Arc::new(Mailbox::new());
-        let settings = settings.at_least_a_millisecond();
         let (url, finished) = (url.clone(), mailbox::Finished(Arc::clone(&mailbox)));
         let run = move || {
             let finished = finished;
