@@ -1,6 +1,5 @@
 //! The car, drawn live on a few lines of a terminal.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use elevator_driver::{Direction, DoorState};
@@ -56,38 +55,27 @@ fn picture(state: &SimulatorState) -> String {
         Controller::Tcp => "TCP client",
     };
     let lamps: Vec<_> = car.lamps.iter().map(ToString::to_string).collect();
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let written = writeln!(
-        text,
-        "{} {arrow} [{}] {:5.2} m {:+5.2} m/s  floor {floor}  {controller}",
+    let kiosks = car.kiosks.iter();
+    let kiosks: Vec<_> =
+        kiosks.map(|shown| format!("  [{} to {}: {}]", shown.from, shown.to, shown.car)).collect();
+    format!(
+        "{} {arrow} [{}] {:5.2} m {:+5.2} m/s  floor {floor}  {controller}\n  \
+         door [{}] {}  load {} %  {}{}violations {}  watchdog stops {}\n  \
+         lamps: {}{}\n",
         state.name,
         shaft(car),
         car.position,
-        car.speed
+        car.speed,
+        door(car),
+        door_word(car),
+        car.load.unwrap_or(0),
+        if car.stop { "STOP  " } else { "" },
+        if car.obstruction { "OBSTRUCTED  " } else { "" },
+        car.violations,
+        car.watchdog_stops,
+        lamps.join(", "),
+        kiosks.concat()
     )
-    .and_then(|()| {
-        writeln!(
-            text,
-            "  door [{}] {}  load {} %  {}{}violations {}  watchdog stops {}",
-            door(car),
-            door_word(car),
-            car.load.unwrap_or(0),
-            if car.stop { "STOP  " } else { "" },
-            if car.obstruction { "OBSTRUCTED  " } else { "" },
-            car.violations,
-            car.watchdog_stops
-        )
-    })
-    .and_then(|()| write!(text, "  lamps: {}", lamps.join(", ")))
-    .and_then(|()| {
-        let mut shown = car.kiosks.iter();
-        shown
-            .try_for_each(|shown| write!(text, "  [{} to {}: {}]", shown.from, shown.to, shown.car))
-    })
-    .and_then(|()| writeln!(text));
-    debug_assert!(written.is_ok());
-    text
 }
 
 /// The shaft lying down: the lowest floor at the left, a mark for each floor, the car on top.
