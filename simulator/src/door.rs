@@ -43,29 +43,21 @@ enum Heading {
 /// What decides where a door goes in the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DoorOrder {
-    /// What the controller wants.
     pub(crate) command: DoorCommand,
-    /// Something stands in the door.
     pub(crate) obstruction: bool,
     /// The interlock releases the lock: the car is at rest in a floor zone (S1).
     pub(crate) may_open: bool,
 }
 
 impl Door {
-    /// A closed door.
-    #[must_use]
     pub(crate) fn new(times: DoorTimes) -> Self {
         Self { times, fraction: 0.0, heading: Heading::Closed, reopening: false, jammed: false }
     }
 
-    /// How far it is open, 0 (closed and locked) to 1.
-    #[must_use]
     pub(crate) fn fraction(&self) -> f64 {
         self.fraction
     }
 
-    /// Where it is.
-    #[must_use]
     pub(crate) fn state(&self) -> DoorState {
         match self.heading {
             Heading::Closed if self.fraction <= 0.0 => DoorState::Closed,
@@ -75,25 +67,19 @@ impl Door {
         }
     }
 
-    /// Whether it is fully closed and locked.
-    #[must_use]
     pub(crate) fn is_closed(&self) -> bool {
         self.state() == DoorState::Closed
     }
 
-    /// Jams the door where it is, or frees it.
     pub(crate) fn set_jammed(&mut self, jammed: bool) {
         self.jammed = jammed;
     }
 
-    /// Whether the door sticks.
-    #[must_use]
     pub(crate) fn is_jammed(&self) -> bool {
         self.jammed
     }
 
     /// Whether time changes anything under this order.
-    #[must_use]
     pub(crate) fn is_at_rest(&self, order: DoorOrder) -> bool {
         let (heading, _) = self.heading_for(order);
         let arrived = match heading {
@@ -103,7 +89,6 @@ impl Door {
         heading == self.heading && (arrived || self.jammed)
     }
 
-    /// Moves the door for some time.
     pub(crate) fn advance(&mut self, by: Duration, order: DoorOrder) {
         let (heading, full_way) = self.heading_for(order);
         self.heading = heading;

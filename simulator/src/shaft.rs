@@ -43,21 +43,13 @@ const STANDSTILL: f64 = 1e-9;
 /// A drive command: [`MotorCommand`](elevator_driver::MotorCommand), plus the bare motor of the
 /// elevator-server protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DriveCommand {
+pub(crate) enum DriveCommand {
     /// Motor off, brake on.
     Stop,
     /// To rest at a floor.
-    Run {
-        /// The way the car is to go.
-        direction: Direction,
-        /// The floor to come to rest at.
-        stop_at: Floor,
-    },
+    Run { direction: Direction, stop_at: Floor },
     /// Creep to the first live floor sensor and level there.
-    Home {
-        /// The way the car is to go.
-        direction: Direction,
-    },
+    Home { direction: Direction },
     /// At constant speed until the next command or the end of the shaft; stops immediately.
     Constant(Direction),
 }
@@ -118,8 +110,7 @@ enum Drive {
 
 impl Shaft {
     /// A car at rest at this height above the lowest floor, m.
-    #[must_use]
-    pub fn new(config: &CarConfig, position: f64) -> Self {
+    pub(crate) fn new(config: &CarConfig, position: f64) -> Self {
         Self {
             floors: config.floors,
             kinematics: config.kinematics,
@@ -138,8 +129,7 @@ impl Shaft {
     }
 
     /// From one floor to the next, m.
-    #[must_use]
-    pub fn floor_height(&self) -> f64 {
+    pub(crate) fn floor_height(&self) -> f64 {
         self.kinematics.floor_height
     }
 
@@ -201,8 +191,7 @@ impl Shaft {
 
     /// The nearest floor where a run can still come to rest; `None` at rest, while homing, and
     /// under the bare motor of the elevator-server protocol.
-    #[must_use]
-    pub fn next_stop(&self) -> Option<Floor> {
+    pub(crate) fn next_stop(&self) -> Option<Floor> {
         match &self.drive {
             Drive::Travelling { direction, homing: false, .. } => Some(self.first_stop(*direction)),
             Drive::Sensing { direction, .. } => self.next_sensed_stop(*direction),
@@ -216,7 +205,7 @@ impl Shaft {
     }
 
     /// Tells the drive what to do from this moment.
-    pub fn command(&mut self, command: DriveCommand) {
+    pub(crate) fn command(&mut self, command: DriveCommand) {
         if command != self.command {
             self.unheeded = true;
             self.ended = false;
@@ -226,8 +215,7 @@ impl Shaft {
 
     /// The direction in which the command would move a resting car, or `None` if it is at its
     /// target.
-    #[must_use]
-    pub fn wanted_motion(&self) -> Option<Direction> {
+    pub(crate) fn wanted_motion(&self) -> Option<Direction> {
         match self.effective_command() {
             DriveCommand::Stop => None,
             DriveCommand::Run { direction, .. } | DriveCommand::Home { direction }
@@ -247,7 +235,7 @@ impl Shaft {
     }
 
     /// Disables a floor's sensor, or repairs it.
-    pub fn set_sensor_dead(&mut self, floor: Floor, dead: bool) {
+    pub(crate) fn set_sensor_dead(&mut self, floor: Floor, dead: bool) {
         if dead {
             self.dead_sensors.insert(floor);
         } else {
@@ -257,7 +245,7 @@ impl Shaft {
     }
 
     /// Makes a floor's sensor report another floor, or repairs it.
-    pub fn set_sensor_wrong(&mut self, floor: Floor, reports: Option<Floor>) {
+    pub(crate) fn set_sensor_wrong(&mut self, floor: Floor, reports: Option<Floor>) {
         match reports {
             Some(reports) => self.wrong_sensors.insert(floor, reports),
             None => self.wrong_sensors.remove(&floor),
@@ -278,8 +266,7 @@ impl Shaft {
     }
 
     /// Whether time changes anything. `may_start` as for [`Shaft::advance`].
-    #[must_use]
-    pub fn is_at_rest(&self, may_start: bool) -> bool {
+    pub(crate) fn is_at_rest(&self, may_start: bool) -> bool {
         match self.drive {
             Drive::Resting => !(may_start && self.starts() && self.wanted_motion().is_some()),
             Drive::Jammed(_) => !self.unheeded,
@@ -293,7 +280,7 @@ impl Shaft {
 
     /// Moves the car for some seconds. A resting car sets off only where `may_start` says that the
     /// door is closed and locked (S1).
-    pub fn advance(&mut self, seconds: f64, may_start: bool) {
+    pub(crate) fn advance(&mut self, seconds: f64, may_start: bool) {
         if self.unheeded || self.drive == Drive::Resting {
             self.unheeded = false;
             self.follow_command(may_start);

@@ -36,7 +36,7 @@ pub enum LevellingFault {
 impl Shaft {
     /// Breaks the motor, or repairs it. A levelling drive that has cut out stays off until the next
     /// command: a controller that has seen it at rest may rely on that (S1).
-    pub fn set_motor_fault(&mut self, fault: Option<MotorFault>) {
+    pub(crate) fn set_motor_fault(&mut self, fault: Option<MotorFault>) {
         self.motor_fault = fault;
         self.forgive();
     }
@@ -49,7 +49,7 @@ impl Shaft {
 
     /// Makes the drive stop without levelling, or repairs it, as with
     /// [`set_motor_fault`](Self::set_motor_fault). A run that is under way ends as it began.
-    pub fn set_levelling_fault(&mut self, fault: Option<LevellingFault>) {
+    pub(crate) fn set_levelling_fault(&mut self, fault: Option<LevellingFault>) {
         self.levelling_fault = fault;
         self.forgive();
     }
@@ -67,7 +67,7 @@ impl Shaft {
 
     /// Makes everything in the shaft faster or slower, in per cent of what is configured; at
     /// least 1.
-    pub fn set_speed(&mut self, percent: u8) {
+    pub(crate) fn set_speed(&mut self, percent: u8) {
         self.pace = f64::from(percent.max(1)) / 100.0;
     }
 
