@@ -33,6 +33,8 @@ pub mod protocol;
 mod serial;
 #[cfg(feature = "line")]
 mod tcp;
+#[cfg(test)]
+mod testing;
 mod url;
 pub mod vocabulary;
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::testing::{self, boot, floor};
 use crate::vocabulary::{
-    Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
+    Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, FloorCount,
     HallLantern, KeySwitch, Kiosks, LampSet, Lamps, MOST_TRIPS, MotorCommand, PanelEvent,
     PanelInputs, PanelOutputs, Trip,
 };
@@ -16,15 +17,7 @@ const STEP: Duration = Duration::from_millis(1);
 const HEARTBEAT: Duration = Duration::from_millis(50);
 
 fn floors() -> FloorCount {
-    FloorCount::new(9).unwrap()
-}
-
-fn floor(index: u8) -> Floor {
-    floors().floor(index).unwrap()
-}
-
-fn boot(id: u32) -> BootId {
-    BootId::new(id).unwrap()
+    testing::floors(9)
 }
 
 /// What the line does to one burst of bytes.

@@ -15,28 +15,21 @@ use tempfile::TempDir;
 
 use crate::LineSettings;
 use crate::line::bench::{Bench, PATIENCE, settings};
-use crate::protocol::{BootId, PanelSession};
+use crate::protocol::PanelSession;
+use crate::testing::{self, boot, floor, run};
 use crate::vocabulary::{
-    Button, Direction, Floor, FloorCount, MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
+    Button, Direction, FloorCount, MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
 };
 
 /// A test that shows life may be held up by other tests.
 const LEASE: Duration = Duration::from_secs(1);
 
 fn floors() -> FloorCount {
-    FloorCount::new(9).unwrap()
-}
-
-fn floor(index: u8) -> Floor {
-    floors().floor(index).unwrap()
+    testing::floors(9)
 }
 
 fn run_up() -> PanelOutputs {
-    PanelOutputs {
-        motor: MotorCommand::Run { direction: Direction::Up, stop_at: floor(4) },
-        indicator: Some(floor(1)),
-        ..PanelOutputs::default()
-    }
+    PanelOutputs { indicator: Some(floor(1)), ..run(Direction::Up, 4) }
 }
 
 /// A panel on the far side of a pseudo-terminal that a symbolic link names.
@@ -48,7 +41,7 @@ struct Panel {
 }
 
 impl Panel {
-    fn plug_in(directory: &TempDir, boot: u32) -> Self {
+    fn plug_in(directory: &TempDir, run: u32) -> Self {
         let master =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
@@ -65,7 +58,7 @@ impl Panel {
             master: File::from(master),
             session: PanelSession::new(
                 floors(),
-                BootId::new(boot).unwrap(),
+                boot(run),
                 Duration::from_millis(50),
                 Duration::ZERO,
             ),

@@ -150,20 +150,10 @@ impl Car {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{self, floor, run};
 
     fn floors() -> FloorCount {
-        FloorCount::new(4).unwrap()
-    }
-
-    fn floor(index: u8) -> Floor {
-        floors().floor(index).unwrap()
-    }
-
-    fn run(direction: Direction, stop_at: u8) -> PanelOutputs {
-        PanelOutputs {
-            motor: MotorCommand::Run { direction, stop_at: floor(stop_at) },
-            ..PanelOutputs::default()
-        }
+        testing::floors(4)
     }
 
     fn open() -> PanelOutputs {

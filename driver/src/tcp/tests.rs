@@ -10,26 +10,15 @@ use std::time::{Duration, Instant};
 
 use crate::LineSettings;
 use crate::line::bench::{Bench, PATIENCE, settings};
+use crate::testing::{self, floor, run};
 use crate::vocabulary::{
-    Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount, MotorCommand,
-    PanelEvent, PanelOutputs,
+    Button, Direction, DoorCommand, DoorState, DriveFeedback, FloorCount, PanelEvent, PanelOutputs,
 };
 
 const FLOORS: u8 = 4;
 
 fn floors() -> FloorCount {
-    FloorCount::new(FLOORS).unwrap()
-}
-
-fn floor(index: u8) -> Floor {
-    Floor::try_from(index).unwrap()
-}
-
-fn run(direction: Direction, stop_at: u8) -> PanelOutputs {
-    PanelOutputs {
-        motor: MotorCommand::Run { direction, stop_at: floor(stop_at) },
-        ..PanelOutputs::default()
-    }
+    testing::floors(FLOORS)
 }
 
 #[derive(Debug, Default)]

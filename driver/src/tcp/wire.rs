@@ -228,10 +228,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-
-    fn floor(index: u8) -> Floor {
-        Floor::try_from(index).expect("a floor")
-    }
+    use crate::testing::floor;
 
     /// `docs/ELEVATOR-SERVER.md` has the bytes that leave here.
     #[test]

@@ -2,17 +2,10 @@ use std::fmt::Debug;
 
 use proptest::prelude::*;
 
-use super::super::frame::{BootId, ControllerFrame, DISPLAY_BYTES, PanelFrame};
+use super::super::frame::{ControllerFrame, DISPLAY_BYTES, PanelFrame};
 use super::*;
-use crate::vocabulary::{Display, FloorCount};
-
-fn floors(count: u8) -> FloorCount {
-    FloorCount::new(count).unwrap()
-}
-
-fn boot(id: u32) -> BootId {
-    BootId::new(id).unwrap()
-}
+use crate::testing::{boot, floors};
+use crate::vocabulary::Display;
 
 fn any_id() -> impl Strategy<Value = FrameId> {
     (1_u32.., any::<u32>()).prop_map(|(id, number)| FrameId { boot: boot(id), number })

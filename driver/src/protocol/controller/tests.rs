@@ -1,6 +1,7 @@
 use super::*;
 use crate::protocol::codec::{Decoder, FrameId, encode};
-use crate::vocabulary::{Button, Direction, DoorCommand, Floor, Kiosks, Trip};
+use crate::testing::{boot, floor, floors, run};
+use crate::vocabulary::{Button, Direction, DoorCommand, Kiosks, Trip};
 
 const BOOT: u32 = 0x1234_5678;
 
@@ -82,18 +83,6 @@ impl Bench {
     }
 }
 
-fn floors(count: u8) -> FloorCount {
-    FloorCount::new(count).unwrap()
-}
-
-fn floor(index: u8) -> Floor {
-    floors(9).floor(index).unwrap()
-}
-
-fn boot(id: u32) -> BootId {
-    BootId::new(id).unwrap()
-}
-
 fn hello(count: u8) -> PanelFrame {
     PanelFrame::Hello { floors: floors(count), acknowledged: 0 }
 }
@@ -107,10 +96,7 @@ fn press(sequence: PressSequence, button: Button) -> PanelFrame {
 }
 
 fn run_up() -> PanelOutputs {
-    PanelOutputs {
-        motor: MotorCommand::Run { direction: Direction::Up, stop_at: floor(5) },
-        ..PanelOutputs::default()
-    }
+    run(Direction::Up, 5)
 }
 
 #[test]
