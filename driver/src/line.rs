@@ -96,7 +96,6 @@ impl PanelLine {
     /// the reason, once, and the line keeps trying.
     ///
     /// # Errors
-    ///
     /// [`OpenError`] if there is no thread for the line.
     pub fn open(
         url: &PanelUrl,

@@ -99,7 +99,6 @@ impl SimulatedCar {
     /// [`StartPosition::Anywhere`], and its deviation from the climate of other cars.
     ///
     /// # Errors
-    ///
     /// The configuration has a value out of its range.
     pub fn new(config: &CarConfig, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;

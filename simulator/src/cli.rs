@@ -152,7 +152,6 @@ pub enum CliError {
 /// of the parent process.
 ///
 /// # Errors
-///
 /// It could not start. Link and socket are removed in every case.
 pub fn run(args: Args) -> Result<(), CliError> {
     let parent = args.die_with_parent;

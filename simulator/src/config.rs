@@ -141,7 +141,6 @@ impl CarConfig {
     /// Checks every value against its range.
     ///
     /// # Errors
-    ///
     /// Names the first value that is out of its range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let k = &self.kinematics;

@@ -235,7 +235,6 @@ impl Simulator {
     /// Starts the car and everything that leads to it.
     ///
     /// # Errors
-    ///
     /// The configuration is wrong, or a line cannot be made.
     pub fn start(config: SimulatorConfig) -> Result<Self, StartError> {
         if config.serial.is_none() && config.tcp.is_none() {
@@ -271,7 +270,6 @@ impl Simulator {
     /// Everything there is to see.
     ///
     /// # Errors
-    ///
     /// It has ended.
     pub fn state(&self) -> Result<SimulatorState, Ended> {
         let (answer, answered) = sync_channel(1);

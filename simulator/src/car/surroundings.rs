@@ -12,7 +12,6 @@ impl SimulatedCar {
     /// Presses a button for a moment.
     ///
     /// # Errors
-    ///
     /// The shaft has no such button; nothing happened.
     pub fn press(&mut self, button: Button) -> Result<(), NotInShaft> {
         self.check_button(button)?;
@@ -30,7 +29,6 @@ impl SimulatedCar {
     /// Gives a destination at the kiosk of a landing.
     ///
     /// # Errors
-    ///
     /// The shaft has no such floors; nothing happened.
     pub fn request(&mut self, trip: Trip) -> Result<(), NotInShaft> {
         if !self.floors.has_trip(trip) {
@@ -50,7 +48,6 @@ impl SimulatedCar {
     /// Holds a button down (one press, and its contact stays closed), or lets it go.
     ///
     /// # Errors
-    ///
     /// The shaft has no such button; nothing happened.
     pub fn set_button_stuck(&mut self, button: Button, stuck: bool) -> Result<(), NotInShaft> {
         self.check_button(button)?;

@@ -38,7 +38,6 @@ impl ControlClient {
     /// Connects to the control socket at `path`.
     ///
     /// # Errors
-    ///
     /// Nobody listens there.
     pub fn connect(path: impl AsRef<Path>) -> Result<Self, ControlError> {
         let stream = UnixStream::connect(path)?;
@@ -51,7 +50,6 @@ impl ControlClient {
     /// `watch`, which answer with several.
     ///
     /// # Errors
-    ///
     /// The command was refused, or there was no answer.
     pub fn send(&mut self, line: &str) -> Result<String, ControlError> {
         self.write(line)?;
@@ -65,7 +63,6 @@ impl ControlClient {
     /// Presses a button for a moment.
     ///
     /// # Errors
-    ///
     /// The shaft has no such button, or there was no answer.
     pub fn press(&mut self, button: Button) -> Result<(), ControlError> {
         self.send(&format!("press {button}")).map(drop)
@@ -74,7 +71,6 @@ impl ControlClient {
     /// Gives a destination at the kiosk of a landing.
     ///
     /// # Errors
-    ///
     /// The shaft has no such trip, or there was no answer.
     pub fn request(&mut self, trip: Trip) -> Result<(), ControlError> {
         let (from, to) = (trip.from(), trip.to());
@@ -84,7 +80,6 @@ impl ControlClient {
     /// Everything there is to see of the car.
     ///
     /// # Errors
-    ///
     /// Nobody answered, or it was no state.
     pub fn state(&mut self) -> Result<CarState, ControlError> {
         Ok(serde_json::from_str(&self.send("state")?)?)
@@ -93,7 +88,6 @@ impl ControlClient {
     /// The same, with the lines to the car.
     ///
     /// # Errors
-    ///
     /// Nobody answered, or it was no state.
     pub fn simulator_state(&mut self) -> Result<SimulatorState, ControlError> {
         Ok(serde_json::from_str(&self.send("state")?)?)
@@ -102,7 +96,6 @@ impl ControlClient {
     /// The state now, and at each change from now on.
     ///
     /// # Errors
-    ///
     /// The simulator is gone.
     pub fn watch(mut self) -> Result<StateWatch, ControlError> {
         self.write("watch")?;

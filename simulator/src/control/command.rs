@@ -98,7 +98,6 @@ impl Command {
     /// Reads one line for a shaft of this height.
     ///
     /// # Errors
-    ///
     /// Says which word is wrong and what would be right.
     pub(crate) fn parse(line: &str, floors: FloorCount) -> Result<Self, CommandError> {
         let mut words = Words::new(line, floors);
