@@ -47,10 +47,9 @@ pub enum RobotKind {
 }
 
 /// What a program may call for.
-#[derive(ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = CallWish)]
 #[serde(untagged)]
-#[derive(Serialize)]
 pub enum CallWishSchema {
     Order(CallSchema),
     Robot(RobotTrip),
@@ -117,14 +116,6 @@ pub enum CallReason {
     Operator,
 }
 
-impl RobotTrip {
-    fn new(from: Floor, to: Floor, car: Option<&NodeId>, seconds: u16) -> Self {
-        let (from, to) = (from.index(), to.index());
-        let car = car.map(ToString::to_string);
-        Self { kind: RobotKind::Robot, from, to, car, seconds: Some(seconds) }
-    }
-}
-
 impl From<OrderState> for CallState {
     fn from(state: OrderState) -> Self {
         match state {
@@ -142,7 +133,13 @@ impl CallReport {
         match followed {
             Some(FollowedCall::Call { call, fate }) => Some(Self::of_call(id, call, fate, status)),
             Some(FollowedCall::Trip { from, to, car, session }) => {
-                let trip = RobotTrip::new(*from, *to, car.as_ref(), session.seconds);
+                let trip = RobotTrip {
+                    kind: RobotKind::Robot,
+                    from: from.index(),
+                    to: to.index(),
+                    car: car.as_ref().map(ToString::to_string),
+                    seconds: Some(session.seconds),
+                };
                 Some(Self::of_trip(id, trip, *to, session, status))
             }
             None => {

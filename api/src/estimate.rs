@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_flight_is_symmetrical_and_runs_at_rated_speed() {
+    fn a_longer_flight_runs_at_rated_speed_and_waits_short_of_a_silent_sensor() {
         let half = travel(4) / 2;
         let middle = motion([5, 4, 1], Direction::Down, half);
         // By the kinematics it is at floor 3, whose sensor has not responded.
@@ -183,10 +183,6 @@ mod tests {
         assert!((later.speed + rated).abs() < 1e-9, "{later:?}");
         let expected = 3.0 - rated * 0.1;
         assert!((later.position.unwrap() - expected).abs() < 0.05, "{later:?}");
-    }
-
-    #[test]
-    fn a_late_car_waits_short_of_the_floor() {
         let late = motion([4, 4, 1], Direction::Down, Duration::from_mins(1));
         assert_eq!(late, Motion { position: Some(3.0 + SHORT_OF), speed: 0.0 });
     }

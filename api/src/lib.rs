@@ -357,9 +357,8 @@ fn rounded(value: f64) -> f64 {
 }
 
 /// A part of the state of an election protocol.
-#[derive(ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = Detail)]
-#[derive(Serialize)]
 pub struct DetailSchema {
     #[schema(example = "round")]
     pub name: String,
@@ -367,9 +366,8 @@ pub struct DetailSchema {
 }
 
 /// A node that was a peer and is not heard any more.
-#[derive(ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = Lost)]
-#[derive(Serialize)]
 pub struct LostSchema {
     #[schema(example = "B")]
     pub node: String,
@@ -385,9 +383,8 @@ pub struct LostSchema {
 }
 
 /// Why a car hung, with the fields of the event `hung`.
-#[derive(ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = Hang)]
-#[derive(Serialize)]
 pub struct HangSchema {
     #[schema(example = "B")]
     pub car: String,
@@ -413,9 +410,8 @@ pub struct HangSchema {
 }
 
 /// A node that is heard, and can't be a peer or is a faulty one.
-#[derive(ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = Conflict)]
-#[derive(Serialize)]
 pub struct ConflictSchema {
     /// `name`, `address`, `floors`, `election`, `version`, `garbage` or `fleet`.
     #[schema(example = "address")]
@@ -429,10 +425,9 @@ pub struct ConflictSchema {
 }
 
 /// A call. Floors count from 0 at the bottom.
-#[derive(ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = Call)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-#[derive(Serialize)]
 pub enum CallSchema {
     /// From a landing.
     Hall {
