@@ -11,8 +11,9 @@
 //!
 //! Read [`vocabulary`] first: it needs no feature, does no I/O, and is all that the pure brain
 //! uses. Then `line`, the entry point for both back ends, and [`interlock`], which both apply. The
-//! module `protocol` has the panel protocol: frames, and a session without I/O for either end of the line. `docs/PANEL-PROTOCOL.md`
-//! describes its bytes, and how the TCP back end uses the elevator-server protocol.
+//! module `protocol` has the panel protocol: frames, and a session without I/O for either end of
+//! the line. `docs/PANEL-PROTOCOL.md` describes its bytes, and how the TCP back end uses the
+//! elevator-server protocol.
 //!
 //! Deliberately absent: an async runtime (a line has threads of its own), and any decision about
 //! where the car goes.
