@@ -171,7 +171,7 @@ pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
         }
         AuditEvent::LatchFound { latch } => latch.to_string(),
         AuditEvent::ClearHang { .. }
-        | AuditEvent::Directive { .. }
+        | AuditEvent::Setting { .. }
         | AuditEvent::Unrecorded { .. }
         | AuditEvent::Release { .. }
         | AuditEvent::FleetKeys { .. }

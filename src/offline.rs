@@ -1,13 +1,13 @@
-//! Tokens of a node that does not run: its journal gets the directive, and the node takes it to the
+//! Tokens of a node that does not run: its journal gets the setting, and the node takes it to the
 //! fleet when it runs.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use elevator_fleet::directives::{DirectiveError, Directives, Words};
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node;
+use elevator_fleet::settings::{SettingError, Settings, Words};
 use elevator_fleet::wire::Nonce;
 
 use crate::data_dir::other_owner;
@@ -22,9 +22,9 @@ pub enum OfflineError {
     /// The change is refused.
     #[error(transparent)]
     Refused(#[from] TokenRefused),
-    /// There are too many directives.
+    /// There are too many settings.
     #[error(transparent)]
-    Directive(#[from] DirectiveError),
+    Setting(#[from] SettingError),
     /// The system gives no random numbers.
     #[error("no version can be drawn for the change")]
     Random(#[from] getrandom::Error),
@@ -58,12 +58,12 @@ pub enum OfflineError {
     Disk(#[from] Box<redb::Error>),
 }
 
-/// The directives of a node that does not run, which can't start meanwhile.
+/// The settings of a node that does not run, which can't start meanwhile.
 #[derive(Debug)]
 pub(crate) struct Offline {
     node: NodeId,
     journal: Journal,
-    directives: Directives,
+    settings: Settings,
     _claim: Claim,
 }
 
@@ -79,15 +79,15 @@ impl Offline {
         let node = name.ok_or_else(|| OfflineError::Nameless(data_dir.to_owned()))?;
         let lost = if commission::is_marked(data_dir) { Lost::Refuse } else { Lost::MakeAnew };
         let (journal, restored) = Journal::open_claimed(data_dir, &node, lost)?;
-        let mut directives = Directives::default();
-        for directive in restored.directives {
-            directives.merge(directive);
+        let mut settings = Settings::default();
+        for register in restored.settings {
+            settings.merge(register);
         }
-        Ok(Self { node, journal, directives, _claim: claim })
+        Ok(Self { node, journal, settings, _claim: claim })
     }
 
-    pub(crate) fn directives(&self) -> &Directives {
-        &self.directives
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// Makes a change, and records it in the audit log.
@@ -101,15 +101,15 @@ impl Offline {
         account: Account,
     ) -> Result<(), OfflineError> {
         let now = SystemTime::now();
-        let setting = change.directive(&self.directives, now)?;
+        let setting = change.register(&self.settings, now)?;
         let by = Words::entered(operator, &self.node);
         let incarnation = Nonce(getrandom::u64()?);
-        let set = self.directives.set(setting.clone(), by, incarnation)?;
-        self.journal.write(&node::Change::Directive(set))?;
-        for key in self.directives.take_dropped() {
-            self.journal.write(&node::Change::ForgetDirective(key))?;
+        let set = self.settings.set(setting.clone(), by, incarnation)?;
+        self.journal.write(&node::Change::Setting(set))?;
+        for key in self.settings.take_dropped() {
+            self.journal.write(&node::Change::ForgetSetting(key))?;
         }
-        let event = AuditEvent::Directive {
+        let event = AuditEvent::Setting {
             operator: operator.to_owned(),
             reason: None,
             account: Some(account),

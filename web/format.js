@@ -129,7 +129,7 @@ const SEVERITY = {
   conflict: "warning",
   dropped: "warning",
   node_state: "notice",
-  directive: "notice",
+  setting: "notice",
   peer_discovered: "notice",
   synced: "notice",
   availability: "notice",
@@ -141,7 +141,7 @@ export function severity(event) {
     (event.event === "availability" && !event.in_service) ||
     (event.event === "panel" && !event.connected);
   if (isBad) return "warning";
-  const isHang = event.event === "directive" && event.key.startsWith("hang/") && event.value !== "off";
+  const isHang = event.event === "setting" && event.key.startsWith("hang/") && event.value !== "off";
   return isHang ? "alarm" : (SEVERITY[event.event] ?? "routine");
 }
 
@@ -155,8 +155,8 @@ export function carOf(event, node) {
     case "promised":
     case "dropped":
       return event.call.car ?? null;
-    case "directive":
-      return carOfDirective(event);
+    case "setting":
+      return carOfSetting(event);
     case "assigned":
     case "served":
       return event.car ?? event.call.car ?? null;
@@ -176,9 +176,9 @@ export function carOf(event, node) {
   }
 }
 
-/** The car that a directive is about, or null. */
-function carOfDirective(directive) {
-  const [kind, subject] = partsOf(directive.key);
+/** The car that a setting is about, or null. */
+function carOfSetting(setting) {
+  const [kind, subject] = partsOf(setting.key);
   switch (kind) {
     case "mode":
     case "priority":
@@ -187,11 +187,11 @@ function carOfDirective(directive) {
     case "hang":
       return subject;
     case "session": {
-      const session = sessionOf(directive);
+      const session = sessionOf(setting);
       return session?.car ?? session?.wish ?? null;
     }
     case "emergency-power":
-      return subject === "turn" ? turnOf(directive.value).car : null;
+      return subject === "turn" ? turnOf(setting.value).car : null;
     default:
       return null;
   }
@@ -199,16 +199,16 @@ function carOfDirective(directive) {
 
 /** The session that an event is about: its name, and the car that it has; null if it is about none. */
 export function sessionOfEvent(event) {
-  return event.event === "directive" ? sessionOf(event) : null;
+  return event.event === "setting" ? sessionOf(event) : null;
 }
 
-/** The kind and the subject of a directive: `mode/A`. */
+/** The kind and the subject of a setting: `mode/A`. */
 function partsOf(key) {
   const [kind, ...rest] = key.split("/");
   return [kind, rest.length === 0 ? null : rest.join("/")];
 }
 
-/** The robot's session that a directive is about; null if it is about none. */
+/** The robot's session that a setting is about; null if it is about none. */
 function sessionOf({ set }) {
   const session = set?.request?.session;
   if (session === undefined) return null;
@@ -244,8 +244,8 @@ export function eventText(event) {
       return `${callText(event.call)}: served${event.car ? ` by ${event.car}` : ""} after ${tenths(event.waited)}`;
     case "dropped":
       return `${callText(event.call)}: dropped because of a fire recall`;
-    case "directive":
-      return directiveText(event);
+    case "setting":
+      return settingText(event);
     case "assigned":
       return `${callText(event.call)}: assigned to ${event.car ?? "no car"}`;
     case "taken_over":
@@ -277,9 +277,9 @@ export function eventText(event) {
   }
 }
 
-/** A directive in a sentence. Nodes set some of them by themselves: there the operator says nothing. */
-function directiveText(directive) {
-  const { key, value, operator } = directive;
+/** A setting in a sentence. Nodes set some of them by themselves: there the operator says nothing. */
+function settingText(setting) {
+  const { key, value, operator } = setting;
   const [kind, subject] = partsOf(key);
   const isOff = value.split(" ")[0] === "off";
   switch (kind) {
@@ -296,7 +296,7 @@ function directiveText(directive) {
       if (subject === "cars") return `Emergency power: the fleet has ${plural(Number(value), "car")}`;
       return `${powerText(value)}, by ${operator}`;
     case "session":
-      return sessionText(directive);
+      return sessionText(setting);
     case "firefighter":
       return isOff ? `No firefighter has car ${subject} any more` : `A firefighter has car ${subject}`;
     case "key":
@@ -329,9 +329,9 @@ function turnText(value) {
   return serves ? `Emergency power: car ${car} serves calls` : `Emergency power: it is the turn of car ${car}`;
 }
 
-function sessionText(directive) {
-  const { id, reason } = sessionOf(directive);
-  return `Session ${sessionName(id)}${reason === null ? ": " : " "}${directive.value}`;
+function sessionText(setting) {
+  const { id, reason } = sessionOf(setting);
+  return `Session ${sessionName(id)}${reason === null ? ": " : " "}${setting.value}`;
 }
 
 function tokenText(name, value) {
@@ -379,7 +379,7 @@ export function remedy(problem) {
       return "End the fire recall first.";
     case "not_in_service":
       return "Choose another car, or put this one back into service.";
-    case "too_many_directives":
+    case "too_many_settings":
       return "End what is not needed any more: modes, priority calls, locks, old tokens.";
     case "tokens_unusable":
     case "not_cleared":

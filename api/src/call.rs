@@ -1,10 +1,10 @@
 //! What has become of the calls that programs have placed.
 
 use elevator_driver::Floor;
-use elevator_fleet::directives::{Session, SessionEnd, SessionState};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::{Fate, FollowedCall, OrderStatus, Status};
+use elevator_fleet::settings::{Session, SessionEnd, SessionState};
 use elevator_fleet::store::Service;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -14,13 +14,13 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, Floor};
-use elevator_fleet::directives::{Session, SessionState};
 use elevator_fleet::election::Detail;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, CarPhase, CarView, FleetName, HallCall, Mode, NodeId, Role};
 use elevator_fleet::node::{
     ConflictStatus, HangStatus, LossCause, LostStatus, OrderStatus, Status,
 };
+use elevator_fleet::settings::{Session, SessionState};
 use elevator_fleet::wire;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,8 +1,8 @@
 //! Sessions of robots.
 
 use elevator_driver::Floor;
-use elevator_fleet::directives::{Session, SessionState};
 use elevator_fleet::model::NodeId;
+use elevator_fleet::settings::{Session, SessionState};
 use serde::Serialize;
 use utoipa::ToSchema;
 

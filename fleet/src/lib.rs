@@ -62,7 +62,6 @@
 mod cabin;
 pub mod car;
 pub mod climate;
-pub mod directives;
 pub mod dispatch;
 pub mod election;
 pub mod json;
@@ -74,5 +73,6 @@ mod plan;
 mod report;
 pub mod seeded;
 mod services;
+pub mod settings;
 pub mod store;
 pub mod wire;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use elevator_driver::{DoorState, Floor};
 use serde::{Deserialize, Serialize};
 
-use crate::directives::{Request, Setting, Words};
 use crate::json::{NodeStateForm, availability, call, conflict, hang, panel, seconds};
 use crate::model::{Call, Dot, HangCause, HangEvidence, NodeId, NodeState, Reason, Term};
+use crate::settings::{Request, Setting, Words};
 
 /// A transition that the log and the operator see.
 ///
@@ -157,9 +157,9 @@ pub enum Report {
     Hung(#[serde(with = "hang")] HangEvidence),
     /// An operator has commanded something that holds until it is commanded otherwise, or a node has set
     /// something about its own car, here or elsewhere.
-    Directive {
+    Setting {
         /// What it sets, and to what.
-        #[serde(flatten, with = "crate::directives::json")]
+        #[serde(flatten, with = "crate::settings::json")]
         setting: Setting,
         /// Who commanded it.
         operator: Words,
@@ -192,7 +192,7 @@ impl Report {
         "off_target",
         "conflict",
         "hung",
-        "directive",
+        "setting",
         "disk_failed",
     ];
 
@@ -221,7 +221,7 @@ impl Report {
             Self::OffTarget { .. } => "off_target",
             Self::Conflict(_) => "conflict",
             Self::Hung(_) => "hung",
-            Self::Directive { .. } => "directive",
+            Self::Setting { .. } => "setting",
             Self::DiskFailed => "disk_failed",
         }
     }
@@ -265,10 +265,10 @@ impl fmt::Display for Report {
             }
             Self::Conflict(text) => write!(f, "conflict: {text}"),
             Self::Hung(evidence) => write_hang(f, evidence),
-            Self::Directive { setting: Setting::Request(Request::Session(it)), operator } => {
+            Self::Setting { setting: Setting::Request(Request::Session(it)), operator } => {
                 write!(f, "session {}: {}, by {operator}", it.id, it.in_words())
             }
-            Self::Directive { setting, operator } => {
+            Self::Setting { setting, operator } => {
                 write!(f, "{} is {setting}, by {operator}", setting.subject())
             }
             Self::DiskFailed => f.write_str("the disk has failed"),

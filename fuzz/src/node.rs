@@ -14,7 +14,6 @@ use arbitrary::{Result, Unstructured};
 use elevator_driver::{FloorCount, PanelEvent};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
-use elevator_fleet::directives::RequestId;
 use elevator_fleet::dispatch::{Kinematics, Strategy, WeekTime};
 use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::model::{Mac, Mode, Role, Term, Timestamp};
@@ -22,6 +21,7 @@ use elevator_fleet::node::{
     Access, Action, CallRequest, FireRecall, FloorLock, Identity, LinkId, LinkSide, Lsn, MeshTimes,
     Node, NodeSettings, PlanRequest, Requested, Restored, Taken,
 };
+use elevator_fleet::settings::RequestId;
 use elevator_fleet::wire::Protocol;
 
 use self::draw::{ADDRESS, Draw, NONCE, SELF};
@@ -102,7 +102,7 @@ impl Stage {
             term: Term(script.int_in_range(0..=3)?),
             records,
             flight_times: Vec::new(),
-            directives: Vec::new(),
+            settings: Vec::new(),
         };
         let watch = Watch::new(floors, &restored);
         let mut node = Node::new(NodeSettings {
@@ -215,12 +215,12 @@ impl Stage {
         let car = if script.arbitrary()? { name(SELF) } else { draw::peer(script)? };
         let (floor, on) = (self.draw.floor(script)?, script.arbitrary::<bool>()?);
         let (node, now) = (&mut self.node, self.now);
-        let before = node.directives().digest();
+        let before = node.settings().digest();
         let is_done = match script.int_in_range(0..=8_u8)? {
             0 => {
                 let mode = *script.choose(&Mode::ALL)?;
                 let is_set = node.handle_mode(&car, mode, OPERATOR, now).is_ok();
-                assert!(!is_set || node.directives().mode(&car) >= mode, "others may hold as well");
+                assert!(!is_set || node.settings().mode(&car) >= mode, "others may hold as well");
                 is_set
             }
             1 => {
@@ -230,9 +230,9 @@ impl Stage {
                     // recalled does without.
                     let shown = node.status(now).car;
                     let is_recalled = shown.is_some_and(|it| it.view.mode >= Mode::EmergencyPower);
-                    let mut calls = node.directives().priorities();
+                    let mut calls = node.settings().priorities();
                     let holds = calls.any(|(by, it)| it.floor == floor && (by == car || it.any));
-                    let all: Vec<_> = node.directives().priorities().collect();
+                    let all: Vec<_> = node.settings().priorities().collect();
                     let is_over = is_recalled && *car == name(SELF);
                     assert!(holds || is_over, "{car} is sent to {floor}, and there are {all:?}");
                 })
@@ -240,25 +240,25 @@ impl Stage {
             }
             2 => {
                 let is_ended = node.handle_priority_end(&car, OPERATOR, now).is_ok();
-                assert!(!is_ended || node.directives().priority(&car).is_none());
+                assert!(!is_ended || node.settings().priority(&car).is_none());
                 is_ended
             }
             3 => {
                 let serving = script.arbitrary::<bool>()?.then_some(&car);
                 let is_set = node.handle_emergency_power(on, serving, OPERATOR, now).is_ok();
-                assert!(!is_set || node.directives().emergency_power().is_some() == on);
+                assert!(!is_set || node.settings().emergency_power().is_some() == on);
                 is_set
             }
             4 => {
                 let recall = if on { FireRecall::Start } else { FireRecall::End };
                 let is_set = node.handle_fire_recall(recall, OPERATOR, now).is_ok();
-                assert!(!is_set || node.directives().is_fire_recalled() == on);
+                assert!(!is_set || node.settings().is_fire_recalled() == on);
                 is_set
             }
             5 => {
                 let lock = if on { FloorLock::Lock } else { FloorLock::Unlock };
                 let is_set = node.handle_floor_lock(floor, lock, OPERATOR, now).is_ok();
-                assert!(!is_set || node.directives().is_locked(floor) == on);
+                assert!(!is_set || node.settings().is_locked(floor) == on);
                 is_set
             }
             6 => {
@@ -288,7 +288,7 @@ impl Stage {
                 true
             }
         };
-        assert!(is_done || node.directives().digest() == before, "what is refused changes nothing");
+        assert!(is_done || node.settings().digest() == before, "what is refused changes nothing");
         Ok(())
     }
 

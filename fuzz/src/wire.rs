@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crc::{CRC_32_ISCSI, Crc};
 use elevator_driver::{Direction, Floor, FloorCount};
-use elevator_fleet::directives::{Directive, Setting, Version, Words};
 use elevator_fleet::dispatch::CarPlan;
 use elevator_fleet::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, Mode, NodeId, Role, Term,
 };
+use elevator_fleet::settings::{Register, Setting, Version, Words};
 use elevator_fleet::store::{Record, RecordState, Service};
 use elevator_fleet::wire::codec::{
     MAX_FRAME, Opening, Preamble, VERSION, WireError, decode_frame, decode_opening, encode_frame,
@@ -135,8 +135,8 @@ fn floor(index: u8) -> Floor {
 }
 
 /// A delta with some of everything.
-pub(crate) fn directive() -> Directive {
-    Directive {
+pub(crate) fn register() -> Register {
+    Register {
         version: Version { counter: 3, incarnation: Nonce(7) },
         setting: Setting::Mode(node("B"), Mode::Independent),
         operator: Words::new("kovac").expect("a name"),
@@ -177,10 +177,10 @@ pub(crate) fn delta() -> Delta {
                 RecordState::Served(service),
             ),
         ],
-        settings: vec![directive()],
+        settings: vec![register()],
         acks: vec![
             Ack::Press { dot: dot(1), served: false, durable: true, recall: 3 },
-            Ack::Setting { key: directive().setting.key(), hash: 9 },
+            Ack::Setting { key: register().setting.key(), hash: 9 },
         ],
         plan: vec![PlanEntry { version: 300, call: hall, car: node("B") }],
     }
@@ -194,7 +194,7 @@ fn frames() -> Vec<Frame> {
         Frame::Digest(StoreDigest { term, digest: u64::MAX / 7, durable: true }),
         Frame::State(StateTransfer {
             term,
-            settings: vec![directive()],
+            settings: vec![register()],
             records,
             durable: false,
             more: true,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_fleet::car::{FlightRecord, Leg};
-use elevator_fleet::directives::{Directive, Key};
 use elevator_fleet::model::{Call, Dot, NodeId, Term};
 use elevator_fleet::node::{Change, Lsn, Restored};
+use elevator_fleet::settings::{Key, Register};
 use elevator_fleet::store::{Record, RecordState};
 use fastrand::Rng;
 
@@ -17,7 +17,7 @@ pub(super) struct Disk {
     /// The presses, and when each was written.
     records: BTreeMap<Dot, (Record, Duration)>,
     flight_times: BTreeMap<Leg, FlightRecord>,
-    directives: BTreeMap<Key, Directive>,
+    settings: BTreeMap<Key, Register>,
     /// What the machine's wall clock last showed.
     clock: Duration,
     /// The transaction that is being committed: all of it becomes durable, or nothing.
@@ -40,7 +40,7 @@ impl Disk {
             term: self.term,
             records: self.records.values().map(|kept| self.aged(kept)).collect(),
             flight_times: self.flight_times.values().cloned().collect(),
-            directives: self.directives.values().cloned().collect(),
+            settings: self.settings.values().cloned().collect(),
         }
     }
 
@@ -163,10 +163,10 @@ impl Disk {
                     }
                     Change::Forget(dot) => drop(self.records.remove(&dot)),
                     Change::Term(term) => self.term = self.term.max(term),
-                    Change::Directive(directive) => {
-                        self.directives.insert(directive.setting.key(), directive);
+                    Change::Setting(register) => {
+                        self.settings.insert(register.setting.key(), register);
                     }
-                    Change::ForgetDirective(key) => drop(self.directives.remove(&key)),
+                    Change::ForgetSetting(key) => drop(self.settings.remove(&key)),
                     Change::FlightTimes(record) => {
                         self.flight_times.insert(record.leg, record);
                     }

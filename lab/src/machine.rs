@@ -9,10 +9,10 @@ use elevator_driver::{
     Button, Climate, DoorState, Floor, FloorCount, KeySwitch, MotorCommand, PanelEvent, PanelInputs,
 };
 use elevator_fleet::car::{CarSettings, Power};
-use elevator_fleet::directives::RequestId;
 use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::{Mode, NameError, NodeId, Role, Timestamp};
 use elevator_fleet::node::Node;
+use elevator_fleet::settings::RequestId;
 use elevator_simulator::shaft::LevellingFault;
 use elevator_simulator::{CarConfig, SimulatedCar, StartPosition};
 use fastrand::Rng;
@@ -117,12 +117,12 @@ pub(super) struct Given {
 impl Given {
     /// What has this node's own car.
     pub(super) fn of(node: &Node) -> Self {
-        let (directives, car) = (node.directives(), &node.hello().node);
-        let session = directives.session_of(car);
+        let (settings, car) = (node.settings(), &node.hello().node);
+        let session = settings.session_of(car);
         Self {
             session: session.map(|session| session.id),
             leg: session.map_or(0, |session| session.leg),
-            priority: directives.priority(car).map(|call| call.floor),
+            priority: settings.priority(car).map(|call| call.floor),
         }
     }
 
@@ -238,7 +238,7 @@ impl Machine {
 
     /// The service mode of its car as its node knows it, with what is commanded for all cars.
     pub(super) fn mode(&self) -> Mode {
-        self.node().map_or(Mode::InService, |node| node.directives().mode(&self.name))
+        self.node().map_or(Mode::InService, |node| node.settings().mode(&self.name))
     }
 
     /// Whether nothing is wrong with the machine, nor will be at its next write; it may be off, and

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{IsTerminal, stderr, stdin, stdout};
 
-use elevator_fleet::directives::is_hidden;
+use elevator_fleet::settings::is_hidden;
 
 use crate::journal::Account;
 use crate::tokens::TokenName;

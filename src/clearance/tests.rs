@@ -57,7 +57,7 @@ fn kinds(data_dir: &Path) -> Vec<&'static str> {
         AuditEvent::LatchFound { .. } => "latch-found",
         AuditEvent::ClearHang { .. } => "clear-hang",
         AuditEvent::FleetKeys { .. } => "fleet-keys",
-        AuditEvent::Directive { .. } => "directive",
+        AuditEvent::Setting { .. } => "setting",
         AuditEvent::Release { .. } => "release",
         AuditEvent::Unrecorded { .. } => "unrecorded",
         AuditEvent::Other(_) => "other",

@@ -139,12 +139,12 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                     let by = by.as_ref().map(account).unwrap_or_default();
                     ["clear-hang", operator, &by, reason, &*what(cleared)].map(str::to_owned)
                 }
-                AuditEvent::Directive { operator, reason, account: by, entered_at, key, value } => {
+                AuditEvent::Setting { operator, reason, account: by, entered_at, key, value } => {
                     let elsewhere = || format!("at node {entered_at}");
                     let by = by.as_ref().map_or_else(elsewhere, account);
                     let reason = reason.as_deref().unwrap_or_default();
                     let what = format!("{key} is {value}");
-                    ["directive", operator, &by, reason, &*what].map(str::to_owned)
+                    ["setting", operator, &by, reason, &*what].map(str::to_owned)
                 }
                 AuditEvent::Unrecorded { account, commands } => {
                     let what = format!(

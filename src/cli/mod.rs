@@ -474,7 +474,7 @@ impl CommandError {
                 | OfflineError::Journal(
                     JournalError::Format { .. } | JournalError::Foreign { .. },
                 ) => Exit::Usage,
-                OfflineError::Directive(_)
+                OfflineError::Setting(_)
                 | OfflineError::Random(_)
                 | OfflineError::Running(_)
                 | OfflineError::Journal(_)
@@ -508,7 +508,7 @@ impl CommandError {
                 | ErrorCode::TooManyTokens
                 | ErrorCode::NotInService
                 | ErrorCode::FloorLocked
-                | ErrorCode::TooManyDirectives => Exit::Failed,
+                | ErrorCode::TooManySettings => Exit::Failed,
                 ErrorCode::NoAnswer => Exit::NoNode,
             },
             Self::Client(

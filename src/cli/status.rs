@@ -10,8 +10,8 @@ use clap::Args;
 use elevator_driver::{KeySwitch, LineCounters};
 use elevator_fleet::model::{CarView, Mode, NodeId, Role};
 use elevator_fleet::node::{
-    CarStatus, ConflictKind, ConflictStatus, DirectiveStatus, FleetKeysStatus, FleetStatus,
-    HangStatus, LossCause, LostStatus, OrderStatus, ScheduleStatus, Status,
+    CarStatus, ConflictKind, ConflictStatus, FleetKeysStatus, FleetStatus, HangStatus, LossCause,
+    LostStatus, OrderStatus, ScheduleStatus, SettingStatus, Status,
 };
 use elevator_fleet::wire::NodeState;
 use serde::Serialize;
@@ -195,7 +195,7 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
     write_peers(page, status)?;
     write_lost(page, &status.lost)?;
     write_hangs(page, &status.hangs)?;
-    write_directives(page, status)?;
+    write_settings(page, status)?;
     write_access(page, status)?;
     write_orders(page, &status.orders)
 }
@@ -427,14 +427,14 @@ fn write_conflicts(page: &mut String, conflicts: &[ConflictStatus]) -> fmt::Resu
     write!(page, "\nConflicts\n{}", table(heading, rows))
 }
 
-fn write_directives(page: &mut String, status: &Status) -> fmt::Result {
-    if status.directives.is_empty() {
+fn write_settings(page: &mut String, status: &Status) -> fmt::Result {
+    if status.settings.is_empty() {
         return Ok(());
     }
-    let rows = status.directives.iter().map(|DirectiveStatus { setting, operator }| {
+    let rows = status.settings.iter().map(|SettingStatus { setting, operator }| {
         [setting.subject(), setting.to_string(), operator.to_string()]
     });
-    write!(page, "\nDirectives\n{}", table(["WHAT", "SET TO", "BY"], rows))
+    write!(page, "\nSettings\n{}", table(["WHAT", "SET TO", "BY"], rows))
 }
 
 fn write_orders(page: &mut String, orders: &[OrderStatus]) -> fmt::Result {

@@ -1,11 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use elevator_driver::{Direction, Floor};
-use elevator_fleet::directives::{
-    Asked, Request, RequestId, Session, SessionEnd, SessionState, Setting,
-};
 use elevator_fleet::model::{Availability, Call, HallCall, Mode, NodeId, Unavailable};
 use elevator_fleet::node::{FleetKeysStatus, FleetStatus, Status};
+use elevator_fleet::settings::{
+    Asked, Request, RequestId, Session, SessionEnd, SessionState, Setting,
+};
 
 use super::order::{OrderCommand, Wait, Way};
 use super::*;
@@ -327,7 +327,7 @@ fn a_session_is_told_in_words() {
         let (to, car) = (to.map(floor), car.map(node));
         let asked = Asked { floor: floor(3), to, seconds: 30, car };
         let session = Session { id, asked, floor: floor(3), to, seconds: 30, leg: 1, state };
-        status.directives[0].setting = Setting::Request(Request::Session(session));
+        status.settings[0].setting = Setting::Request(Request::Session(session));
         status::page(&status)
     };
     let c = || node("C");
@@ -370,7 +370,7 @@ fn the_fleet_keys_are_shown_and_so_is_that_there_are_none() {
 #[test]
 fn an_audit_record_of_a_command_says_where_it_was_entered() {
     let node = |name| NodeId::new(name).unwrap();
-    let directive = |account| AuditEvent::Directive {
+    let register = |account| AuditEvent::Setting {
         operator: "kovac".to_owned(),
         reason: None,
         account,
@@ -381,8 +381,8 @@ fn an_audit_record_of_a_command_says_where_it_was_entered() {
     let account = Account { uid: 7, token: Some("phone".to_owned()), ..Account::default() };
     let unrecorded = AuditEvent::Unrecorded { account: account.name(), commands: 47 };
     for (event, expected) in [
-        (directive(None), "  directive  kovac     at node B  "),
-        (directive(Some(account)), "  directive  kovac     uid 7, token phone over HTTP  "),
+        (register(None), "  setting  kovac     at node B  "),
+        (register(Some(account)), "  setting  kovac     uid 7, token phone over HTTP  "),
         (unrecorded, "47 further commands of token phone in this hour were not recorded"),
     ] {
         let page = clear_hang::page(&[AuditRecord::now(node("A"), event, std::time::UNIX_EPOCH)]);

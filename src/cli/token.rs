@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use elevator_fleet::directives::Setting;
+use elevator_fleet::settings::Setting;
 
 use super::table::table;
 use super::{CommandError, NodeArgs, output};
@@ -90,7 +90,7 @@ impl TokenArgs {
                 output::print(&format!("{}\n", token.as_str()))?;
             }
             TokenCommand::List => {
-                let rows = keeper.directives()?.into_iter().filter_map(|(setting, operator)| {
+                let rows = keeper.settings()?.into_iter().filter_map(|(setting, operator)| {
                     let [name, scope, created, expires] = tokens::listed(&setting)?;
                     Some([name, scope, created, expires, operator])
                 });
@@ -155,16 +155,16 @@ impl Keeper {
         ))
     }
 
-    /// Every directive, and who commanded it.
-    fn directives(&mut self) -> Result<Vec<(Setting, String)>, CommandError> {
+    /// Every setting, and who commanded it.
+    fn settings(&mut self) -> Result<Vec<(Setting, String)>, CommandError> {
         Ok(match self {
             Self::Node(client) => {
-                let directives = client.status()?.directives.into_iter();
-                directives.map(|it| (it.setting, it.operator.to_string())).collect()
+                let settings = client.status()?.settings.into_iter();
+                settings.map(|it| (it.setting, it.operator.to_string())).collect()
             }
             Self::Journal(offline) => {
-                let directives = offline.directives().iter().cloned();
-                directives.map(|it| (it.setting, it.operator.to_string())).collect()
+                let settings = offline.settings().iter().cloned();
+                settings.map(|it| (it.setting, it.operator.to_string())).collect()
             }
         })
     }

@@ -76,7 +76,7 @@ pub(super) struct Released {
         (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
         (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
         (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet keeps no more directives"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet keeps no more settings"),
         (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
         (status = 422, body = Problem, content_type = "application/problem+json", description = "There is no such floor"),
         (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),

@@ -1,10 +1,10 @@
 //! What every way to place a call by a program has in common: HTTP and MQTT.
 
 use axum::http::StatusCode;
-use elevator_fleet::directives::RequestId;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::Taken;
+use elevator_fleet::settings::RequestId;
 use liftmesh_api::{CallWish, CallWishSchema, RobotTrip, id_of};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -89,7 +89,7 @@ impl From<Refused> for Problem {
             ErrorCode::NameTaken => (StatusCode::CONFLICT, "name_taken"),
             ErrorCode::NoToken => (StatusCode::NOT_FOUND, "no_token"),
             ErrorCode::TooManyTokens => (StatusCode::CONFLICT, "too_many_tokens"),
-            ErrorCode::TooManyDirectives => (StatusCode::CONFLICT, "too_many_directives"),
+            ErrorCode::TooManySettings => (StatusCode::CONFLICT, "too_many_settings"),
             ErrorCode::FaultsNotAllowed => (StatusCode::FORBIDDEN, "faults_not_allowed"),
             ErrorCode::ReadOnly => (StatusCode::FORBIDDEN, "read_only"),
             ErrorCode::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy"),

@@ -6,9 +6,9 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use elevator_driver::Floor;
-use elevator_fleet::directives::{Asked, RequestId, Session};
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{Access, LONGEST_HOLD, SessionRefused, SessionRequest};
+use elevator_fleet::settings::{Asked, RequestId, Session};
 use liftmesh_api::{RobotTrip, SessionView};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -138,7 +138,7 @@ pub(crate) fn refused(cause: SessionRefused) -> Problem {
         SessionRefused::TooMany => (StatusCode::CONFLICT, "too_many_sessions"),
         SessionRefused::Reused => (StatusCode::CONFLICT, "request_id_reused"),
         SessionRefused::NotOpen => return not_open(),
-        SessionRefused::Directive(_) => (StatusCode::CONFLICT, "too_many_directives"),
+        SessionRefused::Setting(_) => (StatusCode::CONFLICT, "too_many_settings"),
     };
     Problem::new(status, code, cause.to_string())
 }

@@ -4,10 +4,10 @@ use std::time::{Duration, SystemTime};
 
 use axum::body::Body;
 use axum::response::Response;
-use elevator_fleet::directives::{Directives, Words};
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{Call, HallCall, NodeId};
 use elevator_fleet::node::Report;
+use elevator_fleet::settings::{Settings, Words};
 use elevator_fleet::wire::Nonce;
 use futures_util::{Stream, StreamExt};
 use hyper::service::Service;
@@ -109,14 +109,14 @@ const LOOPBACK: &str = "127.0.0.1:7080";
 const BEYOND: &str = "192.168.1.11:7080";
 
 fn tokens() -> Tokens {
-    let mut directives = Directives::default();
+    let mut settings = Settings::default();
     for (scope, text) in TOKENS {
         let (name, hash) = (format!("of-{scope}").parse().unwrap(), TokenHash::of(text));
         let change = Change::Create { name, scope, hash, lifetime_s: None };
-        let setting = change.directive(&directives, SystemTime::now()).unwrap();
-        directives.set(setting, Words::new("kovac").unwrap(), Nonce(1)).unwrap();
+        let setting = change.register(&settings, SystemTime::now()).unwrap();
+        settings.set(setting, Words::new("kovac").unwrap(), Nonce(1)).unwrap();
     }
-    Tokens::of(&directives)
+    Tokens::of(&settings)
 }
 
 impl Side {

@@ -63,7 +63,7 @@ pub(crate) enum AuditEvent {
         cleared: Latch,
     },
     /// Somebody gave a command that holds until it is given otherwise, at any node.
-    Directive {
+    Setting {
         operator: String,
         /// Why, if it was entered at this node.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What a node keeps on disk: every press, every directive, and the audit log.
+//! What a node keeps on disk: every press, every setting, and the audit log.
 //!
 //! ```text
 //!   Node ── Persist{lsn} ──▶ bounded queue ──▶ writer thread ──▶ one transaction for all that wait
@@ -26,9 +26,9 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use elevator_fleet::directives::Directives;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{Change, Restored};
+use elevator_fleet::settings::Settings;
 use redb::backends::{FileBackend, InMemoryBackend};
 use redb::{Database, DatabaseError, StorageBackend};
 use tracing::{error, info, warn};
@@ -283,20 +283,20 @@ pub(crate) fn audit_of(
     seen.map_or_else(|| Ok(Vec::new()), |(journal, _)| journal.audit())
 }
 
-/// The directives of a node that does not run. Nothing is changed.
+/// The settings of a node that does not run. Nothing is changed.
 ///
 /// # Errors
 /// As [`audit_of`], or [`JournalError::Lost`] if the journal is missing.
-pub(crate) fn directives_of(directory: &Path, node: &NodeId) -> Result<Directives, JournalError> {
+pub(crate) fn settings_of(directory: &Path, node: &NodeId) -> Result<Settings, JournalError> {
     let path = directory.join(FILE);
     let Some((_, restored)) = look(&path, Some(node))? else {
         return Err(JournalError::Lost { path });
     };
-    let mut directives = Directives::default();
-    for directive in restored.directives {
-        directives.merge(directive);
+    let mut settings = Settings::default();
+    for register in restored.settings {
+        settings.merge(register);
     }
-    Ok(directives)
+    Ok(settings)
 }
 
 /// What differs once a journal has changed: the number of its file, its length and its time.

@@ -6,7 +6,7 @@
 //! | `names` | name → text: the node's name |
 //! | `orders` | dot → [`record::StoredOrder`] |
 //! | `flight-times` | leg → flight times |
-//! | `directives` | key → directive |
+//! | `settings` | key → setting |
 //! | `statistics` | number of a quarter of an hour → what was seen in it |
 //! | `audit` | number → JSON, see [`super::audit`] |
 //!
@@ -37,7 +37,7 @@ type Bytes = &'static [u8];
 
 const ORDERS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("orders");
 const FLIGHT_TIMES: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("flight-times");
-const DIRECTIVES: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("directives");
+const SETTINGS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("settings");
 const STATISTICS: TableDefinition<'_, u32, Bytes> = TableDefinition::new("statistics");
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 const NAMES: TableDefinition<'_, &str, &str> = TableDefinition::new("names");
@@ -86,7 +86,7 @@ pub(super) fn read(
         term: Term(numbers.get(KEY_TERM)?.map_or(0, |term| term.value())),
         records: orders.into_iter().map(|order| order.at(now)).collect(),
         flight_times: values(&transaction, FLIGHT_TIMES)?,
-        directives: values(&transaction, DIRECTIVES)?,
+        settings: values(&transaction, SETTINGS)?,
     };
     Ok(Some((owner(&transaction)?, restored)))
 }
@@ -137,7 +137,7 @@ pub(super) fn make(database: &Database, node: &NodeId) -> Result<(), redb::Error
     transaction.open_table(NAMES)?.insert(KEY_NODE, node.as_str())?;
     transaction.open_table(ORDERS)?;
     transaction.open_table(FLIGHT_TIMES)?;
-    transaction.open_table(DIRECTIVES)?;
+    transaction.open_table(SETTINGS)?;
     transaction.open_table(STATISTICS)?;
     transaction.open_table(AUDIT)?;
     Ok(transaction.commit()?)
@@ -165,13 +165,13 @@ pub(super) fn write(
                 let before = numbers.get(KEY_TERM)?.map_or(0, |before| before.value());
                 numbers.insert(KEY_TERM, before.max(term.0))?;
             }
-            Change::Directive(directive) => {
-                let (key, value) = (encode(&directive.setting.key())?, encode(directive)?);
-                let mut directives = transaction.open_table(DIRECTIVES)?;
-                directives.insert(key.as_slice(), value.as_slice())?;
+            Change::Setting(register) => {
+                let (key, value) = (encode(&register.setting.key())?, encode(register)?);
+                let mut settings = transaction.open_table(SETTINGS)?;
+                settings.insert(key.as_slice(), value.as_slice())?;
             }
-            Change::ForgetDirective(key) => {
-                transaction.open_table(DIRECTIVES)?.remove(encode(key)?.as_slice())?;
+            Change::ForgetSetting(key) => {
+                transaction.open_table(SETTINGS)?.remove(encode(key)?.as_slice())?;
             }
             Change::FlightTimes(learned) => {
                 let (leg, times) = (encode(&learned.leg)?, encode(learned)?);

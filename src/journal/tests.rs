@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::car::{FlightRecord, Leg, LegEnd};
-use elevator_fleet::directives::{Directive, Setting, Version, Words};
 use elevator_fleet::model::{Call, Dot, HallCall, Mode, Term};
 use elevator_fleet::node::Lsn;
+use elevator_fleet::settings::{Register, Setting, Version, Words};
 use elevator_fleet::store::{Record, RecordState, Service};
 use elevator_fleet::wire::Nonce;
 use tempfile::TempDir;
@@ -60,8 +60,8 @@ fn open_order(sequence: u64) -> Record {
 }
 
 /// This setting, given for the `counter`th time.
-fn directive(setting: Setting, counter: u64) -> Directive {
-    Directive {
+fn register(setting: Setting, counter: u64) -> Register {
+    Register {
         setting,
         version: Version { counter, incarnation: dot(0).incarnation },
         operator: Words::new("kovac").expect("a name"),

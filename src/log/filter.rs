@@ -56,7 +56,7 @@ impl LogFilter {
     /// `None` if a part of the text is not a valid level or module.
     #[must_use]
     pub(crate) fn new(text: &str) -> Option<Self> {
-        let is_filter = text.split(',').all(|part| is_directive(part.trim()));
+        let is_filter = text.split(',').all(|part| is_setting(part.trim()));
         is_filter.then(|| Self(text.to_owned()))
     }
 
@@ -66,7 +66,7 @@ impl LogFilter {
     }
 }
 
-fn is_directive(part: &str) -> bool {
+fn is_setting(part: &str) -> bool {
     match part.split_once('=') {
         Some((target, level)) => is_target(target) && is_level(level),
         // A module without a level is logged completely.

@@ -2,9 +2,9 @@
 
 use axum::http::StatusCode;
 use elevator_driver::Floor;
-use elevator_fleet::directives::RequestId;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::node::Access;
+use elevator_fleet::settings::RequestId;
 use liftmesh_api::{CallWish, RobotTrip};
 use serde::Deserialize;
 

@@ -11,10 +11,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use elevator_fleet::directives::{RequestId, Session};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::{Access, CallRequest, Requested, Status};
+use elevator_fleet::settings::{RequestId, Session};
 use liftmesh_api::SessionView;
 use rumqttc::v5::mqttbytes::v5::{Publish, PublishProperties};
 use serde::Serialize;
@@ -94,8 +94,8 @@ enum Said {
 enum Awaited {
     /// The promise or the end of the order for this call.
     Order(Call),
-    /// That the directives outlive this node.
-    Directives,
+    /// That the settings outlive this node.
+    Settings,
 }
 
 /// A request that was fulfilled and is not acknowledged yet.
@@ -230,7 +230,7 @@ impl Desk {
         let order_of = |of: &Call| status.orders.iter().find(|order| order.call == *of);
         let is_open = |held: &Held| match &held.awaits {
             Awaited::Order(call) => order_of(call).is_some_and(|order| !order.promised),
-            Awaited::Directives => !status.directives_held,
+            Awaited::Settings => !status.settings_held,
         };
         let settled = self.held.extract_if(.., |held| !is_open(held));
         settled.map(|held| held.ack).collect()
@@ -250,7 +250,7 @@ impl Desk {
                 Ok(opened.map(|(session, outcome)| Done {
                     said: Said::Call(PlacedCall::of_trip(session.id, trip)),
                     outcome,
-                    awaits: Some(Awaited::Directives),
+                    awaits: Some(Awaited::Settings),
                 }))
             }
             Asked::Open { session, request_id } => {
@@ -344,7 +344,7 @@ impl Desk {
 impl Done {
     fn session(session: &Session, outcome: CallOutcome) -> Self {
         let said = Said::Session(SessionView::from(session));
-        Self { said, outcome, awaits: Some(Awaited::Directives) }
+        Self { said, outcome, awaits: Some(Awaited::Settings) }
     }
 }
 

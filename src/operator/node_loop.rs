@@ -4,13 +4,13 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use elevator_driver::Floor;
-use elevator_fleet::directives::{DirectiveError, RequestId, Session};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId, Role};
 use elevator_fleet::node::{
     Access, CallRequest, FollowedCall, OrderRefused, PriorityRefused, ReleaseRefused, Requested,
     SessionRefused, SessionRequest, Status, Taken,
 };
+use elevator_fleet::settings::{RequestId, Session, SettingError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
@@ -138,7 +138,7 @@ impl NodeLoop {
                         ErrorCode::TooManyTokens
                     }
                     TokenError::Refused(TokenRefused::Lifetime) => ErrorCode::Malformed,
-                    TokenError::Directive(_) => ErrorCode::TooManyDirectives,
+                    TokenError::Setting(_) => ErrorCode::TooManySettings,
                 };
                 Refused::new(code, &cause)
             }),
@@ -180,16 +180,16 @@ impl NodeLoop {
         if let Some(car) = named {
             self.check_known(car).await?;
         }
-        match self.ask(Query::Directive { command, operator, reason, account }).await? {
-            Reply::Directive(set) => set.map_err(|cause| {
+        match self.ask(Query::Setting { command, operator, reason, account }).await? {
+            Reply::Setting(set) => set.map_err(|cause| {
                 let code = match &cause {
                     PriorityRefused::NoSuchFloor { .. } => ErrorCode::NoSuchButton,
                     PriorityRefused::FireRecall => ErrorCode::FireRecall,
                     PriorityRefused::EmergencyPower => ErrorCode::EmergencyPower,
                     PriorityRefused::NoCar { .. } => ErrorCode::NotInService,
-                    PriorityRefused::Directive(DirectiveError::NoRecall) => ErrorCode::NoFireRecall,
-                    PriorityRefused::Directive(DirectiveError::Full | DirectiveError::Spent) => {
-                        ErrorCode::TooManyDirectives
+                    PriorityRefused::Setting(SettingError::NoRecall) => ErrorCode::NoFireRecall,
+                    PriorityRefused::Setting(SettingError::Full | SettingError::Spent) => {
+                        ErrorCode::TooManySettings
                     }
                 };
                 Refused::new(code, &cause)

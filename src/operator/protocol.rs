@@ -152,11 +152,11 @@ pub(crate) enum ReplyLine {
     Rewired,
     /// The node runs and has no latch.
     NothingToClear,
-    /// The node has the directive, and passes it on; its event is `directive`.
+    /// The node has the setting, and passes it on; its event is `register`.
     Set,
     /// The button of the floor in the car of this node places a call, for a while.
     Released,
-    /// The node has the priority call, and passes it on; its event is `directive`.
+    /// The node has the priority call, and passes it on; its event is `register`.
     Sent {
         /// The car that goes.
         car: String,
@@ -222,8 +222,8 @@ pub enum ErrorCode {
     NotInService,
     /// The floor is locked, and the call came without a right of access.
     FloorLocked,
-    /// The fleet keeps no more directives.
-    TooManyDirectives,
+    /// The fleet keeps no more settings.
+    TooManySettings,
     /// There is a token of this name.
     NameTaken,
     /// There is no token of this name.

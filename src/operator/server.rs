@@ -4,13 +4,13 @@ use std::io;
 use std::time::Duration;
 
 use elevator_driver::Floor;
-use elevator_fleet::directives::{DirectiveError, RequestId, Session};
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId};
 use elevator_fleet::node::{
     Access as Right, CallRequest, FireRecall, FloorLock, FollowedCall, OrderRefused,
     PriorityRefused, ReleaseRefused, Requested, SessionRefused, SessionRequest, Status, Taken,
 };
+use elevator_fleet::settings::{RequestId, Session, SettingError};
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf, SocketAddr};
@@ -78,8 +78,8 @@ pub(crate) enum Query {
     /// Whether there is a hang to clear: answered by [`Reply::NothingToClear`].
     ClearHang,
     /// `Node::handle_mode`, `Node::handle_fire_recall`, `Node::handle_floor_lock`: answered by
-    /// [`Reply::Directive`].
-    Directive {
+    /// [`Reply::Setting`].
+    Setting {
         command: Command,
         operator: String,
         reason: Option<String>,
@@ -101,7 +101,7 @@ pub(crate) enum Query {
         /// The account at the other end of the connection.
         account: Account,
     },
-    /// `Node::handle_directive`: answered by [`Reply::Token`].
+    /// `Node::handle_setting`: answered by [`Reply::Token`].
     Token {
         change: TokenChange,
         operator: String,
@@ -152,7 +152,7 @@ pub(crate) enum TokenError {
     #[error(transparent)]
     Refused(#[from] TokenRefused),
     #[error(transparent)]
-    Directive(#[from] DirectiveError),
+    Setting(#[from] SettingError),
 }
 
 /// Whether faults may be injected over the operator's socket: for demo and tests only.
@@ -177,8 +177,8 @@ pub(crate) enum Reply {
     Network(FaultInjection),
     /// The node runs, so its car does not hang.
     NothingToClear,
-    /// What became of a directive; the car that was sent, if it is a priority call.
-    Directive(Result<Option<NodeId>, PriorityRefused>),
+    /// What became of a setting; the car that was sent, if it is a priority call.
+    Setting(Result<Option<NodeId>, PriorityRefused>),
     /// What became of a program's request.
     Requested(Result<Requested, OrderRefused>),
     /// What became of it before, if it is remembered.

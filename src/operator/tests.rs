@@ -13,17 +13,17 @@ use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, KeySwitch, LineCounters};
 use elevator_fleet::climate::Reading;
-use elevator_fleet::directives::{DirectiveError, Setting, Words};
 use elevator_fleet::election::Detail;
 use elevator_fleet::model::{
     Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, Mac, Mode, NodeId,
     Reason, Role, Term, Unavailable,
 };
 use elevator_fleet::node::{
-    AccessStatus, CarStatus, ClimateStatus, ConflictKind, ConflictStatus, DirectiveStatus,
-    DispatchStatus, LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus,
-    ReleaseStatus, Report, Requested, ScheduleStatus, SessionRefused, Status, Taken, UnitStatus,
+    AccessStatus, CarStatus, ClimateStatus, ConflictKind, ConflictStatus, DispatchStatus,
+    LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus, ReleaseStatus,
+    Report, Requested, ScheduleStatus, SessionRefused, SettingStatus, Status, Taken, UnitStatus,
 };
+use elevator_fleet::settings::{Setting, SettingError, Words};
 use elevator_fleet::wire::{NodeState, Protocol};
 use tempfile::TempDir;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
@@ -42,7 +42,7 @@ const ERROR_CODES: [ErrorCode; 18] = [
     ErrorCode::EmergencyPower,
     ErrorCode::NotInService,
     ErrorCode::FloorLocked,
-    ErrorCode::TooManyDirectives,
+    ErrorCode::TooManySettings,
     ErrorCode::NameTaken,
     ErrorCode::NoToken,
     ErrorCode::TooManyTokens,
@@ -160,8 +160,8 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             since: Duration::from_secs(20),
             last: Duration::from_millis(30),
         }],
-        directives_held: true,
-        directives: vec![DirectiveStatus {
+        settings_held: true,
+        settings: vec![SettingStatus {
             setting: Setting::Mode(NodeId::new("B").unwrap(), Mode::Independent),
             operator: Words::new("kovac").unwrap(),
         }],
@@ -293,10 +293,10 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
                 Reply::Order(Ok(Taken::Placed))
             }
             Query::ClearHang => Reply::NothingToClear,
-            Query::Directive { command: Command::FireRecall(_), .. } => {
-                Reply::Directive(Err(DirectiveError::Full.into()))
+            Query::Setting { command: Command::FireRecall(_), .. } => {
+                Reply::Setting(Err(SettingError::Full.into()))
             }
-            Query::Directive { .. } => Reply::Directive(Ok(None)),
+            Query::Setting { .. } => Reply::Setting(Ok(None)),
             Query::Place(_) => Reply::Requested(Ok(Requested::Now(Taken::Placed))),
             Query::Earlier(_) => Reply::Earlier(None),
             Query::Token { .. } => Reply::Token(Ok(())),
@@ -346,7 +346,7 @@ fn faults_are_injected_only_where_they_are_allowed() {
 
 /// What is to go into the audit log is a line of bounded length.
 #[test]
-fn a_directive_needs_a_name_and_a_reason_that_fit() {
+fn a_setting_needs_a_name_and_a_reason_that_fit() {
     let bench = Bench::start();
     let mut client = bench.client();
     let car = node("B");
@@ -664,7 +664,7 @@ fn an_event_reads_back_as_it_was_written() {
             here: false,
             car: None,
         },
-        Report::Directive {
+        Report::Setting {
             setting: Setting::Mode(NodeId::new("B").unwrap(), Mode::Independent),
             operator: Words::new("kovac").unwrap(),
         },

@@ -1,6 +1,6 @@
 //! What operators write into the audit log: one line each, of bounded length.
 
-use elevator_fleet::directives::is_hidden;
+use elevator_fleet::settings::is_hidden;
 
 /// The longest name of an operator, in characters.
 const LONGEST_OPERATOR: usize = 64;

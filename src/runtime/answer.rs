@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::Floor;
-use elevator_fleet::directives::SessionEnd;
 use elevator_fleet::model::{Call, NodeId, Timestamp};
 use elevator_fleet::node::{PriorityRefused, ReleaseRefused, Status};
+use elevator_fleet::settings::SessionEnd;
 use tracing::{debug, warn};
 
 use super::Running;
@@ -37,9 +37,9 @@ impl Running {
             }
             // A node whose car hangs does not get here.
             Query::ClearHang => Reply::NothingToClear,
-            Query::Directive { command, operator, reason, account } => {
+            Query::Setting { command, operator, reason, account } => {
                 self.commands.author = Some(Author { operator: operator.clone(), reason, account });
-                Reply::Directive(self.direct(&command, &operator, now))
+                Reply::Setting(self.direct(&command, &operator, now))
             }
             Query::Place(request) => Reply::Requested(self.node.handle_request(&request, now)),
             Query::Earlier(request) => Reply::Earlier(self.node.earlier(&request)),
@@ -101,7 +101,7 @@ impl Running {
         now: Timestamp,
     ) -> Result<(), ReleaseRefused> {
         self.node.handle_release(floor, time, now)?;
-        if self.node.directives().is_locked(floor) {
+        if self.node.settings().is_locked(floor) {
             let event = AuditEvent::Release { account, floor, seconds: time.as_secs() };
             if let Err(reason) = self.record(event) {
                 warn!(reason, "a release is not in the audit log");
@@ -143,7 +143,7 @@ impl Running {
         operator: &str,
         now: Timestamp,
     ) -> Result<(), TokenError> {
-        let setting = change.directive(self.node.directives(), SystemTime::now())?;
+        let setting = change.register(self.node.settings(), SystemTime::now())?;
         // First, so that other nodes have nothing left to end once they learn that it is revoked.
         if let TokenChange::Revoke { name } = change {
             let after = self.tokens.borrow().without(name);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use elevator_fleet::directives::{Setting, Words};
 use elevator_fleet::model::Timestamp;
+use elevator_fleet::settings::{Setting, Words};
 use tracing::warn;
 
 use super::Running;
@@ -90,7 +90,7 @@ impl Running {
         }
         if self.commands.hours.admits(counted, self.turned) {
             let (key, value) = (setting.subject(), setting.to_string());
-            self.record_or_warn(AuditEvent::Directive {
+            self.record_or_warn(AuditEvent::Setting {
                 operator,
                 reason,
                 account,
@@ -115,7 +115,7 @@ impl Running {
 
     fn record_or_warn(&self, event: AuditEvent) {
         if let Err(reason) = self.record(event) {
-            warn!(reason, "a directive is not in the audit log");
+            warn!(reason, "a setting is not in the audit log");
         }
     }
 

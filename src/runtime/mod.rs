@@ -34,10 +34,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use elevator_driver::{MotorCommand, OpenError};
 use elevator_fleet::car::HangEvidence;
-use elevator_fleet::directives::Setting;
 use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::Timestamp;
 use elevator_fleet::node::{Action, FleetKeysStatus, Node, Report};
+use elevator_fleet::settings::Setting;
 use elevator_fleet::wire::Nonce;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
@@ -313,7 +313,7 @@ impl Running {
         let (stop_operator, stopped) = oneshot::channel();
         let mut operator = JoinSet::new();
         let node_loop = NodeLoop::new(asked);
-        let (tokens, known_tokens) = watch::channel(Arc::new(Tokens::of(node.directives())));
+        let (tokens, known_tokens) = watch::channel(Arc::new(Tokens::of(node.settings())));
         let (mqtt, mqtt_counted) = start_mqtt(settings, &node_loop, &reports).unzip();
         let http =
             start_http(settings, (mqtt_counted, commits), &node_loop, &reports, known_tokens);
@@ -609,9 +609,9 @@ impl Running {
     }
 
     fn report(&mut self, report: &Report) {
-        if let Report::Directive { setting, operator } = report {
+        if let Report::Setting { setting, operator } = report {
             if matches!(setting, Setting::Token(..)) {
-                let tokens = Tokens::of(self.node.directives());
+                let tokens = Tokens::of(self.node.settings());
                 self.end_sessions_of_revoked(&tokens, self.turned);
                 self.tokens.send_replace(Arc::new(tokens));
             }

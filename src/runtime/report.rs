@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use elevator_fleet::car::HangEvidence;
-use elevator_fleet::directives::Setting;
 use elevator_fleet::model::{Call, NodeId, Reason, Unavailable};
 use elevator_fleet::node::Report;
+use elevator_fleet::settings::Setting;
 use tracing::field::display;
 use tracing::{debug, error, info, warn};
 
@@ -76,13 +76,13 @@ impl ReportLog {
             Report::Conflict(what) => error!(what, "two nodes in conflict"),
             Report::Hung(evidence) => hung(evidence),
             // It has said so already.
-            Report::Directive { setting: Setting::Hang(car, Some(_)), .. } if *car == self.own => {}
-            Report::Directive { setting: Setting::Hang(car, Some(evidence)), .. } => {
+            Report::Setting { setting: Setting::Hang(car, Some(_)), .. } if *car == self.own => {}
+            Report::Setting { setting: Setting::Hang(car, Some(evidence)), .. } => {
                 let evidence = display(Evidence::from(evidence));
                 warn!(%car, evidence, "a car hung: its node has ended");
             }
-            Report::Directive { setting, operator } => {
-                info!(key = %setting.subject(), value = %setting, %operator, "directive");
+            Report::Setting { setting, operator } => {
+                info!(key = %setting.subject(), value = %setting, %operator, "setting");
             }
             Report::DiskFailed => error!("the node runs without its disk"),
         }
@@ -120,8 +120,8 @@ mod tests {
     use std::time::Duration;
 
     use elevator_driver::{Direction, Floor};
-    use elevator_fleet::directives::Words;
     use elevator_fleet::model::HallCall;
+    use elevator_fleet::settings::Words;
 
     use super::*;
 
@@ -197,7 +197,7 @@ mod tests {
             last_sensor: floor(2),
         };
         let words = |text: &str| Words::new(text).expect("words");
-        let told = |hang| Report::Directive {
+        let told = |hang| Report::Setting {
             setting: Setting::Hang(NodeId::new("B").expect("a name"), hang),
             operator: words("B"),
         };
@@ -206,7 +206,7 @@ mod tests {
             " WARN a car hung: its node has ended car=B evidence=on its way up to floor 5: driven \
              for 10.0 s (10.0 s allowed) without a new floor sensor, the last was floor 2\n"
         );
-        assert_eq!(logged("A", &[told(None)]), " INFO directive key=hang/B value=off operator=B\n");
+        assert_eq!(logged("A", &[told(None)]), " INFO setting key=hang/B value=off operator=B\n");
         assert_eq!(logged("B", &[told(Some(evidence))]), "");
         assert_eq!(
             logged("A", &[Report::Hung(evidence)]),

@@ -1,12 +1,12 @@
 //! The bearer tokens with which programs may change something over HTTP.
 //!
 //! ```text
-//!   liftmesh token ─▶ the node's loop ─▶ directives ─▶ every node's disk
+//!   liftmesh token ─▶ the node's loop ─▶ settings ─▶ every node's disk
 //!                 └─▶ offline ─▶ journal ┘  └─▶ Tokens ─▶ http
 //! ```
 //!
-//! A token is a directive, so that it counts at every node of the fleet, and so is that it was
-//! revoked. The directive has the BLAKE3 hash of the token, never the token itself, which is drawn by
+//! A token is a setting, so that it counts at every node of the fleet, and so is that it was
+//! revoked. The setting has the BLAKE3 hash of the token, never the token itself, which is drawn by
 //! the command that prints it. HTTP has a snapshot of the tokens, which the node's loop renews when
 //! they change.
 
@@ -16,8 +16,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
-pub use elevator_fleet::directives::Scope;
-use elevator_fleet::directives::{self, Directives, Key, Name, Setting};
+pub use elevator_fleet::settings::Scope;
+use elevator_fleet::settings::{self, Key, Name, Setting, Settings};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -53,7 +53,7 @@ pub struct TokenName(String);
 pub struct TokenNameError;
 
 impl TokenName {
-    /// As in directives.
+    /// As in settings.
     fn name(&self) -> Name {
         Name::new(&self.0).unwrap_or_else(|error| unreachable!("it is checked: {error}"))
     }
@@ -134,7 +134,7 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    /// That of a directive, if it is one about a token that was not revoked.
+    /// That of a setting, if it is one about a token that was not revoked.
     fn of(setting: &Setting) -> Option<Self> {
         let Setting::Token(name, Some(token)) = setting else { return None };
         Some(Self {
@@ -213,16 +213,16 @@ pub enum TokenRefused {
 }
 
 impl Change {
-    /// The directive that makes the change, at this time of the wall clock.
+    /// The setting that makes the change, at this time of the wall clock.
     ///
     /// # Errors
     /// [`TokenRefused`].
-    pub(crate) fn directive(
+    pub(crate) fn register(
         &self,
-        directives: &Directives,
+        settings: &Settings,
         now: SystemTime,
     ) -> Result<Setting, TokenRefused> {
-        let tokens = Tokens::of(directives);
+        let tokens = Tokens::of(settings);
         let counting = || tokens.0.iter().filter(|token| token.counts_at(now));
         let is_there = |name: &TokenName| counting().any(|token| token.name == *name);
         Ok(match self {
@@ -231,8 +231,8 @@ impl Change {
             }
             Self::Create { .. } if counting().count() >= MOST => return Err(TokenRefused::TooMany),
             Self::Create { name, .. }
-                if directives.get(&Key::Token(name.name())).is_none()
-                    && names(directives) >= MOST_NAMES =>
+                if settings.get(&Key::Token(name.name())).is_none()
+                    && names(settings) >= MOST_NAMES =>
             {
                 return Err(TokenRefused::TooManyNames);
             }
@@ -240,8 +240,8 @@ impl Change {
                 let since_1970 = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
                 let created = since_1970.as_secs();
                 let expires = lifetime_s.map(|seconds| expiry(created, seconds)).transpose()?;
-                let hash = directives::TokenHash(*hash.as_bytes());
-                let token = directives::Token { scope: *scope, created, expires, hash };
+                let hash = settings::TokenHash(*hash.as_bytes());
+                let token = settings::Token { scope: *scope, created, expires, hash };
                 Setting::Token(name.name(), Some(token))
             }
             // Also an expired one: it may still count at a node whose clock is behind.
@@ -265,8 +265,8 @@ fn expiry(now: u64, seconds: u64) -> Result<u64, TokenRefused> {
 }
 
 /// How many tokens there are or were.
-fn names(directives: &Directives) -> usize {
-    directives.iter().filter(|it| matches!(it.setting, Setting::Token(..))).count()
+fn names(settings: &Settings) -> usize {
+    settings.iter().filter(|it| matches!(it.setting, Setting::Token(..))).count()
 }
 
 /// Name, scope, creation and expiry of a token that was not revoked.
@@ -283,9 +283,9 @@ pub(crate) fn listed(setting: &Setting) -> Option<[String; 4]> {
 pub(crate) struct Tokens(Vec<Token>);
 
 impl Tokens {
-    /// The tokens among these directives.
-    pub(crate) fn of(directives: &Directives) -> Self {
-        Self(directives.iter().filter_map(|it| Token::of(&it.setting)).collect())
+    /// The tokens among these settings.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        Self(settings.iter().filter_map(|it| Token::of(&it.setting)).collect())
     }
 
     /// Whether there is a token whose bearer may do that.

@@ -43,14 +43,14 @@ impl StoredTokens {
         let (data_dir, node) = (self.data_dir.clone(), self.node.clone());
         let read = tokio::task::spawn_blocking(move || {
             let stamp = journal::stamp_of(&data_dir);
-            (journal::directives_of(&data_dir, &node), stamp)
+            (journal::settings_of(&data_dir, &node), stamp)
         });
         match read.await {
             Ok((Err(JournalError::InUse { .. }), _)) | Err(_) => {
                 self.retry_at = Instant::now() + RETRY;
             }
-            Ok((Ok(directives), stamp)) => {
-                self.tokens = Some(Tokens::of(&directives));
+            Ok((Ok(settings), stamp)) => {
+                self.tokens = Some(Tokens::of(&settings));
                 self.read = Some(stamp);
             }
             Ok((Err(error), stamp)) => {

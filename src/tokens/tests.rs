@@ -1,5 +1,5 @@
-use elevator_fleet::directives::{MOST_DIRECTIVES, Words};
 use elevator_fleet::model::NodeId;
+use elevator_fleet::settings::{MOST_SETTINGS, Words};
 use elevator_fleet::wire::Nonce;
 
 use super::*;
@@ -23,46 +23,42 @@ fn revoke(text: &str) -> Change {
 }
 
 /// Makes a change, as an incarnation of this number does.
-fn apply(
-    directives: &mut Directives,
-    incarnation: u64,
-    change: &Change,
-) -> Result<(), TokenRefused> {
-    let setting = change.directive(directives, now())?;
-    directives.set(setting, Words::new("kovac").unwrap(), Nonce(incarnation)).unwrap();
+fn apply(settings: &mut Settings, incarnation: u64, change: &Change) -> Result<(), TokenRefused> {
+    let setting = change.register(settings, now())?;
+    settings.set(setting, Words::new("kovac").unwrap(), Nonce(incarnation)).unwrap();
     Ok(())
 }
 
-fn merge(from: &Directives, to: &mut Directives) {
-    for directive in from.iter() {
-        to.merge(directive.clone());
+fn merge(from: &Settings, to: &mut Settings) {
+    for register in from.iter() {
+        to.merge(register.clone());
     }
 }
 
 #[test]
 fn a_token_is_found_until_it_is_revoked() {
-    let mut directives = Directives::default();
+    let mut settings = Settings::default();
     let (kiosk, robot) = (draw().unwrap(), draw().unwrap());
     assert_ne!(kiosk, robot);
-    apply(&mut directives, 1, &create("kiosk", Scope::Call, &kiosk)).unwrap();
-    apply(&mut directives, 1, &create("robot", Scope::Operate, &robot)).unwrap();
-    let tokens = Tokens::of(&directives);
+    apply(&mut settings, 1, &create("kiosk", Scope::Call, &kiosk)).unwrap();
+    apply(&mut settings, 1, &create("robot", Scope::Operate, &robot)).unwrap();
+    let tokens = Tokens::of(&settings);
     let found = tokens.find(&kiosk, now()).unwrap();
     assert_eq!((&found.name, found.scope), (&name("kiosk"), Scope::Call));
     assert_eq!(tokens.find(&kiosk[1..], now()), None);
-    apply(&mut directives, 1, &revoke("kiosk")).unwrap();
-    let tokens = Tokens::of(&directives);
+    apply(&mut settings, 1, &revoke("kiosk")).unwrap();
+    let tokens = Tokens::of(&settings);
     assert_eq!(tokens.find(&kiosk, now()), None);
     assert!(tokens.find(&robot, now()).is_some());
-    let refused = apply(&mut directives, 1, &revoke("kiosk"));
+    let refused = apply(&mut settings, 1, &revoke("kiosk"));
     assert_eq!(refused, Err(TokenRefused::NoToken(name("kiosk"))));
 }
 
 #[test]
-fn no_directive_has_a_token_and_what_is_shown_has_no_hash() {
+fn no_setting_has_a_token_and_what_is_shown_has_no_hash() {
     let token = draw().unwrap();
     let setting =
-        create("kiosk", Scope::Call, &token).directive(&Directives::default(), now()).unwrap();
+        create("kiosk", Scope::Call, &token).register(&Settings::default(), now()).unwrap();
     assert_eq!(setting.to_string(), "call 2027-01-15T08:00:00Z");
     assert_eq!(listed(&setting).unwrap(), ["kiosk", "call", "2027-01-15T08:00:00Z", "never"]);
     let json = serde_json::to_string(&setting).unwrap();
@@ -71,7 +67,7 @@ fn no_directive_has_a_token_and_what_is_shown_has_no_hash() {
 
 #[test]
 fn token_counts_until_it_expires() {
-    let mut directives = Directives::default();
+    let mut settings = Settings::default();
     let hash = TokenHash::of("audit");
     let create = |lifetime_s| Change::Create {
         name: name("audit"),
@@ -80,30 +76,30 @@ fn token_counts_until_it_expires() {
         lifetime_s: Some(lifetime_s),
     };
     for wrong in [0, MAX_LIFETIME.as_secs() + 1, u64::MAX] {
-        assert_eq!(apply(&mut directives, 1, &create(wrong)), Err(TokenRefused::Lifetime));
+        assert_eq!(apply(&mut settings, 1, &create(wrong)), Err(TokenRefused::Lifetime));
     }
-    apply(&mut directives, 1, &create(3600)).unwrap();
-    let tokens = Tokens::of(&directives);
+    apply(&mut settings, 1, &create(3600)).unwrap();
+    let tokens = Tokens::of(&settings);
     let after = |seconds| now() + Duration::from_secs(seconds);
     assert_eq!(tokens.time_left(&hash, after(3599)), Some(Duration::from_secs(1)));
     assert!(tokens.find("audit", after(3599)).is_some() && tokens.has(Scope::View, after(3599)));
     assert_eq!(tokens.time_left(&hash, after(3600)), None);
     assert!(tokens.find("audit", after(3600)).is_none() && !tokens.has(Scope::View, after(3600)));
 
-    let listed = listed(&directives.iter().next().unwrap().setting).unwrap();
+    let listed = listed(&settings.iter().next().unwrap().setting).unwrap();
     assert_eq!(listed, ["audit", "view", "2027-01-15T08:00:00Z", "2027-01-15T09:00:00Z"]);
 
-    let again = create(60).directive(&directives, after(3599));
+    let again = create(60).register(&settings, after(3599));
     assert_eq!(again, Err(TokenRefused::NameTaken(name("audit"))));
-    assert!(create(60).directive(&directives, after(3600)).is_ok(), "its name is free again");
-    let revoked = revoke("audit").directive(&directives, after(3600));
+    assert!(create(60).register(&settings, after(3600)).is_ok(), "its name is free again");
+    let revoked = revoke("audit").register(&settings, after(3600));
     assert!(revoked.is_ok(), "it may count at a node whose clock is behind");
 }
 
 /// A node that was away has the token still, and does not bring it back.
 #[test]
 fn a_revocation_wins_over_what_a_node_knew_before() {
-    let (mut one, mut two) = (Directives::default(), Directives::default());
+    let (mut one, mut two) = (Settings::default(), Settings::default());
     let token = draw().unwrap();
     apply(&mut one, 9, &create("kiosk", Scope::Call, &token)).unwrap();
     merge(&one, &mut two);
@@ -126,28 +122,28 @@ fn a_revocation_wins_over_what_a_node_knew_before() {
 
 #[test]
 fn a_name_is_used_once_and_there_are_so_many() {
-    let mut directives = Directives::default();
+    let mut settings = Settings::default();
     for number in 0..MOST {
         let text = format!("t{number}");
-        apply(&mut directives, 1, &create(&text, Scope::View, &text)).unwrap();
+        apply(&mut settings, 1, &create(&text, Scope::View, &text)).unwrap();
     }
-    let again = apply(&mut directives, 1, &create("t3", Scope::View, "x"));
+    let again = apply(&mut settings, 1, &create("t3", Scope::View, "x"));
     assert_eq!(again, Err(TokenRefused::NameTaken(name("t3"))));
     let more = create("one-more", Scope::View, "x");
-    assert_eq!(apply(&mut directives, 1, &more), Err(TokenRefused::TooMany));
-    apply(&mut directives, 1, &revoke("t3")).unwrap();
-    assert_eq!(apply(&mut directives, 1, &more), Ok(()));
+    assert_eq!(apply(&mut settings, 1, &more), Err(TokenRefused::TooMany));
+    apply(&mut settings, 1, &revoke("t3")).unwrap();
+    assert_eq!(apply(&mut settings, 1, &more), Ok(()));
     for number in 0..MOST_NAMES - MOST - 1 {
         let text = format!("u{number}");
-        apply(&mut directives, 1, &revoke("one-more")).ok();
-        apply(&mut directives, 1, &create(&text, Scope::View, &text)).unwrap();
-        apply(&mut directives, 1, &revoke(&text)).unwrap();
+        apply(&mut settings, 1, &revoke("one-more")).ok();
+        apply(&mut settings, 1, &create(&text, Scope::View, &text)).unwrap();
+        apply(&mut settings, 1, &revoke(&text)).unwrap();
     }
-    assert_eq!(names(&directives), MOST_NAMES);
+    assert_eq!(names(&settings), MOST_NAMES);
     let new = create("new", Scope::View, "x");
-    assert_eq!(apply(&mut directives, 1, &new), Err(TokenRefused::TooManyNames));
-    assert_eq!(apply(&mut directives, 1, &create("t3", Scope::View, "x")), Ok(()));
-    const { assert!(MOST_NAMES < MOST_DIRECTIVES / 2, "modes have room") };
+    assert_eq!(apply(&mut settings, 1, &new), Err(TokenRefused::TooManyNames));
+    assert_eq!(apply(&mut settings, 1, &create("t3", Scope::View, "x")), Ok(()));
+    const { assert!(MOST_NAMES < MOST_SETTINGS / 2, "modes have room") };
 }
 
 #[test]
@@ -156,10 +152,10 @@ fn a_name_is_plain() {
         assert!(wrong.parse::<TokenName>().is_err(), "{wrong}");
     }
     let longest = create(&"a".repeat(32), Scope::Operate, "x");
-    assert!(longest.directive(&Directives::default(), now()).is_ok());
+    assert!(longest.register(&Settings::default(), now()).is_ok());
 }
 
-/// The journal of a node that does not run takes the directive, and the audit log who gave it.
+/// The journal of a node that does not run takes the setting, and the audit log who gave it.
 #[test]
 fn a_node_that_does_not_run_has_the_token_when_it_starts() {
     let directory = tempfile::tempdir().unwrap();
@@ -174,11 +170,11 @@ fn a_node_that_does_not_run_has_the_token_when_it_starts() {
         offline.change(&change, "kovac", Account::default()).unwrap();
     }
     let (journal, restored) = Journal::open(directory.path(), &node).unwrap();
-    let mut directives = Directives::default();
-    for directive in restored.directives {
-        directives.merge(directive);
+    let mut settings = Settings::default();
+    for register in restored.settings {
+        settings.merge(register);
     }
-    let tokens = Tokens::of(&directives);
+    let tokens = Tokens::of(&settings);
     assert!(tokens.find(&token, now()).is_some() && tokens.find("x", now()).is_none());
     let audit = serde_json::to_string(&journal.audit().unwrap()).unwrap();
     let [of_token, of_hash] = [token.to_string(), String::from(TokenHash::of(&token))];

@@ -232,8 +232,8 @@ fn events_are_filtered_by_car_kind_and_severity() {
     wait_until_all_have(".about", "B");
     browser.wait_for_text(".events", "Mode of car B: independent");
     choose(0, "");
-    choose(1, "directive");
-    wait_until_all_have(".kind", "directive");
+    choose(1, "setting");
+    wait_until_all_have(".kind", "setting");
     choose(1, "");
     choose(2, "alarm");
     browser.wait_for_text(".panel .empty", "No event matches the filters.");

@@ -1,16 +1,16 @@
-//! Events and directives as the page Events has them: in sentences, with the car that they are about.
+//! Events and settings as the page Events has them: in sentences, with the car that they are about.
 
 use std::collections::BTreeSet;
 
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, KeySwitch};
-use elevator_fleet::directives::{
+use elevator_fleet::model::{HangCause, HangEvidence, Mode, NodeId, Nonce};
+use elevator_fleet::node::Report;
+use elevator_fleet::settings::{
     Asked, EmergencyPower, Name, PriorityCall, Recall, Request, RequestId, Scope, Session,
     SessionEnd, SessionState, Setting, Token, TokenHash, Turn, Words,
 };
-use elevator_fleet::model::{HangCause, HangEvidence, Mode, NodeId, Nonce};
-use elevator_fleet::node::Report;
 use serde_json::{Value, json};
 
 use super::browser::Browser;
@@ -154,7 +154,7 @@ fn cases() -> Vec<Case> {
 /// The event of a setting, as programs get it.
 fn event(setting: Setting) -> Value {
     let operator = Words::new("kovac").expect("a name");
-    serde_json::to_value(Report::Directive { setting, operator }).expect("JSON")
+    serde_json::to_value(Report::Setting { setting, operator }).expect("JSON")
 }
 
 /// The value of a script that has the page's own words.
@@ -186,12 +186,12 @@ fn every_event_is_a_sentence_and_has_a_severity() {
     assert_eq!(bare, json!([]));
 
     let cases = cases();
-    let directives: Vec<Value> = cases.iter().map(|(setting, ..)| event(setting.clone())).collect();
+    let settings: Vec<Value> = cases.iter().map(|(setting, ..)| event(setting.clone())).collect();
     let said = in_words(
         &browser,
         &format!(
             "return {}.map((event) => [words.eventText(event), words.carOf(event, 'A'), words.severity(event)])",
-            json!(directives)
+            json!(settings)
         ),
     );
     let expected = cases.iter().map(|(setting, said, car)| {

@@ -6,8 +6,8 @@ use std::process::Output;
 use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState};
-use elevator_fleet::directives::{Setting, Turn};
 use elevator_fleet::model::{Mode, NodeId};
+use elevator_fleet::settings::{Setting, Turn};
 use liftmesh_harness::building::{Building, Line};
 
 const TWO: [&str; 2] = ["A", "B"];
@@ -49,7 +49,7 @@ fn a_mode_set_at_one_node_holds_for_the_car_of_another() {
 
     let on_record = |building: &Building| {
         let audit = building.operator("A", &["audit"]).output().expect("it runs");
-        let parts = ["directive", "J. Kovac", "new carpet", "mode/B is out-of-service"];
+        let parts = ["setting", "J. Kovac", "new carpet", "mode/B is out-of-service"];
         let audit = String::from_utf8_lossy(&audit.stdout).into_owned();
         audit.lines().any(|line| parts.iter().all(|part| line.contains(part)))
     };
@@ -173,7 +173,7 @@ fn commands(building: &Building, name: &str) -> Vec<[String; 5]> {
     assert_eq!(shown.status.code(), Some(0), "{shown:?}");
     let shown = String::from_utf8(shown.stdout).expect("text");
     let records = shown.lines().map(|line| serde_json::from_str(line).expect("JSON"));
-    let commands = records.filter(|record: &serde_json::Value| record["kind"] == "directive");
+    let commands = records.filter(|record: &serde_json::Value| record["kind"] == "setting");
     let word = |field: &serde_json::Value| field.as_str().unwrap_or_default().to_owned();
     let fields = ["operator", "entered_at", "key", "value", "reason"];
     commands.map(|command| fields.map(|field| word(&command[field]))).collect()
@@ -628,8 +628,7 @@ fn emergency_power_brings_the_cars_down_one_at_a_time() {
         let status = building.status("A").expect("a status");
         let node = |name| NodeId::new(name).expect("a name");
         let serves = Turn::Serves { car: node("B"), master: node("A") };
-        let is_given =
-            status.directives.iter().any(|it| it.setting == Setting::Turn(serves.clone()));
+        let is_given = status.settings.iter().any(|it| it.setting == Setting::Turn(serves.clone()));
         is_recalled(building, "A") && is_given
     });
     assert!(worst <= 1, "{worst} cars move at a time");

@@ -7,8 +7,8 @@ use elevator_driver::{DoorState, Floor};
 use super::event::{CarEvent, SessionLeg};
 use super::state::OperatingState;
 use super::{Car, CarTimer};
-use crate::directives::SessionEnd;
 use crate::model::{Mode, Timestamp};
+use crate::settings::SessionEnd;
 
 /// Whether the motor of a car may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -10,7 +10,7 @@ use super::Unavailable;
 
 /// The service mode of a car, the least restrictive first.
 ///
-/// A car's mode is the most restrictive one of its key switch, of the directive for the car and of a
+/// A car's mode is the most restrictive one of its key switch, of the setting for the car and of a
 /// fire recall of the fleet: see [`Car::mode`](crate::car::Car::mode).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
@@ -61,7 +61,7 @@ impl Mode {
         Self::FireService,
     ];
 
-    /// The mode's name, as in directives, on the command line and in JSON.
+    /// The mode's name, as in settings, on the command line and in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -55,8 +55,8 @@ pub use action::Action;
 pub use inputs::{CallRequest, Press, Pressed, Requested};
 pub use settings::{Identity, NodeSettings};
 pub use status::{
-    AccessStatus, ConflictStatus, DirectiveStatus, DispatchStatus, FleetKeysStatus, FleetStatus,
-    FollowedCall, HangStatus, LostStatus, OrderStatus, PeerStatus, ReleaseStatus, ScheduleStatus,
+    AccessStatus, ConflictStatus, DispatchStatus, FleetKeysStatus, FleetStatus, FollowedCall,
+    HangStatus, LostStatus, OrderStatus, PeerStatus, ReleaseStatus, ScheduleStatus, SettingStatus,
     Status,
 };
 

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use super::{Action, Node, Report, Taken, Timer};
 use crate::cabin::CabinTimer;
 use crate::car::{CarEvent, ServedCall, Stops};
-use crate::directives::{Request, Session, Setting, Words};
 use crate::model::{Call, HallCall, NodeState, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::services::{end_of_hang, recall_by_key, sessions};
+use crate::settings::{Request, Session, Setting, Words};
 use crate::store::Ride;
 
 impl Node {

@@ -26,7 +26,6 @@ use std::time::Duration;
 
 use super::*;
 use crate::climate::ClimateSettings;
-use crate::directives::Directive;
 use crate::dispatch::Plan;
 use crate::election::testing::{address, floor, name};
 use crate::election::{ElectionSettings, Preset};
@@ -34,6 +33,7 @@ use crate::model::{
     Call, CarView, Dot, FleetName, HallCall, Mac, NodeId, NodeState, Nonce, Protocol, Role, Term,
     Timestamp,
 };
+use crate::settings::Register;
 use crate::store::Record;
 use crate::wire::{Beacon, Delta, Echo, Frame};
 use elevator_driver::{
@@ -133,7 +133,7 @@ impl Node {
     }
 
     /// A peer tells of these.
-    fn hear_settings(&mut self, peer: &NodeId, settings: Vec<Directive>, now: Timestamp) {
+    fn hear_settings(&mut self, peer: &NodeId, settings: Vec<Register>, now: Timestamp) {
         let delta = Delta { settings, ..Delta::default() };
         self.on_records(peer, &delta, now);
     }

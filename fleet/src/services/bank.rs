@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use elevator_driver::{Button, Floor};
 
 use crate::cabin::Cabin;
-use crate::directives::{Directives, Key};
 use crate::dispatch::{CarSituation, Kinematics, Predictor};
 use crate::leadership::Leadership;
 use crate::model::{Call, CarView, Hello, NodeId, NodeState, Role, Timestamp};
 use crate::peers::Membership;
+use crate::settings::{Key, Settings};
 use crate::store::Store;
 
 /// What the services read. It changes nothing.
@@ -24,7 +24,7 @@ pub(crate) struct Bank<'a> {
 }
 
 impl<'a> Bank<'a> {
-    pub(crate) fn settings(&self) -> &'a Directives {
+    pub(crate) fn settings(&self) -> &'a Settings {
         self.store.settings()
     }
 

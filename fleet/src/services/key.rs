@@ -7,8 +7,8 @@ use elevator_driver::KeySwitch;
 
 use super::Bank;
 use crate::car::{Car, FireKey};
-use crate::directives::{Directives, Setting};
 use crate::model::{NodeId, Nonce, Timestamp};
+use crate::settings::{Setting, Settings};
 
 /// How long the key stands in a position before every node knows. Contacts bounce for less, and a switch
 /// passes the positions between two others in less.
@@ -22,7 +22,7 @@ pub(crate) struct KeyWatch {
 }
 
 /// What the key switch of a car at *fire recall* means, as its node has last seen it.
-pub(crate) fn fire_key(settings: &Directives, car: &NodeId) -> FireKey {
+pub(crate) fn fire_key(settings: &Settings, car: &NodeId) -> FireKey {
     if settings.has_firefighter(car) { FireKey::Drives } else { FireKey::Recalls }
 }
 

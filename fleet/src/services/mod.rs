@@ -31,8 +31,8 @@ pub(crate) use self::power::Turns;
 pub(crate) use self::priority::Priorities;
 pub(crate) use self::sessions::Sessions;
 use crate::car::Errand;
-use crate::directives::Directives;
 use crate::model::NodeId;
+use crate::settings::Settings;
 
 /// What the services remember, one file each.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ pub(crate) struct Services {
 }
 
 /// What the car of this node is to do besides its calls: a priority call goes first.
-pub(crate) fn errand(settings: &Directives, own: &NodeId) -> Option<Errand> {
+pub(crate) fn errand(settings: &Settings, own: &NodeId) -> Option<Errand> {
     let priority = settings.priority(own).map(|call| Errand::Priority(call.floor));
     priority.or_else(|| Some(settings.session_of(own)?.errand()))
 }

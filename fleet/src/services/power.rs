@@ -21,11 +21,11 @@ use elevator_driver::{Floor, KeySwitch};
 
 use super::Bank;
 use crate::car::{Car, Power};
-use crate::directives::{Directives, EmergencyPower, Key, Setting, Turn};
 use crate::model::{
     Availability, Call, CarPhase, CarView, Mode, NodeId, NodeState, Role, Timestamp, Unavailable,
 };
 use crate::seeded::{SeededBug, is_seeded};
+use crate::settings::{EmergencyPower, Key, Setting, Settings, Turn};
 
 /// How long a master gives no turn after a node has stopped following it: many times as long as it
 /// takes until a node notices that it is cut off.
@@ -74,7 +74,7 @@ impl Turns {
     }
 
     /// This is set from now on; `is_new`: emergency power was commanded anew.
-    pub(crate) fn note(&mut self, settings: &Directives, is_new: bool) {
+    pub(crate) fn note(&mut self, settings: &Settings, is_new: bool) {
         if is_new {
             self.had.clear();
         }

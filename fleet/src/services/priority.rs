@@ -12,8 +12,8 @@ use std::time::Duration;
 use elevator_driver::Floor;
 
 use super::Bank;
-use crate::directives::{DirectiveError, PriorityCall, Setting};
 use crate::model::{NodeId, Timestamp};
+use crate::settings::{PriorityCall, Setting, SettingError};
 
 /// After this time a call is passed on though its car has never been heard since, as after a power
 /// cut that its node has not come back from. A car that can serve it has done so by then.
@@ -55,9 +55,9 @@ pub enum PriorityRefused {
         /// Where it was to go.
         floor: Floor,
     },
-    /// It can't become a directive.
+    /// It can't become a setting.
     #[error(transparent)]
-    Directive(#[from] DirectiveError),
+    Setting(#[from] SettingError),
 }
 
 /// The car that gets a priority call to a floor: the one that is named or, of those in service, the one

@@ -1,8 +1,8 @@
 //! The fire recall of all cars (ASME A17.1 *Phase I*), by command.
 
 use super::Bank;
-use crate::directives::{DirectiveError, Setting};
 use crate::model::Nonce;
+use crate::settings::{Setting, SettingError};
 
 /// What becomes of the fire recall of the fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,10 +18,10 @@ pub(crate) fn command(
     bank: &Bank<'_>,
     recall: FireRecall,
     incarnation: Nonce,
-) -> Result<Vec<Setting>, DirectiveError> {
+) -> Result<Vec<Setting>, SettingError> {
     let settings = match recall {
         FireRecall::Start => vec![bank.settings().next_recall(incarnation)],
         FireRecall::End => bank.settings().ends_of_recalls(),
     };
-    if settings.is_empty() { Err(DirectiveError::NoRecall) } else { Ok(settings) }
+    if settings.is_empty() { Err(SettingError::NoRecall) } else { Ok(settings) }
 }

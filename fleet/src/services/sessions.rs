@@ -21,11 +21,11 @@ use elevator_driver::Floor;
 use super::Bank;
 use super::access::Access;
 use crate::car::{Errand, SessionLeg};
-use crate::directives::{
-    Asked, DirectiveError, MOST_SESSIONS, Request, RequestId, Session, SessionEnd, SessionState,
-};
 use crate::model::{Call, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
+use crate::settings::{
+    Asked, MOST_SESSIONS, Request, RequestId, Session, SessionEnd, SessionState, SettingError,
+};
 
 /// The longest time for which a robot may have a door held open at a floor, in seconds.
 pub const LONGEST_HOLD: u16 = 120;
@@ -96,9 +96,9 @@ pub enum SessionRefused {
     /// No session of this name is open, or remembered.
     #[error("no session of this name is open")]
     NotOpen,
-    /// It can't become a directive.
+    /// It can't become a setting.
     #[error(transparent)]
-    Directive(#[from] DirectiveError),
+    Setting(#[from] SettingError),
 }
 
 /// What a node knows of sessions besides what is set.

@@ -8,10 +8,10 @@ use std::time::Duration;
 use elevator_driver::FloorCount;
 use serde::{Deserialize, Serialize};
 
-use crate::directives::{Directive, DirectiveError};
 use crate::json::is_zero;
 use crate::model::{Call, Dot, MOST_SEQUENCE, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
+use crate::settings::{Register, SettingError};
 use crate::store::{Record, Store};
 use crate::wire::{Frame, PlanEntry};
 
@@ -79,7 +79,7 @@ impl Refusals {
     /// A request of this node can't be remembered.
     pub(super) fn refuse_request(
         &mut self,
-        error: &DirectiveError,
+        error: &SettingError,
         now: Timestamp,
     ) -> Option<String> {
         let is_due = is_due(&mut self.request_reported, now);
@@ -146,7 +146,7 @@ impl Store {
             | Frame::Alive => return None,
         };
         let is_call = |entry: &PlanEntry| Call::Hall(entry.call).is_within(floors);
-        if !settings.iter().all(Directive::is_possible) {
+        if !settings.iter().all(Register::is_possible) {
             Some("a setting with an impossible version")
         } else if !settings.iter().all(|it| self.settings.is_in_reach(it)) {
             Some("a setting that is too far ahead")

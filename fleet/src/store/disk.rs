@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Record;
-use crate::directives::{Directive, Key};
 use crate::model::{Dot, FlightRecord, Term};
+use crate::settings::{Key, Register};
 
 /// The sequence number of a batch of changes for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -21,10 +21,10 @@ pub enum Change {
     Term(Term),
     /// The learned duration of one leg of this node's car.
     FlightTimes(FlightRecord),
-    /// A directive.
-    Directive(Directive),
-    /// The directive of this key was dropped.
-    ForgetDirective(Key),
+    /// A setting.
+    Setting(Register),
+    /// The setting of this key was dropped.
+    ForgetSetting(Key),
 }
 
 /// The contents of the journal when the node starts.
@@ -36,6 +36,6 @@ pub struct Restored {
     pub records: Vec<Record>,
     /// The learned durations of the legs of the node's car.
     pub flight_times: Vec<FlightRecord>,
-    /// Every directive on disk.
-    pub directives: Vec<Directive>,
+    /// Every setting on disk.
+    pub settings: Vec<Register>,
 }

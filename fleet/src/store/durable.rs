@@ -27,8 +27,8 @@ impl Store {
     /// The disk works again, and holds this: what the node did not know of it, it takes in. Then the
     /// disk gets everything, and counts once it has it (P5).
     pub(crate) fn regain_disk(&mut self, restored: &Restored, now: Timestamp) {
-        let Restored { records, directives, .. } = restored;
-        self.merge_settings(directives, None);
+        let Restored { records, settings, .. } = restored;
+        self.merge_settings(settings, None);
         let is_recalled = self.settings.is_fire_recalled();
         let floors = self.own.floors;
         let possible = || records.iter().filter(move |it| admission::is_possible(it, floors));
@@ -45,7 +45,7 @@ impl Store {
         // What the disk has and the store does not is dropped from the disk.
         let on_disk = possible().map(|record| record.dot);
         let presses = self.orders.records(now).map(|record| record.dot).chain(on_disk);
-        let settings = self.settings.all().chain(directives).map(|it| it.setting.key());
+        let settings = self.settings.all().chain(settings).map(|it| it.setting.key());
         let all = settings.map(Item::Setting).chain(presses.map(Item::Press));
         self.ledger.recover(all.collect());
     }
@@ -64,8 +64,8 @@ impl Store {
         let (lsn, changed, others) = self.ledger.batch(now)?;
         let written = changed.into_iter().map(|item| match item {
             Item::Setting(key) => match self.settings.get(&key) {
-                Some(directive) => Change::Directive(directive.clone()),
-                None => Change::ForgetDirective(key),
+                Some(register) => Change::Setting(register.clone()),
+                None => Change::ForgetSetting(key),
             },
             Item::Press(dot) => match self.orders.record(dot, now) {
                 Some(record) => Change::Record(record),

@@ -175,8 +175,8 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::directives::Key;
     use crate::model::Nonce;
+    use crate::settings::Key;
 
     fn ledger() -> Ledger {
         ledger_under(false)

@@ -3,7 +3,7 @@
 //! ```text
 //!   press ───────────────────────┐
 //!   records of a peer ──▶ admission ──▶ OrderStore ──▶ Promise ──▶ lamps
-//!   settings of a peer, a command ───▶ Directives ├──▶ Ledger ──▶ disk
+//!   settings of a peer, a command ───▶ Settings ├──▶ Ledger ──▶ disk
 //!                                          └──▶ Replication, Transfers ──▶ peers
 //! ```
 //!
@@ -34,9 +34,9 @@ use self::ledger::Ledger;
 use self::promise::Promise;
 use self::replication::Replication;
 use self::transfers::Transfers;
-use crate::directives::{Directive, Directives, Key};
 use crate::model::{Call, Dot, HallCall, Hello, NodeId, Order, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
+use crate::settings::{Key, Register, Settings};
 
 pub use self::admission::Refused;
 pub use self::disk::{Change, Lsn, Restored};
@@ -55,7 +55,7 @@ pub(crate) struct Store {
     /// The sequence of the latest press.
     sequence: u64,
     orders: OrderStore,
-    settings: Directives,
+    settings: Settings,
     promise: Promise,
     ledger: Ledger,
     replication: Replication,
@@ -77,7 +77,7 @@ enum Item {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// These settings are new. What programs have asked for is not among them.
-    Set(Vec<Directive>),
+    Set(Vec<Register>),
     /// A press is an order.
     Placed {
         call: Call,
@@ -116,9 +116,9 @@ pub(crate) enum Effect {
 impl Store {
     /// The contents of this node's disk. `rotates`: whether the mastership rotates while all is well.
     pub(crate) fn new(own: Hello, restored: &Restored, rotates: bool) -> Self {
-        let mut settings = Directives::default();
-        for directive in &restored.directives {
-            settings.merge(directive.clone());
+        let mut settings = Settings::default();
+        for register in &restored.settings {
+            settings.merge(register.clone());
         }
         let mut store = OrderStore::default();
         store.set_recalls(settings.recall_count());

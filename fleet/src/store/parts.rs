@@ -5,9 +5,9 @@ use std::iter::Peekable;
 use serde::Serialize;
 
 use super::{Item, Purpose, Record, Store};
-use crate::directives::{Directive, Key};
 use crate::model::{CarView, NodeId, Term, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
+use crate::settings::{Key, Register};
 use crate::wire::codec::{CHUNK, size};
 use crate::wire::{Ack, Delta, LinkId, Room, StateTransfer, StoreDigest};
 
@@ -55,7 +55,7 @@ impl Store {
                 None | Some(Item::Setting(_)) => None,
                 Some(Item::Press(dot)) => Some(*dot),
             };
-            let is_left = |it: &&Directive| match &after {
+            let is_left = |it: &&Register| match &after {
                 None => true,
                 Some(Item::Setting(last)) => it.setting.key() > *last,
                 Some(Item::Press(_)) => false,
@@ -164,7 +164,7 @@ impl Store {
         Key::POWER.into_iter().chain(recall).chain([hang]).filter(move |_| is_sent)
     }
 
-    fn setting(&self, item: &Item) -> Option<&Directive> {
+    fn setting(&self, item: &Item) -> Option<&Register> {
         let Item::Setting(key) = item else { return None };
         self.settings.get(key)
     }

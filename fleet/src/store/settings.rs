@@ -1,22 +1,22 @@
 //! What operators, nodes and programs have set: registers of the store under keys of their own.
 
 use super::{Effect, Item, Store};
-use crate::directives::{Directive, DirectiveError, Directives, Key, Request, Setting, Words};
 use crate::model::{NodeId, Timestamp};
+use crate::settings::{Key, Register, Request, Setting, SettingError, Settings, Words};
 
 impl Store {
     /// Everything that is set.
-    pub(crate) fn settings(&self) -> &Directives {
+    pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
 
     /// Sets something, as the latest word on it.
     ///
     /// # Errors
-    /// [`DirectiveError`]: nothing has changed.
-    pub(crate) fn set(&mut self, setting: Setting, by: Words) -> Result<(), DirectiveError> {
-        let directive = self.settings.set(setting, by, self.own.nonce)?;
-        self.settings_have_changed(vec![directive], None);
+    /// [`SettingError`]: nothing has changed.
+    pub(crate) fn set(&mut self, setting: Setting, by: Words) -> Result<(), SettingError> {
+        let register = self.settings.set(setting, by, self.own.nonce)?;
+        self.settings_have_changed(vec![register], None);
         Ok(())
     }
 
@@ -31,31 +31,31 @@ impl Store {
     }
 
     /// Merges what a peer or the disk has, but for what counts too far ahead.
-    pub(super) fn merge_settings(&mut self, told: &[Directive], from: Option<&NodeId>) {
+    pub(super) fn merge_settings(&mut self, told: &[Register], from: Option<&NodeId>) {
         let known = &mut self.settings;
         let mut changed = told.to_vec();
-        changed.retain(|directive| known.is_in_reach(directive) && known.merge(directive.clone()));
+        changed.retain(|register| known.is_in_reach(register) && known.merge(register.clone()));
         if let Some(peer) = from {
-            for directive in told {
-                self.compare_setting(peer, directive);
+            for register in told {
+                self.compare_setting(peer, register);
             }
         }
         self.settings_have_changed(changed, from);
     }
 
     /// Merges what a peer has sent, and acknowledges it.
-    pub(super) fn take_in_settings(&mut self, peer: &NodeId, told: &[Directive]) {
+    pub(super) fn take_in_settings(&mut self, peer: &NodeId, told: &[Register]) {
         self.merge_settings(told, Some(peer));
-        for directive in told {
-            let item = Item::Setting(directive.setting.key());
-            if self.settings.holds(directive) {
+        for register in told {
+            let item = Item::Setting(register.setting.key());
+            if self.settings.holds(register) {
                 self.replication.acknowledge_to(peer, &item);
             }
         }
     }
 
     /// The peer has this: it is owed what is later.
-    fn compare_setting(&mut self, peer: &NodeId, told: &Directive) {
+    fn compare_setting(&mut self, peer: &NodeId, told: &Register) {
         let key = told.setting.key();
         let Some(known) = self.settings.get(&key) else { return };
         let is_equal = known == told;
@@ -75,13 +75,13 @@ impl Store {
     }
 
     /// Passes changes on to the disk, the peers and all that depends on them.
-    fn settings_have_changed(&mut self, mut changed: Vec<Directive>, from: Option<&NodeId>) {
+    fn settings_have_changed(&mut self, mut changed: Vec<Register>, from: Option<&NodeId>) {
         let dropped = self.settings.take_dropped();
         if changed.is_empty() && dropped.is_empty() {
             return;
         }
-        for directive in &changed {
-            let item = Item::Setting(directive.setting.key());
+        for register in &changed {
+            let item = Item::Setting(register.setting.key());
             self.replication.changed(&item, from);
             self.ledger.note(item);
         }
@@ -92,7 +92,7 @@ impl Store {
             self.ledger.note(item);
         }
         self.hurry();
-        changed.retain(|directive| !directive.is_call());
+        changed.retain(|register| !register.is_call());
         if !changed.is_empty() || has_lost {
             // In the same batch for the disk: what goes on under a new number must not be ended by a
             // restart.

@@ -1,10 +1,10 @@
 use serde::{Deserialize, Serialize};
 
-use crate::directives::{Directive, Key};
 use crate::election::Message;
 use crate::model::{
     CarPlan, CarView, Dot, HallCall, Hello, NodeId, NodeState, Nonce, Record, Term,
 };
+use crate::settings::{Key, Register};
 use crate::wire::codec::CHUNK;
 
 /// A link, as numbered by the driver of the brain. Numbers are never reused, so events of a closed
@@ -76,7 +76,7 @@ pub struct Delta {
     /// The sender's car.
     pub car: Option<CarView>,
     /// Settings that some peer has not acknowledged.
-    pub settings: Vec<Directive>,
+    pub settings: Vec<Register>,
     /// Orders that some peer has not acknowledged.
     pub records: Vec<Record>,
     /// Acknowledgements of settings and orders that the sender has accepted from others.
@@ -191,7 +191,7 @@ pub struct StateTransfer {
     /// The highest term that the sender knows.
     pub term: Term,
     /// Some of the settings, by key. Records follow once all have been sent.
-    pub settings: Vec<Directive>,
+    pub settings: Vec<Register>,
     /// Some of the registers: those with the greatest dots that have not been sent yet.
     pub records: Vec<Record>,
     /// Whether the sender's whole store is on its disk.

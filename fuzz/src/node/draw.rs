@@ -8,7 +8,6 @@ use elevator_driver::{
     Button, Climate, Direction, DoorState, DriveFeedback, Floor, FloorCount, KeySwitch, PanelEvent,
     PanelInputs, Trip,
 };
-use elevator_fleet::directives::{Directive, Recall, Setting, Version, Words};
 use elevator_fleet::dispatch::CarPlan;
 use elevator_fleet::election::Message;
 use elevator_fleet::model::{
@@ -16,6 +15,7 @@ use elevator_fleet::model::{
     Unavailable,
 };
 use elevator_fleet::node::Node;
+use elevator_fleet::settings::{Recall, Register, Setting, Version, Words};
 use elevator_fleet::store::{Record, RecordState, Service};
 use elevator_fleet::wire::{
     Ack, Beacon, Delta, Echo, Frame, Hello, NodeState, Nonce, Piggybacked, PlanEntry, Protocol,
@@ -157,7 +157,7 @@ impl Draw {
             }),
             6 | 7 => Frame::State(StateTransfer {
                 term: term(script, own)?,
-                settings: self.some(script, |_, script| directive(script))?,
+                settings: self.some(script, |_, script| register(script))?,
                 records: self.some(script, |draw, script| draw.record(script, Some(own)))?,
                 durable: script.arbitrary()?,
                 more: script.arbitrary()?,
@@ -173,11 +173,11 @@ impl Draw {
     fn delta(&self, script: &mut Unstructured<'_>, own: &Node) -> Result<Delta> {
         Ok(Delta {
             car: self.maybe(script, Self::car)?,
-            settings: self.some(script, |_, script| directive(script))?,
+            settings: self.some(script, |_, script| register(script))?,
             records: self.some(script, |draw, script| draw.record(script, Some(own)))?,
             acks: self.some(script, |_, script| {
                 if script.ratio(1_u8, 4)? {
-                    let key = directive(script)?.setting.key();
+                    let key = register(script)?.setting.key();
                     return Ok(Ack::Setting { key, hash: script.arbitrary()? });
                 }
                 let dot = dot(script, Some(own))?;
@@ -360,7 +360,7 @@ impl Draw {
 }
 
 /// What operators command.
-fn directive(script: &mut Unstructured<'_>) -> Result<Directive> {
+fn register(script: &mut Unstructured<'_>) -> Result<Register> {
     let setting = match script.int_in_range(0..=3_u8)? {
         0 => {
             let number = script.int_in_range(0..=3)?;
@@ -372,7 +372,7 @@ fn directive(script: &mut Unstructured<'_>) -> Result<Directive> {
     };
     let counter =
         if script.ratio(1_u8, 20)? { script.arbitrary()? } else { script.int_in_range(0..=9)? };
-    Ok(Directive {
+    Ok(Register {
         setting,
         version: Version { counter, incarnation: Nonce(script.int_in_range(0..=4)?) },
         operator: Words::new("kovac").expect("a name"),

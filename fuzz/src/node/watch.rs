@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use elevator_driver::{
     Button, DoorCommand, DoorState, FloorCount, MotorCommand, PanelEvent, PanelOutputs,
 };
-use elevator_fleet::directives::{Directive, Key, Version};
 use elevator_fleet::model::{Call, Dot, HallCall, Term, Timestamp};
 use elevator_fleet::node::{Action, Change, Lsn, Node, Restored, Status};
+use elevator_fleet::settings::{Key, Register, Version};
 use elevator_fleet::store::Record;
 use elevator_fleet::wire::codec::{decode_beacon, decode_frame, encode_beacon, encode_frame};
 use elevator_fleet::wire::{Ack, Beacon, Delta, Frame};
@@ -34,7 +34,7 @@ pub(super) struct Watch {
     /// Those on their way to the disk, by batch.
     writing: BTreeMap<Lsn, Vec<Dot>>,
     lsn: Option<Lsn>,
-    /// The version of each directive.
+    /// The version of each setting.
     versions: BTreeMap<Key, Version>,
 }
 
@@ -138,7 +138,7 @@ impl Watch {
     pub(super) fn check(&mut self, node: &Node) {
         assert!(node.term() >= self.term, "E3: {:?} after {:?}", node.term(), self.term);
         self.term = node.term();
-        self.check_directives(node);
+        self.check_settings(node);
         if let Some(outputs) = node.outputs() {
             self.check_outputs(outputs);
             self.check_lamps(node, outputs);
@@ -159,12 +159,12 @@ impl Watch {
         }
     }
 
-    /// A directive gives way to a later one only, but for a fire recall, whose number counts. No open
+    /// A setting gives way to a later one only, but for a fire recall, whose number counts. No open
     /// call is older than a fire recall, and on emergency power a motor runs in its turn alone (S1).
-    fn check_directives(&mut self, node: &Node) {
-        let directives = node.directives();
-        let is_recall = |it: &&Directive| it.setting.recall().is_some();
-        for Directive { setting, version, .. } in directives.iter().filter(|it| !is_recall(it)) {
+    fn check_settings(&mut self, node: &Node) {
+        let settings = node.settings();
+        let is_recall = |it: &&Register| it.setting.recall().is_some();
+        for Register { setting, version, .. } in settings.iter().filter(|it| !is_recall(it)) {
             let key = setting.key();
             let before = self.versions.insert(key.clone(), *version);
             assert!(
@@ -173,11 +173,11 @@ impl Watch {
             );
         }
         let mut orders = node.orders().orders();
-        let older = orders.find(|order| order.recall < directives.recall_count());
+        let older = orders.find(|order| order.recall < settings.recall_count());
         assert!(older.is_none(), "{older:?} is older than a fire recall");
         let moves = node.outputs().is_some_and(|outputs| outputs.motor != MotorCommand::Stop);
-        if moves && directives.emergency_power().is_some() {
-            let turn = directives.turn();
+        if moves && settings.emergency_power().is_some() {
+            let turn = settings.turn();
             let own = turn.holder().is_some_and(|(car, _)| *car == node.hello().node);
             assert!(own, "S1: it moves on emergency power, in the turn {turn:?}");
         }

@@ -4,9 +4,9 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use elevator_driver::{Floor, KeySwitch};
-use elevator_fleet::directives::Directives;
 use elevator_fleet::model::Mode;
 use elevator_fleet::node::Node;
+use elevator_fleet::settings::Settings;
 use fastrand::Rng;
 
 use crate::{Boundary, Bursts, Fault, Forgery, LevellingFault, MotorFault, World};
@@ -87,8 +87,8 @@ impl Draw<'_> {
     }
 
     /// What one operator has commanded for all, as the node knows.
-    fn directives(&self) -> Option<&Directives> {
-        self.world.node(self.node).map(Node::directives)
+    fn settings(&self) -> Option<&Settings> {
+        self.world.node(self.node).map(Node::settings)
     }
 
     /// What is in force is usually ended.
@@ -360,18 +360,18 @@ pub(crate) static KINDS: &[Kind] = &[
         },
     ),
     kind("fire recall", "of all cars, or its end, at any node", "ended", |it| {
-        let is_on = it.directives().is_some_and(Directives::is_fire_recalled);
+        let is_on = it.settings().is_some_and(Settings::is_fire_recalled);
         let start = !(is_on && it.ends());
         it.awake(Fault::FireRecall { at: it.node, start })
     }),
     kind("emergency power", "with a serving car or none, or its end, at any node", "ended", |it| {
-        let is_on = it.directives().is_some_and(|it| it.emergency_power().is_some());
+        let is_on = it.settings().is_some_and(|it| it.emergency_power().is_some());
         let serving = Some(it.other).filter(|_| it.random.bool());
         let on = !(is_on && it.ends());
         it.awake(Fault::EmergencyPower { at: it.node, on, serving })
     }),
     kind("locked floor", "or its end, at any node", "unlocked", |it| {
-        let is_locked = |floor: &Floor| it.directives().is_some_and(|it| it.is_locked(*floor));
+        let is_locked = |floor: &Floor| it.settings().is_some_and(|it| it.is_locked(*floor));
         let locked = it.world.floors().floors().find(is_locked).filter(|_| it.ends());
         let floor = locked.unwrap_or_else(|| it.floor());
         it.awake(Fault::FloorLock { at: it.node, floor, locked: locked.is_none() })

@@ -63,7 +63,7 @@ pub(super) fn inspect(snapshot: &Snapshot, cars: &mut [CarWatch]) -> Vec<Finding
 /// S1: on emergency power one motor runs at a time, of those whose nodes know of it.
 fn one_car_moves_on_emergency_power(snapshot: &Snapshot) -> Option<Finding> {
     let runs = |machine: &&Machine| {
-        let node = machine.awake().filter(|node| node.directives().emergency_power().is_some());
+        let node = machine.awake().filter(|node| node.settings().emergency_power().is_some());
         let outputs = node.and_then(Node::outputs);
         outputs.is_some_and(|outputs| outputs.motor != MotorCommand::Stop)
     };

@@ -99,7 +99,7 @@ impl Orders {
         .collect()
     }
 
-    /// O7: in calm all hold the same orders and directives. Stores with equal digests are equal.
+    /// O7: in calm all hold the same orders and settings. Stores with equal digests are equal.
     pub(crate) fn stores_are_equal(&mut self, snapshot: &Snapshot) -> Vec<Finding> {
         let Some(group) = snapshot.calm_group(WITHIN) else { return Vec::new() };
         let nodes: Vec<&Node> = group.iter().filter_map(|node| snapshot.node(*node)).collect();
@@ -136,7 +136,7 @@ fn takes(machine: &Machine, button: Button) -> bool {
     };
     let is_normal =
         || machine.mode() == Mode::InService && machine.car.inputs().key == KeySwitch::Normal;
-    !node.directives().is_fire_recalled()
+    !node.settings().is_fire_recalled()
         && (matches!(button, Button::Hall(..)) || is_normal() && !is_locked(machine, button))
 }
 
@@ -151,7 +151,7 @@ fn is_locked(machine: &Machine, button: Button) -> bool {
     let is_independent =
         machine.car.inputs().key == KeySwitch::Independent || machine.mode() == Mode::Independent;
     !is_independent
-        && node.directives().is_locked(floor)
+        && node.settings().is_locked(floor)
         && !node.orders().calls().any(is_destination)
 }
 

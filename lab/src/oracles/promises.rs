@@ -170,7 +170,7 @@ impl Promises {
         call: &Call,
     ) -> Option<Finding> {
         self.dropped.insert(call.clone(), snapshot.now);
-        let is_recalled = snapshot.node(node).is_some_and(|it| it.directives().is_fire_recalled());
+        let is_recalled = snapshot.node(node).is_some_and(|it| it.settings().is_fire_recalled());
         (!is_recalled).then(|| Finding::new("O1", node, format!("{call} was dropped")))
     }
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use elevator_driver::{DoorCommand, DoorState, KeySwitch};
-use elevator_fleet::directives::{RequestId, Session, SessionState};
 use elevator_fleet::model::{Availability, Call, HallCall, Mode, Timestamp, Unavailable};
+use elevator_fleet::settings::{RequestId, Session, SessionState};
 use elevator_fleet::store::RecordState;
 
 use super::Finding;
@@ -79,7 +79,7 @@ impl Service {
         let before = self.held.remove(&node);
         let machine = &snapshot.machines[node];
         let incarnation = machine.incarnation;
-        for session in machine.awake()?.directives().sessions() {
+        for session in machine.awake()?.settings().sessions() {
             let known = (node, incarnation, session.id);
             if !session.is_open() {
                 self.ended.insert(known);
@@ -103,10 +103,10 @@ impl Service {
 fn holding<'a>(snapshot: &Snapshot<'a>, index: usize) -> Option<&'a Session> {
     let machine = &snapshot.machines[index];
     let node = machine.awake()?;
-    let directives = node.directives();
-    let session = directives.session_of(&machine.name)?;
+    let settings = node.settings();
+    let session = settings.session_of(&machine.name)?;
     let is_its_mode = machine.mode() == Mode::Priority
-        && directives.priority(&machine.name).is_none()
+        && settings.priority(&machine.name).is_none()
         && machine.reported.key == KeySwitch::Normal;
     let is_open = machine.line == Line::Plugged
         && machine.car.inputs().door == DoorState::Open

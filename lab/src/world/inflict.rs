@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, Climate, Direction, Floor, Trip};
-use elevator_fleet::directives::{Asked, DirectiveError, RequestId, Session};
 use elevator_fleet::model::{NodeId, Timestamp};
 use elevator_fleet::node::{Access, FireRecall, FloorLock, Node, SessionRequest};
+use elevator_fleet::settings::{Asked, RequestId, Session, SettingError};
 
 use super::World;
 use crate::agenda::{Event, TimedFault};
@@ -183,7 +183,7 @@ impl World {
                 self.command(at, |node, now| {
                     match node.handle_fire_recall(recall, OPERATOR, now) {
                         // It has not heard of the recall.
-                        Err(DirectiveError::NoRecall) => {}
+                        Err(SettingError::NoRecall) => {}
                         commanded => is_done(commanded),
                     }
                 });
@@ -246,7 +246,7 @@ impl World {
         let id = RequestId { owner: 1, request: session };
         let car = self.name_of(car);
         self.command(at, |node, now| {
-            let is_open = node.directives().session(id).is_some_and(Session::is_open);
+            let is_open = node.settings().session(id).is_some_and(Session::is_open);
             let changed = match floor {
                 None => node.handle_session_end(id, None, OPERATOR, now).map(drop),
                 Some(floor) if is_open => {

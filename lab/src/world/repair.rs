@@ -1,9 +1,9 @@
 //! Everything put right.
 
 use elevator_driver::KeySwitch;
-use elevator_fleet::directives::{Key, Setting};
 use elevator_fleet::model::Mode;
 use elevator_fleet::node::Node;
+use elevator_fleet::settings::{Key, Setting};
 
 use super::World;
 use crate::fault::Fault;
@@ -59,29 +59,29 @@ impl World {
     /// What ends the commands that a node knows of.
     fn known_commands(&self, at: usize) -> Vec<Fault> {
         let mut faults = Vec::new();
-        let Some(directives) = self.machines[at].node().map(Node::directives) else {
+        let Some(settings) = self.machines[at].node().map(Node::settings) else {
             return faults;
         };
         for (car, machine) in self.machines.iter().enumerate() {
-            let set = directives.get(&Key::Mode(machine.name.clone())).map(|it| &it.setting);
+            let set = settings.get(&Key::Mode(machine.name.clone())).map(|it| &it.setting);
             if matches!(set, Some(Setting::Mode(_, mode)) if *mode != Mode::InService) {
                 faults.push(Fault::Mode { at, car, mode: Mode::InService });
             }
-            if directives.priority(&machine.name).is_some() {
+            if settings.priority(&machine.name).is_some() {
                 faults.push(Fault::Priority { at, car: Some(car), floor: None });
             }
         }
-        faults.extend(directives.open_sessions().into_iter().map(|session| {
+        faults.extend(settings.open_sessions().into_iter().map(|session| {
             let session = session.id.request;
             Fault::Session { at, session, car: None, floor: None }
         }));
-        if directives.emergency_power().is_some() {
+        if settings.emergency_power().is_some() {
             faults.push(Fault::EmergencyPower { at, on: false, serving: None });
         }
-        if directives.is_fire_recalled() {
+        if settings.is_fire_recalled() {
             faults.push(Fault::FireRecall { at, start: false });
         }
-        let locked = self.settings.floors.floors().filter(|floor| directives.is_locked(*floor));
+        let locked = self.settings.floors.floors().filter(|floor| settings.is_locked(*floor));
         faults.extend(locked.map(|floor| Fault::FloorLock { at, floor, locked: false }));
         faults
     }

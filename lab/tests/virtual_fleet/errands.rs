@@ -2,9 +2,9 @@
 //! that one car moves at a time on emergency power (S1).
 
 use elevator_driver::{DoorState, DriveFeedback, KeySwitch};
-use elevator_fleet::directives::Turn;
 use elevator_fleet::model::Mode;
 use elevator_fleet::node::Node;
+use elevator_fleet::settings::Turn;
 use elevator_fleet::wire::NodeState;
 use liftmesh_lab::{Fault, World};
 
@@ -131,7 +131,7 @@ fn is_driven(world: &World, car: usize) -> bool {
 }
 
 fn is_in_force(world: &World, car: usize) -> bool {
-    world.node(car).is_none_or(|node| node.directives().emergency_power().is_some())
+    world.node(car).is_none_or(|node| node.settings().emergency_power().is_some())
 }
 
 /// Cars all over the building, at rest at a floor or on their way.
@@ -151,7 +151,7 @@ fn stand(building: &mut Building) {
 }
 
 fn serving(world: &World) -> Option<usize> {
-    let turn = world.running().filter_map(|at| world.node(at)).map(Node::directives).next()?.turn();
+    let turn = world.running().filter_map(|at| world.node(at)).map(Node::settings).next()?.turn();
     let Turn::Serves { car, .. } = turn else { return None };
     (0..world.size()).find(|at| *world.name(*at) == car)
 }
@@ -272,7 +272,7 @@ fn a_car_that_cannot_move_gets_no_turn_to_serve() {
         stand(&mut building);
         let has_turn = |world: &World| {
             let nodes = world.running().filter_map(|at| world.node(at));
-            let mut turns = nodes.map(|it| it.directives().turn());
+            let mut turns = nodes.map(|it| it.settings().turn());
             turns.any(|turn| turn.holder().is_some_and(|(car, _)| car == world.name(1)))
         };
         let mut had = false;

@@ -95,7 +95,7 @@ fn recalls_on_two_sides_are_two() {
     building.run_for(secs(1));
     building.inflict(Fault::FireRecall { at: 0, start: false });
     building.run_for(secs(1));
-    let recalled = |node| building.node(node).is_some_and(|it| it.directives().is_fire_recalled());
+    let recalled = |node| building.node(node).is_some_and(|it| it.settings().is_fire_recalled());
     assert_eq!([0, 1, 2].map(recalled), [false, false, true]);
     building.inflict(Fault::NetworkCut(2, false));
     building.until(mins(2), "all cars are down", |world| are_down(world, 0..3));

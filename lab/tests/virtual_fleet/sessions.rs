@@ -1,6 +1,6 @@
 //! Sessions of robots, at any node, through failovers and restarts.
 
-use elevator_fleet::directives::{RequestId, SessionEnd, SessionState};
+use elevator_fleet::settings::{RequestId, SessionEnd, SessionState};
 use liftmesh_lab::{Fault, World};
 
 use crate::building::{Building, floor, is_open_at, mins, secs, without_parking};
@@ -11,7 +11,7 @@ fn ask(building: &mut Building, at: usize, session: u64, car: Option<usize>, to:
 
 fn state(world: &World, at: usize, session: u64) -> Option<SessionState> {
     let id = RequestId { owner: 1, request: session };
-    Some(world.node(at)?.directives().session(id)?.state.clone())
+    Some(world.node(at)?.settings().session(id)?.state.clone())
 }
 
 fn is_open(world: &World, session: u64, car: usize, at: u8) -> bool {

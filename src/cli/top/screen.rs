@@ -339,7 +339,7 @@ fn weight(report: &Report) -> Style {
         | Report::Repair { .. }
         | Report::TakenOver { .. }
         | Report::Dropped { .. }
-        | Report::Directive { .. }
+        | Report::Setting { .. }
         | Report::Availability(_)
         | Report::Panel(Ok(()))
         | Report::PressRefused { .. } => palette::notable(),

@@ -57,7 +57,7 @@ fn a_journal_that_is_open_or_of_another_node_is_refused_and_left_alone() {
     let (other, before) = (car("car-2"), bytes(&directory));
     for refused in [
         Journal::open(directory.path(), &other).map(drop),
-        directives_of(directory.path(), &other).map(drop),
+        settings_of(directory.path(), &other).map(drop),
         complete_audit(directory.path(), &other, |_| Some(hang("1"))),
     ] {
         assert!(

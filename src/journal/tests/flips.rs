@@ -37,7 +37,7 @@ fn opened(bytes: &[u8]) -> Option<String> {
 
 /// A floor is locked for the nth time.
 fn locked(count: u64) -> Change {
-    Change::Directive(directive(Setting::FloorLock(floor(3), true), count))
+    Change::Setting(register(Setting::FloorLock(floor(3), true), count))
 }
 
 /// Images with a newest commit of each kind.

@@ -98,7 +98,7 @@ fn restored() -> Restored {
         term: Term(5),
         records: records(),
         flight_times: vec![flights(2, vec![205, 207, 205, 311, 206])],
-        directives: vec![directive(Setting::Mode(car("A"), Mode::OutOfService), 3)],
+        settings: vec![register(Setting::Mode(car("A"), Mode::OutOfService), 3)],
     }
 }
 
@@ -106,11 +106,11 @@ fn restored() -> Restored {
 fn write_golden(path: &Path) {
     let database = Database::builder().create(path).expect("a database");
     let (mut journal, _) = Journal::begin(database, None, &car("A"), path).expect("a journal");
-    let Restored { term, records, flight_times, directives } = restored();
+    let Restored { term, records, flight_times, settings } = restored();
     let mut changes: Vec<Change> = records.into_iter().map(Change::Record).collect();
     changes.extend(flight_times.into_iter().map(Change::FlightTimes));
     changes.push(Change::Term(term));
-    changes.extend(directives.into_iter().map(Change::Directive));
+    changes.extend(settings.into_iter().map(Change::Setting));
     let statistics = vec![Changes { changed: statistics(), removed: Vec::new() }];
     let group = Group { changes, records: audit_records(), statistics };
     journal.commit_at(&group, UNIX_EPOCH + Duration::from_secs(WRITTEN)).expect("written");
@@ -211,7 +211,7 @@ fn refused(directory: &TempDir, expected: &str) {
     let before = bytes(directory);
     for refused in [
         audit_of(directory.path(), None).map(drop),
-        directives_of(directory.path(), &car("A")).map(drop),
+        settings_of(directory.path(), &car("A")).map(drop),
         Journal::open_or(directory.path(), &car("A"), Lost::MakeAnew).map(drop),
         Journal::open_or(directory.path(), &car("A"), Lost::Refuse).map(drop),
     ] {
@@ -246,7 +246,7 @@ fn a_journal_of_another_format_is_refused_and_left_as_it_is() {
 
 #[test]
 fn tables_of_other_types_are_refused_and_left_as_they_are() {
-    for name in ["orders", "directives", "audit", "statistics"] {
+    for name in ["orders", "settings", "audit", "statistics"] {
         let directory = changed(|transaction| {
             let mut tables = transaction.list_tables().expect("tables");
             let table = tables.find(|table| table.name() == name).expect("a table");

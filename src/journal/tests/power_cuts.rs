@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
 
-use elevator_fleet::directives::Key;
+use elevator_fleet::settings::Key;
 use fastrand::Rng;
 use tokio::sync::watch;
 
@@ -34,7 +34,7 @@ struct Contents {
     term: Term,
     records: BTreeMap<Dot, Record>,
     flight_times: BTreeMap<Leg, FlightRecord>,
-    directives: BTreeMap<Key, Directive>,
+    settings: BTreeMap<Key, Register>,
     statistics: BTreeMap<Slot, Quarter>,
     audit: Vec<AuditRecord>,
 }
@@ -42,12 +42,12 @@ struct Contents {
 impl Contents {
     /// What a journal holds.
     fn of(restored: &Restored, database: &Database) -> Self {
-        let Restored { term, records, flight_times, directives } = restored.clone();
+        let Restored { term, records, flight_times, settings } = restored.clone();
         Self {
             term,
             records: records.iter().map(|record| (record.dot, aged(record))).collect(),
             flight_times: flight_times.into_iter().map(|record| (record.leg, record)).collect(),
-            directives: directives.into_iter().map(|it| (it.setting.key(), it)).collect(),
+            settings: settings.into_iter().map(|it| (it.setting.key(), it)).collect(),
             statistics: tables::read_statistics(database)
                 .expect("statistics")
                 .into_iter()
@@ -61,10 +61,10 @@ impl Contents {
             Change::Record(record) => drop(self.records.insert(record.dot, aged(record))),
             Change::Forget(dot) => drop(self.records.remove(dot)),
             Change::Term(term) => self.term = self.term.max(*term),
-            Change::Directive(directive) => {
-                self.directives.insert(directive.setting.key(), directive.clone());
+            Change::Setting(register) => {
+                self.settings.insert(register.setting.key(), register.clone());
             }
-            Change::ForgetDirective(key) => drop(self.directives.remove(key)),
+            Change::ForgetSetting(key) => drop(self.settings.remove(key)),
             Change::FlightTimes(times) => {
                 self.flight_times.insert(times.leg, times.clone());
             }
@@ -88,9 +88,9 @@ fn change(random: &mut Rng) -> Change {
         1 => {
             let setting = Setting::FloorLock(floor(random.u8(0..4)), true);
             if random.bool() {
-                Change::ForgetDirective(setting.key())
+                Change::ForgetSetting(setting.key())
             } else {
-                Change::Directive(directive(setting, number))
+                Change::Setting(register(setting, number))
             }
         }
         2 => {

@@ -1,6 +1,6 @@
-use elevator_fleet::directives::{Asked, SessionState};
 use elevator_fleet::model::FleetName;
 use elevator_fleet::node::{SessionRefused, SessionRequest, Taken};
+use elevator_fleet::settings::{Asked, SessionState};
 use rumqttc::v5::mqttbytes::QoS;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -130,9 +130,9 @@ async fn what_a_robot_asks_for_is_acknowledged_once_it_outlives_the_node() {
         assert_eq!((handled.outcome, &said["request_id"]), (CallOutcome::Taken, &json!("1")));
         assert!(handled.acknowledge.is_none(), "{said}");
         let mut status = busy_status();
-        status.directives_held = false;
+        status.settings_held = false;
         assert!(desk.settle(&status).is_empty(), "nobody else has it");
-        status.directives_held = true;
+        status.settings_held = true;
         assert_eq!(desk.settle(&status).len(), 1);
         // It has a name that those have with whom its answers go.
         let id = &said["id"];

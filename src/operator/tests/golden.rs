@@ -242,8 +242,8 @@ fn bare() -> Status {
         lost: Vec::new(),
         hangs: Vec::new(),
         conflicts: Vec::new(),
-        directives: Vec::new(),
-        directives_held: false,
+        settings: Vec::new(),
+        settings_held: false,
         access: AccessStatus::default(),
         schedule: None,
         car: None,
@@ -360,7 +360,7 @@ fn reports() -> Vec<Report> {
         Report::Conflict("another node is named A".to_owned()),
     ]);
     reports.extend(hangs().map(Report::Hung));
-    reports.push(Report::Directive {
+    reports.push(Report::Setting {
         setting: Setting::Mode(NodeId::new("B").unwrap(), Mode::OutOfService),
         operator: Words::new("kovac").unwrap(),
     });
@@ -418,7 +418,7 @@ fn audit_records() -> Vec<AuditRecord> {
     let mut events = vec![
         AuditEvent::LatchFound { latch: Latch::JournalLost },
         AuditEvent::FleetKeys { sent: Some(143), accepted: vec![143, 12], accepts_anybody: false },
-        AuditEvent::Directive {
+        AuditEvent::Setting {
             operator: "kovac".to_owned(),
             reason: Some("new carpet".to_owned()),
             account: Some(Account::default()),

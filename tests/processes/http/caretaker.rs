@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use elevator_driver::Button;
-use elevator_fleet::directives::Setting;
+use elevator_fleet::settings::Setting;
 use liftmesh_harness::building::{Building, Line};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -125,8 +125,8 @@ fn a_hang_is_cleared_where_its_latch_is() {
     building.wait_in_service(&["B"]);
     building.wait_dark(&["B"], call);
     building.wait("A knows that the hang is over", |building| {
-        let directives = building.status("A").map(|status| status.directives).unwrap_or_default();
-        directives.iter().any(|it| matches!(it.setting, Setting::Hang(_, None)))
+        let settings = building.status("A").map(|status| status.settings).unwrap_or_default();
+        settings.iter().any(|it| matches!(it.setting, Setting::Hang(_, None)))
     });
     assert_eq!(get(a, "/api/v1/fleet").json()["hangs"], json!([]));
     building.assert_safe();

@@ -90,7 +90,7 @@ fn a_token_counts_at_every_node_until_any_revokes_it() {
 /// How often this call was placed, as a node says.
 fn placed(events: &mut Events, hall: &Value) -> bool {
     let end = events.wait("event", |event| {
-        (event["event"] == "placed" && event["call"] == *hall) || event["event"] == "directive"
+        (event["event"] == "placed" && event["call"] == *hall) || event["event"] == "setting"
     });
     end.data["event"] == "placed"
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use elevator_driver::Direction;
-use elevator_fleet::directives::Setting;
+use elevator_fleet::settings::Setting;
 use liftmesh_harness::Process;
 use liftmesh_harness::building::{Building, Line, skip};
 
@@ -139,7 +139,7 @@ fn prometheus_reads_the_nodes_and_evaluates_the_alerts() {
     fs::write(directory.path().join("ca.pem"), authorities).expect("written");
     building.wait("B knows the token", |building| {
         let status = building.status("B").expect("a status");
-        status.directives.iter().any(|it| matches!(it.setting, Setting::Token(..)))
+        status.settings.iter().any(|it| matches!(it.setting, Setting::Token(..)))
     });
     building.press("A", building.hall(2, Direction::Up));
     let mut server = Server::start(directory.path(), &nodes);

@@ -6,8 +6,8 @@ use elevator_driver::{DoorState, KeySwitch};
 
 use super::shaft::{World, floor};
 use crate::car::{CarEvent, Errand, SessionLeg};
-use crate::directives::{RequestId, SessionEnd};
 use crate::model::{Mode, Reason, Unavailable};
+use crate::settings::{RequestId, SessionEnd};
 
 const ID: RequestId = RequestId { owner: 1, request: 7 };
 const LEG: SessionLeg = SessionLeg { id: ID, leg: 0 };

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use super::shaft::{Door, Drive, Faults, World, floor};
 use crate::car::{Errand, Power, SessionLeg};
-use crate::directives::RequestId;
 use crate::dispatch::CarPlan;
+use crate::settings::RequestId;
 
 /// How long a storm lasts, in ticks: five minutes.
 const STORM: u32 = 3000;

@@ -4,9 +4,6 @@ use std::time::Duration;
 
 use elevator_driver::Floor;
 
-use crate::directives::{
-    DirectiveError, Request, RequestId, Session, SessionEnd, SessionState, Setting, Words,
-};
 use crate::model::{Mode, NodeId, Timestamp};
 use crate::node::Node;
 use crate::services::access::{Access, FloorLock, ReleaseRefused};
@@ -14,6 +11,9 @@ use crate::services::power;
 use crate::services::priority::{self, PriorityRefused};
 use crate::services::recall::{self, FireRecall};
 use crate::services::sessions::{self, SessionRefused, SessionRequest};
+use crate::settings::{
+    Request, RequestId, Session, SessionEnd, SessionState, Setting, SettingError, Words,
+};
 
 impl Node {
     /// An operator sets the service mode of a car, of this node or another one. It holds until
@@ -23,14 +23,14 @@ impl Node {
     /// `operator` is cut to what [`Words::entered`] has room for.
     ///
     /// # Errors
-    /// [`DirectiveError`]: nothing has changed.
+    /// [`SettingError`]: nothing has changed.
     pub fn handle_mode(
         &mut self,
         car: &NodeId,
         mode: Mode,
         operator: &str,
         now: Timestamp,
-    ) -> Result<(), DirectiveError> {
+    ) -> Result<(), SettingError> {
         self.handle_setting(Setting::Mode(car.clone(), mode), operator, now)
     }
 
@@ -38,13 +38,13 @@ impl Node {
     /// this command ends them.
     ///
     /// # Errors
-    /// [`DirectiveError`]: nothing has changed.
+    /// [`SettingError`]: nothing has changed.
     pub fn handle_fire_recall(
         &mut self,
         recall: FireRecall,
         operator: &str,
         now: Timestamp,
-    ) -> Result<(), DirectiveError> {
+    ) -> Result<(), SettingError> {
         let own = self.hello.nonce;
         let settings = self.consult(now, |_, bank| recall::command(bank, recall, own))?;
         self.command(settings, operator, now)
@@ -54,14 +54,14 @@ impl Node {
     /// otherwise, whatever is restarted meanwhile.
     ///
     /// # Errors
-    /// [`DirectiveError`]: nothing has changed.
+    /// [`SettingError`]: nothing has changed.
     pub fn handle_floor_lock(
         &mut self,
         floor: Floor,
         lock: FloorLock,
         operator: &str,
         now: Timestamp,
-    ) -> Result<(), DirectiveError> {
+    ) -> Result<(), SettingError> {
         let is_locked = lock == FloorLock::Lock;
         self.handle_setting(Setting::FloorLock(floor, is_locked), operator, now)
     }
@@ -108,14 +108,14 @@ impl Node {
     /// An operator ends the priority call of a car, and its session.
     ///
     /// # Errors
-    /// [`DirectiveError`]: the priority call has not changed.
+    /// [`SettingError`]: the priority call has not changed.
     pub fn handle_priority_end(
         &mut self,
         car: &NodeId,
         operator: &str,
         now: Timestamp,
-    ) -> Result<(), DirectiveError> {
-        let session = self.directives().session_of(car).cloned();
+    ) -> Result<(), SettingError> {
+        let session = self.settings().session_of(car).cloned();
         let session = session.map(|it| it.with(SessionState::Ended(SessionEnd::Operator)));
         let session = session.map(|it| Setting::Request(Request::Session(it)));
         let settings = session.into_iter().chain([Setting::Priority(car.clone(), None)]);
@@ -127,14 +127,14 @@ impl Node {
     /// each car another turn.
     ///
     /// # Errors
-    /// [`DirectiveError`]: nothing has changed.
+    /// [`SettingError`]: nothing has changed.
     pub fn handle_emergency_power(
         &mut self,
         on: bool,
         serving: Option<&NodeId>,
         operator: &str,
         now: Timestamp,
-    ) -> Result<(), DirectiveError> {
+    ) -> Result<(), SettingError> {
         let settings = self.consult(now, |_, bank| power::command(bank, on, serving));
         self.command(settings, operator, now)
     }
@@ -186,7 +186,7 @@ impl Node {
         by: &str,
         now: Timestamp,
     ) -> Result<Session, SessionRefused> {
-        let session = self.directives().session(id).ok_or(SessionRefused::NotOpen)?.clone();
+        let session = self.settings().session(id).ok_or(SessionRefused::NotOpen)?.clone();
         if !session.is_open() {
             return Ok(session);
         }
@@ -196,7 +196,7 @@ impl Node {
 
     /// A program may do nothing any more: ends all its sessions.
     pub fn handle_owner_revoked(&mut self, owner: u32, now: Timestamp) {
-        let open = self.directives().open_sessions().into_iter();
+        let open = self.settings().open_sessions().into_iter();
         let its: Vec<Session> = open.filter(|it| it.id.owner == owner).cloned().collect();
         for session in its {
             let session = session.with(SessionState::Ended(SessionEnd::Operator));
@@ -211,9 +211,9 @@ impl Node {
         session: Session,
         by: &str,
         now: Timestamp,
-    ) -> Result<Session, DirectiveError> {
+    ) -> Result<Session, SettingError> {
         self.handle_setting(Setting::Request(Request::Session(session.clone())), by, now)?;
-        Ok(self.directives().session(session.id).cloned().unwrap_or(session))
+        Ok(self.settings().session(session.id).cloned().unwrap_or(session))
     }
 
     /// Somebody sets something. It reaches every node, and holds until it is set again.
@@ -221,13 +221,13 @@ impl Node {
     /// `operator` is cut to what [`Words::entered`] has room for.
     ///
     /// # Errors
-    /// [`DirectiveError`]: nothing has changed.
+    /// [`SettingError`]: nothing has changed.
     pub fn handle_setting(
         &mut self,
         setting: Setting,
         operator: &str,
         now: Timestamp,
-    ) -> Result<(), DirectiveError> {
+    ) -> Result<(), SettingError> {
         self.command(vec![setting], operator, now)
     }
 
@@ -237,7 +237,7 @@ impl Node {
         settings: Vec<Setting>,
         operator: &str,
         now: Timestamp,
-    ) -> Result<(), DirectiveError> {
+    ) -> Result<(), SettingError> {
         let by = Words::entered(operator, &self.hello.node);
         for setting in settings {
             self.set(setting, by.clone(), now)?;

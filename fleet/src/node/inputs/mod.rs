@@ -13,7 +13,6 @@ use elevator_driver::PanelEvent;
 pub use self::presses::{Press, Pressed};
 use crate::cabin::{Cabin, Occurrence};
 use crate::car::Power;
-use crate::directives::{Request, RequestId};
 use crate::dispatch::{Schedule, WeekTime};
 use crate::election::{Input, LinkRule};
 use crate::leadership::Leadership;
@@ -26,6 +25,7 @@ use crate::seeded::{SeededBug, is_seeded};
 use crate::services::access::Access;
 use crate::services::calls::OrderRefused;
 use crate::services::{Services, errand, fire_key};
+use crate::settings::{Request, RequestId};
 use crate::store::{Store, Taken};
 use crate::wire::{Beacon, Frame};
 
@@ -73,12 +73,12 @@ impl Node {
         let peers = Peers::new(hello.clone(), identity.link_port, mesh, rule);
         let rotates = leadership.election().profile().rotates;
         let store = Store::new(hello.clone(), &restored, rotates);
-        let (directives, own) = (store.settings(), &hello.node);
-        cabin.change_car(|car| car.restore_fire_key(fire_key(directives, own)));
-        if directives.emergency_power().is_some() {
+        let (settings, own) = (store.settings(), &hello.node);
+        cabin.change_car(|car| car.restore_fire_key(fire_key(settings, own)));
+        if settings.emergency_power().is_some() {
             cabin.set_power(Power::Waiting, Timestamp::START);
         }
-        cabin.change_car(|car| car.set_command(directives.mode(own), Timestamp::START));
+        cabin.change_car(|car| car.set_command(settings.mode(own), Timestamp::START));
         let mut node = Self {
             leadership,
             peers,
@@ -90,7 +90,7 @@ impl Node {
             actions: VecDeque::new(),
             hello,
         };
-        let errand = errand(node.directives(), &node.hello.node);
+        let errand = errand(node.settings(), &node.hello.node);
         node.cabin.change_car(|car| car.set_errand(errand, Timestamp::START));
         node
     }
@@ -322,7 +322,7 @@ impl Node {
 
     /// A program places an order, and may ask again because the answer did not arrive: the fleet
     /// places nothing again for a request that it has fulfilled, whichever node is asked, and after a
-    /// restart, too. It remembers up to [`MOST_REQUESTS`](crate::directives::MOST_REQUESTS)
+    /// restart, too. It remembers up to [`MOST_REQUESTS`](crate::settings::MOST_REQUESTS)
     /// requests.
     ///
     /// # Errors
@@ -356,7 +356,7 @@ impl Node {
     /// it is the same open order.
     #[must_use]
     pub fn earlier(&self, CallRequest { id, call, .. }: &CallRequest) -> Option<Requested> {
-        match self.directives().request(*id)? {
+        match self.settings().request(*id)? {
             Request::Call { call: asked, press, .. } if asked == call => {
                 let Some(press) = press else {
                     return Some(Requested::Before(Taken::Absorbed));

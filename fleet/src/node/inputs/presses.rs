@@ -60,7 +60,7 @@ impl Node {
                 return Ok(Pressed::Command);
             }
         }
-        if self.directives().is_fire_recalled() {
+        if self.settings().is_fire_recalled() {
             return Err(OrderRefused::FireRecall { call: call.clone() });
         }
         if self.cabin.absorbs(call, now) {
@@ -104,7 +104,7 @@ impl Node {
     }
 
     fn take_request(&mut self, call: &Call, now: Timestamp) -> Result<Pressed, OrderRefused> {
-        let refused = if self.directives().is_fire_recalled() {
+        let refused = if self.settings().is_fire_recalled() {
             OrderRefused::FireRecall { call: call.clone() }
         } else if let Some(refused) = self.lock_against(call, now) {
             self.refuse_press(&refused, now);

@@ -15,7 +15,7 @@ impl Node {
             led: self.leadership.terms.led(),
             estimate: self.leadership.election().estimate(),
             digest: self.store.digest(),
-            power: self.directives().power_digest(),
+            power: self.settings().power_digest(),
             durable: self.store.all_durable(),
             car: self.cabin.view(now),
         }

@@ -1,10 +1,10 @@
 //! Settings: what is to be set, and what follows once it is.
 
 use crate::car::Power;
-use crate::directives::{Directive, DirectiveError, Key, Setting, Words};
 use crate::model::Timestamp;
 use crate::node::{Node, Report};
 use crate::services::{Bank, Services, errand};
+use crate::settings::{Key, Register, Setting, SettingError, Words};
 
 impl Node {
     /// The bank as it is now, for the rules of the services.
@@ -30,7 +30,7 @@ impl Node {
         setting: Setting,
         by: Words,
         now: Timestamp,
-    ) -> Result<(), DirectiveError> {
+    ) -> Result<(), SettingError> {
         self.store.set(setting, by)?;
         self.route_store(now);
         Ok(())
@@ -51,13 +51,12 @@ impl Node {
     /// obeys its key, and the latch has the evidence.
     pub(in crate::node) fn set_own(&mut self, setting: Setting, by: Words, now: Timestamp) {
         match self.set(setting, by, now) {
-            Ok(())
-            | Err(DirectiveError::NoRecall | DirectiveError::Full | DirectiveError::Spent) => {}
+            Ok(()) | Err(SettingError::NoRecall | SettingError::Full | SettingError::Spent) => {}
         }
     }
 
     /// What is set has changed.
-    pub(in crate::node) fn on_set(&mut self, changed: Vec<Directive>, now: Timestamp) {
+    pub(in crate::node) fn on_set(&mut self, changed: Vec<Register>, now: Timestamp) {
         let (own, settings) = (self.hello.node.clone(), self.store.settings());
         let is_new = changed.iter().any(|it| it.setting.key() == Key::EmergencyPower);
         self.services.turns.note(settings, is_new);
@@ -73,8 +72,8 @@ impl Node {
         self.cabin.change_car(|car| car.set_command(mode, now));
         self.cabin.invalidate_stops();
         self.dispatching.invalidate();
-        for Directive { setting, version: _, operator } in changed {
-            self.report(Report::Directive { setting, operator });
+        for Register { setting, version: _, operator } in changed {
+            self.report(Report::Setting { setting, operator });
         }
     }
 }

@@ -6,9 +6,9 @@
 
 use elevator_driver::Floor;
 
-use crate::directives::{Asked, Request, RequestId, Session};
 use crate::model::{Call, NodeId};
 use crate::node::Node;
+use crate::settings::{Asked, Request, RequestId, Session};
 use crate::store::Fate;
 
 /// What has become of a call that a program has placed.
@@ -39,7 +39,7 @@ impl Node {
     /// `None` for a session that is no trip.
     #[must_use]
     pub fn followed_call(&self, id: RequestId) -> Option<FollowedCall> {
-        match self.directives().request(id)?.clone() {
+        match self.settings().request(id)?.clone() {
             Request::Call { call, press, .. } => {
                 let fate = press.map_or(Fate::Absorbed, |press| self.store.fate(press, &call));
                 Some(FollowedCall::Call { call, fate })

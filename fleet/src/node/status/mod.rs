@@ -19,7 +19,6 @@ pub use self::fleet::FleetStatus;
 pub use self::followed::FollowedCall;
 use crate::cabin::{CarStatus, ClimateStatus};
 use crate::car::HangEvidence;
-use crate::directives::{Key, PriorityCall, Request, Session, Setting, Words};
 use crate::election::Detail;
 use crate::json::{
     self, NodeStateForm, hang, hexadecimal, is_zero, optional_car, optional_fine_seconds, seconds,
@@ -27,6 +26,7 @@ use crate::json::{
 };
 use crate::model::{Call, CarView, FleetName, Mac, Mode, NodeId, NodeState, Protocol, Role, Term};
 use crate::peers::{ConflictKind, LossCause};
+use crate::settings::{Key, PriorityCall, Request, Session, Setting, Words};
 use crate::store::Refused;
 
 /// The fleet keys of a node, by their ids. All empty: no key is configured.
@@ -118,13 +118,13 @@ pub struct Status {
     /// minute.
     #[serde(default)]
     pub conflicts: Vec<ConflictStatus>,
-    /// The directives: what operators have commanded until they command something else.
+    /// The settings: what operators have commanded until they command something else.
     #[serde(default)]
-    pub directives: Vec<DirectiveStatus>,
-    /// The directives outlive this node: a peer has all of them as well or, where none is heard, they
+    pub settings: Vec<SettingStatus>,
+    /// The settings outlive this node: a peer has all of them as well or, where none is heard, they
     /// are on disk.
     #[serde(default)]
-    pub directives_held: bool,
+    pub settings_held: bool,
     /// The locked floors, and who was refused because of them.
     #[serde(default)]
     pub access: AccessStatus,
@@ -143,18 +143,18 @@ pub struct Status {
 impl Status {
     /// The sessions of robots that are remembered.
     pub fn sessions(&self) -> impl Iterator<Item = &Session> {
-        self.directives.iter().filter_map(|it| {
+        self.settings.iter().filter_map(|it| {
             let Setting::Request(Request::Session(session)) = &it.setting else { return None };
             Some(session)
         })
     }
 }
 
-/// A directive.
+/// A setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DirectiveStatus {
+pub struct SettingStatus {
     /// What it sets, and to what.
-    #[serde(flatten, with = "crate::directives::json")]
+    #[serde(flatten, with = "crate::settings::json")]
     pub setting: Setting,
     /// Who commanded it.
     pub operator: Words,
@@ -317,7 +317,7 @@ impl Status {
     }
 
     fn setting(&self, key: &Key) -> Option<&Setting> {
-        self.directives.iter().map(|it| &it.setting).find(|setting| setting.key() == *key)
+        self.settings.iter().map(|it| &it.setting).find(|setting| setting.key() == *key)
     }
 
     /// The mode that an operator has set for a car.
@@ -352,7 +352,7 @@ impl Status {
     /// Whether all cars are recalled because of a fire.
     #[must_use]
     pub fn is_fire_recalled(&self) -> bool {
-        self.directives.iter().any(|it| it.setting.is_recall())
+        self.settings.iter().any(|it| it.setting.is_recall())
     }
 
     /// The open order for a call, if any.

@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use elevator_driver::{Floor, PanelOutputs};
 
 use super::{
-    AccessStatus, ConflictStatus, DirectiveStatus, DispatchStatus, FleetKeysStatus, HangStatus,
-    LostStatus, MOST_NAMED, OrderStatus, PeerStatus, ReleaseStatus, ScheduleStatus, Status,
+    AccessStatus, ConflictStatus, DispatchStatus, FleetKeysStatus, HangStatus, LostStatus,
+    MOST_NAMED, OrderStatus, PeerStatus, ReleaseStatus, ScheduleStatus, SettingStatus, Status,
 };
 use crate::car::{Car, Power};
-use crate::directives::{Directive, Directives};
 use crate::election::{Carrier, Detail};
 use crate::model::{
     Call, CarView, Dot, HallCall, Hello, NodeId, NodeState, Nonce, Term, Timestamp,
 };
 use crate::node::Node;
 use crate::peers::{LossCause, PacketCounts};
+use crate::settings::{Register, Settings};
 use crate::store::{Holding, OrderStore};
 
 impl Node {
@@ -83,13 +83,13 @@ impl Node {
         self.store.orders()
     }
 
-    /// Every directive that the node knows of.
+    /// Every setting that the node knows of.
     #[must_use]
-    pub fn directives(&self) -> &Directives {
+    pub fn settings(&self) -> &Settings {
         self.store.settings()
     }
 
-    /// A number that is equal if, and in practice only if, two nodes have the same orders and directives.
+    /// A number that is equal if, and in practice only if, two nodes have the same orders and settings.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.store.digest()
@@ -150,8 +150,8 @@ impl Node {
             lost: self.lost_status(now),
             hangs: self.hang_status(),
             conflicts: self.conflict_status(now),
-            directives: self.directive_status(),
-            directives_held: self
+            settings: self.setting_status(),
+            settings_held: self
                 .store
                 .are_settings_held(self.peers.members().peers().map(|(name, _)| name)),
             access: self.access_status(now),
@@ -194,18 +194,15 @@ impl Node {
     /// The car of a peer in the mode that follows from commands and its key, if that is what its beacons
     /// mean.
     fn with_mode(&self, car: &NodeId, view: CarView) -> CarView {
-        let known = self.directives().mode_with_key(car);
+        let known = self.settings().mode_with_key(car);
         let mode = if known.on_the_wire() == view.mode { known } else { view.mode };
         CarView { mode, ..view }
     }
 
-    fn directive_status(&self) -> Vec<DirectiveStatus> {
-        let directives = self.directives().in_force().cloned();
-        directives
-            .map(|Directive { setting, version: _, operator }| DirectiveStatus {
-                setting,
-                operator,
-            })
+    fn setting_status(&self) -> Vec<SettingStatus> {
+        let settings = self.settings().in_force().cloned();
+        settings
+            .map(|Register { setting, version: _, operator }| SettingStatus { setting, operator })
             .collect()
     }
 
@@ -215,7 +212,7 @@ impl Node {
     }
 
     fn access_status(&self, now: Timestamp) -> AccessStatus {
-        let locked: BTreeSet<Floor> = self.directives().locked_floors().collect();
+        let locked: BTreeSet<Floor> = self.settings().locked_floors().collect();
         let is_here = |floor: &Floor| self.hello.floors.contains(*floor);
         let released = self.services.access.released(now);
         AccessStatus {
@@ -233,7 +230,7 @@ impl Node {
             address: peer.address,
             silent: now.since(peer.heard_at),
             // It may have missed the beacon that said so, and know it from others.
-            cause: if self.directives().is_hung(name) { LossCause::Hung } else { peer.cause },
+            cause: if self.settings().is_hung(name) { LossCause::Hung } else { peer.cause },
         })
         .collect()
     }
@@ -250,7 +247,7 @@ impl Node {
                 })
             }
         };
-        let hangs = self.directives().hangs().filter(|(car, _)| !runs(car));
+        let hangs = self.settings().hangs().filter(|(car, _)| !runs(car));
         hangs.map(|(car, evidence)| HangStatus { car: car.clone(), evidence }).collect()
     }
 

@@ -1,10 +1,10 @@
-//! Directives of operators: who is told what, and for how long.
+//! Settings of operators: who is told what, and for how long.
 
 use elevator_driver::KeySwitch;
 
 use super::*;
-use crate::directives::{Setting, Version};
 use crate::model::Mode;
+use crate::settings::{Setting, Version};
 
 /// Process number `nonce` of a node with a car, which starts now.
 pub(super) fn with_car(index: u8, nonce: u64, now: Timestamp) -> Node {
@@ -73,22 +73,22 @@ fn a_key_at_recall_all_recalls_every_car_until_an_operator_ends_it() {
         from + PERIOD * 16
     };
     let at = wait(&mut one, &mut two, now);
-    assert!(one.directives().is_fire_recalled());
+    assert!(one.settings().is_fire_recalled());
     turn(&mut two, KeySwitch::Normal, at);
     let at = wait(&mut one, &mut two, at);
-    assert!(one.directives().is_fire_recalled(), "the key does not end it");
+    assert!(one.settings().is_fire_recalled(), "the key does not end it");
     turn(&mut two, KeySwitch::RecallAll, at);
     let at = wait(&mut one, &mut two, at);
     one.handle_fire_recall(FireRecall::End, "kovac", at).expect("room");
     let at = wait(&mut one, &mut two, at);
     two.handle_timeout(at);
     for node in [&one, &two] {
-        assert!(!node.directives().is_fire_recalled(), "the key was not turned since");
+        assert!(!node.settings().is_fire_recalled(), "the key was not turned since");
     }
-    assert_eq!(one.directives().mode_with_key(&name(2)), Mode::FireRecall);
+    assert_eq!(one.settings().mode_with_key(&name(2)), Mode::FireRecall);
     turn(&mut two, KeySwitch::Attendant, at);
     wait(&mut one, &mut two, at);
-    assert_eq!(one.directives().mode_with_key(&name(2)), Mode::Attendant);
+    assert_eq!(one.settings().mode_with_key(&name(2)), Mode::Attendant);
 }
 
 /// The commands of the key switch, while it stands like this for a time.
@@ -99,7 +99,7 @@ fn turns(node: &mut Node, now: &mut Timestamp, key: KeySwitch, time: Duration) -
         node.handle_panel(PanelEvent::Inputs(PanelInputs { key, ..at_rest() }), *now);
         node.handle_timeout(*now);
         for action in drain(node) {
-            if let Action::Report(Report::Directive { setting, operator }) = action {
+            if let Action::Report(Report::Setting { setting, operator }) = action {
                 assert_eq!(operator.command(), Some(("key switch", name(1))));
                 turns.push(format!("{} {setting}", setting.key()));
             }
@@ -113,7 +113,7 @@ fn turns(node: &mut Node, now: &mut Timestamp, key: KeySwitch, time: Duration) -
 #[test]
 fn a_turn_of_the_key_is_a_command_once_it_stands() {
     let (mut node, mut now) = cabin(1);
-    let recall = format!("{} on 1", node.directives().next_recall(node.hello().nonce).key());
+    let recall = format!("{} on 1", node.settings().next_recall(node.hello().nonce).key());
     let long = Duration::from_secs(1);
     for (key, time, expected) in [
         (KeySwitch::Attendant, PERIOD * 2, vec![]),
@@ -137,10 +137,10 @@ fn a_key_that_was_turned_while_its_node_was_off_is_a_command() {
     let long = Duration::from_secs(1);
     assert_eq!(turns(&mut first, &mut now, KeySwitch::Attendant, long).len(), 1);
     for (key, count) in [(KeySwitch::Attendant, 0), (KeySwitch::Normal, 1)] {
-        let directives = first.directives().iter().cloned().collect();
+        let known = first.settings().iter().cloned().collect();
         let settings = settings(1, 2, ElectionSettings::of(Protocol::LowestIp));
         let car = Some(crate::car::CarSettings::new(settings.floors));
-        let restored = Restored { directives, ..Restored::default() };
+        let restored = Restored { settings: known, ..Restored::default() };
         let mut node = Node::new(NodeSettings { car, restored, ..settings });
         let mut now = Timestamp::START;
         node.start(now);
@@ -151,18 +151,18 @@ fn a_key_that_was_turned_while_its_node_was_off_is_a_command() {
 
 /// Nor is one that counts far ahead, which would leave the operators no version.
 #[test]
-fn directives_that_count_too_far_ahead_close_the_link() {
+fn settings_that_count_too_far_ahead_close_the_link() {
     let (mut one, _, now) = forged::pair();
     one.handle_mode(&name(1), Mode::Independent, "kovac", now).expect("room");
-    let mut directive = one.directives().iter().next().expect("a directive").clone();
-    directive.version = Version { counter: 1 << 48, incarnation: Nonce(3) };
-    directive.setting = Setting::Mode(name(1), Mode::OutOfService);
+    let mut register = one.settings().iter().next().expect("a setting").clone();
+    register.version = Version { counter: 1 << 48, incarnation: Nonce(3) };
+    register.setting = Setting::Mode(name(1), Mode::OutOfService);
     one.handle_frame(
         forged::LINK,
-        Frame::Delta(Delta { settings: vec![directive], ..Delta::default() }),
+        Frame::Delta(Delta { settings: vec![register], ..Delta::default() }),
         now,
     );
-    assert_eq!(one.directives().mode(&name(1)), Mode::Independent);
+    assert_eq!(one.settings().mode(&name(1)), Mode::Independent);
     assert!(one.peers.links().get(forged::LINK).is_none());
     one.handle_mode(&name(1), Mode::InService, "kovac", now).expect("versions are left");
 }
@@ -171,7 +171,7 @@ fn directives_that_count_too_far_ahead_close_the_link() {
 #[test]
 fn each_command_of_emergency_power_counts_the_cars_anew() {
     let (mut one, _, now) = two_cars();
-    let cars = |node: &Node| node.directives().emergency_power().map(|it| it.cars);
+    let cars = |node: &Node| node.settings().emergency_power().map(|it| it.cars);
     one.handle_emergency_power(true, None, "kovac", now).expect("room");
     assert_eq!(cars(&one), Some(2));
     one.direct(Setting::Cars(8), now);

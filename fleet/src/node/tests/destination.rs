@@ -167,8 +167,8 @@ fn after_restart(written: &[Change]) -> Vec<Call> {
         Change::Record(record) => Some(record.clone()),
         Change::Forget(_)
         | Change::Term(_)
-        | Change::Directive(_)
-        | Change::ForgetDirective(_)
+        | Change::Setting(_)
+        | Change::ForgetSetting(_)
         | Change::FlightTimes(_) => None,
     });
     let restored = Restored { records: records.collect(), ..Restored::default() };

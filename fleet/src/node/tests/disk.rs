@@ -40,8 +40,8 @@ fn a_disk_that_works_again_gets_everything_before_a_lamp_depends_on_it() {
         assert!(changes.iter().any(|change| is_record_of(change, call)), "{changes:?}");
     }
     assert!(changes.contains(&Change::Forget(over.dot)), "{changes:?}");
-    let has_directive = |change: &Change| matches!(change, Change::Directive(_));
-    assert!(changes.iter().any(has_directive), "{changes:?}");
+    let has_setting = |change: &Change| matches!(change, Change::Setting(_));
+    assert!(changes.iter().any(has_setting), "{changes:?}");
     assert!(![while_failed, on_disk].iter().any(|call| is_promised(&node, *call)));
     let status = node.status(now);
     assert_eq!((status.disk_failed, status.durable), (false, false));

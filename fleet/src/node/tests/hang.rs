@@ -4,9 +4,9 @@ use elevator_driver::{Button, Direction, MotorCommand};
 
 use super::planning::idle_at;
 use super::*;
-use crate::directives::{Name, Setting, Words};
 use crate::model::{Availability, HangCause, HangEvidence, Unavailable};
 use crate::node::HangStatus;
+use crate::settings::{Name, Setting, Words};
 use crate::wire::Delta;
 
 const HUNG: Availability = Availability::Unavailable(Unavailable::Hung);
@@ -78,9 +78,9 @@ fn the_evidence_of_a_hang_comes_to_other_nodes_and_goes() {
     two.handle_timeout(now);
     assert_eq!(two.status(now).hangs, hangs, "and lost");
     // Also after a restart, from the disk.
-    let directives: Vec<_> = two.directives().all().cloned().collect();
+    let known: Vec<_> = two.settings().all().cloned().collect();
     let settings = settings(2, 2, ElectionSettings::of(Protocol::LowestIp));
-    let restored = Restored { directives, ..Restored::default() };
+    let restored = Restored { settings: known, ..Restored::default() };
     let mut two = Node::new(NodeSettings { restored, ..settings });
     two.start(now);
     assert_eq!(two.status(now).hangs, hangs, "and nobody knows it any more");
@@ -89,8 +89,8 @@ fn the_evidence_of_a_hang_comes_to_other_nodes_and_goes() {
     let later = now + PERIOD * 100;
     talk(&mut again, &mut two, now, later);
     assert_eq!(two.status(later).hangs, []);
-    assert!(!two.directives().is_hung(&name(1)));
-    assert_eq!(again.directives(), two.directives());
+    assert!(!two.settings().is_hung(&name(1)));
+    assert_eq!(again.settings(), two.settings());
 }
 
 /// Whatever else is to be told: it has no later beacon.
@@ -118,7 +118,7 @@ fn the_last_beacon_has_the_evidence() {
     for beacon in broadcasts(&actions) {
         two.handle_beacon(address(1), beacon, now);
     }
-    assert!(two.directives().is_hung(&name(1)), "{actions:?}");
+    assert!(two.settings().is_hung(&name(1)), "{actions:?}");
 }
 
 /// A beacon from before the hang, which was held back, comes after what the link had to say.

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::directives::{DirectiveError, Recall, Setting, Words};
 use crate::model::Order;
 use crate::model::bounds::JUMP;
 use crate::node::Fate;
+use crate::settings::{Recall, Setting, SettingError, Words};
 use crate::store::{Record, RecordState};
 use crate::wire::{Ack, Delta};
 
@@ -32,11 +32,11 @@ impl Member {
     /// ended anything. A later press may have taken the place of an earlier one.
     fn look(&mut self) {
         drain(&mut self.node);
-        let (orders, directives) = (self.node.orders(), self.node.directives());
+        let (orders, settings) = (self.node.orders(), self.node.settings());
         for Order { dot, call, recall, .. } in &self.open {
             let present = orders.present(*dot, call);
             let is_open = present.iter().any(|present| orders.get(*present).is_some());
-            let is_spared = !directives.is_fire_recalled() || *recall >= directives.recall_count();
+            let is_spared = !settings.is_fire_recalled() || *recall >= settings.recall_count();
             assert_eq!(is_open, is_spared, "{dot}");
         }
         self.open = orders.orders().cloned().collect();
@@ -44,16 +44,16 @@ impl Member {
 
     fn restart(&mut self) {
         let records = self.node.orders().records(NOW).collect();
-        let directives = self.node.directives().iter().cloned().collect();
+        let settings = self.node.settings().iter().cloned().collect();
         let index = self.node.hello().address.octets()[3];
         self.incarnation += 1;
-        let restored = Restored { records, directives, ..Restored::default() };
+        let restored = Restored { records, settings, ..Restored::default() };
         self.node = forged::restarted(index, self.incarnation, restored);
     }
 
-    /// Another node tells of its directives.
+    /// Another node tells of its settings.
     fn obey(&mut self, other: &Self) {
-        let settings = other.node.directives().iter().cloned().collect();
+        let settings = other.node.settings().iter().cloned().collect();
         self.node.hear_settings(&other.node.hello().node, settings, NOW);
         self.look();
     }
@@ -88,16 +88,16 @@ proptest! {
                 // In a recall it is refused.
                 0..6 => drop(node.handle_order(&forged::call(any % 3), NOW)),
                 6 | 7 => {
-                    let next = node.directives().next_recall(node.hello().nonce);
+                    let next = node.settings().next_recall(node.hello().nonce);
                     node.handle_fire_recall(FireRecall::Start, "kovac", NOW).expect("room");
-                    prop_assert!(node.directives().is_fire_recalled() && started.insert(next));
+                    prop_assert!(node.settings().is_fire_recalled() && started.insert(next));
                 }
                 8 | 9 => {
-                    let recalls = node.directives().recalls();
+                    let recalls = node.settings().recalls();
                     ended.extend(recalls.map(|(origin, it)| (origin, it.number)));
-                    let in_force = node.directives().is_fire_recalled();
+                    let in_force = node.settings().is_fire_recalled();
                     let result = node.handle_fire_recall(FireRecall::End, "kovac", NOW);
-                    let refused = if in_force { Ok(()) } else { Err(DirectiveError::NoRecall) };
+                    let refused = if in_force { Ok(()) } else { Err(SettingError::NoRecall) };
                     prop_assert_eq!(result, refused);
                 }
                 10 => one.restart(),
@@ -116,13 +116,13 @@ proptest! {
             }
         }
         let node = &members[0].node;
-        let (store, count) = (node.orders(), node.directives().recall_count());
+        let (store, count) = (node.orders(), node.settings().recall_count());
         prop_assert!(store.orders().all(|order| order.recall >= count), "older than a recall");
         for member in &members {
-            prop_assert_eq!(member.node.directives(), node.directives());
+            prop_assert_eq!(member.node.settings(), node.settings());
             prop_assert_eq!(member.node.orders().digest(), store.digest());
         }
-        for (origin, recall) in node.directives().recalls() {
+        for (origin, recall) in node.settings().recalls() {
             let is_ended = ended.contains(&(origin, recall.number));
             prop_assert!(!recall.is_over || is_ended, "{origin} {} was not ended", recall.number);
         }
@@ -141,11 +141,11 @@ fn a_recall_number_out_of_reach_is_refused() {
         let record = Record { dot, origin: name(9), call, state, absorbed: Vec::new() };
         forged::send_beacon(&mut two, &mut one, vec![record], NOW);
         assert_eq!(one.orders().get(dot).is_some(), is_taken, "{recall}");
-        let mut directives = two.directives().clone();
+        let mut settings = two.settings().clone();
         let on = Recall { number: recall, is_over: false };
         let on = Setting::FireRecall(two.hello().nonce, on);
-        let directive = directives.set(on, Words::unnamed(), Nonce(2)).expect("room");
-        assert_eq!(one.directives().is_in_reach(&directive), is_taken, "{recall}");
+        let register = settings.set(on, Words::unnamed(), Nonce(2)).expect("room");
+        assert_eq!(one.settings().is_in_reach(&register), is_taken, "{recall}");
     }
 }
 
@@ -176,9 +176,9 @@ fn a_fire_recall_ends_every_call_and_takes_none() {
 fn an_acknowledgement_under_an_earlier_recall_number_counts_for_nothing() {
     let (mut one, two, now) = forged::pair();
     let placed: Vec<Dot> = one.orders().orders().map(|order| order.dot).collect();
-    let mut directives = two.directives().clone();
+    let mut settings = two.settings().clone();
     let over = Setting::FireRecall(two.hello().nonce, Recall { number: 1, is_over: true });
-    let over = directives.set(over, Words::unnamed(), Nonce(2)).expect("room");
+    let over = settings.set(over, Words::unnamed(), Nonce(2)).expect("room");
     one.hear_settings(&name(2), vec![over], now);
     for (recall, holding) in [(0, true), (1, false)] {
         let acks =
@@ -198,7 +198,7 @@ fn an_absorbed_press_ends_with_the_recall_as_well() {
     first.handle_request(&asked, now).expect("placed");
     let restored = Restored {
         records: first.orders().records(now).collect(),
-        directives: first.directives().all().cloned().collect(),
+        settings: first.settings().all().cloned().collect(),
         ..Restored::default()
     };
     let mut again = forged::restarted(1, 2, restored);

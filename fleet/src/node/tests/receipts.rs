@@ -1,9 +1,9 @@
 //! Requests that are repeated: nothing is placed twice, and no order is lost by it.
 
 use super::*;
-use crate::directives::{Directive, RequestId};
 use crate::model::bounds::JUMP;
 use crate::node::{CallRequest, Fate, FollowedCall, Requested};
+use crate::settings::{Register, RequestId};
 use crate::store::Service;
 
 fn name_of(id: u8) -> RequestId {
@@ -82,10 +82,10 @@ fn an_order_that_never_came_is_placed_again() {
 }
 
 /// The receipt for a request, as another fleet has counted it.
-fn counted(request: &CallRequest, counter: u64, now: Timestamp) -> Directive {
+fn counted(request: &CallRequest, counter: u64, now: Timestamp) -> Register {
     let mut other = node(9, 1);
     other.handle_request(request, now).expect("placed");
-    let mut receipt = other.directives().all().next().expect("a receipt").clone();
+    let mut receipt = other.settings().all().next().expect("a receipt").clone();
     receipt.version.counter = counter;
     receipt
 }
@@ -107,7 +107,7 @@ fn receipts_go_on_after_one_that_nobody_can_have_given() {
             now,
         );
         assert_eq!(one.peers.links().get(LinkId(1)).is_some(), is_believed, "{counter}");
-        assert_eq!(one.directives().all().count(), 1 + usize::from(is_believed));
+        assert_eq!(one.settings().all().count(), 1 + usize::from(is_believed));
         let next = request(2, forged::call(2));
         assert_eq!(one.handle_request(&next, now), Ok(Requested::Now(Taken::Placed)));
         assert_eq!(one.earlier(&next), Some(Requested::Before(Taken::Placed)), "{counter}");
@@ -119,8 +119,7 @@ fn receipts_go_on_after_one_that_nobody_can_have_given() {
 fn receipts_that_can_no_longer_be_given_are_reported() {
     let now = Timestamp::START + PERIOD;
     let last = counted(&request(7, forged::call(2)), 1 << 48, now);
-    let mut one =
-        forged::restarted(1, 2, Restored { directives: vec![last], ..Restored::default() });
+    let mut one = forged::restarted(1, 2, Restored { settings: vec![last], ..Restored::default() });
     let next = request(1, forged::call(1));
     for (asked, reports) in [(&next, 1), (&next, 0)] {
         drain(&mut one);
@@ -141,22 +140,22 @@ fn a_receipt_is_written_with_its_order() {
     one.handle_request(&asked, now).expect("placed");
     let batches = persists(&drain(&mut one));
     let [(_, changes)] = &batches[..] else { panic!("{batches:?}") };
-    let (mut records, mut directives) = (Vec::new(), Vec::new());
+    let (mut records, mut settings) = (Vec::new(), Vec::new());
     for change in changes.clone() {
         match change {
             Change::Record(record) => records.push(record),
-            Change::Directive(directive) => directives.push(directive),
+            Change::Setting(register) => settings.push(register),
             Change::Forget(_)
-            | Change::ForgetDirective(_)
+            | Change::ForgetSetting(_)
             | Change::Term(_)
             | Change::FlightTimes(_) => {}
         }
     }
-    assert_eq!((records.len(), directives.len()), (1, 1), "{changes:?}");
-    let restored = Restored { records, directives, ..Restored::default() };
+    assert_eq!((records.len(), settings.len()), (1, 1), "{changes:?}");
+    let restored = Restored { records, settings, ..Restored::default() };
     let again = forged::restarted(1, 2, restored);
     assert_eq!(again.earlier(&asked), Some(Requested::Before(Taken::Placed)));
-    assert_eq!(one.directives().iter().count(), 0, "no operator has commanded it");
+    assert_eq!(one.settings().iter().count(), 0, "no operator has commanded it");
 }
 
 /// How far the call of a request is, as a node sees it.
@@ -200,7 +199,7 @@ fn a_call_is_followed_to_its_end_at_every_node() {
     let served = Fate::Served(Service { waited: Duration::from_secs(9), car: name(2) });
     let restored = Restored {
         records: one.orders().records(later).collect(),
-        directives: one.directives().all().cloned().collect(),
+        settings: one.settings().all().cloned().collect(),
         ..Restored::default()
     };
     assert_eq!(fate(&forged::restarted(1, 2, restored), 1), served, "after a restart");

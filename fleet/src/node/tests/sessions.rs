@@ -4,12 +4,12 @@ use elevator_driver::{Button, DoorCommand};
 
 use super::receipts::{self, deliver, linked};
 use super::*;
-use crate::directives::{
+use crate::model::Mode;
+use crate::node::{FollowedCall, Requested, SessionRefused, SessionRequest};
+use crate::settings::{
     Asked, MOST_REQUESTS, MOST_SESSIONS, Request, RequestId, Session, SessionEnd, SessionState,
     Setting,
 };
-use crate::model::Mode;
-use crate::node::{FollowedCall, Requested, SessionRefused, SessionRequest};
 
 fn id(request: u64) -> RequestId {
     RequestId { owner: 7, request }
@@ -37,7 +37,7 @@ fn say(node: &mut Node, session: Session, now: Timestamp) {
 }
 
 fn state(node: &Node, number: u64) -> SessionState {
-    node.directives().session(id(number)).expect("a session").state.clone()
+    node.settings().session(id(number)).expect("a session").state.clone()
 }
 
 fn open(node: &mut Node, number: u64, at: u8, now: Timestamp) -> SessionState {
@@ -75,7 +75,7 @@ fn a_session_holds_the_door_open_for_its_time() {
     assert_eq!(node.orders().calls().count(), 1, "the rider's call waits");
     node.handle_timeout(now + Duration::from_secs(30));
     assert_eq!(state(&node, 1), ended(SessionEnd::Time));
-    assert_eq!(node.directives().session_of(&name(1)), None);
+    assert_eq!(node.settings().session_of(&name(1)), None);
 }
 
 /// A car that nobody has heard of may not exist; but what was opened for one that is gone is known.
@@ -89,7 +89,7 @@ fn a_session_is_for_a_car_that_is_known() {
     let (session, is_new) = one.handle_session(&asks, now).expect("it is heard");
     assert!(is_new);
     deliver(&mut one, &mut two, now, |_| true);
-    let told = one.directives().all().cloned().collect();
+    let told = one.settings().all().cloned().collect();
     node.hear_settings(&name(1), told, now);
     assert_eq!(node.handle_session(&asks, now), Ok((session, false)));
 }
@@ -132,7 +132,7 @@ fn a_request_is_for_one_thing_whatever_its_kind() {
     for robots in [request(3, 0), trip(3, 3, None)] {
         assert_eq!(node.handle_session(&robots, now), Err(SessionRefused::Reused));
     }
-    assert_eq!((node.orders().calls().count(), node.directives().session(id(3))), (1, None));
+    assert_eq!((node.orders().calls().count(), node.settings().session(id(3))), (1, None));
 }
 
 /// A trip: the door is held open at both ends. A robot that rolls in slowly asks for more time, and is
@@ -156,7 +156,7 @@ fn a_trip_goes_on_by_itself() {
         }
         now = now + Duration::from_secs(30);
         node.handle_timeout(now);
-        let session = node.directives().session(id(1)).expect("a session");
+        let session = node.settings().session(id(1)).expect("a session");
         assert_eq!((session.floor, &session.state), (floor(3), &SessionState::Coming(name(1))));
         let upstairs = PanelInputs { floor: Some(floor(3)), ..at_rest() };
         now = now + Duration::from_secs(1);
@@ -231,7 +231,7 @@ fn an_operator_ends_a_session_by_itself_with_its_car_or_with_the_right_to_it() {
         node.handle_session(&waits, now).expect("room");
         end(&mut node, now);
         assert_eq!(state(&node, 1), ended(SessionEnd::Operator));
-        assert_eq!(node.directives().session(other).expect("a session").state, next);
+        assert_eq!(node.settings().session(other).expect("a session").state, next);
     }
 }
 
@@ -260,7 +260,7 @@ fn sessions_are_bounded() {
         open(&mut node, number, 0, now);
         node.handle_session_end(id(number), None, "robot", now).expect("open");
     }
-    assert_eq!(node.directives().session(id(0)), None, "forgotten");
+    assert_eq!(node.settings().session(id(0)), None, "forgotten");
     assert_eq!(node.status(now).sessions().count(), 32);
     let (again, is_new) = node.handle_session(&request(1, 0), now).expect("known");
     assert_eq!((again.state, is_new), (ended(SessionEnd::Done), false), "not opened again");
@@ -275,7 +275,7 @@ fn sessions_are_bounded() {
 fn a_session_goes_on_where_it_has_come_furthest() {
     let (mut one, mut two, now) = linked();
     open(&mut one, 1, 0, now);
-    let session = one.directives().session(id(1)).expect("a session").clone();
+    let session = one.settings().session(id(1)).expect("a session").clone();
     say(&mut one, Session { state: SessionState::Open(name(1)), ..session }, now);
     for number in [9, 20, 21, 1] {
         open(&mut two, number, 0, now);
@@ -317,7 +317,7 @@ fn a_session_that_was_opened_at_two_nodes_is_one_in_the_end() {
             assert_eq!(copies, [&left], "first at {first}, ended at {ends:?}");
             assert_eq!(state(node, 9), SessionState::Queued);
         }
-        assert_eq!(nodes[0].directives().digest(), nodes[1].directives().digest());
+        assert_eq!(nodes[0].settings().digest(), nodes[1].settings().digest());
     }
 }
 
@@ -326,19 +326,19 @@ fn a_session_that_was_opened_at_two_nodes_is_one_in_the_end() {
 fn a_session_outlives_its_node_once_a_peer_or_the_disk_has_it() {
     let (mut one, mut two, now) = linked();
     open(&mut one, 1, 0, now);
-    assert!(!one.status(now).directives_held);
+    assert!(!one.status(now).settings_held);
     deliver(&mut one, &mut two, now, |_| true);
-    assert!(!one.status(now).directives_held, "not known yet");
+    assert!(!one.status(now).settings_held, "not known yet");
     talk(&mut one, &mut two, now, now + PERIOD * 2);
-    assert!(one.status(now).directives_held);
+    assert!(one.status(now).settings_held);
 
     let (mut alone, now) = cabin(1);
     drain(&mut alone);
     open(&mut alone, 1, 0, now);
-    assert!(!alone.status(now).directives_held);
+    assert!(!alone.status(now).settings_held);
     let (lsn, _) = persists(&drain(&mut alone)).pop().expect("a batch");
     alone.handle_durable(lsn, now);
-    assert!(alone.status(now).directives_held);
+    assert!(alone.status(now).settings_held);
 }
 
 /// The robot is done at one node, and asks for the next floor at another: the end stays.

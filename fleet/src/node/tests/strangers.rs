@@ -93,17 +93,17 @@ fn a_beacon_that_is_sent_again_draws_no_answer() {
     gone.handle_fire_recall(FireRecall::Start, "kovac", now).expect("room");
     let open = press(2, 7, call(0), RecordState::open(PERIOD));
     let peers = one.peers.members().names();
-    let known = (one.orders().digest(), one.directives().clone());
+    let known = (one.orders().digest(), one.settings().clone());
     for index in [1, 2, 3] {
         // The same names and addresses yesterday: other incarnations, which know this one not.
         let mut yesterday = probe(node(index, 1).plain_beacon(now));
         yesterday.hello.nonce = Nonce(77);
         yesterday.echoes = vec![Echo { nonce: Nonce(78), sequence: 5 }];
-        yesterday.delta.settings = gone.directives().iter().cloned().collect();
+        yesterday.delta.settings = gone.settings().iter().cloned().collect();
         yesterday.delta.records = vec![open.clone()];
         assert_eq!(answers(&mut one, &yesterday), 0, "{index}");
     }
     assert_eq!(one.peers.members().names(), peers);
-    assert_eq!((one.orders().digest(), one.directives().clone()), known);
+    assert_eq!((one.orders().digest(), one.settings().clone()), known);
     assert!(one.status(now).conflicts.is_empty());
 }

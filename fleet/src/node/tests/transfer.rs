@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::directives::{Setting, Version, Words};
 use crate::model::{Dot, Mode};
+use crate::settings::{Setting, Version, Words};
 use crate::store::{Holding, Purpose, Record, RecordState};
 use crate::wire::codec::{self, MAX_FRAME};
 use crate::wire::{Delta, StateTransfer, StoreDigest};
@@ -41,8 +41,8 @@ fn waits() -> Record {
 }
 
 /// Modes of so many cars.
-fn modes(cars: u64) -> Vec<Directive> {
-    let mode = |counter| Directive {
+fn modes(cars: u64) -> Vec<Register> {
+    let mode = |counter| Register {
         setting: Setting::Mode(
             NodeId::new(&format!("C{counter}")).expect("a name"),
             Mode::OutOfService,
@@ -113,13 +113,13 @@ fn are_synced(one: &Node, two: &Node) -> bool {
 fn a_large_store_goes_over_a_link_in_parts_that_fit() {
     let records = tombstones(100);
     let count = records.len();
-    let all = Restored { records, directives: modes(500), ..Restored::default() };
+    let all = Restored { records, settings: modes(500), ..Restored::default() };
     let (mut one, mut two, now) = acquainted(with_all(1, all), with(2, tombstones(3)));
     shake_hands(&mut one, &mut two, now);
     let (states, carried) = carry(&mut one, &mut two, now);
     assert!(are_synced(&one, &two));
     assert_eq!(one.digest(), two.digest());
-    assert_eq!(two.directives().iter().count(), 500);
+    assert_eq!(two.settings().iter().count(), 500);
     assert!(count <= carried && carried <= count + 3 * 78, "{carried}");
     assert!(states > 8, "{states}");
 }
@@ -141,7 +141,7 @@ fn beacons_carry_a_setting_until_it_is_acknowledged() {
             two.handle_beacon(address(1), beacon, now);
         }
     }
-    assert_eq!(two.directives().mode(&name(2)), Mode::OutOfService);
+    assert_eq!(two.settings().mode(&name(2)), Mode::OutOfService);
     for beacon in told(&mut two, now + PERIOD) {
         let plain = Beacon { digest: 0, ..beacon };
         one.handle_beacon(address(2), &plain, now + PERIOD);

@@ -5,7 +5,6 @@ use elevator_driver::{Direction, FloorCount};
 use proptest::prelude::*;
 
 use super::*;
-use crate::directives::{Directive, Directives, Key, Setting, Version, Words};
 use crate::dispatch::CarPlan;
 use crate::dispatch::tests::{call as hall, node};
 use crate::election::Message;
@@ -14,6 +13,7 @@ use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, Mac, Mode,
     NodeState, Protocol, Role, Term, Timestamp,
 };
+use crate::settings::{Key, Register, Setting, Settings, Version, Words};
 use crate::store::{OrderStore, Record, RecordState, Service};
 use crate::wire::keyring::{Credential, SECRET};
 use crate::wire::listing::documented;
@@ -53,7 +53,7 @@ fn delta() -> Delta {
             locked_out: FloorSet::default(),
             mode: Mode::default(),
         }),
-        settings: vec![directive()],
+        settings: vec![register()],
         records: vec![open_record()],
         acks: vec![
             Ack::Press { dot: dot(9, 7), served: false, durable: true, recall: 2 },
@@ -113,8 +113,8 @@ fn beacon() -> Beacon {
     }
 }
 
-fn directive() -> Directive {
-    Directive {
+fn register() -> Register {
+    Register {
         version: Version { counter: 3, incarnation: Nonce(500) },
         setting: Setting::Mode(node("B"), Mode::Independent),
         operator: Words::new("kovac").expect("a name"),
@@ -124,7 +124,7 @@ fn directive() -> Directive {
 fn frames() -> [(&'static str, Frame); 9] {
     let state = StateTransfer {
         term: Term(5),
-        settings: vec![directive()],
+        settings: vec![register()],
         records: vec![open_record(), served_record()],
         durable: true,
         more: false,
@@ -177,15 +177,15 @@ fn every_kind_of_frame_has_the_bytes_that_the_document_shows() {
 
 /// O7: nodes compare digests, so every implementation has to reckon alike.
 #[test]
-fn stores_and_directives_have_the_digests_that_the_document_shows() {
-    let (mut store, mut directives) = (OrderStore::default(), Directives::default());
+fn stores_and_settings_have_the_digests_that_the_document_shows() {
+    let (mut store, mut settings) = (OrderStore::default(), Settings::default());
     assert_eq!(store.digest(), 0);
     for record in [open_record(), served_record()] {
         store.merge(record, Timestamp::START);
     }
-    directives.merge(directive());
+    settings.merge(register());
     assert_eq!(store.digest().to_be_bytes(), *documented("digest"));
-    assert_eq!(directives.digest().to_be_bytes(), *documented("settings-digest"));
+    assert_eq!(settings.digest().to_be_bytes(), *documented("settings-digest"));
 }
 
 /// F5

@@ -11,7 +11,7 @@ use super::requests::{Request, RequestId};
 use super::text::Name;
 use crate::model::{HangCause, HangEvidence, Mode, NodeId, Nonce};
 
-/// What a directive sets. Where there are too many, the last ones in this order are dropped.
+/// What a setting sets. Where there are too many, the last ones in this order are dropped.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Key {
     /// Whether the building runs on emergency power.

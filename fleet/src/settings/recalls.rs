@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Directive, Directives, Key, Setting};
+use super::{Key, Register, Setting, Settings};
 use crate::model::Nonce;
 
 /// At most this many origins. Beyond that, a new recall reuses an existing origin.
@@ -36,12 +36,12 @@ impl Setting {
     }
 }
 
-impl Directives {
+impl Settings {
     /// The latest recall of each origin.
     pub(crate) fn recalls(&self) -> impl Iterator<Item = (Nonce, Recall)> {
         let all = self.registers.range(Key::FireRecall(Nonce(0))..);
-        all.map_while(|(_, directive)| {
-            let Setting::FireRecall(origin, recall) = directive.setting else { return None };
+        all.map_while(|(_, register)| {
+            let Setting::FireRecall(origin, recall) = register.setting else { return None };
             Some((origin, recall))
         })
     }
@@ -59,7 +59,7 @@ impl Directives {
     }
 
     /// A recall that is in force, or the one that ended last: what a beacon says first.
-    pub(crate) fn latest_recall(&self) -> Option<&Directive> {
+    pub(crate) fn latest_recall(&self) -> Option<&Register> {
         let all = self.registers.values().filter(|it| it.setting.recall().is_some());
         all.max_by_key(|it| (it.setting.is_recall(), it.version))
     }

@@ -5,8 +5,8 @@ use super::*;
 use crate::election::testing::{floor, name};
 use crate::model::{Call, HallCall};
 
-fn directive(setting: Setting, counter: u64, incarnation: u64) -> Directive {
-    Directive {
+fn register(setting: Setting, counter: u64, incarnation: u64) -> Register {
+    Register {
         setting,
         version: Version { counter, incarnation: Nonce(incarnation) },
         operator: Words::new("kovac").expect("a name"),
@@ -39,21 +39,21 @@ fn call(owner: u32, request: u64) -> Setting {
     Setting::Request(Request::Call { id: RequestId { owner, request }, call, press: None })
 }
 
-fn merged<'a>(all: impl IntoIterator<Item = &'a Directive>) -> Directives {
-    let mut directives = Directives::default();
-    for directive in all {
-        directives.merge(directive.clone());
+fn merged<'a>(all: impl IntoIterator<Item = &'a Register>) -> Settings {
+    let mut settings = Settings::default();
+    for register in all {
+        settings.merge(register.clone());
     }
-    directives
+    settings
 }
 
-fn union(one: &Directives, other: &Directives) -> Directives {
+fn union(one: &Settings, other: &Settings) -> Settings {
     merged(one.all().chain(other.all()))
 }
 
 /// Few keys and versions, so that they collide; one version may have two values, as from a faulty
 /// node.
-fn any_directive() -> impl Strategy<Value = Directive> {
+fn any_setting() -> impl Strategy<Value = Register> {
     let state = prop::sample::select(vec![
         SessionState::Queued,
         SessionState::Coming(name(1)),
@@ -71,20 +71,20 @@ fn any_directive() -> impl Strategy<Value = Directive> {
         (0..2_u64, 0..2_u16, state).prop_map(|(id, leg, state)| session(id, leg, state)),
         (0..2_u32, 0..2_u64).prop_map(|(owner, id)| call(owner, id)),
     ];
-    (setting, 0..3_u64, 0..3_u64).prop_map(|(setting, counter, by)| directive(setting, counter, by))
+    (setting, 0..3_u64, 0..3_u64).prop_map(|(setting, counter, by)| register(setting, counter, by))
 }
 
-fn any_directives() -> impl Strategy<Value = Directives> {
-    prop::collection::vec(any_directive(), 0..8).prop_map(|all| merged(&all))
+fn any_settings() -> impl Strategy<Value = Settings> {
+    prop::collection::vec(any_setting(), 0..8).prop_map(|all| merged(&all))
 }
 
 proptest! {
-    /// O2, for directives.
+    /// O2, for settings.
     #[test]
     fn merges_are_commutative_associative_and_idempotent(
-        one in any_directives(),
-        other in any_directives(),
-        third in any_directives(),
+        one in any_settings(),
+        other in any_settings(),
+        third in any_settings(),
     ) {
         prop_assert_eq!(union(&one, &other), union(&other, &one));
         let (left, right) = (union(&union(&one, &other), &third), union(&one, &union(&other, &third)));
@@ -93,16 +93,16 @@ proptest! {
     }
 
     #[test]
-    fn digests_are_equal_for_equal_directives_only(
-        one in any_directives(),
-        other in any_directives(),
+    fn digests_are_equal_for_equal_settings_only(
+        one in any_settings(),
+        other in any_settings(),
     ) {
         prop_assert_eq!(one.digest() == other.digest(), one == other);
     }
 
     /// Whatever comes first, all nodes keep the same ones.
     #[test]
-    fn too_many_directives_leave_the_same_ones_everywhere(
+    fn too_many_settings_leave_the_same_ones_everywhere(
         mut numbers in prop::collection::vec(0..2_000_u64, 600..900),
         seed in any::<u64>(),
     ) {
@@ -111,11 +111,11 @@ proptest! {
             1 => Setting::Hang(NodeId::new(&number.to_string()).expect("a name"), None),
             _ => token(usize::try_from(number).expect("small")),
         };
-        let mut all: Vec<_> = numbers.drain(..).map(|it| directive(of(it), 1, 1)).collect();
-        all.push(directive(Setting::Turn(Turn::None), 1, 1));
+        let mut all: Vec<_> = numbers.drain(..).map(|it| register(of(it), 1, 1)).collect();
+        all.push(register(Setting::Turn(Turn::None), 1, 1));
         let one = merged(&all);
         fastrand::Rng::with_seed(seed).shuffle(&mut all);
-        prop_assert!(one.iter().count() <= MOST_DIRECTIVES);
+        prop_assert!(one.iter().count() <= MOST_SETTINGS);
         prop_assert!(one.get(&Key::Turn).is_some());
         prop_assert_eq!(one, merged(&all));
     }
@@ -123,106 +123,106 @@ proptest! {
 
 #[test]
 fn a_later_command_wins_over_all_that_its_node_knew() {
-    let mut directives = merged(&[directive(mode(1, Mode::OutOfService), 7, 9)]);
-    assert_eq!(directives.mode(&name(1)), Mode::OutOfService);
-    let set = directives.set(mode(1, Mode::InService), Words::unnamed(), Nonce(1)).expect("room");
+    let mut settings = merged(&[register(mode(1, Mode::OutOfService), 7, 9)]);
+    assert_eq!(settings.mode(&name(1)), Mode::OutOfService);
+    let set = settings.set(mode(1, Mode::InService), Words::unnamed(), Nonce(1)).expect("room");
     assert_eq!(set.version, Version { counter: 8, incarnation: Nonce(1) });
-    assert_eq!(directives.mode(&name(1)), Mode::InService);
+    assert_eq!(settings.mode(&name(1)), Mode::InService);
 }
 
 #[test]
 fn a_fire_recall_is_for_every_car_and_ends_by_command_only() {
-    let on = directive(recall(1, 1, false), 1, 1);
+    let on = register(recall(1, 1, false), 1, 1);
     assert_eq!(merged([&on]).mode(&name(2)), Mode::FireRecall);
-    let off = directive(recall(1, 1, true), 3, 1);
+    let off = register(recall(1, 1, true), 3, 1);
     assert_eq!(merged([&off, &on]).mode(&name(2)), Mode::InService);
     // Whoever commanded the end knew of one recall; this is another one.
-    let next = directive(recall(1, 2, false), 2, 1);
+    let next = register(recall(1, 2, false), 2, 1);
     assert_eq!(merged([&next, &off]).mode(&name(2)), Mode::FireRecall);
 }
 
 /// Whatever was replaced in the meantime, the number of origins stays small.
 #[test]
 fn recalls_have_few_origins() {
-    let mut directives = Directives::default();
+    let mut settings = Settings::default();
     for number in 1..=100 {
-        let next = directives.next_recall(Nonce(number));
-        directives.set(next, Words::unnamed(), Nonce(number)).expect("room");
-        assert_eq!(directives.recall_count(), number);
+        let next = settings.next_recall(Nonce(number));
+        settings.set(next, Words::unnamed(), Nonce(number)).expect("room");
+        assert_eq!(settings.recall_count(), number);
     }
-    assert_eq!((directives.recalls().count(), directives.ends_of_recalls().len()), (64, 64));
+    assert_eq!((settings.recalls().count(), settings.ends_of_recalls().len()), (64, 64));
 }
 
 #[test]
 fn no_node_can_use_up_the_versions() {
     let independent = || mode(1, Mode::Independent);
-    let mut directives = merged(&[directive(independent(), MOST_CHANGES + 1, 1)]);
-    assert_eq!(directives, Directives::default());
-    assert!(directives.merge(directive(independent(), MOST_CHANGES, 1)));
-    let set = directives.set(directives.next_recall(Nonce(1)), Words::unnamed(), Nonce(1));
-    assert_eq!(set, Err(DirectiveError::Spent));
+    let mut settings = merged(&[register(independent(), MOST_CHANGES + 1, 1)]);
+    assert_eq!(settings, Settings::default());
+    assert!(settings.merge(register(independent(), MOST_CHANGES, 1)));
+    let set = settings.set(settings.next_recall(Nonce(1)), Words::unnamed(), Nonce(1));
+    assert_eq!(set, Err(SettingError::Spent));
 }
 
 /// A full map takes nothing new but what matters more than what it has.
 #[test]
 fn locks_and_tokens_keep_out_no_fire_recall() {
-    let tokens: Vec<_> = (0..MOST_DIRECTIVES).map(|it| directive(token(it), 1, 1)).collect();
-    let mut directives = merged(&tokens);
-    let set = |directives: &mut Directives, setting| {
-        directives.set(setting, Words::unnamed(), Nonce(1)).map(|_| ())
+    let tokens: Vec<_> = (0..MOST_SETTINGS).map(|it| register(token(it), 1, 1)).collect();
+    let mut settings = merged(&tokens);
+    let set = |settings: &mut Settings, setting| {
+        settings.set(setting, Words::unnamed(), Nonce(1)).map(|_| ())
     };
     let independent = mode(1, Mode::Independent);
-    assert_eq!(set(&mut directives, independent), Err(DirectiveError::Full));
-    assert!(set(&mut directives, token(0)).is_ok());
+    assert_eq!(set(&mut settings, independent), Err(SettingError::Full));
+    assert!(set(&mut settings, token(0)).is_ok());
     let power = EmergencyPower { cars: 2, serving: None };
     for urgent in [
         Setting::EmergencyPower(Some(power)),
         Setting::Cars(2),
         Setting::Turn(Turn::None),
-        directives.next_recall(Nonce(1)),
+        settings.next_recall(Nonce(1)),
         Setting::Firefighter(name(1), true),
     ] {
-        assert!(set(&mut directives, urgent.clone()).is_ok(), "{urgent}");
-        assert_eq!(directives.get(&urgent.key()).map(|it| &it.setting), Some(&urgent));
+        assert!(set(&mut settings, urgent.clone()).is_ok(), "{urgent}");
+        assert_eq!(settings.get(&urgent.key()).map(|it| &it.setting), Some(&urgent));
     }
-    assert_eq!(directives.iter().count(), MOST_DIRECTIVES);
+    assert_eq!(settings.iter().count(), MOST_SETTINGS);
     // A peer that had room keeps the same ones.
-    assert_eq!(union(&merged(&tokens), &directives), directives);
+    assert_eq!(union(&merged(&tokens), &settings), settings);
 
     let of = |car: usize| NodeId::new(&car.to_string()).expect("a name");
-    let firefighters = (0..MOST_DIRECTIVES).map(|it| Setting::Firefighter(of(it), true));
-    let mut full = merged(&firefighters.map(|it| directive(it, 1, 1)).collect::<Vec<_>>());
+    let firefighters = (0..MOST_SETTINGS).map(|it| Setting::Firefighter(of(it), true));
+    let mut full = merged(&firefighters.map(|it| register(it, 1, 1)).collect::<Vec<_>>());
     let recall = full.next_recall(Nonce(1));
     assert!(set(&mut full, recall).is_ok());
     let firefighter = Setting::Firefighter(name(1), true);
-    assert_eq!(set(&mut full, firefighter), Err(DirectiveError::Full));
+    assert_eq!(set(&mut full, firefighter), Err(SettingError::Full));
 }
 
 /// What is only shown takes the place of nothing that is commanded, and gives way to it.
 #[test]
 fn why_a_car_hung_keeps_out_no_command() {
-    let hung = directive(Setting::Hang(name(1), None), 1, 1);
-    let tokens = (1..MOST_DIRECTIVES).map(|it| directive(token(it), 2, 1)).collect::<Vec<_>>();
-    let mut directives = merged([&hung].into_iter().chain(&tokens));
-    directives.set(token(9_999), Words::unnamed(), Nonce(1)).expect("room in place of the hang");
-    assert_eq!(directives.get(&hung.setting.key()), None);
-    assert!(!directives.merge(hung), "it takes no place of another");
+    let hung = register(Setting::Hang(name(1), None), 1, 1);
+    let tokens = (1..MOST_SETTINGS).map(|it| register(token(it), 2, 1)).collect::<Vec<_>>();
+    let mut settings = merged([&hung].into_iter().chain(&tokens));
+    settings.set(token(9_999), Words::unnamed(), Nonce(1)).expect("room in place of the hang");
+    assert_eq!(settings.get(&hung.setting.key()), None);
+    assert!(!settings.merge(hung), "it takes no place of another");
 }
 
 #[test]
 fn the_mode_of_a_car_follows_from_its_key_as_well() {
     let call = PriorityCall { floor: floor(3), any: false };
-    let waits = directive(Setting::Priority(name(1), Some(call)), 1, 1);
+    let waits = register(Setting::Priority(name(1), Some(call)), 1, 1);
     for (position, expected) in [
         (KeySwitch::Normal, Mode::Priority),
         (KeySwitch::Independent, Mode::Independent),
         (KeySwitch::FireRecall, Mode::FireRecall),
         (KeySwitch::OutOfService, Mode::OutOfService),
     ] {
-        let key = directive(Setting::KeySwitch(name(1), position), 1, 1);
+        let key = register(Setting::KeySwitch(name(1), position), 1, 1);
         assert_eq!(merged([&waits, &key]).mode_with_key(&name(1)), expected);
     }
-    let firefighter = directive(Setting::Firefighter(name(1), true), 1, 1);
+    let firefighter = register(Setting::Firefighter(name(1), true), 1, 1);
     assert_eq!(merged([&waits, &firefighter]).mode_with_key(&name(1)), Mode::FireService);
 }
 
@@ -249,20 +249,20 @@ fn texts_are_checked_when_they_are_read() {
 }
 
 /// How many requests of each of these programs are remembered.
-fn of_owners(directives: &Directives, owners: [u32; 3]) -> [usize; 3] {
-    let is_of = |it: &&Directive, owner| matches!(&it.setting, Setting::Request(request) if request.id().owner == owner);
-    owners.map(|owner| directives.all().filter(|it| is_of(it, owner)).count())
+fn of_owners(settings: &Settings, owners: [u32; 3]) -> [usize; 3] {
+    let is_of = |it: &&Register, owner| matches!(&it.setting, Setting::Request(request) if request.id().owner == owner);
+    owners.map(|owner| settings.all().filter(|it| is_of(it, owner)).count())
 }
 
 #[test]
 fn a_busy_program_does_not_use_up_the_requests_of_others() {
     let most = MOST_REQUESTS as u64;
-    let mut directives = Directives::default();
+    let mut settings = Settings::default();
     let mut add = |owner, requests: std::ops::Range<u64>| {
         for request in requests {
-            directives.set(call(owner, request), Words::unnamed(), Nonce(1)).expect("room");
+            settings.set(call(owner, request), Words::unnamed(), Nonce(1)).expect("room");
         }
-        directives.clone()
+        settings.clone()
     };
     add(1, 0..20);
     let two = add(2, 0..3 * most);
@@ -278,52 +278,52 @@ fn a_busy_program_does_not_use_up_the_requests_of_others() {
 /// However many others there are, an open session is not forgotten: its car would never be free.
 #[test]
 fn an_open_session_is_remembered() {
-    let mut directives = Directives::default();
+    let mut settings = Settings::default();
     for request in 1..=3 {
         let setting = session(request, 0, SessionState::Queued);
-        directives.set(setting, Words::unnamed(), Nonce(1)).expect("room");
+        settings.set(setting, Words::unnamed(), Nonce(1)).expect("room");
     }
     for owner in 100..1_000 {
-        directives.set(call(owner, 1), Words::unnamed(), Nonce(1)).expect("room");
+        settings.set(call(owner, 1), Words::unnamed(), Nonce(1)).expect("room");
     }
-    assert_eq!(directives.open_sessions().len(), 3);
+    assert_eq!(settings.open_sessions().len(), 3);
     // But no faulty node fills the memory with them.
     for request in 4..1_000 {
         let setting = session(request, 0, SessionState::Queued);
-        directives.merge(directive(setting, request, 2));
+        settings.merge(register(setting, request, 2));
     }
-    assert_eq!(directives.open_sessions().len(), 64);
+    assert_eq!(settings.open_sessions().len(), 64);
 }
 
 /// A client of a broker that takes another name each time uses up no more than one program.
 #[test]
 fn programs_that_may_be_one_share_the_room_of_one() {
-    let mut directives = Directives::default();
+    let mut settings = Settings::default();
     for request in 0..20 {
-        directives.set(call(1, request), Words::unnamed(), Nonce(1)).expect("room");
+        settings.set(call(1, request), Words::unnamed(), Nonce(1)).expect("room");
     }
     for owner in 0..1_000 {
         let setting = call(RequestId::ANYBODY | owner, 1);
-        directives.set(setting, Words::unnamed(), Nonce(1)).expect("room");
+        settings.set(setting, Words::unnamed(), Nonce(1)).expect("room");
     }
-    assert_eq!(of_owners(&directives, [1, 2, 3])[0], 20);
-    assert_eq!(directives.all().count(), MOST_REQUESTS);
+    assert_eq!(of_owners(&settings, [1, 2, 3])[0], 20);
+    assert_eq!(settings.all().count(), MOST_REQUESTS);
 }
 
 /// The end takes the place of the open session even where it has no place itself.
 #[test]
 fn an_end_that_is_too_old_to_be_remembered_ends_the_session() {
-    let mut directives = Directives::default();
-    directives.merge(directive(session(1, 0, SessionState::Queued), 1, 1));
-    let mut calls = (0..MOST_REQUESTS as u64).map(|it| directive(call(7, 9 + it), 5, 1));
-    assert!(calls.all(|call| directives.merge(call)));
-    assert_eq!(directives.open_sessions().len(), 1);
-    let is_call = |it: &&Directive| it.is_call();
-    let calls_alone = merged(directives.all().filter(is_call)).digest();
-    let end = directive(session(1, 0, SessionState::Ended(SessionEnd::Done)), 2, 1);
-    assert!(directives.merge(end.clone()));
-    assert_eq!((directives.open_sessions().len(), directives.digest()), (0, calls_alone));
-    assert!(directives.take_dropped().contains(&end.setting.key()), "nor has the disk");
+    let mut settings = Settings::default();
+    settings.merge(register(session(1, 0, SessionState::Queued), 1, 1));
+    let mut calls = (0..MOST_REQUESTS as u64).map(|it| register(call(7, 9 + it), 5, 1));
+    assert!(calls.all(|call| settings.merge(call)));
+    assert_eq!(settings.open_sessions().len(), 1);
+    let is_call = |it: &&Register| it.is_call();
+    let calls_alone = merged(settings.all().filter(is_call)).digest();
+    let end = register(session(1, 0, SessionState::Ended(SessionEnd::Done)), 2, 1);
+    assert!(settings.merge(end.clone()));
+    assert_eq!((settings.open_sessions().len(), settings.digest()), (0, calls_alone));
+    assert!(settings.take_dropped().contains(&end.setting.key()), "nor has the disk");
 }
 
 /// A time that nobody could write is refused: what shows it would fail, also after a restart.
@@ -334,22 +334,22 @@ fn a_token_beyond_all_times_is_refused() {
         let token = Token { scope: Scope::View, created: 0, expires: Some(expires), hash };
         let setting = Setting::Token(Name::new("kiosk").expect("a name"), Some(token));
         assert!(!setting.to_string().is_empty());
-        assert_eq!(Directives::default().merge(directive(setting, 1, 1)), is_possible);
+        assert_eq!(Settings::default().merge(register(setting, 1, 1)), is_possible);
     }
 }
 
 /// One that is told again and again writes nothing to the disk, and takes no memory.
 #[test]
 fn what_there_is_no_room_for_is_dropped_once() {
-    let tokens = (0..MOST_DIRECTIVES).map(|it| directive(token(it), 1, 1)).collect::<Vec<_>>();
-    let mut directives = merged(&tokens);
-    let hung = directive(Setting::Hang(name(1), None), 1, 1);
+    let tokens = (0..MOST_SETTINGS).map(|it| register(token(it), 1, 1)).collect::<Vec<_>>();
+    let mut settings = merged(&tokens);
+    let hung = register(Setting::Hang(name(1), None), 1, 1);
     for _ in 0..9 {
-        assert!(!directives.merge(hung.clone()));
+        assert!(!settings.merge(hung.clone()));
     }
-    assert_eq!(directives.take_dropped().into_iter().collect::<Vec<_>>(), [hung.setting.key()]);
-    directives.set(mode(1, Mode::Independent), Words::unnamed(), Nonce(1)).expect_err("no room");
-    assert!(directives.take_dropped().is_empty());
+    assert_eq!(settings.take_dropped().into_iter().collect::<Vec<_>>(), [hung.setting.key()]);
+    settings.set(mode(1, Mode::Independent), Words::unnamed(), Nonce(1)).expect_err("no room");
+    assert!(settings.take_dropped().is_empty());
 }
 
 /// O2, for the requests of several programs: whatever comes first, all nodes keep the same ones.
@@ -357,10 +357,10 @@ fn what_there_is_no_room_for_is_dropped_once() {
 fn the_same_requests_of_each_program_are_kept_everywhere() {
     for seed in 0..20 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let mut all: Vec<Directive> = Vec::new();
+        let mut all: Vec<Register> = Vec::new();
         for owner in 0..rng.u32(2..12) {
             let count = rng.u64(1..500);
-            all.extend((0..count).map(|id| directive(call(owner, id), rng.u64(1..2_000), id % 3)));
+            all.extend((0..count).map(|id| register(call(owner, id), rng.u64(1..2_000), id % 3)));
         }
         // Some requests were fulfilled again.
         let again: Vec<_> = all.iter().take(50).cloned().collect();
@@ -383,10 +383,10 @@ fn the_same_requests_of_each_program_are_kept_everywhere() {
 /// since.
 #[test]
 fn cars_that_become_known_on_emergency_power_count() {
-    let mut directives = Directives::default();
+    let mut settings = Settings::default();
     let mut set = |setting| {
-        directives.set(setting, Words::unnamed(), Nonce(1)).expect("room");
-        directives.emergency_power().map(|it| it.cars)
+        settings.set(setting, Words::unnamed(), Nonce(1)).expect("room");
+        settings.emergency_power().map(|it| it.cars)
     };
     assert_eq!(set(Setting::Cars(8)), None);
     let on = EmergencyPower { cars: 4, serving: Some(name(1)) };

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::session::Session;
-use super::{Directive, Setting, Version};
+use super::{Register, Setting, Version};
 use crate::model::{Call, Dot};
 
 /// The most requests that a fleet remembers beside the sessions that are open. Of more, the programs
@@ -115,7 +115,7 @@ impl Request {
 /// was dropped reopens if a node that missed the end still has it open. Its time limit ends it then.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Requests {
-    known: BTreeMap<RequestId, Directive>,
+    known: BTreeMap<RequestId, Register>,
     /// Those that are over of each program that has any, by age.
     over: BTreeMap<u32, BTreeSet<(Version, RequestId)>>,
     /// The sessions that are open.
@@ -123,27 +123,27 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Directive> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Register> {
         self.known.values()
     }
 
-    pub(super) fn get(&self, id: RequestId) -> Option<&Directive> {
+    pub(super) fn get(&self, id: RequestId) -> Option<&Register> {
         self.known.get(&id)
     }
 
     /// The sessions that are open, by name.
-    pub(super) fn open(&self) -> impl Iterator<Item = &Directive> {
+    pub(super) fn open(&self) -> impl Iterator<Item = &Register> {
         self.open.iter().filter_map(|id| self.known.get(id))
     }
 
     /// Takes in what is said of a request, which is later than what is known. Returns what it has taken
     /// the place of: what was known of it, or another request; `Err` if it would exceed the bound.
-    pub(super) fn insert(&mut self, id: RequestId, said: Directive) -> Result<Vec<Directive>, ()> {
+    pub(super) fn insert(&mut self, id: RequestId, said: Register) -> Result<Vec<Register>, ()> {
         let is_open = said.session().is_some_and(Session::is_open);
         if is_open && self.open.len() >= MOST_OPEN && !self.open.contains(&id) {
             return Err(());
         }
-        let mut gone: Vec<Directive> = self.remove(id).into_iter().collect();
+        let mut gone: Vec<Register> = self.remove(id).into_iter().collect();
         if is_open {
             self.open.insert(id);
         } else {
@@ -172,7 +172,7 @@ impl Requests {
         Some(*id)
     }
 
-    fn remove(&mut self, id: RequestId) -> Option<Directive> {
+    fn remove(&mut self, id: RequestId) -> Option<Register> {
         let removed = self.known.remove(&id)?;
         self.open.remove(&id);
         if let Some(places) = self.over.get_mut(&id.share()) {
@@ -185,7 +185,7 @@ impl Requests {
     }
 }
 
-impl Directive {
+impl Register {
     /// The session that it is about, if it is about one.
     pub(crate) fn session(&self) -> Option<&Session> {
         let Setting::Request(Request::Session(session)) = &self.setting else { return None };

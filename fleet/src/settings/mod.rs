@@ -1,9 +1,9 @@
-//! Directives: what operators command the fleet until they command something else, what nodes set
+//! Settings: what operators command the fleet until they command something else, what nodes set
 //! about their own cars, and what programs have asked for.
 //!
-//! A directive is a register: a [`Key`], which says what it sets, and the latest [`Setting`]. Every
+//! A setting is a register: a [`Key`], which says what it sets, and the latest [`Setting`]. Every
 //! node has all of them, on disk as well. Of two with one key the one that has come further wins, of
-//! two of those the later [`Version`], and then the greater value, so that [`Directives::merge`] is
+//! two of those the later [`Version`], and then the greater value, so that [`Settings::merge`] is
 //! commutative, associative and idempotent like the merge of orders, as long as nothing has to be
 //! dropped.
 
@@ -34,18 +34,18 @@ pub use self::setting::{
 };
 pub use self::text::{Name, TextError, Words, is_hidden};
 
-/// The most directives of a fleet, requests apart: with the modes of the largest fleet, room for as
+/// The most settings of a fleet, requests apart: with the modes of the largest fleet, room for as
 /// many others. If there are more, those with the greatest [`Key`]s are dropped, so that all nodes keep
 /// the same ones.
-pub const MOST_DIRECTIVES: usize = 512;
+pub const MOST_SETTINGS: usize = 512;
 
 /// The greatest counter of a version. Nobody gives so many commands; a greater one is refused, so
 /// that no node can use up the counters of the others.
 const MOST_CHANGES: u64 = 1 << 48;
 
-/// One directive.
+/// One setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Directive {
+pub struct Register {
     /// What it sets, and to what.
     pub setting: Setting,
     /// Which of two is the later one.
@@ -54,7 +54,7 @@ pub struct Directive {
     pub operator: Words,
 }
 
-/// The version of a directive. The greater one is the later one.
+/// The version of a setting. The greater one is the later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Version {
     /// One more than any that the node knew when it took the command.
@@ -64,81 +64,81 @@ pub struct Version {
     pub incarnation: Nonce,
 }
 
-/// A command that can't become a directive. Nothing has changed.
+/// A command that can't become a setting. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DirectiveError {
+pub enum SettingError {
     /// A recall is to end, and none is known here.
     #[error(
         "no fire recall is known here: end it at a node that shows it, such as that of a recalled car"
     )]
     NoRecall,
-    /// There are [`MOST_DIRECTIVES`].
-    #[error("the fleet has {MOST_DIRECTIVES} directives already, and keeps no more")]
+    /// There are [`MOST_SETTINGS`].
+    #[error("the fleet has {MOST_SETTINGS} settings already, and keeps no more")]
     Full,
     /// The counter of versions has reached its end, which takes a buggy node.
     #[error(
-        "the versions of directives are used up: a faulty node has counted them up; directives keep \
+        "the versions of settings are used up: a faulty node has counted them up; settings keep \
          their present values"
     )]
     Spent,
 }
 
-/// Every directive that this node knows of.
+/// Every setting that this node knows of.
 #[derive(Debug, Clone, Default)]
-pub struct Directives {
-    registers: BTreeMap<Key, Directive>,
+pub struct Settings {
+    registers: BTreeMap<Key, Register>,
     requests: Requests,
     digest: u64,
     /// What was dropped to keep within the bounds: the disk may still hold it.
     dropped: BTreeSet<Key>,
 }
 
-impl PartialEq for Directives {
+impl PartialEq for Settings {
     fn eq(&self, other: &Self) -> bool {
         self.all().eq(other.all())
     }
 }
 
-impl Eq for Directives {}
+impl Eq for Settings {}
 
-impl Directives {
-    /// Sets something, as the latest word on it; returns the directive.
+impl Settings {
+    /// Sets something, as the latest word on it; returns the setting.
     ///
     /// # Errors
-    /// [`DirectiveError`]: nothing has changed.
+    /// [`SettingError`]: nothing has changed.
     pub fn set(
         &mut self,
         setting: Setting,
         operator: Words,
         incarnation: Nonce,
-    ) -> Result<Directive, DirectiveError> {
+    ) -> Result<Register, SettingError> {
         let key = setting.key();
-        let is_full = self.registers.len() >= MOST_DIRECTIVES && self.get(&key).is_none();
+        let is_full = self.registers.len() >= MOST_SETTINGS && self.get(&key).is_none();
         let displaces = || {
             let last = self.registers.keys().next_back();
             last.is_some_and(|last| key.class() < last.class())
         };
         if is_full && !matches!(key, Key::Request(_)) && !displaces() {
-            return Err(DirectiveError::Full);
+            return Err(SettingError::Full);
         }
         let version = Version { counter: self.highest().unwrap_or(0) + 1, incarnation };
-        let directive = Directive { setting, version, operator };
-        if !directive.is_possible() {
-            return Err(DirectiveError::Spent);
+        let register = Register { setting, version, operator };
+        if !register.is_possible() {
+            return Err(SettingError::Spent);
         }
-        if self.merge(directive.clone()) { Ok(directive) } else { Err(DirectiveError::Full) }
+        if self.merge(register.clone()) { Ok(register) } else { Err(SettingError::Full) }
     }
 
-    /// Merges a directive of any source; `true` if that changed anything.
-    pub fn merge(&mut self, directive: Directive) -> bool {
-        let key = directive.setting.key();
-        let is_known = |known: &Directive| known.rank() >= directive.rank();
-        if !directive.is_possible() || self.get(&key).is_some_and(is_known) {
+    /// Merges a setting of any source; `true` if that changed anything.
+    pub fn merge(&mut self, register: Register) -> bool {
+        let key = register.setting.key();
+        let is_known = |known: &Register| known.rank() >= register.rank();
+        if !register.is_possible() || self.get(&key).is_some_and(is_known) {
             return false;
         }
-        let said = directive.clone();
-        let gone: Vec<Directive> = if let Key::Request(id) = key {
-            let Ok(gone) = self.requests.insert(id, directive) else {
+        let said = register.clone();
+        let gone: Vec<Register> = if let Key::Request(id) = key {
+            let Ok(gone) = self.requests.insert(id, register) else {
                 self.dropped.insert(key);
                 return false;
             };
@@ -146,14 +146,14 @@ impl Directives {
         } else {
             let is_last = self.registers.keys().next_back().is_some_and(|last| *last < key);
             let is_full =
-                self.registers.len() >= MOST_DIRECTIVES && !self.registers.contains_key(&key);
+                self.registers.len() >= MOST_SETTINGS && !self.registers.contains_key(&key);
             if is_full && is_last {
                 self.dropped.insert(key);
                 return false;
             }
             let dropped =
                 is_full.then(|| self.registers.pop_last()).flatten().map(|(_, last)| last);
-            self.registers.insert(key.clone(), directive).into_iter().chain(dropped).collect()
+            self.registers.insert(key.clone(), register).into_iter().chain(dropped).collect()
         };
         self.digest = gone.iter().fold(self.digest, |digest, gone| digest ^ gone.hash());
         self.dropped.extend(gone.iter().map(|it| it.setting.key()));
@@ -169,29 +169,29 @@ impl Directives {
         std::mem::take(&mut self.dropped)
     }
 
-    /// Whether the version of a directive of a peer, or the number of a recall, is not too far ahead
+    /// Whether the version of a setting of a peer, or the number of a recall, is not too far ahead
     /// of those that are known here. Without this bound a single one would use up those of the whole
     /// fleet. A node that knows none yet has to believe what operators have commanded, but no request:
     /// one that is not remembered is fulfilled again.
-    pub(crate) fn is_in_reach(&self, directive: &Directive) -> bool {
-        let is_request = matches!(directive.setting, Setting::Request(..));
+    pub(crate) fn is_in_reach(&self, register: &Register) -> bool {
+        let is_request = matches!(register.setting, Setting::Request(..));
         let known = self.highest().unwrap_or(if is_request { 0 } else { MOST_CHANGES });
-        let recalls = directive.setting.recall().map_or(0, |recall| recall.number);
-        directive.version.counter <= known.saturating_add(JUMP)
+        let recalls = register.setting.recall().map_or(0, |recall| recall.number);
+        register.version.counter <= known.saturating_add(JUMP)
             && recalls <= self.recall_count().saturating_add(JUMP)
     }
 
     fn highest(&self) -> Option<u64> {
-        self.all().map(|directive| directive.version.counter).max()
+        self.all().map(|register| register.version.counter).max()
     }
 
-    /// All directives but requests, by key.
-    pub fn iter(&self) -> impl Iterator<Item = &Directive> {
+    /// All settings but requests, by key.
+    pub fn iter(&self) -> impl Iterator<Item = &Register> {
         self.registers.values()
     }
 
-    /// All directives, and then all requests: what is on disk, and what a new link carries.
-    pub fn all(&self) -> impl Iterator<Item = &Directive> {
+    /// All settings, and then all requests: what is on disk, and what a new link carries.
+    pub fn all(&self) -> impl Iterator<Item = &Register> {
         self.iter().chain(self.requests.iter())
     }
 
@@ -202,9 +202,9 @@ impl Directives {
         Some(request)
     }
 
-    /// The directive of a key.
+    /// The setting of a key.
     #[must_use]
-    pub fn get(&self, key: &Key) -> Option<&Directive> {
+    pub fn get(&self, key: &Key) -> Option<&Register> {
         if let Key::Request(id) = key { self.requests.get(*id) } else { self.registers.get(key) }
     }
 
@@ -213,8 +213,8 @@ impl Directives {
     }
 
     /// Whether exactly this is the latest word on it.
-    pub(crate) fn holds(&self, directive: &Directive) -> bool {
-        self.get(&directive.setting.key()) == Some(directive)
+    pub(crate) fn holds(&self, register: &Register) -> bool {
+        self.get(&register.setting.key()) == Some(register)
     }
 
     /// A number that is equal if, and in practice only if, all is equal. 0 without any.
@@ -227,7 +227,7 @@ impl Directives {
     #[must_use]
     pub fn power_digest(&self) -> u64 {
         let known = Key::POWER.iter().filter_map(|key| self.registers.get(key));
-        known.fold(0, |digest, directive| digest ^ directive.hash())
+        known.fold(0, |digest, register| digest ^ register.hash())
     }
 
     /// The commanded mode of a car, what is commanded for the whole fleet included.
@@ -349,33 +349,33 @@ impl Directives {
 
     /// The sessions that are remembered.
     pub fn sessions(&self) -> impl Iterator<Item = &Session> {
-        self.requests.iter().filter_map(Directive::session)
+        self.requests.iter().filter_map(Register::session)
     }
 
     /// The session that has this car.
     #[must_use]
     pub fn session_of(&self, car: &NodeId) -> Option<&Session> {
-        self.requests.open().filter_map(Directive::session).find(|it| it.car() == Some(car))
+        self.requests.open().filter_map(Register::session).find(|it| it.car() == Some(car))
     }
 
     /// The sessions that are open, those whose last word is the oldest first.
     pub fn open_sessions(&self) -> Vec<&Session> {
-        let mut open: Vec<&Directive> = self.requests.open().collect();
+        let mut open: Vec<&Register> = self.requests.open().collect();
         open.sort_by_key(|it| it.version);
-        open.into_iter().filter_map(Directive::session).collect()
+        open.into_iter().filter_map(Register::session).collect()
     }
 
     /// What is shown: all but requests, the sessions that are open, and of the others the latest.
-    pub(crate) fn in_force(&self) -> impl Iterator<Item = &Directive> {
-        let has_ended = |it: &&Directive| it.session().is_some_and(|session| !session.is_open());
-        let mut ended: Vec<&Directive> = self.requests.iter().filter(has_ended).collect();
+    pub(crate) fn in_force(&self) -> impl Iterator<Item = &Register> {
+        let has_ended = |it: &&Register| it.session().is_some_and(|session| !session.is_open());
+        let mut ended: Vec<&Register> = self.requests.iter().filter(has_ended).collect();
         ended.sort_by_key(|it| std::cmp::Reverse(it.version));
         ended.truncate(MOST_ENDED);
         self.iter().chain(self.requests.open()).chain(ended)
     }
 }
 
-impl Directive {
+impl Register {
     /// Whether operators can have given so many commands.
     #[must_use]
     pub fn is_possible(&self) -> bool {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::NodeId;
 
-/// Text that a directive can't have.
+/// Text that a setting can't have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
     /// It is longer than it may be.
@@ -106,7 +106,7 @@ text! {
 }
 
 text! {
-    /// Who set a directive: `OPERATOR at NODE` for a command, the name of the node alone for what a node
+    /// Who set a setting: `OPERATOR at NODE` for a command, the name of the node alone for what a node
     /// has set by itself.
     Words, 64
 }
