@@ -8,7 +8,7 @@ use elevator_fleet::node::Node;
 use elevator_fleet::wire::NodeState;
 
 use super::Finding;
-use crate::machine::Machine;
+use crate::machine::{Machine, Process};
 use crate::network::Weather;
 use crate::snapshot::Snapshot;
 
@@ -183,6 +183,14 @@ pub(super) fn calls_are_assigned(snapshot: &Snapshot) -> Vec<Finding> {
     let Some(process) = &snapshot.machines[master].process else { return findings };
     let now = process.clock(snapshot.now);
     let is_there = |car: &NodeId| group.iter().any(|node| snapshot.machines[*node].name == *car);
+    let cars_can_serve = |hall: HallCall| {
+        let can = |car: &Machine| {
+            let can = |of: &Process| of.node.can_serve(hall, of.clock(snapshot.now));
+            car.is_in_service() && car.process.as_ref().is_some_and(can)
+        };
+        let mut cars = snapshot.cars_of(&group).peekable();
+        cars.peek().is_some() && cars.all(can)
+    };
     for call in process.node.orders().calls() {
         let Call::Hall(hall) = call else { continue };
         match process.node.car_of(*hall, now) {
@@ -190,7 +198,7 @@ pub(super) fn calls_are_assigned(snapshot: &Snapshot) -> Vec<Finding> {
                 let what = format!("{call} is left with {car}");
                 findings.push(Finding::new("H4", master, what));
             }
-            None if snapshot.cars_of(&group).all(Machine::is_in_service) => {
+            None if cars_can_serve(*hall) => {
                 let what = format!("{call} has no car");
                 findings.push(Finding::new("E8", master, what).lasting(ASSIGNED_WITHIN));
             }

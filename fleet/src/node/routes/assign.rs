@@ -56,15 +56,22 @@ impl Node {
     /// The car that is to serve an open hall call, as far as this node knows.
     #[must_use]
     pub fn car_of(&self, call: HallCall, now: Timestamp) -> Option<&NodeId> {
-        let serves = |view: CarView| Predictor::can_serve(&view) && view.reaches(call);
         let serves_alone = match self.leadership.node_state() {
-            NodeState::Seeking => call.to.is_some() && self.cabin.view(now).is_some_and(serves),
+            NodeState::Seeking => call.to.is_some() && self.can_serve(call, now),
             NodeState::Master | NodeState::Slave { .. } => false,
         };
         if serves_alone || self.leadership.overdue.taken().contains(&call) {
             return Some(&self.hello.node);
         }
         self.dispatching.plan.car(call)
+    }
+
+    /// Whether the car of this node can serve a hall call at present: it may wait until it tries a drive
+    /// or a floor again that has failed it.
+    #[must_use]
+    pub fn can_serve(&self, call: HallCall, now: Timestamp) -> bool {
+        let serves = |view: CarView| Predictor::can_serve(&view) && view.reaches(call);
+        self.cabin.view(now).is_some_and(serves)
     }
 
     /// What the kiosks of the landings show: the cars of the destination calls that are promised
