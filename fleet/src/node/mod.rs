@@ -16,9 +16,8 @@
 //! outputs come before all other actions. The driver drains [`Node::poll_action`] after each call
 //! and sleeps until [`Node::poll_timeout`].
 //!
-//! `inputs.rs` and `commands.rs` have the inputs, `settle.rs` what follows from each of them, `routes/`
-//! the ways between the components, and `status.rs` how things are. Each component is documented on
-//! its first page:
+//! `inputs/` has the inputs, `settle.rs` what follows from each of them, `routes/` the ways between the
+//! components, and `status/` how things are. Each component is documented on its first page:
 //!
 //! - `store/`: orders and settings, and what disk and peers have not got yet;
 //! - `peers/`: membership, links, beacons;

@@ -162,8 +162,8 @@ impl Turns {
         (if moves { Power::Granted } else { Power::Waiting }, None)
     }
 
-    /// Whether it is the turn of this node's car. It takes up a turn only if it knows all that the
-    /// master knows: the turn may be an old one, from its disk.
+    /// Whether it is the turn of this node's car. It takes up a turn only if it knows what the
+    /// master knows of emergency power: the turn may be an old one, from its disk.
     fn holds_turn(&self, bank: &Bank<'_>) -> bool {
         let turn = bank.settings().turn();
         let Some((car, giver)) = turn.holder() else {

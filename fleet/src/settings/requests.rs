@@ -15,8 +15,8 @@ use crate::model::{Call, Dot};
 /// keep the same ones.
 pub const MOST_REQUESTS: usize = 512;
 
-/// The most sessions that are open, however many nodes have opened some at the same time. More take a
-/// faulty node.
+/// The most sessions that are open, however many nodes have opened some at the same time. Of more,
+/// which takes a faulty node, all nodes keep those with the least names.
 const MOST_OPEN: usize = 64;
 
 /// The name of a program's request: that of the program, and of its request. It stands for one thing,
@@ -140,10 +140,13 @@ impl Requests {
     /// the place of: what was known of it, or another request; `Err` if it would exceed the bound.
     pub(super) fn insert(&mut self, id: RequestId, said: Register) -> Result<Vec<Register>, ()> {
         let is_open = said.session().is_some_and(Session::is_open);
-        if is_open && self.open.len() >= MOST_OPEN && !self.open.contains(&id) {
+        let is_full = is_open && self.open.len() >= MOST_OPEN && !self.open.contains(&id);
+        let last = self.open.last().copied().filter(|_| is_full);
+        if last.is_some_and(|last| last < id) {
             return Err(());
         }
         let mut gone: Vec<Register> = self.remove(id).into_iter().collect();
+        gone.extend(last.and_then(|last| self.remove(last)));
         if is_open {
             self.open.insert(id);
         } else {

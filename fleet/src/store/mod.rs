@@ -48,7 +48,7 @@ pub use self::records::{Fate, Taken};
 pub(crate) use self::transfers::Purpose;
 pub use crate::model::{Record, RecordState, Service};
 
-/// The orders, and everything that is known about them.
+/// Orders and settings, and everything that is known about them.
 #[derive(Debug)]
 pub(crate) struct Store {
     own: Hello,
@@ -310,10 +310,9 @@ impl Store {
         self.ledger.excuse(late, now);
     }
 
-    /// A peer was discovered. It may not know any of the open orders, and nothing of what is set. What
-    /// programs have asked for before, it gets over a link.
+    /// A peer was discovered. It may know none of the open orders, and nothing of what is set.
     pub(crate) fn peer_discovered(&mut self, peer: &NodeId) {
-        let settings = self.settings.in_force().filter(|_| !is_seeded(SeededBug::SettingsSentOnce));
+        let settings = self.settings.all().filter(|_| !is_seeded(SeededBug::SettingsSentOnce));
         let settings = settings.map(|it| Item::Setting(it.setting.key()));
         let open = self.orders.orders().map(|order| Item::Press(order.dot));
         self.replication.found(peer, settings.chain(open));

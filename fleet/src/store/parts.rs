@@ -126,18 +126,19 @@ impl Store {
         self.replication.is_waiting()
     }
 
-    /// Adds what is to be sent in a beacon: acknowledgements first, then settings and orders.
+    /// Adds what is to be sent in a beacon: first what is urgent, then acknowledgements, settings and
+    /// orders.
     pub(crate) fn fill_delta(&mut self, delta: &mut Delta, room: &mut Room, now: Timestamp) {
-        let acks = self.replication.acks();
-        let told =
-            acks.take_while(|item| self.ack(item).is_none_or(|ack| room.add(&mut delta.acks, ack)));
-        let told_acks = told.count();
-        self.replication.told_acks(told_acks);
         let mut told: Vec<Item> = self.urgent().map(Item::Setting).collect();
         told.retain(|item| {
             let setting = self.setting(item).filter(|_| self.replication.is_owed(item));
             setting.is_some_and(|setting| room.add(&mut delta.settings, setting.clone()))
         });
+        let acks = self.replication.acks();
+        let acks =
+            acks.take_while(|item| self.ack(item).is_none_or(|ack| room.add(&mut delta.acks, ack)));
+        let told_acks = acks.count();
+        self.replication.told_acks(told_acks);
         let mut left = if is_seeded(SeededBug::SettingsSentOnce) { 0 } else { MOST_BYTES };
         for item in self.replication.queue() {
             if let Some(record) = self.record(item, now) {

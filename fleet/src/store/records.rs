@@ -390,7 +390,7 @@ impl Store {
         self.on_served_here(hall, &served, now);
     }
 
-    /// Notes how many fire recalls are known, and whether one is in force. While one is in force, it ends what was placed before it.
+    /// Notes how many fire recalls are known. While one is in force, it ends what was placed before it.
     /// One that was over before this node heard of it ends nothing here: what is open goes on under
     /// the new number, so that no promise is broken.
     pub(super) fn learn_recalls(&mut self) {

@@ -210,15 +210,15 @@ impl Replication {
         (items, acks)
     }
 
-    /// The acknowledgements for the next beacon.
+    /// The acknowledgements for the next beacon: those of presses first, as a lamp may wait for them.
     pub(super) fn acks(&self) -> impl Iterator<Item = &Item> {
-        self.acks.iter()
+        self.acks.iter().rev()
     }
 
     /// A beacon carries the first so many of them.
     pub(super) fn told_acks(&mut self, many: usize) {
         for _ in 0..many {
-            self.acks.pop_first();
+            self.acks.pop_last();
         }
     }
 

@@ -40,6 +40,11 @@ impl Store {
                 self.compare_setting(peer, register);
             }
         }
+        if changed.is_empty() {
+            // What there was no room for changes nothing.
+            self.settings.take_dropped();
+            return;
+        }
         self.settings_have_changed(changed, from);
     }
 
@@ -94,10 +99,10 @@ impl Store {
         self.hurry();
         changed.retain(|register| !register.is_call());
         if !changed.is_empty() || has_lost {
+            self.effects.push_back(Effect::Set(changed));
             // In the same batch for the disk: what goes on under a new number must not be ended by a
             // restart.
             self.learn_recalls();
-            self.effects.push_back(Effect::Set(changed));
         }
     }
 

@@ -24,7 +24,7 @@ use crate::seeded::{SeededBug, is_seeded};
 /// The largest datagram, in bytes. It crosses every LAN in one piece.
 pub const MAX_DATAGRAM: usize = 1200;
 
-/// The most bytes of records or acknowledgements in a frame. More is split into several frames, so
+/// The most bytes of settings, records and acknowledgements in a frame. More is split into several frames, so
 /// that one turn of the receiver's loop has little to do.
 pub const CHUNK: usize = 16 * 1024;
 

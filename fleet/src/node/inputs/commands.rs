@@ -38,7 +38,7 @@ impl Node {
     /// this command ends them.
     ///
     /// # Errors
-    /// [`SettingError`]: nothing has changed.
+    /// [`SettingError`]: of several recalls, those before it have ended.
     pub fn handle_fire_recall(
         &mut self,
         recall: FireRecall,
@@ -231,7 +231,7 @@ impl Node {
         self.command(vec![setting], operator, now)
     }
 
-    /// The same of several things.
+    /// The same of several things, up to the first that is refused.
     fn command(
         &mut self,
         settings: Vec<Setting>,
@@ -239,10 +239,8 @@ impl Node {
         now: Timestamp,
     ) -> Result<(), SettingError> {
         let by = Words::entered(operator, &self.hello.node);
-        for setting in settings {
-            self.set(setting, by.clone(), now)?;
-        }
+        let outcome = settings.into_iter().try_for_each(|it| self.set(it, by.clone(), now));
         self.settle(now);
-        Ok(())
+        outcome
     }
 }

@@ -49,7 +49,7 @@ impl Node {
         }
     }
 
-    /// Adds what fits into a datagram: acknowledgements first, then orders, then the plan.
+    /// Adds what fits into a datagram of what is owed, and then of the plan.
     fn add_delta(&mut self, beacon: &mut Beacon, now: Timestamp) {
         let plans = self.leadership.leads() && !self.dispatching.plan.is_empty();
         if !self.store.has_unsent() && !plans {

@@ -109,6 +109,11 @@ fn the_last_beacon_has_the_evidence() {
         let token = Name::new(&format!("takes-room-in-a-beacon-{number:02}")).expect("a name");
         one.handle_setting(Setting::Token(token, None), "kovac", now).expect("room");
     }
+    // Acknowledgements wait as well.
+    for part in transfer::tombstones(2).chunks(20) {
+        let delta = Delta { records: part.to_vec(), ..Delta::default() };
+        one.on_records(&name(2), &delta, now);
+    }
     drain(&mut one);
     let hang = Setting::Hang(name(1), Some(evidence));
     one.set_own(hang, Words::unnamed(), now);

@@ -170,6 +170,16 @@ fn a_fire_recall_ends_every_call_and_takes_none() {
     assert!(one.handle_order(&call, NOW).is_ok());
 }
 
+#[test]
+fn a_recall_is_reported_before_the_calls_that_it_ends() {
+    let mut one = node(1, 1);
+    one.handle_order(&forged::call(2), NOW).expect("placed");
+    drain(&mut one);
+    one.handle_fire_recall(FireRecall::Start, "kovac", NOW).expect("room");
+    let told: Vec<Report> = reports(drain(&mut one)).collect();
+    assert!(matches!(told[..], [Report::Setting { .. }, Report::Dropped { .. }, ..]), "{told:?}");
+}
+
 /// O1, F14: a peer that ignores a press under its old number acknowledges it as over, after which the
 /// press has the new one.
 #[test]

@@ -7,8 +7,8 @@ use super::*;
 use crate::model::Mode;
 use crate::node::{FollowedCall, Requested, SessionRefused, SessionRequest};
 use crate::settings::{
-    Asked, MOST_REQUESTS, MOST_SESSIONS, Request, RequestId, Session, SessionEnd, SessionState,
-    Setting,
+    Asked, MOST_REQUESTS, MOST_SESSIONS, Name, Request, RequestId, Session, SessionEnd,
+    SessionState, Setting, Version, Words,
 };
 
 fn id(request: u64) -> RequestId {
@@ -92,6 +92,24 @@ fn a_session_is_for_a_car_that_is_known() {
     let told = one.settings().all().cloned().collect();
     node.hear_settings(&name(1), told, now);
     assert_eq!(node.handle_session(&asks, now), Ok((session, false)));
+}
+
+/// The end of its session goes out, although there is no room for the end of the priority call.
+#[test]
+fn a_command_that_half_fails_takes_its_effect() {
+    let (mut node, now) = cabin(1);
+    let token = |number: u64| {
+        let name = Name::new(&format!("{number:04}")).expect("a name");
+        let version = Version { counter: number + 1, incarnation: Nonce(5) };
+        Register { setting: Setting::Token(name, None), version, operator: Words::unnamed() }
+    };
+    node.hear_settings(&name(2), (0..512).map(token).collect(), now);
+    node.handle_session(&request(1, 0), now).expect("room");
+    assert!(node.settings().session_of(&name(1)).is_some());
+    drain(&mut node);
+    assert!(node.handle_priority_end(&name(1), "kovac", now).is_err());
+    assert_eq!(node.settings().session_of(&name(1)), None);
+    assert!(!persists(&drain(&mut node)).is_empty());
 }
 
 /// The time starts anew with each wish, and a repeated request opens nothing.

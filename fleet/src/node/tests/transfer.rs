@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::model::{Dot, Mode};
-use crate::settings::{Setting, Version, Words};
+use crate::settings::{
+    Asked, Register, Request, RequestId, Session, SessionState, Setting, Version, Words,
+};
 use crate::store::{Holding, Purpose, Record, RecordState};
 use crate::wire::codec::{self, MAX_FRAME};
 use crate::wire::{Delta, StateTransfer, StoreDigest};
@@ -13,7 +15,7 @@ const LINK: LinkId = LinkId(1);
 const FLOORS: u8 = 40;
 
 /// Served presses of every hall button, of so many incarnations of nodes.
-fn tombstones(nodes: u64) -> Vec<Record> {
+pub(super) fn tombstones(nodes: u64) -> Vec<Record> {
     let floors = FloorCount::new(FLOORS).expect("floors");
     let calls: Vec<HallCall> = (0..FLOORS)
         .filter_map(|index| floors.floor(index))
@@ -148,6 +150,50 @@ fn beacons_carry_a_setting_until_it_is_acknowledged() {
     }
     let beacons = told(&mut one, now + PERIOD * 2);
     assert!(beacons.iter().all(|beacon| beacon.delta.settings.is_empty()), "{beacons:?}");
+}
+
+/// O7: more sessions are open than there is room for. All keep the same ones, and tell no more of them.
+#[test]
+fn too_many_open_sessions_are_the_same_everywhere() {
+    let session = |owner, request| {
+        let id = RequestId { owner, request };
+        let asked = Asked { floor: floor(0), to: None, seconds: 30, car: None };
+        let state = SessionState::Queued;
+        let session = Session { id, asked, floor: floor(0), to: None, seconds: 30, leg: 0, state };
+        Register {
+            setting: Setting::Request(Request::Session(session)),
+            version: Version { counter: request + 1, incarnation: Nonce(owner.into()) },
+            operator: Words::unnamed(),
+        }
+    };
+    let (mut one, mut two, now) = acquainted(node(1, 1), node(2, 1));
+    one.hear_settings(&name(9), (0..40).map(|it| session(1, it)).collect(), now);
+    two.hear_settings(&name(9), (0..40).map(|it| session(2, it)).collect(), now);
+    let later = now + Duration::from_secs(5);
+    talk(&mut one, &mut two, now, later);
+    assert_eq!(one.digest(), two.digest());
+    assert_eq!(one.settings().open_sessions().len(), 64);
+    let wanted = talk(&mut one, &mut two, later, later + PERIOD * 20);
+    assert!(broadcasts(&wanted).all(|beacon| beacon.delta.settings.is_empty()));
+    assert_eq!(persists(&wanted), []);
+}
+
+/// A peer holds what it has acknowledged, or what an equal digest proves.
+#[test]
+fn a_request_is_not_held_by_a_peer_that_lacks_it() {
+    let (mut one, mut two) = (node(1, 1), node(2, 1));
+    let now = Timestamp::START + PERIOD;
+    one.handle_request(&receipts::request(1, forged::call(2)), now).expect("placed");
+    let found = now + Duration::from_millis(1);
+    two.handle_timeout(found);
+    for beacon in broadcasts(&drain(&mut two)) {
+        let echoes = vec![one.echo(found)];
+        one.handle_beacon(address(2), &Beacon { echoes, ..beacon.clone() }, found);
+    }
+    assert!(one.hears(&name(2)));
+    assert!(!one.status(found).settings_held, "neither on disk nor at the peer");
+    talk(&mut one, &mut two, found, found + PERIOD * 16);
+    assert!(one.status(found + PERIOD * 16).settings_held);
 }
 
 /// F12, F14: equal stores are not sent. An open order that both have on disk is promised as soon as
