@@ -18,7 +18,6 @@
 //! Deliberately absent: an async runtime (a line has threads of its own), and any decision about
 //! where the car goes.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 #[cfg(feature = "protocol")]
 mod boot;

@@ -368,7 +368,6 @@ pub enum DoorState {
     Closed,
     /// On its way open.
     Opening,
-    /// Fully open.
     Open,
     /// On its way closed.
     Closing,

@@ -53,7 +53,6 @@ pub enum CallForm {
     },
     /// From inside a car.
     Car {
-        /// The car.
         car: String,
         /// Where the passenger wants to get off.
         floor: u8,

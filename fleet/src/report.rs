@@ -42,22 +42,11 @@ pub enum Report {
         term: Term,
     },
     /// Another node is heard, and hears this one.
-    PeerDiscovered {
-        /// The node.
-        node: NodeId,
-        /// Its address.
-        address: Ipv4Addr,
-    },
+    PeerDiscovered { node: NodeId, address: Ipv4Addr },
     /// A peer is no longer heard.
-    PeerLost {
-        /// The node.
-        node: NodeId,
-    },
+    PeerLost { node: NodeId },
     /// Full states have been exchanged with a node.
-    Synced {
-        /// The node.
-        node: NodeId,
-    },
+    Synced { node: NodeId },
     /// Stores differed for too long: the whole state is transferred.
     Repair {
         /// The receiver.
@@ -65,7 +54,6 @@ pub enum Report {
     },
     /// An order was placed, here or elsewhere.
     Placed {
-        /// The call.
         #[serde(with = "call")]
         call: Call,
         /// The node at which it was placed.
@@ -76,13 +64,11 @@ pub enum Report {
     },
     /// An order's lamp may be lit (F12).
     Promised {
-        /// The call.
         #[serde(with = "call")]
         call: Call,
     },
     /// An order has been served, here or elsewhere.
     Served {
-        /// The call.
         #[serde(with = "call")]
         call: Call,
         /// How long it waited.
@@ -95,23 +81,19 @@ pub enum Report {
     },
     /// An order was dropped because of a fire recall: nobody serves it.
     Dropped {
-        /// The call.
         #[serde(with = "call")]
         call: Call,
     },
     /// The master has assigned or reassigned a call.
     Assigned {
-        /// The call.
         #[serde(with = "call")]
         call: Call,
-        /// The assigned car.
         car: NodeId,
         /// Whether this node is the master that did so.
         here: bool,
     },
     /// A call is overdue, so this node's car serves it too.
     TakenOver {
-        /// The call.
         #[serde(with = "call")]
         call: Call,
     },
@@ -121,10 +103,7 @@ pub enum Report {
         door: DoorState,
     },
     /// This node's car is at, or passes, a floor.
-    Floor {
-        /// The floor.
-        floor: Floor,
-    },
+    Floor { floor: Floor },
     /// Whether the group can count on this node's car: `None`, or why not.
     Availability(#[serde(with = "availability")] Option<Reason>),
     /// The panel's line is up, or down for the reason given.
@@ -136,10 +115,7 @@ pub enum Report {
     },
     /// The car stopped at this floor, but its sensor was silent: the floor is locked out for a
     /// while.
-    FloorUnreachable {
-        /// The floor.
-        floor: Floor,
-    },
+    FloorUnreachable { floor: Floor },
     /// The drive was told to run and did not start; it is tried again after a while.
     DriveRefused,
     /// A flight of this node's car did not end at its stop, or went the wrong way.

@@ -99,7 +99,6 @@ impl Outcome {
 /// What was wrong in the campaign of a seed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// The seed.
     pub seed: u64,
     /// Everything that was wrong; nothing if it passed or is void.
     pub violations: Vec<Violation>,

@@ -23,7 +23,6 @@
 //! Read [`car`] first, then [`shaft`] and [`door`]; for the program around them `simulator` and
 //! `control`; `cli` is its command line. [`building`] has banks of cars and the people who use them.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 pub mod building;
 pub mod car;

@@ -113,7 +113,6 @@ impl fmt::Display for Endpoint {
 /// As JSON one flat object, so that a [`CarState`] can be read from it too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SimulatorState {
-    /// The car's name.
     pub name: String,
     /// Who drives it.
     pub controller: Controller,

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use crate::vocabulary::{MotorCommand, PanelOutputs};
 
-/// The owner's command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Command {
     pub(super) outputs: PanelOutputs,

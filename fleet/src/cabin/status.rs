@@ -68,7 +68,6 @@ pub struct UnitStatus {
     /// The values.
     #[serde(flatten)]
     pub reading: Reading,
-    /// Their age.
     #[serde(with = "seconds")]
     pub age: Duration,
 }

@@ -55,7 +55,6 @@ pub struct Stops<'a> {
     pub hall: &'a BTreeSet<HallCall>,
 }
 
-/// One car.
 #[derive(Debug, Clone)]
 pub struct Car {
     settings: CarSettings,

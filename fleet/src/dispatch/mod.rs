@@ -90,7 +90,6 @@ impl CarSituation {
 /// An open hall call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HallDemand {
-    /// Which call.
     pub call: HallCall,
     /// How long its passenger has waited.
     pub waited: Duration,

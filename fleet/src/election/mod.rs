@@ -172,7 +172,6 @@ pub enum Input<'a> {
     Heard {
         /// Who, and what ranks it.
         peer: &'a Candidate,
-        /// Its state.
         node_state: &'a NodeState,
         /// The term of its mastership; if it is not master, the highest that it knows.
         term: Term,
@@ -200,7 +199,6 @@ pub enum Input<'a> {
     Message {
         /// From whom.
         from: &'a NodeId,
-        /// The message.
         message: &'a Message,
     },
     /// The node has become more or less fit to lead (B1).
@@ -511,7 +509,6 @@ impl Protocol {
 pub struct Detail {
     /// What it is, in a word or two: `round`, `senior flag`.
     pub name: Cow<'static, str>,
-    /// Its value.
     pub value: String,
 }
 

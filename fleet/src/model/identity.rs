@@ -71,7 +71,6 @@ pub struct Hello {
     pub fleet: FleetName,
     /// The node's name.
     pub node: NodeId,
-    /// Its address.
     pub address: Ipv4Addr,
     /// The incarnation of its process.
     pub nonce: Nonce,
@@ -81,6 +80,5 @@ pub struct Hello {
     pub protocol: Protocol,
     /// The MAC address of its interface.
     pub mac: Mac,
-    /// Its configured role.
     pub role: Role,
 }

@@ -30,7 +30,6 @@ pub enum LegEnd {
 /// The samples of one leg, as stored on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlightRecord {
-    /// The leg.
     pub leg: Leg,
     /// Its latest driven times, in hundredths of a second, oldest first; at most 32.
     pub samples: Vec<u16>,

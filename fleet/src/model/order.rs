@@ -40,7 +40,6 @@ pub struct Order {
     pub dot: Dot,
     /// The node at which the press was made.
     pub origin: NodeId,
-    /// The call.
     pub call: Call,
     /// When the first press of this call was made, on the clock of the node with the store.
     pub placed: Timestamp,

@@ -13,7 +13,6 @@ pub struct Record {
     pub dot: Dot,
     /// The node at which it was made.
     pub origin: NodeId,
-    /// The call.
     pub call: Call,
     /// Whether it was served.
     pub state: RecordState,
@@ -56,7 +55,6 @@ pub enum RecordState {
 pub struct Service {
     /// How long the press had waited when it was served: nodes share no clock.
     pub waited: Duration,
-    /// The car.
     pub car: NodeId,
 }
 

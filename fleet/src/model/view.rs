@@ -85,7 +85,6 @@ pub enum CarPhase {
     Idle,
     /// On its way.
     Moving {
-        /// The direction.
         direction: Direction,
         /// The floor of its stop.
         stop_at: Floor,

@@ -20,7 +20,6 @@ pub enum Action {
     Unicast {
         /// The node's address.
         to: Ipv4Addr,
-        /// The beacon.
         beacon: Beacon,
     },
     /// Send a packet on the protocol's own port (V8).
@@ -39,12 +38,7 @@ pub enum Action {
         address: SocketAddrV4,
     },
     /// Send a frame over a link.
-    Send {
-        /// The link.
-        link: LinkId,
-        /// The frame.
-        frame: Frame,
-    },
+    Send { link: LinkId, frame: Frame },
     /// Close a link after everything sent before has left. For the brain it no longer exists.
     Close(LinkId),
     /// Set the panel's outputs.
@@ -53,7 +47,6 @@ pub enum Action {
     Persist {
         /// The batch's number.
         lsn: Lsn,
-        /// The changes.
         changes: Vec<Change>,
     },
     /// Make a plan. If that may take long, do it on another thread. Answered by `handle_plan`.

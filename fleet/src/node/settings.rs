@@ -13,7 +13,6 @@ use crate::store::Restored;
 /// The settings of a node.
 #[derive(Debug, Clone)]
 pub struct NodeSettings {
-    /// The node's identity.
     pub identity: Identity,
     /// How the master is elected, and its times.
     pub election: ElectionSettings,
@@ -34,7 +33,6 @@ pub struct NodeSettings {
 /// The identity of a node.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// Its fleet.
     pub fleet: FleetName,
     /// Its name, which is also the name of its car.
     pub node: NodeId,
@@ -42,7 +40,6 @@ pub struct Identity {
     pub address: Ipv4Addr,
     /// The address of its interface on the LAN.
     pub mac: Mac,
-    /// Its configured role.
     pub role: Role,
     /// The TCP port on which it listens for links.
     pub link_port: u16,

@@ -53,7 +53,6 @@ pub enum ReleaseRefused {
     /// The building has no such floor.
     #[error("there is no floor {floor} in a building with floors 0 to {top}")]
     NoSuchFloor {
-        /// The floor.
         floor: Floor,
         /// The highest floor.
         top: u8,

@@ -14,45 +14,29 @@ pub enum OrderRefused {
     /// The building has no such button or floor.
     #[error("there is no {call} in a building with floors 0 to {top}")]
     NoSuchButton {
-        /// The rejected call.
         call: Call,
         /// The highest floor.
         top: u8,
     },
     /// The node has no car that could serve it.
     #[error("{node} has no car for {call}")]
-    NoCar {
-        /// The rejected call.
-        call: Call,
-        /// The node.
-        node: NodeId,
-    },
+    NoCar { call: Call, node: NodeId },
     /// All cars are recalled because of a fire.
     #[error("{call} can't be placed: all cars are recalled because of a fire")]
-    FireRecall {
-        /// The rejected call.
-        call: Call,
-    },
+    FireRecall { call: Call },
     /// The car, of this node or another one, is out of service, or a firefighter drives it.
     #[error("{call} can't be placed: the car is in mode {mode}")]
     NotInService {
-        /// The rejected call.
         call: Call,
         /// The mode of the car.
         mode: Mode,
     },
     /// The floor is locked, and whoever placed the call has shown no right of access.
     #[error("{call} can't be placed: floor {floor} is locked")]
-    FloorLocked {
-        /// The rejected call.
-        call: Call,
-        /// The locked floor.
-        floor: Floor,
-    },
+    FloorLocked { call: Call, floor: Floor },
     /// So many destination calls that were placed at this node are open.
     #[error("{call} can't be placed: {most} trips that were asked for at this node are open")]
     TooManyTrips {
-        /// The rejected call.
         call: Call,
         /// How many may be open.
         most: usize,

@@ -64,7 +64,6 @@ pub enum SessionRefused {
     /// The building has no such floor.
     #[error("there is no floor {floor} in a building with floors 0 to {top}")]
     NoSuchFloor {
-        /// The rejected floor.
         floor: Floor,
         /// The highest floor.
         top: u8,

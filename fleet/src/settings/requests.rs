@@ -85,11 +85,9 @@ impl<'de> Deserialize<'de> for RequestId {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// A passenger's call.
     Call {
         /// Which request it is.
         id: RequestId,
-        /// The call.
         call: Call,
         /// The press that was made; `None` if the call was absorbed.
         press: Option<Dot>,

@@ -32,7 +32,6 @@ pub enum Key {
     Priority(NodeId),
     /// Where the key switch of a car stands.
     KeySwitch(NodeId),
-    /// A bearer token.
     Token(Name),
     /// Why a car hung: it is only shown.
     Hang(NodeId),
@@ -231,7 +230,6 @@ pub struct PriorityCall {
     pub any: bool,
 }
 
-/// Emergency power.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EmergencyPower {
     /// How many cars the fleet has, as far as was known where it was commanded, or to any master since.
@@ -250,23 +248,18 @@ pub enum Turn {
     None,
     /// That of a car which goes down.
     Evacuates {
-        /// The car.
         car: NodeId,
         /// The master that has given it. It counts while the car's node follows this one.
         master: NodeId,
     },
     /// That of a car which serves calls.
     Serves {
-        /// The car.
         car: NodeId,
         /// The master, as above.
         master: NodeId,
     },
     /// Nobody's, and a car has had it.
-    Done {
-        /// The car.
-        car: NodeId,
-    },
+    Done { car: NodeId },
 }
 
 impl Turn {

@@ -21,7 +21,6 @@ pub enum Change {
     Term(Term),
     /// The learned duration of one leg of this node's car.
     FlightTimes(FlightRecord),
-    /// A setting.
     Setting(Register),
     /// The setting of this key was dropped.
     ForgetSetting(Key),

@@ -341,7 +341,6 @@ impl OrderStore {
         self.origins.get(node)
     }
 
-    /// All records.
     pub fn records(&self, now: Timestamp) -> impl Iterator<Item = Record> {
         self.entries.values().map(move |entry| entry.record(now))
     }

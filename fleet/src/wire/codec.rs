@@ -210,7 +210,6 @@ pub struct SealedPacket<'a> {
     pub beacon: u64,
     /// The address that it is sent to: the receiver's, or that of everybody.
     pub to: Ipv4Addr,
-    /// The packet.
     pub packet: &'a [u8],
 }
 

@@ -103,7 +103,6 @@ pub enum Purpose {
 pub enum Credential {
     /// Nothing: anybody on the network can send such messages.
     None,
-    /// The fleet key.
     Key(FleetKey),
 }
 

@@ -23,7 +23,6 @@ pub struct Beacon {
     pub sequence: u64,
     /// When the next one follows at the latest, in milliseconds.
     pub period: u16,
-    /// The sender's state.
     pub node_state: NodeState,
     /// The term of the sender's mastership; if it is not master, the highest that it knows (E3).
     pub term: Term,
@@ -53,16 +52,13 @@ pub struct Beacon {
 pub struct Piggybacked {
     /// The addressee, or `None` for all nodes.
     pub to: Option<NodeId>,
-    /// The message.
     pub message: Message,
 }
 
 /// The last beacon received from a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Echo {
-    /// The peer's nonce.
     pub nonce: Nonce,
-    /// The beacon's sequence.
     pub sequence: u64,
 }
 
@@ -73,7 +69,6 @@ const ENTRIES_IN_A_FRAME: usize = CHUNK / 29;
 /// absent is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Delta {
-    /// The sender's car.
     pub car: Option<CarView>,
     /// Settings that some peer has not acknowledged.
     pub settings: Vec<Register>,
@@ -135,9 +130,7 @@ pub enum Ack {
 pub struct PlanEntry {
     /// The version within the master's term; a higher one wins.
     pub version: u64,
-    /// The call.
     pub call: HallCall,
-    /// The assigned car.
     pub car: NodeId,
 }
 

@@ -16,7 +16,6 @@ pub struct Violation {
     pub at: Duration,
     /// Which invariant or requirement.
     pub id: &'static str,
-    /// What.
     pub what: String,
 }
 

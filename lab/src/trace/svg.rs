@@ -299,7 +299,6 @@ fn between(from: Point, to: Point, share: f64) -> Point {
     (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)
 }
 
-/// In milliseconds.
 pub(super) fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
 }

@@ -18,7 +18,6 @@ const PRESS_AGAIN: Duration = Duration::from_secs(3);
 pub struct Landed {
     /// The floor where it stands; `None` while it moves, or between floors.
     pub floor: Option<Floor>,
-    /// Its door.
     pub door: DoorState,
     /// The direction that it announces; `None` while its lantern is dark.
     pub lantern: Option<Direction>,
@@ -206,7 +205,6 @@ impl Crowd {
         riders.map(|&rider| self.people[rider].passenger.to)
     }
 
-    /// The next action.
     pub fn poll_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }

@@ -162,7 +162,6 @@ enum Held {
     Nothing,
     /// A leader that it has not lost.
     Leader(NodeId),
-    /// Its own mastership.
     Mastership,
 }
 

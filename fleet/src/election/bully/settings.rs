@@ -172,7 +172,6 @@ impl Rules for Settings {
 /// Which estimate wins an election (B1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wins {
-    /// The highest.
     Highest,
     /// The lowest but 0, which bars a node here too: the variant of the source.
     Lowest,

@@ -29,7 +29,6 @@ pub enum Message {
     Wait(Exchange),
     /// *Ok*: the other holder is frozen too (T8).
     Agreed {
-        /// The asker's exchange.
         exchange: Exchange,
         /// The address of the one that was asked.
         mac: Mac,
@@ -42,7 +41,6 @@ pub enum Message {
     Busy(Exchange),
     /// The asker has compared (T8).
     Result {
-        /// The asker's exchange.
         exchange: Exchange,
         /// Which of the two stays holder.
         survivor: Survivor,
@@ -51,7 +49,6 @@ pub enum Message {
     Claim {
         /// Its address; of two claims to one number the lower counts.
         mac: Mac,
-        /// The token's generation.
         generation: Generation,
     },
     /// A holder was heard lately: the claim does not count (T7).

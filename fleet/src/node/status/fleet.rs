@@ -19,7 +19,6 @@ use crate::model::{FleetName, NodeId, NodeState, Protocol, Term};
 pub struct FleetStatus {
     /// The node that was asked.
     pub seen_by: NodeId,
-    /// The fleet.
     pub fleet: FleetName,
     /// How the master is elected.
     pub election: Protocol,

@@ -14,14 +14,12 @@ use crate::store::Fate;
 /// What has become of a call that a program has placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FollowedCall {
-    /// A passenger's call.
     Call {
         /// The call that was placed.
         call: Call,
         /// How far it is.
         fate: Fate,
     },
-    /// A robot's trip.
     Trip {
         /// From where, as it was asked for.
         from: Floor,

@@ -49,9 +49,7 @@ pub struct Status {
     pub node: NodeId,
     /// The node's configured role.
     pub role: Role,
-    /// The node's fleet.
     pub fleet: FleetName,
-    /// The node's address.
     pub address: Ipv4Addr,
     /// The MAC address of the node's interface, or its substitute.
     #[serde(with = "text")]
@@ -65,7 +63,6 @@ pub struct Status {
     /// How long the node has run.
     #[serde(with = "seconds")]
     pub uptime: Duration,
-    /// The node's state.
     #[serde(with = "NodeStateForm")]
     pub node_state: NodeState,
     /// How long ago it entered that state.
@@ -150,7 +147,6 @@ impl Status {
     }
 }
 
-/// A setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingStatus {
     /// What it sets, and to what.
@@ -183,7 +179,6 @@ pub struct AccessStatus {
 /// A floor that is released in a car.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleaseStatus {
-    /// The floor.
     pub floor: Floor,
     /// For how long still.
     #[serde(with = "seconds")]
@@ -208,11 +203,8 @@ pub struct DispatchStatus {
 pub struct PeerStatus {
     /// Its name.
     pub node: NodeId,
-    /// Its configured role.
     pub role: Role,
-    /// Its address.
     pub address: Ipv4Addr,
-    /// Its state.
     #[serde(with = "NodeStateForm")]
     pub node_state: NodeState,
     /// How long ago it was last heard.
@@ -240,9 +232,7 @@ pub struct PeerStatus {
 pub struct LostStatus {
     /// Its name.
     pub node: NodeId,
-    /// Its configured role.
     pub role: Role,
-    /// Its address.
     pub address: Ipv4Addr,
     /// How long ago it was last heard.
     #[serde(with = "seconds")]
@@ -254,7 +244,6 @@ pub struct LostStatus {
 /// Why a car hung.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HangStatus {
-    /// The car.
     pub car: NodeId,
     /// What its node knew when it ended.
     #[serde(flatten, with = "hang")]
@@ -276,10 +265,8 @@ pub struct ConflictStatus {
     pub last: Duration,
 }
 
-/// An open order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderStatus {
-    /// The call.
     #[serde(with = "json::call")]
     pub call: Call,
     /// How long its oldest press has waited.

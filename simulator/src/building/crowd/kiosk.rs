@@ -13,7 +13,6 @@ pub(super) enum Answer {
     None,
     /// Nothing yet; asked at this time.
     Awaited(Duration),
-    /// This car.
     Car(usize),
 }
 
