@@ -18,6 +18,10 @@ const TOLD_WITHIN: Duration = Duration::from_secs(2);
 /// E8: a hall call has a car by then.
 const ASSIGNED_WITHIN: Duration = Duration::from_secs(5);
 
+/// E8: a car tries what has failed it again by then: `unreachable_retry`, which is longer than
+/// `drive_retry`, and the time to get a car.
+const TRIED_AGAIN_WITHIN: Duration = Duration::from_secs(65);
+
 /// An order that came in so shortly before may still be under way in a usual network.
 const HANDED_OVER_WITHIN: Duration = Duration::from_millis(50);
 
@@ -183,13 +187,11 @@ pub(super) fn calls_are_assigned(snapshot: &Snapshot) -> Vec<Finding> {
     let Some(process) = &snapshot.machines[master].process else { return findings };
     let now = process.clock(snapshot.now);
     let is_there = |car: &NodeId| group.iter().any(|node| snapshot.machines[*node].name == *car);
-    let cars_can_serve = |hall: HallCall| {
-        let can = |car: &Machine| {
-            let can = |of: &Process| of.node.can_serve(hall, of.clock(snapshot.now));
-            car.is_in_service() && car.process.as_ref().is_some_and(can)
-        };
-        let mut cars = snapshot.cars_of(&group).peekable();
-        cars.peek().is_some() && cars.all(can)
+    let cars: Vec<&Machine> = snapshot.cars_of(&group).collect();
+    let are_sound = !cars.is_empty() && cars.iter().all(|car| car.is_in_service());
+    let can_serve = |hall: HallCall| {
+        let can = |of: &Process| of.node.can_serve(hall, of.clock(snapshot.now));
+        cars.iter().all(|car| car.process.as_ref().is_some_and(can))
     };
     for call in process.node.orders().calls() {
         let Call::Hall(hall) = call else { continue };
@@ -198,7 +200,11 @@ pub(super) fn calls_are_assigned(snapshot: &Snapshot) -> Vec<Finding> {
                 let what = format!("{call} is left with {car}");
                 findings.push(Finding::new("H4", master, what));
             }
-            None if cars_can_serve(*hall) => {
+            None if are_sound && !can_serve(*hall) => {
+                let what = format!("{call} has no car that tries it again");
+                findings.push(Finding::new("E8", master, what).lasting(TRIED_AGAIN_WITHIN));
+            }
+            None if are_sound => {
                 let what = format!("{call} has no car");
                 findings.push(Finding::new("E8", master, what).lasting(ASSIGNED_WITHIN));
             }

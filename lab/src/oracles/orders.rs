@@ -111,7 +111,7 @@ impl Orders {
             (digests.len() > 1).then(finding)
         };
         let orders = differ("stores", Node::digest);
-        let mut findings: Vec<Finding> = orders.iter().cloned().collect();
+        let mut findings = Vec::from_iter(orders.clone());
         if orders.is_none() && snapshot.now >= self.compared_at + COMPARED_EVERY {
             self.compared_at = snapshot.now;
             let registers = |node: usize| {
