@@ -61,8 +61,7 @@ impl Node {
             let is_key = matches!(setting, Setting::KeySwitch(..));
             let by = if is_key { Words::entered("key switch", &own) } else { (&own).into() };
             self.set_own(setting.clone(), by.clone(), now);
-            let recall = recall_by_key(&self.bank(now), &setting, self.hello.nonce);
-            if let Some(recall) = recall {
+            if let Some(recall) = recall_by_key(&self.bank(now), &setting) {
                 self.set_own(recall, by, now);
             }
         }

@@ -17,6 +17,7 @@ use std::time::Duration;
 use elevator_driver::Floor;
 
 use super::Bank;
+use super::calls::OrderRefused;
 use crate::car::Car;
 use crate::model::{Call, Mode, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
@@ -112,14 +113,14 @@ impl AccessControl {
         Ok(())
     }
 
-    /// The locked floor that keeps this call from being placed, if who places it has shown no right.
+    /// The lock that keeps this call from being placed without a right of access.
     ///
-    /// In independent service whoever has the key drives the car, and in fire service a press is no
+    /// In independent service the holder of the key drives the car, and in fire service a press is no
     /// call at all: no lock holds there. It holds with an attendant, who may be anybody.
-    pub(crate) fn lock_against(&self, bank: &Bank<'_>, call: &Call) -> Option<Floor> {
+    pub(crate) fn lock_against(&self, bank: &Bank<'_>, call: &Call) -> Option<OrderRefused> {
         let (floor, is_open) = match call {
             Call::Hall(call) => (call.to?, false),
-            Call::Car { car, floor } if car == &bank.own.node => {
+            Call::Car { car, floor } if *car == bank.own.node => {
                 let is_released = self.is_released(*floor, bank.now);
                 let mode = bank.cabin.car().map(Car::mode);
                 (*floor, is_released || mode == Some(Mode::Independent))
@@ -129,6 +130,6 @@ impl AccessControl {
         let is_locked = !is_open
             && bank.settings().is_locked(floor)
             && !is_seeded(SeededBug::LockedFloorAccepted);
-        is_locked.then_some(floor)
+        is_locked.then(|| OrderRefused::FloorLocked { call: call.clone(), floor })
     }
 }

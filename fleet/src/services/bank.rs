@@ -42,12 +42,6 @@ impl<'a> Bank<'a> {
         is_here || is_heard || is_lost || self.settings().get(&mode).is_some()
     }
 
-    /// Whether all cars are recalled, or the building has no other power than for the evacuation.
-    pub(crate) fn is_recalled_or_in_emergency(&self) -> bool {
-        let settings = self.settings();
-        settings.is_fire_recalled() || settings.emergency_power().is_some()
-    }
-
     /// This node's own car.
     pub(crate) fn own_car(&self) -> Option<(NodeId, CarView)> {
         Some((self.own.node.clone(), self.cabin.view(self.now)?))

@@ -31,7 +31,7 @@ pub enum OrderRefused {
         /// The mode of the car.
         mode: Mode,
     },
-    /// The floor is locked, and whoever placed the call has shown no right of access.
+    /// The floor is locked, and the call came without a right of access.
     #[error("{call} can't be placed: floor {floor} is locked")]
     FloorLocked { call: Call, floor: Floor },
     /// So many destination calls that were placed at this node are open.
@@ -47,7 +47,7 @@ pub enum OrderRefused {
 /// commanded one: its panel may be busy with a mechanic, who gets the calls afterwards.
 pub(crate) fn refusing_mode(bank: &Bank<'_>, call: &Call) -> Option<Mode> {
     match call {
-        Call::Car { car, .. } if car == &bank.own.node => {
+        Call::Car { car, .. } if *car == bank.own.node => {
             bank.cabin.car().filter(|car| !car.takes_car_calls()).map(Car::mode)
         }
         Call::Car { car, .. } => bank.settings().refusing_mode(car),
@@ -78,10 +78,10 @@ impl AccessControl {
             return Some(OrderRefused::NotInService { call: call.clone(), mode });
         }
         if access == Access::Public
-            && let Some(floor) = self.lock_against(bank, call)
+            && let Some(refused) = self.lock_against(bank, call)
         {
             self.count_refused();
-            return Some(OrderRefused::FloorLocked { call: call.clone(), floor });
+            return Some(refused);
         }
         let has_room = bank.store.may_place(call);
         (!has_room)

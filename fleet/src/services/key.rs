@@ -7,7 +7,7 @@ use elevator_driver::KeySwitch;
 
 use super::Bank;
 use crate::car::{Car, FireKey};
-use crate::model::{NodeId, Nonce, Timestamp};
+use crate::model::{NodeId, Timestamp};
 use crate::settings::{Setting, Settings};
 
 /// How long the key stands in a position before every node knows. Contacts bounce for less, and a switch
@@ -62,16 +62,12 @@ impl KeyWatch {
 ///
 /// A turn to *recall all* is a command: the key turned back does not end it, as only an operator does,
 /// and nor does a restart of the node with the key still there begin it again.
-pub(crate) fn recall_by_key(
-    bank: &Bank<'_>,
-    turned: &Setting,
-    incarnation: Nonce,
-) -> Option<Setting> {
-    // Where there is no room to keep that it was turned, it counts as turned again all the time.
+pub(crate) fn recall_by_key(bank: &Bank<'_>, turned: &Setting) -> Option<Setting> {
+    // If the turn could not be kept for lack of room, it counts as turned again all the time.
     let is_kept = bank.settings().key_switch(&bank.own.node) == KeySwitch::RecallAll;
     let is_turned = matches!(turned, Setting::KeySwitch(_, KeySwitch::RecallAll));
     let recalls = is_turned && (is_kept || !bank.settings().is_fire_recalled());
-    recalls.then(|| bank.settings().next_recall(incarnation))
+    recalls.then(|| bank.settings().next_recall(bank.own.nonce))
 }
 
 /// A node that runs ends what others know of a hang of its car.

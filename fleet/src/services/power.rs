@@ -173,7 +173,7 @@ impl Turns {
             return false;
         }
         let rotates = bank.leadership.election().profile().rotates;
-        if giver == &bank.own.node && !rotates {
+        if *giver == bank.own.node && !rotates {
             return self.unsure_since.is_some();
         }
         let members = bank.members;
@@ -337,7 +337,7 @@ impl Turns {
 fn has_given(bank: &Bank<'_>, turn: &Turn) -> bool {
     let rotates = bank.leadership.election().profile().rotates;
     turn.holder()
-        .is_some_and(|(_, giver)| giver == &bank.own.node || rotates && bank.is_heard(giver))
+        .is_some_and(|(_, giver)| *giver == bank.own.node || rotates && bank.is_heard(giver))
 }
 
 /// Whether a firefighter has this car (ASME A17.1 *Phase II*), and nothing else holds it up.

@@ -1,7 +1,6 @@
 //! The fire recall of all cars (ASME A17.1 *Phase I*), by command.
 
 use super::Bank;
-use crate::model::Nonce;
 use crate::settings::{Setting, SettingError};
 
 /// What becomes of the fire recall of the fleet.
@@ -14,13 +13,9 @@ pub enum FireRecall {
 }
 
 /// What starts a recall, or ends all that this node knows of.
-pub(crate) fn command(
-    bank: &Bank<'_>,
-    recall: FireRecall,
-    incarnation: Nonce,
-) -> Result<Vec<Setting>, SettingError> {
+pub(crate) fn command(bank: &Bank<'_>, recall: FireRecall) -> Result<Vec<Setting>, SettingError> {
     let settings = match recall {
-        FireRecall::Start => vec![bank.settings().next_recall(incarnation)],
+        FireRecall::Start => vec![bank.settings().next_recall(bank.own.nonce)],
         FireRecall::End => bank.settings().ends_of_recalls(),
     };
     if settings.is_empty() { Err(SettingError::NoRecall) } else { Ok(settings) }

@@ -126,8 +126,8 @@ impl Session {
     }
 }
 
-/// What a robot's request comes to: the session that is to be opened or, `true`, one that is known. It
-/// may be repeated, at any node.
+/// What a robot's request comes to: its session, and whether that is to be opened. The request may be
+/// repeated, at any node.
 pub(crate) fn open(
     bank: &Bank<'_>,
     request: &SessionRequest,
@@ -135,7 +135,7 @@ pub(crate) fn open(
     let SessionRequest { id, bearer: _, asked, access } = request;
     match bank.settings().request(*id) {
         Some(Request::Session(known)) if known.asked == *asked => {
-            return Ok((known.clone(), true));
+            return Ok((known.clone(), false));
         }
         Some(Request::Session(_) | Request::Call { .. }) => return Err(SessionRefused::Reused),
         None => {}
@@ -154,7 +154,7 @@ pub(crate) fn open(
         return Err(SessionRefused::TooMany);
     }
     let (id, state) = (*id, SessionState::Queued);
-    Ok((Session { id, asked: asked.clone(), floor, to, seconds, leg: 0, state }, false))
+    Ok((Session { id, asked: asked.clone(), floor, to, seconds, leg: 0, state }, true))
 }
 
 /// The session, once its robot has asked for the next floor, or for more time at this one.
@@ -265,10 +265,9 @@ impl Sessions {
             self.waiting.clear();
             return None;
         }
-        let given: BTreeSet<NodeId> =
-            open.iter().filter_map(|session| session.car().cloned()).collect();
-        let before = std::mem::replace(&mut self.given, given.clone());
-        for car in before.difference(&given) {
+        let given = open.iter().filter_map(|session| session.car().cloned()).collect();
+        let before = std::mem::replace(&mut self.given, given);
+        for car in before.difference(&self.given) {
             self.given_back.insert(car.clone(), bank.now);
         }
         self.given_back.retain(|_, at| bank.now.since(*at) < PASSENGERS_FIRST);
@@ -281,7 +280,8 @@ impl Sessions {
             return None;
         }
         let changed = open.into_iter().find_map(|session| {
-            let state = if bank.is_recalled_or_in_emergency() {
+            let settings = bank.settings();
+            let state = if settings.is_fire_recalled() || settings.emergency_power().is_some() {
                 SessionState::Ended(SessionEnd::Recalled)
             } else {
                 self.next_of(bank, session)?

@@ -72,8 +72,7 @@ impl Store {
             let more = has_settings_left || left.peek().is_some();
             let last = records.last().map(|record| Item::Press(record.dot));
             let last_setting = settings.last().map(|it| Item::Setting(it.setting.key()));
-            let last = last.or(last_setting).or(after);
-            self.transfers.sent(link, last.filter(|_| more));
+            self.transfers.sent(link, last.or(last_setting).filter(|_| more));
             if let Some(peer) = peer_of(link).filter(|_| !durable) {
                 let open = records.iter().filter(|record| !record.state.is_served());
                 let on_disk = open.map(|it| it.dot).filter(|dot| self.ledger.is_durable(*dot));
@@ -99,13 +98,8 @@ impl Store {
         now: Timestamp,
     ) -> Vec<Delta> {
         let (items, acks) = self.replication.take_for_link(peer, MOST_OVER_A_LINK);
-        let mut items = items.into_iter().peekable();
-        let settings = std::iter::from_fn(|| items.next_if(|it| matches!(it, Item::Setting(_))));
-        let settings: Vec<Item> = settings.collect();
-        let setting = |item: &Item| self.setting(item);
-        let mut settings = settings.iter().filter_map(setting).cloned().peekable();
-        let record = |item| self.record(&item, now);
-        let mut records = items.filter_map(record).peekable();
+        let mut settings = items.iter().filter_map(|it| self.setting(it)).cloned().peekable();
+        let mut records = items.iter().filter_map(|it| self.record(it, now)).peekable();
         let mut acks = acks.iter().filter_map(|item| self.ack(item)).peekable();
         let parts = std::iter::from_fn(|| {
             let mut room = CHUNK;

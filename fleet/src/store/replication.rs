@@ -134,14 +134,14 @@ impl Replication {
         }
     }
 
-    /// Another press has taken the place of this one.
+    /// The store no longer has it, and has nothing to say about it.
     pub(super) fn replaced(&mut self, item: &Item) {
         self.dropped(item);
         self.acks.remove(item);
     }
 
-    /// The store no longer has it. Records of a press that was dropped are still acknowledged, as
-    /// served, so that peers stop sending them.
+    /// A recall has ended it. Records of such a press are still acknowledged, as served, so that peers
+    /// stop sending them.
     pub(super) fn dropped(&mut self, item: &Item) {
         for outbox in self.outbox.values_mut() {
             if outbox.remove(item) {

@@ -63,12 +63,10 @@ impl Store {
     fn compare_setting(&mut self, peer: &NodeId, told: &Register) {
         let key = told.setting.key();
         let Some(known) = self.settings.get(&key) else { return };
-        let is_equal = known == told;
-        let item = Item::Setting(key);
-        if is_equal {
-            self.replication.acked(peer, &item);
+        if known == told {
+            self.replication.acked(peer, &Item::Setting(key));
         } else {
-            self.replication.enqueue(peer, &item);
+            self.replication.enqueue(peer, &Item::Setting(key));
         }
     }
 
@@ -82,9 +80,6 @@ impl Store {
     /// Passes changes on to the disk, the peers and all that depends on them.
     fn settings_have_changed(&mut self, mut changed: Vec<Register>, from: Option<&NodeId>) {
         let dropped = self.settings.take_dropped();
-        if changed.is_empty() && dropped.is_empty() {
-            return;
-        }
         for register in &changed {
             let item = Item::Setting(register.setting.key());
             self.replication.changed(&item, from);
@@ -106,8 +101,8 @@ impl Store {
         }
     }
 
-    /// Whether what is set outlives this node: a peer has all of it as well or, where none is heard, it
-    /// is on disk.
+    /// Whether what is set outlives this node: a peer has all of it as well or, if none is heard, it is
+    /// on disk.
     pub(crate) fn are_settings_held<'a>(&self, heard: impl Iterator<Item = &'a NodeId>) -> bool {
         let mut heard = heard.peekable();
         match heard.peek() {

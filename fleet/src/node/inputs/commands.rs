@@ -45,8 +45,7 @@ impl Node {
         operator: &str,
         now: Timestamp,
     ) -> Result<(), SettingError> {
-        let own = self.hello.nonce;
-        let settings = self.consult(now, |_, bank| recall::command(bank, recall, own))?;
+        let settings = recall::command(&self.bank(now), recall)?;
         self.command(settings, operator, now)
     }
 
@@ -100,7 +99,7 @@ impl Node {
         operator: &str,
         now: Timestamp,
     ) -> Result<NodeId, PriorityRefused> {
-        let (chosen, call) = self.consult(now, |_, bank| priority::command(bank, car, floor))?;
+        let (chosen, call) = priority::command(&self.bank(now), car, floor)?;
         self.handle_setting(Setting::Priority(chosen.clone(), Some(call)), operator, now)?;
         Ok(chosen)
     }
@@ -135,7 +134,7 @@ impl Node {
         operator: &str,
         now: Timestamp,
     ) -> Result<(), SettingError> {
-        let settings = self.consult(now, |_, bank| power::command(bank, on, serving));
+        let settings = power::command(&self.bank(now), on, serving);
         self.command(settings, operator, now)
     }
 
@@ -149,12 +148,12 @@ impl Node {
         request: &SessionRequest,
         now: Timestamp,
     ) -> Result<(Session, bool), SessionRefused> {
-        let (session, is_known) = self.consult(now, |_, bank| sessions::open(bank, request))?;
-        if is_known {
-            return Ok((session, false));
+        let (mut session, is_new) = sessions::open(&self.bank(now), request)?;
+        if is_new {
+            // The master may find a car at once.
+            session = self.change_session(session, &request.bearer, now)?;
         }
-        // The master may have found a car at once.
-        Ok((self.change_session(session, &request.bearer, now)?, true))
+        Ok((session, is_new))
     }
 
     /// The robot asks for the next floor, or for more time at this one.
@@ -169,8 +168,7 @@ impl Node {
         (access, bearer): (Access, &str),
         now: Timestamp,
     ) -> Result<Session, SessionRefused> {
-        let session =
-            self.consult(now, |_, bank| sessions::go_on(bank, id, floor, seconds, access))?;
+        let session = sessions::go_on(&self.bank(now), id, floor, seconds, access)?;
         Ok(self.change_session(session, bearer, now)?)
     }
 

@@ -44,7 +44,7 @@ impl Node {
         call: &Call,
         now: Timestamp,
     ) -> Result<Pressed, OrderRefused> {
-        let refused = self.lock_against(call, now);
+        let refused = self.services.access.lock_against(&self.bank(now), call);
         if let Button::Car(floor) = button {
             // A lock holds against calls: a command in a fire or in a car out of service passes it.
             let is_call = refusing_mode(&self.bank(now), call).is_none();
@@ -81,12 +81,6 @@ impl Node {
         Ok(self.place_pressed(call, now))
     }
 
-    /// The lock that keeps this call from being placed by somebody without a right of access.
-    fn lock_against(&self, call: &Call, now: Timestamp) -> Option<OrderRefused> {
-        let floor = self.services.access.lock_against(&self.bank(now), call)?;
-        Some(OrderRefused::FloorLocked { call: call.clone(), floor })
-    }
-
     /// A call from the panel was refused because of a lock: its lamp stays dark.
     fn refuse_press(&mut self, refused: &OrderRefused, now: Timestamp) {
         self.services.access.count_refused();
@@ -106,7 +100,7 @@ impl Node {
     fn take_request(&mut self, call: &Call, now: Timestamp) -> Result<Pressed, OrderRefused> {
         let refused = if self.settings().is_fire_recalled() {
             OrderRefused::FireRecall { call: call.clone() }
-        } else if let Some(refused) = self.lock_against(call, now) {
+        } else if let Some(refused) = self.services.access.lock_against(&self.bank(now), call) {
             self.refuse_press(&refused, now);
             return Err(refused);
         } else if self.store.may_place(call) {
