@@ -13,4 +13,3 @@ pub use crate::mesh::fuzzing::{
     Fate, Packets, Side, Stranger, Stream, greet, handshake, link, plain_link,
 };
 pub use crate::mqtt::fuzzing::{mqtt_call, mqtt_session};
-pub use crate::operator::fuzzing::{Access, Served, reply, request, serve};

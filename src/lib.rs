@@ -27,6 +27,7 @@ mod bucket;
 pub mod caretaker;
 mod clearance;
 pub mod cli;
+pub mod client;
 pub mod config;
 mod data_dir;
 #[cfg(feature = "simulator")]
@@ -49,7 +50,6 @@ mod panel;
 mod presses;
 mod priority;
 mod probe;
-mod remote;
 mod retry;
 pub mod runtime;
 mod screen;

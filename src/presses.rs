@@ -33,6 +33,15 @@ pub(crate) struct PressStatus {
     pub(crate) fate: PressFate,
 }
 
+/// The latest presses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Presses {
+    /// The oldest first.
+    pub(crate) presses: Vec<PressStatus>,
+    /// How many presses before them are no longer remembered.
+    pub(crate) forgotten: u64,
+}
+
 /// What became of a press.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fate", rename_all = "snake_case")]

@@ -28,7 +28,7 @@
 export class Problem extends Error {
   /**
    * @param {number} status the HTTP status, 0 if there was no answer
-   * @param {string} code as in docs/OPERATOR-SOCKET.md, or `no_connection`
+   * @param {string} code as in docs/API.md, or `no_connection`
    * @param {string} detail what happened, for people
    */
   constructor(status, code, detail) {
@@ -68,7 +68,7 @@ export class Source {
 
   /**
    * Places a call, as if its button had been pressed.
-   * @param {object} call as in docs/OPERATOR-SOCKET.md
+   * @param {object} call as in docs/API.md
    * @returns {Promise<{id: string, state: "placed" | "absorbed"}>}
    * @throws {Problem}
    */

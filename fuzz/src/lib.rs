@@ -20,7 +20,6 @@ mod greeting;
 mod journal;
 mod link;
 mod node;
-mod operator;
 mod panel;
 mod server;
 mod split;
@@ -74,12 +73,6 @@ pub const TARGETS: &[Target] = &[
     },
     Target { name: "config", check: text::config, seeds: text::config_seeds },
     Target { name: "key", check: text::key, seeds: text::key_seeds },
-    Target { name: "operator", check: text::operator, seeds: text::operator_seeds },
-    Target {
-        name: "operator_client",
-        check: operator::operator_client,
-        seeds: operator::operator_client_seeds,
-    },
     Target { name: "assign", check: text::assign, seeds: text::assign_seeds },
     Target { name: "passengers", check: text::passengers, seeds: text::passengers_seeds },
     Target { name: "latch", check: text::latch, seeds: text::latch_seeds },

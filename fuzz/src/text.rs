@@ -113,24 +113,6 @@ pub(crate) fn mqtt_call_seeds() -> Vec<Vec<u8>> {
     calls.map(|call| call.as_bytes().to_vec()).into()
 }
 
-/// A line on the operator's socket, as a request and as a reply.
-pub(crate) fn operator(line: &[u8]) {
-    if let Some(request) = fuzzing::request(line) {
-        assert_eq!(fuzzing::request(request.as_bytes()).as_ref(), Some(&request));
-    }
-    if let Some(reply) = fuzzing::reply(line) {
-        let again = fuzzing::reply(reply.as_bytes());
-        assert!(again.is_some(), "it can't be read again: {reply}");
-    }
-}
-
-/// The examples of `docs/OPERATOR-SOCKET.md`, each on a line.
-pub(crate) fn operator_seeds() -> Vec<Vec<u8>> {
-    let document = include_str!("../../docs/OPERATOR-SOCKET.md");
-    let line = |line: &'static str| line.strip_prefix("→ ").or_else(|| line.strip_prefix("← "));
-    document.lines().filter_map(line).map(|line| line.as_bytes().to_vec()).collect()
-}
-
 /// The input of `liftmesh assign`: it is the same as an argument and from a pipe, and every call
 /// gets one of the cars, once.
 pub(crate) fn assign(bytes: &[u8]) {

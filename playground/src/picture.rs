@@ -75,7 +75,7 @@ pub struct NodePicture {
     pub obstructed: bool,
 }
 
-/// Something that a node has reported, as in the events of the operator's socket.
+/// Something that a node has reported, as in the events of the API.
 #[derive(Debug, Serialize)]
 pub struct Event {
     /// When, in UTC, by the clock of the world.

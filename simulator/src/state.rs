@@ -11,7 +11,7 @@ use crate::shaft::{LevellingFault, MotorFault};
 ///
 /// As JSON it is one flat object; lengths are metres, speeds m/s, times milliseconds of the car's
 /// own clock; a button is `{"kind":"hall","floor":3,"direction":"up"}` or
-/// `{"kind":"car","floor":2}`, as on the operator's socket.
+/// `{"kind":"car","floor":2}`, as in the API.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,

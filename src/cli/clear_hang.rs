@@ -5,11 +5,10 @@ use clap::Args;
 use super::table::table;
 use super::{CommandError, NodeArgs, PageArgs, RemoteArgs, output};
 use crate::clearance::{self, ClearError, Clearance, Cleared};
+use crate::client::{Client, ClientError, HangCleared};
 use crate::journal::{Account, AuditEvent, AuditRecord, OtherEvent};
 use crate::latch::Latch;
 use crate::operator::words::{operator, reason};
-use crate::operator::{Client, ClientError};
-use crate::remote::{Remote, RemoteCleared};
 
 pub(super) const CLEAR_EXAMPLES: &str = "\
 Examples:
@@ -86,9 +85,9 @@ impl ClearHangArgs {
     }
 
     /// At the computer of the car, over HTTP.
-    fn clear_at(&self, remote: &Remote) -> Result<(), CommandError> {
+    fn clear_at(&self, remote: &Client) -> Result<(), CommandError> {
         let text = match remote.clear_hang(&self.operator, &self.reason)? {
-            Some(RemoteCleared { car, cleared, audit_records }) => format!(
+            Some(HangCleared { car, cleared, audit_records }) => format!(
                 "cleared: {cleared}\naudit log: record {audit_records}\nThe node of {car} is started \
                  again.\n"
             ),
@@ -102,7 +101,7 @@ impl AuditArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let (data_dir, _) = self.node.place()?;
         let records = match Client::connect(&data_dir) {
-            Ok(mut client) => client.audit()?,
+            Ok(client) => client.audit()?,
             Err(ClientError::NoNode(_)) => clearance::audit(&data_dir)?,
             Err(error) => return Err(error.into()),
         };

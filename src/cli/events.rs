@@ -5,7 +5,8 @@ use clap::builder::PossibleValuesParser;
 use elevator_fleet::node::Report;
 
 use super::{CommandError, ReadArgs, RemoteArgs, output};
-use crate::operator::{Event, Notice};
+use crate::client::Notice;
+use crate::operator::Event;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

@@ -106,7 +106,7 @@ impl FloorsArgs {
 impl LockArgs {
     fn set(&self, lock: FloorLock, what: &str) -> Result<(), CommandError> {
         let Who { operator, reason, node, remote } = &self.who;
-        let mut node = remote.connect(node)?;
+        let node = remote.connect(node)?;
         node.set_floor_lock(self.floor, lock, operator, reason.as_deref())?;
         Ok(output::print(&format!("floor {} {what}\n", self.floor))?)
     }

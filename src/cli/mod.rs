@@ -35,14 +35,14 @@ use elevator_fleet::model::NodeId;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::clearance::{AuditError, ClearError};
+use crate::client::{Client, ClientError, UrlError};
 use crate::config::{ConfigErrors, Settings, Sources, example};
 use crate::exit::Exit;
 use crate::journal::JournalError;
 use crate::latch;
 use crate::offline::OfflineError;
-use crate::operator::{Client, ClientError, ErrorCode, FaultInjection, LatchedNode};
+use crate::operator::{FaultInjection, LatchedNode};
 use crate::probe::{self, Finding, Verdict};
-use crate::remote::{RemoteError, UrlError};
 
 pub(crate) use assign::AssignArgs;
 pub(crate) use caretaker::CaretakerArgs;
@@ -379,9 +379,6 @@ pub enum CommandError {
     /// The running node can't be reached, or refused the request.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// The node at another computer can't be reached, or refused the request.
-    #[error(transparent)]
-    Remote(#[from] RemoteError),
     /// The node at another computer has no such address.
     #[error("LIFTMESH_URL: {0}")]
     Url(#[from] UrlError),
@@ -481,7 +478,6 @@ impl CommandError {
                 | OfflineError::Disk(_) => Exit::Failed,
             },
             Self::Latched(_) => Exit::Refused,
-            Self::Remote(error) => error.exit(),
             Self::Audit(AuditError::Lost(_)) => Exit::Refused,
             Self::Audit(AuditError::Journal(error)) => of_journal(error),
             Self::Clear(error) | Self::Audit(AuditError::Place(error)) => match error {
@@ -491,35 +487,7 @@ impl CommandError {
                 ClearError::Journal(error) => of_journal(error),
                 ClearError::Running(_) | ClearError::Latch(_) => Exit::Failed,
             },
-            Self::Client(ClientError::Refused { code, .. }) => match code {
-                ErrorCode::Malformed
-                | ErrorCode::NoSuchButton
-                | ErrorCode::UnknownCar
-                | ErrorCode::NameTaken
-                | ErrorCode::NoToken
-                | ErrorCode::ReadOnly
-                | ErrorCode::FaultsNotAllowed => Exit::Usage,
-                ErrorCode::Busy
-                | ErrorCode::NoJournal
-                | ErrorCode::TooManyTrips
-                | ErrorCode::FireRecall
-                | ErrorCode::NoFireRecall
-                | ErrorCode::EmergencyPower
-                | ErrorCode::TooManyTokens
-                | ErrorCode::NotInService
-                | ErrorCode::FloorLocked
-                | ErrorCode::TooManySettings => Exit::Failed,
-                ErrorCode::NoAnswer => Exit::NoNode,
-            },
-            Self::Client(
-                ClientError::NoNode(_)
-                | ClientError::NoSocket(_)
-                | ClientError::Lost(_)
-                | ClientError::Ended,
-            ) => Exit::NoNode,
-            Self::Client(
-                ClientError::Socket { .. } | ClientError::Garbled(_) | ClientError::Unfit,
-            ) => Exit::Failed,
+            Self::Client(error) => error.exit(),
             // The reader closed the pipe: it has read enough.
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
             Self::Url(_) | Self::TwoNodes | Self::NoUrl | Self::Elsewhere(_) => Exit::Usage,

@@ -7,7 +7,6 @@ use clap::{Args, ValueEnum};
 use elevator_fleet::model::{Mode, NodeId};
 
 use super::{CommandError, NodeArgs, RemoteArgs, output};
-use crate::operator::Recall;
 use crate::operator::words::{operator, reason};
 
 pub(super) const MODE_EXAMPLES: &str = "\
@@ -185,7 +184,7 @@ impl ModeArgs {
 impl PriorityArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let Who { operator, reason, node, remote } = &self.who;
-        let (mut node, reason) = (remote.connect(node)?, reason.as_deref());
+        let (node, reason) = (remote.connect(node)?, reason.as_deref());
         let text = match (self.to, &self.car) {
             (Destination::Floor(floor), car) => {
                 let car = node.send_with_priority(car.as_ref(), floor, operator, reason)?;
@@ -203,12 +202,12 @@ impl PriorityArgs {
 impl EmergencyPowerArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let Who { operator, reason, node, remote } = &self.who;
-        let (power, text) = match self.power {
-            PowerArg::Start => (Recall::Start, "emergency power: one car moves at a time\n"),
-            PowerArg::End => (Recall::End, "emergency power ended\n"),
+        let (on, text) = match self.power {
+            PowerArg::Start => (true, "emergency power: one car moves at a time\n"),
+            PowerArg::End => (false, "emergency power ended\n"),
         };
-        let mut node = remote.connect(node)?;
-        node.set_emergency_power(power, self.car.as_ref(), operator, reason.as_deref())?;
+        let node = remote.connect(node)?;
+        node.set_emergency_power(on, self.car.as_ref(), operator, reason.as_deref())?;
         Ok(output::print(text)?)
     }
 }
@@ -216,11 +215,11 @@ impl EmergencyPowerArgs {
 impl FireRecallArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let Who { operator, reason, node, remote } = &self.who;
-        let (recall, text) = match self.recall {
-            RecallArg::Start => (Recall::Start, "fire recall of all cars started\n"),
-            RecallArg::End => (Recall::End, "fire recall of all cars ended\n"),
+        let (on, text) = match self.recall {
+            RecallArg::Start => (true, "fire recall of all cars started\n"),
+            RecallArg::End => (false, "fire recall of all cars ended\n"),
         };
-        remote.connect(node)?.set_fire_recall(recall, operator, reason.as_deref())?;
+        remote.connect(node)?.set_fire_recall(on, operator, reason.as_deref())?;
         Ok(output::print(text)?)
     }
 }

@@ -9,9 +9,8 @@ use elevator_fleet::json::CallError;
 use elevator_fleet::model::{Call, HallCall, NodeId};
 use elevator_fleet::node::{Access, Report, Taken};
 
-use super::remote::{Events, Target};
 use super::{CommandError, NodeArgs, RemoteArgs, output};
-use crate::operator::Notice;
+use crate::client::{Client, Notice, Watch};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -129,7 +128,7 @@ impl OrderArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let call = Call::try_from(&self.order)?;
         let access = if self.access { Access::Granted } else { Access::Public };
-        let mut node = self.remote.connect(&self.node)?;
+        let node = self.remote.connect(&self.node)?;
         let Some(wait) = self.wait else {
             return match node.order(&call, access)? {
                 Taken::Placed => Ok(output::print(&format!("{call} placed\n"))?),
@@ -143,19 +142,19 @@ impl OrderArgs {
         if taken == Taken::Absorbed {
             return print_absorbed(&call);
         }
-        self.follow(&call, wait, node, watch, started)
+        self.follow(&call, wait, &node, watch, started)
     }
 
     fn follow(
         &self,
         call: &Call,
         wait: Wait,
-        mut node: Target,
-        mut watch: Events,
+        node: &Client,
+        mut watch: Watch,
         started: Instant,
     ) -> Result<(), CommandError> {
         // A repeated press of a promised order causes no further event.
-        if let Some(what) = reached(&mut node, call, wait)? {
+        if let Some(what) = reached(node, call, wait)? {
             return print_outcome(call, &what, started);
         }
         loop {
@@ -185,14 +184,14 @@ impl OrderArgs {
                     Report::Promised { call: ready } | Report::Assigned { call: ready, .. }
                         if ready == *call =>
                     {
-                        if let Some(what) = reached(&mut node, call, wait)? {
+                        if let Some(what) = reached(node, call, wait)? {
                             return print_outcome(call, &what, started);
                         }
                     }
                     _ => {}
                 },
                 Notice::Missed(_) => {
-                    if let Some(what) = reached(&mut node, call, wait)? {
+                    if let Some(what) = reached(node, call, wait)? {
                         return print_outcome(call, &what, started);
                     }
                     // This many events after its press, an open order is in the status.
@@ -206,7 +205,7 @@ impl OrderArgs {
 }
 
 /// What the node says of the order, if that is what is waited for.
-fn reached(node: &mut Target, call: &Call, wait: Wait) -> Result<Option<String>, CommandError> {
+fn reached(node: &Client, call: &Call, wait: Wait) -> Result<Option<String>, CommandError> {
     let promised = node.open_order(call)?.filter(|order| order.promised);
     Ok(match wait {
         Wait::Lit => promised.map(|_| "promised".to_owned()),

@@ -5,7 +5,7 @@ use elevator_fleet::model::Call;
 
 use super::table::table;
 use super::{CommandError, NodeArgs, PageArgs, output};
-use crate::presses::{PressFate, PressStatus};
+use crate::presses::{PressFate, PressStatus, Presses};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -31,7 +31,7 @@ pub(crate) struct PressesArgs {
 
 impl PressesArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let (presses, forgotten) = self.node.connect()?.presses()?;
+        let Presses { presses, forgotten } = self.node.connect()?.presses()?;
         let latest = self.page.latest(&presses);
         let before = match forgotten {
             0 => String::new(),

@@ -16,7 +16,6 @@ use elevator_fleet::node::{
 use elevator_fleet::wire::NodeState;
 use serde::Serialize;
 
-use super::remote::Target;
 use super::table::table;
 use super::{CommandError, Next, ReadArgs, RemoteArgs, output};
 use crate::latch::Evidence;
@@ -34,8 +33,7 @@ Examples:
   liftmesh status --data-dir /tmp/A --json | jq '.orders[] | select(.waited > 60)'
 
 It ends with 0 for a running node, with 4 for one that does not run because a hang has not been
-cleared, and with 5 for one that does not run for another reason. With --url it shows what --fleet
-does.";
+cleared, and with 5 for one that does not run for another reason.";
 
 /// The arguments of `liftmesh status`.
 #[derive(Debug, Clone, Args)]
@@ -59,7 +57,7 @@ pub(crate) struct StatusArgs {
 
 impl StatusArgs {
     pub(super) fn execute(&self) -> Result<Next, CommandError> {
-        let mut node = match self.remote.connect_to_read(&self.node) {
+        let node = match self.remote.connect_to_read(&self.node) {
             Err(CommandError::Latched(latched)) => {
                 output::print(&if self.json {
                     format!("{}\n", json(&*latched))
@@ -71,10 +69,7 @@ impl StatusArgs {
             node => node?,
         };
         loop {
-            let text = match &mut node {
-                Target::Here(client) => self.text(&client.status()?),
-                Target::There(remote) => self.fleet_text(&remote.fleet()?),
-            };
+            let text = self.text(&node.status()?);
             if self.watch && !self.json {
                 output::redraw(&text)?;
             } else {
@@ -92,12 +87,9 @@ impl StatusArgs {
         match (self.fleet, self.json) {
             (false, false) => page(status),
             (false, true) => json(status) + "\n",
-            (true, _) => self.fleet_text(&FleetStatus::from(status)),
+            (true, false) => fleet::page(&FleetStatus::from(status)),
+            (true, true) => json(&FleetStatus::from(status)) + "\n",
         }
-    }
-
-    fn fleet_text(&self, fleet: &FleetStatus) -> String {
-        if self.json { json(fleet) + "\n" } else { fleet::page(fleet) }
     }
 }
 

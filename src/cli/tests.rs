@@ -2,13 +2,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::model::{Availability, Call, HallCall, Mode, NodeId, Unavailable};
-use elevator_fleet::node::{FleetKeysStatus, FleetStatus, Status};
+use elevator_fleet::node::{Access, FleetKeysStatus, FleetStatus, Status};
 use elevator_fleet::settings::{
     Asked, Request, RequestId, Session, SessionEnd, SessionState, Setting,
 };
 
 use super::order::{OrderCommand, Wait, Way};
 use super::*;
+use crate::client::{ClientError, Place};
 use crate::journal::{Account, AuditEvent, AuditRecord};
 use crate::operator::tests::Bench;
 
@@ -122,9 +123,9 @@ fn events_are_followed_by_kind_until_there_are_enough() {
     let path = bench.path().to_owned();
     let placing = std::thread::spawn(move || {
         // Until the watch has begun nothing is seen of an order.
-        let mut client = Client::connect(&path).unwrap();
+        let client = Client::connect(&path).unwrap();
         let hall = Call::Hall(HallCall::new(Floor::try_from(1).unwrap(), Direction::Up));
-        while client.order(&hall).is_ok() {
+        while client.order(&hall, Access::Public).is_ok() {
             std::thread::yield_now();
         }
     });
@@ -137,10 +138,13 @@ fn events_are_followed_by_kind_until_there_are_enough() {
 
 #[test]
 fn what_goes_wrong_has_its_exit_code() {
-    let refused =
-        |code| CommandError::from(ClientError::Refused { code, message: String::new() }).exit();
-    assert_eq!(refused(ErrorCode::NoSuchButton), Exit::Usage);
-    assert_eq!(refused(ErrorCode::NoAnswer), Exit::NoNode);
+    let place = Place::Socket("node.sock".into());
+    let refused = |code: &str| {
+        let (place, code, detail) = (place.clone(), code.to_owned(), String::new());
+        CommandError::from(ClientError::Refused { place, code, detail }).exit()
+    };
+    assert_eq!(refused("no_such_button"), Exit::Usage);
+    assert_eq!(refused("no_answer"), Exit::NoNode);
     let closed = OutputError::from(std::io::Error::from(std::io::ErrorKind::BrokenPipe));
     assert_eq!(CommandError::from(closed).exit(), Exit::Done);
 }

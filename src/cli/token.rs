@@ -8,10 +8,10 @@ use elevator_fleet::settings::Setting;
 
 use super::table::table;
 use super::{CommandError, NodeArgs, output};
+use crate::client::{Client, ClientError};
 use crate::journal::Account;
 use crate::offline::Offline;
 use crate::operator::words::operator;
-use crate::operator::{Client, ClientError};
 use crate::tokens::{self, Change, Scope, TokenHash, TokenName};
 
 pub(super) const EXAMPLES: &str = "\

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use elevator_driver::Direction;
+use elevator_fleet::node::FleetStatus;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::{Buffer, Cell};
@@ -64,8 +65,8 @@ enum Wish {
 
 impl TopArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let mut node = self.remote.connect_to_read(&self.node)?;
-        let mut scene = Scene::new(node.fleet()?, Instant::now());
+        let node = self.remote.connect_to_read(&self.node)?;
+        let mut scene = Scene::new(FleetStatus::from(&node.status()?), Instant::now());
         if self.once {
             return Ok(output::print(&page(&scene))?);
         }

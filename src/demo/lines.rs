@@ -12,8 +12,8 @@ use elevator_simulator::control::ControlError;
 use elevator_simulator::simulator::SimulatorState;
 
 use super::error::DemoError;
+use crate::client::{Client, ClientError};
 use crate::mesh::Cable;
-use crate::operator::{Client, ClientError};
 
 /// How often a car is looked at: as often as the screen is drawn.
 const CAR_PERIOD: Duration = Duration::from_millis(40);
@@ -136,10 +136,9 @@ fn accompany_node(
     commands: &Receiver<Cable>,
     updates: &SyncSender<Update>,
 ) {
-    let mut client = None;
     loop {
         let refused = match commands.recv_timeout(period) {
-            Ok(cable) => rewire(&mut client, data_dir, cable).err(),
+            Ok(cable) => rewire(data_dir, cable).err(),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return,
         };
@@ -148,28 +147,17 @@ fn accompany_node(
         {
             return;
         }
-        // A node that does not answer is asked afresh: it may be another process by then.
-        let view = ask(&mut client, data_dir);
-        if view.is_none() {
-            client = None;
-        }
+        let view = ask(data_dir);
         if updates.send(Update::Node(car, view)).is_err() {
             return;
         }
     }
 }
 
-fn rewire(client: &mut Option<Client>, data_dir: &Path, cable: Cable) -> Result<(), ClientError> {
-    let client = match client {
-        Some(client) => client,
-        None => client.insert(Client::connect(data_dir)?),
-    };
-    client.rewire(cable)
+fn rewire(data_dir: &Path, cable: Cable) -> Result<(), ClientError> {
+    Client::connect(data_dir)?.rewire(cable)
 }
 
-fn ask(client: &mut Option<Client>, data_dir: &Path) -> Option<Box<Status>> {
-    if client.is_none() {
-        *client = Client::connect(data_dir).ok();
-    }
-    client.as_mut()?.status().ok().map(Box::new)
+fn ask(data_dir: &Path) -> Option<Box<Status>> {
+    Client::connect(data_dir).ok()?.status().ok().map(Box::new)
 }

@@ -17,7 +17,6 @@ use super::commands::{direct, no_car};
 use super::extract::Path;
 use super::problem::Problem;
 use super::routes::{App, json, parsed};
-use crate::journal::Account;
 use crate::operator::Command;
 use crate::tokens::Scope;
 
@@ -89,7 +88,7 @@ pub(super) async fn set_lock(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let token = authorize(&app, &parts.headers, Scope::Operate).await?;
+    let bearer = authorize(&app, &parts, Scope::Operate).await?;
     let SetLock { locked, operator, reason } = parsed(body).await?;
     let index = floor.parse::<u8>().ok();
     let floor = index.and_then(|index| Floor::try_from(index).ok()).ok_or_else(|| {
@@ -98,7 +97,7 @@ pub(super) async fn set_lock(
     })?;
     let lock = if locked { FloorLock::Lock } else { FloorLock::Unlock };
     let command = Command::FloorLock { floor, lock };
-    direct(&app, command, &operator, reason.as_deref(), Account::of_token(&token.name)).await?;
+    direct(&app, command, &operator, reason.as_deref(), bearer.account.clone()).await?;
     Ok(json(StatusCode::OK, &LockSet { floor, locked }))
 }
 
@@ -128,7 +127,7 @@ pub(super) async fn release(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let token = authorize(&app, &parts.headers, Scope::Access).await?;
+    let bearer = authorize(&app, &parts, Scope::Access).await?;
     let Release { floor, seconds } = parsed(body).await?;
     let car = NodeId::new(&car).map_err(|cause| no_car(&cause))?;
     let look = app.look().await?;
@@ -142,7 +141,7 @@ pub(super) async fn release(
             format!("floors are released in {car} at its own node, {}", peer.address),
         ));
     }
-    let (time, account) = (Duration::from_secs(seconds.into()), Account::of_token(&token.name));
+    let (time, account) = (Duration::from_secs(seconds.into()), bearer.account.clone());
     app.node_loop.release(floor, time, account).await?;
     Ok(json(StatusCode::OK, &Released { car, floor, seconds }))
 }

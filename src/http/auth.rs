@@ -1,30 +1,113 @@
-//! Who may change something, and beyond loopback also read: the bearer of a token.
+//! Who may change something, and beyond loopback also read: the bearer of a token over TCP, an account
+//! of this machine over a Unix socket.
 
 use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap, StatusCode, header};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::problem::Problem;
 use super::routes::App;
+use crate::journal::Account;
 use crate::tokens::{self, Scope, Token, TokenHash, Tokens};
 
 /// How often a stream looks at the wall clock, which may be set at any time.
 const RECHECK: Duration = Duration::from_mins(1);
 
-/// The token of a request, if its scope is enough. Counts the request against its bearer's limit, or
-/// against that of everybody without a token.
+/// An account of this machine that asks over a Unix socket: an extension of each of its requests.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Local {
+    pub(super) uid: u32,
+    /// What the socket permits.
+    pub(super) scope: Scope,
+}
+
+/// Who makes a request, and what they may do.
+#[derive(Debug, Clone)]
+pub(super) struct Bearer {
+    /// For people.
+    pub(super) name: String,
+    /// Tells one bearer from another, even of the same name.
+    pub(super) identity: TokenHash,
+    pub(super) scope: Scope,
+    /// For the audit log.
+    pub(super) account: Account,
+}
+
+impl From<Token> for Bearer {
+    fn from(Token { name, scope, hash, .. }: Token) -> Self {
+        let account = Account::of_token(&name);
+        Self { name: name.to_string(), identity: hash, scope, account }
+    }
+}
+
+impl From<Local> for Bearer {
+    fn from(Local { uid, scope }: Local) -> Self {
+        let name = format!("uid {uid}");
+        let account = Account { uid, ..Account::default() };
+        Self { identity: TokenHash::of(&name), name, scope, account }
+    }
+}
+
+impl Bearer {
+    /// # Errors
+    /// 403 if the scope is less than `needed`.
+    pub(super) fn check_scope(&self, needed: Scope) -> Result<(), Problem> {
+        let Self { name, scope, .. } = self;
+        if *scope >= needed {
+            return Ok(());
+        }
+        let detail = if self.account.token.is_some() {
+            format!("token {name} has scope {scope}, and this needs {needed}")
+        } else {
+            "this socket is read-only: use the node's own socket, as its own user".to_owned()
+        };
+        Err(Problem::new(StatusCode::FORBIDDEN, "scope_missing", detail))
+    }
+}
+
+/// Who asks over a Unix socket, if the request came by one.
+pub(super) fn local(extensions: &Extensions) -> Option<Local> {
+    extensions.get().copied()
+}
+
+/// The account of a request that is only for the node's own user, on the node's own socket.
+///
+/// # Errors
+/// 403 over TCP and over the read-only socket.
+pub(super) fn authorize_local(parts: &Parts) -> Result<Account, Problem> {
+    let Some(local) = local(&parts.extensions) else {
+        let detail = "this works only over the node's Unix socket, on its own computer";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "local_only", detail));
+    };
+    let bearer = Bearer::from(local);
+    bearer.check_scope(Scope::Operate)?;
+    Ok(bearer.account)
+}
+
+/// Who makes a request, if their scope is enough. A request over TCP counts against its bearer's
+/// limit, or against that of everybody without a token.
 ///
 /// # Errors
 /// 401 without a valid token, 403 if its scope is less than `needed`, and 429 if the limit is reached.
-pub(super) async fn authorize(
-    app: &App,
-    headers: &HeaderMap,
-    needed: Scope,
-) -> Result<Token, Problem> {
+pub(super) async fn authorize(app: &App, parts: &Parts, needed: Scope) -> Result<Bearer, Problem> {
+    let bearer: Bearer = match local(&parts.extensions) {
+        Some(local) => local.into(),
+        None => token(app, &parts.headers).await?.into(),
+    };
+    bearer.check_scope(needed)?;
+    Ok(bearer)
+}
+
+/// The token of a request.
+///
+/// # Errors
+/// 401 without a valid one, and 429 if its limit is reached.
+pub(super) async fn token(app: &App, headers: &HeaderMap) -> Result<Token, Problem> {
     let Some(text) = bearer(headers) else {
         app.admission.admit(None).await?;
         return Err(Problem::new(
@@ -36,28 +119,13 @@ pub(super) async fn authorize(
     let tokens = Arc::clone(&app.tokens.borrow());
     let found = tokens.find(text, SystemTime::now()).cloned();
     app.admission.admit(found.as_ref().map(|token| token.name.clone())).await?;
-    match found {
-        Some(token) => check_scope(&token, needed).map(|()| token),
-        None => Err(Problem::new(
+    found.ok_or_else(|| {
+        Problem::new(
             StatusCode::UNAUTHORIZED,
             "token_unknown",
             "unknown token: it was revoked, has expired, or belongs to another fleet",
-        )),
-    }
-}
-
-/// # Errors
-/// 403 if the scope of the token is less than `needed`.
-pub(super) fn check_scope(token: &Token, needed: Scope) -> Result<(), Problem> {
-    let Token { name, scope, .. } = token;
-    if *scope >= needed {
-        return Ok(());
-    }
-    Err(Problem::new(
-        StatusCode::FORBIDDEN,
-        "scope_missing",
-        format!("token {name} has scope {scope}, and this needs {needed}"),
-    ))
+        )
+    })
 }
 
 /// The token of a request. A page can't set a header on a WebSocket: there it may be one of the

@@ -4,7 +4,8 @@
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
@@ -14,14 +15,14 @@ use liftmesh_api::{CallReport, CallWish, CallWishSchema};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::auth::{authorize, check_scope};
+use super::auth::{Bearer, authorize};
 use super::extract::Path;
 use super::placed::{PlacedCall, chosen_or_random, id_reused, wish};
 use super::problem::Problem;
 use super::routes::{App, json, parsed};
 use super::sessions::{self, OpenSession};
 use crate::operator::{ErrorCode, NodeLoop, Refused};
-use crate::tokens::{Scope, Token};
+use crate::tokens::Scope;
 
 /// A call to place.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -57,15 +58,15 @@ impl Calls {
     /// name by its hash.
     async fn place(
         &self,
-        token: &Token,
+        bearer: &Bearer,
         form: CallForm,
         request_id: Option<String>,
         access: Access,
     ) -> Answer {
         let call =
             Call::try_from(&form).map_err(|cause| Refused::new(ErrorCode::NoSuchButton, &cause))?;
-        let id = sessions::request_of(token, &chosen_or_random(request_id)?);
-        let (bearer, asked) = (token.name.to_string(), call.clone());
+        let id = sessions::request_of(bearer, &chosen_or_random(request_id)?);
+        let (bearer, asked) = (bearer.name.clone(), call.clone());
         let request = CallRequest { id, bearer, call: asked, access };
         let (status, outcome) = match self.0.request(request).await? {
             Requested::Now(outcome) => (StatusCode::CREATED, outcome),
@@ -100,17 +101,17 @@ pub(super) async fn place(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let token = authorize(&app, &parts.headers, Scope::Call).await?;
+    let bearer = authorize(&app, &parts, Scope::Call).await?;
     let PlaceCall { call, request_id, access } = parsed(body).await?;
     let (status, placed) = match call {
         CallWish::Order(form) => {
             let (needed, access) = sessions::scope(access);
-            check_scope(&token, needed)?;
-            app.calls.place(&token, form, request_id, access).await?
+            bearer.check_scope(needed)?;
+            app.calls.place(&bearer, form, request_id, access).await?
         }
         CallWish::Robot(trip) => {
             let wanted = OpenSession::of_trip(trip.clone(), request_id, access);
-            let (session, is_new) = sessions::open_for(&app, &token, wanted).await?;
+            let (session, is_new) = sessions::open_for(&app, &bearer, wanted).await?;
             let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
             (status, PlacedCall::of_trip(session.id, trip))
         }
@@ -177,9 +178,9 @@ fn not_open() -> Problem {
 pub(super) async fn withdraw(
     State(app): State<App>,
     Path(id): Path<String>,
-    headers: HeaderMap,
+    parts: Parts,
 ) -> Result<Response, Problem> {
-    let token = authorize(&app, &headers, Scope::Call).await?;
+    let bearer = authorize(&app, &parts, Scope::Call).await?;
     let known = report(&app, &id).await?;
     if let Some(why) = kept_because(&known.call) {
         return Err(if known.has_ended() {
@@ -189,7 +190,7 @@ pub(super) async fn withdraw(
         });
     }
     let session = RequestId::parse(&id).ok_or_else(not_open)?;
-    sessions::withdraw(&app, &token, session).await?;
+    sessions::withdraw(&app, &bearer, session).await?;
     Ok(json(StatusCode::OK, &report(&app, &id).await?))
 }
 

@@ -194,11 +194,11 @@ pub(super) async fn set_mode(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let token = authorize(&app, &parts.headers, Scope::Operate).await?;
+    let bearer = authorize(&app, &parts, Scope::Operate).await?;
     let SetMode { mode, operator, reason } = parsed(body).await?;
     let car = NodeId::new(&car).map_err(|cause| no_car(&cause))?;
     let command = Command::Mode { car: car.clone(), mode };
-    direct(&app, command, &operator, reason.as_deref(), Account::of_token(&token.name)).await?;
+    direct(&app, command, &operator, reason.as_deref(), bearer.account.clone()).await?;
     Ok(json(StatusCode::OK, &ModeSet { car, mode }))
 }
 
@@ -224,11 +224,11 @@ pub(super) async fn set_fire_recall(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let token = authorize(&app, &parts.headers, Scope::Operate).await?;
+    let bearer = authorize(&app, &parts, Scope::Operate).await?;
     let SetFireRecall { on, operator, reason } = parsed(body).await?;
     let recall = if on { FireRecall::Start } else { FireRecall::End };
     let command = Command::FireRecall(recall);
-    direct(&app, command, &operator, reason.as_deref(), Account::of_token(&token.name)).await?;
+    direct(&app, command, &operator, reason.as_deref(), bearer.account.clone()).await?;
     Ok(json(StatusCode::OK, &FireRecallSet { on }))
 }
 
@@ -255,7 +255,7 @@ pub(super) async fn set_priority(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let token = authorize(&app, &parts.headers, Scope::Operate).await?;
+    let bearer = authorize(&app, &parts, Scope::Operate).await?;
     let SetPriority { car, floor, operator, reason } = parsed(body).await?;
     let car = named(car.as_deref())?;
     let there = floor.map(Floor::try_from).transpose();
@@ -263,7 +263,7 @@ pub(super) async fn set_priority(
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_button", cause.to_string())
     })?;
     let command = Command::Priority { car: car.clone(), floor: there };
-    let account = Account::of_token(&token.name);
+    let account = bearer.account.clone();
     let sent = direct(&app, command, &operator, reason.as_deref(), account).await?;
     Ok(json(StatusCode::OK, &PrioritySet { car: sent.or(car), floor }))
 }
@@ -291,11 +291,11 @@ pub(super) async fn set_emergency_power(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let token = authorize(&app, &parts.headers, Scope::Operate).await?;
+    let bearer = authorize(&app, &parts, Scope::Operate).await?;
     let SetEmergencyPower { on, car, operator, reason } = parsed(body).await?;
     let car = named(car.as_deref())?;
     let command = Command::EmergencyPower { on, serving: car.clone() };
-    direct(&app, command, &operator, reason.as_deref(), Account::of_token(&token.name)).await?;
+    direct(&app, command, &operator, reason.as_deref(), bearer.account.clone()).await?;
     Ok(json(StatusCode::OK, &EmergencyPowerSet { on, car }))
 }
 
@@ -342,7 +342,7 @@ pub(super) async fn clear_hang(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    authorize(&app, &parts.headers, Scope::Operate).await?;
+    authorize(&app, &parts, Scope::Operate).await?;
     parsed::<ClearHang>(body).await?.checked()?;
     let car = NodeId::new(&car).map_err(|cause| no_car(&cause))?;
     Err(not_cleared(&app.look().await?.status, &car))
@@ -382,7 +382,7 @@ pub(super) fn no_car(detail: &dyn Display) -> Problem {
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_car", detail.to_string())
 }
 
-fn wrong(what: &str, cause: impl Display) -> Problem {
+pub(super) fn wrong(what: &str, cause: impl Display) -> Problem {
     Problem::malformed(format!("{what}: {cause}"))
 }
 

@@ -30,6 +30,10 @@ pub(super) struct EventId {
 }
 
 impl Numbered {
+    pub(super) fn number(&self) -> u64 {
+        self.id.number
+    }
+
     /// The event as one of a stream, rendered once.
     pub(super) fn frame(&self) -> Frame {
         self.frame
@@ -70,6 +74,8 @@ pub(super) struct Subscription {
     pub(super) kept: Vec<Arc<Numbered>>,
     /// Those from here on.
     pub(super) live: broadcast::Receiver<Arc<Numbered>>,
+    /// The number of the last one before them.
+    pub(super) last: u64,
 }
 
 /// From where a client wants events.
@@ -164,24 +170,26 @@ impl EventLog {
     }
 
     fn subscription(&self, since: Since) -> Subscription {
-        let live = self.live.subscribe();
+        let (live, last) = (self.live.subscribe(), self.last);
         let after = match since {
             Since::Event(after) if after.boot == self.boot => after.number,
             Since::Event(_) => {
-                return Subscription { missed: Missed::Unknown, kept: Vec::new(), live };
+                return Subscription { missed: Missed::Unknown, kept: Vec::new(), live, last };
             }
-            Since::Now => return Subscription { missed: Missed::Count(0), kept: Vec::new(), live },
+            Since::Now => {
+                return Subscription { missed: Missed::Count(0), kept: Vec::new(), live, last };
+            }
             Since::Recent(count) => {
                 let first = self.kept.len().saturating_sub(count);
                 let kept = self.kept.range(first..).map(Arc::clone).collect();
-                return Subscription { missed: Missed::Count(0), kept, live };
+                return Subscription { missed: Missed::Count(0), kept, live, last };
             }
         };
         let kept: Vec<_> =
             self.kept.iter().filter(|event| event.id.number > after).map(Arc::clone).collect();
         let wanted = self.last.saturating_sub(after);
         let missed = wanted.saturating_sub(u64::try_from(kept.len()).unwrap_or(u64::MAX));
-        Subscription { missed: Missed::Count(missed), kept, live }
+        Subscription { missed: Missed::Count(missed), kept, live, last }
     }
 }
 

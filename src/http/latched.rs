@@ -26,13 +26,13 @@ use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
 use super::admission::too_many;
-use super::auth::{Pass, bearer, check_scope};
+use super::auth::{Bearer, Pass, bearer};
 use super::commands::{ClearHang, HangCleared, LatchState, no_car, not_here, nothing_to_clear};
 use super::extract::Path;
 use super::limits::Limits;
 use super::places::{STREAMS, Streams};
 use super::problem::Problem;
-use super::routes::{Endpoint, check_host, json, limit, not_allowed, parsed, within};
+use super::routes::{Endpoint, guarded, json, limit, not_allowed, parsed, within};
 use super::stream::Frame;
 use super::tls::Renewal;
 use super::{assets, openapi, server};
@@ -165,7 +165,10 @@ impl App {
         let bearer = found.as_ref().ok().and_then(|found| Some(found.as_ref()?.name.clone()));
         self.admit(bearer).await?;
         match found? {
-            Some(token) => check_scope(&token, needed).map(|()| token),
+            Some(token) => {
+                Bearer::from(token.clone()).check_scope(needed)?;
+                Ok(token)
+            }
             None => Err(Problem::new(
                 StatusCode::UNAUTHORIZED,
                 "token_unknown",
@@ -213,14 +216,7 @@ async fn admit_reader(State(app): State<App>, mut request: Request, next: Next) 
 }
 
 async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
-    // The browser has checked whose certificate it is.
-    if app.endpoint.is_tls {
-        return next.run(request).await;
-    }
-    match check_host(request.headers(), app.endpoint.address) {
-        Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
-    }
+    guarded(app.endpoint, request, next).await
 }
 
 /// A clearing may take longer than other requests, and does not end with its limit.

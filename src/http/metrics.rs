@@ -299,7 +299,7 @@ impl Page {
     fn mesh(&self, status: &Status) -> Result<(), prometheus::Error> {
         self.counters(
             ("liftmesh_mesh_datagrams_total", "kind"),
-            "What happened to datagrams and connections, by the names of the operator's socket.",
+            "What happened to datagrams and connections, by the names of the status.",
             // Those without any, too: a first burst shows as a rate only then.
             Count::ALL
                 .map(Count::name)

@@ -1,4 +1,5 @@
-//! The node's HTTP side: the web panel, the API of `/api/v1`, metrics and health.
+//! The node's HTTP side, over TCP and its Unix sockets: the web panel, the API of `/api/v1`, metrics
+//! and health.
 //!
 //! ```text
 //!   runtime ──events──▶ EventLog ──▶ Client (one a stream) ──▶ hyper ──▶ browser, robot, Prometheus
@@ -21,6 +22,7 @@ mod assets;
 mod auth;
 mod calls;
 mod commands;
+mod diagnostics;
 mod events;
 mod extract;
 mod health;
@@ -43,6 +45,7 @@ mod websocket;
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -66,7 +69,7 @@ use crate::journal::CommitTimes;
 use crate::mqtt_metrics;
 use crate::operator::{Event, NodeLoop};
 use crate::priority::give_way;
-use crate::tokens::Tokens;
+use crate::tokens::{Scope, Tokens};
 
 /// How long the thread may take to end.
 const END_LIMIT: Duration = Duration::from_secs(1);
@@ -75,10 +78,12 @@ const END_LIMIT: Duration = Duration::from_secs(1);
 const LEFTOVERS: Duration = Duration::from_millis(100);
 
 /// What the server needs to know.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct HttpSettings {
-    /// Where it listens.
-    pub(crate) address: SocketAddr,
+    /// The Unix sockets, and what accounts may do there.
+    pub(crate) sockets: Vec<(UnixListener, Scope)>,
+    /// Where it listens over TCP, if it does.
+    pub(crate) address: Option<SocketAddr>,
     /// With which certificate, if it is over TLS.
     pub(crate) tls: Option<TlsFiles>,
     /// By which positions are estimated.
@@ -145,10 +150,21 @@ async fn run(
             return;
         }
     };
-    let endpoint = Endpoint { address: settings.address, is_tls: settings.tls.is_some() };
+    let HttpSettings { sockets, address, tls, kinematics, .. } = settings;
+    let endpoint = address.map(|address| Endpoint { address, is_tls: tls.is_some() });
     let ways = Ways { node_loop, events, tokens };
-    let (router, mut tasks) = assemble(endpoint, ways, settings.kinematics, counted, boot);
-    tasks.spawn(server::serve(settings.address, settings.tls, router));
+    let (router, mut tasks) = assemble(endpoint, ways, kinematics, counted, boot);
+    for (socket, scope) in sockets {
+        match tokio::net::UnixListener::from_std(socket) {
+            Ok(socket) => {
+                tasks.spawn(server::serve_socket(socket, scope, router.clone()));
+            }
+            Err(error) => error!(%error, "a Unix socket can't be served"),
+        }
+    }
+    if let Some(address) = address {
+        tasks.spawn(server::serve(address, tls, router));
+    }
     tokio::select! {
         _ = stopped => {}
         ended = tasks.join_next() => {
@@ -171,7 +187,7 @@ struct Ways {
 
 /// What answers requests, and the tasks behind it.
 fn assemble(
-    endpoint: Endpoint,
+    endpoint: Option<Endpoint>,
     Ways { node_loop, events, tokens }: Ways,
     kinematics: Kinematics,
     counted: Counted,

@@ -91,8 +91,6 @@ impl From<Refused> for Problem {
             ErrorCode::TooManyTokens => (StatusCode::CONFLICT, "too_many_tokens"),
             ErrorCode::TooManySettings => (StatusCode::CONFLICT, "too_many_settings"),
             ErrorCode::FaultsNotAllowed => (StatusCode::FORBIDDEN, "faults_not_allowed"),
-            ErrorCode::ReadOnly => (StatusCode::FORBIDDEN, "read_only"),
-            ErrorCode::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
             ErrorCode::NoJournal => (StatusCode::SERVICE_UNAVAILABLE, "no_journal"),
             ErrorCode::NoAnswer => (StatusCode::SERVICE_UNAVAILABLE, "no_answer"),
         };

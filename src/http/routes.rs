@@ -11,7 +11,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post, put};
 use axum::{Extension, Router};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
@@ -23,9 +23,10 @@ use utoipa_axum::routes;
 use super::access;
 use super::admission::Admission;
 use super::assets;
-use super::auth::{Pass, authorize};
+use super::auth::{Pass, local, token};
 use super::calls::{self, Calls};
 use super::commands;
+use super::diagnostics;
 use super::events::{EventId, Events, Since};
 use super::extract::Query;
 use super::health;
@@ -39,7 +40,7 @@ use super::statistics::{self, Figures};
 use super::stream::Client;
 use super::websocket;
 use crate::operator::NodeLoop;
-use crate::tokens::{Scope, Token, Tokens};
+use crate::tokens::{Token, Tokens};
 use liftmesh_api::{Car, Fleet, Order};
 
 /// The longest body of a request, in bytes.
@@ -61,7 +62,8 @@ pub(super) struct App {
     pub(super) node_loop: NodeLoop,
     /// Places for clients of event streams: [`seats`].
     pub(super) seats: Arc<Semaphore>,
-    pub(super) endpoint: Endpoint,
+    /// `None` where only Unix sockets lead here.
+    pub(super) endpoint: Option<Endpoint>,
 }
 
 /// Where the server listens.
@@ -124,11 +126,17 @@ pub(super) fn api() -> OpenApiRouter<App> {
         .routes(routes!(commands::set_priority))
         .routes(routes!(commands::set_emergency_power))
         .routes(routes!(commands::latch))
+        .routes(routes!(diagnostics::audit))
 }
 
 pub(super) fn router(app: App) -> Router {
     let (api, _described) = api().split_for_parts();
-    let api = api.route("/openapi.json", get(openapi::document));
+    let api = api
+        .route("/openapi.json", get(openapi::document))
+        .route("/status", get(diagnostics::status))
+        .route("/presses", get(diagnostics::presses))
+        .route("/tokens", post(diagnostics::change_token))
+        .route("/cable", put(diagnostics::rewire));
     // What tells something of the fleet.
     let readable = Router::new()
         .route("/readyz", get(health::ready))
@@ -181,10 +189,12 @@ pub(super) async fn within(
 
 /// Beyond loopback, reading needs a token, too. Handlers of what changes something ask for more.
 async fn admit_reader(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    if app.endpoint.is_open() || ![Method::GET, Method::HEAD].contains(request.method()) {
+    let is_open =
+        local(request.extensions()).is_some() || app.endpoint.is_some_and(Endpoint::is_open);
+    if is_open || ![Method::GET, Method::HEAD].contains(request.method()) {
         return next.run(request).await;
     }
-    match authorize(&app, request.headers(), Scope::View).await {
+    match token(&app, request.headers()).await {
         Ok(token) => {
             request.extensions_mut().insert(token);
             next.run(request).await
@@ -196,11 +206,19 @@ async fn admit_reader(State(app): State<App>, mut request: Request, next: Next) 
 /// Refuses requests for another host. A page of another site whose name was made to point here after
 /// it was loaded would otherwise count as one of this node's.
 async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
-    // The browser has checked whose certificate it is.
-    if app.endpoint.is_tls {
+    match app.endpoint.filter(|_| local(request.extensions()).is_none()) {
+        Some(endpoint) => guarded(endpoint, request, next).await,
+        // No browser uses a Unix socket.
+        None => next.run(request).await,
+    }
+}
+
+pub(super) async fn guarded(endpoint: Endpoint, request: Request, next: Next) -> Response {
+    // Over TLS the browser has checked whose certificate it is.
+    if endpoint.is_tls {
         return next.run(request).await;
     }
-    match check_host(request.headers(), app.endpoint.address) {
+    match check_host(request.headers(), endpoint.address) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
@@ -208,7 +226,7 @@ async fn guard(State(app): State<App>, request: Request, next: Next) -> Response
 
 /// # Errors
 /// The request is for another host than this address.
-pub(super) fn check_host(headers: &HeaderMap, address: SocketAddr) -> Result<(), Problem> {
+fn check_host(headers: &HeaderMap, address: SocketAddr) -> Result<(), Problem> {
     let mut hosts = headers.get_all(header::HOST).iter();
     if hosts.all(|host| host.to_str().is_ok_and(|host| is_own(host, address))) {
         return Ok(());

@@ -15,7 +15,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -23,10 +23,12 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
+use super::auth::Local;
 use super::origin::Origin;
 use super::places::{Place, Placed, Places, Streams};
 use super::problem::Problem;
 use super::tls::{Renewal, TlsFiles};
+use crate::tokens::Scope;
 
 /// Between two attempts to listen.
 const RETRY: Duration = Duration::from_secs(10);
@@ -48,6 +50,37 @@ const LONGEST_HEAD: usize = 16 * 1024;
 
 /// After an accept that failed, as it does where the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// The user id if the system does not report one.
+const NOBODY: u32 = 65_534;
+
+/// Serves a Unix socket, on which accounts have this scope, until it is dropped.
+pub(super) async fn serve_socket(listener: UnixListener, scope: Scope, router: Router) {
+    let mut clients = JoinSet::new();
+    let mut places = Places::new();
+    loop {
+        let accepted = tokio::select! {
+            Some(_) = clients.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                // As reported by the system, not by the client.
+                let uid = stream.peer_cred().map_or(NOBODY, |peer| peer.uid());
+                if let Some(place) = places.take(Origin::Account(Some(uid))) {
+                    let local = Some(Local { uid, scope });
+                    clients.spawn(accompany(stream, place, None, local, router.clone()));
+                } else {
+                    debug!(uid, "too many connections: one is closed");
+                }
+            }
+            Err(error) => {
+                warn!(%error, "a connection over the Unix socket could not be accepted");
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
 
 /// Listens and serves until it is dropped.
 pub(super) async fn serve(address: SocketAddr, tls: Option<TlsFiles>, router: Router) {
@@ -99,7 +132,7 @@ async fn accept_with(
                 let server = stream.local_addr().unwrap_or(client);
                 if let Some(place) = places.take(Origin::of(client, server)) {
                     let tls = tls.as_ref().map(|acceptor| acceptor.borrow().clone());
-                    clients.spawn(accompany(stream, place, tls, router.clone()));
+                    clients.spawn(accompany(stream, place, tls, None, router.clone()));
                 } else {
                     debug!(%client, "too many connections: one is closed");
                 }
@@ -138,23 +171,29 @@ fn warn_of(address: SocketAddr, error: &io::Error) {
 }
 
 /// Serves one connection until it ends or, if it becomes a WebSocket, until then.
-pub(super) async fn accompany<S>(stream: S, place: Place, tls: Option<TlsAcceptor>, router: Router)
-where
+pub(super) async fn accompany<S>(
+    stream: S,
+    place: Place,
+    tls: Option<TlsAcceptor>,
+    local: Option<Local>,
+    router: Router,
+) where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
-    if !place.is_spare() {
-        return converse(stream, place, tls, router).await;
+    let is_spare = place.is_spare();
+    let door = Door { router, streams: place.streams(), is_spare, local };
+    if !is_spare {
+        return converse(stream, place, tls, door).await;
     }
-    if timeout(SPARE_LIMIT, converse(stream, place, tls, router)).await.is_err() {
+    if timeout(SPARE_LIMIT, converse(stream, place, tls, door)).await.is_err() {
         debug!("a connection beyond the limits took too long");
     }
 }
 
-async fn converse<S>(stream: S, place: Place, tls: Option<TlsAcceptor>, router: Router)
+async fn converse<S>(stream: S, place: Place, tls: Option<TlsAcceptor>, door: Door)
 where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
-    let door = Door { router, streams: place.streams(), is_spare: place.is_spare() };
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(WRITE_LIMIT));
     let stream = Placed::new(Box::pin(stream), place);
@@ -190,6 +229,7 @@ struct Door {
     router: Router,
     streams: Streams,
     is_spare: bool,
+    local: Option<Local>,
 }
 
 impl Door {
@@ -198,6 +238,9 @@ impl Door {
             return Ok(Problem::busy("there are too many connections").into_response());
         }
         request.extensions_mut().insert(self.streams);
+        if let Some(local) = self.local {
+            request.extensions_mut().insert(local);
+        }
         TowerToHyperService::new(self.router).call(request).await
     }
 }

@@ -3,7 +3,8 @@
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
 use axum::response::Response;
 use elevator_driver::Floor;
 use elevator_fleet::model::NodeId;
@@ -13,15 +14,14 @@ use liftmesh_api::{RobotTrip, SessionView};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::auth::{authorize, check_scope};
+use super::auth::{Bearer, authorize};
 use super::commands::no_car;
 use super::extract::Path;
 use super::placed::{Way, chosen_or_random};
 use super::problem::Problem;
 use super::routes::{App, json, parsed};
-use crate::journal::Account;
 use crate::operator::SessionChange;
-use crate::tokens::{Scope, Token};
+use crate::tokens::{Scope, TokenHash};
 
 /// How long a door is held open if the robot does not say.
 const USUAL_HOLD: u16 = 30;
@@ -94,14 +94,14 @@ pub(super) struct NextFloor {
     access: bool,
 }
 
-/// What the fleet calls the bearer of a token. Who has opened a session is told by its name.
-pub(crate) fn owner(token: &Token) -> u32 {
-    Way::Http.owner(token.hash.as_bytes())
+/// What the fleet calls the bearer of this identity. Who has opened a session is told by its name.
+pub(crate) fn owner(identity: &TokenHash) -> u32 {
+    Way::Http.owner(identity.as_bytes())
 }
 
 /// What the fleet calls a token's request. One token is told from another of the same name by its hash.
-pub(super) fn request_of(token: &Token, request_id: &str) -> RequestId {
-    Way::Http.request(token.hash.as_bytes(), request_id)
+pub(super) fn request_of(bearer: &Bearer, request_id: &str) -> RequestId {
+    Way::Http.request(bearer.identity.as_bytes(), request_id)
 }
 
 pub(crate) fn floor(index: u8) -> Result<Floor, Problem> {
@@ -149,19 +149,19 @@ pub(crate) fn refused(cause: SessionRefused) -> Problem {
 /// As [`authorize`], there is no such name, or somebody else has opened it.
 async fn authorize_owner(
     app: &App,
-    headers: &HeaderMap,
+    parts: &Parts,
     id: &str,
-) -> Result<(Token, RequestId), Problem> {
-    let token = authorize(app, headers, Scope::Call).await?;
+) -> Result<(Bearer, RequestId), Problem> {
+    let bearer = authorize(app, parts, Scope::Call).await?;
     let id = named(id)?;
-    check_owner(&token, id)?;
-    Ok((token, id))
+    check_owner(&bearer, id)?;
+    Ok((bearer, id))
 }
 
 /// # Errors
 /// Somebody else has opened it.
-fn check_owner(token: &Token, id: RequestId) -> Result<(), Problem> {
-    if owner(token) == id.owner {
+fn check_owner(bearer: &Bearer, id: RequestId) -> Result<(), Problem> {
+    if owner(&bearer.identity) == id.owner {
         return Ok(());
     }
     Err(other_owner("the session was opened with another token"))
@@ -175,20 +175,20 @@ pub(crate) fn other_owner(detail: &str) -> Problem {
 /// Opens a session for the bearer of a token; returns it, and whether it is new.
 pub(super) async fn open_for(
     app: &App,
-    token: &Token,
+    bearer: &Bearer,
     mut wanted: OpenSession,
 ) -> Result<(Session, bool), Problem> {
     let (needed, access) = scope(wanted.access);
-    check_scope(token, needed)?;
-    let id = request_of(token, &chosen_or_random(wanted.request_id.take())?);
-    let request = wanted.request(id, token.name.to_string(), access)?;
+    bearer.check_scope(needed)?;
+    let id = request_of(bearer, &chosen_or_random(wanted.request_id.take())?);
+    let request = wanted.request(id, bearer.name.clone(), access)?;
     app.node_loop.open_session(request).await?.map_err(refused)
 }
 
 /// Ends the trip of a robot for the bearer of the token that has called for it.
-pub(super) async fn withdraw(app: &App, token: &Token, id: RequestId) -> Result<(), Problem> {
-    check_owner(token, id)?;
-    let bearer = token.name.to_string();
+pub(super) async fn withdraw(app: &App, bearer: &Bearer, id: RequestId) -> Result<(), Problem> {
+    check_owner(bearer, id)?;
+    let bearer = bearer.name.clone();
     let ended = app.node_loop.change_session(id, SessionChange::Withdraw, bearer).await?;
     ended.map(drop).map_err(refused)
 }
@@ -217,8 +217,8 @@ pub(super) async fn open(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let token = authorize(&app, &parts.headers, Scope::Call).await?;
-    let (session, is_new) = open_for(&app, &token, parsed(body).await?).await?;
+    let bearer = authorize(&app, &parts, Scope::Call).await?;
+    let (session, is_new) = open_for(&app, &bearer, parsed(body).await?).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok(json(status, &SessionView::from(&session)))
 }
@@ -271,12 +271,12 @@ pub(super) async fn go(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let (token, id) = authorize_owner(&app, &parts.headers, &id).await?;
+    let (bearer, id) = authorize_owner(&app, &parts, &id).await?;
     let NextFloor { floor: to, seconds, access } = parsed(body).await?;
     let (needed, access) = scope(access);
-    check_scope(&token, needed)?;
+    bearer.check_scope(needed)?;
     let change = SessionChange::Floor { floor: floor(to)?, seconds, access };
-    let bearer = token.name.to_string();
+    let bearer = bearer.name.clone();
     let session = app.node_loop.change_session(id, change, bearer).await?.map_err(refused)?;
     Ok(json(StatusCode::OK, &SessionView::from(&session)))
 }
@@ -300,18 +300,16 @@ pub(super) async fn go(
 pub(super) async fn end(
     State(app): State<App>,
     Path(id): Path<String>,
-    headers: HeaderMap,
+    parts: Parts,
 ) -> Result<Response, Problem> {
-    let token = authorize(&app, &headers, Scope::Call).await?;
+    let bearer = authorize(&app, &parts, Scope::Call).await?;
     let id = named(&id)?;
-    let change = match check_owner(&token, id) {
+    let change = match check_owner(&bearer, id) {
         Ok(()) => SessionChange::End,
-        Err(_) if token.scope >= Scope::Operate => {
-            SessionChange::Stop(Account::of_token(&token.name))
-        }
+        Err(_) if bearer.scope >= Scope::Operate => SessionChange::Stop(bearer.account.clone()),
         Err(problem) => return Err(problem),
     };
-    let bearer = token.name.to_string();
+    let bearer = bearer.name.clone();
     let ended = app.node_loop.change_session(id, change, bearer).await?;
     let session = ended.map_err(refused)?;
     Ok(json(StatusCode::OK, &SessionView::from(&session)))

@@ -99,13 +99,15 @@ struct Feed {
     /// What is sent first.
     first: VecDeque<Frame>,
     events: broadcast::Receiver<Arc<Numbered>>,
+    /// The number of the last event.
+    last: u64,
     states: watch::Receiver<Frame>,
 }
 
 impl Client {
     pub(super) fn new(
         state: Frame,
-        Subscription { missed, kept, live }: Subscription,
+        Subscription { missed, kept, live, last }: Subscription,
         mut states: watch::Receiver<Frame>,
         pass: Pass,
         seat: Seat,
@@ -118,7 +120,7 @@ impl Client {
         }
         first.extend(kept.iter().map(|event| event.frame()));
         states.mark_unchanged();
-        Self { feed: Feed { first, events: live, states }, pass, _seat: seat }
+        Self { feed: Feed { first, events: live, last, states }, pass, _seat: seat }
     }
 
     pub(super) fn into_response(self) -> Response {
@@ -154,16 +156,27 @@ impl Feed {
         if let Some(frame) = self.first.pop_front() {
             return Some(frame);
         }
-        tokio::select! {
-            biased;
-            event = self.events.recv() => match event {
-                Ok(event) => Some(event.frame()),
-                Err(RecvError::Lagged(events)) => Some(missing(Some(events))),
-                Err(RecvError::Closed) => None,
-            },
-            changed = self.states.changed() => {
-                changed.ok()?;
-                Some(self.states.borrow_and_update().clone())
+        loop {
+            tokio::select! {
+                biased;
+                event = self.events.recv() => match event {
+                    Ok(event) => {
+                        // Whoever was too slow, this client or the node's own queue.
+                        let missed = event.number() - std::mem::replace(&mut self.last, event.number()) - 1;
+                        if missed == 0 {
+                            return Some(event.frame());
+                        }
+                        self.first.push_back(event.frame());
+                        return Some(missing(Some(missed)));
+                    }
+                    // The number of the next one says how many.
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return None,
+                },
+                changed = self.states.changed() => {
+                    changed.ok()?;
+                    return Some(self.states.borrow_and_update().clone());
+                }
             }
         }
     }

@@ -149,7 +149,7 @@ impl Side {
         let counted = Counted::new(None, None).unwrap();
         let (source, events) = broadcast::channel(2 * EVENTS);
         let ways = Ways { node_loop: NodeLoop::new(asked), events, tokens };
-        let endpoint = Endpoint { address: address.parse().unwrap(), is_tls: true };
+        let endpoint = Some(Endpoint { address: address.parse().unwrap(), is_tls: true });
         let (router, tasks) = assemble(endpoint, ways, Kinematics::default(), counted, 7);
         Self { router, tokens: send_tokens, events: source, running: tasks }
     }
@@ -246,7 +246,7 @@ impl Line {
         let (mut stream, end) = duplex(room);
         let place = Places::new().take(ACCOUNT).unwrap();
         let mut served = JoinSet::new();
-        served.spawn(server::accompany(end, place, None, side.router.clone()));
+        served.spawn(server::accompany(end, place, None, None, side.router.clone()));
         stream.write_all(format!("{head}\r\nHost: a\r\n\r\n").as_bytes()).await.unwrap();
         Self { stream, served }
     }

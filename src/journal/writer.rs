@@ -15,7 +15,7 @@ use crate::statistics::Changes;
 
 /// How many batches and questions may be queued for the disk. A disk that lets this many pile up
 /// counts as failed (P5): [`SubmitError::Full`]. The brain has at most 16 batches in flight, and
-/// each client of the operator's socket one question, so a working disk never gets there.
+/// each client one question, so a working disk never gets there.
 pub(crate) const WRITE_QUEUE: usize = 256;
 
 /// How often the thread looks whether the journal's file is still there, at least.

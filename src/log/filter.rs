@@ -4,7 +4,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 38] = [
+const TARGETS: [&str; 37] = [
     "liftmesh::caretaker",
     "liftmesh::http",
     "liftmesh::http::latched",
@@ -28,7 +28,6 @@ const TARGETS: [&str; 38] = [
     "liftmesh::mqtt::connection",
     "liftmesh::mqtt_metrics",
     "liftmesh::operator::reading",
-    "liftmesh::operator::server",
     "liftmesh::operator::socket",
     "liftmesh::panel",
     "liftmesh::priority",

@@ -14,13 +14,16 @@ use elevator_fleet::settings::{RequestId, Session, SettingError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::protocol::ErrorCode;
-use super::server::{Command, Query, Reply, Request, SessionChange, TokenError};
-use crate::journal::Account;
+use super::request::{
+    Command, ErrorCode, FaultInjection, Query, Reply, Request, SessionChange, TokenError,
+};
+use crate::journal::{Account, AuditRecord};
+use crate::mesh::Cable;
+use crate::presses::PressStatus;
 use crate::tokens::{Change as TokenChange, TokenRefused};
 
 /// How long the node's loop may take for an answer.
-pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(2);
+const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
 /// Passes requests to the node's loop, through its bounded queue.
 #[derive(Debug, Clone)]
@@ -160,7 +163,8 @@ impl NodeLoop {
     ) -> Result<Option<NodeId>, Refused> {
         let named = match &command {
             Command::Mode { mode, .. } if !Mode::ALL.contains(mode) => {
-                let cause = format!("{mode} is no mode that is set by its name");
+                let cause =
+                    format!("`{mode}` can't be set as a mode; for priority use `PUT /priority`");
                 return Err(Refused::new(ErrorCode::Malformed, &cause));
             }
             Command::Priority { car: None, floor: None } => {
@@ -252,6 +256,46 @@ impl NodeLoop {
                 };
                 Refused::new(code, &cause)
             }),
+            _ => Err(Refused::no_answer()),
+        }
+    }
+
+    /// The audit log, the oldest record first.
+    ///
+    /// # Errors
+    /// [`ErrorCode::NoJournal`] if the disk has failed or is very slow.
+    pub(crate) async fn audit(&self) -> Result<Vec<AuditRecord>, Refused> {
+        let Reply::Audit(records) = self.ask(Query::Audit).await? else {
+            return Err(Refused::no_answer());
+        };
+        let cause = "the audit log can't be read: the node's disk has failed or is very slow";
+        let read = timeout(ANSWER_LIMIT, records).await.ok().and_then(Result::ok);
+        read.ok_or_else(|| Refused::new(ErrorCode::NoJournal, &cause))
+    }
+
+    /// The latest presses of the node's own panel, the oldest first, and how many before them are
+    /// forgotten.
+    ///
+    /// # Errors
+    /// [`ErrorCode::NoAnswer`].
+    pub(crate) async fn presses(&self) -> Result<(Vec<PressStatus>, u64), Refused> {
+        match self.ask(Query::Presses).await? {
+            Reply::Presses(presses, forgotten) => Ok((presses, forgotten)),
+            _ => Err(Refused::no_answer()),
+        }
+    }
+
+    /// Fault injection, for demo and tests only: cuts the node off the mesh, or mends it.
+    ///
+    /// # Errors
+    /// [`ErrorCode::FaultsNotAllowed`] unless the node runs with `--allow-faults`.
+    pub(crate) async fn rewire(&self, cable: Cable) -> Result<(), Refused> {
+        match self.ask(Query::Network(cable)).await? {
+            Reply::Network(FaultInjection::Allowed) => Ok(()),
+            Reply::Network(FaultInjection::Refused) => {
+                let cause = "faults can be injected only into a node that runs with --allow-faults";
+                Err(Refused::new(ErrorCode::FaultsNotAllowed, &cause))
+            }
             _ => Err(Refused::no_answer()),
         }
     }

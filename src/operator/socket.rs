@@ -19,7 +19,7 @@ use crate::journal;
 use crate::retry;
 
 /// The socket's name in the data directory.
-pub(super) const SOCKET: &str = "node.sock";
+pub(crate) const SOCKET: &str = "node.sock";
 /// The lock's name beside it.
 const LOCK: &str = "node.lock";
 /// Connections that wait to be accepted; more are refused by the system.
@@ -172,11 +172,13 @@ impl OperatorSocket {
         Ok(self)
     }
 
-    pub(super) fn reading(&self) -> Option<&UnixListener> {
+    /// The socket for reading, if there is one.
+    pub(crate) fn reading(&self) -> Option<&UnixListener> {
         self.reading.as_ref().map(|reading| &reading.listener)
     }
 
-    pub(super) fn listener(&self) -> Option<&UnixListener> {
+    /// The node's own socket, if the disk could hold one.
+    pub(crate) fn listener(&self) -> Option<&UnixListener> {
         self.bound.as_ref().map(|bound| &bound.listener)
     }
 

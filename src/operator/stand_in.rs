@@ -13,7 +13,7 @@ const SERVICE: &str = "/run/liftmesh";
 
 /// The substitutes for a data directory, best first: the same path below a directory in memory.
 /// Node and client find the same ones without further knowledge.
-pub(super) fn stand_ins(data_dir: &Path) -> impl Iterator<Item = PathBuf> {
+pub(crate) fn stand_ins(data_dir: &Path) -> impl Iterator<Item = PathBuf> {
     let user = std::env::var_os(VARIABLE).map(PathBuf::from);
     let user = user.filter(|path| path.is_absolute());
     let user = user.map(|path| path.join(PROGRAM));

@@ -2,10 +2,9 @@ mod document;
 mod golden;
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -13,46 +12,28 @@ use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, KeySwitch, LineCounters};
 use elevator_fleet::climate::Reading;
+use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::election::Detail;
 use elevator_fleet::model::{
     Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, Mac, Mode, NodeId,
     Reason, Role, Term, Unavailable,
 };
 use elevator_fleet::node::{
-    AccessStatus, CarStatus, ClimateStatus, ConflictKind, ConflictStatus, DispatchStatus,
-    LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus, ReleaseStatus,
-    Report, Requested, ScheduleStatus, SessionRefused, SettingStatus, Status, Taken, UnitStatus,
+    Access, AccessStatus, CallRequest, CarStatus, ClimateStatus, ConflictKind, ConflictStatus,
+    DispatchStatus, LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus,
+    ReleaseStatus, Report, Requested, ScheduleStatus, SessionRefused, SettingStatus, Status, Taken,
+    UnitStatus,
 };
 use elevator_fleet::settings::{Setting, SettingError, Words};
 use elevator_fleet::wire::{NodeState, Protocol};
 use tempfile::TempDir;
-use tokio::sync::{Notify, broadcast, mpsc, oneshot};
+use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
 
-use super::protocol::{QueryLine, ReplyLine};
 use super::*;
+use crate::client::{Client, ClientError, Notice};
+use crate::http::{Http, HttpSettings};
 use crate::mesh::Cable;
-
-/// Every code of an error.
-const ERROR_CODES: [ErrorCode; 18] = [
-    ErrorCode::Malformed,
-    ErrorCode::NoSuchButton,
-    ErrorCode::TooManyTrips,
-    ErrorCode::FireRecall,
-    ErrorCode::NoFireRecall,
-    ErrorCode::EmergencyPower,
-    ErrorCode::NotInService,
-    ErrorCode::FloorLocked,
-    ErrorCode::TooManySettings,
-    ErrorCode::NameTaken,
-    ErrorCode::NoToken,
-    ErrorCode::TooManyTokens,
-    ErrorCode::UnknownCar,
-    ErrorCode::FaultsNotAllowed,
-    ErrorCode::ReadOnly,
-    ErrorCode::Busy,
-    ErrorCode::NoJournal,
-    ErrorCode::NoAnswer,
-];
+use crate::tokens::{Change as TokenChange, Scope, Tokens};
 
 /// A status with something in every field.
 pub(crate) fn full_status() -> Status {
@@ -204,7 +185,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
 }
 
 /// A node's loop that does no more than keep orders and promise and serve hall orders at once, and
-/// the socket in front of it.
+/// the sockets in front of it.
 pub(crate) struct Bench {
     directory: TempDir,
     events: broadcast::Sender<Event>,
@@ -226,10 +207,23 @@ impl Bench {
                 tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let (requests, queue) = mpsc::channel(REQUESTS);
-                let served =
-                    serve(socket, NodeLoop::new(requests), sender.clone(), stopped.notified());
+                let (_tokens, tokens) = watch::channel(Arc::new(Tokens::default()));
+                let sockets =
+                    [(socket.listener(), Scope::Operate), (socket.reading(), Scope::View)];
+                let sockets =
+                    sockets.map(|(socket, scope)| (socket.unwrap().try_clone().unwrap(), scope));
+                let settings = HttpSettings {
+                    sockets: sockets.into(),
+                    address: None,
+                    tls: None,
+                    kinematics: Kinematics::default(),
+                    mqtt: None,
+                    commits: None,
+                };
+                let node_loop = NodeLoop::new(requests);
+                let http = Http::start(settings, node_loop, sender.subscribe(), tokens).unwrap();
                 tokio::select! {
-                    served = served => served.unwrap(),
+                    () = stopped.notified() => http.finish().await,
                     () = answer(queue, &sender) => {}
                 }
             });
@@ -249,20 +243,10 @@ impl Bench {
         self.path().join("read.sock")
     }
 
-    fn raw(&self) -> BufReader<UnixStream> {
-        raw_at(&self.path().join("node.sock"))
-    }
-
     fn stop(&mut self) {
         self.shutdown.notify_one();
         self.thread.take().unwrap().join().unwrap();
     }
-}
-
-fn raw_at(path: &Path) -> BufReader<UnixStream> {
-    let stream = UnixStream::connect(path).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    BufReader::new(stream)
 }
 
 impl Drop for Bench {
@@ -279,10 +263,13 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
         let answer = match query {
             Query::Status => Reply::Status(Box::new(status(orders.clone()))),
             Query::Follow(_) => Reply::Followed(None),
-            Query::Order(call, _) if !call.is_within(FloorCount::new(4).unwrap()) => {
-                Reply::Order(Err(OrderRefused::NoSuchButton { call, top: 3 }))
+            Query::Order(..) => panic!("every order over HTTP is a request"),
+            Query::Place(CallRequest { call, .. })
+                if !call.is_within(FloorCount::new(4).unwrap()) =>
+            {
+                Reply::Requested(Err(OrderRefused::NoSuchButton { call, top: 3 }))
             }
-            Query::Order(call @ Call::Hall(_), _) => {
+            Query::Place(CallRequest { call: call @ Call::Hall(_), .. }) => {
                 for report in [
                     Report::Promised { call: call.clone() },
                     Report::Served { call, waited: Duration::ZERO, here: true, car: None },
@@ -290,14 +277,12 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
                     // Nobody may be watching.
                     events.send(Event::new(&report, SystemTime::UNIX_EPOCH)).unwrap_or_default();
                 }
-                Reply::Order(Ok(Taken::Placed))
+                Reply::Requested(Ok(Requested::Now(Taken::Placed)))
             }
-            Query::ClearHang => Reply::NothingToClear,
             Query::Setting { command: Command::FireRecall(_), .. } => {
                 Reply::Setting(Err(SettingError::Full.into()))
             }
             Query::Setting { .. } => Reply::Setting(Ok(None)),
-            Query::Place(_) => Reply::Requested(Ok(Requested::Now(Taken::Placed))),
             Query::Earlier(_) => Reply::Earlier(None),
             Query::Token { .. } => Reply::Token(Ok(())),
             Query::Audit => Reply::Audit(oneshot::channel().1),
@@ -310,7 +295,7 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
             Query::OpenSession(_) | Query::ChangeSession { .. } => {
                 Reply::Session(Err(SessionRefused::NotOpen))
             }
-            Query::Order(call, _) => {
+            Query::Place(CallRequest { call, .. }) => {
                 orders.push(OrderStatus {
                     call,
                     waited: Duration::from_millis(1_500),
@@ -320,78 +305,65 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
                     held_by: Vec::new(),
                     durable_at: Vec::new(),
                 });
-                Reply::Order(Ok(Taken::Placed))
+                Reply::Requested(Ok(Requested::Now(Taken::Placed)))
             }
         };
         reply.send(answer).unwrap();
     }
 }
 
-fn ask(stream: &mut BufReader<UnixStream>, line: &[u8]) -> serde_json::Value {
-    stream.get_mut().write_all(line).unwrap();
-    let mut reply = String::new();
-    stream.read_line(&mut reply).unwrap();
-    serde_json::from_str(&reply).unwrap()
+fn code_of<T: std::fmt::Debug>(refused: Result<T, ClientError>) -> String {
+    match refused {
+        Err(ClientError::Refused { code, .. }) => code,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
 fn faults_are_injected_only_where_they_are_allowed() {
     let bench = Bench::start();
-    let mut client = bench.client();
+    let client = bench.client();
     client.rewire(Cable::Whole).unwrap();
-    let refused = client.rewire(Cable::Cut);
-    let code = ErrorCode::FaultsNotAllowed;
-    assert!(matches!(refused, Err(ClientError::Refused { code: why, .. }) if why == code));
+    assert_eq!(code_of(client.rewire(Cable::Cut)), "faults_not_allowed");
 }
 
 /// What is to go into the audit log is a line of bounded length.
 #[test]
 fn a_setting_needs_a_name_and_a_reason_that_fit() {
     let bench = Bench::start();
-    let mut client = bench.client();
+    let client = bench.client();
     let car = node("B");
-    let mut set =
-        |operator: &str, reason| client.set_mode(&car, Mode::Independent, operator, reason);
+    let set = |operator: &str, reason| client.set_mode(&car, Mode::Independent, operator, reason);
     set("kovac", Some("new carpet")).unwrap();
     let long = "x".repeat(501);
     for (operator, reason) in [(" ", "why"), ("kovac", ""), ("ko\nvac", "why"), ("kovac", &long)] {
-        let refused = set(operator, Some(reason));
-        let code = ErrorCode::Malformed;
-        assert!(matches!(refused, Err(ClientError::Refused { code: why, .. }) if why == code));
+        assert_eq!(code_of(set(operator, Some(reason))), "malformed");
     }
     client.status().unwrap();
 }
 
 /// A program that may read can't place, clear or break anything, whatever it sends.
 #[test]
-fn the_socket_for_reading_takes_status_and_watch_alone() {
+fn the_socket_for_reading_only_reads() {
     let bench = Bench::start();
     let path = bench.reading_path();
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o660);
-    let mut stream = raw_at(&path);
-    assert_eq!(ask(&mut stream, b"{\"query\":\"status\"}\n")["reply"], "status");
-    for query in [
-        &b"{\"query\":\"order\",\"call\":{\"kind\":\"hall\",\"floor\":1,\"direction\":\"up\"}}\n"[..],
-        b"{\"query\":\"network\",\"cable\":\"cut\"}\n",
-        b"{\"query\":\"clear_hang\",\"operator\":\"x\",\"reason\":\"y\"}\n",
-        b"{\"query\":\"audit\"}\n",
+    let client = Client::connect_to(path.clone()).unwrap();
+    let revoke = TokenChange::Revoke { name: "kiosk".parse().unwrap() };
+    for code in [
+        code_of(client.order(&hall(1, Direction::Up), Access::Public)),
+        code_of(client.rewire(Cable::Cut)),
+        code_of(client.clear_hang("x", "y")),
+        code_of(client.audit()),
+        code_of(client.presses()),
+        code_of(client.set_mode(&node("B"), Mode::Independent, "x", None)),
+        code_of(client.change_token(&revoke, "x")),
     ] {
-        let reply = ask(&mut stream, query);
-        assert_eq!(reply["code"], "read_only", "{reply}");
+        assert_eq!(code, "scope_missing");
     }
-    let status = ask(&mut stream, b"{\"query\":\"status\"}\n");
-    assert_eq!(status["status"]["orders"], serde_json::json!([]));
-    assert_eq!(ask(&mut stream, b"{\"query\":\"watch\"}\n")["reply"], "watching");
-    // Those who read don't keep those out who operate.
-    let mut readers: Vec<_> = (0..31).map(|_| raw_at(&path)).collect();
-    for reader in &mut readers {
-        assert_eq!(ask(reader, b"{\"query\":\"status\"}\n")["reply"], "status");
-    }
-    let mut line = String::new();
-    raw_at(&path).read_line(&mut line).unwrap();
-    assert!(line.contains("\"busy\""), "{line}");
-    bench.client().status().unwrap();
+    assert!(client.status().unwrap().orders.is_empty());
+    client.watch().unwrap();
 }
 
 #[test]
@@ -435,10 +407,10 @@ fn every_kind_of_event_has_the_name_that_its_json_has() {
 #[test]
 fn an_order_is_placed_and_shown() {
     let bench = Bench::start();
-    let mut client = bench.client();
+    let client = bench.client();
     let calls = [car_call("B", 2), car_call("A", 3)];
     for call in &calls {
-        client.order(call).unwrap();
+        client.order(call, Access::Public).unwrap();
     }
     // Many clients see one node.
     let shown = bench.client().status().unwrap();
@@ -451,35 +423,17 @@ fn an_order_is_placed_and_shown() {
 #[test]
 fn an_order_for_a_button_or_a_car_that_is_not_there_is_refused() {
     let bench = Bench::start();
-    let mut client = bench.client();
-    let mut refusal = |call: &Call| match client.order(call) {
-        Err(ClientError::Refused { code, message }) => (code, message),
-        other => panic!("{other:?}"),
-    };
-    let (code, _) = refusal(&hall(3, Direction::Up));
-    assert_eq!(code, ErrorCode::NoSuchButton);
-    for call in [
-        r#"{"kind":"hall","floor":254,"direction":"up"}"#,
-        r#"{"kind":"car","car":"A","floor":255}"#,
-        r#"{"kind":"car","car":"no name","floor":1}"#,
-    ] {
-        let line = format!("{{\"query\":\"order\",\"call\":{call}}}\n");
-        let reply = ask(&mut bench.raw(), line.as_bytes());
-        assert_eq!(reply["code"], "no_such_button", "{reply}");
-    }
-    assert_eq!(
-        refusal(&car_call("C", 1)),
-        (ErrorCode::UnknownCar, "no car C is heard; there are A, B".to_owned())
-    );
+    let client = bench.client();
+    assert_eq!(code_of(client.order(&hall(3, Direction::Up), Access::Public)), "no_such_button");
+    assert_eq!(code_of(client.order(&car_call("C", 1), Access::Public)), "unknown_car");
+    let refused = client.order(&car_call("C", 1), Access::Public).unwrap_err();
+    assert_eq!(refused.to_string(), "no car C is heard; there are A, B");
     assert!(client.status().unwrap().orders.is_empty());
 }
 
 #[test]
 fn the_json_of_a_status_has_these_names() {
-    let bench = Bench::start();
-    let reply = ask(&mut bench.raw(), b"{\"query\":\"status\"}\n");
-    assert_eq!(reply["reply"], "status");
-    let status = &reply["status"];
+    let status = serde_json::to_value(status(Vec::new())).unwrap();
     assert_eq!(status["node"], "A");
     assert_eq!(status["election"], "lowest-ip");
     assert_eq!(status["node_state"]["kind"], "master");
@@ -517,29 +471,6 @@ fn the_json_of_a_status_has_these_names() {
 }
 
 #[test]
-fn a_malformed_line_is_answered_and_the_connection_goes_on() {
-    let bench = Bench::start();
-    let mut stream = bench.raw();
-    let mut long = vec![b'x'; 100_000];
-    long.push(b'\n');
-    for line in [
-        &b"\n"[..],
-        b"status\n",
-        b"{\"query\":\"fly\"}\n",
-        b"{\"query\":\"order\",\"call\":{\"kind\":\"hall\",\"floor\":-1,\"direction\":\"up\"}}\n",
-        b"\xff\xfe\n",
-        &long,
-    ] {
-        let reply = ask(&mut stream, line);
-        assert_eq!(reply["reply"], "error");
-        assert_eq!(reply["code"], "malformed");
-        assert!(reply["message"].as_str().unwrap().len() > 10);
-    }
-    let reply = ask(&mut stream, b"{\"query\":\"status\"}\n");
-    assert_eq!(reply["reply"], "status");
-}
-
-#[test]
 fn a_watcher_gets_every_event_in_order_and_is_told_of_those_it_missed() {
     let mut bench = Bench::start();
     let mut watch = bench.client().watch().unwrap();
@@ -551,7 +482,7 @@ fn a_watcher_gets_every_event_in_order_and_is_told_of_those_it_missed() {
     }
     let mut next = 0_u64;
     while next < 200 {
-        match watch.next().unwrap().unwrap() {
+        match watch.next().unwrap() {
             Notice::Event(event) => {
                 assert_eq!(event.at, "1970-01-01T00:00:00.000Z");
                 let Report::Floor { floor } = event.report else {
@@ -564,7 +495,7 @@ fn a_watcher_gets_every_event_in_order_and_is_told_of_those_it_missed() {
         }
     }
     bench.stop();
-    assert!(watch.next().is_none());
+    assert!(matches!(watch.next(), Err(ClientError::Ended { .. })));
 }
 
 #[test]
@@ -579,34 +510,14 @@ fn a_watcher_need_not_wait_for_ever() {
 }
 
 #[test]
-fn one_client_more_than_there_is_room_for_is_told_so() {
-    let bench = Bench::start();
-    let mut clients: Vec<_> = (0..64).map(|_| bench.client()).collect();
-    for client in &mut clients {
-        client.status().unwrap();
-    }
-    assert!(matches!(
-        bench.client().status(),
-        Err(ClientError::Refused { code: ErrorCode::Busy, .. })
-    ));
-    clients.clear();
-    // The places are free again as soon as the server has seen the clients go.
-    while bench.client().status().is_err() {
-        thread::yield_now();
-    }
-}
-
-#[test]
 fn the_socket_is_for_its_user_alone_and_goes_with_the_node() {
     let mut bench = Bench::start();
     let path = bench.path().join("node.sock");
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    let mut stream = bench.raw();
-    ask(&mut stream, b"{\"query\":\"status\"}\n");
+    bench.client().status().unwrap();
     bench.stop();
     assert!(!path.exists());
-    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
     assert!(matches!(Client::connect(bench.path()), Err(ClientError::NoNode(_))));
 }
 

@@ -5,11 +5,11 @@ use std::path::Path;
 use elevator_fleet::node::{ConflictKind, Status};
 
 use super::{Finding, Verdict, finding};
-use crate::operator::{Client, ClientError};
+use crate::client::{Client, ClientError};
 
 /// What the node that runs with this data directory says, or that it does not answer.
 pub(super) fn node(data_dir: &Path) -> Vec<Finding> {
-    match Client::connect(data_dir).and_then(|mut client| client.status()) {
+    match Client::connect(data_dir).and_then(|client| client.status()) {
         Ok(status) => of_status(&status),
         Err(error @ ClientError::Socket { .. }) => {
             vec![finding("node", Verdict::Unchecked(error.to_string()))]

@@ -1,4 +1,4 @@
-//! The node's answers to operators' requests, whether they came by the socket, HTTP or MQTT.
+//! The node's answers to operators' requests, whether they came by HTTP or MQTT.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,8 +35,6 @@ impl Running {
                 }
                 Reply::Network(self.faults)
             }
-            // A node whose car hangs does not get here.
-            Query::ClearHang => Reply::NothingToClear,
             Query::Setting { command, operator, reason, account } => {
                 self.commands.author = Some(Author { operator: operator.clone(), reason, account });
                 Reply::Setting(self.direct(&command, &operator, now))
@@ -159,7 +157,7 @@ impl Running {
         for token in
             before.iter().filter(|token| !after.iter().any(|other| other.hash == token.hash))
         {
-            self.node.handle_owner_revoked(owner(token), now);
+            self.node.handle_owner_revoked(owner(&token.hash), now);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The node's loop: connects the pure brain to its sockets, its disk and its panel.
 //!
 //! ```text
-//!   mesh, panel, disk, operator, timer, signal
+//!   mesh, panel, disk, requests, timer, signal
 //!        │ next(): chooses one Event
 //!        ▼
 //!   handle(event) ─▶ Node::handle_*(…, now) ─▶ poll_action() until empty ─▶ mesh, panel, disk, log
@@ -12,9 +12,8 @@
 //! Nothing in the loop waits for a disk, a peer, a plan or the panel. Read [`Event`] for what can
 //! happen, then `Running::handle`.
 //!
-//! The loop has one task of its own, in a `JoinSet`: the operator's socket. It holds no state; when
-//! it ends, its clients see a closed connection. One thread makes plans, one serves HTTP, one talks
-//! to the MQTT broker, one exports traces, and another writes the latch when the car hangs.
+//! One thread makes plans, one serves HTTP, one talks to the MQTT broker, one exports traces, and
+//! another writes the latch when the car hangs.
 
 mod answer;
 mod audit;
@@ -39,8 +38,7 @@ use elevator_fleet::model::Timestamp;
 use elevator_fleet::node::{Action, FleetKeysStatus, Node, Report};
 use elevator_fleet::settings::Setting;
 use elevator_fleet::wire::Nonce;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tokio::task::JoinSet;
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::Sleep;
 use tracing::{debug, error, info, warn};
 
@@ -69,7 +67,7 @@ use crate::operator::{
 use crate::panel::Panel;
 use crate::presses::PressLog;
 use crate::telemetry::Telemetry;
-use crate::tokens::Tokens;
+use crate::tokens::{Scope, Tokens};
 
 /// How a node ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -244,8 +242,8 @@ struct Running {
     log: ReportLog,
     presses: PressLog,
     reports: broadcast::Sender<operator::Event>,
-    operator: JoinSet<()>,
-    stop_operator: oneshot::Sender<()>,
+    /// Held, not used: while it lives, no other node has the data directory.
+    _socket: OperatorSocket,
     http: Option<Http>,
     /// The tokens that count, for the HTTP server.
     tokens: watch::Sender<Arc<Tokens>>,
@@ -310,21 +308,12 @@ impl Running {
         let planner = Planner::start(dispatcher, settings.kinematics).map_err(RunError::Thread)?;
         let (asked, requests) = mpsc::channel(operator::REQUESTS);
         let (reports, _) = broadcast::channel(operator::EVENTS);
-        let (stop_operator, stopped) = oneshot::channel();
-        let mut operator = JoinSet::new();
         let node_loop = NodeLoop::new(asked);
         let (tokens, known_tokens) = watch::channel(Arc::new(Tokens::of(node.settings())));
         let (mqtt, mqtt_counted) = start_mqtt(settings, &node_loop, &reports).unzip();
-        let http =
-            start_http(settings, (mqtt_counted, commits), &node_loop, &reports, known_tokens);
-        let events = reports.clone();
+        let counted = (mqtt_counted, commits);
+        let http = start_http(settings, &socket, counted, &node_loop, &reports, known_tokens);
         let telemetry = start_telemetry(settings, &reports);
-        operator.spawn(async move {
-            let stopped = async { drop(stopped.await) };
-            if let Err(error) = operator::serve(socket, node_loop, events, stopped).await {
-                error!(%error, "the operator's socket can't be served");
-            }
-        });
         let mut running = Self {
             clock: Clock::start(),
             local_time: LocalTime::of_system(),
@@ -342,8 +331,7 @@ impl Running {
             log: ReportLog::new(settings.node.clone()),
             presses: PressLog::default(),
             reports,
-            operator,
-            stop_operator,
+            _socket: socket,
             http,
             tokens,
             mqtt,
@@ -420,7 +408,6 @@ impl Running {
             event = self.disk.next() => Event::Disk(event),
             event = next_plan(&mut self.planner) => event,
             Some(request) = self.requests.recv() => Event::Request(request),
-            failure = failure_of(&mut self.operator) => Event::Failed(failure),
             next = self.residence.moved(), if !self.has_moved => Event::Moved(next),
         };
         (event, planned)
@@ -639,16 +626,24 @@ fn commit_times() -> Option<CommitTimes> {
     times.inspect_err(|error| error!(%error, "the journal's commits can't be counted")).ok()
 }
 
-/// Starts the HTTP server, if the configuration has one. Without it a car runs as well.
+/// Starts the HTTP server. Without it a car runs as well.
 fn start_http(
     settings: &Settings,
+    socket: &OperatorSocket,
     (mqtt, commits): (Option<mqtt_metrics::Counted>, Option<CommitTimes>),
     node_loop: &NodeLoop,
     reports: &broadcast::Sender<operator::Event>,
     tokens: watch::Receiver<Arc<Tokens>>,
 ) -> Option<Http> {
+    let sockets = [(socket.listener(), Scope::Operate), (socket.reading(), Scope::View)];
+    let sockets = sockets.into_iter().filter_map(|(socket, scope)| {
+        let socket = socket?.try_clone();
+        let socket = socket.inspect_err(|error| error!(%error, "a Unix socket can't be served"));
+        Some((socket.ok()?, scope))
+    });
     let http = HttpSettings {
-        address: settings.http?,
+        sockets: sockets.collect(),
+        address: settings.http,
         tls: settings.tls.clone(),
         kinematics: settings.kinematics,
         mqtt,
@@ -709,21 +704,6 @@ async fn next_plan(planner: &mut Planner) -> Event {
         },
         Event::Planned,
     )
-}
-
-/// The failure of the operator's task. A socket that can't be served is not one: the car keeps
-/// running.
-async fn failure_of(operator: &mut JoinSet<()>) -> Failure {
-    loop {
-        match operator.join_next().await {
-            Some(Ok(())) => {}
-            Some(Err(error)) => {
-                let (part, reason) = ("the operator's socket", error.to_string());
-                return Failure { part, reason };
-            }
-            None => std::future::pending().await,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,17 +2,12 @@
 
 use std::fs::File;
 use std::io;
-use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal as listen};
-use tokio::task::JoinSet;
 use tracing::{error, info, warn};
 
 use super::{Ending, Event, Latching, Running};
 use crate::journal::AuditRecord;
-
-/// How long the operator's clients may delay the shutdown.
-const OPERATOR_LIMIT: Duration = Duration::from_secs(1);
 
 /// Completes at SIGINT or SIGTERM after the call, or at SIGHUP if a terminal has hung up.
 pub(super) fn signal() -> io::Result<impl Future<Output = ()>> {
@@ -101,20 +96,8 @@ impl Running {
                 Ending::Moved => {}
             }
         }
-        let Self {
-            mesh,
-            panel,
-            disk,
-            planner,
-            requests,
-            operator,
-            stop_operator,
-            http,
-            mqtt,
-            telemetry,
-            ..
-        } = self;
-        drop((requests, stop_operator));
+        let Self { mesh, panel, disk, planner, requests, http, mqtt, telemetry, .. } = self;
+        drop(requests);
         tokio::join!(
             async {
                 if let Some(panel) = panel {
@@ -124,7 +107,6 @@ impl Running {
             disk.finish(),
             planner.finish(),
             mesh.shut_down(),
-            end_operator(operator),
             async {
                 if let Some(http) = http {
                     http.finish().await;
@@ -147,12 +129,5 @@ impl Running {
             },
         );
         info!("node ends");
-    }
-}
-
-async fn end_operator(mut operator: JoinSet<()>) {
-    let ended = tokio::time::timeout(OPERATOR_LIMIT, operator.join_next()).await;
-    if ended.is_err() {
-        warn!("the operator's socket does not close");
     }
 }

@@ -5,19 +5,20 @@ use std::time::{Duration, Instant};
 use elevator_driver::{Button, Direction, Floor, FloorCount};
 use elevator_fleet::dispatch::{Assignments, CarSituation, CollectiveCost, HallDemand};
 use elevator_fleet::model::{Call, HallCall, NodeId};
-use elevator_fleet::node::{Status, Taken};
+use elevator_fleet::node::{Access, Status, Taken};
 use elevator_fleet::wire::NodeState;
 use elevator_simulator::simulator::SerialConfig;
 use elevator_simulator::{CarConfig, ControlClient, Simulator, SimulatorConfig, StartPosition};
 use tempfile::TempDir;
+use tokio::sync::oneshot;
 
 use super::*;
+use crate::client::Client;
 use crate::config::Sources;
 use crate::fleet_key::{self, KeyFiles, KeyText};
 use crate::journal::last_fleet_keys;
 use crate::latch::Latch;
 use crate::mesh::tests::Lan;
-use crate::operator::Client;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -106,8 +107,8 @@ impl Process {
     }
 
     fn order(&self, call: &Call) {
-        let mut client = until("node", || Client::connect(&self.data_dir).ok());
-        assert_eq!(client.order(call).expect("an answer"), Taken::Placed);
+        let client = until("node", || Client::connect(&self.data_dir).ok());
+        assert_eq!(client.order(call, Access::Public).expect("an answer"), Taken::Placed);
     }
 
     fn stop(self) -> Outcome {
@@ -365,7 +366,7 @@ fn each_change_of_the_fleet_keys_is_in_the_audit_log() {
             let keys = process.until("a status", |_| true).fleet_keys;
             assert_eq!(keys.accepts_anybody, accepts_anybody, "{files}");
             assert_eq!(keys.missing.is_some(), files == both, "{files}");
-            let mut client = Client::connect(&process.data_dir).expect("it runs");
+            let client = Client::connect(&process.data_dir).expect("it runs");
             let records = client.audit().expect("an audit log");
             recorded += usize::from(is_change);
             assert_eq!(records.len(), recorded, "{files}");
@@ -381,7 +382,7 @@ fn each_change_of_the_fleet_keys_is_in_the_audit_log() {
     std::fs::rename(&away, &late).expect("back");
     let keys = process.until("none is", |status| status.fleet_keys.missing.is_none()).fleet_keys;
     assert_eq!(keys.accepted.len(), 2);
-    let mut client = Client::connect(&process.data_dir).expect("it runs");
+    let client = Client::connect(&process.data_dir).expect("it runs");
     let records = client.audit().expect("an audit log");
     assert_eq!((records.len(), last_fleet_keys(&records)), (recorded + 2, keys));
     assert!(matches!(process.stop(), Outcome::Stopped));
@@ -448,13 +449,6 @@ fn a_planner_that_panics_ends_the_node() {
 #[test]
 fn a_mesh_task_that_panics_ends_the_node() {
     fails("the mesh failed", |running| running.mesh.panic_in_a_task());
-}
-
-#[test]
-fn an_operators_task_that_panics_ends_the_node() {
-    fails("the operator's socket failed", |running| {
-        running.operator.spawn(async { panic!("injected") });
-    });
 }
 
 #[test]

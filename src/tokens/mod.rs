@@ -190,6 +190,14 @@ pub(crate) enum Change {
     Revoke { name: TokenName },
 }
 
+/// A change, and who wants it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ChangeToken {
+    #[serde(flatten)]
+    pub(crate) change: Change,
+    pub(crate) operator: String,
+}
+
 /// Why a token can't be made or revoked. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenRefused {

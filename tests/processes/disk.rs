@@ -12,8 +12,8 @@ use std::time::Duration;
 use elevator_driver::{Direction, DoorState};
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::Status;
+use liftmesh::client::Client;
 use liftmesh::journal::Journal;
-use liftmesh::operator::Client;
 use liftmesh_harness::building::disk::{self, Disk, RuntimeDir};
 use liftmesh_harness::building::{Building, Line, skip};
 

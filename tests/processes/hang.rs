@@ -7,7 +7,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use elevator_driver::{Button, Direction, DoorState};
 use elevator_fleet::node::{LossCause, Report};
-use liftmesh::operator::{Client, Event, Notice};
+use liftmesh::client::{Client, Notice};
+use liftmesh::operator::Event;
 use liftmesh_harness::building::{Building, FLIGHT_LIMIT, Line, PATIENCE};
 use rustix::process::Signal;
 
@@ -75,10 +76,10 @@ fn fly(building: &Building, name: &str, button: Button) {
 /// Events of a node as they come, with when they came.
 fn events(building: &Building, name: &str) -> mpsc::Receiver<Event> {
     let client = Client::connect(&building.data_dir(name)).expect("a running node");
-    let watch = client.watch().expect("events");
+    let mut watch = client.watch().expect("events");
     let (sender, receiver) = mpsc::sync_channel(10_000);
     std::thread::spawn(move || {
-        for notice in watch.flatten() {
+        while let Ok(notice) = watch.next() {
             let Notice::Event(event) = notice else {
                 continue;
             };

@@ -1,13 +1,12 @@
 //! What simulators and nodes say of themselves.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use elevator_fleet::node::Status;
-use serde::Deserialize;
 
 use super::PATIENCE;
 use crate::Process;
@@ -31,17 +30,13 @@ pub(super) fn announced(simulator: &Process) -> String {
     }
 }
 
-/// The status of the node with this data directory, by the operator's socket.
+/// The status of the node with this data directory, over its Unix socket.
 pub(super) fn status(data_dir: &Path) -> io::Result<Status> {
-    #[derive(Deserialize)]
-    struct Reply {
-        status: Status,
-    }
     let mut stream = UnixStream::connect(data_dir.join("node.sock"))?;
     stream.set_read_timeout(Some(ANSWER_LIMIT))?;
-    stream.write_all(b"{\"query\":\"status\"}\n")?;
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line)?;
-    let Reply { status } = serde_json::from_str(&line)?;
-    Ok(status)
+    stream.write_all(b"GET /api/v1/status HTTP/1.0\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let body = answer.split_once("\r\n\r\n").map(|(_head, body)| body);
+    Ok(serde_json::from_str(body.unwrap_or_default())?)
 }

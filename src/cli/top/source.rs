@@ -1,34 +1,26 @@
-//! The threads that ask the node: of this machine, one for its status and one for its events; one that
-//! is at another computer streams both. Each connects again when the node has ended. They only read,
-//! so the process ends without waiting for them.
+//! The thread that follows the node's stream of states and events. It connects again when the node has
+//! ended. It only reads, so the process ends without waiting for it.
 
 use std::io;
-use std::sync::mpsc::{
-    Receiver, RecvTimeoutError, SyncSender, TryIter, TrySendError, sync_channel,
-};
+use std::sync::mpsc::{Receiver, SyncSender, TryIter, sync_channel};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
 use elevator_fleet::node::FleetStatus;
 
 use super::TopArgs;
-use crate::cli::remote::Target;
-use crate::cli::{CommandError, ReadArgs, RemoteArgs};
-use crate::operator::{Client, Event, Notice};
-use crate::remote::{Remote, Streamed};
+use crate::cli::CommandError;
+use crate::client::{Client, Notice, Streamed};
+use crate::operator::Event;
 
-/// How often the node is asked at least, and the pause after each answer.
-const PERIOD: Duration = Duration::from_millis(500);
-const PAUSE: Duration = Duration::from_millis(100);
-
-/// How long a thread waits before it connects again.
+/// How long the thread waits before it connects again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Updates that wait to be drawn. A thread waits while it is full: the node then drops events and
+/// Updates that wait to be drawn. The thread waits while it is full: the node then drops events and
 /// says how many.
 const UPDATES: usize = 256;
 
-/// What a thread has learnt.
+/// What the thread has learnt.
 #[derive(Debug)]
 pub(super) enum Update {
     Fleet(Box<FleetStatus>),
@@ -39,29 +31,20 @@ pub(super) enum Update {
     Missed(u64),
 }
 
-/// The threads' end of the queue.
+/// The screen's end of the queue.
 #[derive(Debug)]
 pub(super) struct Source {
     updates: Receiver<Update>,
 }
 
 impl Source {
-    /// Starts the threads; the first picture comes over this connection.
-    pub(super) fn start(node: &TopArgs, connected: Target) -> io::Result<Self> {
+    /// Starts the thread.
+    pub(super) fn start(node: &TopArgs, connected: Client) -> io::Result<Self> {
         let (sender, updates) = sync_channel(UPDATES);
-        match connected {
-            Target::Here(client) => {
-                let (waker, wake) = sync_channel(1);
-                let (asked, watched) = (node.node.clone(), node.node.clone());
-                let events = sender.clone();
-                spawn("status", move || ask(&asked, Some(client), &wake, &sender))?;
-                spawn("events", move || watch(&watched, &waker, &events))?;
-            }
-            Target::There(remote) => {
-                let node = node.remote.clone();
-                spawn("stream", move || follow(&node, remote, &sender))?;
-            }
-        }
+        let node = node.clone();
+        Builder::new()
+            .name("stream".to_owned())
+            .spawn(move || follow(&node, connected, &sender))?;
         Ok(Self { updates })
     }
 
@@ -71,72 +54,13 @@ impl Source {
     }
 }
 
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    Builder::new().name(name.to_owned()).spawn(run).map(drop)
-}
-
-/// Asks for the status at each event, and once a period.
-fn ask(
-    node: &ReadArgs,
-    mut client: Option<Client>,
-    wake: &Receiver<()>,
-    updates: &SyncSender<Update>,
-) {
-    loop {
-        let (update, wait) = match answer(node, client.take()) {
-            Ok((open, fleet)) => {
-                client = Some(open);
-                (Update::Fleet(Box::new(fleet)), PERIOD)
-            }
-            Err(error) => (Update::Gone(reason(&error)), RETRY),
-        };
-        if updates.send(update).is_err() {
-            return;
-        }
-        match wake.recv_timeout(wait) {
-            Ok(()) => thread::sleep(PAUSE),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
-        }
-    }
-}
-
-fn answer(node: &ReadArgs, client: Option<Client>) -> Result<(Client, FleetStatus), CommandError> {
-    let mut client = client.map_or_else(|| node.connect(), Ok)?;
-    let fleet = FleetStatus::from(&client.status()?);
-    Ok((client, fleet))
-}
-
-/// Passes events on, and has the status asked for.
-fn watch(node: &ReadArgs, wake: &SyncSender<()>, updates: &SyncSender<Update>) {
-    loop {
-        let events = node.connect().and_then(|client| Ok(client.watch()?));
-        for notice in events.into_iter().flatten() {
-            let update = match notice {
-                Ok(Notice::Event(event)) => Update::Event(event),
-                Ok(Notice::Missed(events)) => Update::Missed(events),
-                Err(_) => break,
-            };
-            if updates.send(update).is_err() {
-                return;
-            }
-            match wake.try_send(()) {
-                // One wake-up is enough for many events.
-                Ok(()) | Err(TrySendError::Full(())) => {}
-                Err(TrySendError::Disconnected(())) => return,
-            }
-        }
-        thread::sleep(RETRY);
-    }
-}
-
-/// Passes on what a node at another computer streams.
-fn follow(node: &RemoteArgs, connected: Remote, updates: &SyncSender<Update>) {
+/// Passes on what the node streams.
+fn follow(node: &TopArgs, connected: Client, updates: &SyncSender<Update>) {
     let mut connected = Some(connected);
     // The token and the authorities are read again: they may have been renewed meanwhile.
-    let connect = || node.remote(false)?.ok_or(CommandError::NoUrl);
+    let connect = || node.remote.connect_to_read(&node.node);
     while let Err(error) =
-        connected.take().map_or_else(connect, Ok).and_then(|remote| stream(remote, updates))
+        connected.take().map_or_else(connect, Ok).and_then(|client| stream(client, updates))
     {
         if updates.send(Update::Gone(reason(&error))).is_err() {
             return;
@@ -149,8 +73,8 @@ fn follow(node: &RemoteArgs, connected: Remote, updates: &SyncSender<Update>) {
 ///
 /// # Errors
 /// Why there are none any more.
-fn stream(remote: Remote, updates: &SyncSender<Update>) -> Result<(), CommandError> {
-    let mut watch = remote.watch()?;
+fn stream(client: Client, updates: &SyncSender<Update>) -> Result<(), CommandError> {
+    let mut watch = client.watch()?;
     loop {
         let update = match watch.next_streamed()? {
             Streamed::Fleet(fleet) => Update::Fleet(fleet),

@@ -1,16 +1,8 @@
-//! The JSON of the operator's socket, line by line.
+//! The JSON of statuses, events and lists, field by field.
 //!
-//! `src/operator/testdata/` has what a program sends and reads there, made by
-//! `LIFTMESH_GOLDEN=write cargo test --lib as_in_the_golden_file`:
-//!
-//! - `status.json`: whole states, on many lines, so that a difference can be read;
-//! - `events.jsonl`, `replies.jsonl`, `queries.jsonl`: events, all other replies, and requests,
-//!   each on a line;
-//! - `latched.jsonl`: what `liftmesh status --json` prints of a node that is latched.
-//!
-//! Between them they have every field with a value, and every kind of everything. A difference here
-//! is a change for the programs that use the socket: it belongs into `docs/OPERATOR-SOCKET.md` and
-//! the changelog.
+//! `src/operator/testdata/` is made by `LIFTMESH_GOLDEN=write cargo test --lib as_in_the_golden_file`.
+//! Between them the files have every field with a value, and every kind of everything. A difference
+//! here is a change for programs that read them: it belongs into `docs/STATUS.md`.
 
 use std::path::PathBuf;
 
@@ -23,8 +15,7 @@ use serde::de::DeserializeOwned;
 use super::*;
 use crate::journal::{Account, AuditEvent, AuditRecord};
 use crate::latch::{Hang, Latch};
-use crate::presses::{PressFate, PressStatus};
-use crate::tokens::{Change as TokenChange, Scope, TokenHash};
+use crate::presses::{PressFate, PressStatus, Presses};
 
 /// 2027-01-15T08:00:00.250Z.
 const NOW: Duration = Duration::from_millis(1_800_000_000_250);
@@ -285,12 +276,9 @@ fn statuses_are_as_in_the_golden_file() {
     statuses.extend(other_cars());
     statuses.extend(protocols);
     statuses.extend(roles);
-    let replies: Vec<_> = statuses
-        .into_iter()
-        .map(|status| ReplyLine::Status { status: Box::new(whole(status)) })
-        .collect();
-    lines(&replies);
-    let text = serde_json::to_string_pretty(&replies).unwrap();
+    let statuses: Vec<_> = statuses.into_iter().map(whole).collect();
+    lines(&statuses);
+    let text = serde_json::to_string_pretty(&statuses).unwrap();
     compare("status.json", &(text + "\n"));
 }
 
@@ -370,10 +358,8 @@ fn reports() -> Vec<Report> {
 
 #[test]
 fn events_are_as_in_the_golden_file() {
-    let events: Vec<_> = reports()
-        .iter()
-        .map(|report| ReplyLine::Event { event: Event::new(report, SystemTime::UNIX_EPOCH + NOW) })
-        .collect();
+    let events: Vec<_> =
+        reports().iter().map(|report| Event::new(report, SystemTime::UNIX_EPOCH + NOW)).collect();
     let text = lines(&events);
     for name in Report::NAMES {
         assert!(text.contains(&format!("\"event\":\"{name}\"")), "{name}");
@@ -462,93 +448,14 @@ fn press(call: &Call, fate: PressFate) -> PressStatus {
 }
 
 #[test]
-fn replies_are_as_in_the_golden_file() {
-    let mut replies = vec![
-        ReplyLine::Placed,
-        ReplyLine::Absorbed,
-        ReplyLine::Rewired,
-        ReplyLine::NothingToClear,
-        ReplyLine::Set,
-        ReplyLine::Released,
-        ReplyLine::Sent { car: "B".to_owned() },
-        ReplyLine::Watching,
-        ReplyLine::Missed { events: 12 },
-    ];
-    replies.extend(
-        ERROR_CODES.map(|code| ReplyLine::Error { code, message: "why, in words".to_owned() }),
-    );
-    replies.extend(
-        audit_records().into_iter().map(|record| ReplyLine::Audit { records: vec![record] }),
-    );
-    replies.push(ReplyLine::Audit { records: Vec::new() });
-    replies.extend(fates().map(|fate| ReplyLine::Presses {
-        presses: vec![press(&hall(3, Direction::Up), fate)],
-        forgotten: 0,
-    }));
-    replies.push(ReplyLine::Presses { presses: Vec::new(), forgotten: 12 });
-    compare("replies.jsonl", &lines(&replies));
+fn audit_records_are_as_in_the_golden_file() {
+    compare("audit.jsonl", &lines(&audit_records()));
 }
 
 #[test]
-fn queries_are_as_in_the_golden_file() {
-    let order = |call: &Call| QueryLine::Order { call: call.into(), access: false };
-    let (operator, reason) = ("kovac".to_owned(), "brake replaced".to_owned());
-    let mode = |mode| QueryLine::Mode {
-        car: "B".to_owned(),
-        mode,
-        operator: "kovac".to_owned(),
-        reason: Some("new carpet".to_owned()),
-    };
-    let recall =
-        |recall| QueryLine::FireRecall { recall, operator: "fire panel".to_owned(), reason: None };
-    let mut queries = vec![
-        QueryLine::Status,
-        order(&hall(3, Direction::Up)),
-        order(&hall(3, Direction::Down)),
-        order(&car_call("A", 5)),
-        QueryLine::Network { cable: Cable::Cut },
-        QueryLine::Network { cable: Cable::Whole },
-        QueryLine::ClearHang { operator, reason },
-        QueryLine::Token {
-            change: TokenChange::Create {
-                name: "kiosk".parse().unwrap(),
-                scope: Scope::Call,
-                hash: TokenHash::of("liftmesh-token-0"),
-                lifetime_s: None,
-            },
-            operator: "kovac".to_owned(),
-        },
-        QueryLine::Token {
-            change: TokenChange::Revoke { name: "kiosk".parse().unwrap() },
-            operator: "kovac".to_owned(),
-        },
-        QueryLine::Order { call: (&car_call("A", 5)).into(), access: true },
-        QueryLine::FloorLock {
-            floor: floor(5),
-            locked: true,
-            operator: "kovac".to_owned(),
-            reason: Some("server room".to_owned()),
-        },
-        QueryLine::Release { floor: floor(5), seconds: 10 },
-        QueryLine::Priority {
-            car: Some("B".to_owned()),
-            floor: Some(5),
-            operator: "ward 5".to_owned(),
-            reason: None,
-        },
-        QueryLine::EmergencyPower {
-            power: Recall::Start,
-            car: Some("B".to_owned()),
-            operator: "kovac".to_owned(),
-            reason: None,
-        },
-        QueryLine::Audit,
-        QueryLine::Presses,
-        QueryLine::Watch,
-    ];
-    queries.extend(Mode::ALL.map(mode));
-    queries.extend([Recall::Start, Recall::End].map(recall));
-    compare("queries.jsonl", &lines(&queries));
+fn presses_are_as_in_the_golden_file() {
+    let presses = fates().map(|fate| press(&hall(3, Direction::Up), fate)).into();
+    compare("presses.jsonl", &lines(&[Presses { presses, forgotten: 12 }]));
 }
 
 #[test]

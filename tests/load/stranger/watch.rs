@@ -1,9 +1,8 @@
 //! The events of all nodes, as they tell operators.
 
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use liftmesh::client::{Client, Notice};
 use liftmesh_harness::building::Building;
 use serde_json::Value;
 
@@ -38,20 +37,19 @@ impl Watch {
 
     /// Follows a node that is starting or runs, until it ends.
     pub(crate) fn follow(&self, building: &Building, node: &str) {
-        let path = building.data_dir(node).join("node.sock");
+        let data_dir = building.data_dir(node);
         let mut connected = None;
         building.wait(&format!("{node} can be watched"), |_| {
-            connected = watched(&path);
+            connected = Client::connect(&data_dir).and_then(Client::watch).ok();
             connected.is_some()
         });
-        let lines = connected.expect("a watch").lines();
+        let mut watch = connected.expect("a watch");
         let (sender, node) = (self.sender.clone(), node.to_owned());
         std::thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                let mut line: Value = serde_json::from_str(&line).expect("JSON");
-                assert_eq!(line["reply"], "event", "{line}");
-                let seen = Seen { node: node.clone(), event: line["event"].take() };
-                if sender.send(seen).is_err() {
+            while let Ok(notice) = watch.next() {
+                let Notice::Event(event) = notice else { panic!("{node}: {notice:?}") };
+                let event = serde_json::to_value(event).expect("JSON");
+                if sender.send(Seen { node: node.clone(), event }).is_err() {
                     return;
                 }
             }
@@ -62,14 +60,4 @@ impl Watch {
     pub(crate) fn take(&self) -> Vec<Seen> {
         self.seen.try_iter().collect()
     }
-}
-
-/// A connection over which a node tells its events, once it accepts one.
-fn watched(path: &std::path::Path) -> Option<BufReader<UnixStream>> {
-    let mut stream = UnixStream::connect(path).ok()?;
-    stream.write_all(b"{\"query\":\"watch\"}\n").ok()?;
-    let mut reader = BufReader::new(stream);
-    let mut reply = String::new();
-    reader.read_line(&mut reply).ok()?;
-    reply.contains("watching").then_some(reader)
 }

@@ -71,10 +71,10 @@ fn a_fleet_is_operated_from_another_computer() {
     let a = serving(&building, 1);
     let desk = Desk::new(format!("http://{a}"), &token(&building, "A", "desk", "operate"));
 
-    let page = desk.done(&["status"]);
+    let page = desk.done(&["status", "--fleet"]);
     assert!(page.starts_with("Fleet liftmesh: 2 nodes, master A"), "{page}");
     assert!(page.contains("as node A sees it"), "{page}");
-    let fleet: Value = serde_json::from_str(&desk.done(&["status", "--json"])).expect("JSON");
+    let fleet: Value = serde_json::from_str(&desk.done(&["status", "--fleet", "--json"])).expect("JSON");
     let here = building.operator("A", &["status", "--fleet", "--json"]).output().expect("it runs");
     let here: Value = serde_json::from_str(&said(&here)).expect("JSON");
     for field in ["seen_by", "fleet", "election", "floors", "master", "term", "orders"] {
@@ -129,7 +129,7 @@ fn command_all_cars(building: &Building, desk: &Desk) {
     let mode = |name: &str| building.status(name).and_then(|it| it.car).map(|car| car.view.mode);
     assert_eq!(done(&["priority", "2", "--car", "A"]), "car A goes to floor 2 with priority\n");
     building.wait("A obeys", |_| mode("A") == Some(Mode::Priority));
-    let page = desk.done(&["status"]);
+    let page = desk.done(&["status", "--fleet"]);
     assert!(page.contains("  priority  ") && page.contains("  out-of-service  "), "{page}");
     done(&["priority", "end", "--car", "A"]);
     building.wait("it is called off", |_| mode("A") == Some(Mode::InService));
@@ -140,14 +140,14 @@ fn command_all_cars(building: &Building, desk: &Desk) {
     let (code, why) = desk.fails(&[&["priority", "2"], &WHO[..]].concat());
     assert_eq!(code, Some(1), "{why}");
     assert!(why.contains("emergency power"), "{why}");
-    let page = desk.done(&["status"]);
+    let page = desk.done(&["status", "--fleet"]);
     assert!(page.contains("\n  emergency power, ") && page.contains("\n  floor 3 is locked\n"));
-    let fleet: Value = serde_json::from_str(&desk.done(&["status", "--json"])).expect("JSON");
+    let fleet: Value = serde_json::from_str(&desk.done(&["status", "--fleet", "--json"])).expect("JSON");
     let said = [&fleet["emergency_power"], &fleet["fire_recall"], &fleet["locked_floors"]];
     assert_eq!(said, [&json!(true), &json!(false), &json!([3])]);
     done(&["emergency-power", "end"]);
     assert_eq!(done(&["floors", "unlock", "3"]), "floor 3 unlocked\n");
-    let page = desk.done(&["status"]);
+    let page = desk.done(&["status", "--fleet"]);
     assert!(!page.contains("emergency power") && !page.contains("locked\n"), "{page}");
 }
 
@@ -216,7 +216,7 @@ fn a_node_is_believed_by_the_certificate_of_its_authority() {
     let with = |words: &[&str], ca: &Path| {
         desk.command(words).arg("--ca").arg(ca).output().expect("it runs")
     };
-    assert!(said(&with(&["status"], &own)).contains("master A"));
+    assert!(said(&with(&["status"], &own)).contains("Node A: master"));
     let served = said(&with(&["order", "hall", "2", "up", "--wait", "served"], &own));
     assert!(served.starts_with("hall 2 up served by A"), "{served}");
     let other = tempfile::tempdir().expect("a directory");

@@ -1,7 +1,6 @@
 //! The status of a node.
 //!
-//! A serialized [`Status`] is the JSON of the operator's socket, of `liftmesh status --json`, and
-//! of every other view of a node. Fields may be added; existing ones keep their names and meanings.
+//! A serialized [`Status`] is the JSON of `GET /api/v1/status` and of `liftmesh status --json`. Fields may be added; existing ones keep their names and meanings.
 //! Times are in seconds, floors count from 0 at the bottom.
 
 mod fleet;

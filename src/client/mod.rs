@@ -1,18 +1,21 @@
-//! The client's side of a node's HTTP API, for commands that are given at another computer:
-//! blocking, one connection a request.
+//! The client's side of a node's HTTP API, for the command line: blocking, one connection a request.
 //!
 //! ```text
-//!   liftmesh mode --url … ──▶ Remote ──▶ hyper ──▶ TLS ──▶ /api/v1 of a node
+//!   liftmesh mode       ──▶ Client ──▶ hyper ──▶ node.sock ──▶ /api/v1 of a node of this machine
+//!   liftmesh mode --url ──▶ Client ──▶ hyper ──▶ TLS ────────▶ /api/v1 of a node elsewhere
 //! ```
 //!
 //! What a node answers is bounded in length and time. The token goes nowhere but into the head of a
 //! request, and never over a network that is not encrypted.
 
 mod error;
+mod place;
 mod url;
 mod watch;
 
-use std::path::Path;
+use std::io::ErrorKind;
+use std::os::unix::net::UnixStream as BlockingStream;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +25,7 @@ use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
 use elevator_driver::Floor;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Mode, NodeId};
-use elevator_fleet::node::{Access, FleetStatus, FloorLock, OrderStatus, Taken};
+use elevator_fleet::node::{Access, FloorLock, OrderStatus, Status, Taken};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
@@ -30,7 +33,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -38,11 +41,17 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use zeroize::Zeroizing;
 
-pub(crate) use self::error::RemoteError;
-pub(crate) use self::url::{NodeUrl, UrlError};
-pub(crate) use self::watch::{RemoteWatch, Streamed};
+pub use self::error::ClientError;
+pub use self::place::Place;
+pub use self::url::{NodeUrl, UrlError};
+pub(crate) use self::watch::Streamed;
+pub use self::watch::{Notice, Watch};
+use crate::journal::AuditRecord;
+use crate::mesh::Cable;
 use crate::mqtt::access;
-use crate::operator::Recall;
+use crate::operator::{SOCKET, stand_ins};
+use crate::presses::Presses;
+use crate::tokens::{Change as TokenChange, ChangeToken};
 
 /// How long a connection may take, with the certificate's check.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -64,8 +73,8 @@ const PRIORITY: &str = "/api/v1/priority";
 const LONGEST: usize = 8 * 1024 * 1024;
 
 /// A node that is reached over HTTP.
-pub(crate) struct Remote {
-    url: NodeUrl,
+pub struct Client {
+    place: Place,
     /// `Authorization`, if there is a token.
     bearer: Option<HeaderValue>,
     tls: Option<TlsConnector>,
@@ -74,7 +83,7 @@ pub(crate) struct Remote {
 
 /// What a node that was asked to clear a hang has done.
 #[derive(Debug, Deserialize)]
-pub(crate) struct RemoteCleared {
+pub(crate) struct HangCleared {
     pub(crate) car: String,
     pub(crate) cleared: String,
     pub(crate) audit_records: u64,
@@ -99,47 +108,125 @@ struct Problem {
     code: String,
 }
 
-impl Remote {
-    /// A client for this node. Nothing is sent yet. Authorities are those of the file, or else the
+impl Client {
+    /// The node that runs with this data directory, wherever its socket is.
+    ///
+    /// # Errors
+    /// [`ClientError::NoNode`] or [`ClientError::Socket`].
+    pub fn connect(data_dir: &Path) -> Result<Self, ClientError> {
+        match Self::connect_in(data_dir) {
+            // The substitute for a data directory may belong to anybody: only a node there counts.
+            Err(ClientError::NoNode(path)) => stand_ins(data_dir)
+                .find_map(|directory| Self::connect_in(&directory).ok())
+                .ok_or(ClientError::NoNode(path)),
+            connected => connected,
+        }
+    }
+
+    fn connect_in(data_dir: &Path) -> Result<Self, ClientError> {
+        Self::connect_to(data_dir.join(SOCKET)).map_err(|error| match error {
+            ClientError::NoSocket(_) => ClientError::NoNode(data_dir.to_owned()),
+            error => error,
+        })
+    }
+
+    /// The node that listens on this Unix socket, such as its read-only one.
+    ///
+    /// # Errors
+    /// [`ClientError::NoSocket`] or [`ClientError::Socket`].
+    pub(crate) fn connect_to(path: PathBuf) -> Result<Self, ClientError> {
+        BlockingStream::connect(&path).map_err(|source| match source.kind() {
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::NotADirectory => {
+                ClientError::NoSocket(path.clone())
+            }
+            _ => ClientError::Socket { path: path.clone(), source },
+        })?;
+        Self::new(Place::Socket(path), None, None)
+    }
+
+    /// The node at this address. Nothing is sent yet. Authorities are those of the file, or else the
     /// system's.
     ///
     /// # Errors
     /// The token or the authorities can't be used.
-    pub(crate) fn new(
+    pub(crate) fn at(
         url: NodeUrl,
         token: Option<&Zeroizing<String>>,
         ca_file: Option<&Path>,
-    ) -> Result<Self, RemoteError> {
+    ) -> Result<Self, ClientError> {
         let tls = if url.is_encrypted() {
-            let config = access::tls(ca_file).map_err(RemoteError::Authorities)?;
+            let config = access::tls(ca_file).map_err(ClientError::Authorities)?;
             Some(TlsConnector::from(Arc::new(config)))
         } else {
             None
         };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(RemoteError::Runtime)?;
-        let bearer = token.map(bearer).transpose()?;
-        Ok(Self { url, bearer, tls, runtime })
+        Self::new(Place::Url(url), token.map(bearer).transpose()?, tls)
     }
 
-    /// The whole fleet, as the node sees it.
+    fn new(
+        place: Place,
+        bearer: Option<HeaderValue>,
+        tls: Option<TlsConnector>,
+    ) -> Result<Self, ClientError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(ClientError::Runtime)?;
+        Ok(Self { place, bearer, tls, runtime })
+    }
+
+    /// Everything that the node knows of itself and the fleet.
     ///
     /// # Errors
-    /// [`RemoteError`]; the node is not affected.
-    pub(crate) fn fleet(&self) -> Result<FleetStatus, RemoteError> {
-        let fleet: Value = self.get("/api/v1/fleet")?;
-        let cars: Vec<Value> = self.get("/api/v1/cars")?;
-        let orders: Value = self.get("/api/v1/orders")?;
-        serde_json::from_value(fleet_status(fleet, &cars, orders)).map_err(|e| self.garbled(e))
+    /// [`ClientError`]; the node is not affected.
+    pub fn status(&self) -> Result<Status, ClientError> {
+        self.get("/api/v1/status")
+    }
+
+    /// The audit log of the node, the oldest record first.
+    ///
+    /// # Errors
+    /// [`ClientError`]; the node is not affected.
+    pub(crate) fn audit(&self) -> Result<Vec<AuditRecord>, ClientError> {
+        self.get("/api/v1/audit")
+    }
+
+    /// The latest presses of the node's own panel.
+    ///
+    /// # Errors
+    /// [`ClientError`]; the node is not affected.
+    pub(crate) fn presses(&self) -> Result<Presses, ClientError> {
+        self.get("/api/v1/presses")
+    }
+
+    /// Makes or revokes a token, which counts at every node.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub(crate) fn change_token(
+        &self,
+        change: &TokenChange,
+        operator: &str,
+    ) -> Result<(), ClientError> {
+        let change = ChangeToken { change: change.clone(), operator: operator.to_owned() };
+        let _set: Value = self.send(&Method::POST, "/api/v1/tokens", &json!(change))?;
+        Ok(())
+    }
+
+    /// Fault injection, for demo and tests only: cuts the node off the mesh, or mends it.
+    ///
+    /// # Errors
+    /// [`ClientError`]; a node that does not run with `--allow-faults` refuses.
+    #[cfg(any(test, feature = "simulator"))]
+    pub(crate) fn rewire(&self, cable: Cable) -> Result<(), ClientError> {
+        let _rewired: Value =
+            self.send(&Method::PUT, "/api/v1/cable", &json!({ "cable": cable }))?;
+        Ok(())
     }
 
     /// The open order of a call, if there is one.
     ///
     /// # Errors
-    /// [`RemoteError`]; the node is not affected.
-    pub(crate) fn open_order(&self, call: &Call) -> Result<Option<OrderStatus>, RemoteError> {
+    /// [`ClientError`]; the node is not affected.
+    pub(crate) fn open_order(&self, call: &Call) -> Result<Option<OrderStatus>, ClientError> {
         let orders: Vec<OrderStatus> = self.get("/api/v1/orders")?;
         Ok(orders.into_iter().find(|order| order.call == *call))
     }
@@ -147,9 +234,9 @@ impl Remote {
     /// Places an order, as if its button had been pressed.
     ///
     /// # Errors
-    /// [`RemoteError`]; only if it is `Refused` is it certain that the order was not placed, and not
+    /// [`ClientError`]; only if it is `Refused` is it certain that the order was not placed, and not
     /// if the code is `no_answer`.
-    pub(crate) fn order(&self, call: &Call, access: Access) -> Result<Taken, RemoteError> {
+    pub(crate) fn order(&self, call: &Call, access: Access) -> Result<Taken, ClientError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "snake_case")]
         enum State {
@@ -172,14 +259,14 @@ impl Remote {
     /// Sets the service mode of a car, until it is set again. To set it again does no harm.
     ///
     /// # Errors
-    /// [`RemoteError`].
+    /// [`ClientError`].
     pub(crate) fn set_mode(
         &self,
         car: &NodeId,
         mode: Mode,
         operator: &str,
         reason: Option<&str>,
-    ) -> Result<(), RemoteError> {
+    ) -> Result<(), ClientError> {
         let body = json!({ "mode": mode, "operator": operator, "reason": reason });
         let _set: Value = self.send(&Method::PUT, &format!("/api/v1/cars/{car}/mode"), &body)?;
         Ok(())
@@ -188,14 +275,13 @@ impl Remote {
     /// Recalls all cars in a fire, or ends that.
     ///
     /// # Errors
-    /// [`RemoteError`].
+    /// [`ClientError`].
     pub(crate) fn set_fire_recall(
         &self,
-        recall: Recall,
+        on: bool,
         operator: &str,
         reason: Option<&str>,
-    ) -> Result<(), RemoteError> {
-        let on = recall == Recall::Start;
+    ) -> Result<(), ClientError> {
         let body = json!({ "on": on, "operator": operator, "reason": reason });
         let _set: Value = self.send(&Method::PUT, "/api/v1/fire-recall", &body)?;
         Ok(())
@@ -204,14 +290,14 @@ impl Remote {
     /// Sends a car to a floor with priority: this one, or the one that gets there first. Returns it.
     ///
     /// # Errors
-    /// [`RemoteError`].
+    /// [`ClientError`].
     pub(crate) fn send_with_priority(
         &self,
         car: Option<&NodeId>,
         floor: u8,
         operator: &str,
         reason: Option<&str>,
-    ) -> Result<String, RemoteError> {
+    ) -> Result<String, ClientError> {
         #[derive(Deserialize)]
         struct Sent {
             car: String,
@@ -224,13 +310,13 @@ impl Remote {
     /// Ends the priority call of a car, which has to be named.
     ///
     /// # Errors
-    /// [`RemoteError`].
+    /// [`ClientError`].
     pub(crate) fn end_priority(
         &self,
         car: Option<&NodeId>,
         operator: &str,
         reason: Option<&str>,
-    ) -> Result<(), RemoteError> {
+    ) -> Result<(), ClientError> {
         let body = json!({ "car": car, "operator": operator, "reason": reason });
         let _set: Value = self.send(&Method::PUT, PRIORITY, &body)?;
         Ok(())
@@ -239,15 +325,14 @@ impl Remote {
     /// Says that the building runs on emergency power, or no longer does, and which car is to serve.
     ///
     /// # Errors
-    /// [`RemoteError`].
+    /// [`ClientError`].
     pub(crate) fn set_emergency_power(
         &self,
-        power: Recall,
+        on: bool,
         car: Option<&NodeId>,
         operator: &str,
         reason: Option<&str>,
-    ) -> Result<(), RemoteError> {
-        let on = power == Recall::Start;
+    ) -> Result<(), ClientError> {
         let body = json!({ "on": on, "car": car, "operator": operator, "reason": reason });
         let _set: Value = self.send(&Method::PUT, "/api/v1/emergency-power", &body)?;
         Ok(())
@@ -256,14 +341,14 @@ impl Remote {
     /// Locks a floor for the whole fleet, or unlocks it.
     ///
     /// # Errors
-    /// [`RemoteError`].
+    /// [`ClientError`].
     pub(crate) fn set_floor_lock(
         &self,
         floor: Floor,
         lock: FloorLock,
         operator: &str,
         reason: Option<&str>,
-    ) -> Result<(), RemoteError> {
+    ) -> Result<(), ClientError> {
         let locked = lock == FloorLock::Lock;
         let body = json!({ "locked": locked, "operator": operator, "reason": reason });
         let _set: Value =
@@ -274,8 +359,8 @@ impl Remote {
     /// Releases a locked floor in the car of the node, for so many seconds.
     ///
     /// # Errors
-    /// [`RemoteError`].
-    pub(crate) fn release(&self, floor: Floor, seconds: u8) -> Result<(), RemoteError> {
+    /// [`ClientError`].
+    pub(crate) fn release(&self, floor: Floor, seconds: u8) -> Result<(), ClientError> {
         #[derive(Deserialize)]
         struct Fleet {
             node: NodeId,
@@ -290,12 +375,12 @@ impl Remote {
     /// Clears the hang of the car whose computer answers; `None` if there is none.
     ///
     /// # Errors
-    /// [`RemoteError`].
+    /// [`ClientError`].
     pub(crate) fn clear_hang(
         &self,
         operator: &str,
         reason: &str,
-    ) -> Result<Option<RemoteCleared>, RemoteError> {
+    ) -> Result<Option<HangCleared>, ClientError> {
         #[derive(Deserialize)]
         struct Latch {
             node: NodeId,
@@ -304,7 +389,7 @@ impl Remote {
         let body = json!({ "operator": operator, "reason": reason });
         match self.send(&Method::POST, &format!("/api/v1/cars/{node}/clear-hang"), &body) {
             Ok(cleared) => Ok(Some(cleared)),
-            Err(RemoteError::Refused { code, .. }) if code == "nothing_to_clear" => Ok(None),
+            Err(ClientError::Refused { code, .. }) if code == "nothing_to_clear" => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -312,12 +397,12 @@ impl Remote {
     /// Every event from here on.
     ///
     /// # Errors
-    /// [`RemoteError`].
-    pub(crate) fn watch(self) -> Result<RemoteWatch, RemoteError> {
-        RemoteWatch::start(self)
+    /// [`ClientError`].
+    pub fn watch(self) -> Result<Watch, ClientError> {
+        Watch::start(self, "/api/v1/events")
     }
 
-    fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, RemoteError> {
+    fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
         self.ask(&Method::GET, path, None)
     }
 
@@ -326,7 +411,7 @@ impl Remote {
         method: &Method,
         path: &str,
         body: &Value,
-    ) -> Result<T, RemoteError> {
+    ) -> Result<T, ClientError> {
         self.ask(method, path, Some(body))
     }
 
@@ -335,7 +420,7 @@ impl Remote {
         method: &Method,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<T, RemoteError> {
+    ) -> Result<T, ClientError> {
         let (status, bytes) = self.runtime.block_on(async {
             let asked = async {
                 let opened = self.open(method, path, body).await?;
@@ -355,14 +440,14 @@ impl Remote {
         method: &Method,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<Opened, RemoteError> {
-        let connecting = timeout(CONNECT_LIMIT, self.connect()).await;
+    ) -> Result<Opened, ClientError> {
+        let connecting = timeout(CONNECT_LIMIT, self.reach()).await;
         let Connection { mut sender, driver } = connecting.map_err(|_late| self.late())??;
         let body = body.map(Value::to_string);
         let mut request = Request::builder()
             .method(method)
             .uri(path)
-            .header(HOST, self.url.authority())
+            .header(HOST, self.place.authority())
             .header(ACCEPT, "application/json, text/event-stream");
         if body.is_some() {
             request = request.header(CONTENT_TYPE, "application/json");
@@ -378,21 +463,28 @@ impl Remote {
         Ok(Opened { answer, driver })
     }
 
-    async fn connect(&self) -> Result<Connection, RemoteError> {
-        let stream = TcpStream::connect((self.url.host(), self.url.port())).await;
-        let stream =
-            stream.map_err(|source| RemoteError::Unreachable { url: self.url.clone(), source })?;
+    async fn reach(&self) -> Result<Connection, ClientError> {
+        let unreachable = |source| ClientError::Unreachable { place: self.place.clone(), source };
+        let url = match &self.place {
+            Place::Socket(path) => {
+                let stream = UnixStream::connect(path).await.map_err(unreachable)?;
+                return self.shake_hands(stream).await;
+            }
+            Place::Url(url) => url,
+        };
+        let stream = TcpStream::connect((url.host(), url.port())).await.map_err(unreachable)?;
         let Some(tls) = &self.tls else {
             return self.shake_hands(stream).await;
         };
-        let name = ServerName::try_from(self.url.host().to_owned());
+        let name = ServerName::try_from(url.host().to_owned());
         let name = name.map_err(|_unfit| self.unfit())?;
         let stream = tls.connect(name, stream).await;
-        let stream = stream.map_err(|source| RemoteError::Tls { url: self.url.clone(), source })?;
+        let stream =
+            stream.map_err(|source| ClientError::Tls { place: self.place.clone(), source })?;
         self.shake_hands(stream).await
     }
 
-    async fn shake_hands<S>(&self, stream: S) -> Result<Connection, RemoteError>
+    async fn shake_hands<S>(&self, stream: S) -> Result<Connection, ClientError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -403,45 +495,45 @@ impl Remote {
         Ok(Connection { sender, driver })
     }
 
-    async fn read(&self, opened: Opened) -> Result<(StatusCode, axum::body::Bytes), RemoteError> {
+    async fn read(&self, opened: Opened) -> Result<(StatusCode, axum::body::Bytes), ClientError> {
         let Opened { answer, driver } = opened;
         let status = answer.status();
         let bytes = to_bytes(Body::new(answer.into_body()), LONGEST).await;
         drop(driver);
         let bytes =
-            bytes.map_err(|source| RemoteError::Broken { url: self.url.clone(), source })?;
+            bytes.map_err(|source| ClientError::Broken { place: self.place.clone(), source })?;
         Ok((status, bytes))
     }
 
-    fn refused(&self, status: StatusCode, body: &[u8]) -> RemoteError {
-        let url = self.url.clone();
+    fn refused(&self, status: StatusCode, body: &[u8]) -> ClientError {
+        let place = self.place.clone();
         match serde_json::from_slice(body) {
-            Ok(Problem { detail, code }) => RemoteError::Refused { url, code, detail },
-            Err(_no_problem) => RemoteError::NoNode { url, status: status.as_u16() },
+            Ok(Problem { detail, code }) => ClientError::Refused { place, code, detail },
+            Err(_no_problem) => ClientError::Strange { place, status: status.as_u16() },
         }
     }
 
-    fn late(&self) -> RemoteError {
-        RemoteError::Late { url: self.url.clone() }
+    fn late(&self) -> ClientError {
+        ClientError::Late { place: self.place.clone() }
     }
 
-    fn lost(&self, source: hyper::Error) -> RemoteError {
-        RemoteError::Lost { url: self.url.clone(), source }
+    fn lost(&self, source: hyper::Error) -> ClientError {
+        ClientError::Lost { place: self.place.clone(), source }
     }
 
-    fn unfit(&self) -> RemoteError {
-        RemoteError::Unfit { url: self.url.clone() }
+    fn unfit(&self) -> ClientError {
+        ClientError::Unfit { place: self.place.clone() }
     }
 
-    fn garbled(&self, source: serde_json::Error) -> RemoteError {
-        RemoteError::Garbled { url: self.url.clone(), source }
+    fn garbled(&self, source: serde_json::Error) -> ClientError {
+        ClientError::Garbled { place: self.place.clone(), source }
     }
 }
 
 /// `Authorization` with a token, which no formatter shows.
-fn bearer(token: &Zeroizing<String>) -> Result<HeaderValue, RemoteError> {
+fn bearer(token: &Zeroizing<String>) -> Result<HeaderValue, ClientError> {
     let text = Zeroizing::new(format!("Bearer {}", token.as_str()));
-    let mut value = HeaderValue::from_str(&text).map_err(|_unfit| RemoteError::MalformedToken)?;
+    let mut value = HeaderValue::from_str(&text).map_err(|_unfit| ClientError::MalformedToken)?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -33,5 +33,5 @@ fn a_token_is_not_shown() {
     let shown = format!("{:?}", bearer(&Zeroizing::new("liftmesh-token-5".to_owned())).unwrap());
     assert!(!shown.contains("liftmesh-token-5"), "{shown}");
     let wrong = bearer(&Zeroizing::new("two\nlines".to_owned()));
-    assert!(matches!(wrong, Err(RemoteError::MalformedToken)));
+    assert!(matches!(wrong, Err(ClientError::MalformedToken)));
 }

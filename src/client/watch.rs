@@ -11,20 +11,29 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{ANSWER_LIMIT, CONNECT_LIMIT, LONGEST, Remote, RemoteError, fleet_status};
-use crate::operator::Notice;
+use super::{ANSWER_LIMIT, CONNECT_LIMIT, Client, ClientError, LONGEST, fleet_status};
+use crate::operator::Event;
 
 /// How long a stream may be silent: a node sends its state every 2 s.
 const SILENCE: Duration = Duration::from_secs(15);
 
 /// The events of a node. It ends when the node does; dropping it ends the watch.
-pub(crate) struct RemoteWatch {
-    remote: Remote,
+pub struct Watch {
+    client: Client,
     stream: BodyDataStream,
     /// Dropping it ends the connection.
     _driver: JoinSet<Result<(), hyper::Error>>,
     /// What has arrived and is not read yet.
     buffer: Vec<u8>,
+}
+
+/// A line of a watch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notice {
+    /// Something happened.
+    Event(Event),
+    /// The watcher was too slow and missed this many events.
+    Missed(u64),
 }
 
 /// What a node streams.
@@ -35,26 +44,27 @@ pub(crate) enum Streamed {
     Notice(Notice),
 }
 
-impl RemoteWatch {
-    pub(super) fn start(remote: Remote) -> Result<Self, RemoteError> {
-        let opened = remote.runtime.block_on(async {
-            let opened = remote.open(&Method::GET, "/api/v1/events", None).await?;
+impl Watch {
+    pub(super) fn start(client: Client, path: &str) -> Result<Self, ClientError> {
+        let opened = client.runtime.block_on(async {
+            let opened = client.open(&Method::GET, path, None).await?;
             if opened.answer.status().is_success() {
                 return Ok(opened);
             }
-            let read = timeout(CONNECT_LIMIT + ANSWER_LIMIT, remote.read(opened)).await;
-            let (status, bytes) = read.map_err(|_late| remote.late())??;
-            Err(remote.refused(status, &bytes))
+            let read = timeout(CONNECT_LIMIT + ANSWER_LIMIT, client.read(opened)).await;
+            let (status, bytes) = read.map_err(|_late| client.late())??;
+            Err(client.refused(status, &bytes))
         })?;
         let stream = Body::new(opened.answer.into_body()).into_data_stream();
-        Ok(Self { remote, stream, _driver: opened.driver, buffer: Vec::new() })
+        Ok(Self { client, stream, _driver: opened.driver, buffer: Vec::new() })
     }
 
     /// The next event.
     ///
     /// # Errors
-    /// [`RemoteError`]
-    pub(crate) fn next(&mut self) -> Result<Notice, RemoteError> {
+    /// [`ClientError`]
+    #[expect(clippy::should_implement_trait, reason = "a stream of events has no end")]
+    pub fn next(&mut self) -> Result<Notice, ClientError> {
         loop {
             // Without a limit but that of the silence.
             if let Some(notice) = self.next_within(Duration::MAX)? {
@@ -66,13 +76,13 @@ impl RemoteWatch {
     /// The next event, or `None` when none has come within this time.
     ///
     /// # Errors
-    /// [`RemoteError`]
-    pub(crate) fn next_within(&mut self, limit: Duration) -> Result<Option<Notice>, RemoteError> {
+    /// [`ClientError`]
+    pub fn next_within(&mut self, limit: Duration) -> Result<Option<Notice>, ClientError> {
         // A limit that no clock can hold is none.
         let until = Instant::now().checked_add(limit);
         while let Some(message) = self.message(until)? {
             if let Some(notice) = notice(&message) {
-                return notice.map(Some).map_err(|error| self.remote.garbled(error));
+                return notice.map(Some).map_err(|error| self.client.garbled(error));
             }
         }
         Ok(None)
@@ -82,12 +92,12 @@ impl RemoteWatch {
     /// of a later version, and the states still say how the fleet is.
     ///
     /// # Errors
-    /// [`RemoteError`]
-    pub(crate) fn next_streamed(&mut self) -> Result<Streamed, RemoteError> {
+    /// [`ClientError`]
+    pub(crate) fn next_streamed(&mut self) -> Result<Streamed, ClientError> {
         loop {
             let Some(message) = self.message(None)? else { continue };
             if let Some(state) = state(&message) {
-                let fleet = state.map_err(|error| self.remote.garbled(error))?;
+                let fleet = state.map_err(|error| self.client.garbled(error))?;
                 return Ok(Streamed::Fleet(Box::new(fleet)));
             }
             match notice(&message) {
@@ -99,16 +109,16 @@ impl RemoteWatch {
     }
 
     /// The next message, or `None` when none has come until then.
-    fn message(&mut self, until: Option<Instant>) -> Result<Option<String>, RemoteError> {
+    fn message(&mut self, until: Option<Instant>) -> Result<Option<String>, ClientError> {
         loop {
             if let Some(message) = self.take_message() {
                 return Ok(Some(message));
             }
             let silent = Instant::now() + SILENCE;
             let first = until.map_or(silent, |until| until.min(silent));
-            let Self { remote, stream, .. } = self;
+            let Self { client, stream, .. } = self;
             // Inside, as a timer belongs to the runtime in which it is made.
-            let chunk = remote.runtime.block_on(async { timeout_at(first, stream.next()).await });
+            let chunk = client.runtime.block_on(async { timeout_at(first, stream.next()).await });
             match chunk {
                 Ok(Some(Ok(bytes))) => self.buffer.extend_from_slice(&bytes),
                 Ok(Some(Err(_)) | None) => return Err(self.ended()),
@@ -129,12 +139,12 @@ impl RemoteWatch {
         Some(String::from_utf8_lossy(&message).into_owned())
     }
 
-    fn silent(&self) -> RemoteError {
-        RemoteError::Silent { url: self.remote.url.clone() }
+    fn silent(&self) -> ClientError {
+        ClientError::Silent { place: self.client.place.clone() }
     }
 
-    fn ended(&self) -> RemoteError {
-        RemoteError::Ended { url: self.remote.url.clone() }
+    fn ended(&self) -> ClientError {
+        ClientError::Ended { place: self.client.place.clone() }
     }
 }
 

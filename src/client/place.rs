@@ -1,0 +1,34 @@
+//! Where a node is.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::url::NodeUrl;
+
+/// Where a node is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// On this machine, by this Unix socket.
+    Socket(PathBuf),
+    /// Over the network.
+    Url(NodeUrl),
+}
+
+impl Place {
+    /// For the header `Host`.
+    pub(super) fn authority(&self) -> String {
+        match self {
+            Self::Socket(_) => "localhost".to_owned(),
+            Self::Url(url) => url.authority(),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Socket(path) => write!(f, "{}", path.display()),
+            Self::Url(url) => write!(f, "{url}"),
+        }
+    }
+}
