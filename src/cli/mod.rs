@@ -219,7 +219,7 @@ pub(crate) struct RunArgs {
     /// Where its configuration is
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
-    /// Let anyone who can reach the operator's socket cut the network: for demo and tests only
+    /// Let anyone who can reach the node's socket cut the network: for demo and tests only
     #[arg(long, hide = true)]
     pub(crate) allow_faults: bool,
     /// End when the process with this number, which started this one, is gone

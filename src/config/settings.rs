@@ -45,7 +45,7 @@ pub struct Settings {
     pub(crate) panel: Option<PanelUrl>,
     /// The floors of the shaft.
     pub(crate) floors: FloorCount,
-    /// The directory of the journal and of the operator's socket.
+    /// The directory of the journal and of the node's socket.
     pub(crate) data_dir: PathBuf,
     /// How the master is elected.
     pub(crate) election: ElectionSettings,

@@ -124,7 +124,7 @@ pub(crate) enum TokenError {
     Setting(#[from] SettingError),
 }
 
-/// Whether faults may be injected over the operator's socket: for demo and tests only.
+/// Whether faults may be injected over the node's socket: for demo and tests only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FaultInjection {
     /// As in every building.

@@ -89,7 +89,7 @@ pub enum BindError {
     Lock { path: PathBuf, source: io::Error },
     /// The socket can't be made.
     #[error(
-        "the operator's socket {path} can't be made: the user that runs the node needs the right to \
+        "the node's socket {path} can't be made: the user that runs the node needs the right to \
          make files there, and the path may have 107 bytes",
         path = path.display()
     )]
@@ -131,7 +131,7 @@ impl OperatorSocket {
             match claim(&directory).and_then(|lock| Bound::new(&directory, Some(lock))) {
                 Ok(made) => {
                     let socket = made.path.display();
-                    warn!(%socket, reason, "the disk takes no operator's socket: it is elsewhere");
+                    warn!(%socket, reason, "the disk takes no Unix socket: it is elsewhere");
                     bound = Some(made);
                     break;
                 }
@@ -145,7 +145,7 @@ impl OperatorSocket {
             warn!(
                 path = %data_dir.join(SOCKET).display(),
                 reason,
-                "running without the operator's socket: `liftmesh status` finds no node. To have it \
+                "running without the node's socket: `liftmesh status` finds no node. To have it \
                  elsewhere, let the node's user write in /run/liftmesh, or in a directory that \
                  XDG_RUNTIME_DIR names for node and commands alike"
             );
@@ -202,7 +202,7 @@ impl Bound {
 impl Drop for Bound {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_file(&self.path) {
-            tracing::debug!(%error, "the operator's socket was not removed");
+            tracing::debug!(%error, "the node's socket was not removed");
         }
     }
 }

@@ -56,7 +56,7 @@ table! {
         panel: Option<PanelUrl> = Required("serial:///dev/ttyUSB0?baud=115200"),
         /// The number of floors of the shaft, the same on every node.
         floors: FloorCount = Required("4"),
-        /// The directory of the journal and of the operator's socket; one a node, on a disk that
+        /// The directory of the journal and of the node's socket; one a node, on a disk that
         /// survives a power cut.
         data_dir: PathBuf = Required("/var/lib/liftmesh"),
         /// How the master is elected, the same on every node.

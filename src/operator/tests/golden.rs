@@ -2,7 +2,7 @@
 //!
 //! `src/operator/testdata/` is made by `LIFTMESH_GOLDEN=write cargo test --lib as_in_the_golden_file`.
 //! Between them the files have every field with a value, and every kind of everything. A difference
-//! here is a change for programs that read them: it belongs into `docs/STATUS.md`.
+//! here is a change for programs that read them: it belongs into `docs/API.md`.
 
 use std::path::PathBuf;
 

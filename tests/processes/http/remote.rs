@@ -74,7 +74,8 @@ fn a_fleet_is_operated_from_another_computer() {
     let page = desk.done(&["status", "--fleet"]);
     assert!(page.starts_with("Fleet liftmesh: 2 nodes, master A"), "{page}");
     assert!(page.contains("as node A sees it"), "{page}");
-    let fleet: Value = serde_json::from_str(&desk.done(&["status", "--fleet", "--json"])).expect("JSON");
+    let fleet: Value =
+        serde_json::from_str(&desk.done(&["status", "--fleet", "--json"])).expect("JSON");
     let here = building.operator("A", &["status", "--fleet", "--json"]).output().expect("it runs");
     let here: Value = serde_json::from_str(&said(&here)).expect("JSON");
     for field in ["seen_by", "fleet", "election", "floors", "master", "term", "orders"] {
@@ -142,7 +143,8 @@ fn command_all_cars(building: &Building, desk: &Desk) {
     assert!(why.contains("emergency power"), "{why}");
     let page = desk.done(&["status", "--fleet"]);
     assert!(page.contains("\n  emergency power, ") && page.contains("\n  floor 3 is locked\n"));
-    let fleet: Value = serde_json::from_str(&desk.done(&["status", "--fleet", "--json"])).expect("JSON");
+    let fleet: Value =
+        serde_json::from_str(&desk.done(&["status", "--fleet", "--json"])).expect("JSON");
     let said = [&fleet["emergency_power"], &fleet["fire_recall"], &fleet["locked_floors"]];
     assert_eq!(said, [&json!(true), &json!(false), &json!([3])]);
     done(&["emergency-power", "end"]);
