@@ -54,5 +54,4 @@ mod retry;
 pub mod runtime;
 mod screen;
 mod statistics;
-mod telemetry;
 pub mod tokens;

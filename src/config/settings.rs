@@ -21,7 +21,6 @@ use crate::log::LogSettings;
 use crate::mesh::{OwnAddress, PacketSettings};
 use crate::mqtt::{Access, MqttSettings, Prefix};
 use crate::operator::{FaultInjection, ReadingSettings};
-use crate::telemetry::TelemetrySettings;
 
 /// The configuration of one node: every value in its range, and right beside the others.
 #[derive(Debug, Clone)]
@@ -72,7 +71,6 @@ pub struct Settings {
     /// The broker that the node uses, if there is one.
     pub(crate) mqtt: Option<MqttSettings>,
     /// Where the node exports its traces, if it does.
-    pub(crate) telemetry: Option<TelemetrySettings>,
     pub log: LogSettings,
     /// Whether an operator may break things; no key of the configuration allows it.
     pub(crate) faults: FaultInjection,
@@ -146,7 +144,6 @@ impl Settings {
             operator,
             http,
             mqtt,
-            telemetry,
             panel_line,
             log,
             ..
@@ -168,11 +165,6 @@ impl Settings {
             period: mqtt.period,
             session_expiry: mqtt.session_expiry,
             kinematics,
-        });
-        let telemetry = telemetry.endpoint.map(|endpoint| TelemetrySettings {
-            endpoint,
-            node: name.clone(),
-            fleet: node.fleet.clone(),
         });
         Self {
             node: name,
@@ -196,7 +188,6 @@ impl Settings {
             panel_line,
             reading: operator.read_only_socket.map(|path| ReadingSettings { path, group }),
             mqtt,
-            telemetry,
             http: http.enabled.then(|| http.address.unwrap_or(http_at_home)),
             tls: http
                 .certificate

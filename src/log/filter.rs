@@ -40,7 +40,6 @@ const TARGETS: [&str; 37] = [
     "liftmesh::runtime::report",
     "liftmesh::runtime::stop",
     "liftmesh::runtime::supervisor",
-    "liftmesh::telemetry",
     "liftmesh::tokens::stored",
 ];
 

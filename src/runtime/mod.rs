@@ -66,7 +66,6 @@ use crate::operator::{
 };
 use crate::panel::Panel;
 use crate::presses::PressLog;
-use crate::telemetry::Telemetry;
 use crate::tokens::{Scope, Tokens};
 
 /// How a node ended.
@@ -248,7 +247,6 @@ struct Running {
     /// The tokens that count, for the HTTP server.
     tokens: watch::Sender<Arc<Tokens>>,
     mqtt: Option<Mqtt>,
-    telemetry: Option<Telemetry>,
     supervisor: Supervisor,
     /// Ends the loop's sleep. It is reused because usually its deadline only moves later, which is
     /// cheap.
@@ -313,7 +311,6 @@ impl Running {
         let (mqtt, mqtt_counted) = start_mqtt(settings, &node_loop, &reports).unzip();
         let counted = (mqtt_counted, commits);
         let http = start_http(settings, &socket, counted, &node_loop, &reports, known_tokens);
-        let telemetry = start_telemetry(settings, &reports);
         let mut running = Self {
             clock: Clock::start(),
             local_time: LocalTime::of_system(),
@@ -335,7 +332,6 @@ impl Running {
             http,
             tokens,
             mqtt,
-            telemetry,
             supervisor: Supervisor::from_environment(),
             lease: settings.panel_line.lease,
             timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
@@ -665,15 +661,6 @@ fn start_mqtt(
     let started = Mqtt::start(mqtt, counted.clone(), node_loop.clone(), reports.subscribe());
     let started = started.inspect_err(|error| error!(%error, "MQTT can't be started")).ok()?;
     Some((started, counted))
-}
-
-/// Starts the export of traces, if the configuration has a collector. Without it a car runs as well.
-fn start_telemetry(
-    settings: &Settings,
-    reports: &broadcast::Sender<operator::Event>,
-) -> Option<Telemetry> {
-    let started = Telemetry::start(settings.telemetry.clone()?, reports.subscribe());
-    started.inspect_err(|error| error!(%error, "the export of traces can't be started")).ok()
 }
 
 /// The next event of the panel; never completes without a panel.

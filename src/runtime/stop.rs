@@ -96,7 +96,7 @@ impl Running {
                 Ending::Moved => {}
             }
         }
-        let Self { mesh, panel, disk, planner, requests, http, mqtt, telemetry, .. } = self;
+        let Self { mesh, panel, disk, planner, requests, http, mqtt, .. } = self;
         drop(requests);
         tokio::join!(
             async {
@@ -110,11 +110,6 @@ impl Running {
             async {
                 if let Some(http) = http {
                     http.finish().await;
-                }
-            },
-            async {
-                if let Some(telemetry) = telemetry {
-                    telemetry.finish().await;
                 }
             },
             async {

@@ -42,5 +42,4 @@ mod schedule;
 mod stalls;
 mod status;
 mod supervisor;
-mod telemetry;
 mod top;

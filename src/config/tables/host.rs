@@ -44,15 +44,6 @@ table! {
 }
 
 table! {
-    /// Traces of orders, for OpenTelemetry.
-    [telemetry] struct Telemetry {
-        /// Where a collector takes OTLP over HTTP. It is on this machine, and passes the traces on: what
-        /// the node sends is neither encrypted nor authenticated.
-        endpoint: Option<SocketAddr> = Absent("none: nothing is exported", "127.0.0.1:4318"),
-    }
-}
-
-table! {
     /// The line to the panel.
     [panel_line] LineSettings {
         /// TCP: how often the elevator server is polled. A press shorter than this may go unseen,
@@ -96,7 +87,7 @@ table! {
 }
 
 pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
-    let Tables { operator, http, telemetry, panel_line, .. } = tables;
+    let Tables { operator, http, panel_line, .. } = tables;
     check.relate(
         operator.read_only_socket.is_some() || operator.read_only_group.is_none(),
         &["operator.read_only_group", "operator.read_only_socket"],
@@ -112,11 +103,6 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
         &["http.address", "http.certificate"],
         "on loopback, such as 127.0.0.1:7080, unless http.certificate and http.key are given for TLS: \
          without it everybody on the network could read tokens",
-    );
-    check.relate(
-        telemetry.endpoint.is_none_or(|endpoint| endpoint.ip().is_loopback()),
-        &["telemetry.endpoint"],
-        "on loopback, such as 127.0.0.1:4318",
     );
     check.relate(
         panel_line.silence >= panel_line.heartbeat * 3,

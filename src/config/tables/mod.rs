@@ -125,7 +125,6 @@ tables! {
     operator: host::Operator,
     http: host::Http,
     mqtt: mqtt::Mqtt,
-    telemetry: host::Telemetry,
     panel_line: elevator_driver::LineSettings,
     log: crate::log::LogSettings,
 }

@@ -316,8 +316,8 @@ fn fifty_clients_follow_a_fleet() {
     building.assert_safe();
 }
 
-/// The threads that serve clients have a lower priority than those that serve passengers. Neither a
-/// broker nor a collector is there.
+/// The threads that serve clients have a lower priority than those that serve passengers. No
+/// broker is there.
 #[test]
 fn passengers_come_before_clients() {
     let mut building = Building::new(4, Line::Serial);
@@ -325,7 +325,6 @@ fn passengers_come_before_clients() {
     let (nobody, _taken) = free_port(&[Ipv4Addr::LOCALHOST]).expect("a port");
     building.start_with("A", |command| {
         command.args(["--mqtt-broker", &format!("mqtt://127.0.0.1:{nobody}")]);
-        command.args(["--telemetry-endpoint", &format!("127.0.0.1:{nobody}")]);
     });
     let thread = |name: &str| building.threads("A").into_iter().find(|thread| thread.name == name);
     let niceness = |name: &str| {
@@ -335,7 +334,7 @@ fn passengers_come_before_clients() {
         let (_, rest) = text.rsplit_once(')').expect("a name");
         Some(rest.split_whitespace().nth(16).expect("its niceness").to_owned())
     };
-    for name in ["http", "mqtt", "telemetry"] {
+    for name in ["http", "mqtt"] {
         building.wait(&format!("{name} gives way"), |_| niceness(name).as_deref() == Some("10"));
     }
     for name in ["liftmesh", "journal"] {
