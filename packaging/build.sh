@@ -55,17 +55,13 @@ else
     export "CARGO_TARGET_${variable^^}_LINKER=$compiler"
 fi
 
-# The man pages and completions are those of the program as it is packaged, made on this machine.
+# The example of the configuration is that of the program as it is packaged, made on this machine.
 [ $profile = debug ] || $cargo build "${build[@]}" --bin liftmesh
 program=$built/$profile/liftmesh
 [ -x "$program" ] || lack "$program" 'cargo build'
 out=target/package
 rm -rf "$out"
-mkdir -p "$out/completions" "$out/share"
-"$program" man --out "$out/man"
-"$program" completions bash >"$out/completions/liftmesh.bash"
-"$program" completions zsh >"$out/completions/_liftmesh"
-"$program" completions fish >"$out/completions/liftmesh.fish"
+mkdir -p "$out/share"
 "$program" check-config --example >"$out/node.toml"
 # A package owns /usr/bin; by hand the program is installed in /usr/local/bin.
 sed 's|/usr/local/bin/liftmesh|/usr/bin/liftmesh|' config/liftmesh.service >"$out/liftmesh.service"

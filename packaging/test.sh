@@ -76,9 +76,9 @@ fi
 dpkg -i /tmp/liftmesh.deb
 getent passwd liftmesh >/dev/null || fail 'there is no user liftmesh'
 for file in /usr/bin/liftmesh /usr/lib/systemd/system/liftmesh.service /etc/liftmesh/node.toml \
-    /usr/share/man/man1/liftmesh-status.1.gz /usr/share/doc/liftmesh/copyright \
+    /usr/share/doc/liftmesh/copyright \
     /usr/lib/systemd/system/liftmesh-caretaker.service \
-    /usr/share/bash-completion/completions/liftmesh /usr/share/liftmesh/prometheus-alerts.yml \
+    /usr/share/liftmesh/prometheus-alerts.yml \
     /usr/share/doc/liftmesh/docs/OPERATIONS.md /usr/share/doc/liftmesh/docs/images/panel.png \
     /usr/share/doc/liftmesh/config/bank/A.toml /usr/share/doc/liftmesh/config/mosquitto/liftmesh.acl \
     /usr/share/doc/liftmesh/examples/call_a_car.py; do

@@ -1,13 +1,11 @@
 //! All keys of the configuration as flags.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::sync::LazyLock;
 
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 
-use crate::config::{KEYS, Key, KeyDefault, Kind, by_preset};
+use crate::config::{KEYS, Key, KeyDefault, by_preset};
 
 /// The settings given as flags, by the paths of their keys. Their values are checked with the rest
 /// of the configuration.
@@ -63,15 +61,8 @@ fn argument(key: &'static Key, flag: &'static str) -> Arg {
     };
     let brief = key.about.split_once(". ").map_or(key.about, |(s, _)| s);
     let brief = brief.trim_end_matches('.');
-    let hint = match key.kind.placeholder {
-        "PATH" => ValueHint::AnyPath,
-        _ => ValueHint::Unknown,
-    };
     Arg::new(key.path)
         .long(flag)
-        .value_parser(Offer(key.kind))
-        .hide_possible_values(true)
-        .value_hint(hint)
         .allow_negative_numbers(true)
         .value_name(key.kind.placeholder)
         .help(format!("{brief}{default}"))
@@ -83,28 +74,4 @@ fn argument(key: &'static Key, flag: &'static str) -> Arg {
 fn heading(table: &str) -> String {
     let (first, others) = table.split_at(1);
     first.to_uppercase() + &others.replace('_', " ")
-}
-
-/// Accepts any text, which is checked with the rest of the configuration. Completions offer valid
-/// values.
-#[derive(Debug, Clone)]
-struct Offer(Kind);
-
-impl TypedValueParser for Offer {
-    type Value = String;
-
-    fn parse_ref(
-        &self,
-        command: &Command,
-        arg: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<String, Error> {
-        StringValueParser::new().parse_ref(command, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let offered = self.0.offered();
-        let values = offered.into_iter().map(PossibleValue::new);
-        (values.len() > 0).then(|| Box::new(values) as Box<dyn Iterator<Item = _>>)
-    }
 }

@@ -27,7 +27,7 @@ found its peers: first all with fleet_keys = \"OLD,NEW\", then all with \"NEW,OL
 pub(crate) struct KeygenArgs {
     /// The file to write, readable for its owner alone; it must not exist. Otherwise the key is
     /// printed
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
 

@@ -5,7 +5,6 @@
 mod assign;
 mod caretaker;
 mod clear_hang;
-mod completions;
 mod doctor;
 mod events;
 mod flags;
@@ -15,7 +14,6 @@ pub(crate) mod fuzzing;
 mod keygen;
 #[cfg(feature = "simulator")]
 mod lab;
-mod man;
 mod mode;
 mod order;
 pub mod output;
@@ -28,8 +26,7 @@ mod top;
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
-use clap_complete::Shell;
+use clap::{Args, Parser, Subcommand};
 use elevator_fleet::json::CallError;
 use elevator_fleet::model::NodeId;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
@@ -53,7 +50,6 @@ pub(crate) use flags::SettingFlags;
 pub(crate) use floors::FloorsArgs;
 pub(crate) use keygen::KeygenArgs;
 pub use keygen::KeygenError;
-pub use man::ManError;
 pub(crate) use mode::{EmergencyPowerArgs, FireRecallArgs, ModeArgs, PriorityArgs};
 pub(crate) use order::OrderArgs;
 pub(crate) use presses::PressesArgs;
@@ -89,11 +85,6 @@ Examples:
   liftmesh check-config --config /etc/liftmesh/node.toml
   sudo -u liftmesh liftmesh check-config --probe --config /etc/liftmesh/node.toml
   liftmesh check-config --example > node.toml";
-
-const COMPLETIONS_EXAMPLES: &str = "\
-Examples:
-  liftmesh completions bash > /usr/share/bash-completion/completions/liftmesh
-  liftmesh completions zsh > ~/.zfunc/_liftmesh";
 
 /// Elevator-fleet controller: one process per cabin computer, no order is ever lost
 #[derive(Debug, Parser)]
@@ -198,19 +189,6 @@ pub(crate) enum Command {
     /// Run the brain in virtual time: compare the elections, check campaigns of faults, draw runs
     #[cfg(feature = "simulator")]
     Lab(lab::LabArgs),
-    /// Print a script that completes this command line in a shell
-    #[command(after_help = COMPLETIONS_EXAMPLES)]
-    Completions {
-        /// The shell
-        shell: Shell,
-    },
-    /// Write the man pages, for packages
-    #[command(hide = true)]
-    Man {
-        /// The directory
-        #[arg(long, value_name = "DIR")]
-        out: PathBuf,
-    },
 }
 
 /// How a node is run.
@@ -334,8 +312,7 @@ pub(crate) struct ReadArgs {
     #[command(flatten)]
     pub(crate) node: NodeArgs,
     /// The node's socket for reading, in place of its data directory
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["data_dir", "config"],
-          value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["data_dir", "config"])]
     pub(crate) socket: Option<PathBuf>,
 }
 
@@ -436,9 +413,6 @@ pub enum CommandError {
     /// No token can be drawn.
     #[error("the system has no random numbers")]
     Random(#[source] getrandom::Error),
-    /// The man pages were not written.
-    #[error(transparent)]
-    Man(#[from] ManError),
     /// No calls were assigned.
     #[error(transparent)]
     Assign(#[from] assign::AssignError),
@@ -498,7 +472,6 @@ impl CommandError {
             | Self::Parent(_)
             | Self::Orphan(_)
             | Self::Keygen(_)
-            | Self::Man(_)
             | Self::WaitedTooLong { .. } => Exit::Failed,
             #[cfg(feature = "simulator")]
             Self::Demo(_) | Self::Simulator(_) | Self::Lab(_) => Exit::Failed,
@@ -571,10 +544,6 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Lab(args) => args.execute()?,
         #[cfg(feature = "simulator")]
         Command::Simulate(args) => elevator_simulator::cli::run(*args)?,
-        Command::Completions { shell } => {
-            output::print(&completions::script(shell, &mut Cli::command()))?;
-        }
-        Command::Man { out } => man::write(Cli::command(), &out)?,
     }
     Ok(Next::Done)
 }

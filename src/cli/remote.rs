@@ -20,8 +20,7 @@ const HEADING: &str = "A node at another computer";
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RemoteArgs {
     /// Its address, such as `https://192.168.1.11:7080` (or set `LIFTMESH_URL`)
-    #[arg(long, value_name = "URL", global = true, help_heading = HEADING,
-          value_hint = clap::ValueHint::Url)]
+    #[arg(long, value_name = "URL", global = true, help_heading = HEADING)]
     pub(crate) url: Option<NodeUrl>,
     /// A file with the token, which others can't read (or set `LIFTMESH_TOKEN` to the token)
     #[arg(long, value_name = "FILE", global = true, help_heading = HEADING)]

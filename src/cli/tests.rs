@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use clap::CommandFactory;
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::model::{Availability, Call, HallCall, Mode, NodeId, Unavailable};
 use elevator_fleet::node::{Access, FleetKeysStatus, FleetStatus, Status};

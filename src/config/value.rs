@@ -68,7 +68,7 @@ impl Kind {
         (self.accepts)(text)
     }
 
-    /// Values for a completion to offer: all of them or typical ones; none if there are too many.
+    /// All values of a type that has a few words; none of others.
     #[must_use]
     pub(crate) fn offered(self) -> Vec<String> {
         (self.offered)()

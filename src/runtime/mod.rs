@@ -12,7 +12,7 @@
 //! Nothing in the loop waits for a disk, a peer, a plan or the panel. Read [`Event`] for what can
 //! happen, then `Running::handle`.
 //!
-//! One thread makes plans, one serves HTTP, one talks to the MQTT broker, one exports traces, and
+//! One thread makes plans, one serves HTTP, one talks to the MQTT broker, and
 //! another writes the latch when the car hangs.
 
 mod answer;

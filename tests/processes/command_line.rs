@@ -77,7 +77,6 @@ fn help_shows_the_commands_and_every_exit_code() {
         "doctor",
         "assign",
         "check-config",
-        "completions",
     ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command}");
         let own = done(&[command, "--help"]);
@@ -338,26 +337,7 @@ fn a_latched_node_reads_as_latched() {
 }
 
 #[test]
-fn completions_offer_the_values_that_a_setting_takes() {
-    let fish = done(&["completions", "fish"]);
-    let offers = |flag: &str, value: &str| {
-        let mark = format!(" -l {flag} ");
-        let mut lines = fish.split("complete -c liftmesh").filter(|l| l.contains(&mark));
-        lines.any(|line| line.contains(value))
-    };
-    for (flag, value) in [
-        ("election", "token-ring"),
-        ("role", "control-unit"),
-        ("senior-preset", "emulator"),
-        ("home-direction", "down"),
-        ("mesh-detection", "false"),
-        ("log-format", "journal"),
-        ("bully-estimate", "health"),
-        ("contestants", "ballot"),
-    ] {
-        assert!(offers(flag, value), "{flag} {value}");
-    }
-    // A wrong value is told with its place, with all the others.
+fn every_wrong_setting_is_told_with_its_place() {
     let error = fails(2, &["run", "--election", "raft", "--role", "butler"]);
     assert!(error.contains("flag --election: election = \"raft\""), "{error}");
     assert!(error.contains("flag --role: role = \"butler\""), "{error}");
@@ -369,30 +349,6 @@ fn the_examples_of_simulate_name_this_program() {
     let help = done(&["simulate", "--help"]);
     assert!(help.contains("  liftmesh simulate --serial "), "{help}");
     assert!(!help.contains("elevator-simulator"), "{help}");
-}
-
-#[test]
-fn there_is_a_completion_script_for_each_shell() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = done(&["completions", shell]);
-        assert!(script.contains("panel-line-poll-period"), "{shell}");
-    }
-}
-
-#[test]
-fn there_is_a_man_page_for_each_command() {
-    let directory = tempfile::tempdir().unwrap();
-    let out = directory.path().join("man1");
-    assert_eq!(done(&["man", "--out", out.to_str().unwrap()]), "");
-    let page = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
-    assert!(page("liftmesh.1").contains("liftmesh\\-status(1)"));
-    for command in ["run", "status", "top", "doctor", "check-config", "clear-hang"] {
-        assert!(page(&format!("liftmesh-{command}.1")).contains(".SH SYNOPSIS"), "{command}");
-    }
-    assert!(page("liftmesh-run.1").contains("dwell"));
-    assert!(!out.join("liftmesh-man.1").exists());
-    let error = fails(1, &["man", "--out", "/dev/null/pages"]);
-    assert!(error.contains("the man pages can't be written to /dev/null/pages"), "{error}");
 }
 
 /// Four cars whose files differ in what has to differ, and in nothing else.

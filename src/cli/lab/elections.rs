@@ -1,16 +1,13 @@
 //! `liftmesh lab elections`: the election protocols side by side.
 
-use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Arg, Args, Command};
-use elevator_fleet::wire::Protocol;
-use liftmesh_lab::controls::Control;
+use clap::Args;
 use liftmesh_lab::elections::{
     Broken, Cell, Comparison, Conditions, Contestant, Growth, Interval, Level, Measure, Quantile,
-    Run, Situation, UnknownName, check, growth, plot, summary, write_csv, write_json,
+    Run, Situation, UnknownContestant, UnknownName, check, growth, plot, summary, write_csv,
+    write_json,
 };
 
 use super::{LabError, files};
@@ -38,7 +35,7 @@ const MOST_ROUNDS: u64 = 100_000;
 pub(crate) struct ElectionsArgs {
     /// The contestants, each a protocol with or without variants
     #[arg(long, alias = "protocols", value_name = "NAMES", value_delimiter = ',',
-          default_value = "all", value_parser = ContestantsParser, hide_possible_values = true)]
+          default_value = "all", value_parser = Contestants::parse)]
     contestants: Vec<Contestants>,
     /// The numbers of nodes, 2 to 200 each
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', default_value = "2,4,8,16,32",
@@ -90,31 +87,9 @@ pub(crate) struct ElectionsArgs {
 #[derive(Debug, Clone)]
 struct Contestants(Vec<Contestant>);
 
-/// Reads contestants. Completions offer the names that have no variants.
-#[derive(Debug, Clone)]
-struct ContestantsParser;
-
-impl TypedValueParser for ContestantsParser {
-    type Value = Contestants;
-
-    fn parse_ref(
-        &self,
-        command: &Command,
-        arg: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<Contestants, clap::Error> {
-        let parser = StringValueParser::new();
-        parser
-            .try_map(|text| Contestant::list(&text).map(Contestants))
-            .parse_ref(command, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let groups = ["all", "controls"].map(str::to_owned).into_iter();
-        let protocols = Protocol::ALL.map(|protocol| protocol.to_string());
-        let controls = Control::ALL.map(|control| control.to_string());
-        let names = groups.chain(protocols).chain(controls);
-        Some(Box::new(names.map(PossibleValue::new)))
+impl Contestants {
+    fn parse(text: &str) -> Result<Self, UnknownContestant> {
+        Contestant::list(text).map(Self)
     }
 }
 

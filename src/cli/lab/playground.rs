@@ -32,7 +32,7 @@ pub(crate) struct PlaygroundArgs {
     #[arg(long, value_name = "PORT", default_value = "7070")]
     port: u16,
     /// Where the playground is [default: target/playground, or else /usr/share/liftmesh/playground]
-    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
