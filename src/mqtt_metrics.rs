@@ -130,11 +130,6 @@ impl Counted {
         self.calls.with_label_values(&[word]).inc();
     }
 
-    #[cfg(feature = "simulator")]
-    pub(super) fn published(&self) -> u64 {
-        self.published.get()
-    }
-
     /// Everything, for a registry.
     pub(crate) fn collectors(&self) -> Vec<Box<dyn prometheus::core::Collector>> {
         vec![

@@ -3,7 +3,6 @@
 mod campaign;
 mod elections;
 mod files;
-mod mqtt;
 mod playground;
 mod trace;
 mod traffic;
@@ -21,7 +20,6 @@ use liftmesh_lab::{ScriptError, WorldError};
 
 use self::elections::ElectionsArgs;
 use super::CommandError;
-use crate::mqtt::CampusError;
 
 /// The arguments of `liftmesh lab`.
 #[derive(Debug, Clone, Args)]
@@ -46,9 +44,6 @@ pub(crate) enum Experiment {
     /// Compare the dispatchers on the same passengers: waiting, riding, energy, decision time
     #[command(after_help = traffic::EXAMPLES)]
     Traffic(traffic::TrafficArgs),
-    /// Measure an MQTT broker with many buildings: messages a second, and delays
-    #[command(after_help = mqtt::EXAMPLES)]
-    Mqtt(mqtt::MqttArgs),
     /// Serve the playground on this machine: a whole fleet in a browser tab, to break
     #[command(after_help = playground::EXAMPLES)]
     Playground(playground::PlaygroundArgs),
@@ -169,20 +164,6 @@ pub enum LabError {
         /// The cause.
         source: ListError,
     },
-    /// The buildings can't use the MQTT broker.
-    #[error(transparent)]
-    Campus(#[from] CampusError),
-    /// The system provides no threads.
-    #[error("the system provides no threads")]
-    Threads(#[source] std::io::Error),
-    /// The broker is too slow for so many.
-    #[error("the client has heard {received} of {published} messages: the broker does not keep up")]
-    Unheard {
-        /// What it has heard.
-        received: u64,
-        /// What the buildings have sent.
-        published: u64,
-    },
     /// The playground was not built there.
     #[error(
         "there is no playground in {}: build it with ./playground/build.sh in a checkout of the \
@@ -236,7 +217,6 @@ impl LabArgs {
             Experiment::Campaign(args) => args.execute(),
             Experiment::Trace(args) => args.execute(),
             Experiment::Traffic(args) => args.execute(),
-            Experiment::Mqtt(args) => args.execute(),
             Experiment::Playground(args) => args.execute(),
         }
     }

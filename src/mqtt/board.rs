@@ -93,15 +93,6 @@ impl Board {
         Some((topic, payload))
     }
 
-    /// Removes everything that is retained.
-    #[cfg(feature = "simulator")]
-    pub(super) fn clear(&mut self, now: Instant) {
-        let topics: Vec<_> = self.slots.keys().cloned().collect();
-        for topic in topics {
-            self.remove(topic, now);
-        }
-    }
-
     /// How many topics are due.
     pub(super) fn due(&self) -> usize {
         self.due.len()

@@ -113,12 +113,6 @@ impl Prefix {
         format!("{}/{name}", self.0)
     }
 
-    /// The prefix of a part of it.
-    #[cfg(feature = "simulator")]
-    pub(super) fn below(&self, name: &str) -> Self {
-        Self(self.topic(name))
-    }
-
     /// The rest of a topic of the fleet.
     pub(crate) fn strip<'a>(&self, topic: &'a str) -> Option<&'a str> {
         topic.strip_prefix(&self.0)?.strip_prefix('/')

@@ -21,8 +21,6 @@ mod asked;
 mod board;
 mod broker;
 mod calls;
-#[cfg(feature = "simulator")]
-mod campus;
 mod connection;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
@@ -53,8 +51,6 @@ pub(crate) use self::access::Access;
 use self::asked::Inbox;
 pub(crate) use self::broker::{Broker, Encryption, Prefix};
 use self::calls::{Desk, Handled, NoAnswer, Overflow};
-#[cfg(feature = "simulator")]
-pub(crate) use self::campus::{Campus, CampusError, run as run_campus};
 use self::line::{Heard, Line};
 use self::presence::Presence;
 use self::recent::Recent;

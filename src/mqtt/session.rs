@@ -178,16 +178,9 @@ impl Session {
         self.connection.finish().await;
     }
 
-    #[cfg(any(test, feature = "simulator"))]
+    #[cfg(test)]
     pub(super) fn is_connected(&mut self) -> bool {
         self.connection.line().is_some()
-    }
-
-    /// Removes everything that it has retained.
-    #[cfg(feature = "simulator")]
-    pub(super) fn clear(&mut self) {
-        self.board.clear(Instant::now());
-        self.send_all();
     }
 
     /// How many messages wait for the broker, or for its acknowledgement.

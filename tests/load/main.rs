@@ -9,5 +9,6 @@
 
 mod crowd;
 mod hold_up;
+mod mqtt;
 mod peak;
 mod stranger;

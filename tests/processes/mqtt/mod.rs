@@ -391,22 +391,3 @@ fn of_two_masters_one_publishes() {
     ear.wait(&topic("fleet"), |said| said.node.as_deref() == Some("B"));
     ear.wait(&topic("cars/A"), |said| said.payload.is_empty());
 }
-
-/// Simulated buildings with real connections; it also shows what a broker does in a second.
-#[test]
-fn fifty_buildings_share_a_broker() {
-    let Some(broker) = Broker::open() else { return };
-    let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
-        .args(["lab", "mqtt", "--broker", &broker.url(), "--duration", "5s"])
-        .output()
-        .expect("it runs");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains("received of 50 buildings, "), "{said}");
-    println!("{said}");
-    // It leaves nothing behind.
-    let ear = broker.ear();
-    ear.call("test", "", None);
-    ear.wait("test/calls", |_| true);
-    assert_eq!(ear.all().len(), 1, "{:#?}", ear.all());
-}
