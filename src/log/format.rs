@@ -1,16 +1,12 @@
-//! How a line of the log looks.
+//! The fields of a line.
 
 use std::error::Error;
-use std::fmt::{self, Debug, Write};
+use std::fmt::{self, Debug};
 
 use tracing::field::{Field, Visit};
-use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::field::RecordFields;
-use tracing_subscriber::fmt::format::{Format, Full, Json, Writer};
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
-use tracing_subscriber::registry::LookupSpan;
-
-use super::journal;
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::Writer;
 
 /// The message, then `name=value` for each field. A value with special characters is quoted, so
 /// that programs can find its end.
@@ -67,91 +63,12 @@ fn is_plain(value: &str) -> bool {
     !value.is_empty() && !value.contains(needs_quotes)
 }
 
-/// Each line starts with its priority, which the system's journal removes: `<3>` for an error,
-/// `<4>` for a warning (see `sd-daemon(3)`).
-#[derive(Debug)]
-pub(super) struct Prefixed<F> {
-    format: F,
-    has_fields: bool,
-}
-
-impl Prefixed<Format<Full, ()>> {
-    /// Without a time, because the journal adds its own.
-    pub(super) fn text() -> Self {
-        Self { format: Format::default().without_time().with_ansi(false), has_fields: false }
-    }
-}
-
-impl Prefixed<Format<Json>> {
-    pub(super) fn json() -> Self {
-        Self { format: json(), has_fields: false }
-    }
-}
-
-impl<F> Prefixed<F> {
-    /// With the fields for the journal behind each line, or without.
-    pub(super) fn with_fields(self, has_fields: bool) -> Self {
-        Self { has_fields, ..self }
-    }
-}
-
-/// An object a line.
-pub(super) fn json() -> Format<Json> {
-    Format::default().json().flatten_event(true).with_current_span(false).with_span_list(false)
-}
-
-impl<F, S, N> FormatEvent<S, N> for Prefixed<F>
-where
-    F: FormatEvent<S, N>,
-    S: Subscriber + for<'a> LookupSpan<'a>,
-    N: for<'a> FormatFields<'a> + 'static,
-{
-    fn format_event(
-        &self,
-        context: &FmtContext<'_, S, N>,
-        mut writer: Writer<'_>,
-        event: &Event<'_>,
-    ) -> fmt::Result {
-        let mut text = String::new();
-        self.format.format_event(context, Writer::new(&mut text), event)?;
-        let level = *event.metadata().level();
-        let mut line = prefix(level, &text);
-        if self.has_fields {
-            line = journal::with_fields(line, level, &text, Some(event));
-        }
-        writer.write_str(&line)
-    }
-}
-
-/// Puts the priority before each line.
-pub(super) fn prefix(level: Level, text: &str) -> String {
-    let priority = priority(level);
-    let lines = text.trim_end().lines();
-    lines.fold(String::new(), |mut prefixed, line| {
-        // Writing to a string does not fail.
-        writeln!(prefixed, "<{priority}>{line}").unwrap_or_default();
-        prefixed
-    })
-}
-
-/// The priority of `syslog(3)`.
-pub(super) fn priority(level: Level) -> u8 {
-    match level {
-        Level::ERROR => 3,
-        Level::WARN => 4,
-        Level::INFO => 6,
-        Level::DEBUG | Level::TRACE => 7,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io;
     use std::sync::{Arc, Mutex};
 
-    use tracing::{error, info, warn};
-    use tracing_subscriber::fmt::SubscriberBuilder;
-    use tracing_subscriber::fmt::format::JsonFields;
+    use tracing::info;
 
     use super::*;
 
@@ -169,68 +86,17 @@ mod tests {
         }
     }
 
-    impl Page {
-        fn text(&self) -> String {
-            String::from_utf8(self.0.lock().expect("a lock").clone()).expect("text")
-        }
-    }
-
-    fn journal(log: impl FnOnce()) -> String {
-        let page = Page::default();
-        let pen = page.clone();
-        let subscriber = SubscriberBuilder::default()
-            .fmt_fields(Fields)
-            .event_format(Prefixed::text())
-            .with_writer(move || pen.clone())
-            .finish();
-        tracing::subscriber::with_default(subscriber, log);
-        page.text()
-    }
-
-    #[test]
-    fn an_object_for_the_journal_has_its_priority_before_it() {
-        let page = Page::default();
-        let pen = page.clone();
-        let subscriber = SubscriberBuilder::default()
-            .fmt_fields(JsonFields::new())
-            .event_format(Prefixed::json())
-            .with_writer(move || pen.clone())
-            .finish();
-        tracing::subscriber::with_default(subscriber, || {
-            warn!(node = "A", waited_ms = 12, "two\nlines");
-        });
-        let text = page.text();
-        let object =
-            text.strip_prefix("<4>").and_then(|rest| rest.strip_suffix('\n')).expect("one line");
-        let object: serde_json::Value = serde_json::from_str(object).expect("JSON");
-        assert_eq!(object["message"], "two\nlines");
-        assert_eq!((&object["node"], &object["waited_ms"]), (&"A".into(), &12.into()));
-        assert_eq!(object["level"], "WARN");
-    }
-
-    #[test]
-    fn each_line_for_the_journal_has_its_priority() {
-        let text = journal(|| {
-            info!("one");
-            warn!("two");
-            error!("three\nand four");
-        });
-        let target = module_path!();
-        assert_eq!(
-            text,
-            format!(
-                "<6> INFO {target}: one\n<4> WARN {target}: two\n<3>ERROR {target}: three\n<3>and four\n"
-            )
-        );
-    }
-
     #[test]
     fn a_value_is_quoted_where_it_is_more_than_a_word() {
-        let text = journal(|| {
+        let page = Page::default();
+        let pen = page.clone();
+        let log = tracing_subscriber::fmt().fmt_fields(Fields).with_writer(move || pen.clone());
+        tracing::subscriber::with_default(log.finish(), || {
             let (call, node) = ("hall 3 up", "A");
             let nothing: Option<u8> = None;
             info!(%call, %node, waited_ms = 12, is_here = true, path = "/a b", nothing, quote = "\"", empty = "", "served");
         });
+        let text = String::from_utf8(page.0.lock().expect("a lock").clone()).expect("text");
         let expected = r#"served call="hall 3 up" node=A waited_ms=12 is_here=true path="/a b" quote="\"" empty="""#;
         assert!(text.trim_end().ends_with(expected), "{text}");
     }

@@ -1,239 +1,203 @@
-//! Entries of the system's journal with fields of their own: `journalctl LIFTMESH_CAR=A`.
+//! Entries of the system's journal with the fields of each event: `journalctl LIFTMESH_CAR=A`.
 //!
-//! A line for the journal carries its fields behind its text, each after a NUL, so that both are
-//! one message of the queue. The thread of the log sends the fields by the journal's native protocol
-//! (`systemd.io/JOURNAL_NATIVE_PROTOCOL`), in which an entry is a datagram. Where that can't be, as
-//! when there is no such socket or the entry is too long for a datagram, it writes the text to
-//! standard error, as the journal would have it from a program that knows nothing of it.
+//! `tracing-journald` sends on a socket that blocks while the journal does not read. So a thread does
+//! that, behind a bounded queue, for a copy of each event.
 
-use std::error::Error;
 use std::fmt::Debug;
 use std::io;
-use std::os::unix::net::UnixDatagram;
-use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
 
-use tracing::Level;
-use tracing::field::{Field, Visit};
-use tracing_subscriber::field::RecordFields;
+use tracing::field::{Field, Value, Visit};
+use tracing::{Event, Metadata, Subscriber};
+use tracing_journald::{Priority, PriorityMappings};
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::registry::Registry;
 
-use super::format::priority;
+use super::format::Fields;
+use super::{FLUSH_LIMIT, LOST, QUEUE};
 
-const SOCKET: &str = "/run/systemd/journal/socket";
+/// The way to the thread.
+#[derive(Debug, Clone)]
+pub(super) struct Journal(SyncSender<Note>);
 
-/// What a field of an event is called: its own name in capitals, behind this.
-const PREFIX: &str = "LIFTMESH_";
-
-/// The way to the system's journal.
 #[derive(Debug)]
-pub(super) struct Journal {
-    socket: UnixDatagram,
-    path: PathBuf,
+enum Note {
+    Entry(Entry),
+    /// Dropped once everything before it is written.
+    Flush(SyncSender<()>),
+}
+
+/// The layer of the system's journal.
+pub(super) fn of_system() -> io::Result<tracing_journald::Layer> {
+    let priorities = PriorityMappings {
+        info: Priority::Informational,
+        debug: Priority::Debug,
+        ..PriorityMappings::default()
+    };
+    Ok(tracing_journald::layer()?
+        .with_priority_mappings(priorities)
+        .with_field_prefix(Some("LIFTMESH".to_owned()))
+        .with_syslog_identifier("liftmesh".to_owned()))
 }
 
 impl Journal {
-    pub(super) fn system() -> io::Result<Self> {
-        Self::at(SOCKET)
+    /// `None` where `open` fails, or the journal does not read.
+    pub(super) fn start<L: Layer<Registry>>(
+        open: impl FnOnce() -> io::Result<L> + Send + 'static,
+    ) -> Option<Self> {
+        let (notes, waiting) = sync_channel(QUEUE);
+        let (ready, opened) = sync_channel(1);
+        let write = move || {
+            let Ok(layer) = open() else { return };
+            if ready.send(()).is_err() {
+                return;
+            }
+            let journal = tracing_subscriber::registry().with(layer);
+            for note in waiting {
+                match note {
+                    Note::Entry(entry) => entry.write(&journal),
+                    Note::Flush(done) => drop(done),
+                }
+            }
+        };
+        thread::Builder::new().name("log".to_owned()).spawn(write).ok()?;
+        opened.recv_timeout(FLUSH_LIMIT).ok().map(|()| Self(notes))
     }
 
-    pub(super) fn at(path: impl Into<PathBuf>) -> io::Result<Self> {
-        Ok(Self { socket: UnixDatagram::unbound()?, path: path.into() })
-    }
-
-    /// Sends an entry. Waits while the journal is slow. The address is looked up each time, as a
-    /// journal that is restarted has another socket.
-    pub(super) fn send(&self, fields: &str) -> io::Result<()> {
-        self.socket.send_to(&datagram(fields), &self.path).map(drop)
-    }
-}
-
-/// The text of a line, and the fields behind it if there are any.
-pub(super) fn split(line: &[u8]) -> (&[u8], Option<&str>) {
-    let Some(end) = line.iter().position(|byte| *byte == 0) else {
-        return (line, None);
-    };
-    (&line[..end], str::from_utf8(&line[end..]).ok())
-}
-
-/// A line with its fields behind it: those that the journal knows, and those of an event.
-pub(super) fn with_fields(
-    mut line: String,
-    level: Level,
-    message: &str,
-    event: Option<&impl RecordFields>,
-) -> String {
-    // Where it came from outside, a NUL would end the text.
-    if line.contains('\0') {
-        line = line.replace('\0', "\u{fffd}");
-    }
-    let mut fields = Fields(line);
-    fields.put("PRIORITY", &priority(level).to_string());
-    fields.put("SYSLOG_IDENTIFIER", "liftmesh");
-    fields.put("MESSAGE", message.trim_end());
-    if let Some(event) = event {
-        event.record(&mut fields);
-    }
-    fields.0
-}
-
-/// Fields behind a line.
-struct Fields(String);
-
-impl Fields {
-    fn put(&mut self, name: &str, value: &str) {
-        self.0.push('\0');
-        self.0.push_str(name);
-        self.0.push('=');
-        self.0.extend(value.chars().map(|c| if c == '\0' { '\u{fffd}' } else { c }));
-    }
-
-    /// The journal refuses other characters in names. The text of the event alone is that of
-    /// `LIFTMESH_EVENT`.
-    fn put_own(&mut self, field: &Field, value: &str) {
-        let name = if field.name() == "message" { "event" } else { field.name() };
-        let letters = name.chars().map(|c| match c.to_ascii_uppercase() {
-            letter @ ('A'..='Z' | '0'..='9') => letter,
-            _ => '_',
-        });
-        let name: String = PREFIX.chars().chain(letters).collect();
-        self.put(&name, value);
+    /// Waits until the queue is written, for [`FLUSH_LIMIT`] at most.
+    pub(super) fn flush(&self) {
+        let (done, written) = sync_channel(0);
+        // Where the queue is full, the journal does not read.
+        if self.0.try_send(Note::Flush(done)).is_ok() {
+            written.recv_timeout(FLUSH_LIMIT).unwrap_or_default();
+        }
     }
 }
 
-impl Visit for Fields {
+impl<S: Subscriber> Layer<S> for Journal {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if self.0.try_send(Note::Entry(Entry::new(event))).is_err() {
+            LOST.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A copy of an event. The fields are behind its message, as in a line, and by themselves.
+#[derive(Debug)]
+struct Entry {
+    metadata: &'static Metadata<'static>,
+    /// By the index of each field.
+    values: Vec<Option<String>>,
+}
+
+impl Entry {
+    fn new(event: &Event<'_>) -> Self {
+        let metadata = event.metadata();
+        let mut entry = Self { metadata, values: vec![None; metadata.fields().len()] };
+        event.record(&mut entry);
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        Fields.format_fields(Writer::new(&mut text), event).unwrap_or_default();
+        if let Some(message) = metadata.fields().field("message") {
+            entry.values[message.index()] = Some(text);
+        }
+        entry
+    }
+
+    fn write(&self, journal: &impl Subscriber) {
+        let values = self.values.iter().map(|value| value.as_ref().map(|text| text as &dyn Value));
+        let values: Vec<_> = values.collect();
+        let values = self.metadata.fields().value_set_all(&values);
+        journal.event(&Event::new(self.metadata, &values));
+    }
+}
+
+impl Visit for Entry {
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.put_own(field, value);
-    }
-
-    fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
-        self.put_own(field, &value.to_string());
+        self.values[field.index()] = Some(value.to_owned());
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.put_own(field, &format!("{value:?}"));
+        self.values[field.index()] = Some(format!("{value:?}"));
     }
-}
-
-/// An entry as it is sent. A value of several lines has its length before it.
-fn datagram(fields: &str) -> Vec<u8> {
-    let mut entry = Vec::with_capacity(fields.len() + 32);
-    for (name, value) in fields.split('\0').filter_map(|field| field.split_once('=')) {
-        entry.extend(name.as_bytes());
-        if value.contains('\n') {
-            entry.push(b'\n');
-            entry.extend((value.len() as u64).to_le_bytes());
-        } else {
-            entry.push(b'=');
-        }
-        entry.extend(value.as_bytes());
-        entry.push(b'\n');
-    }
-    entry
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-    use std::io::Read;
-    use std::os::fd::OwnedFd;
-    use std::os::unix::net::UnixStream;
-    use std::path::Path;
-    use std::thread;
+    use std::collections::BTreeMap;
+    use std::sync::mpsc::Receiver;
     use std::time::Duration;
 
     use tracing::{info, warn};
-    use tracing_subscriber::fmt::SubscriberBuilder;
 
-    use super::super::format::{Fields as Text, Prefixed};
-    use super::super::queue::Queue;
     use super::*;
 
-    /// Logs to the journal at this path. What it does not take is returned.
-    fn logged(path: &Path, log: impl FnOnce()) -> String {
-        let (mut reader, errors) = UnixStream::pair().expect("a pair");
-        let reading = thread::spawn(move || {
-            let mut text = String::new();
-            reader.read_to_string(&mut text).map(|_| text)
-        });
-        let journal = Journal::at(path).expect("a socket");
-        let errors = File::from(OwnedFd::from(errors));
-        let queue = Queue::start(errors, Some(journal)).expect("a thread");
-        let pen = queue.pen();
-        let subscriber = SubscriberBuilder::default()
-            .fmt_fields(Text)
-            .event_format(Prefixed::text().with_fields(true))
-            .with_writer(move || pen.clone())
-            .finish();
-        tracing::subscriber::with_default(subscriber, log);
-        assert!(queue.flush(Duration::from_secs(20)));
-        // The thread ends, and with it its side of the pair.
-        drop(queue);
-        reading.join().expect("it reads").expect("text")
+    type Taken = BTreeMap<&'static str, String>;
+
+    /// Hands each entry over, and waits until it is taken.
+    struct Slow(SyncSender<Taken>);
+
+    struct Seen(Taken);
+
+    impl Visit for Seen {
+        fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+            self.0.insert(field.name(), format!("{value:?}"));
+        }
+
+        fn record_str(&mut self, field: &Field, value: &str) {
+            self.0.insert(field.name(), value.to_owned());
+        }
     }
 
-    fn received(journal: &UnixDatagram) -> Vec<u8> {
-        let mut entry = vec![0; 1 << 16];
-        let length = journal.recv(&mut entry).expect("an entry");
-        entry.truncate(length);
-        entry
+    impl Layer<Registry> for Slow {
+        fn on_event(&self, event: &Event<'_>, _: Context<'_, Registry>) {
+            let mut seen = Seen(Taken::new());
+            event.record(&mut seen);
+            // The test may have ended.
+            self.0.send(seen.0).unwrap_or_default();
+        }
     }
 
-    fn served() {
-        let call = "hall 3 up";
-        info!(%call, car = "A", waited_ms = 12, "order served");
+    fn logged(log: impl FnOnce()) -> (Journal, Receiver<Taken>) {
+        let (entries, taken) = sync_channel(0);
+        let journal = Journal::start(|| Ok(Slow(entries))).expect("a journal");
+        let log_to = tracing_subscriber::registry().with(journal.clone());
+        tracing::subscriber::with_default(log_to, log);
+        (journal, taken)
     }
 
     #[test]
     fn an_entry_has_its_fields() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("socket");
-        let journal = UnixDatagram::bind(&path).expect("a socket");
-        assert_eq!(logged(&path, served), "");
-        let target = module_path!();
-        let expected = format!(
-            "PRIORITY=6\nSYSLOG_IDENTIFIER=liftmesh\n\
-             MESSAGE= INFO {target}: order served call=\"hall 3 up\" car=A waited_ms=12\n\
-             LIFTMESH_EVENT=order served\nLIFTMESH_CALL=hall 3 up\nLIFTMESH_CAR=A\n\
-             LIFTMESH_WAITED_MS=12\n"
-        );
-        assert_eq!(String::from_utf8_lossy(&received(&journal)), expected);
+        let (_journal, taken) = logged(|| {
+            let call = "hall 3 up";
+            info!(%call, car = "A", waited_ms = 12, "order served");
+        });
+        let expected = [
+            ("message", "order served call=\"hall 3 up\" car=A waited_ms=12"),
+            ("call", "hall 3 up"),
+            ("car", "A"),
+            ("waited_ms", "12"),
+        ];
+        let expected = expected.map(|(name, value)| (name, value.to_owned()));
+        assert_eq!(taken.recv().expect("an entry"), expected.into());
     }
 
     #[test]
-    fn a_value_of_two_lines_has_its_length_before_it() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("socket");
-        let journal = UnixDatagram::bind(&path).expect("a socket");
-        logged(&path, || warn!(reason = "one\ntwo", "a \0 and\nFORGED=1"));
-        let entry = received(&journal);
-        let field = |name: &str, value: &str| {
-            let length = (value.len() as u64).to_le_bytes();
-            [name.as_bytes(), b"\n", &length, value.as_bytes(), b"\n"].concat()
-        };
-        let has = |part: &[u8]| entry.windows(part.len()).any(|window| window == part);
-        assert!(has(b"PRIORITY=4\n"));
-        assert!(has(&field("LIFTMESH_REASON", "one\ntwo")));
-        assert!(has(&field("LIFTMESH_EVENT", "a \u{fffd} and\nFORGED=1")));
+    fn nobody_waits_for_a_journal_that_does_not_read() {
+        let before = super::super::lost();
+        let (journal, taken) = logged(|| (0..QUEUE * 2).for_each(|number| warn!(number, "again")));
+        assert!(super::super::lost() >= before + QUEUE as u64 - 1);
+        journal.flush();
+        drop(taken.recv_timeout(Duration::from_secs(20)).expect("it goes on"));
     }
 
     #[test]
-    fn without_the_socket_lines_go_to_standard_error() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let target = module_path!();
-        assert_eq!(
-            logged(&directory.path().join("socket"), served),
-            format!("<6> INFO {target}: order served call=\"hall 3 up\" car=A waited_ms=12\n")
-        );
-    }
-
-    #[test]
-    fn an_entry_that_is_too_long_goes_to_standard_error() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("socket");
-        let journal = UnixDatagram::bind(&path).expect("a socket");
-        let long = "x".repeat(1 << 20);
-        let text = logged(&path, || info!("{long}"));
-        assert!(text.starts_with("<6>") && text.contains(&long));
-        journal.set_nonblocking(true).expect("set");
-        journal.recv(&mut [0; 16]).expect_err("no entry");
+    fn without_a_journal_there_are_lines() {
+        let open = || Err::<Slow, _>(io::ErrorKind::NotFound.into());
+        assert!(Journal::start(open).is_none());
     }
 }

@@ -1,59 +1,94 @@
-//! The log of a running node, on standard error.
+//! The log of a running node, on standard error or in the system's journal.
 //!
 //! ```text
-//!   tracing ─▶ Format ─▶ bounded queue ─▶ thread `log` ─▶ standard error, or the system's journal
+//!   tracing ─▶ line  ─▶ bounded queue ─▶ thread `log` ─▶ standard error
+//!           └▶ entry ─▶ bounded queue ─▶ thread `log` ─▶ the system's journal
 //! ```
 //!
-//! Logging never waits: if nobody reads standard error, or its disk is full, lines are dropped and
-//! counted ([`lost`]), and the log reports the number once it can be written again. Panics are
-//! logged as well, so that nothing else in the process writes to standard error.
+//! Logging never waits: if nobody reads, or the disk is full, lines are dropped and counted
+//! ([`lost`]). Panics are logged as well, so that nothing else in the process writes to standard
+//! error.
 //!
-//! `queue.rs` has the thread, `format.rs` the format of lines, `journal.rs` the system's journal,
-//! `filter.rs` the values of `log.filter`.
+//! `format.rs` has the fields of lines, `journal.rs` the system's journal, `filter.rs` the values of
+//! `log.filter`.
 
 mod filter;
 mod format;
 mod journal;
-mod queue;
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::cell::Cell;
 use std::error::Error;
 use std::fs::File;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Once, OnceLock};
+use std::thread;
 use std::time::Duration;
 
 use rustix::fs::FileType;
-use tracing::metadata::Level;
-use tracing::{Event, error};
-use tracing_subscriber::fmt::format::JsonFields;
+use tracing::error;
+use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 pub(crate) use self::filter::LogFilter;
-use self::format::{Fields, Prefixed};
+use self::format::Fields;
 use self::journal::Journal;
-use self::queue::Queue;
-pub(crate) use self::queue::{lost, queued};
 
-/// How long what waits may take to be written when the process ends.
-pub(crate) const FLUSH_LIMIT: Duration = Duration::from_millis(500);
+/// How long what waits may take to be written when the process ends, and the journal to be opened.
+const FLUSH_LIMIT: Duration = Duration::from_millis(500);
+
+/// The bound of the queue of lines. Further ones are dropped and counted.
+const QUEUE: usize = 4096;
+
+/// The lines that had room in the queue and could not be written, and the entries without room.
+static LOST: AtomicU64 = AtomicU64::new(0);
+
+/// The lines that had no room in the queue.
+static DROPPED: OnceLock<ErrorCounter> = OnceLock::new();
+
+/// How many lines of this process's log were lost so far, because they were not read in time or
+/// could not be written.
+#[must_use]
+pub(crate) fn lost() -> u64 {
+    let dropped = DROPPED.get().map_or(0, ErrorCounter::dropped_lines);
+    LOST.load(Ordering::Relaxed).saturating_add(u64::try_from(dropped).unwrap_or(u64::MAX))
+}
+
+/// Standard error. The thread of `tracing-appender` does not count what can't be written.
+struct Output(File);
+
+impl Write for Output {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.0.write_all(line).is_err() {
+            LOST.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Why there is no log.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// There is no standard error, or no thread for the log.
+    /// There is no standard error.
     #[error("the log can't be started")]
-    Thread(#[source] io::Error),
+    Output(#[source] io::Error),
     /// There is a log already.
     #[error("the log can't be started")]
     Start(#[from] TryInitError),
 }
 
 /// What is logged, and how.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LogSettings {
     pub(crate) filter: LogFilter,
     /// How it looks.
@@ -67,26 +102,25 @@ pub(crate) enum LogFormat {
     Auto,
     /// With times and, on a terminal, colours.
     Human,
-    /// With neither, and with priorities, for the system's journal.
+    /// Entries of the system's journal, with their fields; for people where there is none.
     Journal,
-    /// A JSON object a line, with its priority before it for the system's journal.
+    /// A JSON object a line.
     Json,
 }
 
-/// The running log. It continues when this is dropped; [`finish`](Self::finish) flushes it.
+/// The running log. Only [`finish`](Self::finish) ends it.
 #[derive(Debug)]
 pub struct Log {
-    queue: Queue,
-    look: Look,
+    /// Where lines for people go.
+    people: Option<NonBlocking>,
+    thread: Thread,
 }
 
-/// The format of the lines in this run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
-    People,
-    Journal,
-    Json,
-    JsonForJournal,
+/// Who writes.
+#[derive(Debug)]
+enum Thread {
+    Lines(WorkerGuard),
+    Journal(Journal),
 }
 
 /// Starts the log.
@@ -94,68 +128,66 @@ enum Look {
 /// # Errors
 /// [`LogError`]: nothing is logged.
 pub fn start(settings: &LogSettings) -> Result<Log, LogError> {
-    // Not through `io::stderr`, whose lock the thread would hold while nobody reads.
-    let output = io::stderr().as_fd().try_clone_to_owned();
-    let output = File::from(output.map_err(LogError::Thread)?);
-    let stream = std::env::var("JOURNAL_STREAM").ok();
-    let look = look_of(settings.format, stream.as_deref());
-    // Without it, the lines reach the journal by standard error, and have their priorities alone.
-    let journal = match look {
-        Look::Journal | Look::JsonForJournal if is_the_journals(stream.as_deref()) => {
-            Journal::system().ok()
-        }
-        Look::People | Look::Journal | Look::Json | Look::JsonForJournal => None,
+    let log = tracing_subscriber::registry().with(settings.filter.0.clone());
+    let is_for_journal = match settings.format {
+        LogFormat::Auto => leads_to_journal(),
+        LogFormat::Journal => true,
+        LogFormat::Human | LogFormat::Json => false,
     };
-    let has_fields = journal.is_some();
-    let queue = Queue::start(output, journal).map_err(LogError::Thread)?;
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(settings.filter.to_env_filter())
-        .with_writer(queue.pen())
-        // It would write to standard error itself, and panic where it can't.
-        .log_internal_errors(false);
-    match look {
-        Look::People => {
-            log.fmt_fields(Fields).with_ansi(io::stderr().is_terminal()).finish().try_init()?;
+    let journal = is_for_journal.then(|| Journal::start(journal::of_system)).flatten();
+    let log = if let Some(journal) = journal {
+        log.with(journal.clone()).try_init()?;
+        Log { people: None, thread: Thread::Journal(journal) }
+    } else {
+        // Not through `io::stderr`, whose lock the thread would hold while nobody reads.
+        let output = io::stderr().as_fd().try_clone_to_owned();
+        let output = Output(File::from(output.map_err(LogError::Output)?));
+        let queue = NonBlockingBuilder::default().buffered_lines_limit(QUEUE).thread_name("log");
+        let (pen, guard) = queue.finish(output);
+        DROPPED.get_or_init(|| pen.error_counter());
+        // Errors of its own it would write to standard error itself, and panic where it can't.
+        let lines = fmt::layer().with_writer(pen.clone()).log_internal_errors(false);
+        let is_json = settings.format == LogFormat::Json;
+        if is_json {
+            let objects = lines.json().flatten_event(true);
+            log.with(objects.with_current_span(false).with_span_list(false)).try_init()?;
+        } else {
+            let is_terminal = io::stderr().is_terminal();
+            log.with(lines.fmt_fields(Fields).with_ansi(is_terminal)).try_init()?;
         }
-        Look::Journal => log
-            .fmt_fields(Fields)
-            .with_ansi(false)
-            .event_format(Prefixed::text().with_fields(has_fields))
-            .finish()
-            .try_init()?,
-        Look::Json => {
-            log.fmt_fields(JsonFields::new()).event_format(format::json()).finish().try_init()?;
-        }
-        Look::JsonForJournal => log
-            .fmt_fields(JsonFields::new())
-            .event_format(Prefixed::json().with_fields(has_fields))
-            .finish()
-            .try_init()?,
-    }
+        Log { people: (!is_json).then_some(pen), thread: Thread::Lines(guard) }
+    };
     panic::set_hook(Box::new(log_panic));
-    Ok(Log { queue, look })
+    Ok(log)
 }
 
 impl Log {
-    /// Writes an error and its causes as the last lines: as text for people, and in the log's
-    /// format if a program reads it.
+    /// Writes an error and its causes as the last line: as text for people, and in the log's format
+    /// if a program reads it.
     pub fn complain(&self, failure: &dyn Error) {
         let text = complaint(failure);
-        match self.look {
-            Look::People => self.queue.pen().write_line(text.as_bytes()),
-            Look::Journal => {
-                let lines = format::prefix(Level::ERROR, &text);
-                let entry = journal::with_fields(lines, Level::ERROR, &text, None::<&Event<'_>>);
-                self.queue.pen().write_line(entry.as_bytes());
-            }
-            Look::Json | Look::JsonForJournal => error!("{}", text.trim_end()),
+        if let Some(people) = &self.people {
+            // It never fails.
+            people.clone().write_all(text.as_bytes()).unwrap_or_default();
+        } else {
+            error!("{}", text.trim_end());
         }
     }
 
     /// Waits until everything is written, for [`FLUSH_LIMIT`] at most. The rest is lost: a reader
     /// that does not read must not keep the process from ending.
     pub fn finish(self) {
-        self.queue.flush(FLUSH_LIMIT);
+        match self.thread {
+            Thread::Journal(journal) => journal.flush(),
+            Thread::Lines(guard) => {
+                // The end of the guard may take longer, and print.
+                let (ended, end) = sync_channel::<()>(0);
+                let ending = thread::Builder::new().spawn(move || drop((guard, ended)));
+                if ending.is_ok() {
+                    end.recv_timeout(FLUSH_LIMIT).unwrap_or_default();
+                }
+            }
+        }
     }
 }
 
@@ -180,29 +212,16 @@ pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn look_of(format: LogFormat, journal: Option<&str>) -> Look {
-    match format {
-        LogFormat::Journal => Look::Journal,
-        LogFormat::Json if leads_to(journal) => Look::JsonForJournal,
-        LogFormat::Json => Look::Json,
-        LogFormat::Auto if leads_to(journal) => Look::Journal,
-        LogFormat::Human | LogFormat::Auto => Look::People,
-    }
-}
-
-/// The system names the journal's stream in `JOURNAL_STREAM`; standard error may still lead
-/// elsewhere.
-fn leads_to(journal: Option<&str>) -> bool {
-    let stream = rustix::fs::fstat(io::stderr()).ok();
-    let stream = stream.map(|stream| format!("{}:{}", stream.st_dev, stream.st_ino));
-    journal.is_some() && stream.as_deref() == journal
-}
-
-/// Whether standard error is the journal's own stream, which is a socket, and not a file that a
-/// supervisor passes off as one.
-fn is_the_journals(journal: Option<&str>) -> bool {
-    let is_socket = |stream: rustix::fs::Stat| FileType::from_raw_mode(stream.st_mode).is_socket();
-    leads_to(journal) && rustix::fs::fstat(io::stderr()).is_ok_and(is_socket)
+/// Whether standard error is the journal's own stream. The system names that in `JOURNAL_STREAM`;
+/// standard error may still lead elsewhere.
+fn leads_to_journal() -> bool {
+    let (journal, stream) = (std::env::var("JOURNAL_STREAM"), rustix::fs::fstat(io::stderr()));
+    journal.is_ok_and(|journal| {
+        stream.is_ok_and(|stream| {
+            FileType::from_raw_mode(stream.st_mode).is_socket()
+                && journal == format!("{}:{}", stream.st_dev, stream.st_ino)
+        })
+    })
 }
 
 fn log_panic(panic: &PanicHookInfo<'_>) {

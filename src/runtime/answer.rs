@@ -181,7 +181,6 @@ impl Running {
         let [events, datagrams, frames] = self.mesh.queued();
         let queues = [
             ("disk", disk),
-            ("log", log::queued()),
             ("mesh_events", events),
             ("datagrams", datagrams),
             ("link_frames", frames),

@@ -1,7 +1,6 @@
 //! The node under a service supervisor: what it tells it, and the unit file.
 
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -223,33 +222,6 @@ fn a_node_without_a_terminal_goes_on_at_sighup() {
     building.wait("it says so", |building| building.logged("A").contains("SIGHUP"));
     fly(&building, "A");
     assert!(building.stop("A").success());
-}
-
-/// The journal of the system learns each line's priority.
-#[test]
-fn a_log_that_leads_to_the_journal_has_priorities() {
-    let mut building = Building::new(4, Line::Serial);
-    building.install("A", 1);
-    let path = building.path("journal.log");
-    let log = File::create(&path).expect("a log");
-    let stream = log.metadata().expect("a file");
-    let stream = format!("JOURNAL_STREAM={}:{}", stream.dev(), stream.ino());
-    let wrapper = ["sh", "-c", "exec \"$@\" 2>\"$0\""];
-    let to = [path.to_str().expect("text"), "env", stream.as_str()];
-    building.start_by("A", &[&wrapper[..], &to[..]].concat(), Stdio::null());
-    building.wait_in_service(&["A"]);
-    building.panel("A").send("fault line unplugged").expect("taken");
-    let has = |line: &str| {
-        let log = std::fs::read_to_string(&path).expect("a log");
-        log.lines().any(|found| found.starts_with(line))
-    };
-    building.wait("the warning has its priority", |_| {
-        has("<4> WARN liftmesh::runtime::report: panel disconnected reason=")
-    });
-    assert!(has("<6> INFO liftmesh::runtime: node starts node=A "));
-    building.stop("A");
-    let log = std::fs::read_to_string(&path).expect("a log");
-    assert!(log.lines().all(|line| line.starts_with('<')), "{log}");
 }
 
 /// A program that reads the log gets objects.

@@ -78,10 +78,10 @@ table! {
         /// What is logged: a level (error, warn, info, debug, trace), or levels by module, such as
         /// info,liftmesh::mesh=debug.
         filter: LogFilter = Value("info"),
-        /// `human` has times and, on a terminal, colours; `journal` has neither, as the journal of
-        /// the system adds its own times, and starts each line with the priority that the journal
-        /// reads; `json` is one object a line, with that priority before it where standard error
-        /// leads to the journal; `auto` is `journal` where it leads there, and `human` otherwise.
+        /// `human` has times and, on a terminal, colours; `journal` is an entry of the system's
+        /// journal with the fields by themselves, or `human` where there is no such journal; `json`
+        /// is one object a line; `auto` is `journal` where standard error leads there, and `human`
+        /// otherwise.
         format: LogFormat = Value("auto"),
     }
 }
