@@ -63,6 +63,12 @@ if [ -n "$full" ]; then
         CARGO_PROFILE_PLAYGROUND_LTO=off CARGO_PROFILE_PLAYGROUND_CODEGEN_UNITS=16 \
             ./playground/build.sh >"$logs/playground" 2>&1 || true
         for tool in "${needed[@]}"; do need "$tool" || true; done
+        # The generator of the client that the test of the OpenAPI document uses.
+        python="$tools/python"
+        [ -x "$python/bin/openapi-python-client" ] ||
+            { python3 -m venv "$python" &&
+                "$python/bin/pip" install --quiet --disable-pip-version-check \
+                    openapi-spec-validator==0.9.0 openapi-python-client==0.29.1; } || true
     ) &
     installing=$!
     set +m

@@ -9,7 +9,7 @@ use elevator_fleet::store::Service;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{CallSchema, Order, OrderState, id_of, is_about_to_serve, seconds};
+use crate::{Order, OrderState, id_of, is_about_to_serve, seconds};
 
 /// What a program may call for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -51,7 +51,7 @@ pub enum RobotKind {
 #[schema(as = CallWish)]
 #[serde(untagged)]
 pub enum CallWishSchema {
-    Order(CallSchema),
+    Order(CallForm),
     Robot(RobotTrip),
 }
 
@@ -165,12 +165,13 @@ impl CallReport {
     }
 
     fn of_order(id: &str, order: &OrderStatus, status: &Status) -> Self {
-        let Order { id: name, call, waited, car, state, .. } = Order::new(order, status);
+        let Order { id: name, what: order, state } = Order::new(order, status);
+        let call = CallWish::Order((&order.call).into());
         Self {
             order: Some(name),
-            car,
-            waited: Some(waited),
-            ..Self::bare(id, CallWish::Order(call), state.into(), None)
+            car: order.car,
+            waited: Some(seconds(order.waited)),
+            ..Self::bare(id, call, state.into(), None)
         }
     }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, DoorState, Floor};
+use elevator_fleet::json::PhaseForm;
 use elevator_fleet::model::{CarPhase, CarView, Mode, NodeId, Reason};
 use elevator_fleet::node::Status;
 use serde::Serialize;
@@ -36,7 +37,9 @@ pub struct Car {
     position: Option<f64>,
     /// The estimated speed in floors a second, negative downwards, 0 at rest.
     speed: f64,
-    phase: Phase,
+    #[serde(with = "PhaseForm")]
+    #[schema(value_type = PhaseForm)]
+    phase: CarPhase,
     /// How long it has been in this phase.
     elapsed: f64,
     /// The direction in which it collects calls; null if it may turn either way.
@@ -65,27 +68,6 @@ pub struct Car {
     /// Whether its node was heard within the last second.
     heard: bool,
     lift_state: LiftState,
-}
-
-/// What a car is doing.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum Phase {
-    Idle,
-    Moving {
-        #[schema(value_type = String, example = "up")]
-        direction: Direction,
-        /// The floor of its stop.
-        #[schema(value_type = u8)]
-        stop_at: Floor,
-        /// The nearest floor at which it can still stop.
-        #[schema(value_type = u8)]
-        next_stop: Floor,
-    },
-    Homing,
-    Opening,
-    Open,
-    Closing,
 }
 
 /// The fields of Open-RMF's `rmf_lift_msgs/LiftState`, with its constants.
@@ -141,7 +123,7 @@ impl Car {
                 floor: view.floor,
                 position: position.map(rounded),
                 speed: rounded(speed),
-                phase: Phase::from(view.phase),
+                phase: view.phase,
                 elapsed: seconds(view.elapsed),
                 direction: view.direction,
                 load: view.load,
@@ -166,21 +148,6 @@ fn door_of(phase: CarPhase) -> DoorState {
         CarPhase::Opening => DoorState::Opening,
         CarPhase::Open => DoorState::Open,
         CarPhase::Closing => DoorState::Closing,
-    }
-}
-
-impl From<CarPhase> for Phase {
-    fn from(phase: CarPhase) -> Self {
-        match phase {
-            CarPhase::Idle => Self::Idle,
-            CarPhase::Moving { direction, stop_at, next_stop } => {
-                Self::Moving { direction, stop_at, next_stop }
-            }
-            CarPhase::Homing => Self::Homing,
-            CarPhase::Opening => Self::Opening,
-            CarPhase::Open => Self::Open,
-            CarPhase::Closing => Self::Closing,
-        }
     }
 }
 

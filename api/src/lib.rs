@@ -13,15 +13,15 @@ mod statistics;
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
-use elevator_driver::{Direction, Floor};
+use elevator_driver::Floor;
 use elevator_fleet::election::Detail;
-use elevator_fleet::json::CallForm;
+use elevator_fleet::json::NodeStateForm;
 use elevator_fleet::model::{Call, CarPhase, CarView, FleetName, HallCall, Mode, NodeId, Role};
 use elevator_fleet::node::{
     ConflictStatus, HangStatus, LossCause, LostStatus, OrderStatus, Status,
 };
 use elevator_fleet::settings::{Session, SessionState};
-use elevator_fleet::wire;
+use elevator_fleet::wire::NodeState;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -77,15 +77,12 @@ pub struct Fleet {
     #[schema(example = "lowest-ip")]
     election: String,
     /// The protocol's own state.
-    #[schema(value_type = Vec<DetailSchema>)]
     election_state: Vec<Detail>,
     /// The node itself, then those that it hears, by name.
     nodes: Vec<Node>,
     /// The nodes that were peers and are not heard any more.
-    #[schema(value_type = Vec<LostSchema>)]
     lost: Vec<LostStatus>,
     /// The nodes that are heard and can't be peers.
-    #[schema(value_type = Vec<ConflictSchema>)]
     conflicts: Vec<ConflictStatus>,
     /// The digest of the order store; equal stores have equal digests.
     #[schema(example = "00f3a1c29d5e7b84")]
@@ -100,7 +97,6 @@ pub struct Fleet {
     #[schema(value_type = Vec<String>)]
     hung: Vec<NodeId>,
     /// Why they hung, as far as their nodes have been able to tell.
-    #[schema(value_type = Vec<HangSchema>)]
     hangs: Vec<HangStatus>,
     /// Every service mode that a car can have, the least restrictive first.
     #[schema(value_type = Vec<String>, example = json!(["in-service", "independent"]))]
@@ -133,6 +129,8 @@ struct Node {
     /// Whether this is the node that answers.
     #[serde(rename = "self")]
     is_self: bool,
+    #[serde(with = "NodeStateForm")]
+    #[schema(value_type = NodeStateForm)]
     node_state: NodeState,
     /// The time since it was last heard, in seconds.
     silent: f64,
@@ -146,41 +144,14 @@ struct Node {
     in_step: bool,
 }
 
-/// The state of a node.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum NodeState {
-    Master,
-    Slave {
-        #[schema(value_type = String)]
-        master: NodeId,
-    },
-    Seeking,
-}
-
 /// An open order.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Order {
     /// Names the call: there is at most one open order for each.
     #[schema(example = "hall-3-up")]
     id: String,
-    #[schema(value_type = CallSchema)]
-    call: CallForm,
-    /// How long its oldest press has waited, in seconds.
-    waited: f64,
-    /// The car that is to serve it.
-    #[schema(value_type = Option<String>)]
-    car: Option<NodeId>,
-    /// Its lamp may be lit: the order survives the loss of any one node.
-    promised: bool,
-    /// How many living nodes are known to hold it.
-    holders: usize,
-    /// Which nodes these are, by name: eight at most.
-    #[schema(value_type = Vec<String>, example = json!(["A", "B"]))]
-    held_by: Vec<NodeId>,
-    /// On whose disk it is known to be, of them.
-    #[schema(value_type = Vec<String>, example = json!(["A"]))]
-    durable_at: Vec<NodeId>,
+    #[serde(flatten)]
+    what: OrderStatus,
     pub state: OrderState,
 }
 
@@ -212,13 +183,13 @@ impl State {
 
 impl Fleet {
     fn new(status: &Status, at: SystemTime) -> Self {
-        let has_master = status.node_state != wire::NodeState::Seeking;
+        let has_master = status.node_state != NodeState::Seeking;
         let own = Node {
             node: status.node.clone(),
             role: status.role,
             address: status.address.to_string(),
             is_self: true,
-            node_state: NodeState::from(&status.node_state),
+            node_state: status.node_state.clone(),
             silent: 0.0,
             round_trip: None,
             loss: None,
@@ -230,7 +201,7 @@ impl Fleet {
             role: peer.role,
             address: peer.address.to_string(),
             is_self: false,
-            node_state: NodeState::from(&peer.node_state),
+            node_state: peer.node_state.clone(),
             silent: seconds(peer.silent),
             round_trip: peer.round_trip.map(|time| time.as_secs_f64()),
             loss: peer.loss,
@@ -244,9 +215,9 @@ impl Fleet {
             uptime: seconds(status.uptime),
             floors: status.floors.get(),
             master: match &status.node_state {
-                wire::NodeState::Master => Some(status.node.clone()),
-                wire::NodeState::Slave { master } => Some(master.clone()),
-                wire::NodeState::Seeking => None,
+                NodeState::Master => Some(status.node.clone()),
+                NodeState::Slave { master } => Some(master.clone()),
+                NodeState::Seeking => None,
             },
             master_since: has_master.then(|| seconds(status.state_since)),
             term: status.term.0,
@@ -290,16 +261,6 @@ fn views(status: &Status) -> impl Iterator<Item = (&NodeId, &CarView)> {
     own.chain(others)
 }
 
-impl From<&wire::NodeState> for NodeState {
-    fn from(state: &wire::NodeState) -> Self {
-        match state {
-            wire::NodeState::Master => Self::Master,
-            wire::NodeState::Slave { master } => Self::Slave { master: master.clone() },
-            wire::NodeState::Seeking => Self::Seeking,
-        }
-    }
-}
-
 impl Order {
     fn new(order: &OrderStatus, status: &Status) -> Self {
         let state = match &order.car {
@@ -307,17 +268,7 @@ impl Order {
             Some(car) if is_about_to_serve(status, car, &order.call) => OrderState::ServedSoon,
             Some(_) => OrderState::BeingServed,
         };
-        Self {
-            id: id_of(&order.call),
-            call: (&order.call).into(),
-            waited: seconds(order.waited),
-            car: order.car.clone(),
-            promised: order.promised,
-            holders: order.holders,
-            held_by: order.held_by.clone(),
-            durable_at: order.durable_at.clone(),
-            state,
-        }
+        Self { id: id_of(&order.call), what: order.clone(), state }
     }
 }
 
@@ -356,97 +307,9 @@ fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
-/// A part of the state of an election protocol.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Detail)]
-pub struct DetailSchema {
-    #[schema(example = "round")]
-    pub name: String,
-    pub value: String,
-}
-
-/// A node that was a peer and is not heard any more.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Lost)]
-pub struct LostSchema {
-    #[schema(example = "B")]
-    pub node: String,
-    #[schema(example = "cabin")]
-    pub role: String,
-    #[schema(example = "192.168.1.12")]
-    pub address: String,
-    /// How long ago it was last heard, in seconds.
-    pub silent: f64,
-    /// `silent` or `hung`.
-    #[schema(example = "silent")]
-    pub cause: String,
-}
-
-/// Why a car hung, with the fields of the event `hung`.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Hang)]
-pub struct HangSchema {
-    #[schema(example = "B")]
-    pub car: String,
-    /// The floor of its stop; null while it looked for a floor, or if it was told to stop.
-    #[schema(example = 3)]
-    pub floor: Option<u8>,
-    /// `up` or `down`: where it was going, or last went.
-    #[schema(example = "up")]
-    pub direction: String,
-    /// The last floor sensor that was seen.
-    #[schema(example = 2)]
-    pub last_sensor: Option<u8>,
-    /// How long the motor had been driven without a new floor, or since it was told to stop, in seconds.
-    #[schema(example = 10.012)]
-    pub actual: f64,
-    /// How long it may be driven so, in seconds.
-    #[schema(example = 9.98)]
-    pub expected: f64,
-    /// How many flights in a row did not end at their stop, if that is why.
-    pub flights_off_target: Option<u8>,
-    /// The motor did not stop when it was told to.
-    pub not_stopped: bool,
-}
-
-/// A node that is heard, and can't be a peer or is a faulty one.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Conflict)]
-pub struct ConflictSchema {
-    /// `name`, `address`, `floors`, `election`, `version`, `garbage` or `fleet`.
-    #[schema(example = "address")]
-    pub kind: String,
-    /// The same for people.
-    pub what: String,
-    /// How long ago it was first seen, in seconds.
-    pub since: f64,
-    /// How long ago it was last seen, in seconds.
-    pub last: f64,
-}
-
-/// A call. Floors count from 0 at the bottom.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Call)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum CallSchema {
-    /// From a landing.
-    Hall {
-        floor: u8,
-        #[schema(value_type = String, example = "up")]
-        direction: Direction,
-    },
-    /// From a landing, with the destination.
-    Destination { from: u8, to: u8 },
-    /// From inside a car.
-    Car {
-        #[schema(example = "A")]
-        car: String,
-        floor: u8,
-    },
-}
-
 #[cfg(test)]
 mod tests {
+    use elevator_driver::Direction;
     use elevator_fleet::model::{Availability, FloorSet};
 
     use super::*;

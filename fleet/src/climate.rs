@@ -25,6 +25,7 @@ pub(crate) use text::{display_text, temperature_text, whole_degrees};
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Reading {
     /// Temperature in whole °C, −127 to 127.
     pub temperature: Option<i8>,

@@ -14,6 +14,7 @@ use elevator_driver::{Direction, Floor};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub use self::car::PhaseForm;
 pub(crate) use self::car::{CarForm, optional_car};
 pub use self::number::Seconds;
 pub(crate) use self::number::{
@@ -22,12 +23,23 @@ pub(crate) use self::number::{
 pub(crate) use self::report::{availability, conflict, connection, hang, panel};
 use crate::model::{Call, HallCall, NameError, NodeId, NodeState};
 
+/// Any JSON.
+#[cfg(feature = "schema")]
+pub(crate) fn any() -> utoipa::openapi::Object {
+    use utoipa::openapi::schema::{ObjectBuilder, SchemaType};
+    ObjectBuilder::new().schema_type(SchemaType::AnyValue).build()
+}
+
 /// `{"kind":"slave","master":"A"}`.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "NodeState", tag = "kind", rename_all = "snake_case")]
-pub(crate) enum NodeStateForm {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NodeState))]
+pub enum NodeStateForm {
     Seeking,
-    Slave { master: NodeId },
+    Slave {
+        #[cfg_attr(feature = "schema", schema(value_type = String))]
+        master: NodeId,
+    },
     Master,
 }
 
@@ -36,12 +48,14 @@ pub(crate) enum NodeStateForm {
 /// `{"kind":"car","car":"A","floor":5}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Call))]
 pub enum CallForm {
     /// From a landing.
     Hall {
         /// The landing.
         floor: u8,
         /// Where the passenger wants to go.
+        #[cfg_attr(feature = "schema", schema(value_type = String))]
         direction: Direction,
     },
     /// From a landing, with the destination.

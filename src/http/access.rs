@@ -82,7 +82,7 @@ pub(super) struct Released {
         (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it holds"),
     )
 )]
-pub(super) async fn set_lock(
+pub(super) async fn set_floor_lock(
     State(app): State<App>,
     Path(floor): Path<String>,
     request: Request<Body>,
@@ -121,7 +121,7 @@ pub(super) async fn set_lock(
         (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
     )
 )]
-pub(super) async fn release(
+pub(super) async fn release_floor(
     State(app): State<App>,
     Path(car): Path<String>,
     request: Request<Body>,

@@ -96,7 +96,7 @@ impl Calls {
         (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether the call was placed"),
     )
 )]
-pub(super) async fn place(
+pub(super) async fn place_call(
     State(app): State<App>,
     request: Request<Body>,
 ) -> Result<Response, Problem> {
@@ -136,7 +136,7 @@ pub(super) async fn place(
         (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
     )
 )]
-pub(super) async fn follow(
+pub(super) async fn get_call(
     State(app): State<App>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
@@ -175,7 +175,7 @@ fn not_open() -> Problem {
         (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it is withdrawn"),
     )
 )]
-pub(super) async fn withdraw(
+pub(super) async fn withdraw_call(
     State(app): State<App>,
     Path(id): Path<String>,
     parts: Parts,

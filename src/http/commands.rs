@@ -19,7 +19,7 @@ use super::extract::Path;
 use super::problem::Problem;
 use super::routes::{App, json, parsed};
 use crate::journal::Account;
-use crate::latch::Latch;
+use crate::latch::{Evidence, Latch};
 use crate::operator::{Command, words};
 use crate::tokens::Scope;
 
@@ -148,8 +148,8 @@ pub(super) struct LatchState {
     pub(super) running: bool,
     #[schema(value_type = String, example = "B")]
     pub(super) node: NodeId,
-    /// As in `liftmesh status --json`: `cause` is `hang`, `journal-lost`, `unreadable` or `removed`; a
-    /// hang has `at` and `evidence`. Null while the node runs.
+    /// As in `liftmesh status --json`. Null while the node runs.
+    #[schema(value_type = Option<LatchSchema>)]
     pub(super) latch: Option<Latch>,
     /// The latch in words.
     pub(super) text: Option<String>,
@@ -158,6 +158,27 @@ pub(super) struct LatchState {
     /// Whether a token can clear it: the journal can be read, and has one with scope `operate`. Null
     /// while the node runs.
     pub(super) tokens_usable: Option<bool>,
+}
+
+/// A latch, in one form for all causes.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Latch)]
+struct LatchSchema {
+    /// `hang`, `journal-lost`, `unreadable` or `removed`.
+    #[schema(example = "hang")]
+    cause: String,
+    /// When the car hung, in UTC.
+    at: Option<String>,
+    /// The node whose car hung.
+    node: Option<String>,
+    /// The version of the program that recorded the hang.
+    program: Option<String>,
+    /// What was known of the hang.
+    evidence: Option<Evidence>,
+    /// Why the latch is `unreadable`.
+    reason: Option<String>,
+    /// The hang whose latch was `removed`.
+    recorded: Option<String>,
 }
 
 impl ClearHang {
@@ -392,7 +413,7 @@ pub(super) fn wrong(what: &str, cause: impl Display) -> Problem {
     path = "/latch",
     responses((status = 200, body = LatchState), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"))
 )]
-pub(super) async fn latch(State(app): State<App>) -> Result<Response, Problem> {
+pub(super) async fn get_latch(State(app): State<App>) -> Result<Response, Problem> {
     let node = app.look().await?.status.node.clone();
     let state = LatchState {
         running: true,

@@ -5,6 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::Response;
+use elevator_fleet::node::Status;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
@@ -42,7 +43,12 @@ pub(super) struct AuditRecord {
 }
 
 /// Everything that the node knows of itself and the fleet.
-pub(super) async fn status(State(app): State<App>) -> Result<Response, Problem> {
+#[utoipa::path(
+    get,
+    path = "/status",
+    responses((status = 200, body = Status), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"))
+)]
+pub(super) async fn get_status(State(app): State<App>) -> Result<Response, Problem> {
     Ok(routes::json(StatusCode::OK, &app.node_loop.status().await?))
 }
 
@@ -56,12 +62,19 @@ pub(super) async fn status(State(app): State<App>) -> Result<Response, Problem> 
         (status = 503, body = Problem, content_type = "application/problem+json", description = "The disk has failed, or the node's loop does not answer"),
     )
 )]
-pub(super) async fn audit(State(app): State<App>, parts: Parts) -> Result<Response, Problem> {
+pub(super) async fn list_audit_records(
+    State(app): State<App>,
+    parts: Parts,
+) -> Result<Response, Problem> {
     authorize(&app, &parts, Scope::Operate).await?;
     Ok(routes::json(StatusCode::OK, &app.node_loop.audit().await?))
 }
 
-pub(super) async fn presses(State(app): State<App>, parts: Parts) -> Result<Response, Problem> {
+/// The latest presses of the panel of the node that answers, for the command line.
+pub(super) async fn list_presses(
+    State(app): State<App>,
+    parts: Parts,
+) -> Result<Response, Problem> {
     authorize(&app, &parts, Scope::Operate).await?;
     let (presses, forgotten) = app.node_loop.presses().await?;
     Ok(routes::json(StatusCode::OK, &Presses { presses, forgotten }))

@@ -53,8 +53,20 @@ const OF_TOKENS: [(&str, &str); 3] = [
 const OF_ALL: [(&str, &str); 2] =
     [("421", "The request is for another host"), ("503", "The node's loop does not answer")];
 
-/// Adds what the layers around all handlers do.
-fn complete(item: &mut PathItem) {
+/// The groups of addresses, by how these begin.
+const TAGS: [(&str, &str); 6] = [
+    ("/calls", "calls"),
+    ("/sessions", "sessions"),
+    ("/statistics", "statistics"),
+    ("/events", "events"),
+    ("/latch", "latch"),
+    ("/audit", "audit"),
+];
+
+/// Adds what the layers around all handlers do, and what they have in common.
+fn complete(path: &str, item: &mut PathItem) {
+    let tag = TAGS.iter().find(|(start, _)| path.starts_with(start)).map(|(_, tag)| *tag);
+    let tag = tag.unwrap_or(if item.get.is_some() { "state" } else { "commands" });
     if let Some(read) = &mut item.get {
         // What nobody needs a token for is there beyond loopback as well, but not here.
         let token = SecurityRequirement::new(TOKEN, [Scope::View.to_string()]);
@@ -62,6 +74,15 @@ fn complete(item: &mut PathItem) {
     }
     let all = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete];
     for operation in all.into_iter().flatten() {
+        operation.tags = Some(vec![tag.to_owned()]);
+        let summary = operation.summary.clone().unwrap_or_default();
+        for response in operation.responses.responses.values_mut() {
+            if let RefOr::T(response) = response
+                && response.description.is_empty()
+            {
+                response.description.clone_from(&summary);
+            }
+        }
         let of_address =
             has_parameters(operation).then_some(("400", "The address is not what is expected"));
         for (status, why) in OF_TOKENS.into_iter().chain(OF_ALL).chain(of_address) {
@@ -87,7 +108,7 @@ fn problem(why: &str) -> RefOr<utoipa::openapi::Response> {
 
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
     let mut api = routes::api().into_openapi();
-    api.paths.paths.values_mut().for_each(complete);
+    api.paths.paths.iter_mut().for_each(|(path, item)| complete(path, item));
     api.to_pretty_json().unwrap_or_default().into()
 });
 

@@ -67,10 +67,14 @@ impl PlacedCall {
 /// Reads what is called for by its `kind`, so that an error says what is wrong with a call of that kind.
 pub(crate) fn wish<'de, D: Deserializer<'de>>(from: D) -> Result<CallWish, D::Error> {
     let value = serde_json::Value::deserialize(from)?;
-    let read = if value["kind"] == "robot" {
-        serde_json::from_value(value).map(CallWish::Robot)
-    } else {
-        serde_json::from_value(value).map(CallWish::Order)
+    let read = match value["kind"].as_str() {
+        Some("robot") => serde_json::from_value(value).map(CallWish::Robot),
+        Some("hall" | "destination" | "car") => serde_json::from_value(value).map(CallWish::Order),
+        _ => {
+            let kind = &value["kind"];
+            let kinds = "the kinds of calls are `hall`, `destination`, `car` and `robot`";
+            return Err(D::Error::custom(format!("unknown kind {kind}: {kinds}")));
+        }
     };
     read.map_err(D::Error::custom)
 }

@@ -108,33 +108,33 @@ impl App {
 /// The addresses of `/api/v1`. Each method and path comes from the description of its handler.
 pub(super) fn api() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(openapi::preamble())
-        .routes(routes!(fleet))
-        .routes(routes!(cars))
-        .routes(routes!(orders))
-        .routes(routes!(events))
-        .routes(routes!(calls::place))
-        .routes(routes!(calls::follow, calls::withdraw))
-        .routes(routes!(sessions::open))
-        .routes(routes!(sessions::read, sessions::go, sessions::end))
-        .routes(routes!(statistics::statistics))
-        .routes(routes!(statistics::csv))
+        .routes(routes!(get_fleet))
+        .routes(routes!(list_cars))
+        .routes(routes!(list_orders))
+        .routes(routes!(follow_events))
+        .routes(routes!(calls::place_call))
+        .routes(routes!(calls::get_call, calls::withdraw_call))
+        .routes(routes!(sessions::open_session))
+        .routes(routes!(sessions::get_session, sessions::move_session, sessions::end_session))
+        .routes(routes!(statistics::get_statistics))
+        .routes(routes!(statistics::get_statistics_csv))
         .routes(routes!(commands::set_mode))
         .routes(routes!(commands::clear_hang))
-        .routes(routes!(access::release))
-        .routes(routes!(access::set_lock))
+        .routes(routes!(access::release_floor))
+        .routes(routes!(access::set_floor_lock))
         .routes(routes!(commands::set_fire_recall))
         .routes(routes!(commands::set_priority))
         .routes(routes!(commands::set_emergency_power))
-        .routes(routes!(commands::latch))
-        .routes(routes!(diagnostics::audit))
+        .routes(routes!(commands::get_latch))
+        .routes(routes!(diagnostics::get_status))
+        .routes(routes!(diagnostics::list_audit_records))
 }
 
 pub(super) fn router(app: App) -> Router {
     let (api, _described) = api().split_for_parts();
     let api = api
         .route("/openapi.json", get(openapi::document))
-        .route("/status", get(diagnostics::status))
-        .route("/presses", get(diagnostics::presses))
+        .route("/presses", get(diagnostics::list_presses))
         .route("/tokens", post(diagnostics::change_token))
         .route("/cable", put(diagnostics::rewire));
     // What tells something of the fleet.
@@ -270,7 +270,7 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     path = "/fleet",
     responses((status = 200, body = Fleet), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"))
 )]
-pub(super) async fn fleet(State(app): State<App>) -> Result<Response, Problem> {
+pub(super) async fn get_fleet(State(app): State<App>) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &app.look().await?.state.fleet))
 }
 
@@ -280,7 +280,7 @@ pub(super) async fn fleet(State(app): State<App>) -> Result<Response, Problem> {
     path = "/cars",
     responses((status = 200, body = Vec<Car>), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"))
 )]
-pub(super) async fn cars(State(app): State<App>) -> Result<Response, Problem> {
+pub(super) async fn list_cars(State(app): State<App>) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &app.look().await?.state.cars))
 }
 
@@ -290,7 +290,7 @@ pub(super) async fn cars(State(app): State<App>) -> Result<Response, Problem> {
     path = "/orders",
     responses((status = 200, body = Vec<Order>), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"))
 )]
-pub(super) async fn orders(State(app): State<App>) -> Result<Response, Problem> {
+pub(super) async fn list_orders(State(app): State<App>) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &app.look().await?.state.orders))
 }
 
@@ -323,7 +323,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
         (status = 503, body = Problem, content_type = "application/problem+json", description = "There are too many clients, or the node's loop does not answer"),
     )
 )]
-pub(super) async fn events(
+pub(super) async fn follow_events(
     State(app): State<App>,
     Query(resume): Query<Resume>,
     Extension(streams): Extension<Streams>,

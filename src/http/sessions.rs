@@ -3,9 +3,9 @@
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::response::Response;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use elevator_driver::Floor;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{Access, LONGEST_HOLD, SessionRefused, SessionRequest};
@@ -200,7 +200,7 @@ pub(super) async fn withdraw(app: &App, bearer: &Bearer, id: RequestId) -> Resul
     request_body = OpenSession,
     security(("token" = ["call"])),
     responses(
-        (status = 201, body = SessionView),
+        (status = 201, body = SessionView, headers(("Location" = String, description = "The address of the session"))),
         (status = 200, body = SessionView, description = "What has become of the session of this request"),
         (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected, or the time too long"),
         (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
@@ -212,7 +212,7 @@ pub(super) async fn withdraw(app: &App, bearer: &Bearer, id: RequestId) -> Resul
         (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it was opened"),
     )
 )]
-pub(super) async fn open(
+pub(super) async fn open_session(
     State(app): State<App>,
     request: Request<Body>,
 ) -> Result<Response, Problem> {
@@ -220,7 +220,8 @@ pub(super) async fn open(
     let bearer = authorize(&app, &parts, Scope::Call).await?;
     let (session, is_new) = open_for(&app, &bearer, parsed(body).await?).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(json(status, &SessionView::from(&session)))
+    let there = [(header::LOCATION, format!("/api/v1/sessions/{}", session.id))];
+    Ok((there, json(status, &SessionView::from(&session))).into_response())
 }
 
 /// How far a session is. One that has ended is known for a while: the latest 32 are.
@@ -234,7 +235,7 @@ pub(super) async fn open(
         (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
     )
 )]
-pub(super) async fn read(
+pub(super) async fn get_session(
     State(app): State<App>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
@@ -265,7 +266,7 @@ pub(super) async fn read(
         (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether the car goes there"),
     )
 )]
-pub(super) async fn go(
+pub(super) async fn move_session(
     State(app): State<App>,
     Path(id): Path<String>,
     request: Request<Body>,
@@ -297,7 +298,7 @@ pub(super) async fn go(
         (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it has ended"),
     )
 )]
-pub(super) async fn end(
+pub(super) async fn end_session(
     State(app): State<App>,
     Path(id): Path<String>,
     parts: Parts,

@@ -269,7 +269,7 @@ async fn asked(app: &App, part: &Part) -> Result<Asked, Problem> {
         (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
     )
 )]
-pub(super) async fn statistics(
+pub(super) async fn get_statistics(
     State(app): State<App>,
     Query(part): Query<Part>,
 ) -> Result<Response, Problem> {
@@ -289,7 +289,7 @@ pub(super) async fn statistics(
         (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
     )
 )]
-pub(super) async fn csv(
+pub(super) async fn get_statistics_csv(
     State(app): State<App>,
     Query(part): Query<Part>,
 ) -> Result<Response, Problem> {

@@ -62,7 +62,7 @@ const PREAMBLE: &str = "\
 ";
 
 /// Why a node may not start until an operator has said so.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "cause", rename_all = "kebab-case")]
 pub enum Latch {
     /// Its car hung.
@@ -80,12 +80,11 @@ pub enum Latch {
 }
 
 /// A hang.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hang {
     /// When, in UTC by the machine's clock; for people only (E5).
     pub(crate) at: String,
     /// The node whose car it was.
-    #[schema(value_type = String)]
     pub(crate) node: NodeId,
     /// The version of the program.
     pub(crate) program: String,

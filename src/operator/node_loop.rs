@@ -328,7 +328,10 @@ impl NodeLoop {
             return Ok(());
         }
         let known: Vec<_> = status.cars().map(NodeId::as_str).collect();
-        let message = format!("no car {car} is heard; there are {}", known.join(", "));
+        let message = match &known[..] {
+            [] => format!("no car {car} is known: this node hears of no car"),
+            known => format!("no car {car} is known; there are {}", known.join(", ")),
+        };
         Err(Refused { code: ErrorCode::UnknownCar, message })
     }
 }

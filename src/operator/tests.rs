@@ -427,7 +427,7 @@ fn an_order_for_a_button_or_a_car_that_is_not_there_is_refused() {
     assert_eq!(code_of(client.order(&hall(3, Direction::Up), Access::Public)), "no_such_button");
     assert_eq!(code_of(client.order(&car_call("C", 1), Access::Public)), "unknown_car");
     let refused = client.order(&car_call("C", 1), Access::Public).unwrap_err();
-    assert_eq!(refused.to_string(), "no car C is heard; there are A, B");
+    assert_eq!(refused.to_string(), "no car C is known; there are A, B");
     assert!(client.status().unwrap().orders.is_empty());
 }
 

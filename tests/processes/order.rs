@@ -58,7 +58,7 @@ fn a_cab_order_for_a_node_without_a_car_is_refused() {
     let output = order(&building, &["car", "U", "2"]);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("no car U is heard; there are A"), "{said}");
+    assert!(said.contains("no car U is known; there are A"), "{said}");
     assert!(building.status("A").expect("a status").orders.is_empty());
 }
 

@@ -11,38 +11,60 @@ use crate::model::{CarView, Timestamp};
 
 /// The node's own car.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = OwnCar))]
 pub struct CarStatus {
     /// As the group sees it.
     #[serde(flatten, with = "CarForm")]
+    #[cfg_attr(feature = "schema", schema(value_type = crate::json::CarForm))]
     pub view: CarView,
     /// The panel's address, such as `serial:///dev/ttyUSB0`. Filled in by the process.
     #[serde(default)]
     pub panel: String,
     /// Whether the panel answers, or why not.
     #[serde(flatten, with = "connection")]
+    #[cfg_attr(feature = "schema", schema(value_type = crate::json::connection::Form))]
     pub connection: Result<(), String>,
     /// The counters of the line to the panel. Filled in by the process.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(value_type = std::collections::BTreeMap<String, u64>))]
     pub line: LineCounters,
     /// The state of the door.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub door: DoorState,
     /// The floor whose sensor is active, or `None` between floors.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u8>))]
     pub at: Option<Floor>,
     /// Whether the stop switch is pulled.
     pub stopped: bool,
     /// Whether something stands in the door.
     pub obstructed: bool,
     /// The key switch.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub key: KeySwitch,
     /// The buttons that have been pressed for too long, as if stuck.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<ButtonForm>))]
     pub stuck: BTreeSet<Button>,
     /// The lamps that are lit on its panel.
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<ButtonForm>))]
     pub lamps: LampSet,
+}
+
+/// A button or its lamp.
+#[cfg(feature = "schema")]
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Button)]
+pub(crate) struct ButtonForm {
+    /// `hall` or `car`.
+    kind: String,
+    floor: u8,
+    /// Of a hall button.
+    direction: Option<String>,
 }
 
 /// The climate, and what the indicator shows.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Climate))]
 pub struct ClimateStatus {
     /// What the node's own sensors read.
     #[serde(flatten)]
@@ -53,6 +75,7 @@ pub struct ClimateStatus {
     pub brightness: Option<u8>,
     /// The age of these values; `None` once they have expired (K1).
     #[serde(with = "optional_seconds", default)]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<f64>))]
     pub age: Option<Duration>,
     /// The indicator's text.
     pub display: String,
@@ -62,6 +85,7 @@ pub struct ClimateStatus {
 
 /// The readings of one unit's sensors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ClimateUnit))]
 pub struct UnitStatus {
     /// The node's name, or the address of a device that is not a node.
     pub unit: String,
@@ -69,6 +93,7 @@ pub struct UnitStatus {
     #[serde(flatten)]
     pub reading: Reading,
     #[serde(with = "seconds")]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
     pub age: Duration,
 }
 

@@ -506,8 +506,10 @@ impl Protocol {
 
 /// One line of a protocol's own state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Detail {
     /// What it is, in a word or two: `round`, `senior flag`.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub name: Cow<'static, str>,
     pub value: String,
 }

@@ -11,19 +11,27 @@ use crate::model::{Availability, CarPhase, CarView, FloorSet, Mode, Reason};
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "CarView")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = CarView))]
 pub(crate) struct CarForm {
     #[serde(flatten, with = "availability", getter = "CarView::reason")]
+    #[cfg_attr(feature = "schema", schema(value_type = availability::Form))]
     reason: Option<Reason>,
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u8>))]
     floor: Option<Floor>,
     #[serde(with = "PhaseForm")]
+    #[cfg_attr(feature = "schema", schema(value_type = PhaseForm))]
     phase: CarPhase,
     #[serde(with = "seconds")]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
     elapsed: Duration,
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     direction: Option<Direction>,
     load: Option<u8>,
     #[serde(with = "floors", default)]
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<u8>))]
     locked_out: FloorSet,
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     mode: Mode,
 }
 
@@ -40,9 +48,19 @@ impl From<CarForm> for CarView {
 /// `{"kind":"moving","direction":"up","stop_at":3,"next_stop":2}`.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "CarPhase", tag = "kind", rename_all = "snake_case")]
-enum PhaseForm {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Phase))]
+pub enum PhaseForm {
     Idle,
-    Moving { direction: Direction, stop_at: Floor, next_stop: Floor },
+    Moving {
+        #[cfg_attr(feature = "schema", schema(value_type = String, example = "up"))]
+        direction: Direction,
+        /// The floor of its stop.
+        #[cfg_attr(feature = "schema", schema(value_type = u8))]
+        stop_at: Floor,
+        /// The nearest floor at which it can still stop.
+        #[cfg_attr(feature = "schema", schema(value_type = u8))]
+        next_stop: Floor,
+    },
     Homing,
     Opening,
     Open,

@@ -18,8 +18,10 @@ pub(crate) mod availability {
     use super::{Deserialize, Deserializer, Reason, Serialize, Serializer};
 
     #[derive(Serialize, Deserialize)]
-    struct Form {
+    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Availability))]
+    pub(crate) struct Form {
         in_service: bool,
+        #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
         unavailable: Option<Reason>,
     }
 
@@ -45,7 +47,8 @@ macro_rules! line {
             use super::{Deserialize, Deserializer, Serialize, Serializer};
 
             #[derive(Serialize, Deserialize)]
-            struct Form {
+            #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Connection))]
+            pub(crate) struct Form {
                 connected: bool,
                 $reason: Option<String>,
             }
@@ -101,16 +104,29 @@ pub(crate) mod hang {
     };
 
     #[derive(Serialize, Deserialize)]
-    struct Form {
+    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = HangEvidence))]
+    pub(crate) struct Form {
+        /// How many flights in a row did not end at their stop, if that is why.
         flights_off_target: Option<u8>,
+        /// The motor did not stop when it was told to.
         #[serde(default)]
         not_stopped: bool,
+        /// The floor of its stop; null while it looked for a floor, or if it was told to stop.
+        #[cfg_attr(feature = "schema", schema(value_type = Option<u8>))]
         floor: Option<Floor>,
+        /// Where it was going, or last went.
+        #[cfg_attr(feature = "schema", schema(value_type = String, example = "up"))]
         direction: Direction,
+        /// How long it may be driven so, in seconds.
         #[serde(with = "seconds")]
+        #[cfg_attr(feature = "schema", schema(value_type = f64))]
         expected: Duration,
+        /// How long the motor had been driven without a new floor, or since it was told to stop.
         #[serde(with = "seconds")]
+        #[cfg_attr(feature = "schema", schema(value_type = f64))]
         actual: Duration,
+        /// The last floor sensor that was seen.
+        #[cfg_attr(feature = "schema", schema(value_type = Option<u8>))]
         last_sensor: Option<Floor>,
     }
 

@@ -5,9 +5,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::Setting;
 
 #[derive(Serialize, Deserialize)]
-struct Form {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Setting))]
+pub(crate) struct Form {
+    /// What it sets, such as `mode/CAR`.
     key: String,
+    /// To what, such as a mode, a floor or `off`.
     value: String,
+    /// The setting itself, for programs.
+    #[cfg_attr(feature = "schema", schema(schema_with = crate::json::any))]
     set: Setting,
 }
 

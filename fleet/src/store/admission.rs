@@ -25,6 +25,7 @@ const REPAIR_PERIOD: Duration = Duration::from_mins(1);
 /// How many records of peers were refused, by reason. JSON omits the zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RefusedRecords))]
 pub struct Refused {
     /// No press can have made them.
     #[serde(skip_serializing_if = "is_zero")]

@@ -5,6 +5,7 @@ mod caretaker;
 pub(crate) mod client;
 mod commands;
 mod every_node;
+mod generated;
 mod prometheus;
 mod prometheus_run;
 pub(crate) mod remote;

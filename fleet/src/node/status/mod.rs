@@ -30,6 +30,7 @@ use crate::store::Refused;
 
 /// The fleet keys of a node, by their ids. All empty: no key is configured.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = FleetKeys))]
 pub struct FleetKeysStatus {
     /// The key with which messages are sent, if there is one.
     pub sent: Option<u8>,
@@ -43,34 +44,47 @@ pub struct FleetKeysStatus {
 
 /// The status of a node, as shown to operators.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NodeStatus))]
 pub struct Status {
     /// The node's name, which is also the name of its car, if it has one.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub node: NodeId,
     /// The node's configured role.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub role: Role,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub fleet: FleetName,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub address: Ipv4Addr,
     /// The MAC address of the node's interface, or its substitute.
     #[serde(with = "text")]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub mac: Mac,
     /// How the master is elected.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub election: Protocol,
     /// The election protocol's own state.
     pub election_state: Vec<Detail>,
     /// The number of floors.
+    #[cfg_attr(feature = "schema", schema(value_type = u8))]
     pub floors: FloorCount,
     /// How long the node has run.
     #[serde(with = "seconds")]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
     pub uptime: Duration,
     #[serde(with = "NodeStateForm")]
+    #[cfg_attr(feature = "schema", schema(value_type = NodeStateForm))]
     pub node_state: NodeState,
     /// How long ago it entered that state.
     #[serde(with = "seconds", default)]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
     pub state_since: Duration,
     /// The term of its mastership; if it is not master, the highest that it knows (E3).
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub term: Term,
     /// The digest of the order store; equal stores have equal digests.
     #[serde(with = "hexadecimal")]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub digest: u64,
     /// How many registers the store has: one per call and node at which it was ever pressed.
     #[serde(default)]
@@ -147,16 +161,20 @@ impl Status {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SettingInForce))]
 pub struct SettingStatus {
     /// What it sets, and to what.
     #[serde(flatten, with = "crate::settings::json")]
+    #[cfg_attr(feature = "schema", schema(value_type = crate::settings::json::Form))]
     pub setting: Setting,
     /// Who commanded it.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub operator: Words,
 }
 
 /// The schedule by which idle cars wait while this node is master.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Schedule))]
 pub struct ScheduleStatus {
     /// The local time of the week, such as `Tue 08:12`; `None` if the machine does not know it.
     pub local_time: Option<String>,
@@ -166,8 +184,10 @@ pub struct ScheduleStatus {
 
 /// The locked floors.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Access))]
 pub struct AccessStatus {
     /// The floors to which calls need a right of access.
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<u8>))]
     pub locked: Vec<Floor>,
     /// Those that are open in the node's own car for now.
     pub released: Vec<ReleaseStatus>,
@@ -177,10 +197,13 @@ pub struct AccessStatus {
 
 /// A floor that is released in a car.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ReleasedFloor))]
 pub struct ReleaseStatus {
+    #[cfg_attr(feature = "schema", schema(value_type = u8))]
     pub floor: Floor,
     /// For how long still.
     #[serde(with = "seconds")]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
     pub left: Duration,
 }
 
@@ -188,6 +211,7 @@ pub struct ReleaseStatus {
 /// with each other (N4). JSON omits the zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Dispatch))]
 pub struct DispatchStatus {
     /// Plans that it has requested as master.
     #[serde(skip_serializing_if = "is_zero")]
@@ -199,19 +223,26 @@ pub struct DispatchStatus {
 
 /// A peer, as this node sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Peer))]
 pub struct PeerStatus {
     /// Its name.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub node: NodeId,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub role: Role,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub address: Ipv4Addr,
     #[serde(with = "NodeStateForm")]
+    #[cfg_attr(feature = "schema", schema(value_type = NodeStateForm))]
     pub node_state: NodeState,
     /// How long ago it was last heard.
     #[serde(with = "seconds")]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
     pub silent: Duration,
     /// The shortest time in the last minute between a beacon of this node and its echo: the round trip,
     /// and the time until the peer's next beacon. JSON omits it if there was none.
     #[serde(with = "optional_fine_seconds", default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<f64>))]
     pub round_trip: Option<Duration>,
     /// The share of its beacons that got lost in the last minute, from 0 to 1. JSON omits it if it is
     /// not known.
@@ -223,65 +254,85 @@ pub struct PeerStatus {
     pub in_step: bool,
     /// Its car, as it described it.
     #[serde(with = "optional_car", default)]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<crate::json::CarForm>))]
     pub car: Option<CarView>,
 }
 
 /// A node that was a peer and is no longer heard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Lost))]
 pub struct LostStatus {
     /// Its name.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub node: NodeId,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub role: Role,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub address: Ipv4Addr,
     /// How long ago it was last heard.
     #[serde(with = "seconds")]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
     pub silent: Duration,
     /// Why it was lost, if known.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub cause: LossCause,
 }
 
 /// Why a car hung.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Hang))]
 pub struct HangStatus {
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub car: NodeId,
     /// What its node knew when it ended.
     #[serde(flatten, with = "hang")]
+    #[cfg_attr(feature = "schema", schema(value_type = hang::Form))]
     pub evidence: HangEvidence,
 }
 
 /// A node that conflicts with this one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Conflict))]
 pub struct ConflictStatus {
     /// The kind of the conflict.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub kind: ConflictKind,
     /// A description with names and addresses.
     pub what: String,
     /// When it was first seen, as a time before now.
     #[serde(with = "seconds")]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
     pub since: Duration,
     /// When it was last seen, as a time before now.
     #[serde(with = "seconds")]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
     pub last: Duration,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = OpenOrder))]
 pub struct OrderStatus {
     #[serde(with = "json::call")]
+    #[cfg_attr(feature = "schema", schema(value_type = crate::json::CallForm))]
     pub call: Call,
     /// How long its oldest press has waited.
     #[serde(with = "seconds")]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
     pub waited: Duration,
     /// The car that is assigned to it, if any.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub car: Option<NodeId>,
     /// Whether its lamp may be lit: the order survives the loss of any one node (F12).
     pub promised: bool,
     /// How many living nodes are known to hold it, including this one.
     pub holders: usize,
-    /// Which nodes these are, by name: the first eight. JSON omits it if there is none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Which nodes these are, by name: the first eight.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     pub held_by: Vec<NodeId>,
     /// On whose disk it is known to be, of them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     pub durable_at: Vec<NodeId>,
 }
 
