@@ -1,7 +1,7 @@
 //! Entries of the system's journal with the fields of each event: `journalctl LIFTMESH_CAR=A`.
 //!
 //! `tracing-journald` sends on a socket that blocks while the journal does not read. So a thread does
-//! that, behind a bounded queue, for a copy of each event.
+//! that for a copy of each event, behind a bounded queue. What the socket refuses is not counted.
 
 use std::fmt::Debug;
 use std::io;

@@ -411,7 +411,7 @@ fn a_node_whose_parent_has_ended_already_does_not_start() {
 #[test]
 fn every_experiment_has_examples() {
     let help = done(&["lab", "--help"]);
-    for experiment in ["elections", "campaign", "trace", "traffic", "mqtt", "playground"] {
+    for experiment in ["elections", "campaign", "trace", "traffic", "playground"] {
         assert!(help.contains(&format!("\n  {experiment} ")), "{experiment}");
         assert!(done(&["lab", experiment, "--help"]).contains("Examples:"), "{experiment}");
     }
