@@ -23,6 +23,7 @@ use elevator_fleet::node::{
 };
 use elevator_fleet::settings::RequestId;
 use elevator_fleet::wire::Protocol;
+use elevator_fleet::wire::codec::WireError;
 
 use self::draw::{ADDRESS, Draw, NONCE, SELF};
 use self::watch::Watch;
@@ -366,7 +367,8 @@ impl Stage {
             3 => self.node.handle_wall_clock(script.arbitrary()?, self.now),
             _ => {
                 let from = draw::any_address(script)?;
-                self.node.handle_other_version(from, script.arbitrary()?, self.now);
+                let error = WireError::Version(script.arbitrary()?);
+                self.node.handle_unreadable(from, &error, self.now);
             }
         }
         Ok(())

@@ -494,6 +494,7 @@ fn kind(kind: ConflictKind) -> &'static str {
         ConflictKind::Floors => "floors",
         ConflictKind::Election => "election",
         ConflictKind::Version => "version",
+        ConflictKind::Key => "key",
         ConflictKind::Garbage => "garbage",
         ConflictKind::Fleet => "fleet",
     }

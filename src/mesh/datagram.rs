@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use elevator_fleet::election::ballot::packet::MAX_PACKET;
+use elevator_fleet::node::unreadable;
 use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, WireError};
 use elevator_fleet::wire::keyring::Keyring;
 use tokio::net::UdpSocket;
@@ -20,6 +21,7 @@ use super::log_gate::{self, LogGate};
 use super::seal::Seal;
 use super::socket::{self, DatagramSockets};
 use super::{Count, Counters, MeshSettings, Note, PacketSettings};
+use crate::bucket::Bucket;
 
 /// How many datagrams may wait to be sent; one that finds the queue full is dropped and counted.
 pub(super) const QUEUE: usize = 64;
@@ -30,6 +32,9 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// The most datagrams that are received at a time.
 const MOST_AT_ONCE: u32 = 256;
+
+/// How many datagrams a second that can't be read the loop learns of, at most.
+const UNREADABLE: f64 = 20.0;
 
 /// One byte more than the largest, so that a longer one is cut and found out.
 const BUFFER: usize = MAX_DATAGRAM + 1;
@@ -62,6 +67,8 @@ pub(super) struct DatagramTask {
     traffic: Traffic,
     /// The latest datagram to everybody, which comes back.
     echo: Vec<u8>,
+    /// How many datagrams that can't be read the loop learns of.
+    unreadable: Bucket,
     log: LogGate<Line>,
 }
 
@@ -122,6 +129,7 @@ impl DatagramTask {
             sending: Sending::Works,
             traffic,
             echo: Vec::new(),
+            unreadable: Bucket::new(UNREADABLE, UNREADABLE, Instant::now().into()),
             log: LogGate::new(log_gate::ONE),
         }
     }
@@ -393,12 +401,18 @@ impl DatagramTask {
         let beacon = match codec::decode_beacon(bytes, &keys) {
             Ok(beacon) => beacon,
             Err(error) => {
-                if let WireError::Version(version) = error {
-                    self.counters.add(Count::Version);
-                    self.hand_on(Note::OtherVersion { from, version });
-                    return;
+                let count = count_of(&error);
+                if count == Count::Version {
+                    self.counters.add(count);
+                } else {
+                    self.drop_beacon(count, from, &error);
                 }
-                return self.drop_beacon(count_of(&error), from, &error);
+                // Strangers must not keep the loop busy.
+                if unreadable(from, &error).is_some() && self.unreadable.take(Instant::now().into())
+                {
+                    self.hand_on(Note::Unreadable { from, error });
+                }
+                return;
             }
         };
         if beacon.hello.nonce == self.settings.hello.nonce {

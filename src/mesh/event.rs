@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{LinkId, LinkSide};
+use elevator_fleet::wire::codec::WireError;
 use elevator_fleet::wire::{Beacon, Frame, Hello};
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedSemaphorePermit;
@@ -21,11 +22,11 @@ pub enum MeshEvent {
         from: Ipv4Addr,
         beacon: Box<Beacon>,
     },
-    /// A datagram of another version of the wire protocol arrived.
-    OtherVersion {
+    /// A datagram arrived that can't be read as a beacon, because of its version or its key.
+    Unreadable {
         /// Where it came from.
         from: Ipv4Addr,
-        version: u8,
+        error: WireError,
     },
     /// A packet came in at the port of packets; it is not checked at all.
     Packet {
@@ -78,9 +79,9 @@ pub(super) enum Note {
         from: Ipv4Addr,
         beacon: Box<Beacon>,
     },
-    OtherVersion {
+    Unreadable {
         from: Ipv4Addr,
-        version: u8,
+        error: WireError,
     },
     Packet {
         from: Ipv4Addr,
@@ -114,7 +115,7 @@ impl Note {
     pub(super) fn through_cut(self) -> Option<Self> {
         match self {
             Self::Beacon { .. }
-            | Self::OtherVersion { .. }
+            | Self::Unreadable { .. }
             | Self::Packet { .. }
             | Self::Frame { .. } => None,
             Self::Greeted { peer, side, .. } => match side {

@@ -483,7 +483,7 @@ impl Mesh {
         };
         match note {
             Note::Beacon { from, beacon } => Some(MeshEvent::Beacon { from, beacon }),
-            Note::OtherVersion { from, version } => Some(MeshEvent::OtherVersion { from, version }),
+            Note::Unreadable { from, error } => Some(MeshEvent::Unreadable { from, error }),
             Note::Packet { from, bytes } => Some(MeshEvent::Packet { from, bytes }),
             Note::Keys(missing) => self.keys.on_read(missing).then_some(MeshEvent::KeysRead),
             Note::Greeted { connection, peer, side } => self.open(*connection, peer, side),

@@ -11,6 +11,7 @@ use crc::{CRC_32_ISCSI, Crc};
 use elevator_driver::FloorCount;
 use elevator_fleet::model::{FleetName, Mac, Role, Term};
 use elevator_fleet::node::MeshTimes;
+use elevator_fleet::wire::codec::WireError;
 use elevator_fleet::wire::keyring::Keyring;
 use elevator_fleet::wire::{Delta, NodeState, Nonce, Protocol};
 use socket2::SockRef;
@@ -180,8 +181,10 @@ async fn damaged_and_foreign_datagrams_are_counted_and_dropped() {
         stranger.send_to(bytes, to).expect("sent");
     }
     stranger.send_to(&sound, to).expect("sent");
-    let other = MeshEvent::OtherVersion { from: lan.address(2), version: 99 };
-    assert_eq!(event(&mut one).await, other);
+    for error in [WireError::Version(99), WireError::Key(7)] {
+        let other = MeshEvent::Unreadable { from: lan.address(2), error };
+        assert_eq!(event(&mut one).await, other);
+    }
     assert!(matches!(event(&mut one).await, MeshEvent::Beacon { .. }));
     let counted = |count| one.counters().get(count);
     for count in [

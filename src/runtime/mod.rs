@@ -513,8 +513,8 @@ impl Running {
                 let fate = self.node.handle_beacon(from, &beacon, now);
                 self.mesh.note_fate(from, fate);
             }
-            MeshEvent::OtherVersion { from, version } => {
-                self.node.handle_other_version(from, version, now);
+            MeshEvent::Unreadable { from, error } => {
+                self.node.handle_unreadable(from, &error, now);
             }
             MeshEvent::Packet { from, bytes } => self.node.handle_packet(from, &bytes, now),
             MeshEvent::LinkUp { link, peer, side } => {

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use elevator_driver::Direction;
-use elevator_fleet::node::Status;
+use elevator_fleet::node::{ConflictKind, Status};
 use elevator_fleet::wire::Protocol;
 use liftmesh_harness::building::{Building, Line};
 use liftmesh_harness::free_port;
@@ -74,7 +74,11 @@ fn who_does_not_have_the_fleet_key_is_no_member() {
             let status = building.status(name).expect("a status");
             let peers: Vec<&str> = status.peers.iter().map(|peer| peer.node.as_str()).collect();
             assert!(!peers.contains(&"S") && (name != "S" || peers.is_empty()), "{peers:?}");
-            assert!(status.conflicts.is_empty(), "{:?}", status.conflicts);
+            let mut kinds = status.conflicts.iter().map(|conflict| conflict.kind);
+            assert!(kinds.all(|kind| kind == ConflictKind::Key), "{:?}", status.conflicts);
+            let output = building.operator(name, &["status", "--fleet"]).output().expect("it runs");
+            let shown = String::from_utf8(output.stdout).expect("text");
+            assert!(shown.contains("\nConflicts\n") && shown.contains(" fleet key"), "{shown}");
         }
         assert!(building.are_led_by(&["A", "B"], "A"));
         building.kill("S");

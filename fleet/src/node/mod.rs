@@ -47,7 +47,7 @@ use crate::store::Store;
 
 pub use crate::cabin::{CarStatus, ClimateStatus, ClimateTimer, UnitStatus, health};
 pub use crate::model::MeshTimes;
-pub use crate::peers::{BeaconFate, ConflictKind, LossCause, PacketCounts};
+pub use crate::peers::{BeaconFate, ConflictKind, LossCause, PacketCounts, misfit, unreadable};
 pub use crate::plan::{PlanRequest, PlanVersion};
 pub use crate::report::Report;
 pub use action::Action;

@@ -21,9 +21,9 @@ use crate::election::LinkSide;
 use crate::model::{Hello, MeshTimes, NodeId, Nonce, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::Beacon;
-use crate::wire::codec::VERSION;
+use crate::wire::codec::WireError;
 
-pub use conflict::ConflictKind;
+pub use conflict::{ConflictKind, misfit, unreadable};
 pub use lost::LossCause;
 
 use conflict::{Conflicts, Sighting};
@@ -293,18 +293,16 @@ impl Membership {
         self.conflict(ConflictKind::Garbage, Some(peer), what, now)
     }
 
-    /// A node at this address sends datagrams of another version of the wire protocol, which can't
-    /// be read.
-    pub(crate) fn hear_version(
+    /// A datagram from this address can't be read as a beacon.
+    pub(crate) fn hear_unreadable(
         &mut self,
         from: Ipv4Addr,
-        version: u8,
+        error: &WireError,
         now: Timestamp,
     ) -> Option<String> {
-        let what = format!(
-            "a node at {from} speaks version {version} of the wire protocol, this one {VERSION}"
-        );
-        self.conflict(ConflictKind::Version, None, what, now)
+        let (kind, what) = unreadable(from, error)?;
+        // Several fleets may share a network: of their keys there is nothing to report.
+        self.conflict(kind, None, what, now).filter(|_| kind != ConflictKind::Key)
     }
 
     pub(crate) fn lost(&self) -> &LostPeers {
@@ -327,31 +325,11 @@ impl Membership {
         if hello.fleet == self.own.fleet {
             return None;
         }
-        let what = format!(
-            "nodes of fleet {} are heard, this one is of fleet {}",
-            hello.fleet, self.own.fleet
-        );
         // Several fleets may share a network: nothing to report.
-        self.conflict(ConflictKind::Fleet, None, what, now);
-        Some(Heard::Foreign)
-    }
-
-    fn misfit(&self, hello: &Hello) -> Option<(ConflictKind, String)> {
-        let Hello { node, address, floors, protocol, .. } = hello;
-        let own = &self.own;
-        if *node == own.node {
-            let what = format!("another node, at {address}, is named {node} like this one");
-            Some((ConflictKind::Name, what))
-        } else if *floors != own.floors {
-            let (floors, own) = (floors.get(), own.floors.get());
-            let what = format!("node {node} has {floors} floors, this one {own}");
-            Some((ConflictKind::Floors, what))
-        } else if *protocol != own.protocol {
-            let what = format!("node {node} elects by {protocol}, this one by {}", own.protocol);
-            Some((ConflictKind::Election, what))
-        } else {
-            None
+        if let Some((kind, what)) = misfit(&self.own, hello) {
+            self.conflict(kind, None, what, now);
         }
+        Some(Heard::Foreign)
     }
 
     /// Notes a conflict; returns it if it is new and has to be reported.
@@ -413,7 +391,7 @@ impl Membership {
         }
         // Not before it is proven: an old beacon, sent again, would be a conflict with its own node.
         let node = Some(&hello.node);
-        if let Some((kind, what)) = self.misfit(hello) {
+        if let Some((kind, what)) = misfit(&self.own, hello) {
             let told = self.conflict(kind, node, what, now);
             return told.map_or(Heard::Ignored, Heard::Conflict);
         }

@@ -32,7 +32,7 @@ pub(crate) use beacon::{MOST_ECHOES, STRANGERS_ECHOED};
 
 pub(crate) use comparison::Difference;
 pub(crate) use links::{Handshake, Links, accepts};
-pub use membership::{BeaconFate, ConflictKind, LossCause};
+pub use membership::{BeaconFate, ConflictKind, LossCause, misfit, unreadable};
 pub(crate) use membership::{Heard, Membership};
 pub use packets::PacketCounts;
 pub(crate) use pairing::Due;

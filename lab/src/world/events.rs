@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use elevator_driver::PanelEvent;
 use elevator_fleet::model::Timestamp;
 use elevator_fleet::node::Node;
+use elevator_fleet::wire::codec::WireError;
 
 use super::World;
 use crate::agenda::Event;
@@ -39,7 +40,8 @@ impl World {
                 });
             }
             Event::OtherVersion { address, to, version } => {
-                self.with(to, |node, now| node.handle_other_version(address, version, now));
+                let error = WireError::Version(version);
+                self.with(to, |node, now| node.handle_unreadable(address, &error, now));
             }
             Event::FaultEnds(fault) => self.fault_ends(fault),
             Event::Dialled(id) => self.dialled(id),

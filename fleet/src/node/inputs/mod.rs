@@ -27,6 +27,7 @@ use crate::services::calls::OrderRefused;
 use crate::services::{Services, errand, fire_key};
 use crate::settings::{Request, RequestId};
 use crate::store::{Store, Taken};
+use crate::wire::codec::WireError;
 use crate::wire::{Beacon, Frame};
 
 /// A program's request to place a call, which it may repeat.
@@ -169,9 +170,9 @@ impl Node {
         verdict.fate()
     }
 
-    /// A datagram of another version of the wire protocol arrived from this address.
-    pub fn handle_other_version(&mut self, from: Ipv4Addr, version: u8, now: Timestamp) {
-        if let Some(what) = self.peers.membership.hear_version(from, version, now) {
+    /// A datagram arrived from this address that can't be read as a beacon.
+    pub fn handle_unreadable(&mut self, from: Ipv4Addr, error: &WireError, now: Timestamp) {
+        if let Some(what) = self.peers.membership.hear_unreadable(from, error, now) {
             self.report(Report::Conflict(what));
         }
     }

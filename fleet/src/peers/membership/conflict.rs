@@ -1,11 +1,13 @@
 //! Conflicts with other nodes, for the operator.
 
+use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{NodeId, Timestamp};
+use crate::model::{Hello, NodeId, Timestamp};
+use crate::wire::codec::{VERSION, WireError};
 
 /// The most conflicts of one kind that are kept, so that a flood of strangers does not fill the
 /// memory. Further ones are ignored.
@@ -40,11 +42,59 @@ pub enum ConflictKind {
     Election,
     /// A node speaks another version of the wire protocol.
     Version,
+    /// A node has another fleet key, one has none, or it is a node of another fleet.
+    Key,
     /// A node sent over its link what no node may send.
     Garbage,
     /// Nodes of another fleet are on this network, either intentionally or because of a wrong
     /// `fleet`.
     Fleet,
+}
+
+/// Why a node that says this can't be a peer of this one.
+#[must_use]
+pub fn misfit(own: &Hello, hello: &Hello) -> Option<(ConflictKind, String)> {
+    let Hello { fleet, node, address, floors, protocol, .. } = hello;
+    if *fleet != own.fleet {
+        let what = format!("nodes of fleet {fleet} are heard, this one is of fleet {}", own.fleet);
+        Some((ConflictKind::Fleet, what))
+    } else if *node == own.node {
+        let what = format!("another node, at {address}, is named {node} like this one");
+        Some((ConflictKind::Name, what))
+    } else if *floors != own.floors {
+        let (floors, own) = (floors.get(), own.floors.get());
+        let what = format!("node {node} has {floors} floors, this one {own}");
+        Some((ConflictKind::Floors, what))
+    } else if *protocol != own.protocol {
+        let what = format!("node {node} elects by {protocol}, this one by {}", own.protocol);
+        Some((ConflictKind::Election, what))
+    } else {
+        None
+    }
+}
+
+/// What a datagram from this address that can't be read as a beacon says of its sender.
+#[must_use]
+pub fn unreadable(from: Ipv4Addr, error: &WireError) -> Option<(ConflictKind, String)> {
+    match error {
+        WireError::Version(version) => {
+            let what = format!(
+                "a node at {from} speaks version {version} of the wire protocol, this one {VERSION}"
+            );
+            Some((ConflictKind::Version, what))
+        }
+        WireError::Key(_) | WireError::Forged => {
+            Some((ConflictKind::Key, format!("a node at {from} has another fleet key")))
+        }
+        WireError::Unauthenticated => Some((
+            ConflictKind::Key,
+            format!("a node at {from} has no fleet key, this one has one"),
+        )),
+        WireError::Foreign
+        | WireError::Damaged
+        | WireError::Malformed(_)
+        | WireError::TooLarge { .. } => None,
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use super::*;
 use crate::model::{
     Availability, CarView, FleetName, Mac, NodeState, Protocol, Role, Term, Unavailable,
 };
+use crate::wire::codec::WireError;
 use crate::wire::{Delta, Echo};
 
 fn hello(node: &str, address: u8, nonce: u64) -> Hello {
@@ -225,18 +226,18 @@ fn conflicts_are_listed_while_they_show() {
     let meet = |members: &mut Membership, own: &Hello| members.meet(own, LinkSide::Accepted, now);
     assert_eq!(meet(&mut members, &hello("A", 5, 5)), Heard::Ignored, "two of this name");
     assert_eq!(meet(&mut members, &hello("E", 1, 6)), FOUND, "of this address: both are heard");
-    let version =
-        |members: &mut Membership| members.hear_version(Ipv4Addr::new(127, 0, 0, 7), 9, now);
-    assert!(version(&mut members).is_some());
-    assert_eq!(version(&mut members), None, "reported once");
+    let mut hear = |error| members.hear_unreadable(Ipv4Addr::new(127, 0, 0, 7), &error, now);
+    assert!(hear(WireError::Version(9)).is_some());
+    assert_eq!(hear(WireError::Version(9)), None, "reported once");
+    assert_eq!(hear(WireError::Key(7)), None, "listed only");
     let listed: Vec<_> = members.conflicts().recent(now).map(|(_, c)| c.kind).collect();
-    for kind in [K::Name, K::Address, K::Floors, K::Election, K::Version, K::Fleet] {
+    for kind in [K::Name, K::Address, K::Floors, K::Election, K::Version, K::Key, K::Fleet] {
         assert!(listed.contains(&kind), "{kind:?}");
     }
     let later = now + Duration::from_mins(1);
     assert_eq!(members.conflicts().recent(later).count(), 0);
     for number in 0..200_u8 {
-        members.hear_version(Ipv4Addr::new(10, 0, 0, number), 2, later);
+        members.hear_unreadable(Ipv4Addr::new(10, 0, 0, number), &WireError::Key(2), later);
     }
     assert_eq!(members.conflicts().recent(later).count(), 16, "a flood is not listed in full");
 }
