@@ -1,13 +1,13 @@
-//! Checks whether a node can run on this machine: what `liftmesh check-config --probe` examines
-//! besides the configuration, and what `liftmesh doctor` examines besides that.
+//! What `liftmesh doctor` examines: whether a node can run on this machine, and in its fleet.
 //!
-//! It reads and opens, and changes nothing: no file is created, nothing is sent to the panel or the
-//! fleet. `doctor` connects with the MQTT broker, and says nothing there. While the node itself runs,
-//! everything that it uses counts as correct.
+//! It reads, opens, and listens for two seconds, and changes nothing: no file is created, nothing is
+//! sent to the panel or the fleet. It connects with the MQTT broker, and says nothing there. While
+//! the node itself runs, everything that it uses counts as correct, and it says what it hears.
 
 mod certificate;
 mod clock;
 mod disk;
+mod fleet;
 mod network;
 mod node;
 mod panel;
@@ -22,47 +22,47 @@ use std::path::{Path, PathBuf};
 use elevator_fleet::wire::keyring::Keyring;
 use rustix::fs::{Access, access};
 use rustix::process::geteuid;
+use serde::Serialize;
 
 use crate::config::{ConfigError, Settings};
 use crate::data_dir;
 use crate::fleet_key::{FileError, KeyError, Keys};
 use crate::latch;
 use crate::mqtt::{self, MqttSettings};
-use crate::operator::ReadingSettings;
+use crate::operator::{Client, ReadingSettings};
 
 /// The user who may do anything.
 const ROOT: u32 = 0;
 
 /// A check and its result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
-    /// The key of the configuration that it concerns.
-    pub(crate) key: &'static str,
-    /// What was found.
-    pub(crate) verdict: Verdict,
+    /// The key of the configuration, or the part of the machine, that it concerns.
+    check: &'static str,
+    #[serde(flatten)]
+    verdict: Verdict,
 }
 
 /// What was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// It is in order, in words.
-    Good(String),
-    /// It could not be looked at, and why.
-    Unchecked(String),
-    /// The node runs with it, and something is lost or will be; and how to put it right.
-    Warning {
-        /// What is the matter.
-        what: String,
-        /// What to do.
-        remedy: String,
-    },
-    /// It is wrong, and how to put it right.
-    Wrong {
-        /// What is wrong.
-        what: String,
-        /// What to do.
-        remedy: String,
-    },
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Verdict {
+    result: Outcome,
+    what: String,
+    /// What to do, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Outcome {
+    Ok,
+    /// It could not be examined.
+    Unchecked,
+    /// The node runs with it, and something is lost or will be.
+    Warning,
+    /// The node does not run with it.
+    Error,
 }
 
 /// Whether the node of this configuration runs.
@@ -72,51 +72,56 @@ enum Running {
     No,
 }
 
-/// Looks at everything that the node would use.
-#[must_use]
-pub(crate) fn probe(settings: &Settings) -> Vec<Finding> {
-    let running = running(&settings.data_dir);
+/// Examines everything that the node would use. It takes two seconds unless the node runs, and with
+/// a broker that does not answer a few more.
+pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
+    let place = settings.data_dir.as_path();
+    let status = is_locked(place).then(|| Client::connect(place).and_then(|mut it| it.status()));
+    let stranger = match &status {
+        Some(Ok(status)) if status.node != settings.node => Some(&status.node),
+        Some(Ok(_) | Err(_)) | None => None,
+    };
+    let running = if status.is_some() && stranger.is_none() { Running::Yes } else { Running::No };
     let address = network::present(settings);
-    let mut findings = vec![
-        finding("data_dir", data_dir(&settings.data_dir, running)),
-        finding("address", network::address(settings)),
-        finding("broadcast", network::broadcast(address, settings.broadcast)),
-        finding("fleet_keys", fleet_keys(settings)),
-    ];
-    findings.extend(network::ports(settings, running == Running::Yes));
+    let asker = geteuid().as_raw();
+    let owner = fs::metadata(place).ok().map(|directory| directory.uid());
+    let keys = Keys::new(settings.keys.clone(), settings.fleet.clone(), address)
+        .for_user(owner.unwrap_or(asker));
+
+    let mut findings = vec![finding("config", Verdict::good("every value is valid"))];
+    let mut add = |check, verdict| findings.push(finding(check, verdict));
+    if let Some(node) = stranger {
+        let what = format!("{} is in use by node {node}, which is running", place.display());
+        add("data_dir", Verdict::wrong(what, "give each node a data_dir of its own"));
+    } else {
+        add("data_dir", data_dir(place, running));
+        add("journal", disk::journal(place, &settings.node, running));
+    }
+    add("disk", disk::disk(place));
+    add("clock", clock::clock());
+    add("address", network::address(settings));
+    add("broadcast", network::broadcast(address, settings.broadcast));
+    add("fleet_keys", fleet_keys(&keys, owner));
     if let Some(panel) = &settings.panel {
-        findings.push(finding("panel", panel::panel(panel, running)));
+        add("panel", panel::panel(panel, running));
     }
     if let Some(reading) = &settings.reading {
-        findings.push(finding("operator.read_only_socket", read_only_socket(reading, running)));
+        add("operator.read_only_socket", read_only_socket(reading, running));
     }
-    findings
-}
-
-/// [`probe`], and what can be wrong without keeping a node from starting: clock, disk, journal, and
-/// what the node says if it runs; HTTP's certificate, and the MQTT broker. It takes 100 ms to watch the
-/// clock, and a broker that does not answer a few seconds.
-#[must_use]
-pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
-    let running = running(&settings.data_dir);
-    let mut findings = vec![finding("config", Verdict::Good("every value is right".to_owned()))];
-    findings.extend(probe(settings));
-    findings.push(finding("journal", disk::journal(&settings.data_dir, &settings.node, running)));
-    findings.push(finding("disk", disk::disk(&settings.data_dir)));
-    findings.push(finding("clock", clock::clock()));
     if let (Some(address), Some(files)) = (settings.http, &settings.tls) {
-        let verdict = certificate::certificate(files, address, &settings.data_dir);
-        findings.push(finding("http.certificate", verdict));
+        add("http.certificate", certificate::certificate(files, address, place));
     }
     if let Some(mqtt) = &settings.mqtt {
-        findings.push(finding("mqtt.broker", broker(mqtt)));
+        add("mqtt.broker", broker(mqtt));
     }
-    match running {
-        Running::Yes => findings.extend(node::node(&settings.data_dir)),
-        Running::No => {
-            let verdict = Verdict::warning("this node does not run", "systemctl start liftmesh");
-            findings.push(finding("node", verdict));
-        }
+    findings.extend(network::ports(settings, running));
+    if let (Some(status), None) = (&status, stranger) {
+        findings.extend(node::node(status));
+    } else {
+        let listened = keys.get().map(|keys| fleet::listen(settings, address, &keys));
+        findings.extend(listened.into_iter().flatten());
+        let verdict = Verdict::warning("this node is not running", "systemctl start liftmesh");
+        findings.push(finding("node", verdict));
     }
     findings
 }
@@ -125,27 +130,34 @@ pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
 fn broker(settings: &MqttSettings) -> Verdict {
     let broker = &settings.broker;
     match mqtt::reach(settings) {
-        Ok(()) => Verdict::Good(format!("{broker} takes this node's connections")),
+        Ok(()) => Verdict::good(format!("{broker} accepts this node")),
         Err(error) => Verdict::warning(
-            format!("{broker} takes no connection of this node: {error}"),
-            "start the broker, or correct its address, the name, the password or the authority",
+            format!("no connection to {broker}: {error}"),
+            "start the broker, or correct its address, the user name, the password or the CA",
         ),
     }
 }
 
 /// What is wrong with a configuration.
-#[must_use]
 pub(crate) fn of_configuration(error: &ConfigError) -> Finding {
     finding("config", Verdict::of_error(error, "correct the configuration"))
 }
 
 impl Verdict {
+    fn good(what: impl Into<String>) -> Self {
+        Self { result: Outcome::Ok, what: what.into(), remedy: None }
+    }
+
+    fn unchecked(why: impl Into<String>) -> Self {
+        Self { result: Outcome::Unchecked, ..Self::good(why) }
+    }
+
     fn warning(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Warning { what: what.into(), remedy: remedy.into() }
+        Self { result: Outcome::Warning, what: what.into(), remedy: Some(remedy.into()) }
     }
 
     fn wrong(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Wrong { what: what.into(), remedy: remedy.into() }
+        Self { result: Outcome::Error, ..Self::warning(what, remedy) }
     }
 
     /// The messages of errors end with what to do, after a semicolon; those without take `otherwise`.
@@ -157,54 +169,57 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.verdict {
-            Verdict::Good(what) => write!(f, "ok     {}: {what}", self.key),
-            Verdict::Unchecked(why) => write!(f, "-      {}: not checked, {why}", self.key),
-            Verdict::Warning { what, remedy } => write!(f, "-      {}: {what}; {remedy}", self.key),
-            Verdict::Wrong { what, remedy } => write!(f, "wrong  {}: {what}; {remedy}", self.key),
-        }
+impl Finding {
+    pub(crate) fn result(&self) -> Outcome {
+        self.verdict.result
     }
 }
 
-fn finding(key: &'static str, verdict: Verdict) -> Finding {
-    Finding { key, verdict }
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { check, verdict: Verdict { result, what, remedy } } = self;
+        let (mark, more) = match result {
+            Outcome::Ok => ("ok", ""),
+            Outcome::Unchecked => ("-", "not checked, "),
+            Outcome::Warning => ("warning", ""),
+            Outcome::Error => ("error", ""),
+        };
+        write!(f, "{mark:7}  {check}: {more}{what}")?;
+        remedy.iter().try_for_each(|remedy| write!(f, "; {remedy}"))
+    }
+}
+
+fn finding(check: &'static str, verdict: Verdict) -> Finding {
+    Finding { check, verdict }
 }
 
 /// Tries the lock that a running node holds, and releases it.
-fn running(data_dir: &Path) -> Running {
-    let path = data_dir.join("node.lock");
-    let Ok(lock) = data_dir::open(&path, File::options().read(true)) else {
-        return Running::No;
-    };
-    match lock.try_lock() {
-        Err(TryLockError::WouldBlock) => Running::Yes,
-        Ok(()) | Err(TryLockError::Error(_)) => Running::No,
-    }
+fn is_locked(data_dir: &Path) -> bool {
+    let lock = data_dir::open(&data_dir.join("node.lock"), File::options().read(true));
+    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 fn data_dir(path: &Path, running: Running) -> Verdict {
     let shown = path.display();
     if let Some(latch) = latch::find(path) {
-        let remedy = format!("look into the car, then: {}", latch::remedy(path));
+        let remedy = format!("inspect the car, then run: {}", latch::remedy(path));
         return Verdict::wrong(format!("{shown} has a latch: {latch}"), remedy);
     }
     match fs::metadata(path) {
         Ok(directory) if !directory.is_dir() => {
-            Verdict::wrong(format!("{shown} is no directory"), "give the path of a directory")
+            Verdict::wrong(format!("{shown} is not a directory"), "set data_dir to a directory")
         }
         Ok(directory) if let Err(error) = data_dir::check_rights(path, &directory) => {
-            Verdict::wrong(error.to_string(), "a node does not start in it")
+            Verdict::of_error(&error, "")
         }
         Ok(_) => match access(path, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK) {
             Ok(()) if running == Running::Yes => {
-                Verdict::Good(format!("{shown} is in use by this node, which runs"))
+                Verdict::good(format!("{shown} is in use by this node, which is running"))
             }
             Ok(()) => files(path),
             Err(error) => Verdict::wrong(
                 format!("{shown} can't be used: {error}"),
-                "let the node's user read, write and enter it, and give it a disk that takes writes",
+                "let the node's user read, write and enter it, on a disk that can be written",
             ),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => makeable(path),
@@ -217,30 +232,26 @@ fn data_dir(path: &Path, running: Running) -> Verdict {
 
 /// The keys have to be the node's user's to read, to whom the data directory belongs, and not those of
 /// whoever asks.
-fn fleet_keys(settings: &Settings) -> Verdict {
-    let asker = geteuid().as_raw();
-    let owner = fs::metadata(&settings.data_dir).ok().map(|directory| directory.uid());
-    let user = owner.unwrap_or(asker);
-    let (files, fleet) = (settings.keys.clone(), settings.fleet.clone());
-    let keys = Keys::new(files, fleet, network::present(settings)).for_user(user);
+fn fleet_keys(keys: &Keys, owner: Option<u32>) -> Verdict {
     let Err(error) = keys.read() else {
-        return Verdict::Good(match keys.get().as_deref().and_then(Keyring::sent) {
+        return Verdict::good(match keys.get().as_deref().and_then(Keyring::sent) {
             Some(key) => format!("messages are sent with key {}", key.id()),
             None => "messages are sent without a key".to_owned(),
         });
     };
     // Without a data directory the node's user is anybody, if root asks.
+    let asker = geteuid().as_raw();
     let is_known = owner.is_some() || asker != ROOT;
     let is_open = |error: &FileError| match error {
         FileError::OtherOwner { .. } => !is_known,
-        FileError::OtherGroup { .. } => !is_known || user != asker,
+        FileError::OtherGroup { .. } => !is_known || owner.is_some_and(|owner| owner != asker),
         FileError::Io { .. } | FileError::Exposed { .. } | FileError::NoKey { .. } => false,
     };
     if let KeyError::Files(errors) = &error
         && errors.iter().all(is_open)
     {
-        let why = "who may read the file depends on the node's user: run this as that user";
-        return Verdict::Unchecked(why.to_owned());
+        let why = "whether the node can read the file depends on its user: run this as that user";
+        return Verdict::unchecked(why.to_owned());
     }
     Verdict::wrong(
         error.to_string(),
@@ -268,21 +279,21 @@ fn files(path: &Path) -> Verdict {
             );
         }
     }
-    Verdict::Good(format!("{} can be read and written", path.display()))
+    Verdict::good(format!("{} can be read and written", path.display()))
 }
 
 fn makeable(path: &Path) -> Verdict {
     let above = path.ancestors().skip(1).find(|above| above.exists());
     let above = above.map_or_else(|| PathBuf::from("."), Path::to_owned);
     match access(&above, Access::WRITE_OK | Access::EXEC_OK) {
-        Ok(()) => Verdict::Good(format!("{} will be made at the start", path.display())),
+        Ok(()) => Verdict::good(format!("{} will be created when the node starts", path.display())),
         Err(error) => Verdict::wrong(
             format!(
-                "{} is missing and can't be made in {}: {error}",
+                "{} is missing and can't be created in {}: {error}",
                 path.display(),
                 above.display()
             ),
-            "make it and give it to the node's user",
+            "create it for the node's user",
         ),
     }
 }
@@ -293,17 +304,17 @@ fn read_only_socket(settings: &ReadingSettings, running: Running) -> Verdict {
         return Verdict::of_error(&error, "correct operator.read_only_group");
     }
     if running == Running::Yes && settings.path.exists() {
-        return Verdict::Good(format!("{shown} is there"));
+        return Verdict::good(format!("{shown} exists"));
     }
     if let Err(error) = settings.check_path() {
         return Verdict::of_error(&error, "correct operator.read_only_socket");
     }
     let above = settings.path.parent().unwrap_or(Path::new("/"));
     match access(above, Access::WRITE_OK | Access::EXEC_OK) {
-        Ok(()) => Verdict::Good(format!("{shown} can be made")),
+        Ok(()) => Verdict::good(format!("{shown} can be created")),
         Err(error) => Verdict::wrong(
-            format!("{shown} can't be made in {}: {error}", above.display()),
-            "make the directory, and let the node's user make files in it",
+            format!("{shown} can't be created in {}: {error}", above.display()),
+            "create the directory, and let the node's user write in it",
         ),
     }
 }

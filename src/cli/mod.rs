@@ -39,7 +39,6 @@ use crate::journal::JournalError;
 use crate::latch;
 use crate::offline::OfflineError;
 use crate::operator::{FaultInjection, LatchedNode};
-use crate::probe::{self, Finding, Verdict};
 
 pub(crate) use assign::AssignArgs;
 pub(crate) use caretaker::CaretakerArgs;
@@ -83,8 +82,9 @@ Examples:
 const CHECK_EXAMPLES: &str = "\
 Examples:
   liftmesh check-config --config /etc/liftmesh/node.toml
-  sudo -u liftmesh liftmesh check-config --probe --config /etc/liftmesh/node.toml
-  liftmesh check-config --example > node.toml";
+  liftmesh check-config --example > node.toml
+
+`liftmesh doctor` checks the machine and the network as well.";
 
 /// Elevator-fleet controller: one process per cabin computer, no order is ever lost
 #[derive(Debug, Parser)]
@@ -169,11 +169,8 @@ pub(crate) enum Command {
         /// Print an example file with every key instead
         #[arg(long)]
         example: bool,
-        /// Look at the machine too: panel, data directory, addresses and ports. Nothing is changed
-        #[arg(long, conflicts_with = "example")]
-        probe: bool,
     },
-    /// Look for what is wrong with a node and its machine, and say how to fix it
+    /// Check whether a node can run on this machine and network, and say how to fix what is wrong
     #[command(after_help = doctor::EXAMPLES)]
     Doctor(DoctorArgs),
     /// Assign hall calls to cars by a snapshot in JSON, as the program of the course TTK4145 does
@@ -344,9 +341,9 @@ pub enum CommandError {
     /// The configuration is wrong.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
-    /// The node can't run on this machine.
-    #[error("the node can't run on this machine: fix {0} of the above")]
-    Probe(usize),
+    #[error("{count} problem{s} must be fixed before the node can run", count = .0,
+            s = if *.0 == 1 { "" } else { "s" })]
+    Doctor(usize),
     /// The node does not run because a hang was not cleared.
     #[error(
         "no node runs with data directory {}: {}\nLook into the car. Once it is fit to run:\n  {}",
@@ -435,7 +432,7 @@ impl CommandError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Config(_) | Self::Probe(_) => Exit::Usage,
+            Self::Config(_) => Exit::Usage,
             Self::Assign(error) => error.exit(),
             Self::Token(error) => match error {
                 OfflineError::Directory { .. }
@@ -466,7 +463,8 @@ impl CommandError {
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
             Self::Url(_) | Self::TwoNodes | Self::NoUrl | Self::Elsewhere(_) => Exit::Usage,
             Self::Call(_) | Self::NoTerminal | Self::Keygen(KeygenError::Exists(_)) => Exit::Usage,
-            Self::Output(_)
+            Self::Doctor(_)
+            | Self::Output(_)
             | Self::Random(_)
             | Self::Screen(_)
             | Self::Parent(_)
@@ -531,12 +529,9 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Doctor(args) => args.execute()?,
         Command::Assign(args) => args.execute()?,
         Command::CheckConfig { example: true, .. } => output::print(&example())?,
-        Command::CheckConfig { config, probe, .. } => {
-            let (effective, settings) = config.sources().check()?;
+        Command::CheckConfig { config, .. } => {
+            let (effective, _) = config.sources().check()?;
             output::print(&effective.to_string())?;
-            if probe {
-                look_at_machine(&settings)?;
-            }
         }
         #[cfg(feature = "simulator")]
         Command::Demo(args) => crate::demo::run(&args)?,
@@ -555,17 +550,6 @@ fn die_with(parent: u32) -> Result<(), CommandError> {
     // A parent that ended before is not noticed that way.
     let found = getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
     if found == Some(parent) { Ok(()) } else { Err(CommandError::Orphan(parent)) }
-}
-
-fn look_at_machine(settings: &Settings) -> Result<(), CommandError> {
-    let findings = probe::probe(settings);
-    let lines: Vec<_> = findings.iter().map(ToString::to_string).collect();
-    output::print(&format!("\n{}\n", lines.join("\n")))?;
-    let wrong = |found: &&Finding| matches!(found.verdict, Verdict::Wrong { .. });
-    match findings.iter().filter(wrong).count() {
-        0 => Ok(()),
-        count => Err(CommandError::Probe(count)),
-    }
 }
 
 #[cfg(test)]

@@ -87,6 +87,7 @@ use self::seal::Seal;
 pub use self::settings::{LinkTimes, MeshSettings};
 use self::socket::DatagramSockets;
 pub use self::socket::MeshError;
+pub(crate) use self::socket::listen;
 
 /// The most links in total, several times as many as the largest fleet needs. More are refused.
 const LINKS: usize = 512;

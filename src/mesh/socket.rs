@@ -1,7 +1,7 @@
 //! How sockets are made.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{self, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
 use socket2::{Domain, SockRef, Socket, Type};
@@ -171,15 +171,28 @@ pub(super) fn bind_datagrams(
     }
     // Without SO_REUSEADDR: two nodes with one address on one machine are a mistake.
     own.bind(&SocketAddr::from((address, broadcast.port())).into())?;
-    shared.set_reuse_address(true)?;
-    shared.bind(&SocketAddr::from(broadcast).into())?;
-    if multicast {
-        shared.join_multicast_v4(broadcast.ip(), &address)?;
-    }
+    bind_shared(&shared, address, broadcast)?;
     Ok(DatagramSockets {
         own: UdpSocket::from_std(own.into())?,
         shared: Shared::Awaited(UdpSocket::from_std(shared.into())?),
     })
+}
+
+fn bind_shared(shared: &Socket, address: Ipv4Addr, broadcast: SocketAddrV4) -> io::Result<()> {
+    shared.set_reuse_address(true)?;
+    shared.bind(&SocketAddr::from(broadcast).into())?;
+    if broadcast.ip().is_multicast() {
+        shared.join_multicast_v4(broadcast.ip(), &address)?;
+    }
+    Ok(())
+}
+
+/// A socket that hears what is sent to everybody, beside those of nodes.
+pub(crate) fn listen(address: Ipv4Addr, broadcast: SocketAddrV4) -> io::Result<net::UdpSocket> {
+    check_present(address)?;
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
+    bind_shared(&socket, address, broadcast)?;
+    Ok(socket.into())
 }
 
 pub(super) fn datagram_socket() -> io::Result<Socket> {

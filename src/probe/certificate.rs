@@ -36,13 +36,14 @@ pub(super) fn certificate(files: &TlsFiles, address: SocketAddr, data_dir: &Path
         };
         let owner = fs::metadata(data_dir).ok().map(|directory| directory.uid());
         if is_private && owner != Some(geteuid().as_raw()) {
-            let why = "who may read the key depends on the node's user: run this as that user";
-            return Verdict::Unchecked(why.to_owned());
+            let why =
+                "whether the node can read the key depends on its user: run this as that user";
+            return Verdict::unchecked(why.to_owned());
         }
         return Verdict::of_error(&error, "give the node a certificate and its key");
     }
     let Ok(chain) = certificates(&files.certificate) else {
-        return Verdict::Unchecked("the certificate is being replaced".to_owned());
+        return Verdict::unchecked("the certificate is being replaced".to_owned());
     };
     judge(&chain, address, SystemTime::now())
 }
@@ -55,7 +56,7 @@ fn judge(chain: &[CertificateDer<'static>], address: SocketAddr, now: SystemTime
     };
     let now = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     let Some(verifier) = verifier(chain) else {
-        return Verdict::Unchecked("no program can judge this kind of certificate".to_owned());
+        return Verdict::unchecked("this kind of certificate can't be checked".to_owned());
     };
     let fault_at = |time: Duration| {
         let (time, name) = (UnixTime::since_unix_epoch(time), ServerName::from(address.ip()));
@@ -66,18 +67,18 @@ fn judge(chain: &[CertificateDer<'static>], address: SocketAddr, now: SystemTime
     };
     match fault_at(now) {
         Some(CertificateError::NotValidYetContext { not_before, .. }) => {
-            let what = format!("the certificate counts from {} on", shown(not_before));
-            return Verdict::wrong(what, "set the clock, or get another one");
+            let what = format!("the certificate is not valid before {}", shown(not_before));
+            return Verdict::wrong(what, "set the clock, or get another certificate");
         }
         Some(CertificateError::ExpiredContext { not_after, .. }) => {
-            let what = format!("the certificate has expired at {}", shown(not_after));
+            let what = format!("the certificate expired at {}", shown(not_after));
             return Verdict::wrong(what, REMEDY);
         }
         Some(CertificateError::NotValidForNameContext { .. }) => {
             let ip = address.ip();
             return Verdict::warning(
                 format!("the certificate is not for {ip}, where the node listens"),
-                "nothing, if clients use a name that it has",
+                "ignore this if clients use a name in the certificate",
             );
         }
         // Who has signed it is for clients to judge.
@@ -89,10 +90,10 @@ fn judge(chain: &[CertificateDer<'static>], address: SocketAddr, now: SystemTime
             if left < SOON.as_secs() {
                 Verdict::warning(format!("the certificate expires at {end}"), REMEDY)
             } else {
-                Verdict::Good(format!("the certificate has its key, and counts until {end}"))
+                Verdict::good(format!("the certificate matches its key and is valid until {end}"))
             }
         }
-        Some(_) | None => Verdict::Good("the certificate has its key".to_owned()),
+        Some(_) | None => Verdict::good("the certificate matches its key".to_owned()),
     }
 }
 
@@ -125,20 +126,20 @@ mod tests {
             (
                 "10.0.0.1",
                 "2026-05-01T00:00:00Z",
-                "ok     x: the certificate has its key, and counts",
+                "ok       x: the certificate matches its key and is valid",
             ),
             (
                 "10.0.0.1",
                 "2025-12-31T00:00:00Z",
-                "wrong  x: the certificate counts from 2026-01-01",
+                "error    x: the certificate is not valid before 2026-01-01",
             ),
-            ("10.0.0.1", "2026-12-20T00:00:00Z", "-      x: the certificate expires at 2027-01-01"),
             (
                 "10.0.0.1",
-                "2027-01-02T00:00:00Z",
-                "wrong  x: the certificate has expired at 2027-01",
+                "2026-12-20T00:00:00Z",
+                "warning  x: the certificate expires at 2027-01-01",
             ),
-            ("10.0.0.2", "2026-05-01T00:00:00Z", "-      x: the certificate is not for 10.0.0.2"),
+            ("10.0.0.1", "2027-01-02T00:00:00Z", "error    x: the certificate expired at 2027-01"),
+            ("10.0.0.2", "2026-05-01T00:00:00Z", "warning  x: the certificate is not for 10.0.0.2"),
         ] {
             let shown = super::super::finding("x", of(address, time)).to_string();
             assert!(shown.starts_with(verdict), "{time}: {shown}");

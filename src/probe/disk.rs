@@ -25,11 +25,11 @@ const IN_MEMORY: [(u64, &str); 2] = [(0x0102_1994, "tmpfs"), (0x8584_58f6, "ramf
 /// The room on the disk of the data directory, or of the directory in which it will be made.
 pub(super) fn disk(data_dir: &Path) -> Verdict {
     let Some(place) = data_dir.ancestors().find(|place| place.exists()) else {
-        return Verdict::Unchecked(format!("no part of {} exists", data_dir.display()));
+        return Verdict::unchecked(format!("no part of {} exists", data_dir.display()));
     };
     let room = match statvfs(place) {
         Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize),
-        Err(error) => return Verdict::Unchecked(format!("{}: {error}", place.display())),
+        Err(error) => return Verdict::unchecked(format!("{}: {error}", place.display())),
     };
     #[expect(clippy::cast_sign_loss, reason = "a magic number has 32 bits, whatever its type")]
     let kind = statfs(place).ok().map(|disk| disk.f_type as u64 & 0xffff_ffff);
@@ -51,7 +51,7 @@ fn judge(place: &Path, room: u64, kind: Option<u64>) -> Verdict {
     if room < LITTLE {
         return Verdict::warning(free, "make room");
     }
-    Verdict::Good(free)
+    Verdict::good(free)
 }
 
 /// Whether the node's journal can be read.
@@ -62,34 +62,34 @@ pub(super) fn journal(data_dir: &Path, node: &NodeId, running: Running) -> Verdi
         return Verdict::wrong(
             format!("{shown} is gone, and this node has run before: it does not start"),
             format!(
-                "put the file back, or look into the car, then: {}; the orders come back from the \
+                "put the file back, or inspect the car and run: {}; the orders come back from the \
                  other nodes",
                 latch::remedy(data_dir)
             ),
         );
     }
     if running == Running::Yes {
-        return Verdict::Good("it is in use by this node, which runs".to_owned());
+        return Verdict::good("it is in use by this node, which is running".to_owned());
     }
     if !journal::exists(data_dir) {
-        return Verdict::Good("there is none yet; the first start makes it".to_owned());
+        return Verdict::good("none yet; the first start creates it".to_owned());
     }
     let size = match fs::symlink_metadata(&file) {
         Ok(found) if !found.is_file() => {
             return Verdict::wrong(format!("{shown} is not a regular file"), "move it away");
         }
         Ok(found) => found.len(),
-        Err(error) => return Verdict::Unchecked(format!("{shown}: {error}")),
+        Err(error) => return Verdict::unchecked(format!("{shown}: {error}")),
     };
     if size > LARGEST {
-        return Verdict::Unchecked(format!("{shown} has {} MiB", size >> 20));
+        return Verdict::unchecked(format!("{shown} has {} MiB", size >> 20));
     }
     match journal::audit_of(data_dir, Some(node)) {
         Ok(records) => {
             let count = records.len();
-            Verdict::Good(format!("{shown} opens; {count} records of the audit log"))
+            Verdict::good(format!("{shown} opens; {count} records of the audit log"))
         }
-        Err(error @ JournalError::InUse { .. }) => Verdict::Unchecked(error.to_string()),
+        Err(error @ JournalError::InUse { .. }) => Verdict::unchecked(error.to_string()),
         Err(error @ (JournalError::Format { .. } | JournalError::Foreign { .. })) => {
             Verdict::wrong(
                 error.to_string(),
@@ -112,6 +112,7 @@ pub(super) fn journal(data_dir: &Path, node: &NodeId, running: Running) -> Verdi
 
 #[cfg(test)]
 mod tests {
+    use super::super::Outcome;
     use super::*;
     use crate::journal::Journal;
 
@@ -121,17 +122,17 @@ mod tests {
         let node = NodeId::new("car-1").expect("a name");
         drop(Journal::open(directory.path(), &node).expect("a journal"));
         let judged = || journal(directory.path(), &node, Running::No);
-        assert!(matches!(judged(), Verdict::Good(_)), "{:?}", judged());
+        assert!(judged().result == Outcome::Ok, "{:?}", judged());
         fs::write(directory.path().join(journal::FILE), [7; 4096]).expect("written");
-        assert!(matches!(judged(), Verdict::Wrong { .. }), "{:?}", judged());
+        assert!(judged().result == Outcome::Error, "{:?}", judged());
     }
 
     #[test]
     fn a_full_disk_is_wrong_and_one_in_memory_is_told() {
         let judged = |room, kind| judge(Path::new("/d"), room, kind);
-        assert!(matches!(judged(1 << 30, Some(0xef53)), Verdict::Good(_)));
-        assert!(matches!(judged(1 << 30, Some(0x0102_1994)), Verdict::Warning { .. }));
-        assert!(matches!(judged(8 << 20, None), Verdict::Warning { .. }));
-        assert!(matches!(judged(1 << 10, Some(0x0102_1994)), Verdict::Wrong { .. }));
+        assert!(judged(1 << 30, Some(0xef53)).result == Outcome::Ok);
+        assert!(judged(1 << 30, Some(0x0102_1994)).result == Outcome::Warning);
+        assert!(judged(8 << 20, None).result == Outcome::Warning);
+        assert!(judged(1 << 10, Some(0x0102_1994)).result == Outcome::Error);
     }
 }

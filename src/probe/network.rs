@@ -1,14 +1,14 @@
 //! The network: the addresses are this machine's, the ports are free.
 
 use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, UdpSocket};
 
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::sys::socket::SockaddrIn;
 
 use elevator_fleet::wire::Protocol;
 
-use super::{Finding, Verdict, finding};
+use super::{Finding, Outcome, Running, Verdict, finding};
 use crate::config::Settings;
 use crate::mesh;
 use crate::mesh::OwnAddress;
@@ -33,23 +33,24 @@ pub(super) fn address(settings: &Settings) -> Verdict {
     };
     let address = present(settings);
     let election = settings.election.protocol();
-    if let Verdict::Wrong { what, remedy } = interface(name) {
-        return Verdict::Wrong { what, remedy };
+    let found = interface(name);
+    if found.result == Outcome::Error {
+        return found;
     }
     if address.is_unspecified() {
         return Verdict::warning(
             format!("{name} has no IPv4 address: the node serves alone until it has one"),
-            "give the interface an address, or see why it gets none",
+            "give the interface an address, or find out why it has none",
         );
     }
     if election == Protocol::LowestIp {
         return Verdict::warning(
             format!("{name} has {address}, and under lowest-ip the master changes with addresses"),
-            "choose another election for addresses that change, such as bully (see ELECTIONS), or \
-             have the address reserved for this node",
+            "choose another election, such as bully (see ELECTIONS), or reserve the address for this \
+             node",
         );
     }
-    Verdict::Good(format!(
+    Verdict::good(format!(
         "{name} has {address}; the node follows its changes, and under {election} no address decides who \
          is master"
     ))
@@ -57,25 +58,25 @@ pub(super) fn address(settings: &Settings) -> Verdict {
 
 fn fixed(address: Ipv4Addr) -> Verdict {
     match interface_of(address) {
-        Some(interface) => Verdict::Good(format!("{address} is on {}", interface.interface_name)),
+        Some(interface) => Verdict::good(format!("{address} is on {}", interface.interface_name)),
         // All of 127.0.0.0/8 is local, whatever the interface lists.
-        None if address.is_loopback() => Verdict::Good(format!("{address} is on loopback")),
+        None if address.is_loopback() => Verdict::good(format!("{address} is on loopback")),
         None => Verdict::wrong(
             format!("no interface of this machine has {address}"),
-            format!("give the interface this address, or set one that there is: {}", own()),
+            format!("assign it to an interface, or set `address` to one of: {}", own()),
         ),
     }
 }
 
 pub(super) fn broadcast(address: Ipv4Addr, broadcast: SocketAddrV4) -> Verdict {
     if broadcast.ip().is_multicast() {
-        return Verdict::Good(format!("{broadcast} is a multicast group"));
+        return Verdict::good(format!("{broadcast} is a multicast group"));
     }
     if address.is_loopback() {
         return on_loopback(broadcast);
     }
     let Some(interface) = interface_of(address) else {
-        return Verdict::Unchecked(format!("no interface shows whether {broadcast} is right"));
+        return Verdict::unchecked(format!("no interface shows whether {broadcast} is right"));
     };
     let of_lan = interface.broadcast.as_ref();
     let of_lan = of_lan.and_then(|of| of.as_sockaddr_in()).map(SockaddrIn::ip);
@@ -88,8 +89,11 @@ pub(super) fn broadcast(address: Ipv4Addr, broadcast: SocketAddrV4) -> Verdict {
             ),
             format!("set {of_lan}:{}", broadcast.port()),
         ),
-        Some(_) => Verdict::Good(format!("{broadcast} is that of {}", interface.interface_name)),
-        None => Verdict::Good(format!(
+        Some(_) => Verdict::good(format!(
+            "{broadcast} is the broadcast address of {}",
+            interface.interface_name
+        )),
+        None => Verdict::good(format!(
             "{} has no broadcast address to compare with",
             interface.interface_name
         )),
@@ -99,7 +103,7 @@ pub(super) fn broadcast(address: Ipv4Addr, broadcast: SocketAddrV4) -> Verdict {
 /// A datagram to one address of 127.0.0.0/8 reaches the node there alone.
 fn on_loopback(broadcast: SocketAddrV4) -> Verdict {
     if *broadcast.ip() == OF_LOOPBACK {
-        return Verdict::Good(format!("{broadcast} stays on this machine"));
+        return Verdict::good(format!("{broadcast} stays on this machine"));
     }
     Verdict::wrong(
         format!(
@@ -109,21 +113,20 @@ fn on_loopback(broadcast: SocketAddrV4) -> Verdict {
     )
 }
 
-/// The ports of beacons, links and, under `ballot`, packets, and the interface of the latter.
-pub(super) fn ports(settings: &Settings, running: bool) -> Vec<Finding> {
-    let address = present(settings);
-    let (beacons, links) = (settings.broadcast.port(), settings.link_port);
-    let udp = |port| UdpSocket::bind((address, port)).map(drop);
-    let tcp = |port| TcpListener::bind((address, port)).map(drop);
+/// The ports of beacons, links, HTTP and, under `ballot`, packets, and the interface of the latter.
+pub(super) fn ports(settings: &Settings, running: Running) -> Vec<Finding> {
+    let own = |port| SocketAddr::from((present(settings), port));
+    let udp = |address| port("UDP", address, running, UdpSocket::bind(address).map(drop));
+    let tcp = |address| port("TCP", address, running, TcpListener::bind(address).map(drop));
     let mut findings = vec![
-        finding("broadcast", port("UDP", address, beacons, running, udp)),
-        finding("link_port", port("TCP", address, links, running, tcp)),
+        finding("broadcast", udp(own(settings.broadcast.port()))),
+        finding("link_port", tcp(own(settings.link_port))),
     ];
+    findings.extend(settings.http.map(|address| finding("http.address", tcp(address))));
     let Some(packets) = &settings.packets else {
         return findings;
     };
-    let verdict = port("UDP", address, packets.port, running, udp);
-    findings.push(finding("ballot.port", verdict));
+    findings.push(finding("ballot.port", udp(own(packets.port))));
     if let Some(name) = &packets.interface {
         findings.push(finding("ballot.interface", interface(name)));
     }
@@ -131,42 +134,37 @@ pub(super) fn ports(settings: &Settings, running: bool) -> Vec<Finding> {
 }
 
 /// The port is taken for a moment: nothing arrives in it.
-fn port(
-    kind: &str,
-    address: Ipv4Addr,
-    port: u16,
-    running: bool,
-    bind: impl Fn(u16) -> io::Result<()>,
-) -> Verdict {
-    match bind(port) {
-        Ok(()) => Verdict::Good(format!("{kind} port {port} is free")),
-        Err(error) if error.kind() == ErrorKind::AddrInUse && running => {
-            Verdict::Good(format!("{kind} port {port} is in use by this node, which runs"))
+fn port(kind: &str, address: SocketAddr, running: Running, bound: io::Result<()>) -> Verdict {
+    let (address, port) = (address.ip(), address.port());
+    match bound {
+        Ok(()) => Verdict::good(format!("{kind} port {port} is free")),
+        Err(error) if error.kind() == ErrorKind::AddrInUse && running == Running::Yes => {
+            Verdict::good(format!("{kind} port {port} is in use by this node, which is running"))
         }
         Err(error) if error.kind() == ErrorKind::AddrInUse => Verdict::wrong(
             format!("{kind} port {port} at {address} is in use by another process"),
-            "end that process (`ss -lunpt` shows it), or set another port or address",
+            "stop that process (`ss -lunpt` shows it), or set another port or address",
         ),
-        Err(error) if error.kind() == ErrorKind::AddrNotAvailable => {
-            Verdict::Unchecked(format!("{kind} port {port} has no address here"))
-        }
+        Err(error) if error.kind() == ErrorKind::AddrNotAvailable => Verdict::unchecked(format!(
+            "{kind} port {port} can't be tried: this machine does not have {address}"
+        )),
         Err(error) => Verdict::wrong(
             format!("{kind} port {port} at {address} can't be used: {error}"),
-            "set a port that the node's user may use, such as one from 1024 on",
+            "set a port that the node's user may use, such as 1024 or above",
         ),
     }
 }
 
 fn interface(name: &str) -> Verdict {
     if interfaces().iter().any(|of| of.interface_name == name) {
-        return Verdict::Good(format!("{name} is there"));
+        return Verdict::good(format!("{name} exists"));
     }
     let mut names: Vec<_> = interfaces().into_iter().map(|of| of.interface_name).collect();
     names.sort_unstable();
     names.dedup();
     Verdict::wrong(
         format!("there is no network interface {name}"),
-        format!("set one that there is: {}", names.join(", ")),
+        format!("use one of: {}", names.join(", ")),
     )
 }
 

@@ -1,23 +1,21 @@
 //! The running node: what it says about itself.
 
-use std::path::Path;
+use elevator_fleet::node::Status;
 
-use elevator_fleet::node::{ConflictKind, Status};
+use super::{Finding, Verdict, finding, fleet};
+use crate::client::ClientError;
 
-use super::{Finding, Verdict, finding};
-use crate::client::{Client, ClientError};
-
-/// What the node that runs with this data directory says, or that it does not answer.
-pub(super) fn node(data_dir: &Path) -> Vec<Finding> {
-    match Client::connect(data_dir).and_then(|client| client.status()) {
-        Ok(status) => of_status(&status),
+/// What the running node says, or that it does not answer.
+pub(super) fn node(answer: &Result<Status, ClientError>) -> Vec<Finding> {
+    match answer {
+        Ok(status) => of_status(status),
         Err(error @ ClientError::Socket { .. }) => {
-            vec![finding("node", Verdict::Unchecked(error.to_string()))]
+            vec![finding("node", Verdict::unchecked(error.to_string()))]
         }
         Err(error) => vec![finding(
             "node",
             Verdict::wrong(
-                format!("this node runs and does not answer: {error}"),
+                format!("this node is running but does not answer: {error}"),
                 "look at its log (`journalctl -u liftmesh`), then restart it",
             ),
         )],
@@ -28,7 +26,7 @@ fn of_status(status: &Status) -> Vec<Finding> {
     let peers = status.peers.len();
     let mut findings = vec![finding(
         "node",
-        Verdict::Good(format!(
+        Verdict::good(format!(
             "{} runs, {}, and hears {peers} peers",
             status.node, status.node_state
         )),
@@ -38,20 +36,14 @@ fn of_status(status: &Status) -> Vec<Finding> {
     };
     if status.log_lines_lost > 0 {
         let lost = status.log_lines_lost;
-        warn("log", format!("{lost} lines are lost"), "look at the service that reads the log");
+        warn("log", format!("{lost} lines were lost"), "look at the service that reads the log");
     }
     for topic in &status.mqtt_refused {
-        let what = format!("the broker takes no message on {topic}");
+        let what = format!("the broker refuses messages on {topic}");
         warn("mqtt.broker", what, "let the nodes' user write there, or let callers choose another");
     }
-    for conflict in &status.conflicts {
-        let remedy = if conflict.kind == ConflictKind::Garbage {
-            "update or replace that node"
-        } else {
-            "correct the configuration of one of the nodes"
-        };
-        warn("fleet", conflict.what.clone(), remedy);
-    }
+    let conflicts = status.conflicts.iter();
+    findings.extend(conflicts.map(|known| fleet::conflict(known.kind, known.what.clone())));
     let mut wrong = |key, what: String, remedy: &str| {
         findings.push(finding(key, Verdict::wrong(what, remedy)));
     };
@@ -59,7 +51,7 @@ fn of_status(status: &Status) -> Vec<Finding> {
         wrong(
             "disk",
             "the disk has failed".to_owned(),
-            "make room or replace it: the node tries it again by itself; its log has the reason",
+            "make room or replace it; the node retries by itself, and its log has the reason",
         );
     }
     if let Some(reason) = &status.fleet_keys.missing {
@@ -68,7 +60,7 @@ fn of_status(status: &Status) -> Vec<Finding> {
     let panel = status.car.as_ref().map(|car| (&car.panel, &car.connection));
     match panel {
         Some((panel, Ok(()))) => {
-            findings.push(finding("panel", Verdict::Good(format!("{panel} answers"))));
+            findings.push(finding("panel", Verdict::good(format!("{panel} answers"))));
         }
         Some((panel, Err(why))) => wrong(
             "panel",

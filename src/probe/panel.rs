@@ -29,7 +29,7 @@ fn serial(path: &str, running: Running) -> Verdict {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Verdict::wrong(
                 format!("there is no device {path}"),
-                "plug the panel in, or give the device that `ls /dev/serial/by-id /dev/tty*` shows",
+                "plug the panel in, or set the device that `ls /dev/serial/by-id /dev/tty*` shows",
             );
         }
         Err(error) => {
@@ -37,20 +37,20 @@ fn serial(path: &str, running: Running) -> Verdict {
         }
     };
     if !device.file_type().is_char_device() {
-        return Verdict::wrong(format!("{path} is no device"), "give a serial device");
+        return Verdict::wrong(format!("{path} is not a device"), "set a serial device");
     }
     if running == Running::Yes {
-        return Verdict::Good(format!("{path} is there; this node runs and may have it open"));
+        return Verdict::good(format!("{path} exists; this node is running and may have it open"));
     }
     let without_waiting = OFlags::NONBLOCK | OFlags::NOCTTY;
     let flags = i32::try_from(without_waiting.bits()).unwrap_or_default();
     let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
     match opened {
-        Ok(device) if isatty(&device) => Verdict::Good(format!("{path} can be opened")),
-        Ok(_) => Verdict::wrong(format!("{path} is no terminal"), "give a serial device"),
+        Ok(device) if isatty(&device) => Verdict::good(format!("{path} can be opened")),
+        Ok(_) => Verdict::wrong(format!("{path} is not a serial device"), "set a serial device"),
         Err(error) if error.kind() == ErrorKind::ResourceBusy => Verdict::wrong(
             format!("{path} is in use by another process"),
-            "end that process, or give another device",
+            "stop that process, or set another device",
         ),
         Err(error) => Verdict::wrong(format!("{path} can't be opened: {error}"), RIGHTS),
     }
@@ -62,10 +62,10 @@ const RIGHTS: &str = "add the node's user to the group that `ls -l` shows for th
 /// only.
 fn tcp(host: &str, port: u16, running: Running) -> Verdict {
     if running == Running::Yes {
-        return Verdict::Good(format!("{host}:{port} is left to this node, which runs"));
+        return Verdict::good(format!("{host}:{port} is not tried while this node is running"));
     }
     match connect(host, port) {
-        Ok(()) => Verdict::Good(format!("{host}:{port} accepts connections")),
+        Ok(()) => Verdict::good(format!("{host}:{port} accepts connections")),
         Err(error) => Verdict::wrong(
             format!("no elevator server at {host}:{port}: {error}"),
             "start the server, or correct the address",

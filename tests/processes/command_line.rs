@@ -212,7 +212,7 @@ fn without_a_node_status_and_order_end_with_five_and_say_how_to_start_one() {
 
 /// Everything that is wrong is told at once, with what to do, and nothing is changed.
 #[test]
-fn a_probe_tells_what_would_keep_a_node_from_running() {
+fn the_doctor_tells_what_would_keep_a_node_from_running() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     std::fs::write(path("file"), "").unwrap();
@@ -221,9 +221,10 @@ fn a_probe_tells_what_would_keep_a_node_from_running() {
     let broadcast = format!("127.255.255.255:{}", udp.local_addr().unwrap().port());
     let link_port = tcp.local_addr().unwrap().port().to_string();
     let probe = |panel: &str, data_dir: &str, more: &[&str]| {
-        let mut words = vec!["check-config", "--probe", "--car", "A", "--floors", "4"];
+        let mut words = vec!["doctor", "--car", "A", "--floors", "4"];
         words.extend(["--address", "127.0.0.1", "--broadcast", &broadcast]);
         words.extend(["--link-port", &link_port, "--panel", panel, "--data-dir", data_dir]);
+        words.extend(["--http-enabled", "false"]);
         words.extend(more);
         let output = run(&words);
         let shown = String::from_utf8(output.stdout).unwrap();
@@ -235,20 +236,20 @@ fn a_probe_tells_what_would_keep_a_node_from_running() {
         &path("file"),
         &["--read-only-socket", &path("file"), "--read-only-group", "no-such-group"],
     );
-    assert_eq!(code, Some(2), "{shown}");
+    assert_eq!(code, Some(1), "{shown}");
     for start in [
-        "wrong  data_dir: ",
-        "ok     address: 127.0.0.1 is on lo",
-        &format!("wrong  panel: there is no device {}", path("ttyNONE")),
-        &format!("wrong  broadcast: UDP port {}", udp.local_addr().unwrap().port()),
-        &format!("wrong  link_port: TCP port {link_port} at 127.0.0.1 is in use"),
-        "wrong  operator.read_only_socket: operator.read_only_group = no-such-group",
+        "error    data_dir: ",
+        "ok       address: 127.0.0.1 is on lo",
+        &format!("error    panel: there is no device {}", path("ttyNONE")),
+        &format!("error    broadcast: UDP port {}", udp.local_addr().unwrap().port()),
+        &format!("error    link_port: TCP port {link_port} at 127.0.0.1 is in use"),
+        "error    operator.read_only_socket: operator.read_only_group = no-such-group",
     ] {
         assert!(shown.lines().any(|line| line.starts_with(start)), "{start}\n{shown}");
     }
     let (_, shown) = probe("serial:///dev/null", &path("new/data"), &[]);
-    assert!(shown.contains("wrong  panel: /dev/null is no terminal"), "{shown}");
-    assert!(shown.contains("data will be made at the start"), "{shown}");
+    assert!(shown.contains("error    panel: /dev/null is not a serial device"), "{shown}");
+    assert!(shown.contains("data will be created when the node starts"), "{shown}");
     assert!(!directory.path().join("new").exists());
 
     // With everything in order it ends with 0.
@@ -257,17 +258,16 @@ fn a_probe_tells_what_would_keep_a_node_from_running() {
     let panel = format!("tcp://{}", server.local_addr().unwrap());
     let (code, shown) = probe(&panel, &path("new"), &[]);
     assert_eq!(code, Some(0), "{shown}");
-    assert!(!shown.contains("wrong "), "{shown}");
+    assert!(!shown.contains("\nerror "), "{shown}");
 }
 
 /// An address and an interface that this machine does not have.
 #[test]
-fn a_probe_tells_an_address_of_another_machine() {
+fn the_doctor_tells_an_address_of_another_machine() {
     let directory = tempfile::tempdir().unwrap();
     let file = example(&directory);
     let output = run(&[
-        "check-config",
-        "--probe",
+        "doctor",
         "--config",
         &file,
         "--address",
@@ -280,10 +280,10 @@ fn a_probe_tells_an_address_of_another_machine() {
         "nowhere0",
     ]);
     let shown = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{shown}");
+    assert_eq!(output.status.code(), Some(1), "{shown}");
     for line in [
-        "wrong  address: no interface of this machine has 192.0.2.7; ",
-        "wrong  ballot.interface: there is no network interface nowhere0; ",
+        "error    address: no interface of this machine has 192.0.2.7; ",
+        "error    ballot.interface: there is no network interface nowhere0; ",
     ] {
         assert!(shown.contains(line), "{shown}");
     }

@@ -27,6 +27,7 @@ fn doctor_at(address: &str, data_dir: &str, broadcast: &str, port: u16, words: &
     let (broadcast, port) = (format!("{broadcast}:{port}"), port.to_string());
     let mut command = liftmesh(&["doctor", "--unit", "A", "--role", "indicator", "--floors", "4"]);
     command.args(["--address", address, "--broadcast", &broadcast, "--link-port", &port]);
+    command.args(["--http-address", &format!("127.0.0.1:{}", free_port())]);
     command.args(["--data-dir", data_dir]).args(words).output().expect("it runs")
 }
 
@@ -86,14 +87,14 @@ fn a_node_that_does_not_run_is_examined_without_a_change() {
     has(&found, "config", "ok", "");
     has(&found, "address", "ok", "127.0.0.1");
     has(&found, "journal", "ok", "none yet");
-    has(&found, "node", "warning", "does not run");
+    has(&found, "node", "warning", "is not running");
     assert!(!data_dir.exists());
 
     fs::create_dir(&data_dir).expect("a directory");
     let journal = data_dir.join("journal.redb");
     fs::write(&journal, "this is no journal").expect("a file");
     let output = doctor(&path, free_port(), &["--json"]);
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
     has(&findings(&output), "journal", "error", "journal.redb is");
     assert_eq!(fs::read(&journal).expect("the file"), b"this is no journal");
     assert_eq!(fs::read_dir(&data_dir).expect("a directory").count(), 1);
@@ -102,7 +103,7 @@ fn a_node_that_does_not_run_is_examined_without_a_change() {
 #[test]
 fn a_wrong_configuration_is_a_list_of_errors() {
     let output = doctor("/nowhere", 46100, &["--flight-limit", "1", "--dwell", "never", "--json"]);
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
     let found = findings(&output);
     has(&found, "config", "error", "motion.flight_limit = ");
     has(&found, "config", "error", "never");
@@ -115,7 +116,7 @@ fn a_broadcast_that_reaches_no_other_node_is_an_error() {
     let directory = TempDir::new().expect("a directory");
     let data_dir = directory.path().to_str().expect("text").to_owned();
     let output = doctor_of(&data_dir, "127.0.0.255", free_port(), &["--json"]);
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
     has(&findings(&output), "broadcast", "error", "no other node hears this one");
     let output = doctor(&data_dir, free_port(), &["--json"]);
     has(&findings(&output), "broadcast", "ok", "127.255.255.255");
@@ -142,7 +143,51 @@ fn a_running_node_says_how_it_is() {
     let output = doctor(&data_dir, beacons.port(), &["--json"]);
     let found = findings(&output);
     has(&found, "journal", "ok", "opens; ");
-    has(&found, "node", "warning", "does not run");
+    has(&found, "node", "warning", "is not running");
+}
+
+/// Each is given a configuration that does not go with the node that runs.
+#[test]
+fn the_nodes_on_the_network_are_listened_to() {
+    let mut building = Building::new(4, Line::Serial);
+    building.install_unit("A", 1, Role::Indicator);
+    building.start("A");
+    building.wait("A runs", |building| building.status("A").is_some());
+    let directory = TempDir::new().expect("a directory");
+    let path = |name: &str| directory.path().join(name).to_str().expect("text").to_owned();
+    let (data_dir, key) = (path("data"), path("key"));
+    assert!(liftmesh(&["keygen", "--out", &key]).output().expect("it runs").status.success());
+    let status = building.status("A").expect("A runs");
+    let (election, fleet) = (status.election.to_string(), status.fleet.to_string());
+    let (address, broadcast) = building.endpoint(2);
+    let check = |data_dir: &str, words: &[&str]| {
+        let mut command = liftmesh(&["doctor", "--json", "--role", "indicator"]);
+        command.args(["--address", &address.to_string(), "--broadcast", &broadcast.to_string()]);
+        command.args(["--http-enabled", "false", "--data-dir", data_dir]).args(words);
+        command.output().expect("it runs")
+    };
+    let plain = ["--unit", "B", "--floors", "4", "--election", &election, "--fleet", &fleet];
+    let output = check(&data_dir, &plain);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    has(&findings(&output), "fleet", "ok", "are heard: A");
+    for (at, value, finding, result, what) in [
+        (1, "A", "car", "error", "is named A like this one"),
+        (3, "9", "floors", "warning", "node A has 4 floors, this one 9"),
+        (5, "ballot", "election", "warning", "this one by ballot"),
+        (7, "other", "fleet", "warning", "this one is of fleet other"),
+    ] {
+        let mut words = plain;
+        words[at] = value;
+        let output = check(&data_dir, &words);
+        assert_eq!(output.status.code(), Some(i32::from(result == "error")), "{output:?}");
+        has(&findings(&output), finding, result, what);
+    }
+    let found = findings(&check(&data_dir, &[&plain[..], &["--fleet-keys", &key]].concat()));
+    has(&found, "fleet_keys", "warning", "has no fleet key, this one has one");
+    let taken = building.data_dir("A");
+    let output = check(taken.to_str().expect("text"), &plain);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    has(&findings(&output), "data_dir", "error", "in use by node A");
 }
 
 /// P5: every command says that the journal is lost, and how to go on.
@@ -153,7 +198,7 @@ fn a_lost_journal_is_lost_to_every_command() {
     fs::remove_file(building.data_dir("A").join("journal.redb")).expect("removed");
     let data_dir = building.data_dir("A").to_str().expect("text").to_owned();
     let doctor = doctor(&data_dir, free_port(), &["--json"]);
-    assert_eq!(doctor.status.code(), Some(2), "{doctor:?}");
+    assert_eq!(doctor.status.code(), Some(1), "{doctor:?}");
     has(&findings(&doctor), "journal", "error", "is gone, and this node has run before");
     let audit = liftmesh(&["audit", "--data-dir", &data_dir]).output().expect("it runs");
     assert_eq!(audit.status.code(), Some(4), "{audit:?}");
@@ -182,7 +227,7 @@ fn a_certificate_and_a_broker_are_examined() {
     let (certificate, key) = (path("crt"), path("key"));
     let words = ["--json", "--http-certificate", &certificate, "--http-key", &key];
     let found = findings(&doctor(&data_dir, free_port(), &words));
-    has(&found, "http.certificate", "ok", "has its key, and counts until ");
+    has(&found, "http.certificate", "ok", "matches its key and is valid until ");
 
     let other = rcgen::KeyPair::generate().expect("a key");
     fs::write(&key, other.serialize_pem()).expect("written");
@@ -191,7 +236,7 @@ fn a_certificate_and_a_broker_are_examined() {
     let broker = format!("mqtt://{}", closed.expect("a port"));
     let words = [&words[..], &["--mqtt-broker", &broker]].concat();
     let output = doctor(&data_dir, free_port(), &words);
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
     let found = findings(&output);
     has(&found, "http.certificate", "error", "can't be used together");
     has(&found, "mqtt.broker", "warning", "refused");
@@ -216,12 +261,12 @@ fn a_broker_that_wants_a_password_is_given_it() {
     let url = broker.url();
     let words = ["--json", "--mqtt-broker", &url];
     let found = findings(&doctor(&data_dir, free_port(), &words));
-    has(&found, "mqtt.broker", "warning", "takes no connection of this node: ");
+    has(&found, "mqtt.broker", "warning", "no connection to ");
     let file = broker.path("word");
     fs::write(&file, "sesame\n").expect("written");
     fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("rights");
     let file = file.to_str().expect("text").to_owned();
     let more = ["--mqtt-username", "node", "--mqtt-password-file", &file];
     let found = findings(&doctor(&data_dir, free_port(), &[&words[..], &more].concat()));
-    has(&found, "mqtt.broker", "ok", "takes this node's connections");
+    has(&found, "mqtt.broker", "ok", "accepts this node");
 }

@@ -1,4 +1,4 @@
-//! The files of fleet keys: `liftmesh keygen` makes them, and `check-config --probe` looks at them.
+//! The files of fleet keys: `liftmesh keygen` makes them, and `doctor` looks at them.
 
 use std::fs::{self, Permissions, set_permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -28,10 +28,10 @@ fn keygen_makes_a_key_that_only_its_owner_reads_and_never_overwrites_one() {
     assert_ne!(printed, key);
 }
 
-/// What a probe says of the fleet keys.
-fn probe(data_dir: &Path, keys: &[&str]) -> String {
+/// What it says of the fleet keys.
+fn doctor(data_dir: &Path, keys: &[&str]) -> String {
     let data_dir = data_dir.to_str().unwrap();
-    let mut words = vec!["check-config", "--probe", "--car", "A", "--floors", "4"];
+    let mut words = vec!["doctor", "--car", "A", "--floors", "4"];
     words.extend(["--address", "127.0.0.1", "--broadcast", "127.255.255.255:46100"]);
     words.extend(["--panel", "serial:///dev/null", "--data-dir", data_dir]);
     words.extend(keys);
@@ -40,30 +40,30 @@ fn probe(data_dir: &Path, keys: &[&str]) -> String {
 }
 
 #[test]
-fn a_probe_tells_whether_the_fleet_key_can_be_used() {
+fn the_doctor_tells_whether_the_fleet_key_can_be_used() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("fleet.key");
     let path = file.to_str().unwrap();
     done(&["keygen", "--out", path]);
-    let probe = |keys: &[&str]| probe(directory.path(), keys);
-    assert_eq!(probe(&[]), "ok     fleet_keys: messages are sent without a key");
-    let shown = probe(&["--fleet-keys", path]);
-    assert!(shown.starts_with("ok     fleet_keys: messages are sent with key "), "{shown}");
+    let doctor = |keys: &[&str]| doctor(directory.path(), keys);
+    assert_eq!(doctor(&[]), "ok       fleet_keys: messages are sent without a key");
+    let shown = doctor(&["--fleet-keys", path]);
+    assert!(shown.starts_with("ok       fleet_keys: messages are sent with key "), "{shown}");
     set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
-    let shown = probe(&["--fleet-keys", path]);
-    assert!(shown.starts_with("wrong  fleet_keys: ") && shown.contains("chmod 0640"), "{shown}");
+    let shown = doctor(&["--fleet-keys", path]);
+    assert!(shown.starts_with("error    fleet_keys: ") && shown.contains("chmod 0640"), "{shown}");
     set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
     let gone = format!("{path}.gone");
-    let shown = probe(&["--fleet-keys", &gone]);
+    let shown = doctor(&["--fleet-keys", &gone]);
     assert!(shown.contains("fleet.key.gone: No such file"), "{shown}");
     let both = format!("{path},{gone}");
-    let shown = probe(&["--fleet-keys", &both]);
+    let shown = doctor(&["--fleet-keys", &both]);
     assert!(shown.ends_with("until then nodes that send it are not heard"), "{shown}");
 }
 
 /// As SECURITY.md and the README have it: the key is given to the node's user, and root looks.
 #[test]
-fn a_probe_by_root_judges_the_fleet_key_for_the_node_s_user() {
+fn the_doctor_of_root_judges_the_fleet_key_for_the_node_s_user() {
     const NODE: u32 = 54_321;
     let directory = tempfile::tempdir().unwrap();
     let (file, data_dir) = (directory.path().join("fleet.key"), directory.path().join("data"));
@@ -72,23 +72,23 @@ fn a_probe_by_root_judges_the_fleet_key_for_the_node_s_user() {
     if let Err(error) = chown(&file, Some(NODE), Some(NODE)) {
         return skip(&format!("only root can give files to others: {error}"));
     }
-    let probe = || probe(&data_dir, &["--fleet-keys", path]);
-    let shown = probe();
-    assert!(shown.starts_with("-      fleet_keys: not checked"), "{shown}");
+    let doctor = || doctor(&data_dir, &["--fleet-keys", path]);
+    let shown = doctor();
+    assert!(shown.starts_with("-        fleet_keys: not checked"), "{shown}");
     fs::create_dir(&data_dir).unwrap();
-    let shown = probe();
-    assert!(shown.starts_with("wrong  fleet_keys: ") && shown.contains("user 54321"), "{shown}");
+    let shown = doctor();
+    assert!(shown.starts_with("error    fleet_keys: ") && shown.contains("user 54321"), "{shown}");
     chown(&data_dir, Some(NODE), Some(NODE)).unwrap();
-    let shown = probe();
-    assert!(shown.starts_with("ok     fleet_keys: messages are sent with key "), "{shown}");
+    let shown = doctor();
+    assert!(shown.starts_with("ok       fleet_keys: messages are sent with key "), "{shown}");
     // Which groups the node has is not known.
     set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
-    let shown = probe();
-    assert!(shown.starts_with("-      fleet_keys: not checked"), "{shown}");
+    let shown = doctor();
+    assert!(shown.starts_with("-        fleet_keys: not checked"), "{shown}");
     chown(&file, Some(0), None).unwrap();
     set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-    let shown = probe();
-    assert!(shown.starts_with("wrong  fleet_keys: ") && shown.contains("denied"), "{shown}");
+    let shown = doctor();
+    assert!(shown.starts_with("error    fleet_keys: ") && shown.contains("denied"), "{shown}");
 }
 
 /// A key that can't be made to last is not made: nobody takes it for one.

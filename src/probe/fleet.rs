@@ -1,0 +1,114 @@
+//! The nodes on the network, as they are heard before this one runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::{Duration, Instant};
+
+use elevator_fleet::model::{Hello, Mac, NodeId};
+use elevator_fleet::node::{ConflictKind, misfit, unreadable};
+use elevator_fleet::wire::Nonce;
+use elevator_fleet::wire::codec::{MAX_DATAGRAM, decode_beacon};
+use elevator_fleet::wire::keyring::Keyring;
+
+use super::{Finding, Verdict, finding};
+use crate::config::Settings;
+use crate::mesh;
+
+/// Every node is heard many times by then.
+const LISTEN: Duration = Duration::from_secs(2);
+
+/// The most nodes, and the most conflicts, that are listed.
+const MOST: usize = 16;
+
+#[derive(Debug, Default)]
+struct Heard {
+    nodes: BTreeSet<NodeId>,
+    conflicts: BTreeMap<String, ConflictKind>,
+}
+
+/// Listens to the fleet's beacons.
+pub(super) fn listen(settings: &Settings, address: Ipv4Addr, keys: &Keyring) -> Vec<Finding> {
+    let own = Hello {
+        fleet: settings.fleet.clone(),
+        node: settings.node.clone(),
+        address,
+        nonce: Nonce(0),
+        floors: settings.floors,
+        protocol: settings.election.protocol(),
+        mac: Mac::of(address),
+        role: settings.role,
+    };
+    let Heard { nodes, conflicts } = match hear(settings, &own, keys) {
+        Ok(heard) => heard,
+        Err(error) => {
+            let why = format!("{} can't be listened to: {error}", settings.broadcast);
+            return vec![finding("fleet", Verdict::unchecked(why))];
+        }
+    };
+    let names = nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let what = match nodes.len() {
+        0 => format!("no other node of fleet {} is heard", own.fleet),
+        _ => format!("nodes of fleet {} are heard: {names}", own.fleet),
+    };
+    let mut findings = vec![finding("fleet", Verdict::good(what))];
+    findings.extend(conflicts.into_iter().map(|(what, kind)| match kind {
+        ConflictKind::Name => {
+            finding("car", Verdict::wrong(what, "give this node another name, or stop that one"))
+        }
+        kind => conflict(kind, what),
+    }));
+    findings
+}
+
+fn hear(settings: &Settings, own: &Hello, keys: &Keyring) -> io::Result<Heard> {
+    let socket = mesh::listen(own.address, settings.broadcast)?;
+    let (mut heard, mut buffer) = (Heard::default(), [0; MAX_DATAGRAM + 1]);
+    let end = Instant::now() + LISTEN;
+    while let Some(left) = end.checked_duration_since(Instant::now()).filter(|it| !it.is_zero()) {
+        socket.set_read_timeout(Some(left))?;
+        let (length, from) = match socket.recv_from(&mut buffer) {
+            Ok((length, from)) => (length, from.ip()),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                break;
+            }
+            Err(error) => return Err(error),
+        };
+        let found = match (decode_beacon(&buffer[..length], keys), from) {
+            (Ok(beacon), _) => {
+                let found = misfit(own, &beacon.hello);
+                if found.is_none() && heard.nodes.len() < MOST {
+                    heard.nodes.insert(beacon.hello.node);
+                }
+                found
+            }
+            (Err(error), IpAddr::V4(from)) => unreadable(from, &error),
+            (Err(_), IpAddr::V6(_)) => None,
+        };
+        if let Some((kind, what)) = found.filter(|_| heard.conflicts.len() < MOST) {
+            heard.conflicts.insert(what, kind);
+        }
+    }
+    Ok(heard)
+}
+
+/// What to do about a conflict, which keeps no node from running.
+pub(super) fn conflict(kind: ConflictKind, what: String) -> Finding {
+    let (check, remedy) = match kind {
+        ConflictKind::Name => ("car", "rename one of the two nodes"),
+        ConflictKind::Address => ("address", "give each node an address of its own"),
+        ConflictKind::Floors => ("floors", "set the same `floors` on every node"),
+        ConflictKind::Election => ("election", "set the same `election` on every node"),
+        ConflictKind::Version => ("fleet", "run the same version of liftmesh on every node"),
+        ConflictKind::Key => (
+            "fleet_keys",
+            "copy the fleet's key file to every node; another fleet needs a `broadcast` port of its own",
+        ),
+        ConflictKind::Garbage => ("fleet", "update or replace that node"),
+        ConflictKind::Fleet => (
+            "fleet",
+            "correct `fleet`, or ignore this if two fleets are meant to share the network",
+        ),
+    };
+    finding(check, Verdict::warning(what, remedy))
+}
