@@ -24,12 +24,13 @@ use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 use serde::Serialize;
 
+use crate::client::Client;
 use crate::config::{ConfigError, Settings};
 use crate::data_dir;
 use crate::fleet_key::{FileError, KeyError, Keys};
 use crate::latch;
 use crate::mqtt::{self, MqttSettings};
-use crate::operator::{Client, ReadingSettings};
+use crate::operator::ReadingSettings;
 
 /// The user who may do anything.
 const ROOT: u32 = 0;
@@ -76,7 +77,7 @@ enum Running {
 /// a broker that does not answer a few more.
 pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
     let place = settings.data_dir.as_path();
-    let status = is_locked(place).then(|| Client::connect(place).and_then(|mut it| it.status()));
+    let status = is_locked(place).then(|| Client::connect(place).and_then(|it| it.status()));
     let stranger = match &status {
         Some(Ok(status)) if status.node != settings.node => Some(&status.node),
         Some(Ok(_) | Err(_)) | None => None,

@@ -94,7 +94,8 @@ impl NodeCommand {
                 command.env_remove(name);
             }
         }
-        command.arg(verb);
+        // A configuration of this machine is not the fleet's.
+        command.env("LIFTMESH_CONFIG", "").arg(verb);
         match &self.kind {
             NodeKind::Car { panel } => command.args(["--car", &self.name, "--panel", panel]),
             NodeKind::Unit(role) => {

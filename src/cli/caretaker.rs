@@ -6,19 +6,19 @@ use super::{CommandError, ConfigArgs, Next, die_with};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  liftmesh caretaker --config /etc/liftmesh/node.toml
+  liftmesh caretaker
   liftmesh caretaker --config node.toml && liftmesh run --config node.toml
 
-Give it the settings of the node, as its user, after the node has ended with 3 or 4. It serves at the
-node's http.address: the web panel, which shows the car that hung, and the request that clears the
-hang with a token with scope `operate`. It has no panel line and starts no node. It ends with 0 once
-the hang was cleared there, so that a supervisor starts the node (see liftmesh-caretaker.service);
-with 2 if there is no latch, or if it was cleared by other means; with 4 if it is told to stop.";
+Run it with the node's configuration, as the node's user, after the node has exited with 3 or 4. It
+listens at the node's http.address, serves the web panel, which shows the car that hung, and lets a
+token with scope `operate` clear the hang. It does not use the panel line or start the node. It exits
+with 0 once the hang is cleared there, so that a supervisor starts the node (see
+liftmesh-caretaker.service); with 2 if there is no latch, or it is cleared by other means; with 4 if
+it is told to stop.";
 
 /// The arguments of `liftmesh caretaker`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CaretakerArgs {
-    /// Where the configuration of the node is
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
     /// End when the process with this number, which started this one, is gone

@@ -1,48 +1,38 @@
 //! All keys of the configuration as flags.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 
-use crate::config::{KEYS, Key, KeyDefault, by_preset};
+use crate::config::{self, KEYS, Key, KeyDefault};
+
+/// Above the flags in the help.
+const HEADING: &str =
+    "Keys of node.toml; any other as --TABLE-KEY VALUE, see `liftmesh help config`";
 
 /// The settings given as flags, by the paths of their keys. Their values are checked with the rest
 /// of the configuration.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct SettingFlags(BTreeMap<&'static str, String>);
-
-static FLAGS: LazyLock<Vec<(&'static Key, String)>> =
-    LazyLock::new(|| KEYS.iter().map(|key| (key, key.flag())).collect());
-
-impl SettingFlags {
-    /// The settings that were given.
-    #[must_use]
-    pub(crate) fn given(&self) -> &BTreeMap<&'static str, String> {
-        &self.0
-    }
-}
+#[derive(Debug, Clone)]
+pub(crate) struct SettingFlags(pub(super) BTreeMap<&'static str, String>);
 
 impl FromArgMatches for SettingFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let mut flags = Self::default();
-        flags.update_from_arg_matches(matches)?;
-        Ok(flags)
+        let given = KEYS.iter().filter_map(|key| {
+            let value = matches.get_one::<String>(key.path)?;
+            Some((key.path, value.clone()))
+        });
+        Ok(Self(given.collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        for key in KEYS.iter() {
-            if let Some(value) = matches.get_one::<String>(key.path) {
-                self.0.insert(key.path, value.clone());
-            }
-        }
+        *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
 }
 
 impl Args for SettingFlags {
     fn augment_args(command: Command) -> Command {
-        command.args(FLAGS.iter().map(|(key, flag)| argument(key, flag)))
+        command.args(KEYS.iter().map(argument))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -50,28 +40,21 @@ impl Args for SettingFlags {
     }
 }
 
-fn argument(key: &'static Key, flag: &'static str) -> Arg {
+/// Every key is a flag; help shows the essential ones.
+fn argument(key: &'static Key) -> Arg {
     let default = match key.default {
         KeyDefault::Required(_) => String::new(),
-        KeyDefault::Absent(meaning, _) => format!(" [default: {meaning}]"),
-        KeyDefault::Value(value) => format!(" [default: {value}]"),
-        KeyDefault::Preset(values) => {
-            format!(" [default: {}]", by_preset(values, str::to_owned))
+        KeyDefault::Absent(..) | KeyDefault::Value(_) | KeyDefault::Preset(_) => {
+            format!(" [default: {}]", config::default(key))
         }
     };
-    let brief = key.about.split_once(". ").map_or(key.about, |(s, _)| s);
-    let brief = brief.trim_end_matches('.');
     Arg::new(key.path)
-        .long(flag)
+        .long(key.flag())
+        .aliases(key.short_flag())
+        .hide_short_help(!key.is_essential())
+        .hide_long_help(!key.is_essential())
         .allow_negative_numbers(true)
         .value_name(key.kind.placeholder)
-        .help(format!("{brief}{default}"))
-        .long_help(format!("{} Takes {}.{default}", key.about, key.kind))
-        .help_heading(heading(key.split().0.unwrap_or("node")))
-}
-
-/// The name of a table as a heading.
-fn heading(table: &str) -> String {
-    let (first, others) = table.split_at(1);
-    first.to_uppercase() + &others.replace('_', " ")
+        .help(format!("{}{default}", key.brief()))
+        .help_heading(HEADING)
 }

@@ -33,7 +33,7 @@ use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::clearance::{AuditError, ClearError};
 use crate::client::{Client, ClientError, UrlError};
-use crate::config::{ConfigErrors, Settings, Sources, example};
+use crate::config::{self, ConfigErrors, Settings, Sources};
 use crate::exit::Exit;
 use crate::journal::JournalError;
 use crate::latch;
@@ -62,29 +62,39 @@ use output::OutputError;
 
 const EXAMPLES: &str = "\
 Examples:
-  liftmesh run --config /etc/liftmesh/node.toml
-  liftmesh status --data-dir /var/lib/liftmesh
-  liftmesh order hall 3 up --data-dir /var/lib/liftmesh
-  liftmesh clear-hang --operator kovac --reason 'brake replaced' --data-dir /var/lib/liftmesh
-  liftmesh audit --data-dir /var/lib/liftmesh
-  liftmesh status --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token";
+  liftmesh run --config node.toml
+  liftmesh status
+  liftmesh order hall 3 up
+  liftmesh clear-hang --operator kovac --reason 'brake replaced'
+  liftmesh help config dwell
+  liftmesh status --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
+
+Without --config, commands read the file that LIFTMESH_CONFIG names, or /etc/liftmesh/node.toml.";
 
 const RUN_EXAMPLES: &str = "\
-Each setting is a key of the file of --config, a variable of the environment such as
-LIFTMESH__DOOR__DWELL, and a flag; a variable overrides the file, a flag overrides both.
+Every key of node.toml is also an environment variable and a flag: `dwell` of the table `[door]` is
+LIFTMESH__DOOR__DWELL and --door-dwell. Variables override the file, and flags override both.
 
 Examples:
-  liftmesh run --config /etc/liftmesh/node.toml
-  liftmesh run --config node.toml --dwell 5s --log-filter debug
+  liftmesh run
+  liftmesh run --config node.toml --door-dwell 5s --log-filter debug
   liftmesh run --car A --address 127.0.0.1 --broadcast 127.255.255.255:46100 \\
       --panel tcp://127.0.0.1:15657 --floors 4 --data-dir /tmp/A";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
-  liftmesh check-config --config /etc/liftmesh/node.toml
+  liftmesh check-config
+  liftmesh check-config --config node.toml
   liftmesh check-config --example > node.toml
 
 `liftmesh doctor` checks the machine and the network as well.";
+
+const HELP_EXAMPLES: &str = "\
+Examples:
+  liftmesh help run
+  liftmesh help config            every key of node.toml, a line each
+  liftmesh help config door       all about the keys of a table
+  liftmesh help config dwell      all about a key, by its name, flag or variable";
 
 /// Elevator-fleet controller: one process per cabin computer, no order is ever lost
 #[derive(Debug, Parser)]
@@ -93,10 +103,10 @@ Examples:
     version,
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{}", Exit::table()),
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    disable_help_subcommand = true
 )]
 pub struct Cli {
-    /// What to do
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -109,7 +119,6 @@ impl Cli {
     }
 }
 
-/// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the node of one car, until a signal ends it
@@ -127,43 +136,42 @@ pub(crate) enum Command {
     /// Place an order at a running node, as if its button were pressed
     #[command(after_help = order::EXAMPLES)]
     Order(OrderArgs),
-    /// Set the service mode of a car, at any node, until it is set again, on record
+    /// Set the service mode of a car, from any node (audited)
     #[command(after_help = mode::MODE_EXAMPLES)]
     Mode(ModeArgs),
-    /// Send a car to a floor with priority, or end that, on record
+    /// Send a car to a floor with priority, or end that (audited)
     #[command(after_help = mode::PRIORITY_EXAMPLES)]
     Priority(PriorityArgs),
-    /// Recall all cars in a fire, or end that, on record
+    /// Recall all cars in a fire, or end that (audited)
     #[command(after_help = mode::FIRE_RECALL_EXAMPLES)]
     FireRecall(FireRecallArgs),
-    /// Lock floors against calls without a right of access, unlock and show them
+    /// Lock, unlock or list floors
     #[command(after_help = floors::EXAMPLES)]
     Floors(FloorsArgs),
-    /// Bring all cars down by emergency power, one at a time, or end that, on record
+    /// Bring all cars down on emergency power, one at a time, or end that (audited)
     #[command(after_help = mode::EMERGENCY_POWER_EXAMPLES)]
     EmergencyPower(EmergencyPowerArgs),
-    /// Put a node back in service after its car hung, on record
+    /// Put a node back in service after its car hung (audited)
     #[command(after_help = clear_hang::CLEAR_EXAMPLES)]
     ClearHang(ClearHangArgs),
-    /// Serve the web panel of a node that does not run because of a hang, and clear the hang there
+    /// Serve the web panel of a node that a hang keeps from running, to clear the hang there
     #[command(after_help = caretaker::EXAMPLES)]
     Caretaker(CaretakerArgs),
     /// Show the audit log of a node: hangs, who cleared them, and commands
     #[command(after_help = clear_hang::AUDIT_EXAMPLES, arg = remote::refused_url())]
     Audit(AuditArgs),
-    /// Show the latest presses of the buttons of a node, and what became of each
+    /// Show a node's latest button presses, and what became of each
     #[command(after_help = presses::EXAMPLES, arg = remote::refused_url())]
     Presses(PressesArgs),
-    /// Make a fleet key, with which nodes tell each other from strangers
+    /// Make a fleet key, by which nodes recognise each other
     #[command(after_help = keygen::EXAMPLES)]
     Keygen(KeygenArgs),
-    /// Make, show and revoke tokens, with which programs may place calls over HTTP
+    /// Make, list and revoke the tokens of programs that use HTTP
     #[command(after_help = token::EXAMPLES, arg = remote::refused_url())]
     Token(TokenArgs),
-    /// Check the configuration, and show what holds and where it comes from
+    /// Check the configuration, and show each value and where it comes from
     #[command(after_help = CHECK_EXAMPLES)]
     CheckConfig {
-        /// Where the configuration is
         #[command(flatten)]
         config: ConfigArgs,
         /// Print an example file with every key instead
@@ -186,12 +194,18 @@ pub(crate) enum Command {
     /// Run the brain in virtual time: compare the elections, check campaigns of faults, draw runs
     #[cfg(feature = "simulator")]
     Lab(lab::LabArgs),
+    /// Explain a command, or a key of the configuration
+    #[command(after_help = HELP_EXAMPLES)]
+    Help {
+        /// A command; or `config`, with a key or table of node.toml to read all about it
+        #[arg(value_name = "COMMAND", allow_hyphen_values = true)]
+        topic: Vec<String>,
+    },
 }
 
 /// How a node is run.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
-    /// Where its configuration is
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
     /// Let anyone who can reach the node's socket cut the network: for demo and tests only
@@ -205,21 +219,16 @@ pub(crate) struct RunArgs {
 /// Where the configuration of a node is.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConfigArgs {
-    /// The configuration file, in TOML
+    /// The configuration file [default: `$LIFTMESH_CONFIG`, or /etc/liftmesh/node.toml]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Single settings
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }
 
 impl ConfigArgs {
     fn sources(&self) -> Sources {
-        Sources {
-            file: self.config.clone(),
-            variables: std::env::vars_os().collect(),
-            flags: self.settings.given().clone(),
-        }
+        Sources::of_process(config::find(self.config.clone()), self.settings.0.clone())
     }
 }
 
@@ -248,7 +257,8 @@ pub(crate) struct NodeArgs {
     /// The node's data directory (or set `LIFTMESH__DATA_DIR`)
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) data_dir: Option<String>,
-    /// The node's configuration file, which names its data directory
+    /// The node's configuration file, which names its data directory [default: `$LIFTMESH_CONFIG`,
+    /// or /etc/liftmesh/node.toml]
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
 }
@@ -293,19 +303,20 @@ impl NodeArgs {
         Ok((values.data_dir()?, name))
     }
 
+    /// The file is looked for only if nothing else names a node.
     fn sources(&self) -> Sources {
-        Sources {
-            file: self.config.clone(),
-            variables: std::env::vars_os().collect(),
-            flags: self.data_dir.iter().map(|path| ("data_dir", path.clone())).collect(),
-        }
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_named =
+            self.is_given() || ["LIFTMESH__DATA_DIR", remote::URL].into_iter().any(is_set);
+        let file = self.config.clone();
+        let flags = self.data_dir.iter().map(|path| ("data_dir", path.clone())).collect();
+        Sources::of_process(if is_named { file } else { config::find(file) }, flags)
     }
 }
 
 /// Which running node is meant, for a command that only reads.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReadArgs {
-    /// The node
     #[command(flatten)]
     pub(crate) node: NodeArgs,
     /// The node's socket for reading, in place of its data directory
@@ -338,7 +349,6 @@ impl ReadArgs {
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// The configuration is wrong.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
     #[error("{count} problem{s} must be fixed before the node can run", count = .0,
@@ -350,78 +360,54 @@ pub enum CommandError {
         .0.data_dir.display(), .0.latch, .0.remedy
     )]
     Latched(Box<LatchedNode>),
-    /// The running node can't be reached, or refused the request.
     #[error(transparent)]
     Client(#[from] ClientError),
     /// The node at another computer has no such address.
     #[error("LIFTMESH_URL: {0}")]
     Url(#[from] UrlError),
-    /// Two nodes are named.
     #[error(
         "--url names a node at another computer, and --data-dir, --config or --socket one of this \
              machine: give one of them"
     )]
     TwoNodes,
-    /// The node of this machine needs neither token nor certificate.
     #[error("--token-file and --ca are for a node at another computer: give --url, too")]
     NoUrl,
-    /// The command has to be given where the node is.
     #[error(transparent)]
     Elsewhere(#[from] Elsewhere),
-    /// Standard output can't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// The screen can't be drawn or the keys can't be read.
     #[error("the terminal can't be used")]
     Screen(#[source] std::io::Error),
-    /// A live picture needs a terminal.
     #[error("the output is no terminal: use `liftmesh top --once` for one frame as text")]
     NoTerminal,
-    /// The end of the parent process would not be noticed.
     #[error("the system does not report the end of the parent process")]
     Parent(#[source] std::io::Error),
-    /// The parent process ended before this one started.
     #[error("the parent process {0} has ended")]
     Orphan(u32),
-    /// Nothing was cleared.
     #[error(transparent)]
     Clear(#[from] ClearError),
-    /// The audit log of a node that does not run can't be read.
     #[error(transparent)]
     Audit(#[from] AuditError),
-    /// There is no such call.
     #[error(transparent)]
     Call(#[from] CallError),
     /// The order is placed, but did not reach the requested state in time.
     #[error("{call} was placed and was not {what} within {limit}; it stays open")]
-    WaitedTooLong {
-        call: String,
-        /// The requested state.
-        what: &'static str,
-        /// The time limit.
-        limit: humantime::FormattedDuration,
-    },
-    /// No key was made.
+    WaitedTooLong { call: String, what: &'static str, limit: humantime::FormattedDuration },
     #[error(transparent)]
     Keygen(#[from] KeygenError),
-    /// The tokens are as before.
     #[error(transparent)]
     Token(#[from] OfflineError),
-    /// No token can be drawn.
     #[error("the system has no random numbers")]
     Random(#[source] getrandom::Error),
     /// No calls were assigned.
     #[error(transparent)]
     Assign(#[from] assign::AssignError),
-    /// The demo failed, or orders were lost in it.
     #[cfg(feature = "simulator")]
     #[error(transparent)]
     Demo(#[from] crate::demo::DemoError),
-    /// An experiment failed.
     #[cfg(feature = "simulator")]
     #[error(transparent)]
     Lab(#[from] lab::LabError),
-    /// The simulator failed.
     #[cfg(feature = "simulator")]
     #[error(transparent)]
     Simulator(#[from] elevator_simulator::cli::CliError),
@@ -528,11 +514,20 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Token(args) => args.execute()?,
         Command::Doctor(args) => args.execute()?,
         Command::Assign(args) => args.execute()?,
-        Command::CheckConfig { example: true, .. } => output::print(&example())?,
+        Command::CheckConfig { example: true, .. } => output::print(&config::example())?,
         Command::CheckConfig { config, .. } => {
             let (effective, _) = config.sources().check()?;
             output::print(&effective.to_string())?;
         }
+        Command::Help { topic } => match topic.as_slice() {
+            [config] if config == "config" => output::print(&config::list())?,
+            [config, key] if config == "config" => output::print(&config::explain(key)?)?,
+            // This prints the help of that command and ends the process.
+            _ => {
+                let words = ["liftmesh".to_owned()].into_iter().chain(topic);
+                return execute(Cli::parse_from(words.chain(["--help".to_owned()])));
+            }
+        },
         #[cfg(feature = "simulator")]
         Command::Demo(args) => crate::demo::run(&args)?,
         #[cfg(feature = "simulator")]

@@ -12,7 +12,6 @@ pub struct OutputError(#[from] io::Error);
 
 impl OutputError {
     /// Whether the reader has closed the output.
-    #[must_use]
     pub(crate) fn is_closed_pipe(&self) -> bool {
         self.0.kind() == ErrorKind::BrokenPipe
     }
@@ -36,7 +35,6 @@ pub(crate) fn remark(text: &str) {
 }
 
 /// Whether somebody watches.
-#[must_use]
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }

@@ -55,15 +55,17 @@ fn takes_an_address(command: &clap::Command) -> bool {
 #[test]
 fn every_key_is_a_flag_of_run_and_of_check_config() {
     for command in ["run", "check-config"] {
-        for key in crate::config::KEYS.iter() {
-            let line = format!("liftmesh {command} --{} x", key.flag());
+        let keys = crate::config::KEYS.iter();
+        let short = keys.clone().filter_map(|key| Some((key, key.short_flag()?)));
+        for (key, flag) in keys.map(|key| (key, key.flag())).chain(short) {
+            let line = format!("liftmesh {command} --{flag} x");
             let (Command::Run(RunArgs { config, .. }) | Command::CheckConfig { config, .. }) =
                 parse(&line)
             else {
                 panic!("{line}");
             };
-            assert_eq!(config.settings.given()[key.path], "x");
-            assert_eq!(config.settings.given().len(), 1);
+            assert_eq!(config.settings.0[key.path], "x");
+            assert_eq!(config.settings.0.len(), 1);
         }
     }
 }

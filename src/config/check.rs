@@ -106,11 +106,6 @@ impl<'a> Checker<'a> {
         let keys = [&[key], others].concat();
         self.relate(time > than, &keys, format_args!("longer than {words} = {}", human(than)));
     }
-
-    pub(super) fn refuse(&self, path: &'static str, error: ConfigError) {
-        self.unusable.borrow_mut().insert(path);
-        self.errors.borrow_mut().push(error);
-    }
 }
 
 pub(super) fn human(time: Duration) -> humantime::FormattedDuration {

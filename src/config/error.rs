@@ -11,25 +11,14 @@ use super::{Key, Kind};
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file can't be read.
-    #[error("the configuration file {path} can't be read; check --config and the file's rights", path = path.display())]
+    #[error("the configuration file {path} can't be read; check --config, LIFTMESH_CONFIG and the file's permissions", path = path.display())]
     File { path: PathBuf, source: io::Error },
     /// The file is not valid TOML.
-    #[error("{origin}: {message}; the file has to be TOML, see config/node.toml")]
-    Syntax {
-        /// File, line and column.
-        origin: String,
-        /// The parser's message.
-        message: String,
-    },
+    #[error("{origin}: {message}; `liftmesh check-config --example` prints a valid file")]
+    Syntax { origin: String, message: String },
     /// There is no such key.
-    #[error("{origin}: there is no key `{key}`; {hint}")]
-    UnknownKey {
-        origin: String,
-        /// The key, as written.
-        key: String,
-        /// A hint at the right key.
-        hint: String,
-    },
+    #[error("{origin}: unknown key `{key}`; {hint}")]
+    UnknownKey { origin: String, key: String, hint: String },
     /// A variable of the environment is not text.
     #[error("variable {name} is not UTF-8 text; set it to {right}, or unset it", right = key.kind)]
     NotText { name: String, key: &'static Key },
@@ -39,48 +28,28 @@ pub enum ConfigError {
         /// The file with line and column, the variable or the flag that has it.
         origin: String,
         key: &'static str,
-        /// The value, as written.
         value: String,
-        /// The valid type and range.
         right: Kind,
     },
     /// The value is valid, but not its notation.
     #[error("{origin}: {key} = {value} is wrong; write {right}")]
-    Writing {
-        origin: String,
-        key: &'static str,
-        /// The value as written.
-        value: String,
-        /// How to write it.
-        right: String,
-    },
+    Writing { origin: String, key: &'static str, value: String, right: String },
     /// A key that has to be given is not.
     #[error(
-        "{path} is not set; give --{flag} {placeholder}, set {variable}, or write {path} = {example} in the file of --config",
+        "{path} is not set; give --{flag} {placeholder}, set {variable}, or write {path} = {example} in the \
+         configuration file (--config, LIFTMESH_CONFIG or /etc/liftmesh/node.toml)",
         path = .0.path, flag = .0.flag(), placeholder = .0.kind.placeholder,
         variable = .0.variable(), example = super::example::written(.0)
     )]
     Missing(&'static Key),
     /// A value does not go with another one.
-    #[error("{origin}: {key} = {value} is wrong; it has to be {relation}")]
+    #[error("{origin}: {key} = {value} is wrong; it must be {relation}")]
     Relation {
         origin: String,
         key: &'static str,
-        /// The value as written.
         value: String,
         /// What would be right, with the other value.
         relation: String,
-    },
-    /// A broadcast to everywhere.
-    #[error(
-        "{origin}: broadcast = {value} is refused: 255.255.255.255 leaves by whichever interface \
-         the system picks; give the directed broadcast address of the fleet's LAN, such as \
-         192.168.1.255:46100 (`ip address` shows it as `brd`)"
-    )]
-    LimitedBroadcast {
-        origin: String,
-        /// The value as written.
-        value: String,
     },
     /// A key for something that this program does not do.
     #[error("{origin}: {key} is not supported: {why}; remove the key")]
@@ -98,8 +67,8 @@ pub enum ConfigError {
 
 /// Everything that is wrong with a configuration, in the order file, environment, flags, relations.
 /// There is at least one error. Nothing was started or changed.
-#[derive(Debug)]
-pub struct ConfigErrors(Vec<ConfigError>);
+#[derive(Debug, thiserror::Error)]
+pub struct ConfigErrors(pub(super) Vec<ConfigError>);
 
 impl ConfigErrors {
     /// Returns `value` if there are no errors.
@@ -113,41 +82,23 @@ impl ConfigErrors {
     }
 }
 
-impl IntoIterator for ConfigErrors {
-    type Item = ConfigError;
-    type IntoIter = std::vec::IntoIter<ConfigError>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
-    }
-}
-
 impl From<ConfigError> for ConfigErrors {
     fn from(error: ConfigError) -> Self {
         Self(vec![error])
     }
 }
 
-/// One error as it is, several on a line each with their causes.
+/// One error as it is, several on a line each; with their causes.
 impl fmt::Display for ConfigErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [error] = self.0.as_slice() {
-            return error.fmt(f);
+        let is_list = self.0.len() > 1;
+        if is_list {
+            write!(f, "the configuration has {} errors", self.0.len())?;
         }
-        write!(f, "the configuration has {} errors", self.0.len())?;
         self.iter().try_for_each(|error| {
-            write!(f, "\n  {error}")?;
+            write!(f, "{}{error}", if is_list { "\n  " } else { "" })?;
             let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
             causes.try_for_each(|cause| write!(f, ": {cause}"))
         })
-    }
-}
-
-impl Error for ConfigErrors {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self.0.as_slice() {
-            [error] => error.source(),
-            _ => None,
-        }
     }
 }

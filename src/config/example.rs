@@ -1,29 +1,73 @@
 //! The commented example file.
 
-use super::Key;
-use super::key::KeyDefault;
+use std::fmt::Write;
+
+use super::ConfigErrors;
+use super::key::{KEYS, Key, KeyDefault, brief};
+use super::layer::unknown;
 use super::tables::TABLES;
 
 /// How wide a comment is.
 const WIDTH: usize = 96;
 
 /// The whole of `config/node.toml`: every key with its meaning, range, relations and default.
-#[must_use]
 pub(crate) fn example() -> String {
     let mut text = comment(
-        "The configuration of one Liftmesh node. The keys that are not commented out have to be \
-         given, here or elsewhere; the others show their default or, where they have none, an \
+        "The configuration of one Liftmesh node. The keys that are not commented out are \
+         required, here or elsewhere; the others show their default or, if they have none, an \
          example. A variable of the environment overrides this file, a flag overrides both: the \
-         key `dwell` of the table `[door]` is LIFTMESH__DOOR__DWELL and --dwell. `liftmesh \
-         check-config` shows what holds and where it comes from.",
+         key `dwell` of the table `[door]` is LIFTMESH__DOOR__DWELL and --door-dwell. \
+         `liftmesh check-config` shows each value and where it comes from.",
     );
     for table in TABLES {
         if !table.about.is_empty() {
             text.extend(["\n", &comment(table.about), "[", table.name, "]\n"]);
         }
-        text.extend(table.keys.iter().map(entry));
+        text.extend(table.keys.iter().map(|key| entry(key, "")));
     }
     text
+}
+
+/// Every key with the first sentence of its meaning, by table.
+pub(crate) fn list() -> String {
+    let mut text = String::from("Keys of node.toml\n");
+    for table in TABLES {
+        if !table.about.is_empty() {
+            text.extend(["\n[", table.name, "]  ", brief(table.about), "\n"]);
+        }
+        for key in table.keys {
+            // Writing to a string does not fail.
+            writeln!(text, "  {:<22} {}", key.split().1, key.brief()).unwrap_or_default();
+        }
+    }
+    text + "\n`liftmesh help config KEY` tells all about a key, `liftmesh help config TABLE` about a table.\n"
+}
+
+/// All about the keys that a word means: the name of a key or of its table, a flag or a variable.
+///
+/// # Errors
+/// It means none.
+pub(crate) fn explain(word: &str) -> Result<String, ConfigErrors> {
+    let word = word.trim_matches(['-', '[', ']']);
+    let is_meant = |key: &&Key| {
+        let (table, name) = key.split();
+        let names = [key.path, name, table.unwrap_or(name), &key.flag(), &key.variable()];
+        names.contains(&word)
+    };
+    let (mut text, mut latest) = (String::new(), None);
+    for key in KEYS.iter().filter(is_meant) {
+        let table = key.split().0;
+        if let Some(name) = table.filter(|_| table != latest) {
+            text.extend(["\n[", name, "]\n"]);
+        }
+        latest = table;
+        let (variable, flag, kind) = (key.variable(), key.flag(), key.kind.placeholder);
+        text += &entry(key, &format!("# Variable: {variable}\n# Flag: --{flag} {kind}\n"));
+    }
+    if text.is_empty() {
+        return Err(unknown("help config".to_owned(), None, word).into());
+    }
+    Ok(text.trim_start().to_owned())
 }
 
 /// The value as a file writes it.
@@ -32,9 +76,9 @@ pub(super) fn written(key: &Key) -> String {
 }
 
 /// What holds without the key, in words.
-pub(super) fn default(key: &Key) -> String {
+pub(crate) fn default(key: &Key) -> String {
     match key.default {
-        KeyDefault::Required(_) => "it has to be given".to_owned(),
+        KeyDefault::Required(_) => "none, it is required".to_owned(),
         KeyDefault::Absent(meaning, _) => meaning.to_owned(),
         KeyDefault::Value(_) => written(key),
         KeyDefault::Preset(values) => by_preset(values, |value| key.kind.written(value)),
@@ -42,7 +86,7 @@ pub(super) fn default(key: &Key) -> String {
 }
 
 /// The values of the presets, in words.
-pub(crate) fn by_preset(values: &[(&str, &str)], written: impl Fn(&str) -> String) -> String {
+fn by_preset(values: &[(&str, &str)], written: impl Fn(&str) -> String) -> String {
     let others = values
         .iter()
         .skip(1)
@@ -51,17 +95,18 @@ pub(crate) fn by_preset(values: &[(&str, &str)], written: impl Fn(&str) -> Strin
     first.into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }
 
-fn entry(key: &Key) -> String {
+/// A key with its comment, which ends with these lines.
+fn entry(key: &Key, more: &str) -> String {
     let about = comment(key.about);
     let range = comment(&format!("Takes {}.", key.kind));
     let (default, off) = match key.default {
-        KeyDefault::Required(_) => ("# It has to be given.\n".to_owned(), ""),
+        KeyDefault::Required(_) => ("# Required.\n".to_owned(), ""),
         KeyDefault::Absent(..) | KeyDefault::Value(_) | KeyDefault::Preset(_) => {
             (comment(&format!("Default: {}.", default(key))), "# ")
         }
     };
     let (_, name) = key.split();
-    format!("\n{about}{range}{default}{off}{name} = {}\n", written(key))
+    format!("\n{about}{range}{default}{more}{off}{name} = {}\n", written(key))
 }
 
 fn comment(text: &str) -> String {

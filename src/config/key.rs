@@ -48,13 +48,11 @@ pub(crate) static KEYS: LazyLock<Vec<Key>> =
 
 impl Key {
     /// The key of this path.
-    #[must_use]
     pub(crate) fn find(path: &str) -> Option<&'static Self> {
         KEYS.iter().find(|key| key.path == path)
     }
 
     /// The table it is in, if any, and its name there.
-    #[must_use]
     pub(crate) fn split(&self) -> (Option<&'static str>, &'static str) {
         self.path.split_once('.').map_or((None, self.path), |(table, name)| (Some(table), name))
     }
@@ -64,23 +62,37 @@ impl Key {
         Self::find(&format!("{}.preset", self.split().0?))
     }
 
-    /// The flag, without its dashes: the key's own name, behind that of its table unless it says
-    /// enough alone.
-    #[must_use]
+    /// The flag, without its dashes.
     pub(crate) fn flag(&self) -> String {
+        self.path.replace(['.', '_'], "-")
+    }
+
+    /// A flag without the table, where the name says enough alone.
+    pub(crate) fn short_flag(&self) -> Option<String> {
         let (table, name) = self.split();
-        match table {
-            None | Some("door" | "motion" | "service" | "mesh" | "operator") => name.to_owned(),
-            Some(table) => format!("{table}-{name}"),
-        }
-        .replace('_', "-")
+        let is_clear = matches!(table?, "door" | "motion" | "service" | "mesh" | "operator");
+        is_clear.then(|| name.replace('_', "-"))
+    }
+
+    /// Whether help on flags shows it: a fleet that is no demonstration needs it.
+    pub(crate) fn is_essential(&self) -> bool {
+        matches!(self.default, KeyDefault::Required(_)) || self.path == "fleet_keys"
+    }
+
+    /// The first sentence of its meaning.
+    pub(crate) fn brief(&self) -> &'static str {
+        brief(self.about)
     }
 
     /// The variable of the environment.
-    #[must_use]
     pub(crate) fn variable(&self) -> String {
         format!("LIFTMESH__{}", self.path.replace('.', "__").to_uppercase())
     }
+}
+
+/// The first sentence of a text.
+pub(super) fn brief(text: &'static str) -> &'static str {
+    text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
 }
 
 impl Table {
@@ -92,7 +104,6 @@ impl Table {
 
 impl KeyDefault {
     /// The default, or the example if there is none.
-    #[must_use]
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Required(text) | Self::Absent(_, text) | Self::Value(text) => text,

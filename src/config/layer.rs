@@ -240,12 +240,12 @@ fn unknown_variable(name: &str) -> ConfigError {
         None => ConfigError::UnknownKey {
             origin,
             key: name.to_owned(),
-            hint: hint(name, KEYS.iter().map(Key::variable), "see `liftmesh run --help`"),
+            hint: hint(name, KEYS.iter().map(Key::variable), "see `liftmesh help config`"),
         },
     }
 }
 
-fn unknown(origin: String, table: Option<&str>, path: &str) -> ConfigError {
+pub(super) fn unknown(origin: String, table: Option<&str>, path: &str) -> ConfigError {
     if let Some((key, why)) = UNSUPPORTED.iter().find(|(key, _)| *key == path) {
         let key = (*key).to_owned();
         return ConfigError::Unsupported { origin, key, why };
@@ -257,7 +257,8 @@ fn unknown(origin: String, table: Option<&str>, path: &str) -> ConfigError {
         Some(table) => format!("[{table}] has {}", right.join(", ")),
         None => format!("there are {}", right.join(", ")),
     };
-    let names = KEYS.iter().map(|key| key.path.to_owned());
+    let tables = Table::names().filter(|_| table.is_none()).map(|table| format!("[{table}]"));
+    let names = KEYS.iter().map(|key| key.path.to_owned()).chain(tables);
     ConfigError::UnknownKey { origin, key: path.to_owned(), hint: hint(path, names, &otherwise) }
 }
 
@@ -266,14 +267,14 @@ fn hint(wrong: &str, names: impl Iterator<Item = String>, otherwise: &str) -> St
     // A key in the wrong table, or with a few letters wrong.
     let own = |path: &str| path.rsplit(['.']).next().unwrap_or_default().to_owned();
     let near = |name: &String| {
-        let distance = distance(wrong, name);
+        let distance = distance(wrong, name.trim_matches(['[', ']']));
         let misplaced = own(name) == own(wrong);
         (misplaced || distance <= 2).then_some(distance)
     };
     names
         .filter_map(|name| near(&name).map(|distance| (distance, name)))
         .min()
-        .map_or_else(|| otherwise.to_owned(), |(_, name)| format!("`{name}` may be meant"))
+        .map_or_else(|| otherwise.to_owned(), |(_, name)| format!("did you mean `{name}`?"))
 }
 
 /// How many letters to insert, drop or change to make one text of the other.

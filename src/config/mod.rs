@@ -21,6 +21,7 @@ mod tables;
 mod value;
 
 use std::collections::BTreeMap;
+use std::env;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
@@ -28,7 +29,7 @@ use std::path::PathBuf;
 use config::{Config, Value, ValueKind};
 
 pub(crate) use self::error::{ConfigError, ConfigErrors};
-pub(crate) use self::example::{by_preset, example};
+pub(crate) use self::example::{default, example, explain, list};
 pub(crate) use self::key::{KEYS, Key, KeyDefault, Table};
 pub(crate) use self::settings::DispatchSettings;
 pub use self::settings::Settings;
@@ -48,7 +49,24 @@ pub(crate) struct Sources {
     pub(crate) flags: BTreeMap<&'static str, String>,
 }
 
+/// Where the configuration is if nothing names another place.
+const FILE: &str = "/etc/liftmesh/node.toml";
+
+/// The configuration file: this one, or else that of `LIFTMESH_CONFIG`, of which an empty text means
+/// none, or else [`FILE`] if there is one.
+pub(crate) fn find(named: Option<PathBuf>) -> Option<PathBuf> {
+    match named.or_else(|| env::var_os("LIFTMESH_CONFIG").map(PathBuf::from)) {
+        Some(path) => Some(path).filter(|path| !path.as_os_str().is_empty()),
+        None => Some(PathBuf::from(FILE)).filter(|path| !matches!(path.try_exists(), Ok(false))),
+    }
+}
+
 impl Sources {
+    /// Those of this process.
+    pub(crate) fn of_process(file: Option<PathBuf>, flags: BTreeMap<&'static str, String>) -> Self {
+        Self { file, variables: env::vars_os().collect(), flags }
+    }
+
     /// Reads them all and puts one over the other.
     ///
     /// # Errors
@@ -122,7 +140,6 @@ impl Effective {
     }
 
     /// The value that holds for a key.
-    #[must_use]
     pub(crate) fn get(&self, path: &str) -> Option<&Setting> {
         self.0.get(path)
     }

@@ -28,45 +28,32 @@ pub struct Settings {
     pub(crate) fleet: FleetName,
     /// The node, and its car if it has one.
     pub(crate) node: NodeId,
-    /// What the node is there for.
     pub(crate) role: Role,
-    /// The node's own address.
     pub(crate) address: OwnAddress,
     /// The address of the interface, unless the interface is to be asked.
     pub(crate) mac: Option<Mac>,
-    /// Where beacons go; never 255.255.255.255.
     pub(crate) broadcast: SocketAddrV4,
     /// The fleet keys: the first is sent, all are accepted.
     pub(crate) keys: KeyFiles,
-    /// Where the node listens for links.
     pub(crate) link_port: u16,
     /// Where the panel is. A cabin has one.
     pub(crate) panel: Option<PanelUrl>,
-    /// The floors of the shaft.
     pub(crate) floors: FloorCount,
     /// The directory of the journal and of the node's socket.
     pub(crate) data_dir: PathBuf,
-    /// How the master is elected.
     pub(crate) election: ElectionSettings,
     /// Where packets are sent and received, under a protocol that has a port of its own.
     pub(crate) packets: Option<PacketSettings>,
-    /// How the car behaves, if there is one.
     pub(crate) car: CarSettings,
-    /// How the cars move.
     pub(crate) kinematics: Kinematics,
-    /// How the node assigns hall calls while it is master.
     pub(crate) dispatch: DispatchSettings,
-    /// The mesh's times.
     pub(crate) mesh: MeshTimes,
-    /// How the climate is measured and shown.
     pub(crate) climate: ClimateSettings,
-    /// The panel line's times.
     pub(crate) panel_line: LineSettings,
     /// The socket on which operators may only read.
     pub(crate) reading: Option<ReadingSettings>,
     /// Where the node serves HTTP, if it does.
     pub(crate) http: Option<SocketAddr>,
-    /// With which certificate.
     pub(crate) tls: Option<TlsFiles>,
     /// The broker that the node uses, if there is one.
     pub(crate) mqtt: Option<MqttSettings>,
@@ -79,13 +66,9 @@ pub struct Settings {
 /// How a master assigns hall calls, and how an idle car follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DispatchSettings {
-    /// By what rule.
     pub(crate) strategy: Strategy,
-    /// How many passengers a car holds.
     pub(crate) capacity: u8,
-    /// How long an idle car rests before it drives to where it is to wait.
     pub(crate) park_after: Duration,
-    /// Where idle cars wait by the time of the week.
     pub(crate) schedule: Schedule,
 }
 

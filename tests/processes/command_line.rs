@@ -16,7 +16,7 @@ use tempfile::TempDir;
 /// Runs the binary with these words, in an environment without settings.
 pub(super) fn liftmesh(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_liftmesh"));
-    command.args(words).stdin(Stdio::null());
+    command.args(words).env("LIFTMESH_CONFIG", "").stdin(Stdio::null());
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("LIFTMESH__") {
             command.env_remove(name);
@@ -85,9 +85,61 @@ fn help_shows_the_commands_and_every_exit_code() {
     for exit in 0..=5 {
         assert!(help.contains(&format!("\n  {exit}  ")), "{exit}");
     }
-    let run = done(&["run", "--help"]);
-    assert!(run.contains("--dwell <TIME>"));
-    assert!(run.contains("from 1s to 30s"));
+}
+
+/// A page has the keys that a node needs; `help config` has the others.
+#[test]
+fn the_help_of_a_node_fits_one_page() {
+    for command in ["run", "caretaker", "check-config", "doctor"] {
+        let help = done(&[command, "--help"]);
+        assert!(help.lines().count() <= 60, "{help}");
+        assert_eq!(help, done(&["help", command]));
+        let flags = ["car", "address", "broadcast", "panel", "floors", "data-dir", "fleet-keys"];
+        for flag in flags {
+            assert!(help.contains(&format!("  --{flag} <")), "{flag}: {help}");
+        }
+        assert!(!help.contains("--door-nudge-after"), "{help}");
+    }
+    let list = done(&["help", "config"]);
+    assert!(list.contains("\n[door]  ") && list.contains("\n  nudge_after  "), "{list}");
+    for word in ["door.dwell", "dwell", "--door-dwell", "LIFTMESH__DOOR__DWELL"] {
+        let told = done(&["help", "config", word]);
+        for part in [
+            "[door]\n",
+            "from 1s to 30s",
+            "Default: \"3 s\"",
+            "LIFTMESH__DOOR__DWELL",
+            "--door-dwell",
+        ] {
+            assert!(told.contains(part), "{word}: {told}");
+        }
+    }
+    let table = done(&["help", "config", "[door]"]);
+    assert!(table.contains("dwell = ") && table.contains("nudge_after = "), "{table}");
+    let error = fails(2, &["help", "config", "dor"]);
+    assert!(error.contains("did you mean `[door]`?"), "{error}");
+}
+
+/// C2
+#[test]
+fn a_command_finds_the_configuration_by_flag_or_by_variable() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, path) = (example(&directory), directory.path().display());
+    let by_variable = |words: &[&str]| {
+        let output = liftmesh(words).env("LIFTMESH_CONFIG", &file).output().unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    assert_eq!(by_variable(&["check-config"]), done(&["check-config", "--config", &file]));
+    let error = by_variable(&["check-config", "--config", "/nowhere/node.toml"]);
+    assert!(error.contains("/nowhere/node.toml can't be read"), "{error}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("/var/lib/liftmesh", &format!("{path}/data"))).unwrap();
+    let error = by_variable(&["status"]);
+    assert!(error.contains(&format!("no node runs with data directory {path}/data")), "{error}");
+    // Whoever names a node needs no configuration.
+    std::fs::write(&file, "floors = 1\n").unwrap();
+    let error = by_variable(&["status", "--data-dir", &format!("{path}")]);
+    assert!(error.contains(&format!("no node runs with data directory {path};")), "{error}");
 }
 
 #[test]
@@ -179,7 +231,7 @@ fn every_error_of_a_configuration_is_told_at_once() {
         for error in [
             &format!("{file}:2:10: floors = 1 is wrong"),
             &format!("{file}:3:1: fleet_key_file is not supported: name the file"),
-            "flag --dwell: door.dwell = \"1h\" is wrong",
+            "flag --door-dwell: door.dwell = \"1h\" is wrong",
             "address is not set",
             "broadcast is not set",
             "panel is not set",
@@ -207,7 +259,11 @@ fn without_a_node_status_and_order_end_with_five_and_say_how_to_start_one() {
         );
     }
     let error = fails(2, &["status"]);
-    assert!(error.contains("data_dir is not set; give --data-dir"), "{error}");
+    for part in
+        ["data_dir is not set; give --data-dir", "/etc/liftmesh/node.toml", "LIFTMESH_CONFIG"]
+    {
+        assert!(error.contains(part), "{error}");
+    }
 }
 
 /// Everything that is wrong is told at once, with what to do, and nothing is changed.
@@ -396,6 +452,7 @@ fn a_node_whose_parent_has_ended_already_does_not_start() {
     parent.wait().expect("it ends");
     let directory = tempfile::tempdir().expect("a directory");
     let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
+        .env("LIFTMESH_CONFIG", "")
         .args(["run", "--die-with-parent", &gone])
         .args(["--car", "A", "--floors", "4", "--address", "127.0.0.1"])
         .args(["--broadcast", "127.255.255.255:46100"])

@@ -313,7 +313,7 @@ fn run_as_nobody(program: &Path, data_dir: &Path) -> Output {
     let ids = [format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")];
     let mut command = Command::new("setpriv");
     command.args(ids).arg("--clear-groups").arg(program);
-    command.args(["run", "--car", "A", "--floors", "4"]);
+    command.env("LIFTMESH_CONFIG", "").args(["run", "--car", "A", "--floors", "4"]);
     command.args(["--address", "127.0.0.1"]);
     command.args(["--broadcast", "127.255.255.255:46100"]);
     command.args(["--panel", "tcp://127.0.0.1:9", "--data-dir"]);

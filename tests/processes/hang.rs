@@ -293,6 +293,7 @@ fn a_refused_start_leaves_the_panel_alone() {
     panel.set_nonblocking(true).expect("set");
     std::fs::write(directory.path().join("hang.toml"), "damaged").expect("written");
     let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
+        .env("LIFTMESH_CONFIG", "")
         .args(["run", "--car", "A", "--floors", "4", "--address", "127.0.0.1"])
         .args(["--broadcast", "127.255.255.255:46100", "--panel"])
         .arg(format!("tcp://{}", panel.local_addr().expect("bound")))

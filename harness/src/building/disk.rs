@@ -67,6 +67,6 @@ fn wrap(disk: Disk, more: &str, data_dir: &Path, command: &mut Command) {
     wrapped.args(["--mount", "sh", "-c"]);
     wrapped.arg(format!(r#"{more}{mount} && exec "$@""#));
     wrapped.arg(data_dir).arg(command.get_program());
-    wrapped.args(command.get_args());
+    wrapped.args(command.get_args()).env("LIFTMESH_CONFIG", "");
     *command = wrapped;
 }

@@ -64,7 +64,7 @@ impl Building {
         let mut command = Command::new(node.get_program());
         let words = node.get_args();
         command.args(words.map(|word| if word == "run" { "caretaker".as_ref() } else { word }));
-        command.stdin(Stdio::null());
+        command.env("LIFTMESH_CONFIG", "").stdin(Stdio::null());
         command
     }
 
@@ -96,7 +96,8 @@ impl Building {
     pub fn start_by(&mut self, name: &str, wrapper: &[&str], stdin: impl Into<Stdio>) {
         let node = self.command(name);
         let mut command = Command::new(wrapper[0]);
-        command.args(&wrapper[1..]).arg(node.get_program()).args(node.get_args()).stdin(stdin);
+        command.args(&wrapper[1..]).arg(node.get_program()).args(node.get_args());
+        command.env("LIFTMESH_CONFIG", "").stdin(stdin);
         self.run(name, |log| Process::start(name, command, log));
     }
 

@@ -32,7 +32,7 @@ table! {
 table! {
     /// How the cars move, the same on every node, and how long this node's car may take.
     [motion] Kinematics {
-        /// From one floor to the next; the tallest, where they differ.
+        /// The height of a floor; of the tallest, if they differ.
         floor_height: Number<Metres, 10, 500> = Value("3.0"),
         /// The highest speed.
         rated_speed: Number<MetresPerSecond, 1, 200> = Value("1.6"),
@@ -75,7 +75,7 @@ table! {
         settle: Time<50, 10_000> = Value("500 ms"),
         /// How long a floor at which the car could not be located is locked out.
         unreachable_retry: Time<1_000, 3_600_000> = Value("60 s"),
-        /// Where to look for a floor after a start between two.
+        /// In which direction to look for a floor after a start between two.
         home_direction: Direction = Value("down"),
     }
 }
@@ -88,10 +88,10 @@ table! {
         /// How long the door stays open at the floor of a priority call before the car returns to
         /// service, unless somebody presses a button in the car.
         priority_stay: Time<1_000, 600_000> = Value("30 s"),
-        /// From this load on, in per cent of the rated load, a car with car calls passes hall calls
-        /// by. Below `overload`.
+        /// The load, in per cent of the rated load, from which a car with car calls passes hall
+        /// calls by. Below `overload`.
         bypass_load: Percent = Value("80"),
-        /// From this load on, in per cent of the rated load, the door stays open and the car does
+        /// The load, in per cent of the rated load, from which the door stays open and the car does
         /// not leave.
         overload: Percent = Value("110"),
     }

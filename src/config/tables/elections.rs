@@ -19,9 +19,9 @@ macro_rules! preset {
         table! {
             $(#[doc = $about])*
             [$table] struct $Fields {
-                /// What holds for the other keys of this table that are not given: `fleet`, figures
-                /// and rules for elevators on one LAN; `source`, those of the document that the
-                /// protocol is from, which leaves `mesh_detection` out.
+                /// What holds for the other keys of this table if they are not given. `fleet`:
+                /// figures and rules for elevators on one LAN; `source`: those of the document that
+                /// the protocol is from, which leaves `mesh_detection` out.
                 preset: Preset = Value("fleet"),
             }
         }
@@ -29,11 +29,12 @@ macro_rules! preset {
 }
 
 table! {
-    /// Links of the protocol `lowest-ip`, alike on every node.
+    /// Links of the protocol `lowest-ip`, the same on every node.
     [lowest_ip] struct LowestIp {
-        /// `fleet`: a slave also keeps a link to the heir, the node with the next lowest address,
-        /// and a failover needs no new link. `source`: as in the document that the protocol is
-        /// from, it has a link to its master alone, and leaves it when that link ends.
+        /// Which links a slave keeps. `fleet`: it also keeps a link to the heir, the node with the
+        /// next lowest address, and a failover needs no new link. `source`: as in the document that
+        /// the protocol is from, it has a link to its master alone, and leaves it when that link
+        /// ends.
         preset: Preset = Value("fleet"),
     }
 }
@@ -78,18 +79,18 @@ table! {
 }
 
 table! {
-    /// Times of the protocol `senior`, alike on every node.
+    /// Times of the protocol `senior`, the same on every node.
     [senior] struct SeniorPresets {
-        /// What holds for the other keys of this table that are not given: `fleet`, figures for
-        /// elevators on one LAN; `source`, those of the document that the protocol is from;
-        /// `emulator`, those of its author's emulator. The last two leave `mesh_detection` out.
+        /// What holds for the other keys of this table if they are not given. `fleet`: figures for
+        /// elevators on one LAN; `source`: those of the document that the protocol is from;
+        /// `emulator`: those of its author's emulator. The last two leave `mesh_detection` out.
         preset: SeniorPreset = Value("fleet"),
     }
 }
 
 table! {
     [senior] senior::Settings {
-        /// How long an executor waits for a sign of its master before it looks for another one. At
+        /// How long a slave waits for a sign of its master before it looks for another one. At
         /// least twice `request_period`.
         master_loss: Time<50, 3_600_000> = ByPreset(&[
             ("fleet", "500 ms"),
@@ -102,7 +103,7 @@ table! {
             ("source", "5 s"),
             ("emulator", "1 s"),
         ]),
-        /// How many attempts have to go unanswered before a unit may lead.
+        /// How many attempts must go unanswered before a node may lead.
         attempts: Whole<u32, 1, 100> = ByPreset(&[
             ("fleet", "4"),
             ("source", "3"),
@@ -160,7 +161,7 @@ table! {
 }
 
 preset! {
-    /// Times of the protocol `token-ring`, alike on every node.
+    /// Times of the protocol `token-ring`, the same on every node.
     [token_ring] TokenRingPresets
 }
 
@@ -287,6 +288,6 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
     check.relate(
         uses_mesh || node.mesh_detection != Some(true),
         &["mesh_detection", key],
-        format_args!("false or left out, as {key} = {}", check.written(key).0),
+        format_args!("false or left out, because {key} = {}", check.written(key).0),
     );
 }

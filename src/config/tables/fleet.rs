@@ -14,10 +14,10 @@ table! {
     /// How this node assigns hall calls to cars while it is master. Nodes of one fleet may differ in
     /// it.
     [dispatch] DispatchSettings {
-        /// `planner`: the least waiting and riding of known and expected passengers, and idle cars
-        /// are parked where calls are likely. `collective`: the least squared times of known
-        /// passengers. `nearest-car` and `time-to-idle`: two classic rules, to compare with. Only
-        /// `planner` parks cars.
+        /// How hall calls are assigned. `planner`: the least waiting and riding of known and
+        /// expected passengers, and idle cars are parked where calls are likely. `collective`: the
+        /// least squared times of known passengers. `nearest-car` and `time-to-idle`: two classic
+        /// rules, to compare with. Only `planner` parks cars.
         strategy: Strategy = Value("planner"),
         /// How many passengers a car holds at the rated load. From it and the load `planner` learns
         /// how many board.
@@ -25,41 +25,41 @@ table! {
         /// How long this node's car rests idle with its door closed before it drives to where the
         /// master wants it to wait. A passenger who has just boarded can press a button meanwhile.
         park_after: Time<0, 600_000> = Value("2 s"),
-        /// Where idle cars wait by the day and the time, whatever the strategy: entries
-        /// `DAYS FROM-TO park FLOORS [cars NUMBER]` with semicolons between, in the local time of the
-        /// master's computer. `mon-fri 07:00-09:30 park 0` sends every idle car to the lobby for the
-        /// up-peak, `daily 22:00-06:00 park 0 8 cars 2` two at night to floors 0 and 8. Of entries
-        /// that hold at once the last one counts; an end that is not after the beginning is on the next
-        /// day. Alike on every node.
+        /// Where idle cars wait by the day and the time, whatever the strategy. Entries `DAYS
+        /// FROM-TO park FLOORS [cars NUMBER]` with semicolons between, in the local time of the
+        /// master's computer. `mon-fri 07:00-09:30 park 0` sends every idle car to the lobby for
+        /// the up-peak, `daily 22:00-06:00 park 0 8 cars 2` two at night to floors 0 and 8. Of
+        /// entries that hold at once the last one counts; an end that is not after the beginning is
+        /// on the next day. The same on every node.
         schedule: Schedule = Value(""),
     }
 }
 
 table! {
-    /// The times of the mesh. They suit a LAN with some loss and jitter; alike on every node.
+    /// The times of the mesh. They suit a LAN with some loss and jitter; the same on every node.
     [mesh] MeshTimes {
-        /// Between two beacons. At most a quarter of `dead_after`.
+        /// The time between two beacons. At most a quarter of `dead_after`.
         beacon_period: Time<5, 5_000> = Value("25 ms"),
-        /// Between two beacons that are sent because of changes. At most `beacon_period`.
+        /// The time between two beacons that are sent because of changes. At most `beacon_period`.
         beacon_gap: Time<1, 5_000> = Value("4 ms"),
         /// How long a peer may be silent before it is probed. Between `beacon_period` and
         /// `dead_after`.
         probe_after: Time<5, 30_000> = Value("60 ms"),
-        /// Between two probes. Below `dead_after`.
+        /// The time between two probes. Below `dead_after`.
         probe_period: Time<1, 5_000> = Value("10 ms"),
         /// How long a peer may be silent before it counts as dead.
         dead_after: Time<50, 60_000> = Value("200 ms"),
         /// How long a difference between two stores may last before it is repaired. Longer than
         /// `beacon_period`.
         repair_after: Time<10, 60_000> = Value("250 ms"),
-        /// After a failed dial the next one waits for this, doubled at each further one up to eight
-        /// times as long, with jitter.
+        /// How long to wait after a failed dial, doubled with each further one up to eight times as
+        /// long, with jitter.
         redial_after: Time<1, 60_000> = Value("50 ms"),
     }
 }
 
 table! {
-    /// What the climate sensors measure and the indicators show; alike on every node.
+    /// What the climate sensors measure and the indicators show; the same on every node.
     [climate] ClimateSettings {
         /// How often the master asks every unit for what its sensors read, where its protocol
         /// does not by itself.
@@ -67,17 +67,18 @@ table! {
         /// How long the master waits for the answers before it tells the indicators what to
         /// show. Below `poll_period`.
         gather_time: Time<1, 10_000> = Value("20 ms"),
-        /// A reading of this age is unknown. At least twice `poll_period`.
+        /// The age from which a reading counts as unknown. At least twice `poll_period`.
         reading_limit: Time<200, 3_600_000> = Value("5 s"),
-        /// An average of this age is unknown to an indicator. At least twice `poll_period`.
+        /// The age from which an indicator takes an average for unknown. At least twice
+        /// `poll_period`.
         display_limit: Time<200, 3_600_000> = Value("5 s"),
         /// The indicators' backlight in the dark. At most `brightness_most`.
         brightness_least: Whole<u8, 1, 255> = Value("30"),
         /// The indicators' backlight in full light, and while no illuminance is known.
         brightness_most: Whole<u8, 1, 255> = Value("255"),
-        /// In about this time the backlight comes half of the way to what suits the light.
+        /// About how long the backlight takes to follow half of a change of the light.
         brightness_smoothing: Time<0, 600_000> = Value("3 s"),
-        /// What the indicators' time of day is ahead of UTC, in minutes.
+        /// How far the indicators' time of day is ahead of UTC, in minutes.
         utc_offset as display_utc_offset: Whole<i16, -840, 840> = Value("0"),
     }
 }
@@ -87,7 +88,7 @@ pub(super) fn relate(Tables { mesh, climate, dispatch, node, .. }: &Tables, chec
     check.relate(
         schedule.top().is_none_or(|highest| highest <= top),
         &["dispatch.schedule", "floors"],
-        format_args!("of floors from 0 to {top}, as floors = {}", node.floors.get()),
+        format_args!("of floors from 0 to {top}, because floors = {}", node.floors.get()),
     );
     let covered = schedule.covered();
     check.relate(

@@ -13,10 +13,10 @@ use crate::log::LogFilter;
 use crate::log::{LogFormat, LogSettings};
 
 table! {
-    /// Who may look at the node, beside its own user.
+    /// Read-only access for users other than the node's own.
     [operator] struct Operator {
         /// A second socket for operators, on which status and events can be read, and nothing else
-        /// can be asked. In a directory that its users can enter.
+        /// is possible. In a directory that its users can enter.
         read_only_socket: Option<PathBuf> = Absent("none", "/run/liftmesh/status.sock"),
         /// The group whose members may use `read_only_socket`, by name or number. The node's user
         /// has to be a member.
@@ -29,8 +29,8 @@ table! {
     [http] struct Http {
         /// Whether the node serves HTTP. A node that does not counts no statistics either.
         enabled: bool = Value("true"),
-        /// Where it listens. Beyond loopback it takes `certificate` and `key`, and reading needs a
-        /// token, too.
+        /// The address and port to listen on. Beyond loopback it takes `certificate` and `key`, and
+        /// reading needs a token, too.
         address: Option<SocketAddr> = Absent(
             "port 7080 at the node's `address` if that is on loopback, otherwise at 127.0.0.1",
             "127.0.0.1:7080",
@@ -50,9 +50,9 @@ table! {
         /// and the car stops up to this long past its floor. Keep it below the server's own
         /// watchdog.
         poll as poll_period: Time<1, 1_000> = Value("10 ms"),
-        /// TCP: how often the elevator server is polled while the car rests: once it has stood
-        /// still with its door closed, and been told nothing new, for a second. A press is seen up
-        /// to this much later. Less than `poll_period` counts as `poll_period`. Keep it
+        /// TCP: how often the elevator server is polled while the car rests. A car rests once it
+        /// has stood still with its door closed, and been told nothing new, for a second. A press
+        /// is seen up to this much later. Less than `poll_period` counts as `poll_period`. Keep it
         /// below the server's own watchdog.
         poll_at_rest as rest_poll_period: Time<1, 1_000> = Value("20 ms"),
         /// TCP: how long a server may take to answer a poll before it is disconnected.
@@ -91,17 +91,20 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
     check.relate(
         operator.read_only_socket.is_some() || operator.read_only_group.is_none(),
         &["operator.read_only_group", "operator.read_only_socket"],
-        "absent, as read_only_socket is: give both",
+        "left out without read_only_socket",
     );
+    let mut pair = ["http.certificate", "http.key"];
+    pair.sort_by_key(|key| !check.is_given(key));
+    let [set, missing] = pair;
     check.relate(
         http.certificate.is_some() == http.key.is_some(),
-        &["http.certificate", "http.key"],
-        "given both, or neither",
+        &[set, missing],
+        format_args!("set together with {missing}"),
     );
     check.relate(
         http.certificate.is_some() || http.address.is_none_or(|address| address.ip().is_loopback()),
         &["http.address", "http.certificate"],
-        "on loopback, such as 127.0.0.1:7080, unless http.certificate and http.key are given for TLS: \
+        "on loopback, such as 127.0.0.1:7080, unless http.certificate and http.key are set for TLS: \
          without it everybody on the network could read tokens",
     );
     check.relate(

@@ -14,17 +14,16 @@ table! {
         /// The broker; `mqtts` is with TLS. Who may publish to the topic of calls may call cars:
         /// the broker's access control says who that is.
         broker: Option<Broker> = Absent("none: the node does not use MQTT", "mqtts://broker.example:8883"),
-        /// What every topic begins with, different for each fleet of a broker.
+        /// The prefix of every topic; each fleet of a broker needs its own.
         topic: Option<Prefix> = Absent("`liftmesh/` and the fleet's name", "liftmesh/north"),
-        /// The name by which the broker knows the nodes.
+        /// The user name at the broker.
         username: Option<Username> = Absent("none", "liftmesh"),
         /// The file with the password for `username`, a line of text. One that everybody can read
         /// is refused.
         password_file: Option<PathBuf> = Absent("none", "/etc/liftmesh/mqtt-password"),
-        /// The certificates in PEM format, one of which has to have signed the broker's. For
-        /// `mqtts`.
+        /// The CA certificates, in PEM, one of which must have signed the broker's. For `mqtts`.
         ca_file: Option<PathBuf> = Absent("those of the system", "/etc/liftmesh/mqtt-ca.pem"),
-        /// Between two states of a fleet in which something moves.
+        /// The time between two states of a fleet in which something moves.
         period: Time<100, 60_000> = Value("500 ms"),
         /// How long the broker keeps calls while no node takes them.
         session_expiry: Time<1_000, 86_400_000> = Value("10 min"),
@@ -41,18 +40,18 @@ pub(super) fn relate(Tables { mqtt, .. }: &Tables, check: &Checker<'_>) {
         check.relate(
             mqtt.broker.is_some() || !is_given,
             &[key, "mqtt.broker"],
-            "absent, as mqtt.broker is: give both",
+            "left out without mqtt.broker",
         );
     }
     check.relate(
         mqtt.username.is_some() || mqtt.password_file.is_none(),
         &["mqtt.password_file", "mqtt.username"],
-        "absent, as mqtt.username is: give both",
+        "left out without mqtt.username",
     );
     let has_tls = |broker: &Broker| broker.encryption == Encryption::Tls;
     check.relate(
         mqtt.ca_file.is_none() || mqtt.broker.as_ref().is_none_or(has_tls),
         &["mqtt.ca_file", "mqtt.broker"],
-        "absent, as mqtt.broker has no TLS: give mqtts://",
+        "left out unless mqtt.broker is mqtts://",
     );
 }

@@ -1,4 +1,4 @@
-//! The OpenAPI document is valid, and a client that is generated from it works.
+//! The `OpenAPI` document is valid, and a client that is generated from it works.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

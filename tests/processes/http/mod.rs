@@ -290,6 +290,7 @@ fn a_port_in_use_does_not_keep_a_node_from_its_car() {
 #[test]
 fn an_address_beyond_loopback_is_refused() {
     let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
+        .env("LIFTMESH_CONFIG", "")
         .args(["check-config", "--car", "A", "--address", "192.168.1.11"])
         .args(["--broadcast", "192.168.1.255:46100", "--panel", "tcp://127.0.0.1:1"])
         .args(["--floors", "4", "--data-dir", "/tmp/none", "--http-address", "0.0.0.0:7080"])
@@ -301,7 +302,7 @@ fn an_address_beyond_loopback_is_refused() {
         said.contains("flag --http-address: http.address = \"0.0.0.0:7080\" is wrong"),
         "{said}"
     );
-    assert!(said.contains("unless http.certificate and http.key are given"), "{said}");
+    assert!(said.contains("unless http.certificate and http.key are set"), "{said}");
 }
 
 #[test]
