@@ -1,9 +1,11 @@
 //! The node's events for the stream: numbered, and the last of them kept, so that a client that was
-//! away for a moment misses none.
+//! away for a moment misses none, even if it comes back to another node of the fleet.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
+use elevator_fleet::node::Report;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
@@ -22,11 +24,39 @@ pub(super) struct Numbered {
     frame: OnceLock<Frame>,
 }
 
-/// The name of an event: which run of the node, and the number in it, from 1.
+/// The name of an event: which run of the node, the number in it, from 1, and where it is in the
+/// history of the fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EventId {
     boot: u64,
     number: u64,
+    mark: Mark,
+}
+
+/// The latest event of the fleet, not of the node alone: other nodes have it, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Mark {
+    /// When, in seconds since 1970: the same thing may happen again.
+    at: u64,
+    /// What, as a hash.
+    what: u32,
+}
+
+impl Mark {
+    /// `None` for an event of this node alone.
+    fn of(report: &Report, at: SystemTime) -> Option<Self> {
+        let what = match report {
+            Report::Placed { call, press, .. } => format!("placed {call} {press:?}"),
+            Report::Promised { call } => format!("promised {call}"),
+            Report::Served { call, car, .. } => format!("served {call} {car:?}"),
+            Report::Dropped { call } => format!("dropped {call}"),
+            Report::Setting { setting, .. } => format!("{} is {setting}", setting.subject()),
+            _ => return None,
+        };
+        let [a, b, c, d, ..] = *blake3::hash(what.as_bytes()).as_bytes();
+        let at = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+        Some(Self { at, what: u32::from_be_bytes([a, b, c, d]) })
+    }
 }
 
 impl Numbered {
@@ -44,16 +74,19 @@ impl Numbered {
 
 impl std::fmt::Display for EventId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:016x}-{}", self.boot, self.number)
+        let Self { boot, number, mark: Mark { at, what } } = self;
+        write!(f, "{boot:016x}-{number}-{at:x}-{what:08x}")
     }
 }
 
 impl EventId {
     /// Reads what [`Display`](std::fmt::Display) writes.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let (boot, number) = text.split_once('-')?;
+        let [boot, number, at, what] = *text.split('-').collect::<Vec<_>>() else { return None };
+        let at = u64::from_str_radix(at, 16).ok()?;
+        let mark = Mark { at, what: u32::from_str_radix(what, 16).ok()? };
         let boot = (boot.len() == 16).then(|| u64::from_str_radix(boot, 16).ok())??;
-        Some(Self { boot, number: number.parse().ok()? })
+        Some(Self { boot, number: number.parse().ok()?, mark })
     }
 }
 
@@ -83,9 +116,11 @@ pub(super) struct Subscription {
 pub(super) enum Since {
     /// From here on.
     Now,
-    /// After the one with this name, as far as they are kept; from here on if it is of another node, or
-    /// of another run of this one.
+    /// After the one with this name, as far as they are kept. If it is of another node, or of another
+    /// run of this one, after the same event of the fleet, or from here on if that is not kept.
     Event(EventId),
+    /// The same, and no node of this version has named it.
+    Unknown,
     /// This many before, as far as they are kept: a client that has none yet misses none.
     Recent(usize),
 }
@@ -114,6 +149,7 @@ impl Events {
 pub(super) struct EventLog {
     boot: u64,
     last: u64,
+    mark: Mark,
     kept: VecDeque<Arc<Numbered>>,
     source: broadcast::Receiver<Event>,
     live: broadcast::Sender<Arc<Numbered>>,
@@ -130,7 +166,16 @@ impl EventLog {
     ) -> (Self, Events) {
         let (sender, wishes) = mpsc::channel(WISHES);
         let (live, _) = broadcast::channel(EVENTS);
-        let log = Self { boot, last: 0, kept: VecDeque::new(), source, live, wishes, counted };
+        let log = Self {
+            boot,
+            last: 0,
+            mark: Mark::default(),
+            kept: VecDeque::new(),
+            source,
+            live,
+            wishes,
+            counted,
+        };
         (log, Events(sender))
     }
 
@@ -159,7 +204,8 @@ impl EventLog {
     fn push(&mut self, event: Event) {
         self.counted.count(&event.report);
         self.last += 1;
-        let id = EventId { boot: self.boot, number: self.last };
+        self.mark = Mark::of(&event.report, SystemTime::now()).unwrap_or(self.mark);
+        let id = EventId { boot: self.boot, number: self.last, mark: self.mark };
         let event = Arc::new(Numbered { id, event, frame: OnceLock::new() });
         if self.kept.len() == EVENTS {
             self.kept.pop_front();
@@ -173,7 +219,8 @@ impl EventLog {
         let (live, last) = (self.live.subscribe(), self.last);
         let after = match since {
             Since::Event(after) if after.boot == self.boot => after.number,
-            Since::Event(_) => {
+            Since::Event(EventId { mark, .. }) if let Some(number) = self.number_of(mark) => number,
+            Since::Event(_) | Since::Unknown => {
                 return Subscription { missed: Missed::Unknown, kept: Vec::new(), live, last };
             }
             Since::Now => {
@@ -193,11 +240,20 @@ impl EventLog {
     }
 }
 
+impl EventLog {
+    /// The number that this node has given to an event of the fleet: of equal ones to the one at about
+    /// the same time.
+    fn number_of(&self, mark: Mark) -> Option<u64> {
+        let same = self.kept.iter().map(|event| event.id).filter(|id| id.mark.what == mark.what);
+        // Those that follow an event of the fleet bear its mark, too: the first one is it.
+        same.min_by_key(|id| (id.mark.at.abs_diff(mark.at), id.number)).map(|id| id.number)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
-
-    use elevator_fleet::node::Report;
+    use elevator_driver::{Direction, Floor};
+    use elevator_fleet::model::{Call, HallCall};
 
     use super::*;
 
@@ -220,7 +276,7 @@ mod tests {
     fn a_client_resumes_after_its_last_event() {
         let mut log = log();
         push(&mut log, 5);
-        let id = EventId { boot: 7, number: 3 };
+        let id = EventId { boot: 7, number: 3, mark: Mark::default() };
         let subscription = log.subscription(Since::Event(EventId::parse(&id.to_string()).unwrap()));
         assert_eq!((numbers(&subscription), subscription.missed), (vec![4, 5], Missed::Count(0)));
         let newest = log.subscription(Since::Now);
@@ -231,7 +287,8 @@ mod tests {
     fn a_client_learns_how_many_events_are_not_kept() {
         let mut log = log();
         push(&mut log, EVENTS + 10);
-        let subscription = log.subscription(Since::Event(EventId { boot: 7, number: 4 }));
+        let subscription =
+            log.subscription(Since::Event(EventId { boot: 7, number: 4, mark: Mark::default() }));
         assert_eq!((subscription.kept.len(), subscription.missed), (EVENTS, Missed::Count(6)));
     }
 
@@ -251,12 +308,42 @@ mod tests {
     fn a_client_that_had_events_of_another_run_learns_that_there_is_a_gap() {
         let mut log = log();
         push(&mut log, 5);
-        let subscription = log.subscription(Since::Event(EventId { boot: 8, number: 3 }));
+        let subscription = log.subscription(Since::Event(EventId {
+            boot: 8,
+            number: 3,
+            mark: Mark { at: 9, what: 9 },
+        }));
         assert_eq!((numbers(&subscription), subscription.missed), (vec![], Missed::Unknown));
-        for wrong in
-            ["", "7", "7-3", "000000000000000g-1", "0000000000000007-", "0000000000000007-x"]
-        {
+        for wrong in [
+            "",
+            "7",
+            "7-3-0-0",
+            "000000000000000g-1-0-0",
+            "0000000000000007-1",
+            "0000000000000007-x-0-0",
+        ] {
             assert_eq!(EventId::parse(wrong), None, "{wrong}");
         }
+    }
+
+    /// What two nodes saw of the fleet, in different company.
+    #[test]
+    fn a_client_goes_on_at_another_node_after_the_last_event_of_the_fleet() {
+        let hall = |floor| HallCall::new(Floor::try_from(floor).unwrap(), Direction::Up);
+        let promised = |floor| Report::Promised { call: Call::Hall(hall(floor)) };
+        let tell = |log: &mut EventLog, report: &Report| {
+            log.push(Event::new(report, SystemTime::UNIX_EPOCH));
+        };
+        let (mut one, mut other) = (log(), log());
+        other.boot = 8;
+        for report in [promised(1), promised(2), Report::DriveRefused] {
+            tell(&mut one, &report);
+        }
+        for report in [promised(1), Report::DriveRefused, promised(2), promised(3)] {
+            tell(&mut other, &report);
+        }
+        let last = one.kept.back().unwrap().id;
+        let subscription = other.subscription(Since::Event(last));
+        assert_eq!((numbers(&subscription), subscription.missed), (vec![4], Missed::Count(0)));
     }
 }

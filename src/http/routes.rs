@@ -318,7 +318,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
         (status = 200, body = liftmesh_api::State, content_type = "text/event-stream",
          description = "Messages `state`, whose data is this, `event` and `missed`"),
         (status = 101, description = "The same as a WebSocket, if the request is for one"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "This is no id of an event, or no number"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "A parameter is not a number"),
         (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope, or a page of another site asks for a WebSocket"),
         (status = 503, body = Problem, content_type = "application/problem+json", description = "There are too many clients, or the node's loop does not answer"),
     )
@@ -342,9 +342,7 @@ pub(super) async fn follow_events(
     let after = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
     let since = match after.or(resume.after) {
         None => resume.recent.map_or(Since::Now, Since::Recent),
-        Some(text) => Since::Event(EventId::parse(&text).ok_or_else(|| {
-            Problem::malformed("this is no id of an event: give one that this API has sent")
-        })?),
+        Some(text) => EventId::parse(&text).map_or(Since::Unknown, Since::Event),
     };
     let subscription = app.events.subscribe(since).await.ok_or_else(Problem::no_answer)?;
     let states = app.looks.follow();

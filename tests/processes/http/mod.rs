@@ -23,7 +23,7 @@ use liftmesh_harness::building::{Building, Line, skip};
 use liftmesh_harness::free_port;
 use serde_json::json;
 
-use self::client::{Answer, Events, address, get, post, request, serving};
+use self::client::{Answer, Events, Message, address, get, post, request, serving};
 
 /// Makes a token at a node.
 pub(crate) fn token(building: &Building, node: &str, name: &str, scope: &str) -> String {
@@ -261,12 +261,35 @@ fn a_client_resumes_after_the_last_event_that_it_has() {
     assert_eq!(events.next().kind, "state");
     let next = events.next();
     assert_eq!(next.kind, "event", "{next:?}");
-    let number = |id: &str| id.rsplit('-').next().and_then(|n| n.parse::<u64>().ok());
+    let number = |id: &str| id.split('-').nth(1).and_then(|n| n.parse::<u64>().ok());
     let following = number(&id).expect("a number") + 1;
     assert_eq!(next.id.as_deref().and_then(number), Some(following));
     events.wait("event", |event| event["event"] == "served");
-    let wrong = request(a, "GET", "/api/v1/events?after=x", &[], "");
-    assert_eq!((wrong.status, wrong.problem()), (400, "malformed".to_owned()));
+    let mut foreign = Events::follow(a, Some("x"));
+    assert_eq!([foreign.next().kind, foreign.next().kind], ["state", "missed"]);
+}
+
+#[test]
+fn a_client_goes_on_at_another_node_without_a_gap() {
+    let mut building = Building::with_cars(4, Line::Serial, &["A", "B", "C"]);
+    let [a, b] = [1, 2].map(|number| serving(&building, number));
+    let mut events = Events::follow(a, None);
+    building.press("C", building.hall(1, Direction::Up));
+    let promised = events.wait("event", |event| event["event"] == "promised");
+    building.kill("A");
+    building.press("C", building.hall(2, Direction::Up));
+    building.wait("the orders are served", |building| {
+        building.status("B").is_some_and(|status| status.orders.is_empty())
+    });
+    let mut events = Events::follow(b, promised.id.as_deref());
+    assert_eq!(events.next().kind, "state");
+    let mut awaited = vec![("served", 1), ("placed", 2), ("promised", 2), ("served", 2)];
+    while !awaited.is_empty() {
+        // A state comes every 2 s: by then all that was kept has come.
+        let Message { kind, data, .. } = events.next();
+        assert_eq!(kind, "event", "{awaited:?} did not come, but {data}");
+        awaited.retain(|(kind, floor)| data["event"] != *kind || data["call"]["floor"] != *floor);
+    }
 }
 
 /// P5 in spirit: whatever is wrong with HTTP, the car runs.
