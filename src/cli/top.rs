@@ -1,7 +1,7 @@
 //! `liftmesh top`.
 
+mod picture;
 mod scene;
-mod screen;
 mod source;
 
 use std::io;
@@ -10,18 +10,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use elevator_driver::Direction;
 use elevator_fleet::node::FleetStatus;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::buffer::{Buffer, Cell};
-use ratatui::crossterm::event::{self, KeyCode, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::event::{self, KeyCode};
 use ratatui::crossterm::terminal;
 use signal_hook::consts::{SIGHUP, SIGTERM};
 
+use self::picture::picture;
 use self::scene::Scene;
 use self::source::Source;
 use super::{CommandError, ReadArgs, RemoteArgs, output};
+use crate::screen;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -32,7 +32,7 @@ Examples:
 
 It asks one node, which knows the whole fleet: on this machine, or with --url at another computer.
 If that node ends or can't be reached, the screen says since when there is no data, and goes on once
-the node is back. The arrow keys scroll to a car and a floor; q quits. Without a running node it
+the node is back. ? lists the keys. Without a running node it
 ends with 5, and with 4 if the node is latched.";
 
 /// How long a frame stands if no key is pressed.
@@ -53,14 +53,6 @@ pub(crate) struct TopArgs {
     /// Print one frame as text and end
     #[arg(long)]
     pub(crate) once: bool,
-}
-
-/// What a key means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
-    Car(Direction),
-    Floor(Direction),
-    Quit,
 }
 
 impl TopArgs {
@@ -96,34 +88,20 @@ fn show(
         for update in source.updates() {
             scene.apply(update, now);
         }
-        terminal.draw(|frame| screen::draw(scene, now, frame))?;
+        terminal.draw(|frame| screen::draw(picture(scene, now), frame))?;
         if !event::poll(FRAME)? {
             continue;
         }
-        match wish(&event::read()?) {
-            Some(Wish::Car(direction)) => scene.choose_car(direction),
-            Some(Wish::Floor(direction)) => scene.choose_floor(direction),
-            Some(Wish::Quit) => return Ok(()),
+        match screen::pressed(&event::read()?) {
+            Some(KeyCode::Char('q')) => return Ok(()),
+            Some(key) => {
+                let (cars, floors) = (scene.cars().len(), scene.fleet.floors);
+                scene.choice.handle_key(key, cars, floors);
+            }
             None => {}
         }
     }
     Ok(())
-}
-
-fn wish(event: &event::Event) -> Option<Wish> {
-    let event::Event::Key(key) = event else { return None };
-    if key.kind == KeyEventKind::Release {
-        return None;
-    }
-    match key.code {
-        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Wish::Quit),
-        KeyCode::Char('q') | KeyCode::Esc => Some(Wish::Quit),
-        KeyCode::Left => Some(Wish::Car(Direction::Down)),
-        KeyCode::Right => Some(Wish::Car(Direction::Up)),
-        KeyCode::Up => Some(Wish::Floor(Direction::Up)),
-        KeyCode::Down => Some(Wish::Floor(Direction::Down)),
-        _ => None,
-    }
 }
 
 /// One frame as text, as large as the terminal if there is one.
@@ -132,15 +110,9 @@ fn page(scene: &Scene) -> String {
     let mut terminal =
         Terminal::new(TestBackend::new(size.0, size.1)).unwrap_or_else(|never| match never {});
     terminal
-        .draw(|frame| screen::draw(scene, Instant::now(), frame))
+        .draw(|frame| screen::draw(picture(scene, Instant::now()), frame))
         .unwrap_or_else(|never| match never {});
-    text(terminal.backend().buffer())
-}
-
-fn text(buffer: &Buffer) -> String {
-    let rows = buffer.content().chunks(usize::from(buffer.area.width));
-    let rows = rows.map(|row| row.iter().map(Cell::symbol).collect::<String>());
-    rows.map(|row| row.trim_end().to_owned() + "\n").collect()
+    screen::text(terminal.backend().buffer())
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@
 //! the simulators. So does chaos, which breaks one thing after the other and puts it right again.
 //! The [`account`](liftmesh_harness::account) looks at the lamps and the doors alone.
 //!
-//! Read `stage` first; `traffic` has no processes, no threads and no clock, nor has `screen`, which
-//! draws a `scene`.
+//! Read `stage` first; `traffic` has no processes, no threads and no clock, nor has `picture`, which
+//! says what the [screen](crate::screen) shows of a `scene`.
 
 use std::io;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use elevator_driver::FloorCount;
 use elevator_fleet::wire::Protocol;
+use ratatui::crossterm::event::KeyCode;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 mod error;
-mod keys;
 mod leadership;
 mod lines;
+mod picture;
 mod scene;
-mod screen;
 mod site;
 mod stage;
 mod traffic;
@@ -37,7 +37,6 @@ mod view;
 
 pub(crate) use error::DemoError;
 
-use keys::Wish;
 use site::Site;
 use stage::{Course, Stage};
 use view::View;
@@ -61,7 +60,7 @@ const MOST_CARS_ON_SCREEN: usize = 12;
 /// Examples for the end of `--help`.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  Three cars in a building of six floors; the keys are shown at the bottom:
+  Three cars in a building of six floors; ? lists the keys:
     liftmesh demo
 
   A larger bank:
@@ -78,15 +77,6 @@ Examples:
 
   A token that goes round decides who leads:
     liftmesh demo --election token-ring
-
-The keys act on the chosen car and floor:
-  ←→ ↑↓  choose car and floor     k  kill -9 the node         h  stick the motor, or free it
-  u d    press the hall button    r  start it again           x  clear the hang; then r
-  c      press the car button     z  suspend it, or resume    o  obstruct the door, or clear it
-  space  hold passengers back     n  cut its network, or mend s  pull the stop switch, or push it
-  q      end the demo             l  cut its panel's line, or plug it
-  p      cut the power of the whole building: every node is killed, every panel forgets; and
-         bring it back
 
 Everything runs on the loopback interface and in a temporary directory, and ends with the demo.
 The exit code is 0, or 1 when an order was lost or stayed unserved to the end (the last line names
@@ -183,12 +173,12 @@ fn play(stage: &mut Stage, view: &mut View, ending: &Ending) -> Result<(), DemoE
         let course = stage.go_on(PICTURE);
         let fresh = stage.fresh();
         view.show(stage.scene(), &fresh).map_err(DemoError::Output)?;
-        let wishes = view.wishes().map_err(DemoError::Output)?;
-        if course? == Course::Over || ending.is_wanted() || wishes.contains(&Wish::Quit) {
+        let keys = view.keys().map_err(DemoError::Output)?;
+        if course? == Course::Over || ending.is_wanted() || keys.contains(&KeyCode::Char('q')) {
             return Ok(());
         }
-        for wish in wishes {
-            stage.fulfil(wish)?;
+        for key in keys {
+            stage.handle_key(key)?;
         }
     }
 }

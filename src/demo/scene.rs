@@ -4,15 +4,16 @@ use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use elevator_driver::{Direction, DoorState, Floor, FloorCount, LampSet};
+use elevator_driver::FloorCount;
 use elevator_fleet::model::{NodeId, Reason};
 use elevator_fleet::node::{OrderStatus, Status};
 use elevator_fleet::wire::{NodeState, Protocol};
-use elevator_simulator::CarState;
 use elevator_simulator::shaft::MotorFault;
+use elevator_simulator::simulator::SimulatorState;
 use liftmesh_harness::account::Tally;
 
 use crate::mesh::Cable;
+use crate::screen::Choice;
 
 /// Events that are kept for the screen; older ones scroll out of sight.
 const EVENTS: usize = 200;
@@ -49,10 +50,8 @@ pub(super) struct Scene {
     pub(super) arrived: u32,
     /// How many passengers wait at each floor, from the lowest.
     pub(super) waiting: Vec<usize>,
-    /// Which car the keys mean.
-    pub(super) car: usize,
-    /// Which floor the keys mean.
-    pub(super) floor: Floor,
+    /// Which car and floor the keys mean.
+    pub(super) choice: Choice,
 }
 
 /// What the demo is at.
@@ -84,35 +83,16 @@ pub(super) struct CarScene {
     pub(super) name: NodeId,
     /// The node's address.
     pub(super) address: Ipv4Addr,
-    /// Height above the lowest floor, in floors.
-    pub(super) height: f64,
-    /// In m/s, upwards.
-    pub(super) speed: f64,
-    /// The direction in which the car moves, if it does.
-    pub(super) moves: Option<Direction>,
-    /// Where the door is.
-    pub(super) door: DoorState,
-    /// How far it is open, 0 to 1.
-    pub(super) door_fraction: f64,
-    /// The floor on the indicator.
-    pub(super) indicator: Option<Floor>,
-    /// The lit arrow.
-    pub(super) lantern: Option<Direction>,
-    /// The lit lamps.
-    pub(super) lamps: LampSet,
-    /// The text on the indicator.
-    pub(super) display: String,
+    /// The car, and the line to its panel.
+    pub(super) seen: SimulatorState,
     /// Passengers inside.
     pub(super) riding: usize,
-    /// What is wrong with the car.
-    pub(super) faults: Faults,
-    /// The line between panel and node.
-    pub(super) line: Cable,
     pub(super) node: NodeScene,
 }
 
-/// The faults of a car; independent switches.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The faults of a car.
+#[expect(clippy::struct_excessive_bools, reason = "independent switches")]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Faults {
     /// The motor does not move the car.
     pub(super) stuck: bool,
@@ -120,6 +100,8 @@ pub(super) struct Faults {
     pub(super) obstructed: bool,
     /// The stop switch is pulled.
     pub(super) stopped: bool,
+    /// The line between panel and node is cut.
+    pub(super) unplugged: bool,
 }
 
 /// One node.
@@ -194,43 +176,25 @@ impl Scene {
 }
 
 impl CarScene {
-    /// A car about which nothing is known yet.
-    pub(super) fn new(name: NodeId, address: Ipv4Addr) -> Self {
-        Self {
-            name,
-            address,
-            height: 0.0,
-            speed: 0.0,
-            moves: None,
-            door: DoorState::Closed,
-            door_fraction: 0.0,
-            indicator: None,
-            lantern: None,
-            lamps: LampSet::new(),
-            display: String::new(),
-            riding: 0,
-            faults: Faults::default(),
-            line: Cable::Whole,
-            node: NodeScene { life: Life::Starting, cable: Cable::Whole, said: None },
-        }
+    /// A car whose node starts.
+    pub(super) fn new(name: NodeId, address: Ipv4Addr, seen: SimulatorState) -> Self {
+        let node = NodeScene { life: Life::Starting, cable: Cable::Whole, said: None };
+        Self { name, address, seen, riding: 0, node }
     }
 
-    /// Updates the car from the simulator's state.
-    pub(super) fn show(&mut self, state: &CarState) {
-        self.height = state.position / state.floor_height;
-        self.speed = state.speed;
-        self.moves = state.driven;
-        self.door = state.door;
-        self.door_fraction = state.door_fraction;
-        self.indicator = state.indicator;
-        self.lantern = state.lantern;
-        self.lamps.clone_from(&state.lamps);
-        self.display.clone_from(&state.display_text);
-        self.faults = Faults {
-            stuck: state.faults.motor == Some(MotorFault::Stuck),
-            obstructed: state.obstruction,
-            stopped: state.stop,
-        };
+    /// In floors.
+    pub(super) fn height(&self) -> f64 {
+        self.seen.car.position / self.seen.car.floor_height
+    }
+
+    pub(super) fn faults(&self) -> Faults {
+        let SimulatorState { unplugged, car, .. } = &self.seen;
+        Faults {
+            stuck: car.faults.motor == Some(MotorFault::Stuck),
+            obstructed: car.obstruction,
+            stopped: car.stop,
+            unplugged: *unplugged,
+        }
     }
 }
 

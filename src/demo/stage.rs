@@ -9,10 +9,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use elevator_driver::{Floor, FloorCount};
+use elevator_driver::FloorCount;
 use elevator_fleet::model::NodeId;
 use elevator_simulator::ControlClient;
 use elevator_simulator::control::ControlError;
+use elevator_simulator::simulator::SimulatorState;
 use liftmesh_harness::account::{Account, Sight, Tally};
 use liftmesh_harness::{Process, end};
 use liftmesh_lab::Toll;
@@ -26,13 +27,14 @@ use super::site::{Site, address};
 use super::traffic::{Arrivals, Crowd};
 use crate::exit::Exit;
 use crate::mesh::Cable;
+use crate::screen::Choice;
 
 mod caretaker;
 mod chaos;
 mod faults;
 mod hear;
+mod keys;
 mod perform;
-mod wishes;
 
 use self::chaos::Chaos;
 
@@ -135,20 +137,20 @@ impl Stage {
     /// # Errors
     /// Everything that was started is ended.
     pub(super) fn open(options: Options, site: Site) -> Result<Self, DemoError> {
-        let cars = site.cars().len();
+        let count = site.cars().len();
         let (bring, updates) = sync_channel(NEWS);
-        let simulators = (0..cars)
+        let simulators = (0..count)
             .map(|car| {
                 let what = format!("the simulator of car {}", site.name(car));
                 start(what, site.simulator(car, options.seed), site.simulator_log(car))
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let mut actors = Vec::new();
-        for (car, simulator) in simulators.into_iter().enumerate() {
-            actors.push(Actor::start(&site, car, simulator, &bring)?);
+        let (mut actors, mut cars) = (Vec::new(), Vec::new());
+        for (car, (simulator, name)) in simulators.into_iter().zip(site.cars()).enumerate() {
+            let (actor, seen) = Actor::start(&site, car, simulator, &bring)?;
+            actors.push(actor);
+            cars.push(CarScene::new(name.clone(), address(car), seen));
         }
-        let scenes = site.cars().iter().enumerate();
-        let scenes = scenes.map(|(car, name)| CarScene::new(name.clone(), address(car)));
         let mut stage = Self {
             scene: Scene {
                 elapsed: Duration::ZERO,
@@ -159,27 +161,26 @@ impl Stage {
                 panel: site.panel(),
                 seed: options.seed,
                 floors: options.floors,
-                cars: scenes.collect(),
+                cars,
                 orders: Vec::new(),
                 events: std::collections::VecDeque::new(),
                 tally: Tally::default(),
                 master_changes: None,
                 arrived: 0,
                 waiting: vec![0; usize::from(options.floors.get())],
-                car: 0,
-                floor: Floor::BOTTOM,
+                choice: Choice::default(),
             },
-            arrivals: Arrivals::new(options.seed, options.floors, cars, options.gap).peekable(),
+            arrivals: Arrivals::new(options.seed, options.floors, count, options.gap).peekable(),
             actors,
             site,
             updates,
             begun: Instant::now(),
             fresh: Vec::new(),
-            sights: vec![Sight::default(); cars],
+            sights: vec![Sight::default(); count],
             account: Account::default(),
             lost: Vec::new(),
             unserved: Vec::new(),
-            chaos: options.chaos.then(|| Chaos::new(options.seed, cars)),
+            chaos: options.chaos.then(|| Chaos::new(options.seed, count)),
             leadership: Leadership::new(options.election),
             crowd: Crowd::new(),
             traffic: Duration::ZERO,
@@ -335,9 +336,11 @@ impl Actor {
         car: usize,
         mut simulator: Process,
         updates: &SyncSender<Update>,
-    ) -> Result<Self, DemoError> {
-        let client = connect(site, car, &mut simulator)?;
-        Ok(Self {
+    ) -> Result<(Self, SimulatorState), DemoError> {
+        let mut client = connect(site, car, &mut simulator)?;
+        let seen = client.simulator_state();
+        let seen = seen.map_err(|error| silent(site, car, &simulator, error))?;
+        let actor = Self {
             to_car: Line::to_car(car, client, site.slowdown(), updates.clone())?,
             to_node: Line::to_node(car, site.data_dir(car), site.slowdown(), updates.clone())?,
             node: Some(start_node(site, car)?),
@@ -345,7 +348,8 @@ impl Actor {
             simulator,
             settled_since: None,
             still_since: None,
-        })
+        };
+        Ok((actor, seen))
     }
 }
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 use liftmesh_harness::account::Tally;
 use liftmesh_lab::Toll;
 use ratatui::DefaultTerminal;
-use ratatui::crossterm::event;
+use ratatui::crossterm::event::{self, KeyCode};
 
-use super::keys::{Wish, wish};
+use super::picture::picture;
 use super::scene::{Event, Scene};
-use super::screen;
+use crate::screen;
 
 /// A screen, or lines.
 #[derive(Debug)]
@@ -50,7 +50,9 @@ impl View {
     /// The reader is gone.
     pub(super) fn show(&mut self, scene: &Scene, fresh: &[Event]) -> io::Result<()> {
         match self {
-            Self::Screen(terminal) => terminal.draw(|frame| screen::draw(scene, frame)).map(drop),
+            Self::Screen(terminal) => {
+                terminal.draw(|frame| screen::draw(picture(scene), frame)).map(drop)
+            }
             Self::Lines => {
                 let mut output = io::stdout().lock();
                 for event in fresh {
@@ -61,18 +63,16 @@ impl View {
         }
     }
 
-    /// The operator's wishes, from the keys pressed since the last call.
+    /// The keys pressed since the last call.
     ///
     /// # Errors
     /// The terminal is gone.
-    pub(super) fn wishes(&mut self) -> io::Result<Vec<Wish>> {
-        let mut wishes = Vec::new();
-        if self.is_screen() {
-            while event::poll(Duration::ZERO)? {
-                wishes.extend(wish(&event::read()?));
-            }
+    pub(super) fn keys(&mut self) -> io::Result<Vec<KeyCode>> {
+        let mut keys = Vec::new();
+        while self.is_screen() && event::poll(Duration::ZERO)? {
+            keys.extend(screen::pressed(&event::read()?));
         }
-        Ok(wishes)
+        Ok(keys)
     }
 }
 

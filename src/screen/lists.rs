@@ -1,14 +1,18 @@
-//! The lists beside the shafts: open orders, and events.
+//! The lists beside the shafts: nodes, open orders, and events.
 
+use std::borrow::Cow;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use elevator_fleet::node::OrderStatus;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Rect};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table};
 
-use super::{LISTS, block, palette, seconds};
+use super::shafts::Label;
+use super::{LISTS, block, first_shown, palette, seconds};
 
 /// An order that has waited for this time fills its bar.
 const LONG_WAIT: Duration = Duration::from_secs(40);
@@ -17,10 +21,29 @@ const LONG_WAIT: Duration = Duration::from_secs(40);
 const BAR: usize = 8;
 
 /// A list with one row: its frame, its header and the row.
-pub(crate) const LEAST: u16 = 4;
+const LEAST: u16 = 4;
+
+/// A row of the nodes.
+#[derive(Debug)]
+pub(crate) struct Node<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) address: Ipv4Addr,
+    pub(crate) state: Label,
+    /// The last two columns.
+    pub(crate) more: [Span<'a>; 2],
+}
+
+/// An event.
+#[derive(Debug)]
+pub(crate) struct Entry<'a> {
+    /// When, and where.
+    pub(crate) head: Vec<Span<'a>>,
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) style: Style,
+}
 
 /// The height of the list of nodes, that of the orders, and what is left for the events.
-pub(crate) fn heights(nodes: usize, height: u16) -> [Constraint; 3] {
+pub(super) fn heights(nodes: usize, height: u16) -> [Constraint; 3] {
     let nodes = u16::try_from(nodes).unwrap_or(u16::MAX);
     let orders = (height * 36 / 100).max(LEAST);
     let rest = height.saturating_sub(orders + LEAST + 1);
@@ -31,8 +54,51 @@ pub(crate) fn heights(nodes: usize, height: u16) -> [Constraint; 3] {
     ]
 }
 
+/// Draws the nodes, as many as there is room for, that of the chosen car among them.
+pub(super) fn draw_nodes(
+    nodes: &[Node<'_>],
+    chosen: Option<&str>,
+    columns: [&'static str; 2],
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
+    let wide = area.width >= LISTS;
+    let is_chosen = |node: &Node<'_>| chosen == Some(node.name);
+    let shown = usize::from(area.height.saturating_sub(LEAST - 1)).min(nodes.len());
+    let first = nodes.iter().position(is_chosen).unwrap_or(0);
+    let first = first_shown(first, shown, nodes.len());
+    let rows = nodes.iter().skip(first).take(shown).map(|node| {
+        let style = if is_chosen(node) { palette::selected() } else { palette::heading() };
+        let [one, other] = node.more.clone();
+        let cells = [
+            Span::styled(format!(" {} ", node.name), style),
+            Span::raw(node.address.to_string()),
+            Span::styled(&*node.state.long, node.state.style),
+            one,
+            other,
+        ];
+        Row::new(without(wide, [1], cells))
+    });
+    let widths = [
+        Constraint::Length(5),
+        Constraint::Length(13),
+        Constraint::Min(10),
+        Constraint::Length(8),
+        Constraint::Length(7),
+    ];
+    let header = without(wide, [1], ["node", "address", "state", columns[0], columns[1]]);
+    let header = Row::new(header).style(palette::quiet());
+    let title = if shown < nodes.len() {
+        format!("Fleet {}–{} of {}", first + 1, first + shown, nodes.len())
+    } else {
+        "Fleet".to_owned()
+    };
+    let table = Table::new(rows, without(wide, [1], widths)).header(header);
+    frame.render_widget(table.block(block(&title)), area);
+}
+
 /// Draws the open orders, oldest first.
-pub(crate) fn draw_orders(orders: &[OrderStatus], frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw_orders(orders: &[OrderStatus], frame: &mut Frame<'_>, area: Rect) {
     let wide = area.width >= LISTS;
     let rows = orders.iter().map(|order| {
         let assignee = order.car.as_ref().map_or("–", |car| car.as_str());
@@ -44,7 +110,7 @@ pub(crate) fn draw_orders(orders: &[OrderStatus], frame: &mut Frame<'_>, area: R
             Cell::new(if order.promised { "✓" } else { " " }).style(palette::good()),
             Cell::new(order.holders.to_string()),
         ];
-        Row::new(without_bar(wide, cells))
+        Row::new(without(wide, [1, 5], cells))
     });
     let widths = [
         Constraint::Min(12),
@@ -54,29 +120,56 @@ pub(crate) fn draw_orders(orders: &[OrderStatus], frame: &mut Frame<'_>, area: R
         Constraint::Length(3),
         Constraint::Length(4),
     ];
-    let widths = without_bar(wide, widths);
-    let header = without_bar(wide, [" call", "", "    age", "car", "lit", "held"]);
+    let widths = without(wide, [1, 5], widths);
+    let header = without(wide, [1, 5], [" call", "", "    age", "car", "lit", "held"]);
     let header = Row::new(header).style(palette::quiet());
     let title = format!("Open orders {}", orders.len());
     frame.render_widget(Table::new(rows, widths).header(header).block(block(&title)), area);
 }
 
-/// What a row of the orders shows; a narrow one has no room for the bar and the holders.
-fn without_bar<T>(wide: bool, row: [T; 6]) -> Vec<T> {
+/// What a row shows; a narrow one has no room for all columns.
+fn without<T, const COLUMNS: usize, const WIDE: usize>(
+    wide: bool,
+    only_wide: [usize; WIDE],
+    row: [T; COLUMNS],
+) -> Vec<T> {
     let cells = row.into_iter().enumerate();
-    let shown = cells.filter(|(index, _)| wide || ![1, 5].contains(index));
+    let shown = cells.filter(|(index, _)| wide || !only_wide.contains(index));
     shown.map(|(_, cell)| cell).collect()
 }
 
 /// Draws events, newest first, as far as there is room.
-pub(crate) fn draw_events<'a>(
-    lines: impl Iterator<Item = Line<'a>>,
-    frame: &mut Frame<'_>,
-    area: Rect,
-) {
+pub(super) fn draw_events(events: &[Entry<'_>], frame: &mut Frame<'_>, area: Rect) {
     let room = usize::from(area.height.saturating_sub(2));
-    let lines: Vec<Line<'_>> = lines.take(room).collect();
-    frame.render_widget(Paragraph::new(lines).block(block("Events")), area);
+    let width = usize::from(area.width.saturating_sub(2));
+    let lines = events.iter().flat_map(|entry| entry.lines(width)).take(room);
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()).block(block("Events")), area);
+}
+
+impl Entry<'_> {
+    /// As many lines as it takes: the floor or the car often comes last.
+    fn lines(&self, width: usize) -> Vec<Line<'_>> {
+        let head = Line::from(self.head.clone());
+        let room = width.saturating_sub(head.width());
+        let indent = " ".repeat(head.width());
+        let mut rows = vec![String::new()];
+        for word in self.text.split(' ') {
+            match rows.last_mut() {
+                Some(row) if row.is_empty() => row.push_str(word),
+                Some(row) if Line::raw(&**row).width() + 1 + Line::raw(word).width() <= room => {
+                    row.push(' ');
+                    row.push_str(word);
+                }
+                _ => rows.push(word.to_owned()),
+            }
+        }
+        let heads = std::iter::once(head).chain(std::iter::repeat_n(Line::raw(indent), rows.len()));
+        let lines = heads.zip(rows).map(|(mut line, row)| {
+            line.push_span(Span::styled(row, self.style));
+            line
+        });
+        lines.collect()
+    }
 }
 
 fn bar(order: &OrderStatus) -> Vec<Span<'static>> {

@@ -9,7 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::{arrow, block, first_shown, palette};
+use super::{Choice, arrow, block, first_shown, palette};
 
 /// The landing's number and the passengers on it.
 const LANDING: u16 = 9;
@@ -23,7 +23,7 @@ const NARROW_CAR: u16 = 3;
 const MARGIN: u16 = 2;
 
 /// The room in which the words for a node's state are written out.
-const LONG_ROLE: usize = 9;
+const LONG_ROLE: usize = 10;
 
 /// Lines above and below the shafts.
 const HEAD: u16 = 2;
@@ -42,9 +42,8 @@ pub(crate) struct Bank<'a> {
     pub(crate) cars: Vec<Cabin<'a>>,
     /// How many passengers wait at each floor, from the lowest, where that is known.
     pub(crate) waiting: &'a [usize],
-    /// The chosen car and floor: what does not fit scrolls with them.
-    pub(crate) car: usize,
-    pub(crate) floor: Floor,
+    /// What does not fit scrolls with the chosen car and floor.
+    pub(crate) choice: Choice,
 }
 
 /// A car in its shaft.
@@ -97,7 +96,7 @@ impl Label {
 }
 
 /// The columns that the shafts would like, and the least in which all are shown.
-pub(crate) fn width(bank: &Bank<'_>) -> (u16, u16) {
+pub(super) fn width(bank: &Bank<'_>) -> (u16, u16) {
     let cars = u16::try_from(bank.cars.len()).unwrap_or(u16::MAX);
     let width = |pitch| cars.saturating_mul(pitch).saturating_add(LANDING + 2);
     let least = width(NARROW_CAR + BESIDE).saturating_add(MARGIN);
@@ -105,7 +104,7 @@ pub(crate) fn width(bank: &Bank<'_>) -> (u16, u16) {
 }
 
 /// Draws all shafts.
-pub(crate) fn draw(bank: &Bank<'_>, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(bank: &Bank<'_>, frame: &mut Frame<'_>, area: Rect) {
     let inner = block("").inner(area);
     let rows = inner.height.saturating_sub(HEAD + FOOT);
     let floors = u16::from(bank.floors.get());
@@ -119,8 +118,8 @@ pub(crate) fn draw(bank: &Bank<'_>, frame: &mut Frame<'_>, area: Rect) {
     if shown == 0 || columns == 0 {
         return;
     }
-    let first = first_shown(bank.car, columns, all);
-    let lowest = usize::from(bank.floor.index());
+    let first = first_shown(bank.choice.car, columns, all);
+    let lowest = usize::from(bank.choice.floor.index());
     let lowest = first_shown(lowest, usize::from(shown), usize::from(floors));
     let lowest = u16::try_from(lowest).unwrap_or(0);
     let cars = first..first + columns;
@@ -142,7 +141,7 @@ pub(crate) fn draw(bank: &Bank<'_>, frame: &mut Frame<'_>, area: Rect) {
             right: inner.right(),
         };
         let car = &bank.cars[index];
-        let selected = index == bank.car;
+        let selected = index == bank.choice.car;
         column.head(car, selected, inner.y, buffer);
         column.foot(car, ground, buffer);
         view.shaft(bank, car, &column, buffer);
@@ -196,7 +195,8 @@ impl View {
 
     fn landings(&self, bank: &Bank<'_>, buffer: &mut Buffer) {
         for (floor, sill) in self.floors(bank) {
-            let style = if floor == bank.floor { palette::selected() } else { palette::quiet() };
+            let style =
+                if floor == bank.choice.floor { palette::selected() } else { palette::quiet() };
             buffer.set_string(self.area.x, sill, format!("{floor:>3} "), style);
             let count = bank.waiting.get(usize::from(floor.index())).copied();
             buffer.set_string(

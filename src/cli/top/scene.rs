@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant, SystemTime};
 
-use elevator_driver::{Direction, Floor};
 use elevator_fleet::model::{CarView, NodeId, Role};
 use elevator_fleet::node::{FleetStatus, LostStatus, Report};
 use elevator_fleet::wire::NodeState;
 
 use super::source::Update;
 use crate::operator::Event;
+use crate::screen::Choice;
 
 /// Events that are kept for the screen.
 const EVENTS: usize = 200;
@@ -30,9 +30,7 @@ pub(super) struct Scene {
     pub(super) gone: Option<String>,
     /// The newest first.
     pub(super) news: VecDeque<News>,
-    /// The chosen car and floor.
-    pub(super) car: usize,
-    pub(super) floor: Floor,
+    pub(super) choice: Choice,
 }
 
 /// A line among the events.
@@ -62,22 +60,24 @@ impl Scene {
     pub(super) fn new(fleet: FleetStatus, now: Instant) -> Self {
         Self {
             fleet,
-            floor: Floor::BOTTOM,
             at: now,
             time: SystemTime::now(),
             gone: None,
             news: VecDeque::new(),
-            car: 0,
+            choice: Choice::default(),
         }
     }
 
     pub(super) fn apply(&mut self, update: Update, now: Instant) {
         match update {
             Update::Fleet(fleet) => {
-                let Self { news, car, floor, .. } = std::mem::replace(self, Self::new(*fleet, now));
+                let Self { news, choice, .. } = std::mem::replace(self, Self::new(*fleet, now));
                 self.news = news;
-                self.car = car.min(self.cars().len().saturating_sub(1));
-                self.floor = if self.fleet.floors.contains(floor) { floor } else { self.floor };
+                let car = choice.car.min(self.cars().len().saturating_sub(1));
+                self.choice = Choice { car, ..choice };
+                if !self.fleet.floors.contains(choice.floor) {
+                    self.choice.floor = self.fleet.floors.top();
+                }
             }
             Update::Gone(why) => self.gone = Some(why),
             // What the picture shows anyway.
@@ -114,21 +114,5 @@ impl Scene {
         let mut cars: Vec<_> = heard.chain(lost).collect();
         cars.sort_by_key(|car| car.name);
         cars
-    }
-
-    pub(super) fn choose_car(&mut self, direction: Direction) {
-        self.car = match direction {
-            Direction::Up => (self.car + 1).min(self.cars().len().saturating_sub(1)),
-            Direction::Down => self.car.saturating_sub(1),
-        };
-    }
-
-    pub(super) fn choose_floor(&mut self, direction: Direction) {
-        let index = match direction {
-            Direction::Up => self.floor.index().checked_add(1),
-            Direction::Down => self.floor.index().checked_sub(1),
-        };
-        let floor = index.and_then(|index| self.fleet.floors.floor(index));
-        self.floor = floor.unwrap_or(self.floor);
     }
 }

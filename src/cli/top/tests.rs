@@ -10,10 +10,10 @@ use super::*;
 use crate::operator::Event;
 use crate::operator::tests::busy_status;
 
-fn picture(scene: &Scene, now: Instant, (width, height): (u16, u16)) -> String {
+fn drawn(scene: &Scene, now: Instant, (width, height): (u16, u16)) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| screen::draw(scene, now, frame)).unwrap();
-    text(terminal.backend().buffer())
+    terminal.draw(|frame| screen::draw(picture(scene, now), frame)).unwrap();
+    screen::text(terminal.backend().buffer())
 }
 
 fn busy_fleet() -> FleetStatus {
@@ -36,12 +36,12 @@ fn served() -> Update {
 fn a_frame_shows_cars_nodes_orders_and_events() {
     let (mut scene, now) = scene();
     scene.apply(served(), now);
-    let shown = picture(&scene, now, (110, 30));
+    let shown = drawn(&scene, now, (110, 30));
     for part in [
         "A leads",
         "node D has 9 floors, this one 4",
         "★ master",
-        "follows A",
+        "slave of A",
         "lost",
         "door blocked",
         "up to 3",
@@ -67,33 +67,33 @@ fn a_frame_shows_modes_and_what_is_commanded_for_all_cars() {
     let driven = b.car.as_mut().unwrap();
     driven.mode = Mode::FireService;
     driven.availability = Availability::Unavailable(Unavailable::FireRecall);
-    let shown = picture(&scene, now, (110, 30));
+    let shown = drawn(&scene, now, (110, 30));
     for part in ["fire recall of all cars; floor 0 is locked; ", "attendant", "fire service"] {
         assert!(shown.contains(part), "{part}\n{shown}");
     }
-    let narrow = picture(&scene, now, (80, 22));
+    let narrow = drawn(&scene, now, (80, 22));
     assert!(narrow.contains("firefighter"), "{narrow}");
 }
 
 #[test]
 fn a_node_that_is_gone_is_never_shown_as_present() {
     let (mut scene, now) = scene();
-    assert!(!picture(&scene, now, (110, 30)).contains("no data since"));
+    assert!(!drawn(&scene, now, (110, 30)).contains("no data since"));
     let later = now + Duration::from_secs(12);
-    let shown = picture(&scene, later, (110, 30));
+    let shown = drawn(&scene, later, (110, 30));
     assert!(shown.contains("no data since ") && shown.contains(" UTC, 12 s ago"), "{shown}");
     assert!(!shown.contains("A leads") && !shown.contains("★ master"), "{shown}");
     scene.apply(Update::Gone("the node has ended".to_owned()), now);
-    let shown = picture(&scene, now, (110, 30));
+    let shown = drawn(&scene, now, (110, 30));
     assert!(shown.contains("0 s ago: the node has ended"), "{shown}");
     // What to do has room below: a fire recall that was on then may be over.
     scene.fleet.fire_recall = true;
     scene.apply(Update::Gone("no node answers at X; does it run?".to_owned()), now);
-    let shown = picture(&scene, now, (110, 30));
+    let shown = drawn(&scene, now, (110, 30));
     assert!(shown.contains("0 s ago\n"), "{shown}");
     assert!(shown.contains("\n no node answers at X; does it run?\n"), "{shown}");
     scene.apply(Update::Fleet(Box::new(busy_fleet())), later);
-    assert!(picture(&scene, later, (110, 30)).contains("A leads"));
+    assert!(drawn(&scene, later, (110, 30)).contains("A leads"));
 }
 
 /// The choice and the events outlive a status; a choice that is no more is replaced.
@@ -101,20 +101,25 @@ fn a_node_that_is_gone_is_never_shown_as_present() {
 fn a_new_status_keeps_the_choice_and_the_events() {
     let (mut scene, now) = scene();
     scene.apply(served(), now);
+    let press = |scene: &mut Scene, key| {
+        scene.choice.handle_key(key, scene.cars().len(), scene.fleet.floors);
+    };
     for _ in 0..9 {
-        scene.choose_car(Direction::Up);
-        scene.choose_floor(Direction::Up);
+        press(&mut scene, KeyCode::Right);
+        press(&mut scene, KeyCode::Up);
     }
-    assert_eq!((scene.car, scene.floor.index()), (2, 3));
+    let chosen = |scene: &Scene| (scene.choice.car, scene.choice.floor.index(), scene.news.len());
+    assert_eq!(chosen(&scene), (2, 3, 1));
     scene.apply(Update::Fleet(Box::new(busy_fleet())), now);
-    assert_eq!((scene.car, scene.floor.index(), scene.news.len()), (2, 3, 1));
+    assert_eq!(chosen(&scene), (2, 3, 1));
     let mut alone = busy_fleet();
     alone.nodes.retain(|node| node.node == alone.seen_by);
     alone.lost.clear();
     scene.apply(Update::Fleet(Box::new(alone)), now);
-    assert_eq!(scene.car, 0);
-    scene.choose_floor(Direction::Down);
-    assert_eq!(scene.floor.index(), 2);
+    press(&mut scene, KeyCode::Down);
+    assert_eq!(chosen(&scene), (0, 2, 1));
+    press(&mut scene, KeyCode::Char('?'));
+    assert!(drawn(&scene, now, (80, 22)).contains("choose a floor"));
 }
 
 #[test]
@@ -123,10 +128,10 @@ fn every_size_of_terminal_can_be_drawn() {
     scene.fleet.nodes[0].node_state = NodeState::Seeking;
     for width in (1..200).step_by(13) {
         for height in (1..70).step_by(6) {
-            picture(&scene, now, (width, height));
+            drawn(&scene, now, (width, height));
         }
     }
-    assert!(picture(&scene, now, (70, 20)).contains("80 × 22"));
+    assert!(drawn(&scene, now, (70, 20)).contains("80 × 22"));
 }
 
 #[test]
@@ -138,6 +143,6 @@ fn updates_arrive_in_order() {
     for update in receiver.try_iter() {
         scene.apply(update, now);
     }
-    assert!(picture(&scene, now, (110, 30)).contains("3 events were missed"));
+    assert!(drawn(&scene, now, (110, 30)).contains("3 events were missed"));
     assert!(!scene.is_live(now));
 }

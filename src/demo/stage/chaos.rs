@@ -7,7 +7,7 @@ use elevator_driver::{Button, Floor};
 use liftmesh_lab::{FaultKind, Schedule, ScheduleSettings, ScheduledFault, Toll};
 
 use super::Stage;
-use super::wishes::{line_fault, motor_fault, obstruct, stop};
+use super::keys::{line_fault, motor_fault, obstruct, stop};
 use crate::demo::error::DemoError;
 use crate::demo::scene::{Life, Phase, Power, Weight};
 use crate::mesh::Cable;
@@ -117,7 +117,7 @@ impl Stage {
         match kind {
             FaultKind::Kill => self.kill(car),
             FaultKind::Suspension => self.suspend(car),
-            FaultKind::LineCut => self.command_car(car, line_fault(Cable::Cut)),
+            FaultKind::LineCut => self.command_car(car, line_fault(true)),
             FaultKind::NetworkCut => self.wire(car, Cable::Cut),
             FaultKind::Hang => {
                 self.log(Some(car), Weight::Notable, "is to hang in its next flight");
@@ -163,7 +163,7 @@ impl Stage {
             return End::At(now + fault.lasts);
         }
         if now.saturating_sub(since) >= HANG_LIMIT {
-            let (weight, what) = if self.scene.cars[car].faults.stuck {
+            let (weight, what) = if self.scene.cars[car].faults().stuck {
                 (Weight::Bad, "has not hung in time")
             } else {
                 (Weight::Notable, "has not flown, so it could not hang")
@@ -173,12 +173,12 @@ impl Stage {
         }
         let is_due = pressed_at.is_none_or(|at| now.saturating_sub(at) >= PRESS_AGAIN);
         let scene = &self.scene.cars[car];
-        if scene.moves.is_none() {
+        if scene.seen.car.driven.is_none() {
             if is_due && self.sights[car].living {
                 pressed_at = Some(now);
                 self.press(car, Button::Car(self.far_end(car)));
             }
-        } else if !scene.faults.stuck && scene.speed.abs() >= FAST {
+        } else if !scene.faults().stuck && scene.seen.car.speed.abs() >= FAST {
             self.command_car(car, motor_fault(true));
             since = now;
         }
@@ -187,7 +187,7 @@ impl Stage {
 
     /// Without power no car hangs: one that is stuck is freed, and flies anew once the power is back.
     fn put_off_hang(&mut self, car: usize, now: Duration) -> End {
-        if self.scene.cars[car].faults.stuck {
+        if self.scene.cars[car].faults().stuck {
             self.command_car(car, motor_fault(false));
         }
         End::AfterHang { since: now, pressed_at: None }
@@ -195,7 +195,11 @@ impl Stage {
 
     fn far_end(&self, car: usize) -> Floor {
         let top = self.scene.floors.top();
-        if self.scene.cars[car].height < f64::from(top.index()) / 2.0 { top } else { Floor::BOTTOM }
+        if self.scene.cars[car].height() < f64::from(top.index()) / 2.0 {
+            top
+        } else {
+            Floor::BOTTOM
+        }
     }
 
     fn put_right(&mut self, fault: ScheduledFault) -> Result<(), DemoError> {
@@ -203,7 +207,7 @@ impl Stage {
         match fault.kind {
             FaultKind::Kill => self.start(car)?,
             FaultKind::Suspension => self.resume(car),
-            FaultKind::LineCut => self.command_car(car, line_fault(Cable::Whole)),
+            FaultKind::LineCut => self.command_car(car, line_fault(false)),
             FaultKind::NetworkCut => self.wire(car, Cable::Whole),
             FaultKind::Hang => {
                 self.command_car(car, motor_fault(false));

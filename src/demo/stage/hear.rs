@@ -16,7 +16,7 @@ use crate::mesh::Cable;
 impl Stage {
     pub(super) fn hear(&mut self, update: Update) -> Result<(), DemoError> {
         match update {
-            Update::Car(car, state) => self.see(car, &state),
+            Update::Car(car, state) => self.see(car, *state),
             Update::Refused(car, why) => self.log(Some(car), Weight::Bad, why),
             Update::CarGone(car, source) => {
                 let simulator = &mut self.actors[car].simulator;
@@ -35,32 +35,32 @@ impl Stage {
         Ok(())
     }
 
-    fn see(&mut self, car: usize, state: &SimulatorState) {
+    fn see(&mut self, car: usize, seen: SimulatorState) {
         let now = self.now();
         let scene = &mut self.scene.cars[car];
-        let (before, line_before) = (scene.faults, scene.line);
-        scene.show(&state.car);
-        scene.line = if state.unplugged { Cable::Cut } else { Cable::Whole };
-        let has_node = scene.node.life == Life::Running && state.controller != Controller::Absent;
+        let before = scene.faults();
+        scene.seen = seen;
+        let has_node =
+            scene.node.life == Life::Running && scene.seen.controller != Controller::Absent;
         let actor = &mut self.actors[car];
         actor.settled_since = has_node.then(|| actor.settled_since.unwrap_or(now));
         actor.still_since = (!has_node).then(|| actor.still_since.unwrap_or(now));
         let lasts = |since: Duration, limit| now.saturating_sub(since) >= limit;
         let living = actor.settled_since.is_some_and(|at| lasts(at, SETTLE));
         let stands_still = actor.still_since.is_some_and(|at| lasts(at, LATE));
-        let mut sight = Sight::new(&state.car, living);
+        let mut sight = Sight::new(&scene.seen.car, living);
         if stands_still {
             // A door that was left open serves nobody.
             sight.serves = None;
         }
-        let (faults, line) = (scene.faults, scene.line);
+        let faults = scene.faults();
         let verdicts = self.account.observe(&scene.name, &sight, now);
         self.sights[car] = sight;
         for (is, was, set, unset) in [
             (faults.stuck, before.stuck, "motor stuck", "motor freed"),
             (faults.obstructed, before.obstructed, "door obstructed", "door free"),
             (faults.stopped, before.stopped, "stop switch pulled", "stop switch pushed"),
-            (line == Cable::Cut, line_before == Cable::Cut, "panel line cut", "panel line plugged"),
+            (faults.unplugged, before.unplugged, "panel line cut", "panel line plugged"),
         ] {
             if is != was {
                 self.log(Some(car), Weight::Notable, if is { set } else { unset });
@@ -73,15 +73,15 @@ impl Stage {
 
     pub(super) fn log_verdict(&mut self, verdict: Verdict) {
         let (who, weight, text) = match verdict {
-            Verdict::Placed { call, at } => (at, Weight::Plain, format!("lit     {call}")),
+            Verdict::Placed { call, at } => (at, Weight::Plain, format!("lit {call}")),
             Verdict::Served { call, by, waited } => {
                 let waited = waited.as_secs_f64();
-                let text = format!("served  {call} after {waited:.1} s");
+                let text = format!("served {call} in {waited:.0} s");
                 (by, Weight::Good, text)
             }
             Verdict::Lost { call, at } => {
                 self.lost.push(call.to_string());
-                (at, Weight::Bad, format!("lost    {call}"))
+                (at, Weight::Bad, format!("lost {call}"))
             }
             Verdict::Unserved { call, at } => {
                 let text = format!("{call} unserved at the end");

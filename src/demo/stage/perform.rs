@@ -100,7 +100,7 @@ impl Stage {
         let traffic = self.traffic;
         while let Some(arrival) = self.arrivals.next_if(|one| one.at <= traffic) {
             self.crowd.join(&arrival);
-            let text = format!("passenger at {} wants to go to {}", arrival.from, arrival.to);
+            let text = format!("passenger {} → {}", arrival.from, arrival.to);
             self.log(None, Weight::Plain, text);
         }
         for deed in self.crowd.step(now, &self.sights) {

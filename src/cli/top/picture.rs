@@ -1,35 +1,21 @@
-//! The picture of `liftmesh top`.
-//!
-//! ```text
-//!   title: the fleet, and whether the picture is the present one
-//!   what is commanded for all cars, and warnings (one line)
-//!   shafts (side by side)    │ nodes
-//!                            │ open orders
-//!                            │ events, newest first
-//!   keys
-//! ```
+//! What `liftmesh top` shows.
 
 use std::borrow::Cow;
 use std::time::Instant;
 
 use elevator_driver::{Button, DoorState, LampSet};
 use elevator_fleet::model::{Call, CarPhase, CarView, Mode, Unavailable};
-use elevator_fleet::node::{LossCause, LostStatus, PeerStatus, Report};
-use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use elevator_fleet::node::{LossCause, PeerStatus, Report};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Row, Table};
 
 use super::scene::{Car, CarNode, News, Scene};
 use crate::cli::status;
 use crate::operator::Event;
-use crate::screen::lists::{self, LEAST};
-use crate::screen::shafts::{self, Bank, Cabin, Label};
-use crate::screen::{self, LISTS, block, first_shown, legend, palette};
+use crate::screen::shafts::{Bank, Cabin, Label};
+use crate::screen::{self, Entry, Key, Node, Picture, palette};
 
-/// The columns and lines of the smallest useful terminal.
-const NEEDED: (u16, u16) = (80, 22);
+const KEYS: &[&[Key]] = &[&[screen::CAR, screen::FLOOR, screen::HELP, screen::QUIT]];
 
 /// From this share of lost beacons on the network needs attention.
 const LOSSY: f64 = 0.05;
@@ -37,41 +23,26 @@ const LOSSY: f64 = 0.05;
 /// What comes between an error and its remedy. Together they need the line below the title.
 const REMEDY: &str = "; ";
 
-/// Draws the whole screen, as it is at `now`.
-pub(super) fn draw(scene: &Scene, now: Instant, frame: &mut Frame<'_>) {
-    if frame.area().width < NEEDED.0 || frame.area().height < NEEDED.1 {
-        return screen::draw_size(frame, NEEDED, "liftmesh status --fleet");
-    }
-    let lines = [1, 1].map(Constraint::Length);
-    let [title, told, body, keys] =
-        Layout::vertical([lines[0], lines[1], Constraint::Min(8), Constraint::Length(1)])
-            .areas(frame.area());
+/// The scene as it is at `now`.
+pub(super) fn picture(scene: &Scene, now: Instant) -> Picture<'_> {
     let live = scene.is_live(now);
-    frame.render_widget(self::title(scene, now), title);
-    frame.render_widget(warnings(scene), told);
-    let cars = scene.cars();
-    let lamps = lamps(scene, &cars, live);
-    let bank = Bank {
-        floors: scene.fleet.floors,
-        cars: cars.iter().zip(&lamps).map(|(car, lamps)| cabin(car, lamps, live)).collect(),
-        waiting: &[],
-        car: scene.car,
-        floor: scene.floor,
-    };
-    let [left, right] = screen::divide(&bank, body);
-    if cars.is_empty() {
-        let text = Paragraph::new(" No car is heard.").block(block("Shafts"));
-        frame.render_widget(text, left);
-    } else {
-        shafts::draw(&bank, frame, left);
+    Picture {
+        title: title(scene, now),
+        told: (warnings(scene), 1),
+        bank: Bank {
+            floors: scene.fleet.floors,
+            cars: scene.cars().iter().map(|car| cabin(scene, car, live)).collect(),
+            waiting: &[],
+            choice: scene.choice,
+        },
+        nodes: nodes(scene, live),
+        columns: ["store", "silent"],
+        orders: &scene.fleet.orders,
+        events: scene.news.iter().map(news).collect(),
+        foot: Vec::new(),
+        keys: KEYS,
+        instead: "liftmesh status --fleet",
     }
-    let nodes = scene.fleet.nodes.len() + scene.fleet.lost.len();
-    let [top, middle, bottom] = Layout::vertical(lists::heights(nodes, right.height)).areas(right);
-    draw_nodes(scene, cars.get(scene.car), live, frame, top);
-    lists::draw_orders(&scene.fleet.orders, frame, middle);
-    lists::draw_events(scene.news.iter().map(news), frame, bottom);
-    let pairs = [("←→", "car"), ("↑↓", "floor"), ("q", "quit")];
-    frame.render_widget(legend(&pairs), keys);
 }
 
 fn title(scene: &Scene, now: Instant) -> Line<'_> {
@@ -109,7 +80,7 @@ fn title(scene: &Scene, now: Instant) -> Line<'_> {
 fn warnings(scene: &Scene) -> Line<'_> {
     let fleet = &scene.fleet;
     if let Some(why) = scene.gone.as_ref().filter(|why| why.contains(REMEDY)) {
-        return Line::styled(format!(" {why}"), palette::bad());
+        return Line::styled(why, palette::bad());
     }
     let mut told = status::fleet::faults(fleet);
     let lossy = fleet.nodes.iter().filter_map(|node| Some((node, node.loss?)));
@@ -118,8 +89,8 @@ fn warnings(scene: &Scene) -> Line<'_> {
     }));
     told.extend(fleet.conflicts.iter().map(|conflict| conflict.what.clone()));
     let commands = status::fleet::commands(fleet).join("; ");
-    let commands = Span::styled(format!(" {commands}"), palette::notable());
-    let told = match (told.is_empty(), commands.width() > 1) {
+    let commands = Span::styled(commands, palette::notable());
+    let told = match (told.is_empty(), commands.width() > 0) {
         (true, true) => return commands.into(),
         (true, false) => Span::styled("no warnings", palette::quiet()),
         (false, true) => Span::styled(format!("; {}", told.join("; ")), palette::bad()),
@@ -128,25 +99,22 @@ fn warnings(scene: &Scene) -> Line<'_> {
     vec![commands, told].into()
 }
 
-/// The lamps of each car's shaft: those of promised orders, as on the panels. What a lost node's
-/// panel shows is not known.
-fn lamps(scene: &Scene, cars: &[Car<'_>], live: bool) -> Vec<LampSet> {
-    let promised = || scene.fleet.orders.iter().filter(|order| order.promised);
-    let of_car = |car: &Car<'_>| {
-        if !live || matches!(car.node, CarNode::Lost(_)) {
-            return LampSet::new();
-        }
-        let lit = promised().filter_map(|order| match &order.call {
-            Call::Hall(hall) if hall.to.is_none() => Some(Button::Hall(hall.floor, hall.direction)),
-            Call::Car { car: of, floor } if of == car.name => Some(Button::Car(*floor)),
-            Call::Hall(_) | Call::Car { .. } => None,
-        });
-        lit.collect()
-    };
-    cars.iter().map(of_car).collect()
+/// The lamps of a car's shaft: those of promised orders, as on the panels. What a lost node's panel
+/// shows is not known.
+fn lamps(scene: &Scene, car: &Car<'_>, live: bool) -> LampSet {
+    if !live || matches!(car.node, CarNode::Lost(_)) {
+        return LampSet::new();
+    }
+    let promised = scene.fleet.orders.iter().filter(|order| order.promised);
+    let lit = promised.filter_map(|order| match &order.call {
+        Call::Hall(hall) if hall.to.is_none() => Some(Button::Hall(hall.floor, hall.direction)),
+        Call::Car { car: of, floor } if of == car.name => Some(Button::Car(*floor)),
+        Call::Hall(_) | Call::Car { .. } => None,
+    });
+    lit.collect()
 }
 
-fn cabin<'a>(car: &Car<'a>, lamps: &'a LampSet, live: bool) -> Cabin<'a> {
+fn cabin<'a>(scene: &Scene, car: &Car<'a>, live: bool) -> Cabin<'a> {
     let view = match car.node {
         CarNode::Heard { view, .. } => view,
         CarNode::Lost(_) => None,
@@ -158,7 +126,6 @@ fn cabin<'a>(car: &Car<'a>, lamps: &'a LampSet, live: bool) -> Cabin<'a> {
         CarPhase::Closing => (DoorState::Closing, 0.5),
     });
     let floor = view.and_then(|view| view.floor);
-    let unknown = || Label::new("unknown", palette::quiet()).or_short("?");
     Cabin {
         name: car.name.as_str(),
         height: floor.map(|floor| f64::from(floor.index())),
@@ -166,13 +133,13 @@ fn cabin<'a>(car: &Car<'a>, lamps: &'a LampSet, live: bool) -> Cabin<'a> {
         door_fraction,
         indicator: floor,
         lantern: view.and_then(|view| view.direction),
-        lamps: Cow::Borrowed(lamps),
+        lamps: Cow::Owned(lamps(scene, car, live)),
         riding: 0,
         obstructed: false,
         sound: live && view.is_some_and(|view| view.availability.unavailable().is_none()),
         role: match car.node {
             _ if !live => unknown(),
-            CarNode::Heard { state, .. } => screen::role(state),
+            CarNode::Heard { state, .. } => screen::node_state(state),
             CarNode::Lost(_) => Label::new("lost", palette::bad()),
         },
         condition: match (&car.node, view) {
@@ -218,69 +185,40 @@ fn mode(mode: Mode) -> Label {
     }
 }
 
-fn draw_nodes(
-    scene: &Scene,
-    chosen: Option<&Car<'_>>,
-    live: bool,
-    frame: &mut Frame<'_>,
-    area: Rect,
-) {
-    let wide = area.width >= LISTS;
-    let fleet = &scene.fleet;
-    let mut nodes: Vec<_> = fleet.nodes.iter().map(Ok).chain(fleet.lost.iter().map(Err)).collect();
-    let name = |node: &Result<&PeerStatus, &LostStatus>| match node {
-        Ok(heard) => heard.node.clone(),
-        Err(lost) => lost.node.clone(),
-    };
-    nodes.sort_by_key(name);
-    let is_chosen = |node: &_| chosen.is_some_and(|car| *car.name == name(node));
-    let shown = usize::from(area.height.saturating_sub(LEAST - 1)).min(nodes.len());
-    let first = nodes.iter().position(is_chosen).unwrap_or(0);
-    let first = first_shown(first, shown, nodes.len());
-    let rows = nodes.iter().skip(first).take(shown).map(|node| {
-        let style = if is_chosen(node) { palette::selected() } else { palette::heading() };
-        let unknown = || Span::styled("unknown", palette::quiet());
-        let (address, state, link, silent) = match node {
-            Ok(heard) if !live => (heard.address, unknown(), unknown(), String::new()),
-            Ok(heard) => {
-                let (state, style) = screen::node_state(&heard.node_state);
-                let is_own = heard.node == fleet.seen_by;
-                let (link, silent) = if is_own { own(scene) } else { link(heard) };
-                (heard.address, Span::styled(state, style), link, silent)
-            }
-            Err(lost) => {
-                let silent = format!("{} s", lost.silent.as_secs());
-                let state = Span::styled(cause(lost.cause), palette::bad());
-                (lost.address, state, Span::styled("lost", palette::bad()), silent)
-            }
-        };
-        let name = Span::styled(format!(" {} ", name(node)), style);
-        Row::new(without_address(
-            wide,
-            [name, Span::raw(address.to_string()), state, link, Span::raw(silent)],
-        ))
-    });
-    let lengths = [(5, 0), (13, 0), (0, 10), (8, 0), (7, 0)];
-    let widths = lengths.map(|(fixed, least)| match fixed {
-        0 => Constraint::Min(least),
-        fixed => Constraint::Length(fixed),
-    });
-    let header = without_address(wide, ["node", "address", "state", "store", "silent"]);
-    let header = Row::new(header).style(palette::quiet());
-    let title = if shown < nodes.len() {
-        format!("Fleet {}–{} of {}", first + 1, first + shown, nodes.len())
-    } else {
-        "Fleet".to_owned()
-    };
-    let table = Table::new(rows, without_address(wide, widths)).header(header);
-    frame.render_widget(table.block(block(&title)), area);
+fn unknown() -> Label {
+    Label::new("unknown", palette::quiet()).or_short("?")
 }
 
-/// What a row of the fleet shows; a narrow one has no room for the address.
-fn without_address<T>(wide: bool, row: [T; 5]) -> Vec<T> {
-    let cells = row.into_iter().enumerate();
-    let shown = cells.filter(|(index, _)| wide || *index != 1);
-    shown.map(|(_, cell)| cell).collect()
+/// All that are heard, and those that were lost, by name.
+fn nodes(scene: &Scene, live: bool) -> Vec<Node<'_>> {
+    let fleet = &scene.fleet;
+    let heard = fleet.nodes.iter().map(|heard| {
+        let (state, (link, silent)) = match live {
+            false => (unknown(), (Span::styled("unknown", palette::quiet()), String::new())),
+            true if heard.node == fleet.seen_by => {
+                (screen::node_state(&heard.node_state), own(scene))
+            }
+            true => (screen::node_state(&heard.node_state), link(heard)),
+        };
+        Node {
+            name: heard.node.as_str(),
+            address: heard.address,
+            state,
+            more: [link, Span::raw(silent)],
+        }
+    });
+    let lost = fleet.lost.iter().map(|lost| Node {
+        name: lost.node.as_str(),
+        address: lost.address,
+        state: Label::new(cause(lost.cause), palette::bad()),
+        more: [
+            Span::styled("lost", palette::bad()),
+            Span::raw(format!("{} s", lost.silent.as_secs())),
+        ],
+    });
+    let mut nodes: Vec<_> = heard.chain(lost).collect();
+    nodes.sort_by_key(|node| node.name);
+    nodes
 }
 
 /// The store of the node that was asked, and no silence.
@@ -310,15 +248,21 @@ fn cause(cause: LossCause) -> &'static str {
     }
 }
 
-fn news(news: &News) -> Line<'_> {
+fn news(news: &News) -> Entry<'_> {
     match news {
-        News::Event(Event { at, report }) => Line::from(vec![
-            Span::styled(format!(" {} ", at.get(11..19).unwrap_or(at)), palette::quiet()),
-            Span::styled(report.to_string(), weight(report)),
-        ]),
-        News::Missed(events) => {
-            Line::styled(format!(" {events} events were missed"), palette::notable())
-        }
+        News::Event(Event { at, report }) => Entry {
+            head: vec![Span::styled(
+                format!(" {} ", at.get(11..19).unwrap_or(at)),
+                palette::quiet(),
+            )],
+            text: report.to_string().into(),
+            style: weight(report),
+        },
+        News::Missed(events) => Entry {
+            head: vec![Span::raw(" ")],
+            text: format!("{events} events were missed").into(),
+            style: palette::notable(),
+        },
     }
 }
 

@@ -1,0 +1,232 @@
+//! What the demo shows on a screen.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use elevator_driver::DoorState;
+use elevator_fleet::node::Status;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::scene::{CarScene, Event, Life, Phase, Power, Scene, Weight};
+use crate::mesh::Cable;
+use crate::screen::shafts::{Bank, Cabin, Label};
+use crate::screen::{self, Entry, Key, Node, Picture, palette, seconds};
+
+/// What the keys do that are not those of every screen: `stage::keys` does it.
+const KEYS: &[&[Key]] = &[
+    &[
+        screen::CAR,
+        screen::FLOOR,
+        ("u/d", "hall", "press the hall button up or down at that floor"),
+        ("c", "car call", "press the car button for that floor"),
+        ("space", "pause", "hold passengers back, or let them come"),
+        ("p", "power", "cut the power of the whole building, or bring it back"),
+        screen::HELP,
+        screen::QUIT,
+    ],
+    &[
+        ("k", "kill", "kill -9 the node"),
+        ("r", "start", "start the node again"),
+        ("z", "suspend", "suspend the node, or resume it"),
+        ("n", "net", "cut the node's network, or mend it"),
+        ("l", "line", "cut the line to its panel, or plug it in"),
+        ("h", "hang", "stick the motor, or free it: stuck in flight, the car hangs"),
+        ("x", "clear", "clear the hang; then start the node"),
+        ("o", "door", "obstruct the door, or clear it"),
+        ("s", "stop", "pull the stop switch, or push it"),
+    ],
+];
+
+/// The width of a list of peers; where their names have no room, they are counted.
+const PEERS: usize = 7;
+
+pub(super) fn picture(scene: &Scene) -> Picture<'_> {
+    Picture {
+        title: title(scene),
+        told: (election(scene), scene.election.profile().detail_lines),
+        bank: Bank {
+            floors: scene.floors,
+            cars: scene.cars.iter().map(cabin).collect(),
+            waiting: &scene.waiting,
+            choice: scene.choice,
+        },
+        nodes: scene.cars.iter().map(node).collect(),
+        columns: ["term", "peers"],
+        orders: &scene.orders,
+        events: scene.events.iter().map(event).collect(),
+        // The address as a whole, so that a terminal offers to open it.
+        foot: vec![account(scene), Line::styled(format!(" {}", scene.panel), palette::quiet())],
+        keys: KEYS,
+        instead: "liftmesh demo --headless",
+    }
+}
+
+fn title(scene: &Scene) -> Line<'_> {
+    let (word, style) = match scene.phase {
+        _ if scene.power == Power::Off => ("no power", palette::bad()),
+        Phase::Starting => ("starting", palette::notable()),
+        Phase::Traffic => ("passengers come and go", palette::good()),
+        Phase::Paused => ("traffic paused", palette::notable()),
+        Phase::Draining => ("serving the last orders", palette::notable()),
+    };
+    let (cars, floors) = (scene.cars.len(), scene.floors.get());
+    Line::from(vec![
+        Span::styled(" liftmesh ", palette::badge()),
+        Span::raw(format!(
+            "  {cars} cars, {floors} floors, {}, seed {}   ",
+            scene.election, scene.seed
+        )),
+        Span::styled(clock(scene.elapsed), Style::new().add_modifier(Modifier::BOLD)),
+        Span::raw("   "),
+        Span::styled(word, style),
+    ])
+}
+
+/// The master, and the chosen node's election state.
+fn election(scene: &Scene) -> Line<'_> {
+    let mut spans = match &scene.leader {
+        Some(leader) => {
+            vec![Span::styled(format!("★ {leader}"), palette::notable()), Span::raw(" leads")]
+        }
+        None => vec![Span::styled("no leader that all know", palette::bad())],
+    };
+    if let Some(car) = scene.cars.get(scene.choice.car) {
+        let Label { long, style, .. } = state(car);
+        spans.push(Span::raw("   node "));
+        spans.push(Span::styled(car.name.as_str(), palette::heading()));
+        spans.push(Span::raw(" "));
+        spans.push(Span::styled(long, style));
+        let details = car.node.view().map_or(&[][..], |view| &view.election_state);
+        for detail in details {
+            spans.push(Span::styled(format!(", {} ", detail.name), palette::quiet()));
+            spans.push(Span::raw(detail.value.as_str()));
+        }
+    }
+    spans.into()
+}
+
+fn cabin(car: &CarScene) -> Cabin<'_> {
+    let (shown, faults) = (&car.seen.car, car.faults());
+    Cabin {
+        name: car.name.as_str(),
+        height: Some(car.height()),
+        door: shown.door,
+        door_fraction: shown.door_fraction,
+        indicator: shown.indicator,
+        lantern: shown.lantern,
+        lamps: Cow::Borrowed(&shown.lamps),
+        riding: car.riding,
+        obstructed: faults.obstructed,
+        sound: !faults.stuck && car.node.life == Life::Running,
+        role: state(car),
+        condition: condition(car),
+    }
+}
+
+fn condition(car: &CarScene) -> Label {
+    let bad = |word| Label::new(word, palette::bad());
+    match (car.faults(), car.node.unavailable()) {
+        (faults, _) if faults.stuck => bad("motor stuck").or_short("stuck"),
+        (faults, _) if faults.stopped => bad("stop pulled").or_short("stopped"),
+        (faults, _) if faults.obstructed => bad("obstructed"),
+        (_, Some(why)) => Label::new(why.to_string(), palette::notable()),
+        (..) if car.node.cable == Cable::Cut => bad("net cut"),
+        (..) => match (car.seen.car.door, car.seen.car.driven) {
+            (DoorState::Opening, _) => Label::new("opening", palette::good()),
+            (DoorState::Open, _) => Label::new("open", palette::good()),
+            (DoorState::Closing, _) => Label::new("closing", palette::good()),
+            (DoorState::Closed, Some(direction)) => {
+                Label::new(direction.to_string(), palette::quiet())
+            }
+            (DoorState::Closed, None) => Label::new("at rest", palette::quiet()),
+        },
+    }
+}
+
+fn node(car: &CarScene) -> Node<'_> {
+    let view = car.node.view();
+    Node {
+        name: car.name.as_str(),
+        address: car.address,
+        state: state(car),
+        more: [
+            Span::raw(view.map_or_else(String::new, |view| view.term.to_string())),
+            Span::raw(view.map_or_else(String::new, peers)),
+        ],
+    }
+}
+
+/// The state of its node, or what became of it.
+fn state(car: &CarScene) -> Label {
+    match (&car.node.life, car.node.view()) {
+        (Life::Starting, _) => Label::new("starting", palette::quiet()).or_short("starts"),
+        (Life::Suspended, _) => Label::new("suspended", palette::bad()).or_short("susp."),
+        (Life::Killed, _) => Label::new("killed", palette::bad()),
+        (Life::Hung, _) => Label::new("hung", palette::bad()),
+        (Life::Cleared, _) => Label::new("cleared", palette::notable()),
+        (Life::Ended(status), _) => Label::new(status.clone(), palette::bad()).or_short("ended"),
+        (Life::Running, None) => Label::new("silent", palette::quiet()),
+        (Life::Running, Some(view)) => screen::node_state(&view.node_state),
+    }
+}
+
+fn peers(view: &Status) -> String {
+    let names: Vec<&str> = view.peers.iter().map(|peer| peer.node.as_str()).collect();
+    match names.join(" ") {
+        _ if names.is_empty() => "alone".to_owned(),
+        listed if listed.len() <= PEERS => listed,
+        _ => names.len().to_string(),
+    }
+}
+
+fn event(event: &Event) -> Entry<'_> {
+    let car = event.car.as_ref().map_or(" ", |car| car.as_str());
+    Entry {
+        head: vec![
+            Span::styled(format!(" {} ", clock(event.at)), palette::quiet()),
+            Span::styled(format!("{car} "), palette::heading()),
+        ],
+        text: event.text.as_str().into(),
+        style: match event.weight {
+            Weight::Plain => Style::new(),
+            Weight::Good => palette::good(),
+            Weight::Notable => palette::notable(),
+            Weight::Bad => palette::bad(),
+        },
+    }
+}
+
+fn account(scene: &Scene) -> Line<'_> {
+    let tally = scene.tally;
+    let lost = if tally.lost == 0 { palette::good() } else { palette::bad() };
+    let waits = tally.mean().map_or_else(
+        || "–".to_owned(),
+        |mean| format!("{}, P90 {}", seconds(mean), seconds(tally.late)),
+    );
+    let changes = scene.master_changes;
+    let changes = changes.map_or_else(|| "–".to_owned(), |changes| changes.to_string());
+    let plain = Style::new();
+    let figures = [
+        ("placed", tally.placed.to_string(), plain),
+        ("served", tally.served.to_string(), palette::good()),
+        ("lost", tally.lost.to_string(), lost),
+        ("mean", waits, plain),
+        ("masters", changes, plain),
+        ("arrived", scene.arrived.to_string(), plain),
+    ];
+    let spans = figures.into_iter().flat_map(|(label, value, style)| {
+        [
+            Span::styled(format!(" {label}"), palette::quiet()),
+            Span::styled(format!(" {value} "), style.add_modifier(Modifier::BOLD)),
+        ]
+    });
+    spans.collect()
+}
+
+fn clock(time: Duration) -> String {
+    format!("{:02}:{:02}", time.as_secs() / 60, time.as_secs() % 60)
+}
+
+#[cfg(test)]
+mod tests;
