@@ -224,7 +224,7 @@ impl Playground {
                 self.done.push(step);
             }
             if self.look_at <= next {
-                self.passengers.board(&self.world);
+                self.passengers.board(&mut self.world);
                 self.look_at += LOOK;
             }
             for press in self.passengers.presses(&self.world) {

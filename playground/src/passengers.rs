@@ -1,16 +1,24 @@
-//! Passengers who press at random: at a landing, and in the cabin that came for them.
+//! Passengers who press at random: at a landing, and in the cabin that came for them, where they
+//! weigh something.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use elevator_driver::{Button, Floor, FloorCount};
+use elevator_driver::{Button, DoorState, Floor, FloorCount};
 use elevator_fleet::model::{Call, HallCall};
 use elevator_simulator::building::{Pattern, SplitMix64};
+use elevator_simulator::car::PERSONS;
 use liftmesh_lab::{Act, World};
 use serde::{Deserialize, Serialize};
 
 /// How long somebody takes from the landing to the buttons of the cabin.
 const BOARDING: Duration = Duration::from_millis(1_500);
+
+/// Whoever finds a full car presses again after this time.
+const FULL: Duration = Duration::from_secs(10);
+
+/// Whose button is dark after this time gets off at the next open door: the trip was cancelled.
+const LIT: Duration = Duration::from_secs(10);
 
 /// So many wait at a landing in each direction at most; others take the stairs.
 const MOST_WAITING: usize = 20;
@@ -40,10 +48,18 @@ pub(crate) struct Passengers {
     next: Duration,
     /// Where those go who wait at a landing.
     waiting: BTreeMap<HallCall, Vec<Floor>>,
-    /// Who is about to press in a cabin, by when: the node, and the floor.
-    boarding: BTreeMap<Duration, Vec<(usize, Floor)>>,
+    /// Who is about to press in a cabin, or again at a landing, by when: the node, and the button.
+    boarding: BTreeMap<Duration, Vec<(usize, Button)>>,
+    riding: Vec<Rider>,
     /// How many services of the world have been looked at.
     looked_at: usize,
+}
+
+#[derive(Debug)]
+struct Rider {
+    node: usize,
+    to: Floor,
+    since: Duration,
 }
 
 impl Passengers {
@@ -56,6 +72,7 @@ impl Passengers {
             next: Duration::MAX,
             waiting: BTreeMap::new(),
             boarding: BTreeMap::new(),
+            riding: Vec::new(),
             looked_at: 0,
         };
         passengers.set_demand(demand, Duration::ZERO);
@@ -88,7 +105,7 @@ impl Passengers {
         let now = world.now();
         let mut presses = Vec::new();
         while let Some(boarding) = self.boarding.first_entry().filter(|entry| *entry.key() <= now) {
-            let press = |(node, floor)| Act::Press { node, button: Button::Car(floor) };
+            let press = |(node, button)| Act::Press { node, button };
             presses.extend(boarding.remove().into_iter().map(press));
         }
         if self.next <= now {
@@ -112,19 +129,47 @@ impl Passengers {
         Some(Act::Press { node, button: Button::Hall(from, direction) })
     }
 
-    /// Those who were waiting where a car has come board it.
-    pub(crate) fn board(&mut self, world: &World) {
-        let services = world.services();
-        for service in services.iter().skip(self.looked_at) {
+    /// Those who were waiting where a car has come board it as far as there is room; those who are
+    /// where they want to be get off.
+    pub(crate) fn board(&mut self, world: &mut World) {
+        let before = self.riders(world);
+        let now = world.now();
+        self.riding.retain(|Rider { node, to, since }| {
+            let inputs = world.car(*node).inputs();
+            let cancelled = now > *since + LIT && !world.is_lit(*node, Button::Car(*to));
+            inputs.door != DoorState::Open || inputs.floor != Some(*to) && !cancelled
+        });
+        for service in world.services().iter().skip(self.looked_at) {
+            let (node, at) = (service.node, service.at);
             let Call::Hall(call) = &service.call else {
                 continue;
             };
-            let floors: BTreeSet<Floor> =
-                self.waiting.remove(call).unwrap_or_default().into_iter().collect();
-            let presses = floors.into_iter().map(|floor| (service.node, floor));
-            self.boarding.entry(service.at + BOARDING).or_default().extend(presses);
+            let mut waiting = self.waiting.remove(call).unwrap_or_default();
+            let riders = self.riding.iter().filter(|rider| rider.node == node).count();
+            let room = PERSONS.saturating_sub(riders).min(waiting.len());
+            let left = waiting.split_off(room);
+            if !left.is_empty() {
+                let button = Button::Hall(call.floor, call.direction);
+                self.boarding.entry(at + FULL).or_default().push((node, button));
+                self.waiting.insert(*call, left);
+            }
+            let floors: BTreeSet<Floor> = waiting.iter().copied().collect();
+            let presses = floors.into_iter().map(|floor| (node, Button::Car(floor)));
+            self.boarding.entry(at + BOARDING).or_default().extend(presses);
+            self.riding.extend(waiting.into_iter().map(|to| Rider { node, to, since: at }));
         }
-        self.looked_at = services.len();
+        self.looked_at = world.services().len();
+        for (node, (before, after)) in before.into_iter().zip(self.riders(world)).enumerate() {
+            if before != after {
+                world.set_people(node, after);
+            }
+        }
+    }
+
+    /// How many ride in each car.
+    fn riders(&self, world: &World) -> Vec<usize> {
+        let riders = |node| self.riding.iter().filter(|rider| rider.node == node).count();
+        (0..world.size()).map(riders).collect()
     }
 
     fn after(&mut self, now: Duration) -> Duration {

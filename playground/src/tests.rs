@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use elevator_driver::{Button, Direction, Floor};
 use elevator_fleet::model::{Call, HallCall, Mode};
 use liftmesh_lab::Fault;
@@ -175,7 +177,12 @@ fn traffic_changes_and_is_shared() {
     let demand = Demand { passengers: 60, pattern: Pattern::Up };
     assert!(run.act(Input::Traffic(demand)));
     assert_eq!(run.picture(0).traffic, demand);
-    run.advance(Duration::from_mins(2));
+    let mut loads = BTreeSet::new();
+    for _ in 0..120 {
+        run.advance(Duration::from_secs(1));
+        loads.extend((0..run.world().size()).map(|car| run.world().car(car).inputs().load));
+    }
+    assert!(loads.len() > 2 && loads.last() <= Some(&Some(95)), "they weigh something: {loads:?}");
     let lobby = |service: &&liftmesh_lab::Service| {
         service.call == Call::Hall(HallCall::new(Floor::BOTTOM, Direction::Up))
     };

@@ -86,6 +86,15 @@ struct Switches {
     load: Option<u8>,
 }
 
+/// How many people a car is rated for.
+pub const PERSONS: usize = 8;
+
+/// What so many people of 75 kg weigh, in per cent of a rated load of 630 kg.
+#[must_use]
+pub fn load_of(people: usize) -> u8 {
+    u8::try_from(people.saturating_mul(7_500) / 630).unwrap_or(u8::MAX)
+}
+
 /// A button or a trip that the shaft does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a shaft of {floors} floors has no {what}")]

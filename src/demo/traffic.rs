@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor, FloorCount};
+use elevator_simulator::car::PERSONS;
 use liftmesh_harness::account::Sight;
 
 /// After this time a passenger whose button stays dark presses again.
@@ -169,9 +170,12 @@ impl Crowd {
     fn board(&mut self, cars: &[Sight]) {
         let riding = &mut self.riding;
         self.waiting.retain(|one| {
-            let open = cars
-                .iter()
-                .position(|car| car.walkable == Some(one.from) && car.leads(one.direction));
+            let riders = |car| riding.iter().filter(|one: &&Riding| one.car == car).count();
+            let open = cars.iter().enumerate().position(|(number, car)| {
+                car.walkable == Some(one.from)
+                    && car.leads(one.direction)
+                    && riders(number) < PERSONS
+            });
             if let Some(car) = open {
                 riding.push(Riding { car, to: one.to, pressed_at: None });
             }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, Climate, PanelEvent, PanelOutputs, Trip};
 use elevator_simulator::SimulatedCar;
+use elevator_simulator::car::load_of;
 
 use super::World;
 use crate::agenda::Event;
@@ -114,6 +115,11 @@ impl World {
         self.catch_up(node);
         self.report_inputs(node);
         self.move_car(node);
+    }
+
+    /// So many people are in the car of a node. What its load cell weighs then is no fault.
+    pub fn set_people(&mut self, node: usize, people: usize) {
+        self.touch(node, |car| car.set_load(Some(load_of(people))));
     }
 
     /// Something outside the controller's doing changes at the car.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::Button;
 use elevator_fleet::model::Call;
+use elevator_simulator::car::load_of;
 
 use super::{Course, Drain, Stage, drain_limit, fleet_limit};
 use crate::demo::error::{DemoError, log_of};
@@ -189,10 +190,15 @@ impl Stage {
             let waiting = self.crowd.waiting_at(floor);
             self.scene.waiting[usize::from(floor.index())] = waiting;
         }
-        for (index, car) in self.scene.cars.iter_mut().enumerate() {
-            car.riding = self.crowd.riding_in(index);
+        for index in 0..self.scene.cars.len() {
+            let riding = self.crowd.riding_in(index);
+            let car = &mut self.scene.cars[index];
             if car.node.life != Life::Running {
                 car.node.said = None;
+            }
+            if car.riding != riding {
+                car.riding = riding;
+                self.command_car(index, format!("load {}", load_of(riding)));
             }
         }
     }

@@ -64,6 +64,11 @@ fn a_passenger_presses_boards_presses_inside_and_gets_off() {
     let off = crowd.step(at(5), &[open_at(4, None), idle()]);
     assert_eq!(off, [Deed::Arrived]);
     assert_eq!(crowd.riding_in(0), 0);
+
+    let one = Arrival { at: Duration::ZERO, from: floor(1), to: floor(4), panel: 0 };
+    (0..=PERSONS).for_each(|_| crowd.join(&one));
+    crowd.step(at(6), &[open_at(1, Some(Direction::Up)), idle()]);
+    assert_eq!((crowd.waiting_at(floor(1)), crowd.riding_in(0)), (1, PERSONS), "it is full");
 }
 
 #[test]
