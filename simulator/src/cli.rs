@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, Subcommand};
 use elevator_driver::{FloorCount, vocabulary::FloorCountError};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
@@ -16,6 +16,8 @@ use signal_hook::iterator::{Handle, Signals};
 use crate::config::{
     CarConfig, ClimateConfig, ConstantDrive, DoorTimes, Kinematics, StartPosition,
 };
+use crate::control::{ControlClient, ControlError};
+use crate::keys::{HELP, Keyboard};
 use crate::live::LiveView;
 use crate::simulator::{SerialConfig, Simulator, SimulatorConfig, StartError, StopHandle};
 
@@ -42,11 +44,17 @@ Examples:
   The same for a client of the elevator-server protocol, started between two floors:
     PROGRAM --tcp 127.0.0.1:15657 --start-position 4.2
 
-  Press a button, and let the motor stick:
-    printf 'press hall 2 up\\nfault motor stuck\\n' | nc -NU /tmp/car-a.control
+  Press its buttons, from anywhere: in the car, and at a landing:
+    PROGRAM press /tmp/car-a.control car 3
+    PROGRAM press /tmp/car-a.control hall 3 up
+
+  Let the motor stick:
+    echo fault motor stuck | nc -NU /tmp/car-a.control
 
   List everything that the control socket can do, all faults included:
-    printf 'help\\n' | nc -NU /tmp/car-a.control
+    echo help | nc -NU /tmp/car-a.control
+
+In a terminal keys press the buttons too; a line below the car lists them.
 
 At start one line for each way to reach it goes to the standard output:
   panel serial:///tmp/car-a
@@ -58,7 +66,10 @@ is not understood (exit code 2).";
 
 /// The settings of one simulated car.
 #[derive(Debug, Clone, ClapArgs)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    pub(crate) deed: Option<Deed>,
     /// Floors of the shaft, 2 to 254
     #[arg(long, default_value = "4", value_parser = floors, value_name = "N")]
     pub(crate) floors: FloorCount,
@@ -134,12 +145,28 @@ pub struct Args {
     pub(crate) die_with_parent: Option<u32>,
 }
 
+/// What else there is to do than to simulate a car.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Deed {
+    /// Press a button of a simulator that runs
+    Press {
+        /// Its control socket
+        socket: PathBuf,
+        /// car FLOOR, hall FLOOR up|down, or destination FROM TO
+        #[arg(required = true, value_name = "BUTTON")]
+        button: Vec<String>,
+    },
+}
+
 /// Why the simulator did not run, or not to a clean end.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     /// It did not start.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// A running one did not press the button.
+    #[error(transparent)]
+    Press(#[from] ControlError),
     /// Signals could not be caught, so it did not start.
     #[error("cannot handle the signals that end the simulator")]
     Signals(#[source] io::Error),
@@ -149,11 +176,15 @@ pub enum CliError {
 }
 
 /// Starts the simulator and runs it until a signal, the `quit` command, or (where wanted) the end
-/// of the parent process.
+/// of the parent process; or does what else is wanted.
 ///
 /// # Errors
 /// It could not start. Link and socket are removed in every case.
 pub fn run(args: Args) -> Result<(), CliError> {
+    if let Some(Deed::Press { socket, button }) = &args.deed {
+        let mut simulator = ControlClient::connect(socket)?;
+        return Ok(simulator.send(&format!("press {}", button.join(" "))).map(drop)?);
+    }
     let parent = args.die_with_parent;
     let quiet = args.quiet;
     // Before anything is made that a signal would leave behind.
@@ -215,9 +246,12 @@ fn announce(simulator: &Simulator) -> io::Result<()> {
     output.flush()
 }
 
-/// Draws the car, where somebody can see it, until it ends.
+/// Draws the car and reads the keys, where somebody sits at a terminal, until it ends.
 fn accompany(simulator: &Simulator, parent: Option<u32>, quiet: bool) -> io::Result<()> {
-    let mut view = (!quiet && io::stdout().is_terminal()).then(LiveView::default);
+    let is_seen = !quiet && io::stdout().is_terminal();
+    let mut keyboard = if is_seen { Keyboard::open() } else { None };
+    let help = if keyboard.is_some() { HELP } else { "" };
+    let mut view = is_seen.then(|| LiveView::new(help));
     let period = match (&view, parent) {
         (Some(_), _) => REDRAW,
         (None, Some(_)) => PARENT_CHECK,
@@ -227,6 +261,9 @@ fn accompany(simulator: &Simulator, parent: Option<u32>, quiet: bool) -> io::Res
         // Named by number: it may have been gone before this process could look.
         if parent.is_some_and(|parent| parent != unix::process::parent_id()) {
             break;
+        }
+        for command in keyboard.iter_mut().flat_map(Keyboard::commands) {
+            simulator.command(command);
         }
         if let Some(view) = &mut view
             && let Ok(state) = simulator.state()

@@ -38,6 +38,8 @@ mod elevator_server;
 #[cfg(feature = "endpoints")]
 mod ending;
 #[cfg(feature = "endpoints")]
+mod keys;
+#[cfg(feature = "endpoints")]
 mod live;
 #[cfg(feature = "endpoints")]
 mod serial;

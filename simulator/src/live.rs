@@ -8,23 +8,29 @@ use crate::simulator::{Controller, SimulatorState};
 use crate::state::CarState;
 
 /// The width of the drawn shaft, and of one leaf of the door, characters.
-const SHAFT: u32 = 40;
+const SHAFT: u32 = 30;
 const LEAF: u32 = 4;
 
 /// Redraws its lines in place.
 #[derive(Debug, Default)]
 pub(crate) struct LiveView {
+    /// The last line, or nothing.
+    help: &'static str,
     drawn: Option<String>,
 }
 
 impl LiveView {
+    pub(crate) fn new(help: &'static str) -> Self {
+        Self { help, drawn: None }
+    }
+
     /// Draws the state over the one before, if anything changed that can be seen.
     pub(crate) fn draw(
         &mut self,
         state: &SimulatorState,
         output: &mut impl Write,
     ) -> io::Result<()> {
-        let picture = picture(state);
+        let picture = picture(state) + self.help;
         if self.drawn.as_ref() == Some(&picture) {
             return Ok(());
         }
@@ -32,9 +38,12 @@ impl LiveView {
             // Back to the first line; each line below clears the rest of itself.
             write!(output, "\x1b[{}F", drawn.lines().count())?;
         }
+        // A long line is cut: one that wraps could not be drawn over.
+        write!(output, "\x1b[?7l")?;
         for line in picture.lines() {
             writeln!(output, "{line}\x1b[K")?;
         }
+        write!(output, "\x1b[?7h")?;
         output.flush()?;
         self.drawn = Some(picture);
         Ok(())

@@ -148,6 +148,8 @@ pub(crate) enum Event {
     ControlConnected(UnixStream),
     Control(ControlId, Result<Command, CommandError>),
     ControlClosed(ControlId),
+    /// A command that was typed at the terminal.
+    Typed(String),
     /// Somebody in this process wants to see the state.
     Observe(SyncSender<SimulatorState>),
     Quit,
@@ -276,6 +278,12 @@ impl Simulator {
             return Err(Ended);
         }
         answered.recv().or(Err(Ended))
+    }
+
+    /// Does what a line of the control interface says, if it is one.
+    pub(crate) fn command(&self, line: String) {
+        // It may have ended.
+        drop(self.events.send(Event::Typed(line)));
     }
 
     /// Waits until it has ended, for at most this time; true once it has.

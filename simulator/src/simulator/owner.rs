@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{ControlId, Controller, Endpoint, Event, SimulatorConfig, SimulatorState, StartError};
 use crate::car::SimulatedCar;
+use crate::control::Command;
 use crate::control::socket::SocketPath;
 use crate::elevator_server::line::ServerLine;
 use crate::ending::Ending;
@@ -196,6 +197,11 @@ impl Owner {
             }
             Event::ControlClosed(id) => {
                 self.clients.remove(&id);
+            }
+            Event::Typed(line) => {
+                // Nobody is told, and a button that is not there is not pressed.
+                let command = Command::parse(&line, self.car.floors());
+                drop(command.and_then(|command| self.obey(ControlId(u64::MAX), command)));
             }
             Event::Observe(answer) => {
                 // Whoever asked may have given up.

@@ -14,7 +14,7 @@ use elevator_simulator::{CarConfig, ControlClient, Simulator, SimulatorConfig, S
 use super::{LIMIT, wait_for};
 
 /// The settings of a line on a machine that is busy with other tests.
-const SETTINGS: LineSettings = LineSettings {
+pub(super) const SETTINGS: LineSettings = LineSettings {
     poll_at_rest: Duration::from_millis(20),
     poll: Duration::from_millis(10),
     reply: Duration::from_secs(2),
@@ -26,7 +26,7 @@ const SETTINGS: LineSettings = LineSettings {
     lease: LIMIT,
 };
 
-fn floors() -> FloorCount {
+pub(super) fn floors() -> FloorCount {
     FloorCount::new(4).unwrap()
 }
 

@@ -1,12 +1,18 @@
 //! The program itself, as a child process.
 
-use std::io::{BufRead, BufReader, Read};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::sync_channel;
 
+use elevator_driver::{Button, Direction, PanelEvent, PanelLine};
 use elevator_simulator::ControlClient;
+use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use super::wait_for;
+use super::panel_line::{SETTINGS, floors};
+use super::{LIMIT, wait_for};
 
 /// A child that does not outlive its test.
 struct Running(Child);
@@ -77,6 +83,61 @@ fn without_a_panel_it_says_what_to_do() {
     let errors = program.0.stderr.as_mut().unwrap();
     errors.read_to_string(&mut told).unwrap();
     assert!(told.contains("--serial") && told.contains("--tcp"));
+}
+
+#[test]
+fn its_buttons_are_pressed_by_keys_and_by_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let [link, control] = ["panel", "control"].map(|name| folder.path().join(name));
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let device = ptsname(&master, Vec::new()).unwrap();
+    let device = open(device, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    let program = Command::new(env!("CARGO_BIN_EXE_elevator-simulator"))
+        .args(["--die-with-parent", &std::process::id().to_string()])
+        .args(["--serial-link".as_ref(), link.as_os_str()])
+        .args(["--control".as_ref(), control.as_os_str()])
+        .stdin(device.try_clone().unwrap())
+        .stdout(device)
+        .spawn();
+    let mut program = Running(program.unwrap());
+    let mut terminal = File::from(master);
+    let mut shown = String::new();
+    while !shown.contains("hall button") {
+        let mut bytes = [0; 1024];
+        let count = terminal.read(&mut bytes).unwrap();
+        shown += &String::from_utf8_lossy(&bytes[..count]);
+    }
+    let url = format!("serial://{}", link.display()).parse().unwrap();
+    let (sink, events) = sync_channel(10_000);
+    let opened = PanelLine::open(&url, floors(), SETTINGS, move |event| {
+        drop(sink.try_send(event));
+    });
+    let _panel = opened.unwrap();
+    let until = |wanted: &dyn Fn(&PanelEvent) -> bool| {
+        while !wanted(&events.recv_timeout(LIMIT).unwrap()) {}
+    };
+    until(&|event| *event == PanelEvent::Connected);
+    let floor = floors().floor(2).unwrap();
+    terminal.write_all(b"9u92d2++-+").unwrap();
+    until(&|event| *event == PanelEvent::Pressed(Button::Car(floor)));
+    until(&|event| *event == PanelEvent::Pressed(Button::Hall(floor, Direction::Down)));
+    // Two people of 75 kg, of 630 kg.
+    until(&|event| matches!(event, PanelEvent::Inputs(inputs) if inputs.load == Some(23)));
+
+    let press = |button: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_elevator-simulator"));
+        command.arg("press").arg(&control).args(button).output().unwrap()
+    };
+    assert!(press(&["hall", "2", "up"]).status.success());
+    until(&|event| *event == PanelEvent::Pressed(Button::Hall(floor, Direction::Up)));
+    let refused = press(&["car", "9"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("floors are 0 to 3"));
+
+    terminal.write_all(b"q").unwrap();
+    assert_eq!(program.exit_code(), Some(0));
 }
 
 #[test]
