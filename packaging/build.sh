@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes the Debian package of the node, without demo, simulator and lab:
+# Makes the Debian package of the node, without demo and lab, and of `elevator-simulator`:
 #
 #   packaging/build.sh          for this machine
 #   packaging/build.sh amd64    for x86-64, on such a machine
 #   packaging/build.sh arm64    for a 64-bit ARM
 #   packaging/build.sh armhf    for a 32-bit ARM (v7) with floating point
-#   packaging/build.sh debug    for packaging/test.sh alone: the program that `cargo build` or
+#   packaging/build.sh debug    for packaging/test.sh alone: the programs that `cargo build` or
 #                               `cargo test` has left in target/debug, in a moment
 #
 # Debian's cross compilers and Rust's targets, once:
@@ -77,12 +77,14 @@ fi
 
 if [ -n "$target" ]; then
     $cargo build --release --no-default-features --bin liftmesh --target "$target"
+    $cargo build --release --package elevator-simulator --target "$target"
     exec $cargo deb --no-build --target "$target"
 fi
 if [ $profile = debug ]; then
     # cargo-deb packages releases only: this one is somewhere else.
     mkdir -p "$out/test/release"
-    cp "$program" "$out/test/release/"
+    cp "$program" "$built/debug/elevator-simulator" "$out/test/release/"
     CARGO_TARGET_DIR=$PWD/$out/test exec $cargo deb --no-build --fast
 fi
+$cargo build --release --package elevator-simulator
 exec $cargo deb --no-build

@@ -75,7 +75,7 @@ if ! command -v adduser >/dev/null; then
 fi
 dpkg -i /tmp/liftmesh.deb
 getent passwd liftmesh >/dev/null || fail 'there is no user liftmesh'
-for file in /usr/bin/liftmesh /usr/lib/systemd/system/liftmesh.service /etc/liftmesh/node.toml \
+for file in /usr/bin/liftmesh /usr/bin/elevator-simulator /usr/lib/systemd/system/liftmesh.service /etc/liftmesh/node.toml \
     /usr/share/doc/liftmesh/copyright \
     /usr/lib/systemd/system/liftmesh-caretaker.service \
     /usr/share/liftmesh/prometheus-alerts.yml \
