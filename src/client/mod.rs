@@ -47,6 +47,7 @@ pub use self::url::{NodeUrl, UrlError};
 pub(crate) use self::watch::Streamed;
 pub use self::watch::{Notice, Watch};
 use crate::journal::AuditRecord;
+#[cfg(any(test, feature = "simulator"))]
 use crate::mesh::Cable;
 use crate::mqtt::access;
 use crate::operator::{SOCKET, stand_ins};
