@@ -3,6 +3,7 @@
 //! [`Cli`] parses it and [`execute`] executes it, except for running a node, which `main` does.
 
 mod assign;
+mod audit;
 mod caretaker;
 mod clear_hang;
 mod doctor;
@@ -41,8 +42,9 @@ use crate::offline::OfflineError;
 use crate::operator::{FaultInjection, LatchedNode};
 
 pub(crate) use assign::AssignArgs;
+pub(crate) use audit::AuditArgs;
 pub(crate) use caretaker::CaretakerArgs;
-pub(crate) use clear_hang::{AuditArgs, ClearHangArgs};
+pub(crate) use clear_hang::ClearHangArgs;
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use events::EventsArgs;
 pub(crate) use flags::SettingFlags;
@@ -152,13 +154,13 @@ pub(crate) enum Command {
     #[command(after_help = mode::EMERGENCY_POWER_EXAMPLES)]
     EmergencyPower(EmergencyPowerArgs),
     /// Put a node back in service after its car hung (audited)
-    #[command(after_help = clear_hang::CLEAR_EXAMPLES)]
+    #[command(after_help = clear_hang::EXAMPLES)]
     ClearHang(ClearHangArgs),
     /// Serve the web panel of a node that a hang keeps from running, to clear the hang there
     #[command(after_help = caretaker::EXAMPLES)]
     Caretaker(CaretakerArgs),
-    /// Show the audit log of a node: hangs, who cleared them, and commands
-    #[command(after_help = clear_hang::AUDIT_EXAMPLES, arg = remote::refused_url())]
+    /// Show the audit log of a node or of the fleet: hangs, who cleared them, and commands
+    #[command(after_help = audit::EXAMPLES)]
     Audit(AuditArgs),
     /// Show a node's latest button presses, and what became of each
     #[command(after_help = presses::EXAMPLES, arg = remote::refused_url())]

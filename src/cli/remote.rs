@@ -50,22 +50,32 @@ pub struct Elsewhere(pub(crate) &'static str);
 impl RemoteArgs {
     /// The client, if a node at another computer is meant.
     pub(super) fn remote(&self, names_one_here: bool) -> Result<Option<Client>, CommandError> {
+        self.url(names_one_here)?.map(|url| self.client(url)).transpose()
+    }
+
+    /// The address, if a node at another computer is meant.
+    pub(super) fn url(&self, names_one_here: bool) -> Result<Option<NodeUrl>, CommandError> {
         let Self { url, token_file, ca } = self;
-        let url = match url {
-            Some(_) if names_one_here => return Err(CommandError::TwoNodes),
-            Some(url) => url.clone(),
+        match url {
+            Some(_) if names_one_here => Err(CommandError::TwoNodes),
+            Some(url) => Ok(Some(url.clone())),
             None => match env::var(URL) {
-                Ok(url) if !names_one_here && !url.is_empty() => url.parse()?,
-                _ if token_file.is_some() || ca.is_some() => return Err(CommandError::NoUrl),
-                Ok(_) | Err(_) => return Ok(None),
+                Ok(url) if !names_one_here && !url.is_empty() => Ok(Some(url.parse()?)),
+                _ if token_file.is_some() || ca.is_some() => Err(CommandError::NoUrl),
+                Ok(_) | Err(_) => Ok(None),
             },
-        };
+        }
+    }
+
+    /// The client of the node at this address, with the token.
+    pub(super) fn client(&self, url: NodeUrl) -> Result<Client, CommandError> {
+        let Self { token_file, ca, .. } = self;
         let token = match token_file {
             Some(path) => Some(access::password(path).map_err(ClientError::Token)?),
             None => env::var("LIFTMESH_TOKEN").ok().map(Zeroizing::new),
         };
         let ca = ca.clone().or_else(|| env::var_os("LIFTMESH_CA").map(PathBuf::from));
-        Ok(Some(Client::at(url, token.as_ref(), ca.as_deref())?))
+        Ok(Client::at(url, token.as_ref(), ca.as_deref())?)
     }
 
     /// Connects to the node that is meant, for a command that changes something.

@@ -392,7 +392,11 @@ fn an_audit_record_of_a_command_says_where_it_was_entered() {
         (register(Some(account)), "  setting  kovac     uid 7, token phone over HTTP  "),
         (unrecorded, "47 further commands of token phone in this hour were not recorded"),
     ] {
-        let page = clear_hang::page(&[AuditRecord::now(node("A"), event, std::time::UNIX_EPOCH)]);
+        let page = audit::page(&audit::merge(vec![vec![AuditRecord::now(
+            node("A"),
+            event,
+            std::time::UNIX_EPOCH,
+        )]]));
         assert!(page.lines().last().unwrap().contains(expected), "{page}");
     }
 }
@@ -409,7 +413,7 @@ fn an_audit_record_of_keys_says_what_is_accepted() {
         let event = AuditEvent::FleetKeys { sent, accepted, accepts_anybody };
         let node = NodeId::new("A").unwrap();
         let record = AuditRecord::now(node, event, std::time::UNIX_EPOCH);
-        let page = clear_hang::page(&[record]);
+        let page = audit::page(&audit::merge(vec![vec![record]]));
         let shown = page.lines().last().unwrap();
         assert!(shown.trim_end().ends_with(expected), "{page}");
     }

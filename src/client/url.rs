@@ -1,7 +1,7 @@
 //! The address of a node's HTTP API.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 
 use axum::http::Uri;
@@ -33,7 +33,16 @@ pub enum UrlError {
 }
 
 impl NodeUrl {
-    pub(super) fn is_encrypted(&self) -> bool {
+    /// That of a node whose `address` is known. Only on loopback it may be without encryption.
+    pub(crate) fn of_peer(address: Ipv4Addr, port: u16, is_encrypted: bool) -> Self {
+        Self {
+            is_encrypted: is_encrypted || !address.is_loopback(),
+            host: address.to_string(),
+            port,
+        }
+    }
+
+    pub(crate) fn is_encrypted(&self) -> bool {
         self.is_encrypted
     }
 
@@ -41,7 +50,7 @@ impl NodeUrl {
         &self.host
     }
 
-    pub(super) fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.port
     }
 

@@ -31,8 +31,8 @@ use config::{Config, Value, ValueKind};
 pub(crate) use self::error::{ConfigError, ConfigErrors};
 pub(crate) use self::example::{default, example, explain, list};
 pub(crate) use self::key::{KEYS, Key, KeyDefault, Table};
-pub(crate) use self::settings::DispatchSettings;
 pub use self::settings::Settings;
+pub(crate) use self::settings::{DispatchSettings, HTTP_PORT};
 pub(crate) use self::value::Kind;
 
 use self::check::Checker;

@@ -183,7 +183,7 @@ impl Settings {
 }
 
 /// The port of the web panel, unless another one is configured.
-const HTTP_PORT: u16 = 7080;
+pub(crate) const HTTP_PORT: u16 = 7080;
 
 /// At the node's own address if that is on loopback, so that several nodes of one machine each have a
 /// place; otherwise at the usual address of loopback.

@@ -199,8 +199,7 @@ fn a_wrong_configuration_ends_with_two_and_names_the_place() {
 #[test]
 fn commands_of_the_nodes_own_computer_say_so_to_an_address() {
     let url = "https://127.0.0.9:7080";
-    let commands: [&[&str]; 4] =
-        [&["audit"], &["presses"], &["token", "list"], &["floors", "show"]];
+    let commands: [&[&str]; 3] = [&["presses"], &["token", "list"], &["floors", "show"]];
     for words in commands {
         let by_flag = fails(2, &[words, &["--url", url]].concat());
         let output = liftmesh(words).env("LIFTMESH_URL", url).output().unwrap();

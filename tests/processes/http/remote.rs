@@ -11,7 +11,7 @@ use liftmesh_harness::building::{Building, Line};
 use serde_json::{Value, json};
 
 use super::caretaker::hang;
-use super::client::{address, serving};
+use super::client::{address, request, serving};
 use super::tls::certificate;
 use super::token;
 use crate::command_line::liftmesh;
@@ -151,6 +151,44 @@ fn command_all_cars(building: &Building, desk: &Desk) {
     assert_eq!(done(&["floors", "unlock", "3"]), "floor 3 unlocked\n");
     let page = desk.done(&["status", "--fleet"]);
     assert!(!page.contains("emergency power") && !page.contains("locked\n"), "{page}");
+}
+
+/// Who took car B out, and why? B has heard of it from A, and does not know why.
+#[test]
+fn the_audit_log_of_the_fleet_says_who_and_why() {
+    let mut building = Building::with_cars(4, Line::Serial, &["A", "B"]);
+    let (a, b) = (serving(&building, 1), serving(&building, 2));
+    let secret = token(&building, "A", "desk", "operate");
+    let desk = Desk::new(format!("http://{b}"), &secret);
+    let here = |words: &[&str]| said(&building.operator("A", words).output().expect("it runs"));
+    here(&[&["mode", "B", "out-of-service"], &WHO[..]].concat());
+    building.wait("B records it", |_| {
+        let shown = desk.command(&["audit"]).output().expect("it runs").stdout;
+        String::from_utf8_lossy(&shown).contains("  mode/B is out-of-service\n")
+    });
+    assert!(!desk.done(&["audit"]).contains("new carpet"));
+    let file = desk.token.to_str().expect("text");
+    for page in
+        [desk.done(&["audit", "--fleet"]), here(&["audit", "--fleet", "--token-file", file])]
+    {
+        let found: Vec<_> = page.lines().filter(|line| line.contains("mode/B is")).collect();
+        let is_whole = |line: &str| line.contains("  A     setting  J. Kovac  uid ");
+        assert!(found.len() == 1 && is_whole(found[0]), "{page}");
+        assert!(found[0].contains("  new carpet  ") && !page.contains("not asked"), "{page}");
+    }
+    let last = desk.done(&["audit", "--fleet", "--json", "--limit", "1"]);
+    let bearer = [("Authorization", &*format!("Bearer {secret}"))];
+    let log = request(a, "GET", "/api/v1/audit", &bearer, "").json();
+    assert_eq!(
+        log.as_array().and_then(|log| log.last()),
+        serde_json::from_str(&last).ok().as_ref()
+    );
+    assert!(last.contains(r#""reason":"new carpet""#), "{last}");
+    assert!(here(&["audit", "--fleet"]).contains(&format!("\nnot asked: B: http://{b}: ")));
+    building.kill("B");
+    let page = Desk::new(format!("http://{a}"), &secret).done(&["audit", "--fleet"]);
+    assert!(page.contains(&format!("\nnot asked: B: no node answers at http://{b};")), "{page}");
+    building.assert_safe();
 }
 
 #[test]

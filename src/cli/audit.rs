@@ -1,0 +1,188 @@
+//! `liftmesh audit`.
+
+mod merge;
+
+use std::net::SocketAddr;
+
+use clap::Args;
+use elevator_fleet::node::Status;
+
+pub(super) use self::merge::{Entry, merge};
+use super::table::table;
+use super::{CommandError, NodeArgs, PageArgs, RemoteArgs, output};
+use crate::clearance;
+use crate::client::{Client, ClientError, NodeUrl};
+use crate::config::HTTP_PORT;
+use crate::journal::{Account, AuditEvent, AuditRecord, OtherEvent};
+use crate::latch::Latch;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  liftmesh audit --data-dir /var/lib/liftmesh --json --limit 10 | jq .operator
+  liftmesh audit --fleet --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
+  sudo -u liftmesh liftmesh audit --fleet --token-file token --config /etc/liftmesh/node.toml
+
+The last 10000 records of a node are kept. Over HTTP the token needs the scope `operate`.
+
+--fleet also asks each node that the first one knows, over HTTP with the token: at its `address`, at
+the port of --url or of `http.address` here. Those that could not be asked are named last, with
+--json on standard error. A command that several nodes have recorded is shown once.";
+
+/// The arguments of `liftmesh audit`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AuditArgs {
+    /// Merge the logs of all nodes of the fleet
+    #[arg(long)]
+    pub(crate) fleet: bool,
+    /// Which node
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+    /// Or one at another computer
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
+    /// How much of it, and how
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
+}
+
+impl AuditArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let url = match self.remote.url(self.node.is_given()) {
+            // The token is for the other nodes.
+            Err(CommandError::NoUrl) if self.fleet => None,
+            url => url?,
+        };
+        let first = match &url {
+            Some(url) => Some(self.remote.client(url.clone())?),
+            None => match Client::connect(&self.node.place()?.0) {
+                Err(ClientError::NoNode(_)) => None,
+                client => Some(client?),
+            },
+        };
+        let mut logs = vec![match &first {
+            Some(first) => first.audit()?,
+            None => clearance::audit(&self.node.place()?.0)?,
+        }];
+        let unasked = match first {
+            _ if !self.fleet => String::new(),
+            Some(first) => self.ask_others(&first.status()?, url, &mut logs)?,
+            None => "not asked: the other nodes, as this one does not run\n".to_owned(),
+        };
+        let entries = merge(logs);
+        let latest = self.page.latest(&entries);
+        if self.page.json {
+            output::print(&latest.iter().map(json).collect::<String>())?;
+            output::remark(&unasked);
+            return Ok(());
+        }
+        let shown = if latest.is_empty() { "no records\n".to_owned() } else { page(latest) };
+        Ok(output::print(&[shown, unasked].concat())?)
+    }
+
+    /// Adds the logs of the other nodes that the first one knows. Says which were not asked, and why.
+    fn ask_others(
+        &self,
+        first: &Status,
+        url: Option<NodeUrl>,
+        logs: &mut Vec<Vec<AuditRecord>>,
+    ) -> Result<String, CommandError> {
+        let (port, is_encrypted) = if let Some(url) = url {
+            (url.port(), url.is_encrypted())
+        } else {
+            let values = self.node.sources().read()?;
+            let address = values.get("http.address").and_then(|it| it.value.parse().ok());
+            let port = address.map_or(HTTP_PORT, |address: SocketAddr| address.port());
+            (port, values.get("http.certificate").is_some())
+        };
+        let peers = first.peers.iter().map(|peer| (&peer.node, peer.address));
+        let lost = first.lost.iter().map(|lost| (&lost.node, lost.address));
+        let mut unasked = Vec::new();
+        for (node, address) in peers.chain(lost) {
+            let url = NodeUrl::of_peer(address, port, is_encrypted);
+            match self.remote.client(url)?.audit() {
+                Ok(log) => logs.push(log),
+                Err(error) => unasked.push(format!("not asked: {node}: {error}\n")),
+            }
+        }
+        Ok(unasked.concat())
+    }
+}
+
+/// An entry has nothing that JSON could not hold.
+fn json(entry: &Entry) -> String {
+    let text = serde_json::to_string(entry).unwrap_or_else(|error| unreachable!("{error}"));
+    format!("{text}\n")
+}
+
+pub(super) fn page(entries: &[Entry]) -> String {
+    table(
+        ["time (UTC)", "node", "kind", "operator", "account", "reason", "evidence"],
+        entries.iter().map(row),
+    )
+}
+
+fn row(entry: &Entry) -> [String; 7] {
+    let record = &entry.record;
+    let [kind, operator, used, reason, evidence] = match &record.event {
+        AuditEvent::Hang { evidence } => {
+            ["hang", "", "", "", &*evidence.to_string()].map(str::to_owned)
+        }
+        AuditEvent::LatchFound { latch } => {
+            ["latch-found", "", "", "", &*latch.to_string()].map(str::to_owned)
+        }
+        AuditEvent::ClearHang { operator, reason, account: by, cleared } => {
+            let by = by.as_ref().map(account).unwrap_or_default();
+            ["clear-hang", operator, &by, reason, &*what(cleared)].map(str::to_owned)
+        }
+        AuditEvent::Setting { operator, reason, account: by, entered_at, key, value } => {
+            let elsewhere = || format!("at node {entered_at}");
+            let by = by.as_ref().map_or_else(elsewhere, account);
+            let reason = reason.as_deref().unwrap_or_default();
+            let what = format!("{key} is {value}");
+            ["setting", operator, &by, reason, &*what].map(str::to_owned)
+        }
+        AuditEvent::Unrecorded { account, commands } => {
+            let what =
+                format!("{commands} further commands of {account} in this hour were not recorded");
+            ["unrecorded", "", "", "", &*what].map(str::to_owned)
+        }
+        AuditEvent::Release { account: by, floor, seconds } => {
+            let what = format!("floor {floor} released for {seconds} s");
+            ["release", "", &account(by), "", &*what].map(str::to_owned)
+        }
+        AuditEvent::FleetKeys { sent, accepted, accepts_anybody } => {
+            let sent = sent.map_or_else(|| "none".to_owned(), |id| format!("key {id}"));
+            let ids = accepted.iter().map(u8::to_string);
+            // A node for which no key is configured has nobody to refuse, either.
+            let anybody = *accepts_anybody || accepted.is_empty();
+            let anybody = anybody.then(|| "anybody".to_owned());
+            let accepted: Vec<String> = ids.chain(anybody).collect();
+            let what = format!("sends {sent}, accepts {}", accepted.join(", "));
+            ["fleet-keys", "", "", "", &*what].map(str::to_owned)
+        }
+        AuditEvent::Other(OtherEvent { kind, fields }) => {
+            let fields = serde_json::json!(fields).to_string();
+            [kind.as_str(), "", "", "", &fields].map(str::to_owned)
+        }
+    };
+    [record.at.clone(), entry.place(), kind, operator, used, reason, evidence]
+}
+
+fn account(account: &Account) -> String {
+    let uid = Some(format!("uid {}", account.uid));
+    let login = account.login_uid.map(|uid| format!("login uid {uid}"));
+    let sudo = account.sudo_user.as_ref();
+    let sudo = sudo.map(|user| format!("sudo by {user}"));
+    let token = account.token.as_ref().map(|name| format!("token {name} over HTTP"));
+    let parts = [uid, login, sudo, account.terminal.clone(), token];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn what(cleared: &Latch) -> String {
+    match cleared {
+        Latch::Hang(hang) => format!("the hang of {}", hang.at),
+        Latch::JournalLost => "the journal was lost".to_owned(),
+        Latch::Unreadable { .. } => "a latch that could not be read".to_owned(),
+        Latch::Removed { .. } => "a hang whose latch was gone".to_owned(),
+    }
+}
