@@ -3,6 +3,7 @@ import { Component, html, render } from "./html.js";
 import { ClearDialog, LockDialog, ModeDialog, PowerDialog, PriorityDialog, RecallDialog, TokenDialog } from "./dialogs.js";
 import { duration, timeOfDay } from "./format.js";
 import { Model } from "./model.js";
+import { AuditPage } from "./pages/audit.js";
 import { BankPage } from "./pages/bank.js";
 import { EventsPage } from "./pages/events.js";
 import { FleetPage } from "./pages/fleet.js";
@@ -33,6 +34,7 @@ const PAGES = [
   { name: "fleet", title: "Fleet", view: FleetPage },
   { name: "events", title: "Events", view: EventsPage },
   { name: "service", title: "Service", view: LaterService, isThere: (model) => model.hasStatistics },
+  { name: "audit", title: "Audit", view: AuditPage, isThere: (model) => model.hasAuditLog },
 ];
 
 /** The pages that the model has something for. */

@@ -176,6 +176,11 @@ export function carOf(event, node) {
   }
 }
 
+/** The car that a record of the audit log is about, or null: what is no command is of its own node. */
+export function carOfRecord(record) {
+  return record.kind === "setting" ? carOfSetting(record) : record.node;
+}
+
 /** The car that a setting is about, or null. */
 function carOfSetting(setting) {
   const [kind, subject] = partsOf(setting.key);
@@ -277,26 +282,32 @@ export function eventText(event) {
   }
 }
 
+/** A record of the audit log, without who and why. */
+export function recordText({ at, node, program, kind, operator, account, reason, ...fields }) {
+  return kind === "setting" ? settingText(fields) : `${kind} ${JSON.stringify(fields)}`;
+}
+
 /** A setting in a sentence. Nodes set some of them by themselves: there the operator says nothing. */
 function settingText(setting) {
   const { key, value, operator } = setting;
+  const by = operator ? `, by ${operator}` : "";
   const [kind, subject] = partsOf(key);
   const isOff = value.split(" ")[0] === "off";
   switch (kind) {
     case "mode":
-      return `Mode of car ${subject}: ${modeText(value)}, by ${operator}`;
+      return `Mode of car ${subject}: ${modeText(value)}${by}`;
     case "fire-recall":
-      return `Fire recall ${isOff ? "ended" : "started"}, by ${operator}`;
+      return `Fire recall ${isOff ? "ended" : "started"}${by}`;
     case "lock":
-      return `Floor ${subject} ${isOff ? "unlocked" : "locked"}, by ${operator}`;
+      return `Floor ${subject} ${isOff ? "unlocked" : "locked"}${by}`;
     case "priority":
-      return `${priorityText(subject, value)}, by ${operator}`;
+      return `${priorityText(subject, value)}${by}`;
     case "emergency-power":
       if (subject === "turn") return turnText(value);
       if (subject === "cars") return `Emergency power: the fleet has ${plural(Number(value), "car")}`;
-      return `${powerText(value)}, by ${operator}`;
+      return `${powerText(value)}${by}`;
     case "session":
-      return sessionText(setting);
+      return setting.set ? sessionText(setting) : `Session ${sessionName(subject)}: ${value}`;
     case "firefighter":
       return isOff ? `No firefighter has car ${subject} any more` : `A firefighter has car ${subject}`;
     case "key":
@@ -304,9 +315,9 @@ function settingText(setting) {
     case "hang":
       return isOff ? `Hang of ${subject}: over` : `Car ${subject} hung: its node has sent the evidence`;
     case "token":
-      return `${tokenText(subject, value)}, by ${operator}`;
+      return `${tokenText(subject, value)}${by}`;
     default:
-      return `${key} is ${value}, by ${operator}`;
+      return `${key} is ${value}${by}`;
   }
 }
 

@@ -167,6 +167,10 @@ export class LiveSource extends Source {
     return this.#send("POST", path, { operator, reason }, CLEAR_MS);
   }
 
+  async auditLog() {
+    return (await this.#read("/api/v1/audit")).json();
+  }
+
   get hasStatistics() {
     return true;
   }

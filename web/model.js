@@ -107,6 +107,11 @@ export class Model {
     return this.#source.hasAuditLog;
   }
 
+  /** The audit log of the node, the oldest record first; null if it was not read. */
+  auditLog() {
+    return this.#change(() => this.#source.auditLog(), "Reading the audit log", "it needs a token.");
+  }
+
   get hasStatistics() {
     return this.#source.hasStatistics;
   }
@@ -215,18 +220,18 @@ export class Model {
   }
 
   /** Makes a change; asks for a token where one is missing. Returns null if it was not made. */
-  async #change(run, what) {
+  async #change(run, what, need = "changes need a token.") {
     try {
       return await run();
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
-      if (problem.needsToken) return this.#askForToken(problem, run, what);
+      if (problem.needsToken) return this.#askForToken(problem, run, what, need);
       this.say("alarm", `${what}: ${problem.message}`, remedy(problem));
       return null;
     }
   }
 
-  #askForToken(problem, run, what) {
+  #askForToken(problem, run, what, need) {
     return new Promise((resolve) => {
       const answer = async (token) => {
         this.wantsToken = null;
@@ -235,12 +240,12 @@ export class Model {
           resolve(null);
         } else {
           this.#useToken(token);
-          resolve(await this.#change(run, what));
+          resolve(await this.#change(run, what, need));
         }
         this.#changed();
       };
       this.wantsToken?.answer(null);
-      this.#wantToken({ problem, what, need: "changes need a token.", answer });
+      this.#wantToken({ problem, what, need, answer });
     });
   }
 

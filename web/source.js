@@ -96,6 +96,11 @@ export class Source {
     return true;
   }
 
+  /** The audit log of the node as `GET /api/v1/audit` has it. Throws a `Problem`. */
+  async auditLog() {
+    return [];
+  }
+
   /**
    * Where the hang of a car is cleared: null if here, otherwise at the address of its computer, with
    * the page there if it is known.

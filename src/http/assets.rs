@@ -55,6 +55,7 @@ const ASSETS: &[Asset] = assets! {
     "main.js": SCRIPT,
     "model.js": SCRIPT,
     "motion.js": SCRIPT,
+    "pages/audit.js": SCRIPT,
     "pages/bank.js": SCRIPT,
     "pages/events.js": SCRIPT,
     "pages/fleet.js": SCRIPT,

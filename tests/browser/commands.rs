@@ -145,3 +145,22 @@ fn an_operator_sends_a_car_and_commands_emergency_power() {
             && names.iter().all(|name| mode(building, name) == Some(Mode::InService))
     });
 }
+
+#[test]
+fn the_page_audit_says_who_took_a_car_out_and_why() {
+    let Some((building, browser)) = building() else { return };
+    let words = ["mode", "B", "out-of-service", "--operator", "J. Kovac", "--reason", "new carpet"];
+    assert!(building.operator("A", &words).output().expect("it runs").status.success());
+    browser.open(&panel(&building, 1));
+    browser.open_page("audit");
+    browser.write("dialog input[name=token]", &token(&building, "A"));
+    browser.click("dialog button[type=submit]");
+    let row = ".audit tbody tr";
+    for part in ["Mode of car B: out of service", "J. Kovac (uid ", "new carpet"] {
+        browser.wait_for_text(row, part);
+    }
+    browser.wait_for_text(row, "Token browser made");
+    browser.write(".audit input[name=car]", "b");
+    browser.wait("B's alone", &format!("return document.querySelectorAll('{row}').length === 1"));
+    shot(&browser, "audit");
+}

@@ -541,7 +541,7 @@ fn no_page_scrolls_sideways_on_a_phone() {
     browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
     browser.wait_for(".light.live");
     building.press("A", Button::Car(building.floor(5)));
-    for page in ["bank", "fleet", "events", "service"] {
+    for page in ["bank", "fleet", "events", "service", "audit"] {
         browser.open_page(page);
         assert_that_it_fits(&browser, page);
     }

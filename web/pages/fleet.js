@@ -82,7 +82,7 @@ function electionText({ election_state, node }) {
 }
 
 /** A table that becomes a list of cards on a phone. */
-function Table({ title, columns, rows, empty }) {
+export function Table({ title, columns, rows, empty }) {
   return html`
     <section class="panel">
       <h2>${title}${rows.length > 0 && html` <span class="count">${rows.length}</span>`}</h2>
