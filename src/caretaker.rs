@@ -52,7 +52,7 @@ pub enum Outcome {
 pub enum CaretakerError {
     /// There is nothing to do.
     #[error(
-        "the node with the data directory {} is not latched: there is nothing to take care of",
+        "the node with the data directory {} is not latched: nothing to do",
         .0.display()
     )]
     NotLatched(PathBuf),
@@ -60,7 +60,7 @@ pub enum CaretakerError {
     #[error("the latch is gone, but was not cleared here: start the node")]
     ClearedElsewhere,
     /// The configuration turns HTTP off.
-    #[error("http.enabled = false: there is no address at which to serve")]
+    #[error("http.enabled = false: there is no address to serve at")]
     NoAddress,
     /// The certificate or its key can't be used.
     #[error(transparent)]
@@ -69,7 +69,7 @@ pub enum CaretakerError {
     #[error(transparent)]
     Directory(#[from] ClearError),
     /// The system reports no signals.
-    #[error("the system reports no signals")]
+    #[error("the system delivers no signals")]
     Signals(#[source] io::Error),
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct Cleared {
 #[derive(Debug, thiserror::Error)]
 pub enum ClearError {
     /// A node runs with the data directory.
-    #[error("a node runs with the data directory {}", .0.display())]
+    #[error("a node is running with the data directory {}", .0.display())]
     Running(PathBuf),
     /// The data directory is not there, or can't be used.
     #[error("the data directory {path} can't be used", path = path.display())]
@@ -49,7 +49,7 @@ pub enum ClearError {
     /// The command was given by another user than the node's, whose files would be out of its
     /// reach then.
     #[error(
-        "the data directory {path} is the user {owner}'s: give the command as that user, with \
+        "the data directory {path} belongs to user {owner}: run the command as that user, with \
          `sudo -u '#{owner}' liftmesh …`", path = path.display()
     )]
     AnotherUser {
@@ -58,10 +58,10 @@ pub enum ClearError {
         owner: u32,
     },
     /// Neither the latch nor the configuration says which node's directory it is.
-    #[error("what there is does not say which node's it is; give --config FILE")]
+    #[error("can't tell which node the data directory belongs to; give --config FILE")]
     Nameless,
     /// The record can't be written.
-    #[error("the clearing can't be recorded, so nothing is cleared")]
+    #[error("the clearing can't be recorded, so nothing was cleared")]
     Journal(#[from] JournalError),
     /// The record was written, but the latch can't be removed.
     #[error("the latch can't be removed")]
@@ -76,7 +76,7 @@ pub enum AuditError {
     Place(ClearError),
     /// The journal is gone, and the log with it.
     #[error(
-        "there is no audit log: {}\nLook into the car. Once it is fit to run:\n  {}",
+        "there is no audit log: {}\nInspect the car. Once it is fit to run:\n  {}",
         Latch::JournalLost,
         latch::remedy(.0)
     )]

@@ -24,10 +24,10 @@ pub enum Exit {
 impl Exit {
     const ALL: [(Self, &str); 6] = [
         (Self::Done, "done, or told to stop"),
-        (Self::Failed, "failed at run time; of a node, its motor is stopped"),
+        (Self::Failed, "failed at run time; if it was a node, its motor is stopped"),
         (Self::Usage, "wrong configuration or command line"),
         (Self::Hung, "the car hung: the motor is stopped"),
-        (Self::Refused, "latched: the node does not run, for a hang has not been cleared"),
+        (Self::Refused, "latched: the node does not run because a hang has not been cleared"),
         (Self::NoNode, "no running node answers"),
     ];
 

@@ -48,7 +48,7 @@ impl Counted {
     pub(crate) fn new() -> Result<Self, prometheus::Error> {
         let calls = Opts::new(
             "liftmesh_mqtt_calls_total",
-            "Calls, and requests of sessions, that came over MQTT.",
+            "Calls and session requests received over MQTT.",
         );
         let calls = IntCounterVec::new(calls, &["outcome"])?;
         for outcome in ["taken", "repeated", "refused", DROPPED] {
@@ -57,19 +57,21 @@ impl Counted {
         Ok(Self {
             connected: IntGauge::new(
                 "liftmesh_mqtt_publishing",
-                "The node publishes the fleet's state to the MQTT broker (1).",
+                "1 if the node publishes the fleet's state to the MQTT broker.",
             )?,
             published: IntCounter::new(
                 "liftmesh_mqtt_published_total",
-                "Messages of the fleet that the MQTT broker has taken from this node.",
+                "Messages of the fleet that the MQTT broker accepted from this node.",
             )?,
             dropped: IntCounter::new(
                 "liftmesh_mqtt_events_dropped_total",
-                "Events that the MQTT broker refused, was too slow for, or too long away.",
+                "Events dropped because the MQTT broker refused them, was too slow or was away too \
+                 long.",
             )?,
             answers_dropped: IntCounter::new(
                 "liftmesh_mqtt_answers_dropped_total",
-                "Answers to calls that the MQTT broker refused, was too slow for, or too long away.",
+                "Answers to calls dropped because the MQTT broker refused them, was too slow or \
+                 was away too long.",
             )?,
             states_dropped: IntCounter::new(
                 "liftmesh_mqtt_states_dropped_total",
@@ -167,7 +169,7 @@ impl DropWatch {
         }
         let calls = counted.calls.with_label_values(&[DROPPED]).get();
         if let Some(calls) = news(&mut self.calls, calls) {
-            warn!(calls, "calls with QoS 0 were dropped: more came over MQTT than are placed");
+            warn!(calls, "calls with QoS 0 were dropped: they came faster than they can be placed");
         }
     }
 }

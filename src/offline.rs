@@ -26,17 +26,17 @@ pub enum OfflineError {
     #[error(transparent)]
     Setting(#[from] SettingError),
     /// The system gives no random numbers.
-    #[error("no version can be drawn for the change")]
+    #[error("no version can be generated for the change")]
     Random(#[from] getrandom::Error),
     /// The data directory is missing or can't be used.
     #[error(
-        "the data directory {path} can't be used: the node makes it when it first runs",
+        "the data directory {path} can't be used: the node creates it on its first run",
         path = path.display()
     )]
     Directory { path: PathBuf, source: io::Error },
     /// The node could not read what another user writes.
     #[error(
-        "the data directory {path} is the user {owner}'s: give the command as that user, with \
+        "the data directory {path} belongs to user {owner}: run the command as that user, with \
         `sudo -u '#{owner}' liftmesh …`", path = path.display()
     )]
     AnotherUser {
@@ -45,10 +45,10 @@ pub enum OfflineError {
         owner: u32,
     },
     /// The node has just started, or is about to end.
-    #[error("the node of {} is starting or ending: try again", .0.display())]
+    #[error("the node of {} is starting or stopping: try again", .0.display())]
     Running(PathBuf),
     /// Nothing says whose directory it is.
-    #[error("what is in {} does not say which node's it is; give --config FILE", .0.display())]
+    #[error("can't tell which node {} belongs to; give --config FILE", .0.display())]
     Nameless(PathBuf),
     /// The journal can't be used.
     #[error(transparent)]

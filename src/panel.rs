@@ -40,7 +40,7 @@ impl Panel {
         let (sender, events) = mpsc::channel(PANEL_QUEUE);
         let line = PanelLine::open(url, floors, settings, move |event| {
             if let Err(refused) = sender.blocking_send(event) {
-                trace!(event = ?refused.0, "the node ends and ignores its panel");
+                trace!(event = ?refused.0, "the node is stopping and ignores its panel");
             }
         })?;
         Ok(Self { events, line, url: url.clone() })
@@ -87,9 +87,9 @@ impl Panel {
         let closing = tokio::task::spawn_blocking(move || line.close());
         match tokio::time::timeout(CLOSE_LIMIT, closing).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => error!(%error, "the panel line failed at its end"),
+            Ok(Err(error)) => error!(%error, "the panel line failed while stopping"),
             Err(_elapsed) => {
-                warn!("the panel line does not end: its panel's watchdog must stop the motor");
+                warn!("the panel line does not stop: its panel's watchdog must stop the motor");
             }
         }
     }

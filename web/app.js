@@ -187,7 +187,7 @@ function Refused({ model }) {
   if (!model.isRefused) return null;
   return html`
     <section class="banner lost" aria-label="Access">
-      <p><strong>A token is needed to see the fleet.</strong> ${model.state && "What is shown is old."}</p>
+      <p><strong>A token is needed to see the fleet.</strong> ${model.state && "The data shown is old."}</p>
       <p class="actions">
         <button type="button" class="main" onClick=${() => model.askToRead()}>Enter a token…</button>
       </p>
@@ -212,7 +212,7 @@ function Connection({ model, stays, onStay }) {
         ${node ? `Node ${node} does not answer` : "The node does not answer"}${connection.reason
           ? `: ${connection.reason}`
           : ` for ${duration(gone / 1000)}.`}${" "}
-        ${model.state && "What is shown is old."}${" "}
+        ${model.state && "The data shown is old."}${" "}
         ${wait > 0 ? `Next attempt in ${wait} s.` : "Trying again…"}
       </p>
       <p class="actions">
@@ -223,7 +223,7 @@ function Connection({ model, stays, onStay }) {
         ${gone >= OFFER_MS &&
         elsewhere.length === 0 &&
         names &&
-        html`<span>Each node has this panel; those heard last: ${names}.</span>`}
+        html`<span>Every node serves this panel; last heard: ${names}.</span>`}
         ${elsewhere.length > 0 &&
         !stays &&
         html`<span>Moving to ${elsewhere[0].node} in ${Math.max(0, Math.ceil((MOVE_MS - gone) / 1000))} s</span>
@@ -252,7 +252,7 @@ function Recall({ model, onRecall }) {
     <section class="banner alarm" role="alert">
       <p>
         <strong>Fire recall</strong>${" "} All cars go to their recall floors and stay there with open
-        doors. No call is taken.
+        doors. No calls are accepted.
       </p>
       ${model.takesCommands &&
       html`<p class="actions">
@@ -269,7 +269,7 @@ function EmergencyPower({ model, onPower }) {
     <section class="banner alarm power" role="alert">
       <p>
         <strong>Emergency power</strong>${" "} One car moves at a time:
-        ${fleet.turn ? `it is the turn of ${fleet.turn}` : "it is nobody's turn"}.
+        ${fleet.turn ? `it is ${fleet.turn}'s turn` : "it is nobody's turn"}.
       </p>
       ${model.takesCommands &&
       html`<p class="actions">

@@ -40,15 +40,14 @@ export function TokenDialog({ wants, hasToken }) {
     <${Dialog} title="A token is needed" onClose=${() => answer(null)} onSubmit=${({ token }) => answer(token.trim())}>
       <p>${what}: ${hasToken ? `the node refuses this token (${problem.message}).` : need}</p>
       <p>
-        Make one on the computer of a node of the fleet. The scope <code>view</code> shows the fleet, the
-        scope <code>call</code> places calls, and <code>operate</code> may do everything.
+        Create one on the computer of any node of the fleet. The scope <code>view</code> shows the fleet, <code>call</code> also places calls, and <code>operate</code> allows everything.
       </p>
       <pre>liftmesh token create --help</pre>
       <label>
         Token
         <input name="token" type="password" autocomplete="off" required autofocus spellcheck="false" />
       </label>
-      <p class="fine">It is kept until you close this tab, and sent to this node only.</p>
+      <p class="fine">Kept until you close this tab, and sent only to this node.</p>
       <p class="actions">
         <button type="submit" class="main">Use token</button>
         <button type="button" onClick=${() => answer(null)}>Cancel</button>
@@ -81,7 +80,7 @@ function Who({ model, reason, isFirst = true }) {
 
 /** What becomes of them. */
 function onRecord(model) {
-  return model.hasAuditLog && " Name and reason are written to the audit log.";
+  return model.hasAuditLog && " Your name and the reason go into the audit log.";
 }
 
 function record({ operator = "", reason = "" }) {
@@ -105,10 +104,10 @@ export class ClearDialog extends ChangeDialog {
     return html`
       <${Dialog} title=${`Clear the hang of car ${car}`} onClose=${onClose} onSubmit=${clear}>
         <p>
-          Only once nobody is in the car, and it has been inspected and is fit to run.
+          Do this only once the car is empty, inspected and fit to run.
           ${onRecord(model)}
         </p>
-        <${Who} model=${model} reason="Reason: what was wrong, and what was done" />
+        <${Who} model=${model} reason="Reason: what was wrong and what was done" />
         <p class="actions">
           <button type="submit" class="danger" disabled=${isBusy}>Clear the hang</button>
           <button type="button" onClick=${onClose}>Cancel</button>
@@ -125,11 +124,11 @@ export class ModeDialog extends ChangeDialog {
     const now = model.cars.find((one) => one.car === car);
     const set = (fields) => this.run(model.setMode(car, { mode: fields.mode, ...record(fields) }));
     const chosen = now?.mode_set ?? "in-service";
-    const other = now?.mode && now.mode !== chosen ? ` At present: ${carModeText(now)}, by its key switch, a priority call, a robot or a command to all cars.` : "";
+    const other = now?.mode && now.mode !== chosen ? ` Currently ${carModeText(now)}, because of its key switch, a priority call, a robot or a command to all cars.` : "";
     return html`
       <${Dialog} title=${`Mode of car ${car}`} onClose=${onClose} onSubmit=${set}>
         <p>
-          It holds until another mode is set, also after a restart.${other}${onRecord(model)}
+          It applies until another mode is set, even after a restart.${other}${onRecord(model)}
         </p>
         <fieldset class="choices">
           <legend>Mode</legend>
@@ -161,9 +160,7 @@ export class LockDialog extends ChangeDialog {
     return html`
       <${Dialog} title="Lock or unlock a floor" onClose=${onClose} onSubmit=${set}>
         <p>
-          Buttons in the cars and trips from kiosks to a locked floor do nothing: only calls that come with
-          a right of access are taken. Hall calls are taken at every floor, so that people can
-          leave.${onRecord(model)}
+          Car buttons and kiosks can't call a locked floor: only calls with a right of access are accepted. Hall calls are accepted at every floor, so that people can leave.${onRecord(model)}
         </p>
         <label>
           Floor
@@ -174,7 +171,7 @@ export class LockDialog extends ChangeDialog {
         <fieldset class="choices">
           <legend>Lock</legend>
           <label><input type="radio" name="locked" value="yes" required defaultChecked /> <span>Locked</span></label>
-          <label><input type="radio" name="locked" value="no" required /> <span>Open to everybody</span></label>
+          <label><input type="radio" name="locked" value="no" required /> <span>Open to everyone</span></label>
         </fieldset>
         <${Who} model=${model} reason="Reason" isFirst=${false} />
         <p class="actions">
@@ -194,13 +191,13 @@ export class RecallDialog extends ChangeDialog {
       <${Dialog} title=${on ? "Recall all cars in a fire" : "End the fire recall"} onClose=${onClose} onSubmit=${set}>
         <p>
           ${on
-            ? "Every car goes to its recall floor without a stop and keeps its door open there. Every open order is dropped, and no call is taken until an operator ends the recall."
-            : "Every car returns to its own mode and takes calls again. Only once the fire brigade has released the elevators."}${onRecord(model)}
+            ? "Every car goes to its recall floor without stopping and keeps its door open there. All open orders are dropped, and no calls are accepted until an operator ends the recall."
+            : "Every car returns to its own mode and accepts calls again. Do this only once the fire brigade has released the elevators."}${onRecord(model)}
         </p>
         <${Who} model=${model} reason="Reason" />
         <label class="confirm">
           <input type="checkbox" required />
-          <span>${on ? "Recall all cars of the building" : "The elevators may run again"}</span>
+          <span>${on ? "Recall all cars in the building" : "The elevators may run again"}</span>
         </label>
         <p class="actions">
           <button type="submit" class=${on ? "danger" : "main"} disabled=${isBusy}>
@@ -239,8 +236,7 @@ export class PriorityDialog extends ChangeDialog {
     return html`
       <${Dialog} title="Priority call" onClose=${onClose} onSubmit=${set}>
         <p>
-          The car takes no more hall calls, lets its riders off on the way, and waits at the floor with
-          its door open. Then it is back in service by itself.${onRecord(model)}
+          The car takes no more hall calls, lets its riders off on the way, and waits at the floor with its door open. Then it returns to service.${onRecord(model)}
         </p>
         <div onChange=${choose}>
           <${CarChoice} model=${model} label="Car" none="The one that gets there first" />
@@ -248,7 +244,7 @@ export class PriorityDialog extends ChangeDialog {
         <label>
           Floor
           <select name="floor">
-            ${sent && html`<option value="">None: its priority call to ${sent.priority} ends</option>`}
+            ${sent && html`<option value="">None: cancel its priority call to ${sent.priority}</option>`}
             ${Array.from({ length: floors }, (_, floor) => html`<option key=${floor} value=${floor}>${floor}</option>`)}
           </select>
         </label>
@@ -270,8 +266,8 @@ export class PowerDialog extends ChangeDialog {
       <${Dialog} title=${on ? "Emergency power" : "End emergency power"} onClose=${onClose} onSubmit=${set}>
         <p>
           ${on
-            ? "Every motor stops. Then one car after the other goes to its recall floor and keeps its door open there. When all are down, one car serves calls, until an operator ends it."
-            : "Every car returns to its own mode. Only once the usual power is back."}${onRecord(model)}
+            ? "Every motor stops. Then the cars go to their recall floors one at a time and keep their doors open there. When all are down, one car serves calls until an operator ends emergency power."
+            : "Every car returns to its own mode. Do this only once normal power is back."}${onRecord(model)}
         </p>
         ${on && html`<${CarChoice} model=${model} label="Serves once all are down" none="The first one that can" />`}
         <${Who} model=${model} reason="Reason" />

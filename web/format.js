@@ -99,14 +99,14 @@ export function modeText(mode) {
 
 /** What a mode means; one that is newer than this page has its name only. */
 const MODES = {
-  "in-service": "the group gives it hall calls",
-  independent: "it serves its car calls only, and keeps its door open until the next one",
-  attendant: "at each stop it waits for an attendant, who presses the button of the floor to go to",
-  priority: "it goes to the floor of its priority call, and takes no hall call until it has been there",
-  "emergency-power": "it goes to its recall floor when it is its turn, and stays there with its door open",
+  "in-service": "hall calls are assigned to it",
+  independent: "it serves only car calls, and keeps its door open until the next one",
+  attendant: "at each stop it waits until an attendant presses the button of the next floor",
+  priority: "it goes to the floor of its priority call, and takes no hall calls until then",
+  "emergency-power": "it goes to its recall floor in its turn, and stays there with its door open",
   "fire-service": "a firefighter drives it by its buttons",
-  "out-of-service": "it takes its riders where they want to go, then stays with its door closed",
-  "fire-recall": "it goes to its recall floor without a stop, and keeps its door open there",
+  "out-of-service": "it takes its riders to their floors, then stays there with its door closed",
+  "fire-recall": "it goes to its recall floor without stopping, and keeps its door open there",
 };
 
 export function modeMeaning(mode) {
@@ -266,9 +266,9 @@ export function eventText(event) {
     case "press_refused":
       return `Refused: ${event.text}`;
     case "floor_unreachable":
-      return `No sensor at floor ${event.floor}: locked out for a while`;
+      return `No sensor signal at floor ${event.floor}: locked out for a while`;
     case "drive_refused":
-      return "The drive did not start: another attempt follows";
+      return "The drive did not start: trying again";
     case "off_target":
       return `Flight to floor ${event.stop_at} ended ${event.floor === null ? "between floors" : `at floor ${event.floor}`}`;
     case "conflict":
@@ -276,7 +276,7 @@ export function eventText(event) {
     case "hung":
       return `Hung: ${hangText(event)}`;
     case "disk_failed":
-      return "The disk has failed: it counts for no lamp any more";
+      return "The disk has failed: lamps no longer rely on it";
     default:
       return event.event;
   }
@@ -309,11 +309,11 @@ function settingText(setting) {
     case "session":
       return setting.set ? sessionText(setting) : `Session ${sessionName(subject)}: ${value}`;
     case "firefighter":
-      return isOff ? `No firefighter has car ${subject} any more` : `A firefighter has car ${subject}`;
+      return isOff ? `Car ${subject} is no longer under firefighter control` : `Car ${subject} is under firefighter control`;
     case "key":
       return `Key switch of car ${subject}: ${value}`;
     case "hang":
-      return isOff ? `Hang of ${subject}: over` : `Car ${subject} hung: its node has sent the evidence`;
+      return isOff ? `Hang of ${subject}: over` : `Car ${subject} hung: its node sent the evidence`;
     case "token":
       return `${tokenText(subject, value)}${by}`;
     default:
@@ -336,8 +336,8 @@ function powerText(value) {
 function turnText(value) {
   const { car, isOver, serves } = turnOf(value);
   if (car === null) return "Emergency power: it is nobody's turn";
-  if (isOver) return `Emergency power: the turn of car ${car} is over`;
-  return serves ? `Emergency power: car ${car} serves calls` : `Emergency power: it is the turn of car ${car}`;
+  if (isOver) return `Emergency power: car ${car}'s turn is over`;
+  return serves ? `Emergency power: car ${car} serves calls` : `Emergency power: it is car ${car}'s turn`;
 }
 
 function sessionText(setting) {
@@ -355,7 +355,7 @@ export function hangText(hang) {
   const target = hang.floor === null || hang.floor === undefined ? "" : ` to floor ${hang.floor}`;
   const times = `${tenths(hang.actual)}, ${tenths(hang.expected)} allowed`;
   const last = hang.last_sensor ?? null;
-  const seen = last === null ? "no floor sensor was seen" : `the last sensor was floor ${last}`;
+  const seen = last === null ? "no floor sensor responded" : `the last sensor was at floor ${last}`;
   if (hang.not_stopped) return `the motor did not stop (${times}); ${seen}`;
   if (hang.flights_off_target) {
     return `${hang.flights_off_target} failed flights in a row, ${way}${target} (${times}); ${seen}`;
@@ -368,7 +368,7 @@ export function remedy(problem) {
   switch (problem.code) {
     case "no_connection":
     case "no_answer":
-      return "It is not known whether the change was made. Look at the picture before you try again.";
+      return "The change may or may not have been made. Check the display before you try again.";
     case "busy":
       return "Close other panels, or wait a moment and try again.";
     case "rate_limited":
@@ -376,32 +376,32 @@ export function remedy(problem) {
     case "too_many_trips":
       return "Wait until some of the open trips are served.";
     case "nothing_to_clear":
-      return "The car's node runs. If the car does not move, look at why it is not in service.";
+      return "The car's node is running. If the car does not move, check why it is not in service.";
     case "not_found":
     case "unknown_car":
-      return "This node knows no such car. Look at the page Fleet.";
+      return "This node does not know that car. See the Fleet page.";
     case "not_here":
-      return "A hang is cleared on the computer of the car, where its latch is.";
+      return "Clear the hang on the car's own computer, where its latch is.";
     case "latched":
       return "Clear its hang first.";
     case "floor_locked":
-      return "Only calls with a right of access come to a locked floor. Unlock it: “Lock floors…” on the page Bank.";
+      return "Only calls with a right of access can reach a locked floor. To unlock it, use “Lock floors…” on the Bank page.";
     case "fire_recall":
       return "End the fire recall first.";
     case "not_in_service":
       return "Choose another car, or put this one back into service.";
     case "too_many_settings":
-      return "End what is not needed any more: modes, priority calls, locks, old tokens.";
+      return "Remove what is no longer needed: modes, priority calls, locks, old tokens.";
     case "tokens_unusable":
     case "not_cleared":
-      return "Clear it on the computer of the car: liftmesh clear-hang --help.";
+      return "Clear it on the car's computer: see liftmesh clear-hang --help.";
     case "no_journal":
-      return "Look at the disk of the node: docs/OPERATIONS.md, “Without its disk”.";
+      return "Check the node's disk: see “Without its disk” in docs/OPERATIONS.md.";
     case "read_only":
       return "This panel only shows the fleet. Use the panel of another node.";
     default:
       return problem.needsToken
-        ? "Make a token on the computer of a node: liftmesh token create --help."
+        ? "Create a token on a node's computer: see liftmesh token create --help."
         : "";
   }
 }

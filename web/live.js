@@ -31,7 +31,7 @@ async function reach(promise) {
   try {
     return await promise;
   } catch (cause) {
-    throw new NetworkError("the node was not reached", { cause });
+    throw new NetworkError("the node could not be reached", { cause });
   }
 }
 

@@ -155,7 +155,7 @@ export class Model {
     const what = `Car ${car}: ${modeText(command.mode)}`;
     const set = await this.#change(() => this.#source.setMode(car, command), what);
     if (set === null) return false;
-    this.say("info", `${what}.`, "It holds until another mode is set.");
+    this.say("info", `${what}.`, "It applies until another mode is set.");
     return true;
   }
 
@@ -175,7 +175,7 @@ export class Model {
     const what = `Floor ${command.floor} ${command.locked ? "locked" : "unlocked"}`;
     const set = await this.#change(() => this.#source.setFloorLock(command), what);
     if (set === null) return false;
-    this.say("info", `${what}.`, command.locked ? "It holds until it is unlocked." : undefined);
+    this.say("info", `${what}.`, command.locked ? "It applies until the floor is unlocked." : undefined);
     return true;
   }
 
@@ -196,7 +196,7 @@ export class Model {
     const what = command.on ? "Emergency power" : "End of emergency power";
     const set = await this.#change(() => this.#source.setEmergencyPower(command), what);
     if (set === null) return false;
-    this.say("info", command.on ? "One car after the other goes down." : "Emergency power has ended.");
+    this.say("info", command.on ? "The cars go down one at a time." : "Emergency power has ended.");
     return true;
   }
 
@@ -210,10 +210,10 @@ export class Model {
     );
     if (cleared === null) return false;
     if (isAtCaretaker) {
-      const next = "The supervisor starts the node again. If none does: systemctl start liftmesh.";
-      this.say("info", `The hang of ${car} is cleared, and on record.`, next);
+      const next = "The supervisor restarts the node. If there is none, run systemctl start liftmesh.";
+      this.say("info", `The hang of ${car} is cleared and audited.`, next);
     } else {
-      const next = this.#source.startsNodes ? "Its node starts again." : "Start its node now.";
+      const next = this.#source.startsNodes ? "Its node is restarting." : "Start its node now.";
       this.say("info", `The hang of ${car} is cleared.`, next);
     }
     return true;
@@ -236,7 +236,7 @@ export class Model {
       const answer = async (token) => {
         this.wantsToken = null;
         if (token === null) {
-          this.say("info", `${what}: not done: no token was given.`);
+          this.say("info", `${what}: not done, because no token was entered.`);
           resolve(null);
         } else {
           this.#useToken(token);
@@ -256,8 +256,8 @@ export class Model {
       if (token !== null) this.#useToken(token);
       this.#changed();
     };
-    const need = "this node shows the fleet only with a token.";
-    this.#wantToken({ problem: this.connection.problem, what: "Looking at the fleet", need, answer });
+    const need = "this node needs a token to show the fleet.";
+    this.#wantToken({ problem: this.connection.problem, what: "Showing the fleet", need, answer });
   }
 
   #wantToken(wants) {
@@ -274,7 +274,7 @@ export class Model {
 
   forgetToken() {
     this.#source.token = null;
-    this.say("info", "The token is forgotten.");
+    this.say("info", "Token forgotten.");
   }
 
   say(tone, text, hint = "") {
@@ -420,7 +420,7 @@ export class Model {
       const since = before.since ?? this.receivedAt ?? this.openedAt;
       this.connection = { ...connection, since };
       this.#wasLost = true;
-      if (before.kind !== "lost") this.announcement = "The connection to the node is lost.";
+      if (before.kind !== "lost") this.announcement = "Connection to the node lost.";
       return;
     }
     this.connection = connection;

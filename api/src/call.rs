@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use crate::{Order, OrderState, id_of, is_about_to_serve, seconds};
 
-/// What a program may call for.
+/// What a program can call for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum CallWish {
@@ -20,7 +20,7 @@ pub enum CallWish {
     Robot(RobotTrip),
 }
 
-/// A car for a robot alone: it holds its door open at a floor, and then at another one.
+/// A car for one robot: it holds its door open at a floor, and then at another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RobotTrip {
@@ -31,10 +31,10 @@ pub struct RobotTrip {
     /// Where it gets out.
     #[schema(example = 3)]
     pub to: u8,
-    /// The car; null: the one that gets there first.
+    /// The car; null means the one that gets there first.
     #[schema(example = "B")]
     pub car: Option<String>,
-    /// For how long the door stays open at each floor: 1 to 120 seconds; 30 if left out.
+    /// How long the door stays open at each floor: 1 to 120 seconds; default 30.
     #[schema(minimum = 1, maximum = 120, example = 30)]
     pub seconds: Option<u16>,
 }
@@ -46,7 +46,7 @@ pub enum RobotKind {
     Robot,
 }
 
-/// What a program may call for.
+/// What a program can call for.
 #[derive(Serialize, ToSchema)]
 #[schema(as = CallWish)]
 #[serde(untagged)]
@@ -55,40 +55,40 @@ pub enum CallWishSchema {
     Robot(RobotTrip),
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub struct CallReport {
-    /// The receipt of the call, or for an order by its name that name.
+    /// The receipt of the call, or the name of the order.
     #[schema(example = "5bd1e99500c0ffee00c0ffee")]
     id: String,
-    /// Names the order in `/orders`, as long as it is open. Null for a robot.
+    /// The id of the order in `/orders`, while it is open. Null for a robot.
     #[schema(example = "hall-3-up")]
     order: Option<String>,
     #[schema(value_type = CallWishSchema)]
     pub call: CallWish,
     pub state: CallState,
-    /// Why, where the state does not say it.
+    /// The reason, if the state does not tell it.
     reason: Option<CallReason>,
-    /// The car that serves it, or has served it. Null for a robot whose trip is over.
+    /// The car that serves or served it. Null for a robot whose trip is over.
     #[schema(value_type = Option<String>, example = "B")]
     car: Option<NodeId>,
-    /// How long it has waited for the car, in seconds. Null where that is not known, and for a robot.
+    /// How long it has waited for the car, in seconds. Null if unknown, and for a robot.
     waited: Option<f64>,
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallState {
     /// No car is assigned.
     BeingAllocated,
-    /// A car is assigned; it has come for a robot, or takes it along.
+    /// A car is assigned. Of a robot: also while the car is there or takes it along.
     BeingServed,
     /// The car's next stop is the call's floor, or its door opens there. Of a robot: where it gets out.
     ServedSoon,
     /// A car has been there. Of a robot: the trip is over.
     Served,
-    /// Nobody serves it any more.
+    /// It will not be served.
     Cancelled,
 }
 
@@ -96,23 +96,23 @@ pub enum CallState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallReason {
-    /// Being allocated: the node that answers has not got the order. It is on its way, or was lost
-    /// together with the node that took it: repeat the request.
+    /// Being allocated: the node that answers does not have the order yet. It is on its way, or was
+    /// lost with the node that accepted it: repeat the request.
     OrderUnknown,
     /// Served: a car stood there with its door open.
     DoorOpen,
     /// Cancelled in a fire recall; of a robot, also by emergency power.
     Recalled,
-    /// Cancelled: the client has withdrawn it.
+    /// Cancelled: the client withdrew it.
     Withdrawn,
-    /// Cancelled: the robot has had the car for 10 minutes, or has had it go to another floor.
+    /// Cancelled: the robot kept the car for 10 minutes, or sent it to another floor.
     Time,
     /// Cancelled: the car's node has been away for 30 s.
     CarLost,
-    /// Cancelled: no car has become free within 10 minutes.
+    /// Cancelled: no car became free within 10 minutes.
     NoCar,
-    /// Cancelled: an operator has ended the robot's session, has revoked its token, or has taken its car
-    /// out of service.
+    /// Cancelled: an operator ended the robot's session, revoked its token, or took its car out of
+    /// service.
     Operator,
 }
 

@@ -19,7 +19,7 @@ const HEARD: Duration = Duration::from_secs(1);
 #[expect(clippy::struct_field_names, reason = "the names of the contract")]
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Car {
-    /// The car's name, which is that of its node.
+    /// The car's name, the same as its node's.
     #[schema(value_type = String, example = "A")]
     car: NodeId,
     #[schema(value_type = String, example = "A")]
@@ -32,8 +32,8 @@ pub struct Car {
     /// Where it is, or the last floor it passed; null until it has found one.
     #[schema(value_type = Option<u8>)]
     floor: Option<Floor>,
-    /// The estimated position in floors: between two sensors it follows from the kinematics. Null
-    /// where nothing supports an estimate.
+    /// The estimated position in floors, computed from the kinematics between two sensors. Null if
+    /// it can't be estimated.
     position: Option<f64>,
     /// The estimated speed in floors a second, negative downwards, 0 at rest.
     speed: f64,
@@ -45,24 +45,24 @@ pub struct Car {
     /// The direction in which it collects calls; null if it may turn either way.
     #[schema(value_type = Option<String>, example = "up")]
     direction: Option<Direction>,
-    /// In per cent of the rated load; null without a load cell.
+    /// Load in per cent of the rated load; null without a load cell.
     load: Option<u8>,
     #[schema(value_type = String, example = "in-service")]
     mode: Mode,
-    /// The mode that an operator has set for it; null if none has. The car's key switch, a priority
+    /// The mode set by an operator; null if none was set. The car's key switch, a priority
     /// call, emergency power or a fire recall may be more restrictive.
     #[schema(value_type = Option<String>, example = "in-service")]
     mode_set: Option<Mode>,
     /// The floor of its priority call; null if it has none.
     #[schema(value_type = Option<u8>)]
     priority: Option<Floor>,
-    /// The session of a robot that has it; null if none does.
+    /// The session of the robot using it; null if there is none.
     #[schema(example = "5bd1e99500c0ffee00c0ffee")]
     session: Option<String>,
     /// `closed`, `opening`, `open` or `closing`.
     #[schema(value_type = String, example = "closed")]
     door: DoorState,
-    /// The floors that it leaves out for a while.
+    /// The floors it does not serve for now.
     #[schema(value_type = Vec<u8>)]
     locked_out: Vec<Floor>,
     /// Whether its node was heard within the last second.
@@ -78,17 +78,17 @@ struct LiftState {
     available_floors: Vec<String>,
     /// Empty until the car has found a floor.
     current_floor: String,
-    /// Empty while the car has no stop before it.
+    /// Empty while the car has no next stop.
     destination_floor: String,
     /// 0 closed, 1 moving, 2 open.
     door_state: u8,
     /// 0 stopped, 1 up, 2 down, 3 unknown.
     motion_state: u8,
-    /// All that `current_mode` may be.
+    /// The possible values of `current_mode`.
     available_modes: Vec<u8>,
     /// 1 human, 2 AGV, 3 fire, 4 offline, 5 emergency.
     current_mode: u8,
-    /// The session of a robot that has the car; empty without one.
+    /// The session of the robot using the car; empty if there is none.
     session_id: String,
 }
 

@@ -41,7 +41,7 @@ pub struct State {
     pub fleet: Fleet,
     pub cars: Vec<Car>,
     pub orders: Vec<Order>,
-    /// The sessions of robots that have not ended.
+    /// The open sessions of robots.
     pub sessions: Vec<SessionView>,
 }
 
@@ -58,18 +58,18 @@ pub struct Fleet {
     node: NodeId,
     #[schema(value_type = String, example = "liftmesh")]
     fleet: FleetName,
-    /// When this was so, in UTC.
+    /// The time of this state, in UTC.
     #[schema(example = "2026-05-01T12:00:00.123Z")]
     at: String,
-    /// How long the node has run.
+    /// Time since the node started.
     uptime: f64,
     /// The number of floors.
     floors: u8,
     /// The master, if the node knows one.
     #[schema(value_type = Option<String>)]
     master: Option<NodeId>,
-    /// How long ago the node got this master; null if it has none. Where the node has not run for much
-    /// longer, the master may have led before.
+    /// How long ago the node got this master; null if it has none. If the node started not long
+    /// before, the master may have led for longer.
     master_since: Option<f64>,
     /// The highest term that the node knows.
     term: u64,
@@ -78,11 +78,11 @@ pub struct Fleet {
     election: String,
     /// The protocol's own state.
     election_state: Vec<Detail>,
-    /// The node itself, then those that it hears, by name.
+    /// The node itself, then the ones it hears, by name.
     nodes: Vec<Node>,
-    /// The nodes that were peers and are not heard any more.
+    /// Former peers that are no longer heard.
     lost: Vec<LostStatus>,
-    /// The nodes that are heard and can't be peers.
+    /// Nodes that are heard but can't be peers.
     conflicts: Vec<ConflictStatus>,
     /// The digest of the order store; equal stores have equal digests.
     #[schema(example = "00f3a1c29d5e7b84")]
@@ -91,26 +91,26 @@ pub struct Fleet {
     durable: bool,
     /// The disk has failed.
     disk_failed: bool,
-    /// Why fleet keys that the configuration of the node names can't be used; null if all can.
+    /// Why configured fleet keys can't be used; null if all can.
     fleet_keys_missing: Option<String>,
-    /// The nodes whose car hung, as far as is known.
+    /// The nodes whose car is known to have hung.
     #[schema(value_type = Vec<String>)]
     hung: Vec<NodeId>,
-    /// Why they hung, as far as their nodes have been able to tell.
+    /// Why they hung, as far as their nodes could report it.
     hangs: Vec<HangStatus>,
-    /// Every service mode that a car can have, the least restrictive first.
+    /// All service modes of a car, least restrictive first.
     #[schema(value_type = Vec<String>, example = json!(["in-service", "independent"]))]
     modes: Vec<Mode>,
-    /// All cars are recalled because of a fire, until an operator ends that.
+    /// All cars are recalled because of a fire, until an operator ends the recall.
     fire_recall: bool,
     /// The floors to which a car call or a destination call needs a right of access.
     #[schema(value_type = Vec<u8>, example = json!([5]))]
     locked_floors: Vec<Floor>,
-    /// How many such calls the node that answers has refused since its start.
+    /// How many such calls the answering node has refused since it started.
     locked_floor_refusals: u64,
-    /// The building runs on emergency power, until an operator ends that: one car moves at a time.
+    /// The building runs on emergency power until an operator ends it: one car moves at a time.
     emergency_power: bool,
-    /// The car whose turn it is then.
+    /// On emergency power, the car whose turn it is.
     #[schema(value_type = Option<String>)]
     turn: Option<NodeId>,
 }
@@ -147,7 +147,7 @@ struct Node {
 /// An open order.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Order {
-    /// Names the call: there is at most one open order for each.
+    /// Identifies the call: at most one order is open for each.
     #[schema(example = "hall-3-up")]
     id: String,
     #[serde(flatten)]
@@ -155,7 +155,7 @@ pub struct Order {
     pub state: OrderState,
 }
 
-/// How far an order is.
+/// The progress of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OrderState {
@@ -163,7 +163,8 @@ pub enum OrderState {
     BeingAllocated,
     /// A car is assigned.
     BeingServed,
-    /// The assigned car is on its way to the call's floor without another stop, or opens its door there.
+    /// The assigned car is on its way to the call's floor without another stop, or opening its door
+    /// there.
     ServedSoon,
 }
 

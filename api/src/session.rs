@@ -13,25 +13,25 @@ pub struct SessionView {
     #[schema(example = "5bd1e99500c0ffee00c0ffee")]
     id: String,
     state: State,
-    /// Why it has ended: `done`, `time`, `recalled`, `car_lost`, `no_car`, `withdrawn` or `operator`;
-    /// null while it has not.
+    /// Why it ended: `done`, `time`, `recalled`, `car_lost`, `no_car`, `withdrawn` or `operator`;
+    /// null while it is open.
     #[schema(value_type = Option<String>, example = "done")]
     reason: Option<&'static str>,
-    /// The car that it has.
+    /// Its car.
     #[schema(value_type = Option<String>, example = "B")]
     car: Option<NodeId>,
-    /// Where the car is to hold its door open.
+    /// Where the car holds its door open.
     #[schema(value_type = u8, example = 3)]
     floor: Floor,
-    /// Where it goes then by itself.
+    /// Where it goes next by itself.
     #[schema(value_type = Option<u8>)]
     to: Option<Floor>,
-    /// For how long it holds its door open, in seconds.
+    /// How long it holds its door open, in seconds.
     #[schema(example = 30)]
     seconds: u16,
 }
 
-/// How far a session is.
+/// The progress of a session.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[schema(as = SessionState)]
 #[serde(rename_all = "snake_case")]

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// How the fleet has served its passengers, as far as the node that answers has seen it. All times are in
-/// seconds, moments in UTC. A call counts when it is served.
+/// How well the fleet served its passengers, as seen by the node that answers. Durations are in
+/// seconds, times of day in UTC. A call is counted when it is served.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Statistics {
     /// The node that answers.
@@ -13,35 +13,35 @@ pub struct Statistics {
     /// `hour`, `day` or `week`.
     #[schema(example = "day")]
     pub window: String,
-    /// The beginning of the first quarter of an hour in the window.
+    /// The start of the first quarter hour in the window.
     #[schema(example = "2026-05-01T12:00:00Z")]
     pub from: String,
-    /// When the node has answered.
+    /// When the node answered.
     #[schema(example = "2026-05-02T12:07:31Z")]
     pub to: String,
-    /// The beginning of the first quarter of an hour of the last week that the node has kept, whatever the
+    /// The start of the oldest quarter hour that the node has kept from the last week, whatever the
     /// window; null if it has none.
     pub since: Option<String>,
-    /// For how long the node has watched the fleet in the window.
+    /// How long the node watched the fleet in the window.
     pub watched: f64,
     /// The number of floors.
     pub floors: u8,
-    /// The hours below are those of a clock that is this many minutes ahead of UTC.
+    /// The hours below are of a clock this many minutes ahead of UTC.
     pub utc_offset: i16,
     pub waiting: Waiting,
     /// Journeys of destination calls, from the press until the door opens at the destination.
     pub journeys: Times,
-    /// How many calls had waited for how long.
+    /// The distribution of waiting times.
     pub distribution: Vec<Share>,
     /// Every floor, from the bottom.
     pub by_floor: Vec<FloorShare>,
     /// Every hour of the day, from 0 to 23.
     pub by_hour: Vec<HourShare>,
-    /// The cars that were seen in the window, by name.
+    /// The cars seen in the window, by name.
     pub cars: Vec<CarShare>,
-    /// How long each of `periods` is.
+    /// The length of each of `periods`.
     pub period: u32,
-    /// The window in parts, the oldest first. Those in which the node did not watch are left out.
+    /// The window in parts, oldest first, without those in which the node did not watch.
     pub periods: Vec<Period>,
 }
 
@@ -76,7 +76,7 @@ pub struct Times {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Share {
     pub from: f64,
-    /// Null: without a limit.
+    /// Null means no limit.
     pub to: Option<f64>,
     pub hall: u64,
     pub destination: u64,
@@ -84,7 +84,7 @@ pub struct Share {
     pub journeys: u64,
 }
 
-/// The calls of one floor: that of the button, or the one that a car call names.
+/// The calls of one floor: the button's, or the one a car call goes to.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct FloorShare {
     pub floor: u8,
@@ -105,16 +105,16 @@ pub struct HourShare {
     pub car: u64,
 }
 
-/// For how long a car was in which state, in seconds.
+/// How long a car was in each state, in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct CarShare {
     #[schema(example = "A")]
     pub car: String,
-    /// The part of the watched time in which hall calls could be assigned to it, from 0 to 1; null if
-    /// it was not watched.
+    /// The share of the watched time in which hall calls could be assigned to it, from 0 to 1; null
+    /// if it was not watched.
     pub availability: Option<f64>,
     pub in_service: f64,
-    /// A key, an operator or a fire recall had taken it out of the group.
+    /// A key switch, an operator or a fire recall had taken it out of the group.
     pub reserved: f64,
     /// It could not serve, or its node was not heard.
     pub down: f64,
@@ -126,7 +126,7 @@ pub struct Period {
     /// When it begins.
     #[schema(example = "2026-05-01T12:00:00Z")]
     pub start: String,
-    /// For how long the node has watched.
+    /// How long the node watched.
     pub watched: f64,
     /// Waiting times of hall calls and destination calls.
     pub landing: Times,

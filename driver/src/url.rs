@@ -47,10 +47,10 @@ impl PanelUrl {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PanelUrlError {
     /// Neither kind of address.
-    #[error("a panel's address begins with serial:// or tcp://, unlike `{0}`")]
+    #[error("a panel's address must begin with serial:// or tcp://, not `{0}`")]
     Scheme(String),
     /// A serial address without an absolute path.
-    #[error("a serial address names an absolute path, as in serial:///dev/ttyUSB0, unlike `{0}`")]
+    #[error("a serial address needs an absolute path, such as serial:///dev/ttyUSB0, not `{0}`")]
     Path(String),
     /// A serial address with an option other than `baud`.
     #[error("a serial address has no option `{0}`, only baud=NUMBER")]
@@ -59,7 +59,7 @@ pub enum PanelUrlError {
     #[error("the speed `{0}` is not a positive number of bits per second")]
     Baud(String),
     /// A TCP address without a host, or with something behind the port.
-    #[error("a TCP address is tcp://HOST:PORT, unlike `{0}`")]
+    #[error("a TCP address must be tcp://HOST:PORT, not `{0}`")]
     Host(String),
     /// A port that is not a number from 1 to 65535.
     #[error("the port `{0}` is not a number from 1 to 65535")]

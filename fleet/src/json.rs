@@ -83,7 +83,7 @@ pub enum CallError {
     #[error(transparent)]
     Name(#[from] NameError),
     /// The destination is the landing.
-    #[error("there is no trip from floor {0} to floor {0}")]
+    #[error("a trip can't go from floor {0} to floor {0}")]
     NoTrip(Floor),
 }
 

@@ -210,9 +210,9 @@ impl fmt::Display for Report {
             Self::NodeState { from, to, term } | Self::Rotated { from, to, term } => {
                 write!(f, "{from} → {to}, term {term}")
             }
-            Self::PeerDiscovered { node, address } => write!(f, "{node} is heard, at {address}"),
-            Self::PeerLost { node } => write!(f, "{node} is not heard any more"),
-            Self::Synced { node } => write!(f, "states exchanged with {node}"),
+            Self::PeerDiscovered { node, address } => write!(f, "{node} discovered at {address}"),
+            Self::PeerLost { node } => write!(f, "{node} is no longer heard"),
+            Self::Synced { node } => write!(f, "synced with {node}"),
             Self::Repair { node } => write!(f, "whole state sent to {node}, whose store differed"),
             Self::Placed { call, origin, .. } => write!(f, "{call} placed at {origin}"),
             Self::Promised { call } => write!(f, "{call} promised"),
@@ -234,10 +234,10 @@ impl fmt::Display for Report {
             Self::FloorUnreachable { floor } => write!(f, "floor {floor} could not be found"),
             Self::DriveRefused => f.write_str("the drive does not run"),
             Self::OffTarget { stop_at, at: None } => {
-                write!(f, "the drive stopped between floors, and was to stop at {stop_at}")
+                write!(f, "the drive stopped between floors instead of at {stop_at}")
             }
             Self::OffTarget { stop_at, at: Some(at) } => {
-                write!(f, "the drive stopped at {at}, and was to stop at {stop_at}")
+                write!(f, "the drive stopped at {at} instead of {stop_at}")
             }
             Self::Conflict(text) => write!(f, "conflict: {text}"),
             Self::Hung(evidence) => write_hang(f, evidence),

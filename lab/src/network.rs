@@ -14,7 +14,7 @@ use super::agenda::Event;
 pub struct Weather {
     /// How long a packet travels, in microseconds; within it packets overtake each other.
     pub delay: RangeInclusive<u64>,
-    /// How many of a hundred packets get lost.
+    /// Packet loss, in per cent.
     pub loss: u8,
     /// How many of a hundred datagrams arrive twice.
     pub duplication: u8,
@@ -40,7 +40,7 @@ impl Default for Weather {
 pub struct Bursts {
     /// How long a burst lasts on average; more than 0.
     pub length: Duration,
-    /// How many of a hundred packets get lost in a burst; at least `Weather::loss`, otherwise the
+    /// Packet loss, in per cent in a burst; at least `Weather::loss`, otherwise the
     /// burst never ends.
     pub loss: u8,
 }

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 /// Writing failed; how much was written is not known.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    #[error("the figures can't be written as CSV")]
+    #[error("the results can't be written as CSV")]
     Csv(#[from] csv::Error),
-    #[error("the figures can't be written as JSON")]
+    #[error("the results can't be written as JSON")]
     Json(#[from] serde_json::Error),
     /// At the end.
-    #[error("the figures can't be written")]
+    #[error("the results can't be written")]
     Io(#[from] std::io::Error),
 }
 

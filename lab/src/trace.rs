@@ -92,7 +92,7 @@ pub struct Trace {
 
 /// A filter that fits nothing in the trace: what was asked for, and what there is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no {0:?} in this trace; there are {1}")]
+#[error("unknown filter {0:?}; use one of {1}")]
 pub struct UnknownFilter(String, String);
 
 /// A message; a broadcast is one.

@@ -61,7 +61,7 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let cells: Vec<Cell> =
         Cell::all().into_iter().filter(|cell| cell.to_string().contains(&arguments.cell)).collect();
-    ensure!(!cells.is_empty(), "no cell is called {}", arguments.cell);
+    ensure!(!cells.is_empty(), "unknown cell {}", arguments.cell);
     let peers =
         if arguments.all_peers { Strategy::all_peers() } else { Strategy::BEST_PEERS.to_vec() };
     let ours: Vec<_> = match &arguments.ours[..] {

@@ -27,29 +27,29 @@ Examples:
          \"states\": {\"one\": {\"behaviour\": \"idle\", \"floor\": 1, \"direction\": \"stop\",
                             \"cabRequests\": [false, false]}}}' | liftmesh assign
 
-Takes and gives the JSON of hall_request_assigner, the program of the course TTK4145, and has its
-options. hallRequests has [up, down] for each floor from 0; behaviour is idle, moving or doorOpen;
-direction is up, down or stop. The output has the calls of each car, in one line, with the cars in
-the order of their ids. No node is needed.
+Reads and writes the JSON of hall_request_assigner, the program of the course TTK4145, and takes the
+same options. hallRequests has [up, down] for each floor from 0; behaviour is idle, moving or
+doorOpen; direction is up, down or stop. The output is one line with each car's calls, sorted by car
+id. No node is needed.
 
-A moving car is taken to be half-way from its floor to the next one in its direction, an open door
-to have been open for half of its time. Ends with 2 if the input is wrong; then nothing is printed.
+A moving car is assumed to be halfway to the next floor, an open door halfway through its time. If
+the input is invalid, the command prints nothing and exits with 2.
 
-As there, unknown options and keys are ignored, option names may be in any letter case, a floor may
-be in quotes, and a car without a behaviour is idle, without a direction stopped: each with a
-warning. --strict refuses all of these.";
+Like the original, the command ignores unknown options and keys, accepts options in any letter case
+and floors in quotes, and assumes idle for a missing behaviour and stop for a missing direction,
+each with a warning. --strict refuses all of these.";
 
 /// The arguments of `liftmesh assign`, named as the course's program has them.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AssignArgs {
-    /// The cars and calls, in JSON; without it they are read from standard input
+    /// Cars and calls, as JSON [default: read from standard input]
     #[arg(short, long, value_name = "JSON")]
     input: Option<String>,
-    /// Time from one floor to the next, in milliseconds
+    /// Travel time between adjacent floors, in milliseconds
     #[arg(long = "travelDuration", value_name = "MS", default_value_t = 2_500,
           value_parser = value_parser!(u64).range(0..=milliseconds(LONGEST)))]
     travel_duration: u64,
-    /// Time for which the door is open at a stop, in milliseconds
+    /// How long the door stays open at a stop, in milliseconds
     #[arg(long = "doorOpenDuration", value_name = "MS", default_value_t = 3_000,
           value_parser = value_parser!(u64).range(0..=milliseconds(LONGEST)))]
     door_open_duration: u64,
@@ -76,7 +76,7 @@ enum ClearRequestType {
     /// All calls at the floor
     #[value(name = "all")]
     All,
-    /// Those in the car's direction
+    /// Calls in the car's direction
     #[value(name = "inDirn")]
     InDirn,
 }
@@ -85,28 +85,28 @@ enum ClearRequestType {
 #[derive(Debug, thiserror::Error)]
 pub enum AssignError {
     /// The standard input can't be read.
-    #[error("the standard input can't be read")]
+    #[error("can't read standard input")]
     Read(#[source] io::Error),
     /// The input is not JSON, or not that of the course's program.
-    #[error("the input is wrong: {0}")]
+    #[error("invalid input: {0}")]
     Json(serde_json::Error),
     /// It needs tolerance, which was refused.
-    #[error("the input is wrong, and --strict was given: {0}")]
+    #[error("invalid input (--strict): {0}")]
     Strict(String),
     /// There is no JSON at all.
-    #[error("the input is empty: it must be a JSON object with hallRequests and states")]
+    #[error("empty input: expected a JSON object with hallRequests and states")]
     Empty,
     /// No shaft has so many floors, or so few.
     #[error(
-        "the input is wrong: hallRequests has {0} floors, and must have 1 to {max}",
+        "invalid input: hallRequests has {0} floors, but must have 1 to {max}",
         max = FloorCount::MAX
     )]
     Floors(usize),
     /// There are no cars.
-    #[error("the input is wrong: states has no car, and must have one at least")]
+    #[error("invalid input: states must have at least one car")]
     NoStates,
     /// A car can't be as it is said to be.
-    #[error("the input is wrong: states.{id}: {problem}")]
+    #[error("invalid input: states.{id}: {problem}")]
     State {
         /// Its id.
         id: String,

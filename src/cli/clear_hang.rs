@@ -17,15 +17,14 @@ Examples:
   liftmesh clear-hang --operator kovac --reason 'brake replaced' \\
       --url https://192.168.1.12:7080 --token-file ~/.config/liftmesh/token
 
-Give it as the user that the node runs as, once the car has been looked into. Afterwards the node
-can be started. With --url it goes to `liftmesh caretaker`, which answers at the address of a node
-that hung, and which then ends so that the node is started. Where there is nothing to clear it says so
-and ends with 0.";
+Inspect the car first, then run this as the node's user; afterwards the node can be started. With
+--url it goes to `liftmesh caretaker`, which listens at the hung node's address and then exits so
+that the node restarts. If there is nothing to clear, it says so and exits with 0.";
 
 /// The arguments of `liftmesh clear-hang`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ClearHangArgs {
-    /// Who has looked into the car
+    /// Who inspected the car
     #[arg(long, value_name = "NAME", value_parser = operator)]
     pub(crate) operator: String,
     /// What was found and done
@@ -57,7 +56,7 @@ impl ClearHangArgs {
             Ok(None) => "nothing to clear\n".to_owned(),
             Err(ClearError::Running(_)) => {
                 Client::connect(&data_dir)?.clear_hang(&self.operator, &self.reason)?;
-                "nothing to clear: the node runs\n".to_owned()
+                "nothing to clear: the node is running\n".to_owned()
             }
             Err(error) => return Err(error.into()),
         };
@@ -68,10 +67,10 @@ impl ClearHangArgs {
     fn clear_at(&self, remote: &Client) -> Result<(), CommandError> {
         let text = match remote.clear_hang(&self.operator, &self.reason)? {
             Some(HangCleared { car, cleared, audit_records }) => format!(
-                "cleared: {cleared}\naudit log: record {audit_records}\nThe node of {car} is started \
-                 again.\n"
+                "cleared: {cleared}\naudit log: record {audit_records}\nThe node of {car} \
+                 restarts.\n"
             ),
-            None => "nothing to clear: the node runs\n".to_owned(),
+            None => "nothing to clear: the node is running\n".to_owned(),
         };
         Ok(output::print(&text)?)
     }

@@ -15,7 +15,7 @@ Examples:
   liftmesh events --json --socket /run/liftmesh/status.sock | jq 'select(.event == \"hung\")'
   liftmesh events --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
 
-It prints what happens from now on until it is interrupted. When the node ends it ends with 5.";
+Prints events from now on, until you interrupt it. If the node stops, it exits with 5.";
 
 /// The arguments of `liftmesh events`.
 #[derive(Debug, Clone, Args)]
@@ -26,14 +26,14 @@ pub(crate) struct EventsArgs {
     /// Or one at another computer
     #[command(flatten)]
     pub(crate) remote: RemoteArgs,
-    /// Print JSON, one event a line: times in seconds, floors from 0
+    /// Print JSON, one event per line: times in seconds, floors from 0
     #[arg(long)]
     pub(crate) json: bool,
     /// Only these kinds [default: all]
     #[arg(long, value_name = "KINDS", value_delimiter = ',',
           value_parser = PossibleValuesParser::new(Report::NAMES))]
     pub(crate) kind: Vec<String>,
-    /// End after this many
+    /// Exit after this many events
     #[arg(long, value_name = "NUMBER")]
     pub(crate) limit: Option<u64>,
 }

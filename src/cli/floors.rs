@@ -18,11 +18,11 @@ Examples:
   liftmesh floors release 5 --seconds 20 --data-dir /var/lib/liftmesh
   liftmesh floors show --data-dir /var/lib/liftmesh
 
-Any running node locks and unlocks, for all cars. A lock holds until the floor is unlocked, whatever
-is restarted meanwhile. A button in a car, a trip from a kiosk, and a call of a program to a locked
-floor place no order, unless the call comes with a right of access: over HTTP, with a token with
-scope `access`, or with `liftmesh order car A 5 --access`. Hall calls are taken at every floor, so
-that people can leave. No lock holds in a car in independent or fire service.";
+Any running node takes the command; it applies to all cars. A lock survives restarts and lasts until
+the floor is unlocked. Car buttons, kiosks and programs can't place orders to a locked floor, unless
+the call has a right of access: over HTTP with a token of scope `access`, or with `liftmesh order
+car A 5 --access`. Hall calls are accepted at every floor, so that people can leave. Locks do not
+apply in a car in independent or fire service.";
 
 /// The arguments of `liftmesh floors`.
 #[derive(Debug, Clone, Args)]
@@ -35,22 +35,22 @@ pub(crate) struct FloorsArgs {
 /// What to do with locks.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum FloorsCommand {
-    /// Take calls to a floor only from those with a right of access, on record
+    /// Accept calls to a floor only with a right of access (audited)
     #[command(
         after_help = "Example: liftmesh floors lock 5 --operator kovac --data-dir /var/lib/liftmesh"
     )]
     Lock(LockArgs),
-    /// Take calls to a floor from everybody, on record
+    /// Accept calls to a floor from everyone again (audited)
     #[command(
         after_help = "Example: liftmesh floors unlock 5 --operator kovac --data-dir /var/lib/liftmesh"
     )]
     Unlock(LockArgs),
-    /// Let everybody in the node's own car ride to a locked floor, for some seconds
+    /// Let anyone in the node's own car ride to a locked floor, for a few seconds
     #[command(
         after_help = "Example: liftmesh floors release 5 --seconds 20 --data-dir /var/lib/liftmesh"
     )]
     Release(ReleaseArgs),
-    /// Show the locked floors, and how many calls a node has refused
+    /// Show the locked floors, and how many calls the node refused
     #[command(
         arg = refused_url(),
         after_help = "Example: liftmesh floors show --data-dir /var/lib/liftmesh"
@@ -75,7 +75,7 @@ pub(crate) struct ReleaseArgs {
     /// The floor, from 0 at the bottom
     #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
     pub(crate) floor: Floor,
-    /// For how long its button in the car places a call: 1 to 60. A restart of the node ends it
+    /// How long its button in the car works, in seconds: 1 to 60. A restart of the node ends it
     #[arg(long, default_value_t = 10, value_parser = value_parser!(u8).range(1..=60))]
     pub(crate) seconds: u8,
     /// The node of the car

@@ -14,19 +14,18 @@ Examples:
   chown liftmesh: /etc/liftmesh/fleet.key
   (umask 077; liftmesh keygen > fleet.key)
 
-Make one key for the whole fleet, copy the file to every cabin computer by a way that nobody listens
-to, and name it in the configuration: fleet_keys = \"/etc/liftmesh/fleet.key\". Who has the key can
+Make one key for the whole fleet, copy the file to every cabin computer over a secure channel, and
+name it in the configuration: fleet_keys = \"/etc/liftmesh/fleet.key\". Anyone with the key can
 command every car: if a computer is stolen or lost, change the key on all others.
 
-To change it while the fleet runs, restart one node after the other, and wait each time until it has
-found its peers: first all with fleet_keys = \"OLD,NEW\", then all with \"NEW,OLD\", then all with
-\"NEW\". For a fleet that has none yet, OLD is the word none.";
+To change the key while the fleet runs, restart the nodes one at a time, and wait each time until
+the node has found its peers: first all with fleet_keys = \"OLD,NEW\", then all with \"NEW,OLD\",
+then all with \"NEW\". If the fleet has no key yet, write none for OLD.";
 
 /// The arguments of `liftmesh keygen`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct KeygenArgs {
-    /// The file to write, readable for its owner alone; it must not exist. Otherwise the key is
-    /// printed
+    /// New file to write, readable only by its owner [default: print the key]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -38,7 +37,7 @@ pub enum KeygenError {
     #[error("the system has no random numbers")]
     Random(#[from] getrandom::Error),
     /// A key that is in use must not be lost.
-    #[error("{} exists already, and a key is never overwritten: name another file", .0.display())]
+    #[error("{} already exists, and keys are never overwritten: name another file", .0.display())]
     Exists(PathBuf),
     /// The file can't be written.
     #[error("{} can't be written", path.display())]
@@ -60,6 +59,6 @@ impl KeygenArgs {
             io::ErrorKind::AlreadyExists => KeygenError::Exists(path()),
             _ => KeygenError::Write { path: path(), source },
         })?;
-        Ok(output::print(&format!("a fleet key is in {}\n", path().display()))?)
+        Ok(output::print(&format!("fleet key written to {}\n", path().display()))?)
     }
 }

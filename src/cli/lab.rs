@@ -44,7 +44,7 @@ pub(crate) enum Experiment {
     /// Compare the dispatchers on the same passengers: waiting, riding, energy, decision time
     #[command(after_help = traffic::EXAMPLES)]
     Traffic(traffic::TrafficArgs),
-    /// Serve the playground on this machine: a whole fleet in a browser tab, to break
+    /// Serve the playground on this machine: a whole fleet to break in a browser tab
     #[command(after_help = playground::EXAMPLES)]
     Playground(playground::PlaygroundArgs),
 }
@@ -78,10 +78,10 @@ pub enum LabError {
         number: u64,
     },
     /// The figures show that something stated does not hold; they have been written.
-    #[error("what is stated does not hold:\n{0}")]
+    #[error("claims that do not hold:\n{0}")]
     Broken(String),
     /// Too many campaigns say nothing.
-    #[error("{void} of {number} seeds are void: what passed proves too little")]
+    #[error("{void} of {number} seeds are void: too few are left")]
     Void {
         /// The seeds that are void.
         void: usize,
@@ -92,7 +92,7 @@ pub enum LabError {
     #[error("the script fails")]
     ScriptFails,
     /// A file holds no script.
-    #[error("{} holds no script", path.display())]
+    #[error("{} is not a script", path.display())]
     NoScript {
         /// The file.
         path: PathBuf,
@@ -111,7 +111,7 @@ pub enum LabError {
     #[error("a campaign needs a protocol and a preset, not {0}")]
     Variant(Contestant),
     /// The contestant has no such preset.
-    #[error("--preset {preset} does not go with --election {contestant}; leave --preset out")]
+    #[error("--preset {preset} can't be used with --election {contestant}; omit --preset")]
     Preset {
         /// A control, or a protocol whose variant says otherwise.
         contestant: Contestant,
@@ -119,7 +119,7 @@ pub enum LabError {
         preset: Preset,
     },
     /// No fleet is large enough.
-    #[error("there is nothing to compare: {situation} needs --sizes of at least {smallest}")]
+    #[error("nothing to compare: {situation} needs --sizes of at least {smallest}")]
     Small {
         /// What should happen.
         situation: Situation,
@@ -151,10 +151,10 @@ pub enum LabError {
         source: BuildingError,
     },
     /// There is no such building.
-    #[error("there is no building {0}, and no such file: A12, B16, crites-barto, or a TOML file")]
+    #[error("no building or file named {0}: use A12, B16, crites-barto or a TOML file")]
     NoBuilding(String),
     /// Nobody is in the building, so rates in per cent mean nothing.
-    #[error("{0} has no population to which --rates refer")]
+    #[error("{0} has no population, which --rates needs")]
     Empty(String),
     /// A list of passengers can't be read.
     #[error("{}", path.display())]
@@ -166,13 +166,13 @@ pub enum LabError {
     },
     /// The playground was not built there.
     #[error(
-        "there is no playground in {}: build it with ./playground/build.sh in a checkout of the \
-         source, or say with --dir where it is",
+        "no playground in {}: build it with ./playground/build.sh in a source checkout, or point \
+         --dir at it",
         .0.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(" or ")
     )]
     NoPlayground(Vec<PathBuf>),
     /// The playground's port can't be used.
-    #[error("port {port} of 127.0.0.1 can't be used; choose another one with --port")]
+    #[error("port {port} on 127.0.0.1 can't be used; choose another with --port")]
     Port {
         /// The port.
         port: u16,
@@ -201,7 +201,7 @@ fn faulty_time(text: &str) -> Result<Duration, String> {
     let time = minutes.or_else(|| humantime::parse_duration(text).ok());
     let time =
         time.filter(|time| (Duration::from_secs(1)..=Duration::from_hours(24)).contains(time));
-    time.ok_or_else(|| "give a time with its unit, 1s to 1day, or a number of minutes".to_owned())
+    time.ok_or_else(|| "use a time with a unit, 1s to 1day, or a number of minutes".to_owned())
 }
 
 /// The size of a fleet.

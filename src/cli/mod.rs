@@ -94,9 +94,9 @@ Examples:
 const HELP_EXAMPLES: &str = "\
 Examples:
   liftmesh help run
-  liftmesh help config            every key of node.toml, a line each
-  liftmesh help config door       all about the keys of a table
-  liftmesh help config dwell      all about a key, by its name, flag or variable";
+  liftmesh help config            every key of node.toml, one per line
+  liftmesh help config door       all about a table's keys
+  liftmesh help config dwell      all about a key: give its name, flag or variable";
 
 /// Elevator-fleet controller: one process per cabin computer, no order is ever lost
 #[derive(Debug, Parser)]
@@ -123,7 +123,7 @@ impl Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run the node of one car, until a signal ends it
+    /// Run the node of one car until it is stopped
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
     /// Show a running node: its state, peers, open orders and car
@@ -132,7 +132,7 @@ pub(crate) enum Command {
     /// Watch the whole fleet in the terminal: shafts, nodes, open orders, events
     #[command(after_help = top::EXAMPLES)]
     Top(TopArgs),
-    /// Follow what happens at a running node, line by line
+    /// Follow the events of a running node, line by line
     #[command(after_help = events::EXAMPLES)]
     Events(EventsArgs),
     /// Place an order at a running node, as if its button were pressed
@@ -141,22 +141,22 @@ pub(crate) enum Command {
     /// Set the service mode of a car, from any node (audited)
     #[command(after_help = mode::MODE_EXAMPLES)]
     Mode(ModeArgs),
-    /// Send a car to a floor with priority, or end that (audited)
+    /// Send a car to a floor with priority, or cancel that (audited)
     #[command(after_help = mode::PRIORITY_EXAMPLES)]
     Priority(PriorityArgs),
-    /// Recall all cars in a fire, or end that (audited)
+    /// Start or end a fire recall of all cars (audited)
     #[command(after_help = mode::FIRE_RECALL_EXAMPLES)]
     FireRecall(FireRecallArgs),
     /// Lock, unlock or list floors
     #[command(after_help = floors::EXAMPLES)]
     Floors(FloorsArgs),
-    /// Bring all cars down on emergency power, one at a time, or end that (audited)
+    /// Start or end emergency power: cars come down one at a time (audited)
     #[command(after_help = mode::EMERGENCY_POWER_EXAMPLES)]
     EmergencyPower(EmergencyPowerArgs),
     /// Put a node back in service after its car hung (audited)
     #[command(after_help = clear_hang::EXAMPLES)]
     ClearHang(ClearHangArgs),
-    /// Serve the web panel of a node that a hang keeps from running, to clear the hang there
+    /// Serve the web panel of a hung node, so that the hang can be cleared there
     #[command(after_help = caretaker::EXAMPLES)]
     Caretaker(CaretakerArgs),
     /// Show the audit log of a node or of the fleet: hangs, who cleared them, and commands
@@ -165,10 +165,10 @@ pub(crate) enum Command {
     /// Show a node's latest button presses, and what became of each
     #[command(after_help = presses::EXAMPLES, arg = remote::refused_url())]
     Presses(PressesArgs),
-    /// Make a fleet key, by which nodes recognise each other
+    /// Make a fleet key, which nodes use to recognise each other
     #[command(after_help = keygen::EXAMPLES)]
     Keygen(KeygenArgs),
-    /// Make, list and revoke the tokens of programs that use HTTP
+    /// Create, list and revoke tokens for HTTP clients
     #[command(after_help = token::EXAMPLES, arg = remote::refused_url())]
     Token(TokenArgs),
     /// Check the configuration, and show each value and where it comes from
@@ -183,7 +183,7 @@ pub(crate) enum Command {
     /// Check whether a node can run on this machine and network, and say how to fix what is wrong
     #[command(after_help = doctor::EXAMPLES)]
     Doctor(DoctorArgs),
-    /// Assign hall calls to cars by a snapshot in JSON, as the program of the course TTK4145 does
+    /// Assign hall calls to cars from a JSON snapshot, like the program of the course TTK4145
     #[command(after_help = assign::EXAMPLES)]
     Assign(AssignArgs),
     /// Watch a whole fleet with passengers on this machine, and break it
@@ -193,13 +193,13 @@ pub(crate) enum Command {
     #[cfg(feature = "simulator")]
     #[command(after_long_help = elevator_simulator::cli::examples("liftmesh simulate"))]
     Simulate(Box<elevator_simulator::cli::Args>),
-    /// Run the brain in virtual time: compare the elections, check campaigns of faults, draw runs
+    /// Run the brain in virtual time: compare elections, test it with faults, draw runs
     #[cfg(feature = "simulator")]
     Lab(lab::LabArgs),
     /// Explain a command, or a key of the configuration
     #[command(after_help = HELP_EXAMPLES)]
     Help {
-        /// A command; or `config`, with a key or table of node.toml to read all about it
+        /// A command; or `config`, alone or with a key or table of node.toml
         #[arg(value_name = "COMMAND", allow_hyphen_values = true)]
         topic: Vec<String>,
     },
@@ -237,10 +237,10 @@ impl ConfigArgs {
 /// How a list of what has happened is printed.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PageArgs {
-    /// Print JSON, one entry a line: times in UTC, floors from 0
+    /// Print JSON, one entry per line: times in UTC, floors from 0
     #[arg(long)]
     pub(crate) json: bool,
-    /// Only this many, the latest [default: all]
+    /// Show only the latest NUMBER [default: all]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) limit: Option<usize>,
 }
@@ -321,7 +321,7 @@ impl NodeArgs {
 pub(crate) struct ReadArgs {
     #[command(flatten)]
     pub(crate) node: NodeArgs,
-    /// The node's socket for reading, in place of its data directory
+    /// The node's read-only socket, instead of its data directory
     #[arg(long, value_name = "PATH", conflicts_with_all = ["data_dir", "config"])]
     pub(crate) socket: Option<PathBuf>,
 }
@@ -358,7 +358,8 @@ pub enum CommandError {
     Doctor(usize),
     /// The node does not run because a hang was not cleared.
     #[error(
-        "no node runs with data directory {}: {}\nLook into the car. Once it is fit to run:\n  {}",
+        "no node is running with data directory {}: {}\nInspect the car. Once it is fit to run:\n  \
+         {}",
         .0.data_dir.display(), .0.latch, .0.remedy
     )]
     Latched(Box<LatchedNode>),
@@ -368,11 +369,11 @@ pub enum CommandError {
     #[error("LIFTMESH_URL: {0}")]
     Url(#[from] UrlError),
     #[error(
-        "--url names a node at another computer, and --data-dir, --config or --socket one of this \
-             machine: give one of them"
+        "--url names a node on another computer, and --data-dir, --config or --socket one on this \
+         machine: use only one of them"
     )]
     TwoNodes,
-    #[error("--token-file and --ca are for a node at another computer: give --url, too")]
+    #[error("--token-file and --ca need --url")]
     NoUrl,
     #[error(transparent)]
     Elsewhere(#[from] Elsewhere),
@@ -380,7 +381,7 @@ pub enum CommandError {
     Output(#[from] OutputError),
     #[error("the terminal can't be used")]
     Screen(#[source] std::io::Error),
-    #[error("the output is no terminal: use `liftmesh top --once` for one frame as text")]
+    #[error("the output is not a terminal: use `liftmesh top --once` for one frame as text")]
     NoTerminal,
     #[error("the system does not report the end of the parent process")]
     Parent(#[source] std::io::Error),
@@ -393,7 +394,7 @@ pub enum CommandError {
     #[error(transparent)]
     Call(#[from] CallError),
     /// The order is placed, but did not reach the requested state in time.
-    #[error("{call} was placed and was not {what} within {limit}; it stays open")]
+    #[error("{call} was placed, but not {what} within {limit}; it stays open")]
     WaitedTooLong { call: String, what: &'static str, limit: humantime::FormattedDuration },
     #[error(transparent)]
     Keygen(#[from] KeygenError),

@@ -19,19 +19,19 @@ Examples:
   liftmesh mode B in-service --operator kovac --url https://192.168.1.11:7080 \\
       --token-file ~/.config/liftmesh/token
 
-Any running node takes the command for any car, and passes it on. The mode holds until another one is
-set, whatever is restarted meanwhile. Modes, the least restrictive first:
-  in-service      the group gives it hall calls
-  attendant       the group gives it hall calls, and at each stop it waits for an attendant, who
-                  presses the button of the floor to go to
-  independent     it serves its car calls only, and keeps its door open until the next one
-  out-of-service  it takes its riders where they asked to go, then stays with its door closed; a
+Any running node takes the command for any car, and passes it on. The mode survives restarts and
+lasts until another one is set. Modes, least restrictive first:
+  in-service      hall calls are assigned to it
+  attendant       hall calls are assigned to it, and at each stop it waits until an attendant
+                  presses the button of the next floor
+  independent     it serves only car calls, and keeps its door open until the next one
+  out-of-service  it takes its riders to their floors, then stays there with its door closed; any
                   button in it opens the door
-  fire-recall     it goes to its recall floor without a stop, and keeps its door open there
-  fire-service    a firefighter drives it: it goes to the floor whose button was pressed last, and
+  fire-recall     it goes to its recall floor without stopping, and keeps its door open there
+  fire-service    a firefighter drives it: it goes to the floor of the last button pressed, and
                   opens there when that button is pressed again
-Of this mode, the car's key switch and a fire recall of all cars the most restrictive one applies;
-a key switch at `out of service` comes before everything.";
+The most restrictive of this mode, the car's key switch and a fire recall of all cars applies; a key
+switch at `out of service` overrides everything.";
 
 pub(super) const FIRE_RECALL_EXAMPLES: &str = "\
 Examples:
@@ -41,10 +41,10 @@ Examples:
   LIFTMESH_URL=https://192.168.1.11:7080 liftmesh fire-recall end --operator kovac \\
       --token-file ~/.config/liftmesh/token
 
-Any running node takes the command, and passes it on. All cars go to their recall floors without a
-stop and keep their doors open there (ASME A17.1 Phase I, EN 81-73). It never ends by itself: not by
-a restart, nor when the power comes back. Meanwhile the key switch in a car at `fire recall` lets a
-firefighter drive that car (ASME A17.1 Phase II).";
+Any running node takes the command, and passes it on. All cars go to their recall floors without
+stopping and keep their doors open there (ASME A17.1 Phase I, EN 81-73). The recall never ends by
+itself, not even after a restart or a power cut. While it lasts, turning the key switch in a car to
+`fire recall` lets a firefighter drive that car (ASME A17.1 Phase II).";
 
 pub(super) const PRIORITY_EXAMPLES: &str = "\
 Examples:
@@ -53,11 +53,11 @@ Examples:
   liftmesh priority end --car B --operator 'J. Kovac' --config /etc/liftmesh/node.toml
 
 Sends the named car, or the one in service that gets there first, to a floor (priority service). The
-car takes no more hall calls, and those that it has go to other cars. It serves the car calls on its
-way, opens at the floor and waits there for `service.priority_stay` (30 s), or until somebody presses a
-button in it. Then it is back in service. `end` ends that, and the session of a robot in the car. Any running node takes the command, and passes it on; it
-outlives restarts. A car in a more restrictive mode goes once that is over. A fire recall and emergency
-power end the call.";
+car takes no more hall calls, and its current ones go to other cars. It serves the car calls on its
+way, opens at the floor and waits for `service.priority_stay` (30 s), or until someone presses a
+button in it. Then it returns to service. `end` cancels the call, and a robot's session in the car.
+Any running node takes the command, and passes it on; it survives restarts. A car in a more
+restrictive mode goes once that mode ends. Fire recall and emergency power cancel the call.";
 
 pub(super) const EMERGENCY_POWER_EXAMPLES: &str = "\
 Examples:
@@ -66,18 +66,18 @@ Examples:
   liftmesh emergency-power start --car B --operator 'J. Kovac' --config /etc/liftmesh/node.toml
   liftmesh emergency-power end --operator 'J. Kovac' --data-dir /var/lib/liftmesh
 
-Any running node takes the command, and passes it on. Every motor stops. Then one car after the other
-goes to its recall floor and keeps its door open there; the next one goes once it has arrived, or has
-not moved for 60 s. Then the named car serves calls, or the first one that can (ASME A17.1, emergency
-power). It never ends by itself. Commanded again, it gives each car another turn. A car moves only while
-most of the fleet's nodes follow one master, and its own is among them.";
+Any running node takes the command, and passes it on. Every motor stops. Then the cars go to their
+recall floors one at a time and keep their doors open there; the next one goes once the previous one
+has arrived, or has not moved for 60 s. Then the named car, or the first one that can, serves calls
+(ASME A17.1, emergency power). It never ends by itself. Repeat the command to give each car another
+turn. A car moves only while most of the fleet's nodes, including its own, follow one master.";
 
 /// The arguments of `liftmesh mode`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModeArgs {
     /// The car
     pub(crate) car: NodeId,
-    /// Its mode: in-service, attendant, independent, out-of-service, fire-recall or fire-service
+    /// The mode: in-service, attendant, independent, out-of-service, fire-recall or fire-service
     pub(crate) mode: Mode,
     /// Who and why
     #[command(flatten)]
@@ -97,10 +97,10 @@ pub(crate) struct FireRecallArgs {
 /// The arguments of `liftmesh priority`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PriorityArgs {
-    /// The floor, counted from 0 at the bottom; or `end`: the car returns to service
+    /// The floor, from 0 at the bottom; or `end` to return the car to service
     #[arg(value_name = "FLOOR|end")]
     pub(crate) to: Destination,
-    /// The car; without it, the one that gets there first
+    /// The car [default: the one that gets there first]
     #[arg(long)]
     pub(crate) car: Option<NodeId>,
     /// Who and why
@@ -130,7 +130,7 @@ impl FromStr for Destination {
 pub(crate) struct EmergencyPowerArgs {
     /// Start or end it
     pub(crate) power: PowerArg,
-    /// The car that is to serve once all are down; without it, the first one that can
+    /// The car that serves calls once all are down [default: the first one that can]
     #[arg(long)]
     pub(crate) car: Option<NodeId>,
     /// Who and why
@@ -141,19 +141,19 @@ pub(crate) struct EmergencyPowerArgs {
 /// What becomes of emergency power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PowerArg {
-    /// One car moves at a time
+    /// Let only one car move at a time
     Start,
-    /// All cars return to what they did before
+    /// Return all cars to what they did before
     End,
 }
 
 /// Who gives a command, why and at which node.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Who {
-    /// Who commands it
+    /// Who gives the command, for the audit log
     #[arg(long, value_name = "NAME", value_parser = operator)]
     pub(crate) operator: String,
-    /// Why
+    /// The reason, for the audit log
     #[arg(long, value_name = "TEXT", value_parser = reason)]
     pub(crate) reason: Option<String>,
     /// Which node takes it
@@ -167,9 +167,9 @@ pub(crate) struct Who {
 /// What becomes of a fire recall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RecallArg {
-    /// All cars are recalled
+    /// Recall all cars
     Start,
-    /// They return to what they did before
+    /// Return them to what they did before
     End,
 }
 

@@ -20,15 +20,15 @@ Examples:
   liftmesh order hall 0 up --wait served --timeout 2m --config /etc/liftmesh/node.toml
   liftmesh order hall 3 up --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
 
-Floors count from 0 at the bottom. The order is placed when the command returns with 0; --wait lit
-waits until it is promised (its lamp may be lit), --wait assigned until it also has a car, --wait
-served until a car has come. No order is needed, and none is placed, where the car stands there with
-its door open: the command says so and ends with 0.";
+Floors count from 0 at the bottom. If the command exits with 0, the order was placed; --wait lit
+also waits until it is promised (its lamp may be lit), --wait assigned until it also has a car,
+--wait served until a car has come. If a car is already there with its door open, no order is
+placed: the command says so and exits with 0.";
 
 /// The arguments of `liftmesh order`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OrderArgs {
-    /// What is asked for
+    /// What to ask for
     #[command(subcommand)]
     pub(crate) order: OrderCommand,
     /// Which node takes it in
@@ -37,13 +37,13 @@ pub(crate) struct OrderArgs {
     /// Or one at another computer
     #[command(flatten)]
     pub(crate) remote: RemoteArgs,
-    /// The passenger has a right of access: a locked floor does not refuse the order
+    /// Give the passenger a right of access, so that a locked floor accepts the order
     #[arg(long, global = true)]
     pub(crate) access: bool,
     /// What to wait for
     #[arg(long, global = true)]
     pub(crate) wait: Option<Wait>,
-    /// How long to wait at most
+    /// How long to wait
     #[arg(long, global = true, default_value = "60s", value_name = "TIME",
           value_parser = humantime::parse_duration)]
     pub(crate) timeout: Duration,
@@ -52,7 +52,7 @@ pub(crate) struct OrderArgs {
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum OrderCommand {
-    /// A car at a landing
+    /// Call a car to a landing
     #[command(after_help = "Example: liftmesh order hall 3 up --data-dir /var/lib/liftmesh")]
     Hall {
         /// The landing
@@ -61,7 +61,7 @@ pub(crate) enum OrderCommand {
         /// Where the passenger wants to go
         direction: Way,
     },
-    /// A trip from a landing: its car is chosen at once, and stays the same while it can serve
+    /// Request a trip from a landing: its car is chosen at once, and kept while it can serve
     #[command(
         after_help = "Example: liftmesh order destination 0 5 --wait assigned --data-dir /var/lib/liftmesh"
     )]
@@ -73,7 +73,7 @@ pub(crate) enum OrderCommand {
         #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
         to: Floor,
     },
-    /// A ride in a car
+    /// Press a floor button in a car
     #[command(after_help = "Example: liftmesh order car A 5 --data-dir /var/lib/liftmesh")]
     Car {
         /// The car
@@ -219,7 +219,7 @@ fn reached(node: &Client, call: &Call, wait: Wait) -> Result<Option<String>, Com
 
 fn print_absorbed(call: &Call) -> Result<(), CommandError> {
     Ok(output::print(&format!(
-        "{call} not placed: the car stands there with its door open, and keeps it open\n"
+        "{call} not placed: the car is there with its door open, and keeps it open\n"
     ))?)
 }
 

@@ -7,7 +7,7 @@ use crate::log::complaint;
 
 /// Standard output can't be written.
 #[derive(Debug, thiserror::Error)]
-#[error("the standard output can't be written to")]
+#[error("can't write to standard output")]
 pub struct OutputError(#[from] io::Error);
 
 impl OutputError {

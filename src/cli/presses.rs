@@ -13,10 +13,10 @@ Examples:
   liftmesh presses --limit 10 --config /etc/liftmesh/node.toml
   liftmesh presses --json --data-dir /var/lib/liftmesh | jq 'select(.fate == \"refused\")'
 
-A node remembers the last 512 presses of the buttons of its panel until it ends; the same button
-again, with the same result, counts up its latest press. What programs and operators ask for is no
-press. Give it as the user that the node runs as: presses say who went where. With --json, presses
-go to standard output, and the rest to standard error.";
+A node remembers the last 512 button presses of its panel until it stops; pressing the same button
+again with the same result adds to the count of its latest press. Orders from programs and operators
+are not listed. Run it as the node's user: presses reveal who went where. With --json, presses go to
+standard output and everything else to standard error.";
 
 /// The arguments of `liftmesh presses`.
 #[derive(Debug, Clone, Args)]
@@ -35,7 +35,7 @@ impl PressesArgs {
         let latest = self.page.latest(&presses);
         let before = match forgotten {
             0 => String::new(),
-            count => format!("{count} earlier ones are forgotten\n"),
+            count => format!("{count} earlier ones are no longer kept\n"),
         };
         if self.page.json {
             output::print(&latest.iter().map(json).collect::<String>())?;

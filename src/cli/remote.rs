@@ -14,7 +14,7 @@ use crate::mqtt::access;
 pub(super) const URL: &str = "LIFTMESH_URL";
 
 /// Above these flags in the help.
-const HEADING: &str = "A node at another computer";
+const HEADING: &str = "Node on another computer";
 
 /// A node at another computer.
 #[derive(Debug, Clone, Default, Args)]
@@ -22,10 +22,10 @@ pub(crate) struct RemoteArgs {
     /// Its address, such as `https://192.168.1.11:7080` (or set `LIFTMESH_URL`)
     #[arg(long, value_name = "URL", global = true, help_heading = HEADING)]
     pub(crate) url: Option<NodeUrl>,
-    /// A file with the token, which others can't read (or set `LIFTMESH_TOKEN` to the token)
+    /// File with the token, unreadable to others (or set `LIFTMESH_TOKEN` to the token)
     #[arg(long, value_name = "FILE", global = true, help_heading = HEADING)]
     pub(crate) token_file: Option<PathBuf>,
-    /// The authorities whose certificates count, in PEM (or set `LIFTMESH_CA`) [default: the system's]
+    /// Trusted certificate authorities, in PEM (or set `LIFTMESH_CA`) [default: the system's]
     #[arg(long, value_name = "FILE", global = true, help_heading = HEADING)]
     pub(crate) ca: Option<PathBuf>,
 }
@@ -42,8 +42,8 @@ fn refuse(_url: &str) -> Result<NodeUrl, Elsewhere> {
 /// The command has to be given where the node is; the variable or the flag names a node elsewhere.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "this command works only on the computer of its node, and {0} names a node at another one: give \
-     it there, with --data-dir or --config"
+    "this command works only on the node's own computer, but {0} names another one: run it there, \
+     with --data-dir or --config"
 )]
 pub struct Elsewhere(pub(crate) &'static str);
 

@@ -32,8 +32,8 @@ Examples:
   liftmesh status --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
   liftmesh status --data-dir /tmp/A --json | jq '.orders[] | select(.waited > 60)'
 
-It ends with 0 for a running node, with 4 for one that does not run because a hang has not been
-cleared, and with 5 for one that does not run for another reason.";
+Exits with 0 if the node is running, 4 if it does not run because a hang has not been cleared, and 5
+if it does not run for another reason.";
 
 /// The arguments of `liftmesh status`.
 #[derive(Debug, Clone, Args)]
@@ -50,7 +50,7 @@ pub(crate) struct StatusArgs {
     /// Print JSON on one line: times in seconds, floors from 0
     #[arg(long)]
     pub(crate) json: bool,
-    /// Look again every second, until the node ends
+    /// Refresh every second until the node stops
     #[arg(long)]
     pub(crate) watch: bool,
 }
@@ -104,8 +104,8 @@ fn latched_page(view: &LatchedNode) -> String {
     let node = node.map_or("of this data directory", NodeId::as_str);
     let LatchedNode { latch, remedy, .. } = view;
     format!(
-        "Node {node}: not running, latched\n  {latch}\n\nIt does not start before an operator has \
-         looked into the car. Once the car is fit to run:\n  {remedy}\n"
+        "Node {node}: not running, latched\n  {latch}\n\nIt does not start until an operator has \
+         inspected the car. Once the car is fit to run:\n  {remedy}\n"
     )
 }
 
@@ -171,7 +171,7 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
     }
     let refused = [
         (status.refused.impossible, "impossible orders"),
-        (status.refused.no_room, "more than there can be"),
+        (status.refused.no_room, "over the limit"),
     ];
     write_counts(page, "refused records of peers", refused)?;
     if status.log_lines_lost > 0 {
@@ -197,10 +197,10 @@ fn write_schedule(page: &mut String, status: &Status) -> fmt::Result {
     let Some(ScheduleStatus { local_time, entry }) = &status.schedule else {
         return Ok(());
     };
-    let entry = entry.as_deref().unwrap_or("no entry holds");
+    let entry = entry.as_deref().unwrap_or("no entry applies");
     let time = local_time.as_deref().unwrap_or("unknown");
     let whose = match &status.node_state {
-        NodeState::Slave { master } => format!("; that of the master {master} counts"),
+        NodeState::Slave { master } => format!("; the master {master}'s applies"),
         NodeState::Master | NodeState::Seeking => String::new(),
     };
     writeln!(page, "  schedule: {entry} (local time {time}{whose})")
@@ -226,7 +226,7 @@ fn write_keys(page: &mut String, keys: &FleetKeysStatus) -> fmt::Result {
             writeln!(page, "  messages are sent and accepted without a fleet key")
         } else {
             // Elsewhere it would be missing.
-            writeln!(page, "  no fleet key: any account of this machine can command the cars")
+            writeln!(page, "  no fleet key: any account on this machine can command the cars")
         };
     }
     let others = keys.accepted.iter().filter(|id| Some(**id) != keys.sent).map(u8::to_string);
@@ -265,7 +265,7 @@ fn write_car(page: &mut String, name: &NodeId, car: &CarStatus) -> fmt::Result {
     writeln!(page, "\n  line {}", line(car.line))?;
     let floors = list(car.view.locked_out.iter());
     if !floors.is_empty() {
-        writeln!(page, "  locked out for a while, sensor silent: {floors}")?;
+        writeln!(page, "  locked out for now, sensor silent: {floors}")?;
     }
     if !car.stuck.is_empty() {
         writeln!(page, "  stuck buttons: {}", list(&car.stuck))?;
@@ -331,7 +331,7 @@ fn own_sensors(status: &Status) -> String {
     if own.temperature.is_none() && own.illuminance.is_none() {
         return match &status.car {
             None => "unknown: no panel has sent a reading lately",
-            Some(car) if car.panel.starts_with("tcp:") => "none: an elevator server has none",
+            Some(car) if car.panel.starts_with("tcp:") => "none: elevator servers have none",
             Some(car) if car.connection.is_err() => "unknown while the panel is not connected",
             Some(_) => "unknown: the panel has sent no reading lately",
         }

@@ -107,10 +107,7 @@ fn an_order_can_be_waited_for() {
     assert_eq!(order("destination 3 3").unwrap_err().exit(), Exit::Usage);
     assert_eq!(order("destination 0 9").unwrap_err().exit(), Exit::Usage);
     let error = order("car B 2 --wait served --timeout 50ms").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "car B 2 was placed and was not served within 50ms; it stays open"
-    );
+    assert_eq!(error.to_string(), "car B 2 was placed, but not served within 50ms; it stays open");
     assert_eq!(error.exit(), Exit::Failed);
     let error = order("hall 3 up --wait lit").unwrap_err();
     assert_eq!(error.exit(), Exit::Usage);
@@ -172,7 +169,7 @@ const STATUS: &str = r#"{
             "last_sensor": 2
         }],
         "conflicts": [{
-            "kind": "name", "what": "another node, at 127.0.0.9, is named A like this one",
+            "kind": "name", "what": "another node, at 127.0.0.9, is also named A",
             "since": 3600.0, "last": 0.02
         }],
         "orders": [{
@@ -207,13 +204,13 @@ Node A: slave of B, term 7, up 1m 30s
   fleet liftmesh, ballot, address 127.0.0.1, 4 floors
   ballot: round 2, vote 77
   store 0000000000000abc, all on disk
-  no fleet key: any account of this machine can command the cars
-  refused records of peers: 2 impossible orders, 30 more than there can be
+  no fleet key: any account on this machine can command the cars
+  refused records of peers: 2 impossible orders, 30 over the limit
 
 Car A: floor 1, door open for 31.0 s, not in service: door blocked
   panel connected, sensor at floor 1, door open, door obstructed
   line 700 frames, 3 damaged, 4 lost
-  locked out for a while, sensor silent: 0, 3
+  locked out for now, sensor silent: 0, 3
   stuck buttons: hall 1 up
   lit lamps: car 2
 
@@ -225,8 +222,8 @@ Climate: the display shows \"21.5 C 10:05\"
   10.0.0.9  21 °C        128      1.0 s
 
 Conflicts
-  CONFLICT  WHAT                                                  FOR  LAST SEEN
-  name      another node, at 127.0.0.9, is named A like this one  1h   0s ago
+  CONFLICT  WHAT                                         FOR  LAST SEEN
+  name      another node, at 127.0.0.9, is also named A  1h   0s ago
 
 Peers
   NODE  ADDRESS    STATE   LINK    STORE    SILENT  CAR
@@ -263,7 +260,7 @@ fn the_page_of_the_fleet_shows_modes_and_what_is_commanded_for_all_cars() {
     driven.mode = Mode::FireService;
     driven.availability = Availability::Unavailable(Unavailable::FireRecall);
     let page = status::fleet::page(&fleet);
-    let said = "\n  fire recall of all cars\n  emergency power, it is the turn of car B\n  \
+    let said = "\n  fire recall of all cars\n  emergency power, car B's turn\n  \
                 floor 0 is locked\n\nNodes\n";
     assert!(page.contains(said), "{page}");
     let cell = |car: &str, column: &str| {
@@ -368,7 +365,7 @@ fn the_fleet_keys_are_shown_and_so_is_that_there_are_none() {
         (page(Some(7), &[7], false), "\n  fleet key 7\n"),
         (page(Some(7), &[7], true), "\n  fleet key 7; also accepted: messages without a key\n"),
         (page(None, &[], true), "\n  messages are sent and accepted without a fleet key\n"),
-        (page(None, &[], false), "\n  no fleet key: any account of this machine can command"),
+        (page(None, &[], false), "\n  no fleet key: any account on this machine can command"),
     ] {
         assert!(shown.contains(expected), "{shown}");
     }

@@ -21,17 +21,17 @@ Examples:
   sudo -u liftmesh liftmesh token list --config /etc/liftmesh/node.toml
   liftmesh token revoke --name kiosk --operator 'J. Kovac' --data-dir /var/lib/liftmesh
 
-A token works at every node of the fleet until it expires or is revoked, by the clock of the node that
-is asked. Any node takes the command, running or not; a node that does not run passes the change on
-once it runs. `revoke` names the nodes that it did not reach. A token is printed once and stored
-nowhere; the nodes keep its hash. The audit logs record who made or revoked it.";
+A token works at every node of the fleet until it is revoked, or expires by that node's clock. Any
+node takes the command, running or not; a stopped node passes the change on once it runs. `revoke`
+lists the nodes that it did not reach. A token is printed once and never stored; the nodes keep only
+its hash. The audit logs record who made or revoked it.";
 
 /// The arguments of `liftmesh token`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TokenArgs {
     #[command(subcommand)]
     command: TokenCommand,
-    /// Who does it, for the audit log [default: the name of this account]
+    /// Who gives the command, for the audit log [default: your account name]
     #[arg(long, value_name = "NAME", value_parser = operator, global = true)]
     operator: Option<String>,
     /// Which node
@@ -41,23 +41,23 @@ pub(crate) struct TokenArgs {
 
 #[derive(Debug, Clone, Subcommand)]
 enum TokenCommand {
-    /// Make a token and print it
+    /// Create a token and print it
     Create {
-        /// Whose it is: 1 to 32 letters, digits, dots, dashes or underscores
+        /// The token's name: 1 to 32 letters, digits, dots, dashes or underscores
         #[arg(long)]
         name: TokenName,
         /// What its bearer may do
         #[arg(long, value_parser = scopes())]
         scope: Scope,
-        /// How long it counts, such as `90d` or `8h`: up to 10 years [default: until it is revoked]
+        /// How long it is valid, such as `90d` or `8h`: up to 10 years [default: until revoked]
         #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
         expires: Option<Duration>,
     },
     /// List tokens
     List,
-    /// Take a token back
+    /// Revoke a token
     Revoke {
-        /// Whose it is
+        /// The token's name
         #[arg(long)]
         name: TokenName,
     },
@@ -68,8 +68,8 @@ fn scopes() -> impl TypedValueParser<Value = Scope> {
         PossibleValue::new(scope.name()).help(match scope {
             Scope::View => "Read",
             Scope::Call => "Also place calls",
-            Scope::Access => "Also place calls to locked floors, and release those in a car",
-            Scope::Operate => "Also what an operator does",
+            Scope::Access => "Also place calls to locked floors, and release them in a car",
+            Scope::Operate => "Also give operator commands",
         })
     });
     let named = |name: String| Scope::ALL.into_iter().find(|scope| scope.name() == name);
@@ -136,7 +136,7 @@ impl Keeper {
     /// Whom a revocation has not reached, in words.
     fn not_reached(&mut self, name: &TokenName) -> Result<String, CommandError> {
         let Self::Node(client) = self else {
-            return Ok(" here; the other nodes hear of it once this one runs".to_owned());
+            return Ok(" here; the other nodes learn of it once this one runs".to_owned());
         };
         let status = client.status()?;
         let peers = status.peers.iter().filter(|peer| !peer.synced);
@@ -148,8 +148,8 @@ impl Keeper {
             return Ok(String::new());
         }
         Ok(format!(
-            ", but at nodes that have not heard of it: {}. Until such a node runs and is linked, it still \
-             counts there, at its caretaker too: revoke it on the computer of each:\n  liftmesh token \
+            ", but not yet at: {}. It still works there, and at their caretakers, until they run \
+             and are linked. To revoke it now, run on the computer of each:\n  liftmesh token \
              revoke --name {name} --data-dir DIRECTORY",
             nodes.join(", ")
         ))

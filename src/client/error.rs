@@ -12,14 +12,15 @@ use crate::mqtt::access::AccessError;
 pub enum ClientError {
     /// No node runs with this data directory.
     #[error(
-        "no node runs with data directory {path}; start one with `liftmesh run --data-dir {path} …`",
+        "no node is running with data directory {path}; start one with `liftmesh run --data-dir \
+         {path} …`",
         path = .0.display()
     )]
     NoNode(PathBuf),
     /// No node listens on this socket.
     #[error(
-        "no node listens on {path}; is it the node's `operator.read_only_socket`, and does the node \
-         run?", path = .0.display()
+        "no node listens on {path}; is it the node's `operator.read_only_socket`, and is the node \
+         running?", path = .0.display()
     )]
     NoSocket(PathBuf),
     /// The socket is there and can't be used.
@@ -33,53 +34,60 @@ pub enum ClientError {
     #[error("the token of --token-file: {0}")]
     Token(AccessError),
     /// Nothing was sent.
-    #[error("the token is none: it has to be one line, as `liftmesh token create` prints it")]
+    #[error("the token is malformed: it must be one line, as `liftmesh token create` prints it")]
     MalformedToken,
     /// Nothing was sent.
-    #[error("certificates of authorities: {0}")]
+    #[error("CA certificates: {0}")]
     Authorities(AccessError),
     /// Nothing was sent.
-    #[error("the system lets this program have no more resources")]
+    #[error("the system gives this program no more resources")]
     Runtime(#[source] io::Error),
     /// Nothing was sent.
     #[error(
-        "no node answers at {place}; is that its `http.address`, does it run, and does a firewall let \
-         TCP through?"
+        "no node answers at {place}; is that its `http.address`, is it running, and does a \
+         firewall block TCP?"
     )]
     Unreachable { place: Place, source: io::Error },
     /// Nothing was sent.
     #[error(
-        "{place} is not trusted; if a private authority has made its certificate, give that of the \
-         authority by --ca FILE, and check that the certificate is for this name or address"
+        "{place} is not trusted; if a private authority issued its certificate, pass the \
+         authority's with --ca FILE, and check that the certificate is for this name or address"
     )]
     Tls { place: Place, source: io::Error },
     /// It is unknown what became of the request.
-    #[error("{place} does not answer in time; look at what became of it before you repeat it")]
+    #[error(
+        "{place} did not answer in time; check whether the request took effect before you \
+             repeat it"
+    )]
     Late { place: Place },
     /// It is unknown what became of the request.
-    #[error(
-        "{place} has closed the connection; is it the port of `http.address`, and is it https?"
-    )]
+    #[error("{place} closed the connection; is it the port of `http.address`, and is it https?")]
     Lost { place: Place, source: hyper::Error },
     /// It is unknown what became of the request.
-    #[error("the answer of {place} did not arrive; look at what became of it before you repeat it")]
+    #[error(
+        "no answer arrived from {place}; check whether the request took effect before you \
+             repeat it"
+    )]
     Broken { place: Place, source: axum::Error },
     /// The stream of events is open, and nothing comes over it.
     #[error(
-        "{place} has been silent for too long; does the node still run, and is the network whole?"
+        "{place} has been silent for too long; is the node still running, and is the network up?"
     )]
     Silent { place: Place },
     /// The node sends no events any more.
-    #[error("{place} has ended its stream of events; does the node still run?")]
+    #[error("{place} ended its stream of events; is the node still running?")]
     Ended { place: Place },
     /// No request can be made for it.
-    #[error("{place} has no name that a certificate could have")]
+    #[error("{place} has no name that a certificate could cover")]
     Unfit { place: Place },
     /// The answer is none that this program knows.
-    #[error("the answer of {place} is not understood; the node may be of another version")]
+    #[error("can't parse the answer from {place}; the node may be of another version")]
     Garbled { place: Place, source: serde_json::Error },
     /// Something else answers there.
-    #[error("what answers at {place} is no node, or something before it: HTTP status {status}")]
+    #[error(
+        "{place} answered with HTTP status {status}: it is not a node, or a proxy is in front \
+             of it"
+    )]
     Strange { place: Place, status: u16 },
     /// The node refuses.
     #[error("{}{detail}{}", at(place), remedy(place, code))]
@@ -136,7 +144,7 @@ fn at(place: &Place) -> String {
 fn remedy(place: &Place, code: &str) -> &'static str {
     match code {
         _ if matches!(place, Place::Socket(_)) => "",
-        "token_required" | "token_unknown" => "; give one by --token-file FILE or LIFTMESH_TOKEN",
+        "token_required" | "token_unknown" => "; give one with --token-file FILE or LIFTMESH_TOKEN",
         "latched" => "; once the car is fit to run: `liftmesh clear-hang --url …`",
         _ => "",
     }

@@ -174,7 +174,7 @@ impl Client {
         Ok(Self { place, bearer, tls, runtime })
     }
 
-    /// Everything that the node knows of itself and the fleet.
+    /// Everything the node knows about itself and the fleet.
     ///
     /// # Errors
     /// [`ClientError`]; the node is not affected.

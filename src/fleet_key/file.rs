@@ -37,20 +37,20 @@ pub enum FileError {
     )]
     Exposed { path: PathBuf, mode: u32, fix: &'static str },
     #[error(
-        "fleet key {}: user {owner}, who is neither root nor this node's user, can change it; fix it \
-         with: chown the node's own user, or root with a group of the node's user",
+        "fleet key {}: user {owner}, who is neither root nor this node's user, can change it; fix \
+         it: chown it to the node's user, or to root with a group of the node's user",
         path.display()
     )]
     OtherOwner { path: PathBuf, owner: u32 },
     #[error(
-        "fleet key {}: group {group}, to which this node's user does not belong, may read it (mode \
-         {mode:04o}); fix it with: chgrp the node's own group, or chmod 0600",
+        "fleet key {}: group {group}, which this node's user is not in, may read it (mode \
+         {mode:04o}); fix it: chgrp it to the node's group, or chmod 0600",
         path.display()
     )]
     OtherGroup { path: PathBuf, mode: u32, group: u32 },
     #[error(
-        "fleet key {}: not a key: a line {PREFIX} and 64 hex digits is expected, as liftmesh keygen \
-         makes it",
+        "fleet key {}: not a key: expected a line with {PREFIX} and 64 hex digits, as written by \
+         liftmesh keygen",
         path.display()
     )]
     NoKey { path: PathBuf },

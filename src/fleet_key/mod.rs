@@ -48,8 +48,8 @@ enum Source {
 pub enum KeyError {
     /// Somebody else on the network could command the cars.
     #[error(
-        "address = {0} is not on loopback, and there is no fleet key: make one with liftmesh keygen \
-         and set fleet_keys, alike on every node (fleet_keys = none lets anybody on the network \
+        "address = {0} is not on loopback, and no fleet key is set: make one with liftmesh keygen \
+         and set fleet_keys to it on every node (fleet_keys = none lets anybody on the network \
          command the cars)"
     )]
     Missing(Ipv4Addr),

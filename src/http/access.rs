@@ -20,13 +20,13 @@ use super::routes::{App, json, parsed};
 use crate::operator::Command;
 use crate::tokens::Scope;
 
-/// Whether a floor is to be locked.
+/// Locks or unlocks a floor.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SetLock {
     /// Whether calls to the floor need a right of access.
     locked: bool,
-    /// Who commands it: 1 to 64 characters, for the audit log.
+    /// Who gives the command: 1 to 64 characters, for the audit log.
     #[schema(min_length = 1, max_length = 64, example = "J. Kovac")]
     operator: String,
     /// Why: 1 to 500 characters, for the audit log.
@@ -34,7 +34,7 @@ pub(super) struct SetLock {
     reason: Option<String>,
 }
 
-/// Whether a floor is locked from here on.
+/// The new lock of a floor.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct LockSet {
     #[schema(value_type = u8, example = 5)]
@@ -42,13 +42,13 @@ pub(super) struct LockSet {
     locked: bool,
 }
 
-/// A floor that is to be released in a car.
+/// A floor to release in a car.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Release {
     #[schema(value_type = u8, example = 5)]
     floor: Floor,
-    /// For how long: 1 to 60 seconds.
+    /// How long: 1 to 60 seconds.
     #[schema(minimum = 1, maximum = 60, example = 10)]
     seconds: u8,
 }
@@ -63,7 +63,7 @@ pub(super) struct Released {
     seconds: u8,
 }
 
-/// Locks a floor for the whole fleet, or unlocks it, until that is commanded again.
+/// Locks or unlocks a floor for the whole fleet, until the next such command.
 #[utoipa::path(
     put,
     path = "/floors/{floor}/lock",
@@ -71,15 +71,15 @@ pub(super) struct Released {
     request_body = SetLock,
     security(("token" = ["operate"])),
     responses(
-        (status = 200, body = LockSet, description = "This node has it, and passes it on"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet keeps no more settings"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "There is no such floor"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it holds"),
+        (status = 200, body = LockSet, description = "Accepted by this node, which passes it on"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet has too many settings"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "No such floor"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the command may or may not have taken effect"),
     )
 )]
 pub(super) async fn set_floor_lock(
@@ -92,7 +92,7 @@ pub(super) async fn set_floor_lock(
     let SetLock { locked, operator, reason } = parsed(body).await?;
     let index = floor.parse::<u8>().ok();
     let floor = index.and_then(|index| Floor::try_from(index).ok()).ok_or_else(|| {
-        let detail = format!("{floor} is no floor");
+        let detail = format!("there is no floor {floor}");
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_button", detail)
     })?;
     let lock = if locked { FloorLock::Lock } else { FloorLock::Unlock };
@@ -101,8 +101,8 @@ pub(super) async fn set_floor_lock(
     Ok(json(StatusCode::OK, &LockSet { floor, locked }))
 }
 
-/// Lets everybody in a car press the button of a locked floor, for some seconds: for a reader in the
-/// car. Only the node of the car takes it, and a restart of that node ends it.
+/// Lets anyone in a car press the button of a locked floor for some seconds, for example after a
+/// card reader in the car. Only the car's node takes it, and a restart of that node ends it.
 #[utoipa::path(
     post,
     path = "/cars/{car}/release",
@@ -110,15 +110,15 @@ pub(super) async fn set_floor_lock(
     request_body = Release,
     security(("token" = ["access"])),
     responses(
-        (status = 200, body = Released, description = "The button of the floor places a call"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected, or the time too long"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "The car is that of another node: `detail` has its address"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "There is no such car or floor"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
+        (status = 200, body = Released, description = "The button of the floor now places calls"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body, or the time is too long"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "The car belongs to another node: `detail` has its address"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "No such car or floor"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"),
     )
 )]
 pub(super) async fn release_floor(
@@ -134,11 +134,11 @@ pub(super) async fn release_floor(
     let status = &look.status;
     if status.node != car || status.car.is_none() {
         let peer = status.peers.iter().find(|peer| peer.node == car && peer.car.is_some());
-        let peer = peer.ok_or_else(|| no_car(&format!("no car {car} is known")))?;
+        let peer = peer.ok_or_else(|| no_car(&format!("unknown car {car}")))?;
         return Err(Problem::new(
             StatusCode::CONFLICT,
             "other_node",
-            format!("floors are released in {car} at its own node, {}", peer.address),
+            format!("to release a floor in {car}, ask its own node, {}", peer.address),
         ));
     }
     let (time, account) = (Duration::from_secs(seconds.into()), bearer.account.clone());

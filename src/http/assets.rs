@@ -111,8 +111,7 @@ pub(super) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Respo
 fn serve(name: &str, headers: &HeaderMap) -> Response {
     let found = ASSETS.iter().zip(FORMS.iter()).find(|(asset, _)| asset.name == name);
     let Some((asset, form)) = found else {
-        return Problem::new(StatusCode::NOT_FOUND, "not_found", "there is no such file")
-            .into_response();
+        return Problem::new(StatusCode::NOT_FOUND, "not_found", "no such file").into_response();
     };
     let about = [
         (header::CONTENT_TYPE, asset.content_type),

@@ -62,7 +62,7 @@ impl Bearer {
             return Ok(());
         }
         let detail = if self.account.token.is_some() {
-            format!("token {name} has scope {scope}, and this needs {needed}")
+            format!("token {name} has scope {scope}, but this needs {needed}")
         } else {
             "this socket is read-only: use the node's own socket, as its own user".to_owned()
         };
@@ -113,7 +113,8 @@ pub(super) async fn token(app: &App, headers: &HeaderMap) -> Result<Token, Probl
         return Err(Problem::new(
             StatusCode::UNAUTHORIZED,
             "token_required",
-            "this needs a token: `Authorization: Bearer …`, with one made by `liftmesh token create`",
+            "this needs a token: send `Authorization: Bearer …` with one made by `liftmesh token \
+             create`",
         ));
     };
     let tokens = Arc::clone(&app.tokens.borrow());

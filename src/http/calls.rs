@@ -31,12 +31,12 @@ pub(super) struct PlaceCall {
     #[serde(deserialize_with = "wish")]
     #[schema(value_type = CallWishSchema)]
     call: CallWish,
-    /// Chosen by the client, 1 to 64 bytes without control characters: a request with the id of an
-    /// earlier one of the same token has no effect, and gets the same answer, at any node.
+    /// Chosen by the client, 1 to 64 bytes without control characters: repeating an id with the
+    /// same token has no effect and gets the same answer, at any node.
     #[schema(min_length = 1, max_length = 64, example = "5b0e0f4e-0c65-4b5e-9d0f-1f1d6a8f2f11")]
     request_id: Option<String>,
-    /// The passenger, or robot, has shown a right of access, so a locked floor does not refuse the call.
-    /// Needs a token with the scope `access`.
+    /// The passenger or robot has a right of access, so a locked floor accepts the call. Needs a
+    /// token with the scope `access`.
     #[serde(default)]
     access: bool,
 }
@@ -85,15 +85,15 @@ impl Calls {
     security(("token" = ["call"])),
     responses(
         (status = 201, body = PlacedCall, headers(("Location" = String, description = "Where to follow the call"))),
-        (status = 200, body = PlacedCall, description = "The answer to the earlier request of this id"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
+        (status = 200, body = PlacedCall, description = "The answer to the earlier request with this id"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
         (status = 409, body = Problem, content_type = "application/problem+json", description = "The id was used for another call, the floor is locked, or too many trips are open"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "There is no such button or car"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether the call was placed"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "No such button or car"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the call may or may not have been placed"),
     )
 )]
 pub(super) async fn place_call(
@@ -124,16 +124,16 @@ pub(super) async fn place_call(
     Ok(response)
 }
 
-/// How far a call is. One that has ended is known for a while: the fleet remembers 512 requests, and 32
-/// trips of robots.
+/// The progress of a call. Ended calls are remembered for a while: the latest 512 requests and 32
+/// robot trips.
 #[utoipa::path(
     get,
     path = "/calls/{id}",
     params(("id" = String, Path, description = "The receipt of the call, or the id of an open order such as `hall-3-up`")),
     responses(
         (status = 200, body = CallReport),
-        (status = 404, body = Problem, content_type = "application/problem+json", description = "No such call is known, and no such order open"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
+        (status = 404, body = Problem, content_type = "application/problem+json", description = "Unknown call, and no such open order"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"),
     )
 )]
 pub(super) async fn get_call(
@@ -154,25 +154,25 @@ async fn report(app: &App, id: &str) -> Result<CallReport, Problem> {
 }
 
 fn not_open() -> Problem {
-    let detail = "no call with this receipt is known, and no order with this id is open";
+    let detail = "no known call has this receipt, and no open order has this id";
     Problem::new(StatusCode::NOT_FOUND, "not_open", detail)
 }
 
-/// Withdraws a call: the trip of a robot, whose end is harmless once it is over. No other kind of call
-/// can be withdrawn.
+/// Withdraws a robot's trip; withdrawing one that is over changes nothing. Other kinds of call
+/// can't be withdrawn.
 #[utoipa::path(
     delete,
     path = "/calls/{id}",
     params(("id" = String, Path, description = "The receipt of the call, or the id of an open order such as `hall-3-up`")),
     security(("token" = ["call"])),
     responses(
-        (status = 200, body = CallReport, description = "How it has ended"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope, or another one has placed the call"),
-        (status = 404, body = Problem, content_type = "application/problem+json", description = "No such call is known, or it is served"),
+        (status = 200, body = CallReport, description = "How it ended"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this, or another token placed the call"),
+        (status = 404, body = Problem, content_type = "application/problem+json", description = "Unknown call, or already served"),
         (status = 409, body = Problem, content_type = "application/problem+json", description = "It can't be withdrawn: `detail` says why"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it is withdrawn"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the call may or may not be withdrawn"),
     )
 )]
 pub(super) async fn withdraw_call(

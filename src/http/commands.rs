@@ -23,14 +23,14 @@ use crate::latch::{Evidence, Latch};
 use crate::operator::{Command, words};
 use crate::tokens::Scope;
 
-/// The mode that a car is to have.
+/// The mode to set for a car.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SetMode {
     /// One of `modes` of the fleet.
     #[schema(value_type = String, example = "independent")]
     mode: Mode,
-    /// Who commands it: 1 to 64 characters, for the audit log.
+    /// Who gives the command: 1 to 64 characters, for the audit log.
     #[schema(min_length = 1, max_length = 64, example = "J. Kovac")]
     operator: String,
     /// Why: 1 to 500 characters, for the audit log.
@@ -38,7 +38,7 @@ pub(super) struct SetMode {
     reason: Option<String>,
 }
 
-/// The mode that a car has from here on, unless something more restrictive applies to it.
+/// The new mode of a car, unless something more restrictive applies to it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ModeSet {
     #[schema(value_type = String, example = "B")]
@@ -47,12 +47,12 @@ pub(super) struct ModeSet {
     mode: Mode,
 }
 
-/// Whether all cars are to be recalled.
+/// Starts or ends a fire recall.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SetFireRecall {
     on: bool,
-    /// Who commands it: 1 to 64 characters, for the audit log.
+    /// Who gives the command: 1 to 64 characters, for the audit log.
     #[schema(min_length = 1, max_length = 64, example = "J. Kovac")]
     operator: String,
     /// Why: 1 to 500 characters, for the audit log.
@@ -60,23 +60,23 @@ pub(super) struct SetFireRecall {
     reason: Option<String>,
 }
 
-/// Whether all cars are recalled from here on.
+/// Whether all cars are now recalled.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct FireRecallSet {
     on: bool,
 }
 
-/// Where a car is to go with priority.
+/// Sends a car to a floor with priority.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SetPriority {
-    /// The car; null: the one in service that gets there first.
+    /// The car; null means the one in service that gets there first.
     #[schema(example = "B")]
     car: Option<String>,
-    /// Where to; null: the priority call of the car ends.
+    /// The floor; null ends the car's priority call.
     #[schema(example = 5)]
     floor: Option<u8>,
-    /// Who commands it: 1 to 64 characters, for the audit log.
+    /// Who gives the command: 1 to 64 characters, for the audit log.
     #[schema(min_length = 1, max_length = 64, example = "ward 5")]
     operator: String,
     /// Why: 1 to 500 characters, for the audit log.
@@ -87,23 +87,23 @@ pub(super) struct SetPriority {
 /// The priority call of a car.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct PrioritySet {
-    /// The car that goes, or went.
+    /// The car that was sent, or whose call ended.
     #[schema(value_type = Option<String>, example = "B")]
     car: Option<NodeId>,
-    /// Where to; null: nowhere any more.
+    /// The floor; null if its priority call ended.
     #[schema(example = 5)]
     floor: Option<u8>,
 }
 
-/// Whether the building runs on emergency power.
+/// Starts or ends emergency power.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SetEmergencyPower {
     on: bool,
-    /// The car that is to serve once all are down; null: the first one that can.
+    /// The car that serves calls once all are down; null means the first one that can.
     #[schema(example = "B")]
     car: Option<String>,
-    /// Who commands it: 1 to 64 characters, for the audit log.
+    /// Who gives the command: 1 to 64 characters, for the audit log.
     #[schema(min_length = 1, max_length = 64, example = "J. Kovac")]
     operator: String,
     /// Why: 1 to 500 characters, for the audit log.
@@ -111,7 +111,7 @@ pub(super) struct SetEmergencyPower {
     reason: Option<String>,
 }
 
-/// Whether the building runs on emergency power from here on.
+/// Whether the building now runs on emergency power.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct EmergencyPowerSet {
     on: bool,
@@ -123,7 +123,7 @@ pub(super) struct EmergencyPowerSet {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClearHang {
-    /// Who has looked into the car: 1 to 64 characters, for the audit log.
+    /// Who inspected the car: 1 to 64 characters, for the audit log.
     #[schema(min_length = 1, max_length = 64, example = "J. Kovac")]
     operator: String,
     /// What was found and done: 1 to 500 characters, for the audit log.
@@ -138,7 +138,7 @@ pub(super) struct HangCleared {
     pub(super) car: NodeId,
     /// What was cleared.
     pub(super) cleared: String,
-    /// How many records the audit log has had, with the one of this.
+    /// The number of records in the audit log, including this one.
     pub(super) audit_records: u64,
 }
 
@@ -153,7 +153,7 @@ pub(super) struct LatchState {
     pub(super) latch: Option<Latch>,
     /// The latch in words.
     pub(super) text: Option<String>,
-    /// The command that clears it at the computer of the node.
+    /// The command that clears it on the node's computer.
     pub(super) remedy: Option<String>,
     /// Whether a token can clear it: the journal can be read, and has one with scope `operate`. Null
     /// while the node runs.
@@ -190,7 +190,7 @@ impl ClearHang {
     }
 }
 
-/// Sets the mode of a car, of this node or another one, until it is set again.
+/// Sets the mode of any car of the fleet, until it is set again.
 #[utoipa::path(
     put,
     path = "/cars/{car}/mode",
@@ -198,15 +198,15 @@ impl ClearHang {
     request_body = SetMode,
     security(("token" = ["operate"])),
     responses(
-        (status = 200, body = ModeSet, description = "This node has it, and passes it on"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet keeps no more settings"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "No node that is known has this car"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether the mode holds"),
+        (status = 200, body = ModeSet, description = "Accepted by this node, which passes it on"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet has too many settings"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "No known node has this car"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the mode may or may not have been set"),
     )
 )]
 pub(super) async fn set_mode(
@@ -223,21 +223,21 @@ pub(super) async fn set_mode(
     Ok(json(StatusCode::OK, &ModeSet { car, mode }))
 }
 
-/// Recalls all cars in a fire, or ends that.
+/// Starts or ends a fire recall of all cars.
 #[utoipa::path(
     put,
     path = "/fire-recall",
     request_body = SetFireRecall,
     security(("token" = ["operate"])),
     responses(
-        (status = 200, body = FireRecallSet, description = "This node has it, and passes it on"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "No fire recall that could end is known here, or the fleet keeps no more settings"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it holds"),
+        (status = 200, body = FireRecallSet, description = "Accepted by this node, which passes it on"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "This node knows of no fire recall to end, or the fleet has too many settings"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the command may or may not have taken effect"),
     )
 )]
 pub(super) async fn set_fire_recall(
@@ -253,22 +253,22 @@ pub(super) async fn set_fire_recall(
     Ok(json(StatusCode::OK, &FireRecallSet { on }))
 }
 
-/// Sends a car to a floor with priority, or ends that.
+/// Sends a car to a floor with priority, or cancels that.
 #[utoipa::path(
     put,
     path = "/priority",
     request_body = SetPriority,
     security(("token" = ["operate"])),
     responses(
-        (status = 200, body = PrioritySet, description = "This node has it, and passes it on"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "No car can go, all cars are recalled, or the fleet keeps no more settings"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "No node that is known has this car, or there is no such floor"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it holds"),
+        (status = 200, body = PrioritySet, description = "Accepted by this node, which passes it on"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "No car can go, all cars are recalled, or the fleet has too many settings"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "No known node has this car, or there is no such floor"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the command may or may not have taken effect"),
     )
 )]
 pub(super) async fn set_priority(
@@ -289,22 +289,22 @@ pub(super) async fn set_priority(
     Ok(json(StatusCode::OK, &PrioritySet { car: sent.or(car), floor }))
 }
 
-/// Brings all cars down by emergency power, one at a time, or ends that.
+/// Starts or ends emergency power: all cars come down, one at a time.
 #[utoipa::path(
     put,
     path = "/emergency-power",
     request_body = SetEmergencyPower,
     security(("token" = ["operate"])),
     responses(
-        (status = 200, body = EmergencyPowerSet, description = "This node has it, and passes it on"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet keeps no more settings"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "No node that is known has this car"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it holds"),
+        (status = 200, body = EmergencyPowerSet, description = "Accepted by this node, which passes it on"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet has too many settings"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "No known node has this car"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the command may or may not have taken effect"),
     )
 )]
 pub(super) async fn set_emergency_power(
@@ -337,8 +337,8 @@ pub(super) async fn direct(
     Ok(app.node_loop.direct(command, operator, reason, account).await?)
 }
 
-/// Clears the hang of the car of this computer, while its node does not run because of it: then
-/// `liftmesh caretaker` answers here. A node that runs has none, and says where another one is cleared.
+/// Clears the hang of this computer's car, while its node does not run because of it and `liftmesh
+/// caretaker` answers here. A running node has no hang, and says where to clear another car's.
 #[utoipa::path(
     post,
     path = "/cars/{car}/clear-hang",
@@ -346,15 +346,15 @@ pub(super) async fn direct(
     request_body = ClearHang,
     security(("token" = ["operate"])),
     responses(
-        (status = 200, body = HangCleared, description = "It is cleared and on record; the node is started again"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "There is nothing to clear, or not at this computer"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "No node that is known has this car"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The clearing can't be recorded, so nothing is cleared"),
+        (status = 200, body = HangCleared, description = "Cleared and audited; the node restarts"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "Nothing to clear on this computer"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "No known node has this car"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The clearing can't be recorded, so nothing was cleared"),
     )
 )]
 pub(super) async fn clear_hang(
@@ -381,13 +381,12 @@ fn not_cleared(status: &Status, car: &NodeId) -> Problem {
              `liftmesh caretaker` serves, or with `liftmesh clear-hang`"
         )),
         Some(address) if lost.is_some() => not_here(format!(
-            "node {car} is lost; if its car hung, its own computer, {address}, has the latch: clear it \
-             there"
+            "node {car} is lost; if its car hung, clear the hang on its own computer, {address}"
         )),
         Some(_) | None if status.cars().any(|known| known == car) => {
             nothing_to_clear(&format!("node {car} runs, so there is no hang to clear"))
         }
-        Some(_) | None => no_car(&format!("no car {car} is known")),
+        Some(_) | None => no_car(&format!("unknown car {car}")),
     }
 }
 
@@ -407,11 +406,11 @@ pub(super) fn wrong(what: &str, cause: impl Display) -> Problem {
     Problem::malformed(format!("{what}: {cause}"))
 }
 
-/// Whether the node runs, and if not, why. Needs no token.
+/// Whether the node is running, and if not, why. Needs no token.
 #[utoipa::path(
     get,
     path = "/latch",
-    responses((status = 200, body = LatchState), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"))
+    responses((status = 200, body = LatchState), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"))
 )]
 pub(super) async fn get_latch(State(app): State<App>) -> Result<Response, Problem> {
     let node = app.look().await?.status.node.clone();

@@ -31,7 +31,7 @@ pub(super) struct AuditRecord {
     /// When, in UTC.
     #[schema(example = "2026-05-01T12:00:00.123Z")]
     at: String,
-    /// The node in whose log it is.
+    /// The node whose log this is.
     #[schema(example = "A")]
     node: String,
     /// The version of the program that wrote it.
@@ -42,11 +42,11 @@ pub(super) struct AuditRecord {
     kind: String,
 }
 
-/// Everything that the node knows of itself and the fleet.
+/// Everything the node knows about itself and the fleet.
 #[utoipa::path(
     get,
     path = "/status",
-    responses((status = 200, body = Status), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"))
+    responses((status = 200, body = Status), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"))
 )]
 pub(super) async fn get_status(State(app): State<App>) -> Result<Response, Problem> {
     Ok(routes::json(StatusCode::OK, &app.node_loop.status().await?))
@@ -59,7 +59,7 @@ pub(super) async fn get_status(State(app): State<App>) -> Result<Response, Probl
     security(("token" = ["operate"])),
     responses(
         (status = 200, body = Vec<AuditRecord>),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The disk has failed, or the node's loop does not answer"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The disk has failed, or the node does not answer"),
     )
 )]
 pub(super) async fn list_audit_records(

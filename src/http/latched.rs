@@ -157,7 +157,8 @@ impl App {
             return Err(Problem::new(
                 StatusCode::UNAUTHORIZED,
                 "token_required",
-                "this needs a token: `Authorization: Bearer …`, with one made by `liftmesh token create`",
+                "this needs a token: send `Authorization: Bearer …` with one made by `liftmesh \
+                 token create`",
             ));
         };
         let (answer, found) = oneshot::channel();
@@ -172,7 +173,7 @@ impl App {
             None => Err(Problem::new(
                 StatusCode::UNAUTHORIZED,
                 "token_unknown",
-                "no token of this fleet is the one given: it may be revoked, or of another fleet",
+                "unknown token: it was revoked, or belongs to another fleet",
             )),
         }
     }
@@ -229,8 +230,8 @@ async fn limit_latched(request: Request, next: Next) -> Response {
 }
 
 fn clearing_goes_on() -> Problem {
-    let detail = "the clearing takes long, and goes on: the audit log says whether it is done, and \
-                  /api/v1/latch whether the node is still latched";
+    let detail = "the clearing is taking long, and continues: see the audit log for whether it is \
+                  done, and /api/v1/latch for whether the node is still latched";
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "no_answer", detail)
 }
 
@@ -292,7 +293,10 @@ async fn clear(
     let (operator, reason) = parsed::<ClearHang>(body).await?.checked()?;
     let own = app.state().node.clone();
     if NodeId::new(&car).map_err(|cause| no_car(&cause))? != own {
-        return Err(not_here(format!("this is the computer of {own}: clear {car} at its own")));
+        return Err(not_here(format!(
+            "this is the computer of {own}: clear {car} on its own \
+                                     computer"
+        )));
     }
     let (answer, cleared) = oneshot::channel();
     let account = Account::of_token(&token.name);
@@ -390,8 +394,8 @@ impl Keeper {
             None => Err(Problem::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "tokens_unusable",
-                "the tokens can't be read, so none clears it: clear it on the node's computer with \
-                 `liftmesh clear-hang`; the caretaker's log says why",
+                "the tokens can't be read, so none can clear it: run `liftmesh clear-hang` on the \
+                 node's computer; the caretaker's log says why",
             )),
         }
     }
@@ -417,7 +421,7 @@ impl Keeper {
                     audit_records: record,
                 })
             }
-            Ok(Ok(None)) => Err(nothing_to_clear("the latch was cleared already: start the node")),
+            Ok(Ok(None)) => Err(nothing_to_clear("the latch was already cleared: start the node")),
             Ok(Err(error)) => Err(refused(&error)),
             Err(_panicked) => Err(Problem::no_answer()),
         }
@@ -425,7 +429,7 @@ impl Keeper {
 }
 
 fn refused(error: &ClearError) -> Problem {
-    warn!(error = error as &dyn std::error::Error, "nothing is cleared");
+    warn!(error = error as &dyn std::error::Error, "nothing was cleared");
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
     let detail = format!("{error}{}", cause.unwrap_or_default());
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_cleared", detail)

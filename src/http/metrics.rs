@@ -50,27 +50,27 @@ impl Counted {
     ) -> Result<Self, prometheus::Error> {
         let waiting = HistogramOpts::new(
             "liftmesh_order_waiting_seconds",
-            "How long served orders had waited, as this node knows it.",
+            "Waiting times of served orders, as far as this node knows.",
         );
         Ok(Self {
             waiting: Histogram::with_opts(waiting.buckets(WAITING.to_vec()))?,
             state_changes: IntCounter::new(
                 "liftmesh_node_state_changes_total",
-                "Changes of the node's state: each election or loss of a master makes at least one.",
+                "State changes of the node: at least one for each election or loss of a master.",
             )?,
             elections: IntCounter::new(
                 "liftmesh_elections_total",
-                "Elections as this node has seen them: another master, or the same one under another \
-                 term, but for planned rotations.",
+                "Elections seen by this node: another master, or the same one with another term, \
+                 without planned rotations.",
             )?,
             mastership: None,
             missed: IntCounter::new(
                 "liftmesh_http_events_missed_total",
-                "Events that the HTTP server was too slow to take from the node's loop.",
+                "Events that the HTTP server missed because it was too slow.",
             )?,
             missed_by_statistics: IntCounter::new(
                 "liftmesh_statistics_events_missed_total",
-                "Events that the statistics were too slow to count.",
+                "Events that the statistics missed because they were too slow.",
             )?,
             mqtt,
             commits,
@@ -196,27 +196,27 @@ impl Page {
         self.orders(status, orders)?;
         self.count(
             "liftmesh_plans_total",
-            "Plans that this node has requested as master.",
+            "Plans that this node requested as master.",
             status.dispatch.plans,
         )?;
         self.count(
             "liftmesh_car_target_changes_total",
-            "How often the car was told another stop, departures included.",
+            "How often the car got another stop, including departures.",
             status.dispatch.target_changes,
         )?;
         self.mesh(status)?;
         self.car(status)?;
-        self.gauge("liftmesh_disk_failed", "The disk has failed (1).", flag(status.disk_failed))?;
-        self.gauge("liftmesh_store_durable", "Everything is on disk (1).", flag(status.durable))?;
+        self.gauge("liftmesh_disk_failed", "1 if the disk has failed.", flag(status.disk_failed))?;
+        self.gauge("liftmesh_store_durable", "1 if everything is on disk.", flag(status.durable))?;
         self.count(
             "liftmesh_log_lines_lost_total",
-            "Lines that the log had no room for.",
+            "Log lines dropped because there was no room.",
             status.log_lines_lost,
         )?;
         self.gauge("liftmesh_http_event_streams", "Clients of the event stream.", number(streams))?;
         self.gauges(
             ("liftmesh_queue_length", "queue"),
-            "How much waits in a queue of the process.",
+            "Length of a queue of the process.",
             queues.iter().map(|(name, length)| (name.as_str(), number(*length))),
         )?;
         Ok(self)
@@ -224,7 +224,7 @@ impl Page {
 
     fn node(&self, status: &Status) -> Result<(), prometheus::Error> {
         let info = GaugeVec::new(
-            Opts::new("liftmesh_info", "What the node is; always 1."),
+            Opts::new("liftmesh_info", "Information about the node; always 1."),
             &["node", "role", "fleet", "election", "version"],
         )?;
         let (role, election) = (status.role.to_string(), status.election.to_string());
@@ -243,7 +243,7 @@ impl Page {
             [(status.node.as_str(), 0.0)],
         )?;
         let uptime = status.uptime.as_secs_f64();
-        self.gauge("liftmesh_uptime_seconds", "How long the node has run.", uptime)?;
+        self.gauge("liftmesh_uptime_seconds", "Time since the node started.", uptime)?;
         let is = |state: &str| {
             flag(match &status.node_state {
                 NodeState::Master => state == "master",
@@ -253,16 +253,12 @@ impl Page {
         };
         self.gauges(
             ("liftmesh_node_state", "state"),
-            "The node's state (1).",
+            "1 for the node's current state.",
             ["master", "slave", "seeking"].map(|state| (state, is(state))),
         )?;
         #[expect(clippy::cast_precision_loss, reason = "a term counts masterships")]
         let term = status.term.0 as f64;
-        self.gauge(
-            "liftmesh_term",
-            "The term of the node's mastership, or the highest that it knows.",
-            term,
-        )
+        self.gauge("liftmesh_term", "The node's term as master, or the highest one it knows.", term)
     }
 
     fn orders(&self, status: &Status, orders: &[OrderState]) -> Result<(), prometheus::Error> {
@@ -279,19 +275,19 @@ impl Page {
         let unpromised = status.orders.iter().filter(|order| !order.promised).count();
         self.gauge(
             "liftmesh_orders_not_promised",
-            "Open orders that the loss of one node would lose: their lamps are dark.",
+            "Open orders that losing one node would lose: their lamps are dark.",
             number(unpromised),
         )?;
         let oldest = status.orders.iter().map(|order| order.waited).max().unwrap_or_default();
         self.gauge(
             "liftmesh_oldest_order_seconds",
-            "How long the oldest open order has waited.",
+            "Waiting time of the oldest open order.",
             oldest.as_secs_f64(),
         )?;
         let refused = status.refused;
         self.counters(
             ("liftmesh_records_refused_total", "reason"),
-            "Records of other nodes that were refused.",
+            "Refused records of other nodes.",
             [("impossible", refused.impossible), ("no_room", refused.no_room)],
         )
     }
@@ -299,7 +295,7 @@ impl Page {
     fn mesh(&self, status: &Status) -> Result<(), prometheus::Error> {
         self.counters(
             ("liftmesh_mesh_datagrams_total", "kind"),
-            "What happened to datagrams and connections, by the names of the status.",
+            "Datagrams and connections by outcome, named as in the status.",
             // Those without any, too: a first burst shows as a rate only then.
             Count::ALL
                 .map(Count::name)
@@ -307,19 +303,19 @@ impl Page {
         )?;
         self.counters(
             ("liftmesh_calls_refused_total", "reason"),
-            "Calls that this node has not taken.",
+            "Calls that this node refused.",
             [("floor_locked", status.access.refused)],
         )?;
         self.gauge(
             "liftmesh_floors_locked",
-            "Floors to which calls need a right of access.",
+            "Locked floors: calls to them need a right of access.",
             number(status.access.locked.len()),
         )?;
-        self.gauge("liftmesh_peers", "Nodes that are heard.", number(status.peers.len()))?;
-        self.gauge("liftmesh_peers_lost", "Nodes that were heard.", number(status.lost.len()))?;
+        self.gauge("liftmesh_peers", "Nodes heard.", number(status.peers.len()))?;
+        self.gauge("liftmesh_peers_lost", "Nodes no longer heard.", number(status.lost.len()))?;
         self.gauge(
             "liftmesh_conflicts",
-            "Nodes that are heard and can't be peers.",
+            "Nodes that are heard but can't be peers.",
             number(status.conflicts.len()),
         )?;
         let peers: BTreeMap<_, _> =
@@ -329,7 +325,7 @@ impl Page {
         };
         self.gauges(
             ("liftmesh_peer_silent_seconds", "peer"),
-            "How long ago a peer was last heard.",
+            "Time since a peer was last heard.",
             each(|peer| peer.silent.as_secs_f64()),
         )?;
         let known = |value: fn(&elevator_fleet::node::PeerStatus) -> Option<f64>| {
@@ -337,41 +333,41 @@ impl Page {
         };
         self.gauges(
             ("liftmesh_link_delay_seconds", "peer"),
-            "The shortest time in the last minute between a beacon and its echo in the next beacon of a \
-             peer: the round trip, and the peer's wait until then.",
+            "Shortest time in the last minute from a beacon to its echo in a peer's next beacon: \
+             the round trip plus the peer's wait.",
             known(|peer| peer.round_trip.map(|time| time.as_secs_f64())),
         )?;
         self.gauges(
             ("liftmesh_beacon_loss_ratio", "peer"),
-            "The share of a peer's beacons that got lost in the last minute, from 0 to 1.",
+            "Share of a peer's beacons lost in the last minute, from 0 to 1.",
             known(|peer| peer.loss),
         )?;
         self.gauges(
             ("liftmesh_peer_synced", "peer"),
-            "The link to a peer is up, and the state transfer complete (1).",
+            "1 if the link to a peer is up and the state transfer complete.",
             each(|peer| flag(peer.synced)),
         )?;
         self.gauges(
             ("liftmesh_peer_in_step", "peer"),
-            "A peer's order store equals this node's (1).",
+            "1 if a peer's order store equals this node's.",
             each(|peer| flag(peer.in_step)),
         )
     }
 
     fn car(&self, status: &Status) -> Result<(), prometheus::Error> {
         let hung = liftmesh_api::hung(status).len();
-        self.gauge("liftmesh_hung_cars", "Cars that hung, as far as is known.", number(hung))?;
+        self.gauge("liftmesh_hung_cars", "Cars known to have hung.", number(hung))?;
         let Some(car) = &status.car else {
             return Ok(());
         };
         let in_service = flag(car.view.is_in_service());
-        self.gauge("liftmesh_car_in_service", "The car takes hall calls (1).", in_service)?;
+        self.gauge("liftmesh_car_in_service", "1 if the car takes hall calls.", in_service)?;
         let connected = flag(car.connection.is_ok());
-        self.gauge("liftmesh_panel_connected", "The car's panel answers (1).", connected)?;
+        self.gauge("liftmesh_panel_connected", "1 if the car's panel answers.", connected)?;
         let line = &car.line;
         self.counters(
             ("liftmesh_panel_line_frames_total", "kind"),
-            "What the line to the panel has carried.",
+            "Frames on the line to the panel.",
             [
                 ("frames", line.frames),
                 ("damaged", line.damaged),

@@ -130,7 +130,7 @@ impl Http {
     pub(crate) async fn finish(self) {
         drop(self.stop);
         if tokio::time::timeout(END_LIMIT, self.ended).await.is_err() {
-            warn!("the HTTP server does not end in time");
+            warn!("the HTTP server did not stop in time");
         }
     }
 }

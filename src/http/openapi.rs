@@ -44,14 +44,14 @@ const TOKEN: &str = "token";
 
 /// Of every address whose answer depends on a token.
 const OF_TOKENS: [(&str, &str); 3] = [
-    ("401", "There is no token, or none that counts here"),
-    ("403", "The token has another scope"),
-    ("429", "There are too many requests"),
+    ("401", "No token, or an invalid one"),
+    ("403", "The token's scope does not allow this"),
+    ("429", "Too many requests"),
 ];
 
 /// Of every address.
 const OF_ALL: [(&str, &str); 2] =
-    [("421", "The request is for another host"), ("503", "The node's loop does not answer")];
+    [("421", "The request is for another host"), ("503", "The node does not answer")];
 
 /// The groups of addresses, by how these begin.
 const TAGS: [(&str, &str); 6] = [
@@ -83,8 +83,7 @@ fn complete(path: &str, item: &mut PathItem) {
                 response.description.clone_from(&summary);
             }
         }
-        let of_address =
-            has_parameters(operation).then_some(("400", "The address is not what is expected"));
+        let of_address = has_parameters(operation).then_some(("400", "Invalid address"));
         for (status, why) in OF_TOKENS.into_iter().chain(OF_ALL).chain(of_address) {
             let responses = &mut operation.responses.responses;
             responses.entry(status.to_owned()).or_insert_with(|| problem(why));

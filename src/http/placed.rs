@@ -15,14 +15,14 @@ use super::problem::Problem;
 /// The longest id of a request, in bytes.
 const LONGEST_ID: usize = 64;
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct PlacedCall {
-    /// Names the order in `/api/v1/orders`, once it is there; of a robot, its session.
+    /// The id of the order in `/api/v1/orders`, once it is there; for a robot, of its session.
     #[schema(example = "hall-3-up")]
     id: String,
-    /// By which `/api/v1/calls/{receipt}` says how far this call is. Null for a passenger's call
-    /// without `request_id` over MQTT.
+    /// For `/api/v1/calls/{receipt}`, which shows the progress of this call. Null for a passenger's
+    /// call without `request_id` over MQTT.
     #[schema(example = "5bd1e99500c0ffee00c0ffee")]
     pub(super) receipt: Option<String>,
     pub(crate) state: PlacedState,
@@ -30,13 +30,13 @@ pub(crate) struct PlacedCall {
     call: CallWish,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PlacedState {
     /// The node has accepted the order; it is promised once `promised` says so.
     Placed,
-    /// There is no order: a car is at the floor with its door open in that direction.
+    /// No order was placed: a car is at the floor with its door open in that direction.
     Absorbed,
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn check_id(id: &str) -> Result<(), Problem> {
     if (1..=LONGEST_ID).contains(&id.len()) && !id.chars().any(char::is_control) {
         return Ok(());
     }
-    let detail = format!("request_id has 1 to {LONGEST_ID} bytes and no control characters");
+    let detail = format!("request_id must be 1 to {LONGEST_ID} bytes without control characters");
     Err(Problem::malformed(detail))
 }
 

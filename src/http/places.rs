@@ -129,12 +129,12 @@ impl Streams {
             let [_, computer] = OF_COMPUTER;
             let [_, account] = OF_ACCOUNT;
             Problem::busy(format!(
-                "the node serves {computer} event streams of your computer already, or {account} \
-                 of your account on the node's own"
+                "too many event streams: the node serves {computer} per computer, or {account} per \
+                 account on its own"
             ))
         })?;
         let all = Arc::clone(all).try_acquire_owned().map_err(|_none_free| {
-            Problem::busy(format!("the node serves {STREAMS} event streams already"))
+            Problem::busy(format!("the node already serves {STREAMS} event streams"))
         })?;
         Ok(Seat { _all: all, _own: own })
     }

@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 
 use crate::operator::{ErrorCode, Refused};
 
-/// Why a request was not fulfilled. Nothing was changed, except that after `no_answer` it is not known
-/// whether an order was placed.
+/// Why a request failed. Nothing was changed, except that after `no_answer` an order may have been
+/// placed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct Problem {
     /// Always `about:blank`: `code` tells problems apart.
@@ -52,7 +52,7 @@ impl Problem {
 
     /// The node is at fault, and the log has the reason.
     pub(super) fn internal() -> Self {
-        let detail = "the answer can't be made: the log says why";
+        let detail = "the answer can't be generated: the node's log says why";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 

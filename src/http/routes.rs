@@ -163,7 +163,7 @@ pub(super) async fn not_allowed() -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
-        "this address takes another method",
+        "this address does not accept that method",
     )
 }
 
@@ -268,7 +268,7 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
 #[utoipa::path(
     get,
     path = "/fleet",
-    responses((status = 200, body = Fleet), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"))
+    responses((status = 200, body = Fleet), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"))
 )]
 pub(super) async fn get_fleet(State(app): State<App>) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &app.look().await?.state.fleet))
@@ -278,7 +278,7 @@ pub(super) async fn get_fleet(State(app): State<App>) -> Result<Response, Proble
 #[utoipa::path(
     get,
     path = "/cars",
-    responses((status = 200, body = Vec<Car>), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"))
+    responses((status = 200, body = Vec<Car>), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"))
 )]
 pub(super) async fn list_cars(State(app): State<App>) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &app.look().await?.state.cars))
@@ -288,7 +288,7 @@ pub(super) async fn list_cars(State(app): State<App>) -> Result<Response, Proble
 #[utoipa::path(
     get,
     path = "/orders",
-    responses((status = 200, body = Vec<Order>), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"))
+    responses((status = 200, body = Vec<Order>), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"))
 )]
 pub(super) async fn list_orders(State(app): State<App>) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &app.look().await?.state.orders))
@@ -304,23 +304,23 @@ pub(super) struct Resume {
 /// The name of the last event that a client has; browsers send it by themselves.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// The state whenever it changes, and every event: as server-sent events, or as a WebSocket if the
-/// request is for one. Its messages are objects with `event`, `id` and `data`.
+/// The state whenever it changes, and every event: as server-sent events, or over a WebSocket if
+/// the request asks for one. WebSocket messages are objects with `event`, `id` and `data`.
 #[utoipa::path(
     get,
     path = "/events",
     params(
-        ("after" = Option<String>, Query, description = "The id of the last event that the client has"),
-        ("recent" = Option<usize>, Query, description = "Without an id: begin with this many of the latest events, 1024 at most"),
-        ("Last-Event-ID" = Option<String>, Header, description = "The same; it counts first"),
+        ("after" = Option<String>, Query, description = "The id of the last event that the client received"),
+        ("recent" = Option<usize>, Query, description = "Without an id: start with this many of the latest events, at most 1024"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The same; takes precedence"),
     ),
     responses(
         (status = 200, body = liftmesh_api::State, content_type = "text/event-stream",
-         description = "Messages `state`, whose data is this, `event` and `missed`"),
-        (status = 101, description = "The same as a WebSocket, if the request is for one"),
+         description = "Messages `state` (with this data), `event` and `missed`"),
+        (status = 101, description = "The same over a WebSocket, if the request asks for one"),
         (status = 400, body = Problem, content_type = "application/problem+json", description = "A parameter is not a number"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope, or a page of another site asks for a WebSocket"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "There are too many clients, or the node's loop does not answer"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this, or a page of another site asks for a WebSocket"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "Too many clients, or the node does not answer"),
     )
 )]
 pub(super) async fn follow_events(
@@ -360,14 +360,14 @@ pub(super) async fn parsed<T: for<'de> Deserialize<'de>>(body: Body) -> Result<T
         let is_long = std::error::Error::source(&error)
             .is_some_and(|source| source.to_string().contains("length limit"));
         if is_long {
-            let detail = format!("a body has at most {LONGEST_BODY} bytes");
+            let detail = format!("a request body has at most {LONGEST_BODY} bytes");
             Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
         } else {
-            Problem::malformed("the body did not arrive")
+            Problem::malformed("the request body did not arrive")
         }
     })?;
     serde_json::from_slice(&bytes)
-        .map_err(|cause| Problem::malformed(format!("the body is not what is expected: {cause}")))
+        .map_err(|cause| Problem::malformed(format!("invalid request body: {cause}")))
 }
 
 #[cfg(test)]

@@ -26,27 +26,28 @@ use crate::tokens::{Scope, TokenHash};
 /// How long a door is held open if the robot does not say.
 const USUAL_HOLD: u16 = 30;
 
-/// What a robot asks for.
+/// A robot's request for a car.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OpenSession {
-    /// Which car; null: the one that gets there first.
+    /// The car; null means the one that gets there first.
     #[schema(example = "B")]
     car: Option<String>,
-    /// Where the car is to hold its door open.
+    /// Where the car holds its door open.
     #[schema(example = 3)]
     floor: u8,
-    /// Where it goes then by itself, to hold its door open once more; null: the robot asks for it.
+    /// Where it goes next by itself and holds its door open again; null if the robot will ask for
+    /// it.
     to: Option<u8>,
-    /// For how long, at each floor: 1 to 120 seconds; 30 if left out.
+    /// How long, at each floor: 1 to 120 seconds; default 30.
     #[schema(minimum = 1, maximum = 120, example = 30)]
     seconds: Option<u16>,
-    /// Chosen by the client, 1 to 64 bytes without control characters: a request with the id of an
-    /// earlier one of the same token is for the same session, at any node.
+    /// Chosen by the client, 1 to 64 bytes without control characters: repeating an id with the
+    /// same token means the same session, at any node.
     #[schema(min_length = 1, max_length = 64, example = "5b0e0f4e-0c65-4b5e-9d0f-1f1d6a8f2f11")]
     pub(crate) request_id: Option<String>,
-    /// The robot has a right of access, so a locked floor does not refuse it. Needs a token with the
-    /// scope `access`.
+    /// The robot has a right of access, so a locked floor accepts it. Needs a token with the scope
+    /// `access`.
     #[serde(default)]
     pub(crate) access: bool,
 }
@@ -83,10 +84,10 @@ impl OpenSession {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NextFloor {
-    /// That at which the door is open: for more time.
+    /// The floor where the door is open means more time there.
     #[schema(example = 5)]
     floor: u8,
-    /// For how long the door stays open there: 1 to 120 seconds; as before if left out.
+    /// How long the door stays open there: 1 to 120 seconds; by default as before.
     #[schema(minimum = 1, maximum = 120, example = 30)]
     seconds: Option<u16>,
     /// As for the session itself.
@@ -121,7 +122,7 @@ fn named(id: &str) -> Result<RequestId, Problem> {
 }
 
 pub(crate) fn not_open() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "not_open", "no session of this name is known")
+    Problem::new(StatusCode::NOT_FOUND, "not_open", "unknown session")
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err hands it over")]
@@ -201,15 +202,15 @@ pub(super) async fn withdraw(app: &App, bearer: &Bearer, id: RequestId) -> Resul
     security(("token" = ["call"])),
     responses(
         (status = 201, body = SessionView, headers(("Location" = String, description = "The address of the session"))),
-        (status = 200, body = SessionView, description = "What has become of the session of this request"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected, or the time too long"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope"),
+        (status = 200, body = SessionView, description = "The session that this request already opened"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body, or the time is too long"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
         (status = 409, body = Problem, content_type = "application/problem+json", description = "The id was used for another session, all cars are recalled, the floor is locked, or too many sessions are open"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "There is no such car or floor"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it was opened"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "No such car or floor"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the session may or may not have been opened"),
     )
 )]
 pub(super) async fn open_session(
@@ -224,15 +225,15 @@ pub(super) async fn open_session(
     Ok((there, json(status, &SessionView::from(&session))).into_response())
 }
 
-/// How far a session is. One that has ended is known for a while: the latest 32 are.
+/// The progress of a session. The latest 32 ended sessions are remembered.
 #[utoipa::path(
     get,
     path = "/sessions/{id}",
     params(("id" = String, Path, description = "The name of the session")),
     responses(
         (status = 200, body = SessionView),
-        (status = 404, body = Problem, content_type = "application/problem+json", description = "No such session is known"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
+        (status = 404, body = Problem, content_type = "application/problem+json", description = "Unknown session"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"),
     )
 )]
 pub(super) async fn get_session(
@@ -246,7 +247,7 @@ pub(super) async fn get_session(
     Ok(json(StatusCode::OK, &SessionView::from(session)))
 }
 
-/// The car goes to another floor, or holds its door open for more time.
+/// Sends the car to another floor, or holds its door open for longer.
 #[utoipa::path(
     put,
     path = "/sessions/{id}",
@@ -255,15 +256,15 @@ pub(super) async fn get_session(
     security(("token" = ["call"])),
     responses(
         (status = 200, body = SessionView),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "The body is not what is expected, or the time too long"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope, or another one has opened the session"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body, or the time is too long"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this, or another token opened the session"),
         (status = 404, body = Problem, content_type = "application/problem+json", description = "No such session is open"),
         (status = 409, body = Problem, content_type = "application/problem+json", description = "All cars are recalled, or the floor is locked"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "There is no such floor"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether the car goes there"),
+        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
+        (status = 422, body = Problem, content_type = "application/problem+json", description = "No such floor"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the car may or may not go there"),
     )
 )]
 pub(super) async fn move_session(
@@ -282,8 +283,8 @@ pub(super) async fn move_session(
     Ok(json(StatusCode::OK, &SessionView::from(&session)))
 }
 
-/// Ends a session: the car is back in service. To end it again changes nothing. With the scope `operate`
-/// it may be anybody's, and its end is in the audit log.
+/// Ends a session: the car returns to service. Ending it again changes nothing. The scope `operate`
+/// can end any session, which is audited.
 #[utoipa::path(
     delete,
     path = "/sessions/{id}",
@@ -291,11 +292,11 @@ pub(super) async fn move_session(
     security(("token" = ["call"])),
     responses(
         (status = 200, body = SessionView),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "There is no token, or none that counts here"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token has another scope, or another one has opened the session and the scope is not `operate`"),
-        (status = 404, body = Problem, content_type = "application/problem+json", description = "No such session is known any more"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "There are too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer: it is not known whether it has ended"),
+        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this, or another token opened the session and the scope is not `operate`"),
+        (status = 404, body = Problem, content_type = "application/problem+json", description = "Unknown session"),
+        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the session may or may not have ended"),
     )
 )]
 pub(super) async fn end_session(

@@ -226,7 +226,7 @@ impl Part {
         };
         let known = Window::ALL.into_iter().find(|window| window.name() == name);
         known.ok_or_else(|| {
-            Problem::malformed(format!("{name:?} is no window: give `hour`, `day` or `week`"))
+            Problem::malformed(format!("unknown window {name:?}: use `hour`, `day` or `week`"))
         })
     }
 
@@ -237,7 +237,7 @@ impl Part {
         let offset = text.parse().ok().filter(|offset: &i16| offset.abs() <= MOST_OFFSET);
         offset.ok_or_else(|| {
             Problem::malformed(format!(
-                "{text:?} is no offset from UTC: give minutes, from -{MOST_OFFSET} to {MOST_OFFSET}"
+                "invalid UTC offset {text:?}: use minutes from -{MOST_OFFSET} to {MOST_OFFSET}"
             ))
         })
     }
@@ -255,18 +255,18 @@ async fn asked(app: &App, part: &Part) -> Result<Asked, Problem> {
     })
 }
 
-/// How well the fleet has served its passengers.
+/// How well the fleet served its passengers.
 #[utoipa::path(
     get,
     path = "/statistics",
     params(
-        ("window" = Option<String>, Query, description = "`hour`, `day` (if left out) or `week`: the present quarter of an hour, and those before it"),
-        ("utc_offset" = Option<i16>, Query, description = "Which hours of the day are meant: how many minutes their clock is ahead of UTC, 0 if left out"),
+        ("window" = Option<String>, Query, description = "`hour`, `day` (the default) or `week`: the current quarter hour and those before it"),
+        ("utc_offset" = Option<i16>, Query, description = "The clock for hours of the day, in minutes ahead of UTC; 0 by default"),
     ),
     responses(
         (status = 200, body = Statistics),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "There is no such window or offset"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid window or offset"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"),
     )
 )]
 pub(super) async fn get_statistics(
@@ -278,15 +278,15 @@ pub(super) async fn get_statistics(
     Ok(json(StatusCode::OK, &statistics))
 }
 
-/// The same as a table: a row for each quarter of an hour.
+/// The same as a table, with a row for each quarter hour.
 #[utoipa::path(
     get,
     path = "/statistics.csv",
-    params(("window" = Option<String>, Query, description = "`hour`, `day` (if left out) or `week`")),
+    params(("window" = Option<String>, Query, description = "`hour`, `day` (the default) or `week`")),
     responses(
         (status = 200, body = String, content_type = "text/csv"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "There is no such window"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node's loop does not answer"),
+        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid window"),
+        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"),
     )
 )]
 pub(super) async fn get_statistics_csv(

@@ -274,7 +274,7 @@ async fn a_websocket_with_its_token_as_a_protocol_ends_when_that_is_revoked() {
     let rest = timeout(Duration::from_mins(1), line.stream.read_to_end(&mut answer)).await;
     rest.expect("it goes on").unwrap();
     let farewell =
-        [&[0x88, 28][..], &1008_u16.to_be_bytes(), b"the token no longer counts"].concat();
+        [&[0x88, 30][..], &1008_u16.to_be_bytes(), b"the token is no longer valid"].concat();
     assert!(answer.ends_with(&farewell), "{:?}", String::from_utf8_lossy(&answer));
 }
 

@@ -46,13 +46,13 @@ pub enum TlsError {
     )]
     Exposed { path: PathBuf, mode: u32, fix: &'static str },
     #[error(
-        "http.key {path}: {whose}; fix it with: chown and chgrp to the node's own user, and chmod 0600",
+        "http.key {path}: {whose}; fix it: chown and chgrp it to the node's user, and chmod 0600",
         path = path.display()
     )]
     Foreign { path: PathBuf, whose: String },
     #[error("{what} {path}: it is not PEM as expected: {source}", path = path.display())]
     Pem { what: &'static str, path: PathBuf, source: pem::Error },
-    #[error("http.certificate {path}: there is no certificate in it", path = .0.display())]
+    #[error("http.certificate {path}: it contains no certificate", path = .0.display())]
     Empty(PathBuf),
     #[error("http.certificate and http.key can't be used together: {0}")]
     Unfit(#[from] rustls::Error),
@@ -214,12 +214,11 @@ fn of_secret(path: &Path, refused: FileError) -> TlsError {
         FileError::Io { source, .. } => TlsError::Io { what: "http.key", path, source },
         FileError::Exposed { mode, fix, .. } => TlsError::Exposed { path, mode, fix },
         FileError::OtherOwner { owner, .. } => {
-            let whose = format!("user {owner}, who is not this node's, can change it");
+            let whose = format!("user {owner}, who is not this node's user, can change it");
             TlsError::Foreign { path, whose }
         }
         FileError::OtherGroup { group, .. } => {
-            let whose =
-                format!("group {group}, to which this node's user does not belong, may read it");
+            let whose = format!("group {group}, which this node's user is not in, may read it");
             TlsError::Foreign { path, whose }
         }
         FileError::NoKey { .. } => {
@@ -239,7 +238,7 @@ fn read(
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path).map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(failed(io::Error::other("it is no file")));
+        return Err(failed(io::Error::other("it is not a file")));
     }
     check(&file)?;
     let mut bytes = Zeroizing::new(Vec::new());
@@ -346,7 +345,7 @@ mod tests {
             "{mixed:?}"
         );
         let swapped = TlsFiles { certificate: good.key.clone(), ..good.clone() };
-        assert!(why(&swapped).contains("there is no certificate in it"), "{}", why(&swapped));
+        assert!(why(&swapped).contains("it contains no certificate"), "{}", why(&swapped));
         fs::write(&other.key, "nothing").unwrap();
         assert!(why(&other).contains("http.key"), "{}", why(&other));
         let missing = TlsFiles { key: "/nowhere/node.key".into(), ..good };

@@ -40,7 +40,7 @@ pub(super) fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
     if site.is_some() && site == host {
         return Ok(());
     }
-    let detail = "a WebSocket is for pages of this node only";
+    let detail = "WebSockets are only for pages of this node";
     Err(Problem::new(StatusCode::FORBIDDEN, "other_origin", detail))
 }
 
@@ -70,16 +70,16 @@ async fn serve(mut socket: WebSocket, mut client: Client) {
                     return end(socket, close_code::POLICY, "too many pings").await;
                 }
                 Some(Ok(Message::Text(_) | Message::Binary(_))) => {
-                    return end(socket, close_code::POLICY, "this stream takes no messages").await;
+                    return end(socket, close_code::POLICY, "this stream accepts no messages").await;
                 }
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
             },
         };
         let frame = match frame {
             Ok(frame) => frame,
-            Err(End::Node) => return end(socket, close_code::AWAY, "the node ends").await,
+            Err(End::Node) => return end(socket, close_code::AWAY, "the node is stopping").await,
             Err(End::Revoked) => {
-                return end(socket, close_code::POLICY, "the token no longer counts").await;
+                return end(socket, close_code::POLICY, "the token is no longer valid").await;
             }
         };
         match timeout(WRITE_LIMIT, socket.send(Message::Text(frame.text()))).await {

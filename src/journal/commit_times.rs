@@ -19,7 +19,7 @@ impl CommitTimes {
     pub(crate) fn new() -> Result<Self, prometheus::Error> {
         let options = HistogramOpts::new(
             "liftmesh_journal_commit_seconds",
-            "How long the disk took for a commit of orders.",
+            "Time the disk took to commit orders.",
         );
         Histogram::with_opts(options.buckets(BOUNDS.to_vec())).map(Self)
     }

@@ -13,8 +13,8 @@ use crate::data_dir::Exposed;
 pub enum JournalError {
     /// The data directory can't be made or written to.
     #[error(
-        "data_dir = {path:?} can't be used: it must be a directory in which the user that runs \
-         the node has the right to read, write and make files"
+        "data_dir = {path:?} can't be used: it must be a directory where the node's user can read, \
+         write and create files"
     )]
     Directory {
         path: PathBuf,
@@ -28,9 +28,7 @@ pub enum JournalError {
     #[error("{path:?} is not a regular file: move it away, or set data_dir to another directory")]
     Irregular { path: PathBuf },
     /// The journal is there, and this user has no right to it.
-    #[error(
-        "{path:?} can't be opened: the user that runs the node needs the right to read and write it"
-    )]
+    #[error("{path:?} can't be opened: the node's user must be able to read and write it")]
     Rights {
         path: PathBuf,
         /// What the system says.
@@ -64,8 +62,8 @@ pub enum JournalError {
     },
     /// The node has run before, and its journal is missing or was damaged and has been set aside.
     #[error(
-        "{path:?} is gone or damaged, and this node has run before: what stood in it can't be \
-         known, a hang of its car least of all"
+        "{path:?} is missing or damaged, although this node has run before: it may have recorded a \
+         hang of the car"
     )]
     Lost { path: PathBuf },
     /// The journal is damaged.

@@ -420,7 +420,7 @@ fn unusable(path: &Path, error: ReadError) -> JournalError {
     match error {
         ReadError::Format(found) => {
             let known = tables::FORMAT;
-            let found = format!("it has format {found}, and this program reads format {known}");
+            let found = format!("it has format {found}, but this program reads format {known}");
             JournalError::Format { path, found }
         }
         ReadError::Malformed(what) => {
@@ -437,7 +437,7 @@ fn unusable(path: &Path, error: ReadError) -> JournalError {
             redb::Error::UpgradeRequired(found) => {
                 let known = header::DATABASE;
                 let found =
-                    format!("its database has file format {found}, and this program reads {known}");
+                    format!("its database has file format {found}, but this program reads {known}");
                 JournalError::Format { path, found }
             }
             // The database has checked every byte by now: it is sound, and not this program's.
@@ -491,7 +491,7 @@ fn set_aside(directory: &Path, path: &Path, reason: &str) {
             reason,
             "journal damaged: set aside; its orders come back from the peers only"
         ),
-        Err(error) => warn!(%path, reason, %error, "journal damaged: it is left where it is"),
+        Err(error) => warn!(%path, reason, %error, "journal damaged: leaving it in place"),
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SubmitError {
     /// [`WRITE_QUEUE`] batches wait already.
-    #[error("{WRITE_QUEUE} batches wait for the disk")]
+    #[error("{WRITE_QUEUE} batches are waiting for the disk")]
     Full,
     /// The writer has ended after a failure.
     #[error("the disk has failed")]
@@ -132,7 +132,7 @@ impl JournalWriter {
         self.queue(Work::Question(Box::new(move |journal| match read(journal) {
             // The one that asked may be gone.
             Ok(found) => drop(answer.send(found)),
-            Err(error) => warn!(%error, "a question to the journal can't be answered"),
+            Err(error) => warn!(%error, "a query of the journal can't be answered"),
         })))
     }
 

@@ -57,8 +57,8 @@ const FORMAT: u32 = 1;
 pub(crate) const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
 const PREAMBLE: &str = "\
-# The car of this node hung, and the node does not start while this file is here. Do not delete it:
-# look into the car, then run `liftmesh clear-hang`, which keeps a record.
+# The car of this node hung, and the node does not start while this file exists. Do not delete it:
+# inspect the car, then run `liftmesh clear-hang`, which keeps a record.
 ";
 
 /// Why a node may not start until an operator has said so.
@@ -132,7 +132,7 @@ pub enum Kept {
 /// A node does not start: it has a latch.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
-    "refused to start: {latch}\nLook into the car. Once it is fit to run:\n  {}",
+    "refused to start: {latch}\nInspect the car. Once it is fit to run:\n  {}",
     remedy(data_dir)
 )]
 pub struct Refusal {
@@ -218,7 +218,7 @@ pub(crate) fn owner(data_dir: &Path) -> Option<NodeId> {
 enum ParseError {
     #[error("{}", .0.message())]
     Malformed(toml::de::Error),
-    #[error("it has format {0}, and this program reads format {FORMAT}")]
+    #[error("it has format {0}, but this program reads format {FORMAT}")]
     Format(u32),
 }
 
@@ -315,12 +315,12 @@ impl fmt::Display for Latch {
             ),
             Self::Unreadable { reason } => write!(
                 f,
-                "there is a latch, so the car may have hung, but what it says is lost: {reason}"
+                "there is a latch, so the car may have hung, but it can't be read: {reason}"
             ),
             Self::Removed { recorded } => write!(
                 f,
-                "{recorded}. {FILE} is gone, and nobody has cleared the hang: the file was removed \
-                 by hand, or lost when the power went. `liftmesh clear-hang` is the way to clear it"
+                "{recorded}. {FILE} is missing, but nobody cleared the hang: the file was removed \
+                 by hand or lost in a power cut. Use `liftmesh clear-hang` to clear it"
             ),
         }
     }
@@ -337,9 +337,8 @@ impl fmt::Display for Evidence {
         if let Some(count) = self.flights_off_target {
             write!(
                 f,
-                "{count} flights or searches in a row did not end at a floor as they were to, a \
-                 flight the wrong way counting twice; driven for {actual_s:.1} s without a new floor \
-                 sensor, "
+                "{count} flights or searches in a row did not end where they should (one the wrong \
+                 way counts twice); driven for {actual_s:.1} s without a new floor sensor, "
             )?;
         } else {
             let how = if self.not_stopped { "on " } else { "" };

@@ -84,9 +84,9 @@ fn evidence_is_a_sentence() {
         ),
         (
             search,
-            "on its way up to find a floor: 6 flights or searches in a row did not end at a floor as \
-             they were to, a flight the wrong way counting twice; driven for 3.0 s without a new \
-             floor sensor, none was seen before",
+            "on its way up to find a floor: 6 flights or searches in a row did not end where \
+             they should (one the wrong way counts twice); driven for 3.0 s without a new floor \
+             sensor, none was seen before",
         ),
         (
             running_on,

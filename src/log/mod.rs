@@ -237,7 +237,7 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
         location,
         reason = panic.payload_as_str().unwrap_or("no message"),
         trace,
-        "a thread panicked: this is a fault of the program, please report it"
+        "a thread panicked: this is a bug, please report it"
     );
 }
 

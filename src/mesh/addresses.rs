@@ -39,7 +39,8 @@ impl AddressChanges {
         let socket = subscribe().inspect_err(|error| {
             warn!(
                 %error,
-                "changes of network addresses are not reported: sockets are opened again only when datagrams can't leave"
+                "the system reports no address changes: sockets are reopened only when datagrams \
+                 can't be sent"
             );
         });
         Self { socket: socket.ok(), closes: None }
@@ -71,7 +72,7 @@ impl AddressChanges {
             Err(error) if error.raw_os_error() == Some(ENOBUFS) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
             Err(error) => {
-                warn!(%error, "changes of network addresses are no longer reported");
+                warn!(%error, "the system no longer reports address changes");
                 self.socket = None;
                 return;
             }

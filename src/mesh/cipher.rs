@@ -82,7 +82,7 @@ struct Cipher {
 pub(super) enum CodecError {
     #[error("{0}")]
     Io(#[from] io::Error),
-    #[error("a frame was changed on its way")]
+    #[error("a frame was modified in transit")]
     Forged,
 }
 

@@ -165,7 +165,7 @@ impl DatagramTask {
         match opened {
             Ok(sockets) => return Some(sockets),
             Err(error) if self.sending == Sending::Works => {
-                warn!(%to, %error, "the sockets can't be opened again: serving alone");
+                warn!(%to, %error, "the sockets can't be reopened: serving alone");
                 self.sending = Sending::fails_from(Instant::now());
             }
             Err(error) if socket::is_absent(&error) => trace!(%error, "no sockets for datagrams"),
@@ -195,7 +195,7 @@ impl DatagramTask {
         let mut buffer = [0; BUFFER];
         // A fresh socket refuses to try before the runtime has seen it ready once.
         if let Err(error) = own.writable().await {
-            trace!(%error, "the first datagram may not leave");
+            trace!(%error, "the first datagram may not be sent");
         }
         let gathered = tokio::time::sleep(Duration::ZERO);
         tokio::pin!(gathered);
@@ -229,7 +229,7 @@ impl DatagramTask {
                     // Where datagrams do not leave, the next one that does is worth a line.
                     if self.sending == Sending::Works && self.log.opens(&Line::Changed).is_some() {
                         let to = self.everybody();
-                        info!(%to, "network addresses have changed: the sockets are opened again");
+                        info!(%to, "network addresses have changed: reopening the sockets");
                     }
                     return Ok(());
                 }
@@ -249,7 +249,7 @@ impl DatagramTask {
                 gathered.set(tokio::time::sleep(time));
             }
         };
-        warn!(error = %broken, "datagrams can't be received: the sockets are opened again");
+        warn!(error = %broken, "datagrams can't be received: reopening the sockets");
         drop(own);
         self.pause().await
     }
@@ -320,9 +320,9 @@ impl DatagramTask {
         let (sending, sockets) = self.sending.after(&sent, Instant::now());
         match (self.sending, sent) {
             (Sending::Works, Err(error)) => {
-                warn!(%to, %error, "datagrams can't leave: serving alone");
+                warn!(%to, %error, "datagrams can't be sent: serving alone");
             }
-            (Sending::Fails { .. }, Ok(_)) => info!(%to, "datagrams leave"),
+            (Sending::Fails { .. }, Ok(_)) => info!(%to, "datagrams can be sent again"),
             (Sending::Works, Ok(_)) | (Sending::Fails { .. }, Err(_)) => {}
         }
         self.sending = sending;
@@ -442,7 +442,8 @@ impl DatagramTask {
         trace!(%from, %error, "a datagram was dropped");
         if self.log.opens(&Line::Dropped(count)).is_some() {
             let (reason, so_far) = (count.name(), self.counters.get(count));
-            warn!(%from, reason, %error, so_far, "datagrams that are no beacons of the fleet are dropped");
+            warn!(%from, reason, %error, so_far, "datagrams that are not beacons of the fleet are \
+                                                  dropped");
         }
     }
 

@@ -50,7 +50,7 @@ pub(super) enum GreetingError {
     Unproven,
     #[error("{0}")]
     Handshake(#[from] HandshakeError),
-    #[error("a frame was changed on its way")]
+    #[error("a frame was modified in transit")]
     Forged,
     #[error("it dials node {0}")]
     NotThisNode(NodeId),

@@ -17,7 +17,8 @@ pub(crate) fn mac_of(address: Ipv4Addr) -> Mac {
     }
     find(address).unwrap_or_else(|| {
         let mac = Mac::of(address);
-        warn!(%address, %mac, "no interface has this address, so its MAC address is not known; the key `mac` sets it");
+        warn!(%address, %mac, "no interface has this address, so its MAC address is unknown; set \
+                               it with the key `mac`");
         mac
     })
 }

@@ -68,7 +68,7 @@ impl KeyState {
             Ok(missing) => (self.missing, self.in_use) = (missing, self.keys.get()),
             // The task tells of it later.
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                warn!("the fleet keys are not read yet: serving alone until they are");
+                warn!("the fleet keys can't be read yet: serving alone until then");
             }
         }
     }

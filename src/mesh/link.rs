@@ -41,7 +41,7 @@ pub(super) enum LinkEnd {
     Io(#[from] io::Error),
     #[error("{0}")]
     Wire(#[from] WireError),
-    #[error("a frame was changed on its way")]
+    #[error("a frame was modified in transit")]
     Forged,
     #[error("a second hello")]
     SecondHello,

@@ -172,10 +172,10 @@ impl Mesh {
         let settings = Arc::new(settings);
         let address = settings.hello.address;
         if settings.keys.let_anybody_in() {
-            warn!("fleet_keys names none: anybody on the network can command the cars");
+            warn!("fleet_keys = none: anybody on the network can command the cars");
         }
         if settings.keys.let_machine_in() {
-            warn!("no fleet key: any account of this machine can command the cars");
+            warn!("no fleet key: any account on this machine can command the cars");
         }
         let datagram_sockets = socket::at_start(&settings, socket::Kind::Datagrams, |settings| {
             socket::datagrams(settings.hello.address, settings.broadcast)
@@ -302,7 +302,7 @@ impl Mesh {
                 self.counters.add(Count::Replayed);
                 if self.replay_log.opens(&()).is_some() {
                     let so_far = self.counters.get(Count::Replayed);
-                    warn!(%from, so_far, "beacons that were sent before are dropped");
+                    warn!(%from, so_far, "replayed beacons are dropped");
                 }
             }
         }
@@ -430,7 +430,7 @@ impl Mesh {
             }
         };
         if tokio::time::timeout(SHUT_DOWN_LIMIT, ended).await.is_err() {
-            info!("some links did not send everything that was queued");
+            info!("some links did not send everything in their queues");
         }
     }
 

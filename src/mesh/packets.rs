@@ -119,8 +119,8 @@ mod tests {
         };
         assert_eq!(
             error(EPERM),
-            "ballot.interface = eth7: sockets can't be bound to a network interface without the \
-             right CAP_NET_RAW; grant it, or leave the key out"
+            "ballot.interface = eth7: sockets can't be bound to a network interface without \
+             CAP_NET_RAW; grant it, or remove the key"
         );
         assert_eq!(error(ENODEV), "ballot.interface = eth7: there is no such network interface");
         assert_eq!(error(22), "ballot.interface = eth7: sockets can't be bound to it");

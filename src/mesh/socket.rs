@@ -61,8 +61,8 @@ pub enum MeshError {
     UnknownInterface { interface: String },
     /// The process may not bind sockets to an interface.
     #[error(
-        "ballot.interface = {interface}: sockets can't be bound to a network interface without the \
-         right CAP_NET_RAW; grant it, or leave the key out"
+        "ballot.interface = {interface}: sockets can't be bound to a network interface without \
+         CAP_NET_RAW; grant it, or remove the key"
     )]
     InterfaceRight { interface: String },
     /// The interface for packets can't be used for another reason.
@@ -73,7 +73,7 @@ pub enum MeshError {
         source: io::Error,
     },
     /// The system refuses the addresses for packets for another reason.
-    #[error("no sockets for packets with address = {address} to {everybody}")]
+    #[error("can't open sockets for packets from address = {address} to {everybody}")]
     PacketsRefused {
         /// The node's address.
         address: Ipv4Addr,
@@ -83,7 +83,10 @@ pub enum MeshError {
         source: io::Error,
     },
     /// The system refuses the addresses for another reason.
-    #[error("no sockets with address = {address}, broadcast = {broadcast}, link_port = {port}")]
+    #[error(
+        "can't open sockets with address = {address}, broadcast = {broadcast}, link_port = \
+             {port}"
+    )]
     Refused {
         /// The node's address.
         address: Ipv4Addr,

@@ -44,13 +44,11 @@ pub enum AccessError {
         path.display(), path.display()
     )]
     Exposed { path: PathBuf, mode: u32 },
-    #[error("{}: it has to be one line of text", path.display())]
+    #[error("{}: it must be one line of text", path.display())]
     NoPassword { path: PathBuf },
-    #[error("{}: no certificate in PEM format", path.display())]
+    #[error("{}: it contains no PEM certificate", path.display())]
     NoCertificate { path: PathBuf },
-    #[error(
-        "the system has no certificates of authorities: name a file of them (mqtt.ca_file, or --ca)"
-    )]
+    #[error("the system has no CA certificates: name a file with some (mqtt.ca_file or --ca)")]
     NoAuthorities,
     #[error("TLS: {0}")]
     Tls(#[from] rustls::Error),

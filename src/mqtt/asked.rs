@@ -171,17 +171,17 @@ fn named(id: &str) -> Result<RequestId, Problem> {
 
 /// The broker may deliver a message twice, and a second session would have a second car.
 fn no_id() -> Problem {
-    Problem::malformed("what a robot asks for over MQTT has a request_id".to_owned())
+    Problem::malformed("a robot's request over MQTT needs a request_id".to_owned())
 }
 
 /// No answer may go to the topic that was named.
 pub(super) fn no_topic() -> Problem {
-    Problem::malformed("what a robot asks for has a topic for its answers".to_owned())
+    Problem::malformed("a robot's request over MQTT needs a topic for answers".to_owned())
 }
 
 /// There is no token that could give it.
 fn no_access() -> Problem {
-    Problem::malformed("a right of access is shown over HTTP, with a token".to_owned())
+    Problem::malformed("a right of access needs HTTP and a token".to_owned())
 }
 
 pub(super) fn too_large(detail: String) -> Problem {

@@ -95,7 +95,7 @@ impl Connection {
             Heard::Connected => {
                 self.is_known_to_fail = false;
                 self.connected_at = Some(Instant::now());
-                info!(purpose = self.purpose, "connected with the MQTT broker");
+                info!(purpose = self.purpose, "connected to the MQTT broker");
                 News::Connected
             }
             Heard::Message(message) => News::Message(Box::new(message)),
@@ -176,8 +176,8 @@ impl Connection {
                 if !is_blamed {
                     self.wait = self.wait.max(YIELD);
                 }
-                let what = "the MQTT connection broke off while this node's other one stands: \
-                            another node has taken it over, or the network is bad";
+                let what = "the MQTT connection broke while this node's other one is up: another \
+                            node has taken it over, or the network is bad";
                 info!(purpose, reason, "{what}");
             }
             End::Broken(reason) | End::Dismissed(reason) | End::Failed(reason)
@@ -187,7 +187,7 @@ impl Connection {
             }
             End::Broken(reason) | End::Dismissed(reason) | End::Failed(reason) => {
                 self.is_known_to_fail = true;
-                warn!(purpose, reason, "no connection with the MQTT broker: trying again");
+                warn!(purpose, reason, "no connection to the MQTT broker: trying again");
             }
         }
         self.retry_at = now + jittered(self.wait);
@@ -205,7 +205,12 @@ impl Connection {
         };
         if self.refusals.on_end(topic, now) {
             let purpose = self.purpose;
-            warn!(purpose, topic, "the MQTT broker ends connections at a topic: it is left out");
+            warn!(
+                purpose,
+                topic,
+                "the MQTT broker ends connections because of a topic: skipping \
+                                   it"
+            );
         }
         true
     }
@@ -217,7 +222,7 @@ impl Connection {
             let purpose = self.purpose;
             warn!(
                 purpose,
-                what, topic, reason, "the MQTT broker refuses: look at its access control"
+                what, topic, reason, "the MQTT broker refuses a message: check its access control"
             );
         }
     }

@@ -220,7 +220,10 @@ impl Line {
             return Heard::Ended(End::Failed(reason.to_owned()));
         }
         if let Some(message) = self.oversized.pop_front() {
-            return Heard::Acknowledged(message, Err("it is larger than the broker takes".into()));
+            return Heard::Acknowledged(
+                message,
+                Err("it is larger than the broker accepts".into()),
+            );
         }
         let end = match timeout_at(self.last_heard + SILENCE, self.heard.recv()).await {
             Ok(Some(Ok(packet))) => {
@@ -371,7 +374,7 @@ async fn converse(
 ) -> Result<(), End> {
     let tls = access.apply(&mut options).await;
     let tls = tls.map_err(|error| End::Failed(error.to_string()))?;
-    let late = || End::Failed("the broker does not accept the connection in time".to_owned());
+    let late = || End::Failed("the broker did not accept the connection in time".to_owned());
     let connecting = timeout(CONNECT_LIMIT, connect(&options, tls)).await;
     let (mut stream, accepted) = connecting.map_err(|_elapsed| late())??;
     let wanted = accepted.properties.as_ref().and_then(|wishes| wishes.server_keep_alive);
@@ -442,7 +445,7 @@ async fn connect(
         Packet::ConnAck(refused) => {
             Err(End::Failed(format!("the broker refuses the connection: {:?}", refused.code)))
         }
-        _ => Err(End::Failed("the broker does not begin as MQTT 5 does".to_owned())),
+        _ => Err(End::Failed("the broker does not speak MQTT 5".to_owned())),
     }
 }
 

@@ -143,7 +143,7 @@ impl Mqtt {
     pub(crate) async fn finish(self) {
         drop(self.stop);
         if tokio::time::timeout(END_LIMIT, self.ended).await.is_err() {
-            warn!("MQTT does not end in time");
+            warn!("MQTT did not stop in time");
         }
     }
 }
@@ -331,8 +331,7 @@ impl Bridge {
             // Acknowledged by nobody, it comes again.
             Err(Overflow::Kept) => {
                 if let Some(session) = &mut self.session {
-                    session
-                        .give_up("the broker sends more calls than it may before they are placed");
+                    session.give_up("the broker sends calls faster than allowed");
                 }
                 self.desk.forget();
             }
@@ -405,7 +404,7 @@ impl Bridge {
                 }
             }
             Err(NoAnswer) => {
-                session.give_up("the node's loop does not answer to a call");
+                session.give_up("the node's loop does not answer a call");
                 self.desk.forget();
             }
         }

@@ -168,7 +168,7 @@ impl NodeLoop {
                 return Err(Refused::new(ErrorCode::Malformed, &cause));
             }
             Command::Priority { car: None, floor: None } => {
-                let cause = "without a floor a priority call ends, and a car has to be named";
+                let cause = "to end a priority call, name its car";
                 return Err(Refused::new(ErrorCode::Malformed, &cause));
             }
             Command::Mode { car, .. } => Some(car),
@@ -329,8 +329,8 @@ impl NodeLoop {
         }
         let known: Vec<_> = status.cars().map(NodeId::as_str).collect();
         let message = match &known[..] {
-            [] => format!("no car {car} is known: this node hears of no car"),
-            known => format!("no car {car} is known; there are {}", known.join(", ")),
+            [] => format!("unknown car {car}: this node knows no cars"),
+            known => format!("unknown car {car}; use one of {}", known.join(", ")),
         };
         Err(Refused { code: ErrorCode::UnknownCar, message })
     }
@@ -356,6 +356,6 @@ impl Refused {
 
     /// The loop does not answer, or not in time.
     pub(crate) fn no_answer() -> Self {
-        Self::new(ErrorCode::NoAnswer, &"the node's loop does not answer; it may be stopping")
+        Self::new(ErrorCode::NoAnswer, &"the node does not answer; it may be stopping")
     }
 }

@@ -37,9 +37,7 @@ pub(super) struct ReadingSocket {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadingError {
     /// The group does not exist.
-    #[error(
-        "operator.read_only_group = {0}: there is no such group; make it, or leave the key out"
-    )]
+    #[error("operator.read_only_group = {0}: no such group; create it, or remove the key")]
     NoGroup(String),
     /// Another process listens there.
     #[error(
@@ -49,14 +47,14 @@ pub enum ReadingError {
     InUse(PathBuf),
     /// Something else has the name.
     #[error(
-        "operator.read_only_socket = {path}: there is a file of this name that is no socket; move \
-         it away, or give another path", path = .0.display()
+        "operator.read_only_socket = {path}: a file that is not a socket is there; move it away, \
+         or set another path", path = .0.display()
     )]
     NoSocket(PathBuf),
     /// It can't be made.
     #[error(
-        "operator.read_only_socket = {path} can't be made: the directory has to be there, the \
-         node's user needs the right to make files in it, and the path may have 107 bytes",
+        "operator.read_only_socket = {path} can't be created: the directory must exist, the node's \
+         user must be able to create files in it, and the path has at most 107 bytes",
         path = path.display()
     )]
     Bind {
@@ -67,7 +65,7 @@ pub enum ReadingError {
     /// It can't be given to the group.
     #[error(
         "operator.read_only_socket = {path} can't be given to the group {group}: the node's user \
-         has to be a member of it", path = path.display()
+         must be a member of it", path = path.display()
     )]
     Owner {
         /// The socket's file.
@@ -100,7 +98,7 @@ impl ReadingSocket {
 impl Drop for ReadingSocket {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_file(&self.path) {
-            tracing::debug!(%error, "the socket for reading was not removed");
+            tracing::debug!(%error, "the read-only socket was not removed");
         }
     }
 }

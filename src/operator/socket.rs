@@ -71,26 +71,26 @@ impl Claim {
 pub enum BindError {
     /// The data directory is in use.
     #[error(
-        "another node runs with this data directory, {path}; stop it, or give this node a \
+        "another node is running with this data directory, {path}; stop it, or give this node a \
          data_dir of its own", path = .0.display()
     )]
     AnotherNode(PathBuf),
     /// The data directory can't be made.
     #[error(
-        "the data directory {path} can't be made: the user that runs the node needs the right to \
-         make it, or to read, write and make files in it once it is there", path = path.display()
+        "the data directory {path} can't be created: the node's user must be able to create it or, \
+         if it exists, to read, write and create files in it", path = path.display()
     )]
     Directory { path: PathBuf, source: io::Error },
     /// The lock in the data directory can't be made or opened.
     #[error(
-        "{path} can't be opened: the user that runs the node needs the right to make files in that \
-         directory, and to read and write this one", path = path.display()
+        "{path} can't be opened: the node's user must be able to create files in its directory, \
+         and to read and write it", path = path.display()
     )]
     Lock { path: PathBuf, source: io::Error },
     /// The socket can't be made.
     #[error(
-        "the node's socket {path} can't be made: the user that runs the node needs the right to \
-         make files there, and the path may have 107 bytes",
+        "the node's socket {path} can't be created: the node's user must be able to create files \
+         there, and the path has at most 107 bytes",
         path = path.display()
     )]
     Socket {
@@ -131,23 +131,25 @@ impl OperatorSocket {
             match claim(&directory).and_then(|lock| Bound::new(&directory, Some(lock))) {
                 Ok(made) => {
                     let socket = made.path.display();
-                    warn!(%socket, reason, "the disk takes no Unix socket: it is elsewhere");
+                    warn!(%socket, reason, "the disk does not support Unix sockets: using another \
+                                            place");
                     bound = Some(made);
                     break;
                 }
                 Err(BindError::AnotherNode(_)) => {
                     return Err(BindError::AnotherNode(data_dir.to_owned()));
                 }
-                Err(error) => warn!(%error, reason = cause(&error), "nor can it be here"),
+                Err(error) => warn!(%error, reason = cause(&error), "this place does not work \
+                                                                     either"),
             }
         }
         if bound.is_none() {
             warn!(
                 path = %data_dir.join(SOCKET).display(),
                 reason,
-                "running without the node's socket: `liftmesh status` finds no node. To have it \
-                 elsewhere, let the node's user write in /run/liftmesh, or in a directory that \
-                 XDG_RUNTIME_DIR names for node and commands alike"
+                "running without the node's socket: `liftmesh status` can't find the node. To put \
+                 it elsewhere, let the node's user write in /run/liftmesh, or set XDG_RUNTIME_DIR \
+                 to the same directory for the node and the commands"
             );
         }
         Ok(Self { bound, _lock: lock, reading: None })
@@ -164,7 +166,8 @@ impl OperatorSocket {
     ) -> Result<Self, ReadingError> {
         self.reading = match settings.map(ReadingSocket::bind) {
             Some(Err(ReadingError::Bind { path, source })) if journal::is_failing(&source) => {
-                warn!(path = %path.display(), error = %source, "running without the socket for reading");
+                warn!(path = %path.display(), error = %source, "running without the read-only \
+                                                                socket");
                 None
             }
             reading => reading.transpose()?,

@@ -137,7 +137,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         hangs: vec![],
         conflicts: vec![ConflictStatus {
             kind: ConflictKind::Floors,
-            what: "node D has 9 floors, this one 4".to_owned(),
+            what: "node D has 9 floors, but this one has 4".to_owned(),
             since: Duration::from_secs(20),
             last: Duration::from_millis(30),
         }],
@@ -427,7 +427,7 @@ fn an_order_for_a_button_or_a_car_that_is_not_there_is_refused() {
     assert_eq!(code_of(client.order(&hall(3, Direction::Up), Access::Public)), "no_such_button");
     assert_eq!(code_of(client.order(&car_call("C", 1), Access::Public)), "unknown_car");
     let refused = client.order(&car_call("C", 1), Access::Public).unwrap_err();
-    assert_eq!(refused.to_string(), "no car C is known; there are A, B");
+    assert_eq!(refused.to_string(), "unknown car C; use one of A, B");
     assert!(client.status().unwrap().orders.is_empty());
 }
 
@@ -455,7 +455,7 @@ fn the_json_of_a_status_has_these_names() {
     }]);
     assert_eq!(status["lost"], lost);
     let conflicts = serde_json::json!([{
-        "kind": "floors", "what": "node D has 9 floors, this one 4", "since": 20.0, "last": 0.03
+        "kind": "floors", "what": "node D has 9 floors, but this one has 4", "since": 20.0, "last": 0.03
     }]);
     assert_eq!(status["conflicts"], conflicts);
     let car = &status["car"];

@@ -146,8 +146,8 @@ impl Disk {
                     path = %path.display(),
                     error = %source,
                     records = restored.records.len(),
-                    "the disk is full, read-only or failing: running without it, no lamp is lit on its \
-                     strength"
+                    "the disk is full, read-only or failing: running without it, lamps do not rely \
+                     on it"
                 );
                 let state = State::Failed { lost, tries: JoinSet::new() };
                 Ok((disk(state), *restored, None))
@@ -191,10 +191,7 @@ impl Disk {
             Some(Err(_)) | None => return std::future::pending().await,
         };
         let Opened { writer, restored, fleet_keys: _ } = opened;
-        info!(
-            records = restored.records.len(),
-            "the disk works again: everything is written to it"
-        );
+        info!(records = restored.records.len(), "the disk works again: writing everything to it");
         self.state = State::Writes(writer);
         self.since = Instant::now();
         DiskEvent::Recovered { restored }
@@ -251,7 +248,7 @@ impl Disk {
         if let State::Writes(writer) = &self.state
             && let Err(refused) = writer.ask(answer, read)
         {
-            warn!(reason = %refused, "the journal can't be asked");
+            warn!(reason = %refused, "the journal can't be queried");
         }
         receiver
     }
@@ -259,7 +256,7 @@ impl Disk {
     /// Marks the disk as failed. It is tried again; the first pause doubles if it has not worked for
     /// long. A journal that is gone is not made anew: the node has run.
     pub(super) fn fail(&mut self, reason: &str) -> DiskFailure {
-        error!(reason, "the disk has failed: no lamp depends on it");
+        error!(reason, "the disk has failed: lamps do not rely on it");
         let has_worked = self.since.elapsed() >= LONGEST_PAUSE;
         self.pause = if has_worked { FIRST_PAUSE } else { (self.pause * 2).min(LONGEST_PAUSE) };
         self.state = State::Failed { lost: Lost::Refuse, tries: JoinSet::new() };

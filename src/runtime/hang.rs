@@ -78,22 +78,22 @@ impl Latching {
     pub(super) async fn finish(self) {
         match tokio::time::timeout(LATCH_LIMIT, self.done).await {
             Ok(Ok(Ok(Kept::Whole))) => {
-                error!("latched: the node does not start again before `liftmesh clear-hang`");
+                error!("latched: the node does not start again until `liftmesh clear-hang`");
             }
             Ok(Ok(Ok(Kept::Bare(error)))) => error!(
                 %error,
-                "latched without the evidence, which stands in this log only: the disk is full or \
+                "latched without the evidence, which is only in this log: the disk is full or \
                  failing"
             ),
             Ok(Ok(Err(error))) => error!(
                 %error,
-                "NOT LATCHED: the disk takes nothing. Nothing but this log keeps the node from \
-                 being started: do not start it before the car has been looked into"
+                "NOT LATCHED: the disk can't be written. Only this log keeps the node from being \
+                 started: do not start it until the car has been inspected"
             ),
             Ok(Err(_)) | Err(_) => error!(
                 limit_ms = millis(LATCH_LIMIT),
-                "NOT LATCHED in time: the disk does not answer. Nothing but this log may keep the \
-                 node from being started: do not start it before the car has been looked into"
+                "NOT LATCHED in time: the disk does not answer. Perhaps only this log keeps the \
+                 node from being started: do not start it until the car has been inspected"
             ),
         }
     }

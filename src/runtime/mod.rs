@@ -498,7 +498,8 @@ impl Running {
             Event::Failed(failure) => self.failure = Some(failure),
             Event::Moved(next) => {
                 let former = self.residence.address();
-                info!(%former, %next, "another address: the node starts anew once its car stands");
+                info!(%former, %next, "the address has changed: the node restarts once its car \
+                                       stands still");
                 self.has_moved = true;
             }
             Event::Stop => self.node.shut_down(now),

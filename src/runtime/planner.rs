@@ -73,7 +73,7 @@ impl Planner {
             PlannerState::Busy { since, told, next } => {
                 if since.elapsed() >= SLOW && !*told {
                     *told = true;
-                    warn!("the planner is slow: hall calls stay with the cars that they have");
+                    warn!("the planner is slow: hall calls stay with their cars");
                 }
                 *next = Some(request);
             }
@@ -116,7 +116,7 @@ impl Planner {
             Ok(Ok(Ok(()))) => {}
             // Its panic was reported where it happened.
             Ok(Ok(Err(_)) | Err(_)) => debug!("the planner had failed"),
-            Err(_elapsed) => warn!("the planner does not end: the process ends without it"),
+            Err(_elapsed) => warn!("the planner does not stop: the process exits without it"),
         }
     }
 

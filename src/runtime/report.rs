@@ -35,7 +35,7 @@ impl ReportLog {
             Report::PeerDiscovered { node, address } => info!(%node, %address, "peer discovered"),
             Report::PeerLost { node } => warn!(%node, "peer lost"),
             Report::Synced { node } => info!(%node, "peer synced"),
-            Report::Repair { node } => warn!(%node, "stores differed: the whole state is sent"),
+            Report::Repair { node } => warn!(%node, "stores differed: sending the whole state"),
             Report::Placed { call, origin, .. } => {
                 self.open.insert(call.clone(), origin.clone());
                 debug!(%call, %origin, "order placed");
@@ -56,7 +56,7 @@ impl ReportLog {
                 info!(availability = "in service", "availability changed");
             }
             Report::Availability(Some(Reason::Other(Unavailable::Overdue))) => {
-                warn!("the flight takes longer than any before: others get the car's hall calls");
+                warn!("the flight takes longer than any before: other cars get its hall calls");
             }
             Report::Availability(Some(why)) => {
                 info!(availability = "not in service", %why, "availability changed");
@@ -65,13 +65,13 @@ impl ReportLog {
             Report::Panel(Err(reason)) => warn!(reason, "panel disconnected"),
             Report::PressRefused { text } => warn!(text, "press refused"),
             Report::FloorUnreachable { floor } => {
-                warn!(%floor, "no sensor at this floor: it is locked out for a while");
+                warn!(%floor, "no sensor signal at this floor: locked out for a while");
             }
             Report::DriveRefused => {
-                warn!("the drive does not start: it is retried after a while");
+                warn!("the drive does not start: it will be tried again");
             }
             Report::OffTarget { stop_at, at } => {
-                warn!(%stop_at, at = at.map(display), "the drive did not stop where it was to");
+                warn!(%stop_at, at = at.map(display), "the drive did not stop where it should");
             }
             Report::Conflict(what) => error!(what, "two nodes in conflict"),
             Report::Hung(evidence) => hung(evidence),
@@ -79,7 +79,7 @@ impl ReportLog {
             Report::Setting { setting: Setting::Hang(car, Some(_)), .. } if *car == self.own => {}
             Report::Setting { setting: Setting::Hang(car, Some(evidence)), .. } => {
                 let evidence = display(Evidence::from(evidence));
-                warn!(%car, evidence, "a car hung: its node has ended");
+                warn!(%car, evidence, "a car hung: its node has stopped");
             }
             Report::Setting { setting, operator } => {
                 info!(key = %setting.subject(), value = %setting, %operator, "setting");
@@ -108,7 +108,7 @@ fn hung(evidence: &HangEvidence) {
         last_sensor = evidence.last_sensor.map(display),
         driven_ms = millis(evidence.actual),
         allowed_ms = millis(evidence.expected),
-        "hung: motor stopped, the node ends; it was {}",
+        "hung: motor stopped, node stopping; it was {}",
         Evidence::from(evidence),
     );
 }
@@ -203,14 +203,14 @@ mod tests {
         };
         assert_eq!(
             logged("A", &[told(Some(evidence))]),
-            " WARN a car hung: its node has ended car=B evidence=on its way up to floor 5: driven \
+            " WARN a car hung: its node has stopped car=B evidence=on its way up to floor 5: driven \
              for 10.0 s (10.0 s allowed) without a new floor sensor, the last was floor 2\n"
         );
         assert_eq!(logged("A", &[told(None)]), " INFO setting key=hang/B value=off operator=B\n");
         assert_eq!(logged("B", &[told(Some(evidence))]), "");
         assert_eq!(
             logged("A", &[Report::Hung(evidence)]),
-            "ERROR hung: motor stopped, the node ends; it was on its way up to floor 5: driven for \
+            "ERROR hung: motor stopped, node stopping; it was on its way up to floor 5: driven for \
              10.0 s (10.0 s allowed) without a new floor sensor, the last was floor 2 direction=up \
              stop_at=5 last_sensor=2 driven_ms=10040 allowed_ms=10000\n"
         );

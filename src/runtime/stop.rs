@@ -55,7 +55,7 @@ impl HangUp {
             }
             Self::Nothing(signal) => {
                 while signal.recv().await.is_some() {
-                    info!("SIGHUP: a node has nothing to reload, it continues");
+                    info!("SIGHUP: there is nothing to reload, the node continues");
                 }
                 std::future::pending::<()>().await;
             }

@@ -49,7 +49,7 @@ pub struct TokenName(String);
 
 /// A text that is no name of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a token's name has 1 to {LONGEST_NAME} letters, digits, dots, dashes or underscores")]
+#[error("a token's name must be 1 to {LONGEST_NAME} letters, digits, dots, dashes or underscores")]
 pub struct TokenNameError;
 
 impl TokenName {
@@ -202,20 +202,20 @@ pub(crate) struct ChangeToken {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenRefused {
     /// There is a token of this name.
-    #[error("there is a token {0} already: revoke it, or give another name")]
+    #[error("token {0} already exists: revoke it, or use another name")]
     NameTaken(TokenName),
     /// There is no token of this name.
-    #[error("there is no token {0}; `liftmesh token list` shows those that there are")]
+    #[error("there is no token {0}; `liftmesh token list` shows the existing ones")]
     NoToken(TokenName),
     /// It would expire too late, or at once.
-    #[error("a token's lifetime is 1 s to 10 years")]
+    #[error("a token's lifetime must be 1 s to 10 years")]
     Lifetime,
     /// There are too many.
-    #[error("there are {MOST} tokens already: revoke one that nobody needs any more")]
+    #[error("there are already {MOST} tokens: revoke one that is no longer needed")]
     TooMany,
     /// There were too many.
     #[error(
-        "tokens have had {MOST_NAMES} names, and a name stays: give the name of one that was revoked"
+        "{MOST_NAMES} token names have been used, the maximum: reuse the name of a revoked token"
     )]
     TooManyNames,
 }

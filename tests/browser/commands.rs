@@ -128,7 +128,7 @@ fn an_operator_sends_a_car_and_commands_emergency_power() {
     browser.write("dialog input[name=reason]", "the mains are out");
     browser.click("dialog .confirm input");
     browser.click("dialog button[type=submit]");
-    browser.wait_for_text(".banner.power", "it is the turn of");
+    browser.wait_for_text(".banner.power", "'s turn");
     wait_for_api(&browser, "fleet", "it.emergency_power && it.turn !== null");
     building.wait("every node knows of it", |building| {
         is_known(building, Status::is_on_emergency_power)

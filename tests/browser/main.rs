@@ -147,7 +147,7 @@ fn a_panel_beyond_loopback_asks_for_a_token_before_it_shows_the_fleet() {
     let there = format!("{}#/bank", page(2));
 
     browser.open(&page(1));
-    browser.wait_for_text("dialog", "only with a token");
+    browser.wait_for_text("dialog", "needs a token");
     browser.click("dialog button[type=button]");
     browser.wait_for_text(".banner.lost", "A token is needed to see the fleet");
     browser.click(".banner.lost button");
@@ -163,7 +163,7 @@ fn a_panel_beyond_loopback_asks_for_a_token_before_it_shows_the_fleet() {
     // The page of another node has another origin, and asks again.
     building.kill("A");
     browser.wait_for_address(&there);
-    browser.wait_for_text("dialog", "only with a token");
+    browser.wait_for_text("dialog", "needs a token");
     browser.write("dialog input[name=token]", &token);
     browser.click("dialog button[type=submit]");
     browser.wait_for(".light.live");
@@ -499,7 +499,7 @@ fn events_from_before_the_first_state_are_segments_and_masters() {
 fn an_order_is_shown_with_the_nodes_and_disks_that_hold_it() {
     let Some((building, browser)) = building() else { return };
     browser.open(&format!("{}#/fleet", panel(&building, 1)));
-    browser.wait_for_text(".panel", "No order is open.");
+    browser.wait_for_text(".panel", "No open orders.");
     // A door that can't close keeps the car, and its order open.
     building.panel("B").send("obstruct on").expect("taken");
     building.press("B", Button::Car(building.floor(0)));
@@ -507,7 +507,7 @@ fn an_order_is_shown_with_the_nodes_and_disks_that_hold_it() {
     browser.wait_for_text("table", "Car call, B to floor 5");
     browser.wait_for_text("td[data-label='Held by']", "A (disk), B (disk), C (disk) 3 of 3 nodes");
     building.panel("B").send("obstruct off").expect("taken");
-    browser.wait_for_text(".panel", "No order is open.");
+    browser.wait_for_text(".panel", "No open orders.");
 }
 
 #[test]
@@ -523,7 +523,7 @@ fn a_robot_with_a_car_is_shown() {
          return fetch('/api/v1/sessions', { method: 'POST', headers, body }).then((it) => it.status)",
     );
     assert_eq!(made, 201);
-    browser.wait_for_text("table", "its car holds the door open");
+    browser.wait_for_text("table", "its car is holding the door open");
     browser.wait_for_text("table", "3, then 5");
     browser.open_page("bank");
     browser.wait_for(".column.car .tag.robot");

@@ -117,7 +117,7 @@ fn cases() -> Vec<Case> {
         (Setting::Turn(Turn::None), "Emergency power: it is nobody's turn", None),
         (
             Setting::Turn(Turn::Evacuates { car: car.clone(), master: master.clone() }),
-            "Emergency power: it is the turn of car B",
+            "Emergency power: it is car B's turn",
             Some("B"),
         ),
         (
@@ -125,19 +125,15 @@ fn cases() -> Vec<Case> {
             "Emergency power: car B serves calls",
             Some("B"),
         ),
-        (
-            Setting::Turn(Turn::Done { car }),
-            "Emergency power: the turn of car B is over",
-            Some("B"),
-        ),
-        (
-            Setting::Hang(b(), Some(evidence)),
-            "Car B hung: its node has sent the evidence",
-            Some("B"),
-        ),
+        (Setting::Turn(Turn::Done { car }), "Emergency power: car B's turn is over", Some("B")),
+        (Setting::Hang(b(), Some(evidence)), "Car B hung: its node sent the evidence", Some("B")),
         (Setting::Hang(b(), None), "Hang of B: over", Some("B")),
-        (Setting::Firefighter(b(), true), "A firefighter has car B", Some("B")),
-        (Setting::Firefighter(b(), false), "No firefighter has car B any more", Some("B")),
+        (Setting::Firefighter(b(), true), "Car B is under firefighter control", Some("B")),
+        (
+            Setting::Firefighter(b(), false),
+            "Car B is no longer under firefighter control",
+            Some("B"),
+        ),
     ];
     let commanded =
         commanded.into_iter().map(|(it, said, car)| (it, format!("{said}, by kovac"), car));

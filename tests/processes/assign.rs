@@ -128,14 +128,14 @@ fn an_empty_input_is_refused() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(errors.contains("liftmesh: the input is empty"), "{errors}");
-    assert!(refusal(&["-i", " "], "").contains("the input is empty"));
+    assert!(errors.contains("liftmesh: empty input"), "{errors}");
+    assert!(refusal(&["-i", " "], "").contains("empty input"));
 }
 
 #[test]
 fn what_is_wrong_is_told() {
     for (input, told) in [
-        (r#"{"hallRequests": [[true,false]], "states": {}}"#, "states has no car"),
+        (r#"{"hallRequests": [[true,false]], "states": {}}"#, "states must have at least one car"),
         (&EXAMPLE.replace("\"floor\": 0", "\"floor\": -1"), "states.two: floor is -1"),
         (&EXAMPLE.replace("idle", "flying"), "unknown variant `flying`"),
         (&EXAMPLE.replace("[[false,false],", "["), "cabRequests has 4 floors"),

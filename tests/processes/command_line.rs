@@ -135,11 +135,14 @@ fn a_command_finds_the_configuration_by_flag_or_by_variable() {
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("/var/lib/liftmesh", &format!("{path}/data"))).unwrap();
     let error = by_variable(&["status"]);
-    assert!(error.contains(&format!("no node runs with data directory {path}/data")), "{error}");
+    assert!(
+        error.contains(&format!("no node is running with data directory {path}/data")),
+        "{error}"
+    );
     // Whoever names a node needs no configuration.
     std::fs::write(&file, "floors = 1\n").unwrap();
     let error = by_variable(&["status", "--data-dir", &format!("{path}")]);
-    assert!(error.contains(&format!("no node runs with data directory {path};")), "{error}");
+    assert!(error.contains(&format!("no node is running with data directory {path};")), "{error}");
 }
 
 #[test]
@@ -206,7 +209,7 @@ fn commands_of_the_nodes_own_computer_say_so_to_an_address() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         let by_variable = String::from_utf8(output.stderr).unwrap();
         for (told, named) in [(by_flag, "--url"), (by_variable, "LIFTMESH_URL")] {
-            for part in ["only on the computer of its node", "--data-dir", named] {
+            for part in ["only on the node's own computer", "--data-dir", named] {
                 assert!(told.contains(part), "{words:?}: {told}");
             }
         }
@@ -253,7 +256,7 @@ fn without_a_node_status_and_order_end_with_five_and_say_how_to_start_one() {
     ] {
         let error = fails(5, words);
         assert!(
-            error.contains(&format!("no node runs with data directory {path}; start one")),
+            error.contains(&format!("no node is running with data directory {path}; start one")),
             "{error}"
         );
     }
@@ -371,7 +374,7 @@ fn a_latched_node_reads_as_latched() {
         format!(
             "Node A: not running, latched\n  the car of node A hung at 1970-01-01T00:00:00.000Z, on \
              its way up to floor 5: driven for 10.0 s (10.0 s allowed) without a new floor sensor, \
-             the last was floor 2\n\nIt does not start before an operator has looked into the car. \
+             the last was floor 2\n\nIt does not start until an operator has inspected the car. \
              Once the car is fit to run:\n  {remedy}\n"
         )
     );
@@ -485,7 +488,7 @@ fn traffic_compares_the_strategies_on_a_list_of_passengers() {
     for strategy in ["collective", "planner"] {
         assert!(rows.any(|row| row == ["list", strategy, "100.0", "%"]), "{strategy}: {page}");
     }
-    assert!(page.contains("less that of collective"), "{page}");
+    assert!(page.contains("difference from collective"), "{page}");
 
     std::fs::write(list, "id,t_s,from,to,kg\n0,1.5,0,12,75\n").unwrap();
     let error = fails(1, &words);

@@ -252,7 +252,7 @@ fn a_second_node_is_refused_on_a_read_only_disk_as_well() {
         let output = command.output().expect("it runs");
         let said = told(&output);
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("another node runs with this"), "{said}");
+        assert!(said.contains("another node is running with this"), "{said}");
         building.kill("A");
         start_on(Disk::ReadOnly, &mut building, "A");
         wait_in_service(&building, "A");
@@ -402,6 +402,6 @@ fn a_full_disk_holds_no_part_of_a_key() {
         (String::from_utf8_lossy(&tried.stdout), String::from_utf8_lossy(&tried.stderr));
     assert!(tried.status.success(), "{said}{errors}");
     assert!(errors.contains("fleet.key can't be written"), "{errors}");
-    let made = format!("a fleet key is in {}\n", directory.path().join("fleet.key").display());
+    let made = format!("fleet key written to {}\n", directory.path().join("fleet.key").display());
     assert_eq!(said, format!("full\n{made}fleet.key\n"));
 }

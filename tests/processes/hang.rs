@@ -252,7 +252,7 @@ fn a_car_that_hangs_in_mid_flight_stays_out_until_an_operator_clears_it() {
     building.wait_dark(&["A"], building.car_call(12));
 
     // The running node tells the same.
-    assert_eq!(clear(&building, "A"), "nothing to clear: the node runs\n");
+    assert_eq!(clear(&building, "A"), "nothing to clear: the node is running\n");
     let records = audit(&building, "A");
     assert_eq!(records, before);
     assert_eq!(records.len(), 2, "{records:?}");
@@ -357,7 +357,7 @@ fn only_one_process_at_a_time_uses_a_journal() {
     let second = building.command("A").output().expect("it runs");
     assert_eq!(second.status.code(), Some(2));
     let said = text(&second.stderr);
-    assert!(said.contains("another node runs with this data directory"), "{said}");
+    assert!(said.contains("another node is running with this data directory"), "{said}");
     assert!(building.stop("A").success());
     let node = liftmesh::journal::Journal::open(
         &building.data_dir("A"),

@@ -14,7 +14,7 @@ fn keygen_makes_a_key_that_only_its_owner_reads_and_never_overwrites_one() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("fleet.key");
     let path = file.to_str().unwrap();
-    assert_eq!(done(&["keygen", "--out", path]), format!("a fleet key is in {path}\n"));
+    assert_eq!(done(&["keygen", "--out", path]), format!("fleet key written to {path}\n"));
     let key = fs::read_to_string(&file).unwrap();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let again = fails(2, &["keygen", "--out", path]);

@@ -384,7 +384,7 @@ fn a_firefighter_drives_a_car_by_its_key() {
 
     done(&building, "A", &["emergency-power", "start", "--car", "A"]);
     building.wait("it is B's turn", |building| {
-        page(building).contains("\n  emergency power, it is the turn of car B\n")
+        page(building).contains("\n  emergency power, car B's turn\n")
     });
     let call = building.car_call(3);
     building.press("B", call);

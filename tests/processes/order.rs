@@ -33,7 +33,7 @@ fn an_order_at_an_open_door_is_not_called_placed() {
         let output = order(&building, words);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let said = text(&output.stdout);
-        assert!(said.contains("not placed: the car stands there"), "{said}");
+        assert!(said.contains("not placed: the car is there"), "{said}");
         let status = building.status("A").expect("a status");
         assert!(status.orders.is_empty(), "{:?}", status.orders);
     }
@@ -58,7 +58,7 @@ fn a_cab_order_for_a_node_without_a_car_is_refused() {
     let output = order(&building, &["car", "U", "2"]);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("no car U is known; there are A"), "{said}");
+    assert!(said.contains("unknown car U; use one of A"), "{said}");
     assert!(building.status("A").expect("a status").orders.is_empty());
 }
 

@@ -146,7 +146,7 @@ fn follows(mut building: Building, command: &mut Command, why: &str) {
 fn it_follows_the_fleet_through_the_end_of_the_node_that_it_asks() {
     let building = building();
     let mut command = top(&building, "B", &[]);
-    follows(building, &mut command, "no node runs with data directory ");
+    follows(building, &mut command, "no node is running with data directory ");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn it_follows_the_fleet_from_another_computer() {
     let building = building();
     let b = serving(&building, 2);
     let desk = Desk::new(format!("http://{b}"), &token(&building, "B", "desk", "view"));
-    let why = format!("no node answers at http://{b}; is that its `http.address`, does it run");
+    let why = format!("no node answers at http://{b}; is that its `http.address`, is it running");
     follows(building, &mut desk.command(&["top"]), &why);
 }
 
@@ -192,8 +192,8 @@ fn what_a_picture_of_another_computer_lacks_is_said() {
     }
     for (words, url, lacks) in [
         (&["top", "--once"][..], "http://192.0.2.1:7080", "not encrypted"),
-        (&["top", "--once", "--data-dir", "/tmp"], nobody, "give one of them"),
-        (&["top", "--once", "--socket", "/tmp/x"], nobody, "give one of them"),
+        (&["top", "--once", "--data-dir", "/tmp"], nobody, "use only one of them"),
+        (&["top", "--once", "--socket", "/tmp/x"], nobody, "use only one of them"),
         (&["top", "--once", "--token-file", "/nowhere/x"], nobody, "/nowhere/x"),
     ] {
         let (code, why) = there(words, url);
@@ -221,6 +221,6 @@ fn without_a_node_it_ends_with_five() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().to_str().expect("text");
     for words in [&["top", "--data-dir", path][..], &["top", "--once", "--data-dir", path]] {
-        assert!(fails(5, words).contains("no node runs"));
+        assert!(fails(5, words).contains("no node is running"));
     }
 }

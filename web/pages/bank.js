@@ -61,7 +61,7 @@ export class BankPage extends Component {
             />
           `,
         )}
-        ${cars.length === 0 && html`<p class="empty">No node with a car is heard.</p>`}
+        ${cars.length === 0 && html`<p class="empty">No nodes with a car are heard.</p>`}
       </div>
       <p class="legend">
         <span><i class="lamp lit"></i> promised: it will be served</span>
@@ -151,7 +151,7 @@ function Landings({ model, hasModes, floors, locked, byId, orders }) {
 function FloorNumber({ floor, isLocked }) {
   if (!isLocked) return html`<span class="number">${floor}</span>`;
   return html`
-    <span class="number locked" title="Locked: only calls with a right of access come here" data-locked=${floor}>
+    <span class="number locked" title="Locked: only calls with a right of access are accepted" data-locked=${floor}>
       ${floor}<span class="hidden"> locked</span>
     </span>
   `;
@@ -176,7 +176,7 @@ export function CallButton({ model, call, order, name, row, column, isFirst, isO
   const isLit = order?.promised === true;
   const isPending = !isLit && (order !== undefined || model.pending.has(callId(call)));
   const by = order?.car && order.car !== call.car ? `, car ${order.car}` : "";
-  const said = isLit ? `, promised${by}` : isPending ? ", not promised yet" : isLocked ? ", left out for a while" : "";
+  const said = isLit ? `, promised${by}` : isPending ? ", not promised yet" : isLocked ? ", locked out for now" : "";
   const look = isLit ? "lit" : isPending ? "pending" : isLocked ? "locked" : "";
   return html`
     <button

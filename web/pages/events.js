@@ -51,15 +51,15 @@ export class EventsPage extends Component {
               </select>
             </label>
           </div>
-          ${model.missed === null && html`<p class="fine">Events from while the page was without a node may be missing.</p>`}
-          ${model.missed > 0 && html`<p class="fine">${plural(model.missed, "event")} did not arrive: the connection was too slow.</p>`}
+          ${model.missed === null && html`<p class="fine">Events from while the page was disconnected may be missing.</p>`}
+          ${model.missed > 0 && html`<p class="fine">${plural(model.missed, "event")} missed: the connection was too slow.</p>`}
           ${events.length === 0
             ? html`<p class="empty">
                 ${model.events.length === 0
-                  ? "Nothing has happened since the node was started."
+                  ? "Nothing has happened since the node started."
                   : "No event matches the filters."}
               </p>`
-            : html`<ol class="events" tabindex="0" aria-label="Events, the newest first">
+            : html`<ol class="events" tabindex="0" aria-label="Events, newest first">
                 ${events.map(({ key, event, car }) => html`<${Event} key=${key} event=${event} car=${car} />`)}
               </ol>`}
         </section>

@@ -36,7 +36,7 @@ function Facts({ model }) {
       <div>
         <dt>Term</dt>
         <dd class="large">${fleet.term}</dd>
-        <dd class="dim">the highest that ${fleet.node} knows</dd>
+        <dd class="dim">highest known to ${fleet.node}</dd>
       </div>
       <div>
         <dt>Election</dt>
@@ -53,7 +53,7 @@ function Facts({ model }) {
         <dd class="large">${fleet.disk_failed ? "Failed" : fleet.durable ? "Durable" : "Writing"}</dd>
         <dd class="dim">
           ${fleet.disk_failed
-            ? "it counts for no lamp"
+            ? "lamps do not rely on it"
             : fleet.durable
               ? "every order is on disk"
               : "some orders are not on disk yet"}
@@ -162,7 +162,7 @@ function Orders({ orders, nodes }) {
     ],
   }));
   const columns = ["Call", "Age", "Car", "Lamp", "Held by", "State"];
-  return html`<${Table} title="Open orders" columns=${columns} rows=${rows} empty="No order is open." />`;
+  return html`<${Table} title="Open orders" columns=${columns} rows=${rows} empty="No open orders." />`;
 }
 
 /** Which nodes hold an order, and which of them have it on disk. */
@@ -192,13 +192,13 @@ function Sessions({ sessions }) {
 }
 
 const SESSIONS = {
-  queued: "waits for a free car",
+  queued: "waiting for a free car",
   coming: "its car is coming",
-  open: "its car holds the door open",
+  open: "its car is holding the door open",
 };
 
 const CAUSES = {
-  silent: "silent: no beacon comes",
+  silent: "silent: no beacons arrive",
   hung: "hung: its car did not reach a floor in time",
 };
 

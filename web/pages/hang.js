@@ -15,7 +15,7 @@ export function Hung({ model, name, onClear }) {
       <p>
         ${evidence
           ? `${seen ? `${timeOfDay(Date.parse(seen.at))}: ` : ""}${capital(hangText(evidence))}.`
-          : `The evidence is on the computer of ${name}${lost ? ` (${lost.address})` : ""}: its panel and liftmesh status show it.`}
+          : `The evidence is on ${name}'s computer${lost ? ` (${lost.address})` : ""}: see its panel or liftmesh status there.`}
       </p>
       ${!seen && html`<${LastSeen} car=${model.cars.find((car) => car.car === name)} lost=${lost} at=${model.state.fleet.at} />`}
       <${Procedure} name=${name} isShown=${Boolean(evidence)} isHere=${place === null} />
@@ -23,8 +23,8 @@ export function Hung({ model, name, onClear }) {
         ${place === null
           ? html`<button type="button" class="danger" disabled=${!model.isLive} onClick=${() => onClear(name)}>Clear the hang of ${name}…</button>`
           : place.url !== null
-            ? html`<a class="button danger" href=${place.url}>Go to the panel of ${name}, to clear it there</a>`
-            : html`<span>Its latch is on its own computer${where}: clear it at the panel there.</span>`}
+            ? html`<a class="button danger" href=${place.url}>Go to ${name}'s panel to clear it</a>`
+            : html`<span>Its latch is on its own computer${where}: clear it on the panel there.</span>`}
       </p>
     </section>
   `;
@@ -38,7 +38,7 @@ function LastSeen({ car, lost, at }) {
   if (!isSeen) return html`<${Facts} facts=${[heard]} />`;
   const facts = [
     heard,
-    ["It was then", phaseText(car).toLowerCase()],
+    ["State then", phaseText(car).toLowerCase()],
     ["Last floor", car.floor ?? "unknown"],
     ["Door", car.door],
     ["Load", car.load === null ? "no load cell" : `${car.load} %`],
@@ -56,10 +56,10 @@ function Procedure({ name, isShown, isHere }) {
   return html`
     <ol>
       <li><strong>Help the passengers.</strong> The car may be between floors with people in it. The panel's rescue equipment works without the node.</li>
-      <li><strong>Read what happened:</strong> ${isShown ? "above" : `at the panel of ${name}`}, or by <code>liftmesh status</code>.</li>
+      <li><strong>Read what happened:</strong> ${isShown ? "above" : `on ${name}'s panel`}, or with <code>liftmesh status</code>.</li>
       <li><strong>Inspect the car:</strong> motor, brake, drive, floor sensors, and whether the flight limit is too short.</li>
-      <li><strong>Clear the hang</strong> once the car is fit to run: with the button${isHere ? "" : ` at the panel of ${name}`}, or on the computer of ${name} with <code>liftmesh clear-hang --operator NAME --reason TEXT</code> as the node's user.</li>
-      <li><strong>Its node starts:</strong> by itself after the button, otherwise by <code>systemctl start liftmesh</code>. The car looks for the nearest floor, then serves its open orders.</li>
+      <li><strong>Clear the hang</strong> once the car is fit to run: with the button${isHere ? "" : ` on ${name}'s panel`}, or on ${name}'s computer with <code>liftmesh clear-hang --operator NAME --reason TEXT</code> as the node's user.</li>
+      <li><strong>The node starts:</strong> by itself after the button, otherwise with <code>systemctl start liftmesh</code>. The car looks for the nearest floor, then serves its open orders.</li>
     </ol>
   `;
 }
@@ -75,7 +75,7 @@ export function LatchedPage({ model, onClear }) {
         <div>
           <h2>${hung ? `Car ${node} hung` : `Node ${node} is latched`}</h2>
           <p>
-            Its motor is stopped, and its node does not run until an operator has cleared the
+            Its motor is stopped, and its node does not run until an operator clears the
             ${hung ? " hang" : " latch"}. The other cars serve its hall calls.
           </p>
           <p class="evidence">${capital(text)}.</p>
@@ -89,9 +89,7 @@ export function LatchedPage({ model, onClear }) {
               `
             : html`
                 <p class="remedy">
-                  No token can be used here: the journal of ${node} is lost or can't be read, or none has the scope operate. Look into the car.
-                  Once it is fit to run, clear the latch on the computer of ${node}, as the node's user, with the command below, and
-                  start the node with <code>systemctl start liftmesh</code>.
+                  No token works here: ${node}'s journal is lost or unreadable, or has no token with the scope operate. Inspect the car. Once it is fit to run, clear the latch on ${node}'s computer, as the node's user, with the command below, and start the node with <code>systemctl start liftmesh</code>.
                 </p>
                 <p><code>${remedy}</code></p>
               `}

@@ -140,12 +140,12 @@ export class ServicePage extends Component {
 /** Of which time the figures are, and whose they are. */
 function Source({ figures }) {
   const { node, from, to, since, watched } = figures;
-  if (since === null) return html`<p class="fine">Node ${node} has counted nothing yet.</p>`;
+  if (since === null) return html`<p class="fine">Node ${node} has no statistics yet.</p>`;
   const begin = dayAndTime.format(Math.max(Date.parse(from), Date.parse(since)));
   return html`
     <p class="fine">
-      What node ${node} has seen from ${begin} to ${timeOfDay.format(Date.parse(to))}. It has watched for ${duration(watched)}.
-      ${isClockChanged(figures) && " The clock was changed within this time: hours of the day before that are an hour off."}
+      Recorded by node ${node} from ${begin} to ${timeOfDay.format(Date.parse(to))}, over ${duration(watched)} of running time.
+      ${isClockChanged(figures) && " The clock changed during this time: earlier hours of the day are off by one."}
     </p>
   `;
 }
@@ -277,7 +277,7 @@ class OverTime extends Component {
     return html`
       <${Figure}
         title=${`${kind.title}: ${kind.what} over time`}
-        note=${`Each point stands for ${minutes === 60 ? "an hour" : `${minutes} minutes`}.`}
+        note=${`Each point covers ${minutes === 60 ? "an hour" : `${minutes} minutes`}.`}
         columns=${["From", "Calls", "Median", "P90", "P95", "P99", "Longest"]}
         rows=${rows}
         empty=${counted.length === 0 && nothing(kind)}
@@ -301,8 +301,8 @@ const fromZero = { range: (_, _least, most) => [0, Math.max(1, (most ?? 0) * 1.0
 
 function nothing(kind) {
   return kind.name === "journeys"
-    ? "No journey is known: only destination calls say where a passenger wants to go."
-    : "No such call was served in this window.";
+    ? "No journeys: only destination calls say where a passenger wants to go."
+    : "No such calls were served in this window.";
 }
 
 function timeLabels(window) {
@@ -355,9 +355,9 @@ class Distribution extends Component {
     });
     return html`
       <${Figure}
-        title=${`${kind.title}: how many took how long`}
-        note="Each bar begins at the number of seconds below it."
-        columns=${["Time", "Calls", "Share", "Up to here"]}
+        title=${`${kind.title}: distribution of ${kind.what}s`}
+        note="Each label is the start of its bar, in seconds."
+        columns=${["Time", "Calls", "Share", "Cumulative"]}
         rows=${rows}
         empty=${all === 0 && nothing(kind)}
       >
@@ -414,7 +414,7 @@ class Hours extends Component {
         title="Calls by hour of the day"
         columns=${["Hour", "At the landing", "In the car", "All"]}
         rows=${hours.map(({ hour, landing, car }) => [hourName(hour), landing, car, landing + car])}
-        empty=${all === 0 && "No call was served in this window."}
+        empty=${all === 0 && "No calls were served in this window."}
       >
         <${Chart} data=${data} options=${options} />
       <//>
@@ -488,10 +488,10 @@ function Cars({ figures }) {
     <section class="panel">
       <h2>Availability</h2>
       <p class="fine">
-        Taken out: by a key, an operator or a fire recall. Down: it could not serve, or its node was not heard.
+        Taken out: by a key switch, an operator or a fire recall. Down: unable to serve, or its node was not heard.
       </p>
       ${figures.cars.length === 0
-        ? html`<p class="empty">No car was watched in this window.</p>`
+        ? html`<p class="empty">No cars were seen in this window.</p>`
         : html`
             <div class="scroll" tabindex="0" role="region" aria-label="Availability: table">
               <table class="cars">

@@ -164,9 +164,7 @@ impl ControllerSession {
                 Some(Heard::Stranger) => self.hello_wanted = true,
                 Some(Heard::OtherVersion(version)) if !self.is_connected() => {
                     self.disconnect(
-                        format!(
-                            "panel speaks version {version} of the protocol, this is {VERSION}"
-                        ),
+                        format!("the panel speaks protocol version {version}, this node {VERSION}"),
                         now,
                     );
                 }
@@ -309,7 +307,8 @@ impl ControllerSession {
     ) {
         if floors != self.floors {
             let (has, wanted) = (floors.get(), self.floors.get());
-            self.disconnect(format!("panel has {has} floors, configuration says {wanted}"), now);
+            let what = format!("the panel has {has} floors, but the configuration says {wanted}");
+            self.disconnect(what, now);
             return;
         }
         match &mut self.state {

@@ -69,7 +69,7 @@ pub(super) enum Fault {
     Silent,
     #[error("the server's answers are out of step")]
     OutOfStep,
-    #[error("the server reports floor {floor}, configuration says {floors} floors")]
+    #[error("the server reports floor {floor}, but the configuration says {floors} floors")]
     NoSuchFloor { floor: u8, floors: u8 },
 }
 

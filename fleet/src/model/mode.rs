@@ -47,7 +47,7 @@ pub enum Mode {
 
 /// Text that is no mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no service mode; there are {names}", names = Mode::ALL.map(|known| known.to_string()).join(", "))]
+#[error("unknown service mode {0:?}; use one of {names}", names = Mode::ALL.map(|known| known.to_string()).join(", "))]
 pub struct UnknownMode(String);
 
 impl Mode {

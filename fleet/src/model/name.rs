@@ -11,7 +11,7 @@ const LONGEST: usize = 16;
 
 /// Text that is not a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a name has 1 to 16 letters, digits, dots, dashes or underscores; {0:?} is not one")]
+#[error("a name must be 1 to 16 letters, digits, dots, dashes or underscores, not {0:?}")]
 pub struct NameError(String);
 
 /// The text, with zeros behind it.

@@ -24,7 +24,7 @@ macro_rules! named {
         $(#[$of_error])*
         #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
         #[error(
-            "{0:?} is not {what}; there are {names}",
+            "{0:?} is not {what}; use one of {names}",
             what = $what,
             names = [$($text),+].join(", ")
         )]

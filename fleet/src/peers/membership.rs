@@ -397,7 +397,7 @@ impl Membership {
         }
         if hello.address == self.own.address {
             let (name, address) = (&hello.node, hello.address);
-            let what = format!("node {name} has the address {address} like this one");
+            let what = format!("node {name} has the same address as this one, {address}");
             if let Some(told) = self.conflict(ConflictKind::Address, node, what, now) {
                 return Heard::Conflict(told);
             }

@@ -12,7 +12,7 @@ use crate::store::MOST_OPEN_TRIPS;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrderRefused {
     /// The building has no such button or floor.
-    #[error("there is no {call} in a building with floors 0 to {top}")]
+    #[error("there is no {call}: the building has floors 0 to {top}")]
     NoSuchButton {
         call: Call,
         /// The highest floor.
@@ -35,7 +35,7 @@ pub enum OrderRefused {
     #[error("{call} can't be placed: floor {floor} is locked")]
     FloorLocked { call: Call, floor: Floor },
     /// So many destination calls that were placed at this node are open.
-    #[error("{call} can't be placed: {most} trips that were asked for at this node are open")]
+    #[error("{call} can't be placed: {most} trips requested at this node are open")]
     TooManyTrips {
         call: Call,
         /// How many may be open.

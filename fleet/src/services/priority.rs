@@ -36,7 +36,7 @@ enum Sight {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PriorityRefused {
     /// The building has no such floor.
-    #[error("there is no floor {floor} in a building with floors 0 to {top}")]
+    #[error("there is no floor {floor}: the building has floors 0 to {top}")]
     NoSuchFloor {
         floor: Floor,
         /// The highest floor.
@@ -49,7 +49,7 @@ pub enum PriorityRefused {
     #[error("the building runs on emergency power")]
     EmergencyPower,
     /// No car is in service.
-    #[error("no car can be sent to floor {floor}: none is in service, or all are sent already")]
+    #[error("no car can be sent to floor {floor}: none is in service, or all are already sent")]
     NoCar {
         /// Where it was to go.
         floor: Floor,

@@ -8,7 +8,7 @@ use crate::settings::{Setting, SettingError};
 pub enum FireRecall {
     /// All cars go to their recall floor.
     Start,
-    /// They return to what they did before.
+    /// Return them to what they did before.
     End,
 }
 

@@ -62,7 +62,7 @@ pub struct SessionRequest {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionRefused {
     /// The building has no such floor.
-    #[error("there is no floor {floor} in a building with floors 0 to {top}")]
+    #[error("there is no floor {floor}: the building has floors 0 to {top}")]
     NoSuchFloor {
         floor: Floor,
         /// The highest floor.
@@ -72,10 +72,10 @@ pub enum SessionRefused {
     #[error("a trip from floor {0} to floor {0} goes nowhere")]
     SameFloor(Floor),
     /// No time, or too long.
-    #[error("a door is held open for 1 to {LONGEST_HOLD} s")]
+    #[error("a door can be held open for 1 to {LONGEST_HOLD} s")]
     Time,
     /// The car that was asked for may not exist.
-    #[error("no car {0} is heard")]
+    #[error("there is no car {0}")]
     UnknownCar(NodeId),
     /// All cars go to their recall floors.
     #[error("all cars are recalled")]
@@ -90,10 +90,10 @@ pub enum SessionRefused {
     #[error("{MOST_SESSIONS} sessions are open already")]
     TooMany,
     /// An earlier request of this name was for something else.
-    #[error("an earlier request of this name was for something else")]
+    #[error("an earlier request with this name was for something else")]
     Reused,
     /// No session of this name is open, or remembered.
-    #[error("no session of this name is open")]
+    #[error("no open session has this name")]
     NotOpen,
     /// It can't become a setting.
     #[error(transparent)]

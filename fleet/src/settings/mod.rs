@@ -69,16 +69,17 @@ pub struct Version {
 pub enum SettingError {
     /// A recall is to end, and none is known here.
     #[error(
-        "no fire recall is known here: end it at a node that shows it, such as that of a recalled car"
+        "this node knows of no fire recall: end it at a node that shows it, such as that of a \
+         recalled car"
     )]
     NoRecall,
     /// There are [`MOST_SETTINGS`].
-    #[error("the fleet has {MOST_SETTINGS} settings already, and keeps no more")]
+    #[error("the fleet already has {MOST_SETTINGS} settings, the maximum")]
     Full,
     /// The counter of versions has reached its end, which takes a buggy node.
     #[error(
-        "the versions of settings are used up: a faulty node has counted them up; settings keep \
-         their present values"
+        "the versions of settings are used up, because of a faulty node; settings keep their \
+         current values"
     )]
     Spent,
 }

@@ -292,9 +292,9 @@ pub enum Scope {
     View,
     /// Also place calls.
     Call,
-    /// Also place calls to locked floors, and release those in a car.
+    /// Also place calls to locked floors, and release them in a car.
     Access,
-    /// Also what an operator does.
+    /// Also give operator commands.
     Operate,
 }
 

@@ -72,9 +72,8 @@ impl Refusals {
     pub(super) fn refuse(&mut self, peer: &NodeId, dot: Dot, now: Timestamp) -> Option<String> {
         self.counts.impossible += 1;
         self.last.insert(peer.clone(), now);
-        is_due(&mut self.reported, now).then(|| {
-            format!("node {peer} sends impossible orders, {dot} among them: they are refused")
-        })
+        is_due(&mut self.reported, now)
+            .then(|| format!("node {peer} sends impossible orders, such as {dot}: refusing them"))
     }
 
     /// A request of this node can't be remembered.
@@ -100,8 +99,8 @@ impl Refusals {
         is_due(&mut self.no_room_reported, now).then(|| {
             let refused = std::mem::take(&mut self.no_room_unreported);
             format!(
-                "node {peer} sends more calls than there can be, {dot} among them: {refused} \
-                 records were refused"
+                "node {peer} sends more calls than there can be, such as {dot}: refused {refused} \
+                 records"
             )
         })
     }

@@ -142,7 +142,7 @@ impl Store {
         // With more floors, they were possible.
         if !impossible.is_empty() {
             let count = impossible.len();
-            let what = format!("{count} orders on the disk are impossible: they are ignored");
+            let what = format!("{count} orders on the disk are impossible: ignoring them");
             effects.push_back(Effect::Conflict(what));
         }
         Self {

@@ -65,7 +65,7 @@ enum Variant {
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum UnknownContestant {
-    #[error("there is no contestant {0}; choose from {names}", names = Base::names())]
+    #[error("unknown contestant {0}; choose from {names}", names = Base::names())]
     Base(String),
     #[error(transparent)]
     Variant(#[from] UnknownName),

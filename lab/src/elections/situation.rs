@@ -64,11 +64,11 @@ impl Situation {
             Self::MasterHung => "the master is suspended",
             Self::Cascade => "the master is killed, and the next one as soon as it is master",
             Self::MasterReturns => "the killed master starts again",
-            Self::HungReturns => "the suspended master goes on",
+            Self::HungReturns => "the suspended master resumes",
             Self::Partition => "the network is partitioned into two halves",
             Self::Merge => "the halves merge",
             Self::Quiet => "nothing happens",
-            Self::OneWay => "a slave does not hear its master any more",
+            Self::OneWay => "a slave no longer hears its master",
             Self::NonTransitive => "the master and a slave do not reach each other",
             Self::Churn => "nodes die and return, one each second",
         }

@@ -130,7 +130,7 @@ fn contestants_are_told_by_their_names() {
         ),
         (
             "leader",
-            "there is no contestant leader; choose from lowest-ip, bully, senior, ballot, \
+            "unknown contestant leader; choose from lowest-ip, bully, senior, ballot, \
              token-ring, raft, chang-roberts, invitation",
         ),
     ] {

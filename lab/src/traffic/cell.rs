@@ -42,7 +42,7 @@ pub enum Source {
 /// There is no such cell.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no cell is called {0}: BUILDING_PATTERN_RATE as in A12_up_5, a part of it, or crites-barto"
+    "unknown cell {0}: use BUILDING_PATTERN_RATE as in A12_up_5, a part of it, or crites-barto"
 )]
 pub struct UnknownCell(String);
 

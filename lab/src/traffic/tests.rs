@@ -65,7 +65,7 @@ fn every_strategy_has_a_name() {
     }
     let error = "best".parse::<Strategy>().expect_err("no strategy").to_string();
     let names = "planner, collective, nearest-car, time-to-idle, destination, planner-without-PART";
-    assert_eq!(error, format!("\"best\" is not a strategy; there are {names}"));
+    assert_eq!(error, format!("\"best\" is not a strategy; use one of {names}"));
     let error = "planner-without-wheels".parse::<Strategy>().expect_err("no part").to_string();
     assert!(error.contains("\"wheels\" is not a part of the planner"), "{error}");
 }

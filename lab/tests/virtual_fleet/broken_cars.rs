@@ -32,7 +32,7 @@ fn another_car_starts_soon_after_a_motor_died() {
     assert!(noticed <= flight * 6 / 5, "{noticed:?}");
     assert!(building.node(0).is_some(), "nothing is latched yet");
     // H5: nothing but the limit of the driven time latches it.
-    building.until(secs(20), "the node ends", |w| w.node(0).is_none());
+    building.until(secs(20), "the node is stopping", |w| w.node(0).is_none());
     let hung = building.now().saturating_sub(died);
     assert!(hung <= secs(11), "{hung:?}");
     building.until(mins(1), "the call is served", |w| !w.is_lit(1, up(1)));

@@ -34,7 +34,7 @@ struct Row([bool; 2]);
 
 /// Not a row of hall requests.
 #[derive(Debug, thiserror::Error)]
-#[error("a floor of hallRequests has {0} values, and must have 2: up and down")]
+#[error("a floor in hallRequests has {0} values, but must have 2: up and down")]
 struct RowError(usize);
 
 /// A car.
@@ -175,7 +175,7 @@ impl<'de> Deserialize<'de> for Snapshot {
                         }
                     };
                     if is_twice {
-                        return Err(Error::custom(format_args!("{key} is there twice")));
+                        return Err(Error::custom(format_args!("duplicate key {key}")));
                     }
                 }
                 let hall_requests = rows.ok_or_else(|| Error::missing_field("hallRequests"))?;
@@ -199,7 +199,7 @@ impl<'de> Deserialize<'de> for States {
             type Value = States;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object with a car for each id")
+                formatter.write_str("an object with a car per id")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -213,7 +213,7 @@ impl<'de> Deserialize<'de> for States {
                         Entry::Vacant(entry) => entry.insert(state),
                         Entry::Occupied(entry) => {
                             let id = entry.key();
-                            return Err(Error::custom(format_args!("states.{id} is there twice")));
+                            return Err(Error::custom(format_args!("duplicate car states.{id}")));
                         }
                     };
                 }
@@ -240,12 +240,12 @@ fn tolerate(car: &mut Value, mut warn: impl FnMut(String)) {
     if let Some(floor) = keys.get_mut("floor")
         && let Some(number) = floor.as_str().and_then(|text| text.parse::<i64>().ok())
     {
-        warn(format!("floor {floor} is taken for {number}"));
+        warn(format!("floor {floor} is read as {number}"));
         *floor = number.into();
     }
     for (key, usual) in [("behaviour", "idle"), ("direction", "stop")] {
         if !keys.contains_key(key) {
-            warn(format!("{key} is missing, and taken for {usual}"));
+            warn(format!("{key} is missing, {usual} is assumed"));
             keys.insert(key.to_owned(), usual.into());
         }
     }

@@ -23,7 +23,7 @@ pub(crate) fn tolerant(words: Vec<OsString>) -> Vec<OsString> {
         if let Some(spelled) = spelled(&known, &word) {
             if spelled.word != word {
                 let known = spelled.word.to_string_lossy();
-                remarks.push(format!("--remark=option {shown:?} is taken for {known:?}"));
+                remarks.push(format!("--remark=option {shown:?} is read as {known:?}"));
             }
             kept.push(spelled.word);
             kept.extend(spelled.takes_next.then(|| words.next()).flatten());
@@ -91,7 +91,7 @@ mod tests {
             &[
                 "--clearRequestType",
                 "all",
-                r#"--remark=option "--clearrequesttype" is taken for "--clearRequestType""#,
+                r#"--remark=option "--clearrequesttype" is read as "--clearRequestType""#,
                 r#"--remark=unknown option "-e" is ignored"#,
                 r#"--remark=unknown option "5" is ignored"#,
             ],
@@ -100,7 +100,7 @@ mod tests {
             &["--TRAVELDURATION=7"],
             &[
                 "--travelDuration=7",
-                r#"--remark=option "--TRAVELDURATION=7" is taken for "--travelDuration=7""#,
+                r#"--remark=option "--TRAVELDURATION=7" is read as "--travelDuration=7""#,
             ],
         );
         becomes(&["-e", "--strict"], &["-e", "--strict"]);

@@ -20,7 +20,11 @@ use super::{LabError, files};
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
-The seeds are run on all cores. One that fails is printed with what was wrong and with the commands that replay it and draw its trace; the first is shrunk to a script that violates the same invariant with fewer faults, nodes and seconds. A seed with too few orders, without a change of master or without one of its kinds of faults is void: it has not passed, and more than 5 % of such seeds fail the command.
+Seeds run on all cores. For each one that fails you get the violations, and the commands that replay
+it and draw its trace; the first is shrunk to a script that violates the same invariant with fewer
+faults, nodes and seconds. A seed with too few orders, without a change of master or without one of
+its kinds of faults is void: it does not count as passed, and the command fails if more than 5 % of
+the seeds are void.
 
 Examples:
   liftmesh lab campaign --seeds 1..40
@@ -33,30 +37,30 @@ Examples:
 /// The arguments of `liftmesh lab campaign`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CampaignArgs {
-    /// The seeds, the last one included; or one seed [default: 1..10]
+    /// A range of seeds, including the last, or one seed [default: 1..10]
     #[arg(long, value_name = "FIRST..LAST")]
     pub(crate) seeds: Option<Seeds>,
     /// The election protocol, or all of them
     #[arg(long, visible_alias = "protocol", value_name = "NAME", default_value = "lowest-ip",
           value_parser = ProtocolsParser)]
     pub(crate) election: Protocols,
-    /// Which settings of the protocol
+    /// Settings of the protocol
     #[arg(long, value_name = "NAME", default_value = "fleet", value_parser = super::preset())]
     pub(crate) preset: Preset,
-    /// How long the storms of each seed last together, from 1s to 1day
+    /// Total length of the storms in each seed, from 1s to 1day
     #[arg(long, visible_alias = "minutes", value_name = "TIME", default_value = "1min",
           value_parser = super::faulty_time)]
     pub(crate) duration: Duration,
-    /// Go on with further seeds until so many hours have passed in the worlds of each protocol
+    /// Run more seeds until this many hours have been simulated for each protocol
     #[arg(long, value_name = "HOURS", conflicts_with = "script", value_parser = hours)]
     pub(crate) hours: Option<Duration>,
-    /// Write the figures as JSON into this file
+    /// Write the results as JSON to this file
     #[arg(long, value_name = "FILE", conflicts_with = "script")]
     pub(crate) json: Option<PathBuf>,
-    /// How many failing seeds are shrunk; each takes up to 2 minutes
+    /// How many failing seeds to shrink; each takes up to 2 minutes
     #[arg(long, value_name = "NUMBER", default_value = "1", conflicts_with = "script")]
     pub(crate) shrink: usize,
-    /// Where shrunk scripts are written, each as PROTOCOL-SEED.json
+    /// Where to write shrunk scripts, each as PROTOCOL-SEED.json
     #[arg(long, value_name = "DIRECTORY", default_value = ".", conflicts_with = "script")]
     pub(crate) scripts: PathBuf,
     /// Replay this script instead
@@ -130,7 +134,7 @@ impl CampaignArgs {
         let seeds = first..=if self.hours.is_some() { u64::MAX } else { last };
         let bar = match self.hours {
             None => progress(last.saturating_sub(first).saturating_add(1), protocol, "seeds"),
-            Some(hours) => progress(hours.as_secs() / 60, protocol, "minutes in the worlds"),
+            Some(hours) => progress(hours.as_secs() / 60, protocol, "simulated minutes"),
         };
         let began = Instant::now();
         let mut summary = Summary::new(protocol, self.preset);

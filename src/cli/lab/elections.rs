@@ -17,8 +17,8 @@ use crate::cli::{CommandError, output};
 pub(super) const EXAMPLES: &str = "\
 Contestants are protocols, with variants after colons: bully, bully:source, bully:numbers,
 senior:own-detection, senior:control-unit, ballot:regular-leader, token-ring:equal-timeouts;
-all:source means every protocol that has the variant. The controls raft, chang-roberts and
-invitation (all of them: controls) exist in virtual time only.
+all:source means every protocol with that variant. The controls raft, chang-roberts and invitation
+(together: controls) only run in virtual time.
 
 Examples:
   liftmesh lab elections
@@ -33,35 +33,35 @@ const MOST_ROUNDS: u64 = 100_000;
 /// The arguments of `liftmesh lab elections`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ElectionsArgs {
-    /// The contestants, each a protocol with or without variants
+    /// Contestants: protocols, with or without variants
     #[arg(long, alias = "protocols", value_name = "NAMES", value_delimiter = ',',
           default_value = "all", value_parser = Contestants::parse)]
     contestants: Vec<Contestants>,
-    /// The numbers of nodes, 2 to 200 each
+    /// Fleet sizes in nodes, 2 to 200
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', default_value = "2,4,8,16,32",
           value_parser = super::size)]
     sizes: Vec<usize>,
-    /// How many of a hundred packets get lost
+    /// Packet loss, in per cent
     #[arg(long, value_name = "PERCENTAGES", value_delimiter = ',', default_value = "0,5",
           value_parser = clap::value_parser!(u8).range(0..=90))]
     losses: Vec<u8>,
-    /// The network and the clocks: steady, jitter, bursts, clocks
+    /// Network and clock conditions: steady, jitter, bursts, clocks
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "steady")]
     conditions: Vec<Conditions>,
-    /// What happens: start, master-dead, power-loss, master-hung, cascade, master-returns,
+    /// Situations: start, master-dead, power-loss, master-hung, cascade, master-returns,
     /// hung-returns, partition, merge, quiet, one-way, non-transitive, churn; or all
     #[arg(long, value_name = "NAMES", value_delimiter = ',',
           default_value = "start,master-dead,power-loss,master-hung,merge,quiet",
           value_parser = Situations::parse)]
     situations: Vec<Situations>,
-    /// How many seconds a fleet is watched where it need not settle: quiet, one-way,
+    /// Seconds to watch a fleet in situations where it need not settle: quiet, one-way,
     /// non-transitive, churn
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     watch: u64,
-    /// How many seeds of each
+    /// Seeds per combination
     #[arg(long, value_name = "NUMBER", default_value = "30", value_parser = clap::value_parser!(u64).range(1..=MOST_ROUNDS))]
     rounds: u64,
-    /// The first seed; equal seeds give equal figures
+    /// First seed; the same seeds give the same results
     #[arg(long, value_name = "NUMBER", default_value = "1",
           value_parser = clap::value_parser!(u64).range(..=u64::MAX - MOST_ROUNDS))]
     seed: u64,
@@ -74,11 +74,11 @@ pub(crate) struct ElectionsArgs {
     /// Write the summary and the growth as JSON to this file, compressed if its name ends in .gz
     #[arg(long, value_name = "PATH")]
     json: Option<PathBuf>,
-    /// Draw the figures as SVG into this file
+    /// Plot the results as SVG to this file
     #[arg(long, value_name = "PATH")]
     svg: Option<PathBuf>,
-    /// Fail if a run with at most 5 % of loss breaks the protocol's bound or costs more than 4 n²
-    /// messages, or if messages grow faster than n²
+    /// Fail if a run with at most 5 % loss exceeds the protocol's bound or 4 n² messages, or if
+    /// messages grow faster than n²
     #[arg(long)]
     check: bool,
 }
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn what_can_be_seen_to_fail_fails_before_the_runs() {
         let line = "--sizes 2 --situations cascade,one-way";
-        assert_eq!(error(line), "there is nothing to compare: cascade needs --sizes of at least 3");
+        assert_eq!(error(line), "nothing to compare: cascade needs --sizes of at least 3");
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("none/runs.csv");
         // More runs than a test could wait for.

@@ -17,8 +17,9 @@ use super::LabError;
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
-The playground is a static site. ./playground/build.sh makes it in a checkout of the source, and the
-Debian package has it in /usr/share/liftmesh/playground. It is served on loopback, until a signal ends it.
+The playground is a static site. Build it with ./playground/build.sh in a source checkout; the
+Debian package installs it in /usr/share/liftmesh/playground. It is served on loopback until you
+stop it.
 
 Examples:
   ./playground/build.sh && liftmesh lab playground
@@ -28,10 +29,11 @@ Examples:
 /// The arguments of `liftmesh lab playground`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PlaygroundArgs {
-    /// The TCP port on 127.0.0.1; 0 takes one that is free
+    /// TCP port on 127.0.0.1; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value = "7070")]
     port: u16,
-    /// Where the playground is [default: target/playground, or else /usr/share/liftmesh/playground]
+    /// The playground's directory [default: target/playground, or else
+    /// /usr/share/liftmesh/playground]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

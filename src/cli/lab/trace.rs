@@ -15,7 +15,7 @@ use super::{LabError, files};
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
-Without --svg the messages and states are printed, one a line.
+Without --svg, messages and states are printed, one per line.
 
 Examples:
   liftmesh lab trace --election bully --size 4 --situation master-dead --svg bully.svg
@@ -28,58 +28,57 @@ Examples:
 /// The arguments of `liftmesh lab trace`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TraceArgs {
-    /// The election protocol; of a situation also a variant of it, or a control, as for
-    /// `lab elections`
+    /// The election protocol; with a situation also a variant or a control, as in `lab elections`
     #[arg(long, value_name = "NAME", visible_alias = "protocol", default_value = "lowest-ip")]
     pub(crate) election: Contestant,
-    /// Which settings of the protocol; not for a control [default: fleet]
+    /// Settings of the protocol; not for a control [default: fleet]
     #[arg(long, value_name = "NAME", value_parser = super::preset())]
     pub(crate) preset: Option<Preset>,
     /// The number of nodes, 2 to 200
     #[arg(long, value_name = "NUMBER", default_value = "5", value_parser = super::size)]
     pub(crate) size: usize,
-    /// How many of a hundred packets get lost
+    /// Packet loss, in per cent
     #[arg(long, value_name = "PERCENTAGE", default_value = "0",
           value_parser = clap::value_parser!(u8).range(0..=90))]
     pub(crate) loss: u8,
-    /// What happens to the fleet; its beginning is the 0 of the drawing
+    /// What happens to the fleet, beginning at time 0 of the drawing
     #[arg(long, value_name = "NAME", default_value = "start")]
     pub(crate) situation: Situation,
-    /// The network and the clocks
+    /// Network and clock conditions
     #[arg(long, value_name = "NAME", default_value = "steady")]
     pub(crate) conditions: Conditions,
-    /// How many seconds a fleet is watched where it need not settle
+    /// Seconds to watch a fleet in situations where it need not settle
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) watch: u64,
-    /// The seed; equal seeds give equal drawings
+    /// Seed; the same seed gives the same drawing
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
     /// Draw the campaign of random faults with this seed instead
     #[arg(long, value_name = "SEED", conflicts_with_all = ["size", "loss", "situation", "conditions", "watch", "seed"])]
     pub(crate) campaign: Option<u64>,
-    /// How long faults happen in that campaign, from 1s to 1day [default: 1min]
+    /// How long that campaign injects faults, from 1s to 1day [default: 1min]
     #[arg(long, visible_alias = "minutes", value_name = "TIME", requires = "campaign",
           value_parser = super::faulty_time)]
     pub(crate) duration: Option<Duration>,
-    /// Draw the run of this script instead, which `lab campaign` has written
+    /// Draw the run of this script instead, as written by `lab campaign`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["campaign", "size", "loss", "situation", "conditions", "watch", "seed", "election", "preset"])]
     pub(crate) script: Option<PathBuf>,
-    /// Draw a run of the documentation instead: the worked example of bully's source, three holders
-    /// of a ring that wait for each other, the merge of three sub-networks, or the merge of two
-    /// halves of 32 nodes
+    /// Draw an example from the documentation instead: the worked example of bully's source, three
+    /// token holders waiting for each other, three sub-networks merging, or two halves of 32 nodes
+    /// merging
     #[arg(long, value_name = "NAME", value_parser = example(),
           conflicts_with_all = ["campaign", "script", "size", "loss", "situation", "conditions", "watch", "seed", "election", "preset", "from", "to"])]
     pub(crate) example: Option<Example>,
-    /// Where the drawing begins [default: just before the situation or the first violation]
+    /// Start of the drawing [default: just before the situation or the first violation]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) from: Option<Duration>,
-    /// Where it ends [default: when one node leads, or just after the violation]
+    /// End of the drawing [default: when one node leads, or just after the violation]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) to: Option<Duration>,
     /// Only messages of these categories or kinds: election, link, orders, climate, beacon, vote, …
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Draw it as SVG into this file
+    /// Draw it as SVG to this file
     #[arg(long, value_name = "PATH")]
     pub(crate) svg: Option<PathBuf>,
 }
@@ -88,7 +87,7 @@ pub(crate) struct TraceArgs {
 fn time(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text).ok();
     let time = time.filter(|time| *time <= Duration::from_hours(24));
-    time.ok_or_else(|| "give a time with its unit, up to 1day, such as 13500ms".to_owned())
+    time.ok_or_else(|| "use a time with a unit, up to 1day, such as 13500ms".to_owned())
 }
 
 /// The names of the examples.
@@ -220,11 +219,11 @@ mod tests {
         for (line, message) in [
             (
                 "--election raft --preset source",
-                "--preset source does not go with --election raft; leave --preset out",
+                "--preset source can't be used with --election raft; omit --preset",
             ),
             (
                 "--election bully:source --preset fleet",
-                "--preset fleet does not go with --election bully:source; leave --preset out",
+                "--preset fleet can't be used with --election bully:source; omit --preset",
             ),
         ] {
             let error = args(line).unwrap().execute().unwrap_err();

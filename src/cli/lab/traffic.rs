@@ -18,11 +18,11 @@ use super::{LabError, files};
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
-The cells of the suite are BUILDING_PATTERN_RATE: buildings A12 and B16, patterns up, lunch, down
-and inter, rates 5, 8 and 12 % of the population in five minutes. The cell crites-barto is the
-down-peak benchmark of Crites and Barto, with its published figures. A list of passengers has the
-columns id, t_s (arrival in seconds), from, to (floors, 0 is the lobby) and kg. A building is TOML
-as in simulator/buildings/A12.toml. A bank that can't keep up is saturated and has no averages.
+Cells are named BUILDING_PATTERN_RATE: buildings A12 and B16, patterns up, lunch, down and inter,
+rates 5, 8 and 12 % of the population per five minutes. The cell crites-barto is the down-peak
+benchmark of Crites and Barto, with its published results. Passenger lists have the columns id, t_s
+(arrival in seconds), from, to (floors, 0 is the lobby) and kg. Buildings are TOML files like
+simulator/buildings/A12.toml. A bank that can't keep up is shown as saturated, without averages.
 
 Examples:
   liftmesh lab traffic
@@ -38,14 +38,14 @@ const MOST_SEEDS: u64 = 100_000;
 /// The arguments of `liftmesh lab traffic`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TrafficArgs {
-    /// The cells: all, crites-barto, or parts of names of the suite as in A12 or up
+    /// Cells: all, crites-barto, or parts of cell names, such as A12 or up
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "all",
           value_parser = Cells::parse, conflicts_with = "building")]
     cells: Vec<Cells>,
-    /// Another building, by its name or as TOML in this file, instead of the cells
+    /// A building to use instead of the cells: a name or a TOML file
     #[arg(long, value_name = "NAME|PATH")]
     building: Option<String>,
-    /// The patterns of its traffic: up, lunch, down, inter
+    /// Traffic patterns for that building: up, lunch, down, inter
     #[arg(
         long,
         value_name = "NAMES",
@@ -54,25 +54,25 @@ pub(crate) struct TrafficArgs {
         requires = "building"
     )]
     patterns: Vec<Pattern>,
-    /// The rates of its traffic, in per cent of the population in five minutes
+    /// Traffic rates for that building, in per cent of the population per five minutes
     #[arg(long, value_name = "PERCENTAGES", value_delimiter = ',', default_value = "5,8,12",
           value_parser = rate, requires = "building")]
     rates: Vec<f64>,
-    /// Its passengers, as CSV from this file; all are scored
+    /// Passengers for that building, from this CSV file; all are scored
     #[arg(long, value_name = "PATH", requires = "building",
           conflicts_with_all = ["patterns", "rates"])]
     passengers: Option<PathBuf>,
-    /// The strategies: collective, planner, nearest-car, time-to-idle; destination, where
-    /// passengers give their destination at the landing and board only the car that the planner
-    /// tells them; planner-without-PART, as in planner-without-parking, to measure what a part
-    /// buys. Others are compared with the first [default: the first four]
+    /// Strategies: collective, planner, nearest-car, time-to-idle; destination, where passengers
+    /// enter their destination at the landing and board only the car that the planner picks;
+    /// planner-without-PART, such as planner-without-parking, to measure what a part contributes.
+    /// All are compared with the first [default: the first four]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     strategies: Vec<Strategy>,
-    /// How many seeds of each
+    /// Seeds per combination
     #[arg(long, value_name = "NUMBER", default_value = "10",
           value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: u64,
-    /// The first seed; equal seeds give equal passengers
+    /// First seed; the same seeds give the same passengers
     #[arg(long, value_name = "NUMBER", default_value = "1",
           value_parser = clap::value_parser!(u64).range(..=u64::MAX - MOST_SEEDS))]
     seed: u64,
@@ -82,7 +82,7 @@ pub(crate) struct TrafficArgs {
     /// Write summaries and differences as JSON to this file, compressed if its name ends in .gz
     #[arg(long, value_name = "PATH")]
     json: Option<PathBuf>,
-    /// Draw the distributions of the waiting times as SVG into this file
+    /// Plot the distributions of the waiting times as SVG to this file
     #[arg(long, value_name = "PATH")]
     svg: Option<PathBuf>,
 }
@@ -100,7 +100,7 @@ impl Cells {
 /// A rate in per cent of the population in five minutes.
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| (0.1..=100.0).contains(rate));
-    rate.ok_or_else(|| "a rate is from 0.1 to 100".to_owned())
+    rate.ok_or_else(|| "a rate must be 0.1 to 100".to_owned())
 }
 
 /// Real time since the start of the comparison.

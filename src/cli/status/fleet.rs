@@ -52,8 +52,8 @@ pub(crate) fn commands(fleet: &FleetStatus) -> Vec<String> {
     }
     if fleet.emergency_power {
         commands.push(match &fleet.turn {
-            Some(car) => format!("emergency power, it is the turn of car {car}"),
-            None => "emergency power, it is no car's turn".to_owned(),
+            Some(car) => format!("emergency power, car {car}'s turn"),
+            None => "emergency power, no car's turn".to_owned(),
         });
     }
     match fleet.locked_floors[..] {

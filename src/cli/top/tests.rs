@@ -39,7 +39,7 @@ fn a_frame_shows_cars_nodes_orders_and_events() {
     let shown = drawn(&scene, now, (110, 30));
     for part in [
         "A leads",
-        "node D has 9 floors, this one 4",
+        "node D has 9 floors, but this one has 4",
         "★ master",
         "slave of A",
         "lost",

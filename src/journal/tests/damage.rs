@@ -81,7 +81,7 @@ fn a_place_that_can_not_be_used_is_refused_and_named() {
         assert!(matches!(error, JournalError::Directory { .. }), "{error:?}");
         let text = error.to_string();
         assert!(text.contains(&format!("data_dir = {:?}", path(unusable))), "{text}");
-        assert!(text.contains("right to read, write"), "{text}");
+        assert!(text.contains("read, write and create"), "{text}");
     }
 
     fs::create_dir(path("exposed")).expect("made");

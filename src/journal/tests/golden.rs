@@ -236,12 +236,12 @@ fn a_journal_of_another_format_is_refused_and_left_as_it_is() {
     numbers.expect("a table").insert("format", 2).expect("inserted");
     transaction.commit().expect("written");
     drop(database);
-    refused(&earlier, "it has format 2, and this program reads format 3");
+    refused(&earlier, "it has format 2, but this program reads format 3");
     let later = changed(|transaction| {
         let numbers = transaction.open_table(NUMBERS);
         numbers.expect("a table").insert("format", 4).expect("inserted");
     });
-    refused(&later, "it has format 4, and this program reads format 3");
+    refused(&later, "it has format 4, but this program reads format 3");
 }
 
 #[test]
@@ -271,6 +271,6 @@ fn another_file_format_of_the_database_is_refused_and_left_as_it_is() {
             image[*slot] = version;
         }
         fs::write(directory.path().join(FILE), image).expect("written");
-        refused(&directory, &format!("its database has file format {version}, and"));
+        refused(&directory, &format!("its database has file format {version}, but"));
     }
 }

@@ -119,7 +119,7 @@ fn a_fleet_is_operated_from_another_computer() {
     command_all_cars(&building, &desk);
     assert_eq!(
         desk.done(&[&["clear-hang"], &WHO[..]].concat()),
-        "nothing to clear: the node runs\n"
+        "nothing to clear: the node is running\n"
     );
     building.assert_safe();
 }
@@ -200,11 +200,11 @@ fn what_a_command_to_another_computer_lacks_is_said() {
     let kiosk = Desk::new(url.clone(), &token(&building, "A", "kiosk", "call"));
     let (code, why) = kiosk.fails(&mode);
     assert_eq!(code, Some(2), "{why}");
-    assert!(why.contains("token kiosk has scope call, and this needs operate"), "{why}");
+    assert!(why.contains("token kiosk has scope call, but this needs operate"), "{why}");
     let stranger = Desk::new(url.clone(), "liftmesh-token-00112233445566778899aabbccddeeff");
     let (code, why) = stranger.fails(&mode);
     assert_eq!(code, Some(2), "{why}");
-    assert!(why.contains("give one by --token-file FILE or LIFTMESH_TOKEN"), "{why}");
+    assert!(why.contains("give one with --token-file FILE or LIFTMESH_TOKEN"), "{why}");
     let none = refusal(&liftmesh(&mode).args(["--url", &url]).output().expect("it runs"));
     assert_eq!(none.0, Some(2), "{none:?}");
     assert!(none.1.contains("--token-file FILE"), "{none:?}");
@@ -213,7 +213,7 @@ fn what_a_command_to_another_computer_lacks_is_said() {
     assert_eq!(code, Some(2), "{why}");
     let (code, why) = kiosk.fails(&["status", "--data-dir", "/tmp"]);
     assert_eq!(code, Some(2), "{why}");
-    assert!(why.contains("give one of them"), "{why}");
+    assert!(why.contains("use only one of them"), "{why}");
     fs::set_permissions(&kiosk.token, Permissions::from_mode(0o644)).expect("rights");
     let (code, why) = kiosk.fails(&["order", "hall", "1", "up"]);
     assert_eq!(code, Some(2), "{why}");

@@ -57,7 +57,7 @@ fn a_client_at_another_host_needs_a_token_that_counts() {
     for token in [None, Some("liftmesh-token-0")] {
         let (code, why) = top(token);
         assert_eq!(code, Some(2), "{why}");
-        assert!(why.contains(&url) && why.contains("give one by --token-file FILE"), "{why}");
+        assert!(why.contains(&url) && why.contains("give one with --token-file FILE"), "{why}");
     }
     let (code, why) =
         said(&there(Some(&view), &["order", "hall", "2", "up"]).output().expect("it runs"));

@@ -232,7 +232,9 @@ fn a_panel_of_another_height_is_named_once_and_stays_disconnected() {
     }
     assert_eq!(
         bench.events(),
-        [PanelEvent::Disconnected("panel has 4 floors, configuration says 9".to_owned())]
+        [PanelEvent::Disconnected(
+            "the panel has 4 floors, but the configuration says 9".to_owned()
+        )]
     );
 }
 

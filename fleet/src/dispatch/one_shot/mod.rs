@@ -119,7 +119,7 @@ pub enum BankError {
     #[error("there are no cars")]
     NoCars,
     /// There is no floor, or more than a shaft can have.
-    #[error("there are {0} floors, and there must be 1 to {max}", max = FloorCount::MAX)]
+    #[error("{0} floors, but there must be 1 to {max}", max = FloorCount::MAX)]
     Floors(usize),
     /// A car is impossible in this shaft.
     #[error("car {car}: {problem}")]
@@ -135,7 +135,7 @@ pub enum BankError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CarProblem {
     /// Its floor is none of the shaft's.
-    #[error("floor is {floor}, and must be from 0 to {}: hallRequests has {floors} floors", floors - 1)]
+    #[error("floor is {floor}, but must be 0 to {}: hallRequests has {floors} floors", floors - 1)]
     Floor {
         /// Where it is said to be.
         floor: i64,
@@ -143,7 +143,7 @@ pub enum CarProblem {
         floors: usize,
     },
     /// Its car calls are those of another shaft.
-    #[error("cabRequests has {found} floors, and hallRequests has {floors}")]
+    #[error("cabRequests has {found} floors, but hallRequests has {floors}")]
     CarCalls {
         /// For how many floors it has car calls.
         found: usize,

@@ -53,7 +53,7 @@ pub struct FleetStatus {
     /// The building runs on emergency power: one car moves at a time.
     #[serde(default)]
     pub emergency_power: bool,
-    /// The car whose turn it is then.
+    /// On emergency power, the car whose turn it is.
     #[serde(default)]
     pub turn: Option<NodeId>,
     /// The floors to which a call needs a right of access.

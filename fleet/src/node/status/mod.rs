@@ -68,7 +68,7 @@ pub struct Status {
     /// The number of floors.
     #[cfg_attr(feature = "schema", schema(value_type = u8))]
     pub floors: FloorCount,
-    /// How long the node has run.
+    /// Time since the node started.
     #[serde(with = "seconds")]
     #[cfg_attr(feature = "schema", schema(value_type = f64))]
     pub uptime: Duration,

@@ -38,7 +38,7 @@ fn a_press_without_an_order_says_why() {
         [
             "car N1 3 can't be placed: floor 3 is locked",
             "hall 1 to 3 can't be placed: floor 3 is locked",
-            "there is no hall 3 up in a building with floors 0 to 3",
+            "there is no hall 3 up: the building has floors 0 to 3",
             "hall 1 up can't be placed: all cars are recalled because of a fire",
         ]
     );

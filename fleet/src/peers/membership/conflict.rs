@@ -56,17 +56,18 @@ pub enum ConflictKind {
 pub fn misfit(own: &Hello, hello: &Hello) -> Option<(ConflictKind, String)> {
     let Hello { fleet, node, address, floors, protocol, .. } = hello;
     if *fleet != own.fleet {
-        let what = format!("nodes of fleet {fleet} are heard, this one is of fleet {}", own.fleet);
+        let what =
+            format!("nodes of fleet {fleet} are heard, but this one is in fleet {}", own.fleet);
         Some((ConflictKind::Fleet, what))
     } else if *node == own.node {
-        let what = format!("another node, at {address}, is named {node} like this one");
+        let what = format!("another node, at {address}, is also named {node}");
         Some((ConflictKind::Name, what))
     } else if *floors != own.floors {
         let (floors, own) = (floors.get(), own.floors.get());
-        let what = format!("node {node} has {floors} floors, this one {own}");
+        let what = format!("node {node} has {floors} floors, but this one has {own}");
         Some((ConflictKind::Floors, what))
     } else if *protocol != own.protocol {
-        let what = format!("node {node} elects by {protocol}, this one by {}", own.protocol);
+        let what = format!("node {node} elects by {protocol}, but this one by {}", own.protocol);
         Some((ConflictKind::Election, what))
     } else {
         None
@@ -88,7 +89,7 @@ pub fn unreadable(from: Ipv4Addr, error: &WireError) -> Option<(ConflictKind, St
         }
         WireError::Unauthenticated => Some((
             ConflictKind::Key,
-            format!("a node at {from} has no fleet key, this one has one"),
+            format!("a node at {from} has no fleet key, but this one does"),
         )),
         WireError::Foreign
         | WireError::Damaged

@@ -34,8 +34,8 @@ fn a_snapshot_is_taken_in_one_line_or_in_many() {
 #[test]
 fn what_is_wrong_is_told_with_its_place() {
     let cases = [
-        (String::new(), "the input is empty: it must be a JSON object"),
-        ("hello".to_owned(), "the input is wrong: expected value at line 1 column 1"),
+        (String::new(), "empty input: expected a JSON object"),
+        ("hello".to_owned(), "invalid input: expected value at line 1 column 1"),
         ("{}".to_owned(), "missing field `hallRequests`"),
         (r#"{"hallRequests": []}"#.to_owned(), "missing field `states`"),
         (r#"{"hallRequests": [], "states": {}} x"#.to_owned(), "trailing characters"),
@@ -43,8 +43,8 @@ fn what_is_wrong_is_told_with_its_place() {
             with_states("{}").replace("hallRequests", "hallRequest"),
             "missing field `hallRequests` at line 2",
         ),
-        (with_states("{}"), "states has no car, and must have one at least"),
-        (with_states("[]"), "expected an object with a car for each id"),
+        (with_states("{}"), "states must have at least one car"),
+        (with_states("[]"), "expected an object with a car per id"),
         (with_states(r#"{"a": {"behaviour": "idle"}}"#), "states.a: missing field `floor`"),
         (
             with_car("idle", "asleep"),
@@ -56,12 +56,12 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         (
             with_car("1", "-1"),
-            "states.a: floor is -1, and must be from 0 to 3: hallRequests has 4 floors",
+            "states.a: floor is -1, but must be 0 to 3: hallRequests has 4 floors",
         ),
-        (with_car("1", "4"), "states.a: floor is 4, and must be from 0 to 3"),
+        (with_car("1", "4"), "states.a: floor is 4, but must be 0 to 3"),
         (with_car("1", "1.5"), "states.a: invalid type: floating point `1.5`, expected i64"),
         (with_car("1", "\"G\""), "states.a: invalid type: string \"G\", expected i64"),
-        (with_car(",true", ""), "states.a: cabRequests has 3 floors, and hallRequests has 4"),
+        (with_car(",true", ""), "states.a: cabRequests has 3 floors, but hallRequests has 4"),
         (with_car("true", "1"), "states.a: invalid type: integer `1`, expected a boolean"),
         (
             with_car(
@@ -73,23 +73,23 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         (
             with_car("1", "1").replace("[true,false]", "[true,false,false]"),
-            "a floor of hallRequests has 3 values, and must have 2: up and down at line 1",
+            "a floor in hallRequests has 3 values, but must have 2: up and down at line 1",
         ),
         (
             with_car("1", "1").replace("[true,false]", "[true]"),
-            "a floor of hallRequests has 1 values, and must have 2",
+            "a floor in hallRequests has 1 values, but must have 2",
         ),
         (
             with_car("1", "1")
                 .replace("[[true,false],[false,false],[false,false],[false,true]]", "[]"),
-            "hallRequests has 0 floors, and must have 1 to 254",
+            "hallRequests has 0 floors, but must have 1 to 254",
         ),
         (
             with_states(
                 r#"{"a": {"behaviour":"idle","floor":0,"direction":"up","cabRequests":[]},
                     "a": {"behaviour":"idle","floor":0,"direction":"up","cabRequests":[]}}"#,
             ),
-            "states.a is there twice",
+            "duplicate car states.a",
         ),
     ];
     for (text, told) in cases {
@@ -104,7 +104,7 @@ fn what_the_original_takes_is_taken_with_a_warning() {
         (with_car("1", "1"), None),
         (with_car("1", "1").replacen('{', r#"{"alive": [{}],"#, 1), Some(r#"unknown key "alive""#)),
         (with_car(r#""floor""#, r#""5": true, "floor""#), Some(r#"states.a: unknown key "5""#)),
-        (with_car("1", r#""1""#), Some(r#"states.a: floor "1" is taken for 1"#)),
+        (with_car("1", r#""1""#), Some(r#"states.a: floor "1" is read as 1"#)),
         (with_car(r#""behaviour": "idle","#, ""), Some("states.a: behaviour is missing")),
         (with_car(r#""direction": "stop","#, ""), Some("states.a: direction is missing")),
     ];

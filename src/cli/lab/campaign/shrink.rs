@@ -106,7 +106,7 @@ draw it with liftmesh lab trace --script dir/bully-7.json --svg dir/bully-7.svg
         assert!(missing.ends_with("can't be read"), "{missing}");
         std::fs::write(&path, "{}").expect("a file");
         let empty = replay(&path).expect_err("no script").to_string();
-        assert!(empty.ends_with("holds no script"), "{empty}");
+        assert!(empty.ends_with("is not a script"), "{empty}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) fn page(
         if !ratios.is_empty() {
             let table = table(["STRATEGY", "AWT", "P90", "ATTD"], ratios);
             sections.push(format!(
-                "as a share of {base}, geometric mean over the cells that are not saturated\n{table}"
+                "ratio to {base}, geometric mean over the unsaturated cells\n{table}"
             ));
         }
     }
@@ -117,7 +117,7 @@ fn differences(base: &str, differences: &[Difference]) -> String {
             both(difference.attd),
         ]
     });
-    format!("less that of {base} on the same passengers, in s\n{}", table(heading, rows))
+    format!("difference from {base} with the same passengers, in s\n{}", table(heading, rows))
 }
 
 fn crites_barto(ours: &[&Summary]) -> String {

@@ -52,7 +52,7 @@ fn what_can_be_seen_to_fail_fails_before_the_runs() {
     let complaint = error(&format!("--seeds 100000 --csv {}", path("none/runs.csv")));
     assert!(complaint.contains("can't be written"), "{complaint}");
     let complaint = error("--building tower");
-    assert!(complaint.contains("there is no building tower"), "{complaint}");
+    assert!(complaint.contains("no building or file named tower"), "{complaint}");
     let complaint = error("--building crites-barto --patterns down");
     assert!(complaint.contains("crites-barto has no population"), "{complaint}");
     std::fs::write(path("tower.toml"), "name = \"tower\"\nfloors = 300\n").unwrap();
@@ -90,7 +90,9 @@ fn the_page_has_figures_differences_and_what_was_published() {
     let runs = comparison.run(stopwatch, |_| ()).unwrap();
     let page =
         page::page(&comparison, &summaries(&comparison, &runs), &differences(&comparison, &runs));
-    for part in ["crites-barto", "WRONG WAY", "less that of collective", "RLd (published)", "ESA"] {
+    for part in
+        ["crites-barto", "WRONG WAY", "difference from collective", "RLd (published)", "ESA"]
+    {
         assert!(page.contains(part), "{part}: {page}");
     }
 }
