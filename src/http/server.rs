@@ -59,23 +59,32 @@ pub(super) async fn serve_socket(listener: UnixListener, scope: Scope, router: R
     let mut clients = JoinSet::new();
     let mut places = Places::new();
     loop {
+        let (stream, _) = next(&mut clients, || listener.accept()).await;
+        // As reported by the system, not by the client.
+        let uid = stream.peer_cred().map_or(NOBODY, |peer| peer.uid());
+        if let Some(place) = places.take(Origin::Account(Some(uid))) {
+            let local = Some(Local { uid, scope });
+            clients.spawn(accompany(stream, place, None, local, router.clone()));
+        } else {
+            debug!(uid, "too many connections: one is closed");
+        }
+    }
+}
+
+/// The next connection. Meanwhile those that have ended leave the set.
+async fn next<T, F>(clients: &mut JoinSet<()>, accept: impl Fn() -> F) -> T
+where
+    F: Future<Output = io::Result<T>>,
+{
+    loop {
         let accepted = tokio::select! {
             Some(_) = clients.join_next() => continue,
-            accepted = listener.accept() => accepted,
+            accepted = accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => {
-                // As reported by the system, not by the client.
-                let uid = stream.peer_cred().map_or(NOBODY, |peer| peer.uid());
-                if let Some(place) = places.take(Origin::Account(Some(uid))) {
-                    let local = Some(Local { uid, scope });
-                    clients.spawn(accompany(stream, place, None, local, router.clone()));
-                } else {
-                    debug!(uid, "too many connections: one is closed");
-                }
-            }
+            Ok(connection) => return connection,
             Err(error) => {
-                warn!(%error, "a connection over the Unix socket could not be accepted");
+                warn!(%error, "an HTTP connection could not be accepted");
                 sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -114,33 +123,22 @@ async fn accept_with(
     let mut clients = JoinSet::new();
     let mut places = Places::new();
     loop {
-        let accepted = tokio::select! {
-            Some(_) = clients.join_next() => continue,
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok((stream, client)) => {
-                // Without it, small events would wait for the acknowledgement of the one before.
-                if let Err(error) = stream.set_nodelay(true) {
-                    debug!(%error, "an HTTP connection stays slow");
-                }
-                // Of a client that vanishes nothing tells but that it acknowledges nothing.
-                let unacknowledged = SockRef::from(&stream).set_tcp_user_timeout(Some(WRITE_LIMIT));
-                if let Err(error) = unacknowledged {
-                    debug!(%error, "an HTTP connection may outlive its client");
-                }
-                let server = stream.local_addr().unwrap_or(client);
-                if let Some(place) = places.take(Origin::of(client, server)) {
-                    let tls = tls.as_ref().map(|acceptor| acceptor.borrow().clone());
-                    clients.spawn(accompany(stream, place, tls, None, router.clone()));
-                } else {
-                    debug!(%client, "too many connections: one is closed");
-                }
-            }
-            Err(error) => {
-                warn!(%error, "an HTTP connection could not be accepted");
-                sleep(ACCEPT_PAUSE).await;
-            }
+        let (stream, client) = next(&mut clients, || listener.accept()).await;
+        // Without it, small events would wait for the acknowledgement of the one before.
+        if let Err(error) = stream.set_nodelay(true) {
+            debug!(%error, "an HTTP connection stays slow");
+        }
+        // Of a client that vanishes nothing tells but that it acknowledges nothing.
+        let unacknowledged = SockRef::from(&stream).set_tcp_user_timeout(Some(WRITE_LIMIT));
+        if let Err(error) = unacknowledged {
+            debug!(%error, "an HTTP connection may outlive its client");
+        }
+        let server = stream.local_addr().unwrap_or(client);
+        if let Some(place) = places.take(Origin::of(client, server)) {
+            let tls = tls.as_ref().map(|acceptor| acceptor.borrow().clone());
+            clients.spawn(accompany(stream, place, tls, None, router.clone()));
+        } else {
+            debug!(%client, "too many connections: one is closed");
         }
     }
 }
