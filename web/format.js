@@ -368,7 +368,7 @@ export function remedy(problem) {
   switch (problem.code) {
     case "no_connection":
     case "no_answer":
-      return "The change may or may not have been made. Check the display before you try again.";
+      return "The change may or may not have been made. Check the current state before you try again.";
     case "busy":
       return "Close other panels, or wait a moment and try again.";
     case "rate_limited":

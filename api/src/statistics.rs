@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 /// How well the fleet served its passengers, as seen by the node that answers. Durations are in
-/// seconds, times of day in UTC. A call is counted when it is served.
+/// seconds, timestamps in UTC. A call is counted when it is served.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Statistics {
     /// The node that answers.

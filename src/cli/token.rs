@@ -148,9 +148,9 @@ impl Keeper {
             return Ok(String::new());
         }
         Ok(format!(
-            ", but not yet at: {}. It still works there, and at their caretakers, until they run \
-             and are linked. To revoke it now, run on the computer of each:\n  liftmesh token \
-             revoke --name {name} --data-dir DIRECTORY",
+            ", but not yet at: {}. It still works at these nodes and their caretakers until they \
+             run and are linked. To revoke it there now, run on the computer of each:\n  liftmesh \
+             token revoke --name {name} --data-dir DIRECTORY",
             nodes.join(", ")
         ))
     }

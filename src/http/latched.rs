@@ -293,10 +293,7 @@ async fn clear(
     let (operator, reason) = parsed::<ClearHang>(body).await?.checked()?;
     let own = app.state().node.clone();
     if NodeId::new(&car).map_err(|cause| no_car(&cause))? != own {
-        return Err(not_here(format!(
-            "this is the computer of {own}: clear {car} on its own \
-                                     computer"
-        )));
+        return Err(not_here(format!("this is {own}'s computer: clear {car} on its own")));
     }
     let (answer, cleared) = oneshot::channel();
     let account = Account::of_token(&token.name);

@@ -331,7 +331,7 @@ impl Bridge {
             // Acknowledged by nobody, it comes again.
             Err(Overflow::Kept) => {
                 if let Some(session) = &mut self.session {
-                    session.give_up("the broker sends calls faster than allowed");
+                    session.give_up("the broker sends more calls at once than allowed");
                 }
                 self.desk.forget();
             }

@@ -237,7 +237,7 @@ fn a_filter_shows_what_it_names() {
     let masters = story_of(&trace, "master").expect("there are announcements");
     assert!(!masters.contains(": beacon (") && masters.contains(": master ("));
     let error = story_of(&trace, "vote").expect_err("bully has no votes");
-    assert!(error.to_string().contains("there are election, link"), "{error}");
+    assert!(error.to_string().contains("use one of election, link"), "{error}");
     assert_eq!(error.to_string().matches(" beacon").count(), 1, "{error}");
     let announced = story_of(&merge_of(Protocol::LowestIp), "announcement").expect("masters");
     assert!(announced.contains(": announcement (") && !announced.contains(" to \n"));

@@ -100,7 +100,7 @@ fn a_hang_is_cleared_where_its_latch_is() {
     // Node B does not hear that it is revoked.
     let revoked = building.operator("A", &["token", "revoke", "--name", "desk"]).output();
     let said = String::from_utf8(revoked.expect("it runs").stdout).expect("text");
-    assert!(said.contains(&format!("have not heard of it: B ({})", b.ip())), "{said}");
+    assert!(said.contains(&format!("but not yet at: B ({})", b.ip())), "{said}");
     assert!(is_latched(&building, "B"));
     assert!(caretaker.ended().is_none());
 

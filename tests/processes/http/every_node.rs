@@ -44,7 +44,7 @@ fn a_token_counts_at_every_node_until_any_revokes_it() {
     let taken = ["token", "create", "--name", "kiosk", "--scope", "view"];
     let (code, why) = refusal(&building, "B", &taken);
     assert_eq!(code, Some(2), "{why}");
-    assert!(why.contains("there is a token kiosk already"), "{why}");
+    assert!(why.contains("token kiosk already exists"), "{why}");
 
     building.kill_all(&TWO);
     // B does not run, and has it on disk.
